@@ -1,0 +1,501 @@
+//! Extents, and sequences of them in little memory.
+//!
+//! A sequence is a list of nodes; a node is one extent or one packed list, repeated along any number of strided levels.
+//! A vector, a block-cyclic pattern or a 4-D subarray is one node of O(dimensions) memory, whatever its number of
+//! extents; an irregular list is one node of [`Packed`] bytes, and that list repeated (a variable for each of 72 levels)
+//! is one node too.
+
+use smallvec::SmallVec;
+
+use super::packed::{Packed, PackedIter, Packer, Summary};
+use crate::error::{Error, Result};
+
+/// `len` bytes at `offset`. Ends below 2^63 wherever the library hands one out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Extent {
+    /// First byte.
+    pub offset: u64,
+    /// Number of bytes.
+    pub len: u64,
+}
+
+impl Extent {
+    /// One past the last byte.
+    #[inline]
+    pub fn end(&self) -> u64 {
+        self.offset + self.len
+    }
+}
+
+/// One strided level of a node: `count` repetitions, `stride` bytes apart (which may be negative).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Level {
+    stride: i64,
+    count: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Base {
+    One(Extent),
+    List(Packed, i64),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Node {
+    base: Base,
+    /// Outermost first.
+    levels: SmallVec<[Level; 3]>,
+}
+
+impl Base {
+    #[inline]
+    fn iter(&self, by: i64) -> BaseIter<'_> {
+        match self {
+            Self::One(extent) => BaseIter::One(Some(moved(*extent, by))),
+            Self::List(packed, shift) => BaseIter::List(packed.iter(), by + *shift),
+        }
+    }
+}
+
+/// A sequence of extents, in the order in which a buffer's bytes fill them. Zero-length extents are dropped.
+/// Building is checked: an offset below 0 or an end above 2^63 - 1 is an error, never a wrap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Extents {
+    nodes: Vec<Node>,
+    summary: Summary,
+    /// End of the last extent in sequence, for the order check.
+    last_end: u64,
+}
+
+impl Default for Extents {
+    fn default() -> Self {
+        Self::empty()
+    }
+}
+
+impl Extents {
+    /// No extents.
+    pub fn empty() -> Self {
+        Self { nodes: Vec::new(), summary: Summary::EMPTY, last_end: 0 }
+    }
+
+    /// One extent.
+    ///
+    /// # Errors
+    /// An end above 2^63 - 1.
+    pub fn contiguous(offset: u64, len: u64) -> Result<Self> {
+        check_end(offset, len)?;
+        if len == 0 {
+            return Ok(Self::empty());
+        }
+        let summary = Summary { count: 1, bytes: len, start: offset, end: offset + len, ascending: true };
+        let node = Node { base: Base::One(Extent { offset, len }), levels: SmallVec::new() };
+        Ok(Self { nodes: vec![node], summary, last_end: offset + len })
+    }
+
+    /// A vector: `count` blocks of `len` bytes, `stride` bytes from start to start. O(1) memory.
+    ///
+    /// # Errors
+    /// An extent before 0 or beyond 2^63 - 1.
+    pub fn strided(offset: u64, len: u64, stride: i64, count: u64) -> Result<Self> {
+        Self::contiguous(offset, len)?.repeat(stride, count)
+    }
+
+    /// An n-dimensional subarray of a row-major array that begins at `offset`: `sizes`, `subsizes` and `starts` in
+    /// elements of `element` bytes, slowest dimension first. O(dimensions) memory; rows that adjoin become one extent.
+    ///
+    /// # Errors
+    /// Lists of different length, a subarray that leaves its array, an array beyond 2^63 - 1 bytes.
+    pub fn subarray(offset: u64, element: u64, sizes: &[u64], subsizes: &[u64], starts: &[u64]) -> Result<Self> {
+        let same = sizes.len() == subsizes.len() && sizes.len() == starts.len();
+        let inside =
+            same && (0..sizes.len()).all(|d| starts[d].checked_add(subsizes[d]).is_some_and(|e| e <= sizes[d]));
+        if !inside {
+            let given = format!("sizes {sizes:?}, subsizes {subsizes:?}, starts {starts:?}");
+            return Err(Error::argument("subarray", given, "start + subsize <= size in every dimension"));
+        }
+        if subsizes.contains(&0) {
+            return Ok(Self::empty());
+        }
+        let mut pitch = element;
+        let mut all = Self::contiguous(0, element)?;
+        let mut shift = 0u64;
+        for dimension in (0..sizes.len()).rev() {
+            let stride = i64::try_from(pitch).map_err(|_| too_far(offset, pitch))?;
+            all = all.repeat(stride, subsizes[dimension])?;
+            let moved = starts[dimension].checked_mul(pitch).and_then(|m| shift.checked_add(m));
+            shift = moved.ok_or_else(|| too_far(offset, pitch))?;
+            pitch = pitch.checked_mul(sizes[dimension]).ok_or_else(|| too_far(offset, pitch))?;
+        }
+        all.shift(shift)?.shift(offset)
+    }
+
+    /// One rank's share of a block-cyclic distribution of `total` bytes from `offset` on: blocks of `block` bytes dealt
+    /// to `parts` in turn, this is `part`'s. O(1) memory.
+    ///
+    /// # Errors
+    /// Zero block or parts, `part` out of range, or beyond 2^63 - 1.
+    pub fn block_cyclic(offset: u64, total: u64, block: u64, part: u64, parts: u64) -> Result<Self> {
+        if block == 0 || part >= parts {
+            let given = format!("block {block}, part {part} of {parts}");
+            return Err(Error::argument("block-cyclic distribution", given, "block > 0, part < parts"));
+        }
+        check_end(offset, total)?;
+        let cycle = u128::from(block) * u128::from(parts);
+        let first = u128::from(block) * u128::from(part);
+        if first >= u128::from(total) {
+            return Ok(Self::empty());
+        }
+        let mine = u128::from(total) - first;
+        let whole = ((mine + cycle - u128::from(block)) / cycle) as u64;
+        let stride = cycle.min(i64::MAX as u128) as i64;
+        let mut all = Self::strided(offset + first as u64, block, stride, whole)?;
+        let next = first + u128::from(whole) * cycle;
+        if next < u128::from(total) {
+            all.push(&Self::contiguous(offset + next as u64, (u128::from(total) - next) as u64)?);
+        }
+        Ok(all)
+    }
+
+    /// A list as it comes, packed. O(length) time, memory for what does not repeat.
+    ///
+    /// # Errors
+    /// An end above 2^63 - 1.
+    pub fn from_list(list: impl IntoIterator<Item = Extent>) -> Result<Self> {
+        let mut packer = Packer::default();
+        let mut last_end = 0;
+        for extent in list {
+            check_end(extent.offset, extent.len)?;
+            if extent.len > 0 {
+                packer.push(extent);
+                last_end = extent.end();
+            }
+        }
+        Ok(Self::from_packed(packer.finish(), last_end))
+    }
+
+    fn from_packed(packed: Packed, last_end: u64) -> Self {
+        let summary = *packed.summary();
+        if summary.count == 0 {
+            return Self::empty();
+        }
+        Self { nodes: vec![Node { base: Base::List(packed, 0), levels: SmallVec::new() }], summary, last_end }
+    }
+
+    /// The sequence `count` times, each `stride` bytes behind the one before. A sequence of one node stays one node;
+    /// blocks that adjoin (`stride` equal to the length of a single extent) become one extent.
+    ///
+    /// # Errors
+    /// An extent before 0 or beyond 2^63 - 1.
+    pub fn repeat(&self, stride: i64, count: u64) -> Result<Self> {
+        if count == 0 || self.summary.count == 0 {
+            return Ok(Self::empty());
+        }
+        if count == 1 {
+            return Ok(self.clone());
+        }
+        let summary = repeated(&self.summary, stride, count)?;
+        let mut last_end = self.last_end as i64;
+        last_end += stride * (count as i64 - 1);
+        let [node] = self.nodes.as_slice() else {
+            let packed = self.iter().collect::<Packed>();
+            return Self::from_packed(packed, self.last_end).repeat(stride, count);
+        };
+        let mut node = node.clone();
+        match (&mut node.base, node.levels.is_empty()) {
+            (Base::One(extent), true) if i64::try_from(extent.len) == Ok(stride) => {
+                return Self::contiguous(extent.offset, extent.len * count);
+            }
+            _ => node.levels.insert(0, Level { stride, count }),
+        }
+        Ok(Self { nodes: vec![node], summary, last_end: last_end as u64 })
+    }
+
+    /// The sequence, `by` bytes further on.
+    ///
+    /// # Errors
+    /// An end above 2^63 - 1.
+    pub fn shift(mut self, by: u64) -> Result<Self> {
+        check_end(self.summary.end, by)?;
+        for node in &mut self.nodes {
+            match &mut node.base {
+                Base::One(extent) => extent.offset += by,
+                Base::List(_, shift) => *shift += by as i64,
+            }
+        }
+        if self.summary.count > 0 {
+            self.summary.start += by;
+            self.summary.end += by;
+            self.last_end += by;
+        }
+        Ok(self)
+    }
+
+    /// Appends `other` behind what is there.
+    pub fn push(&mut self, other: &Self) {
+        if other.summary.count == 0 {
+            return;
+        }
+        let (mine, theirs) = (&mut self.summary, &other.summary);
+        if mine.count == 0 {
+            *mine = *theirs;
+        } else {
+            let first = other.iter().next().map_or(0, |extent| extent.offset);
+            mine.ascending &= theirs.ascending && first >= self.last_end;
+            mine.count += theirs.count;
+            mine.bytes += theirs.bytes;
+            mine.start = mine.start.min(theirs.start);
+            mine.end = mine.end.max(theirs.end);
+        }
+        self.last_end = other.last_end;
+        self.nodes.extend_from_slice(&other.nodes);
+    }
+
+    /// Number of extents.
+    pub fn count(&self) -> u64 {
+        self.summary.count
+    }
+
+    /// Sum of the lengths.
+    pub fn bytes(&self) -> u64 {
+        self.summary.bytes
+    }
+
+    /// Lowest offset and highest end; `None` when empty.
+    pub fn span(&self) -> Option<(u64, u64)> {
+        (self.summary.count > 0).then_some((self.summary.start, self.summary.end))
+    }
+
+    /// Whether every extent starts at or behind the end of the one before.
+    pub fn is_ascending(&self) -> bool {
+        self.summary.ascending
+    }
+
+    /// Bytes of memory this sequence takes.
+    pub fn memory(&self) -> usize {
+        let lists = self.nodes.iter().map(|node| match &node.base {
+            Base::One(_) => 0,
+            Base::List(packed, _) => packed.encoded_len(),
+        });
+        size_of::<Self>() + self.nodes.len() * size_of::<Node>() + lists.sum::<usize>()
+    }
+
+    /// The extents in sequence.
+    pub fn iter(&self) -> impl Iterator<Item = Extent> + '_ {
+        self.nodes.iter().flat_map(|node| Odometer::new(&node.levels).flat_map(|by| node.base.iter(by)))
+    }
+
+    /// The part from byte `skip` of the sequence's data on, `len` bytes of it (fewer where the sequence ends).
+    /// Packs what it passes: O(extents before the end of the part).
+    pub fn slice(&self, skip: u64, len: u64) -> Self {
+        if skip == 0 && len >= self.bytes() {
+            return self.clone();
+        }
+        let (mut before, mut left) = (skip, len);
+        let mut packer = Packer::default();
+        let mut last_end = 0;
+        for mut extent in self.iter() {
+            if before >= extent.len {
+                before -= extent.len;
+                continue;
+            }
+            extent = Extent { offset: extent.offset + before, len: (extent.len - before).min(left) };
+            before = 0;
+            if left == 0 {
+                break;
+            }
+            left -= extent.len;
+            last_end = extent.end();
+            packer.push(extent);
+        }
+        Self::from_packed(packer.finish(), last_end)
+    }
+}
+
+enum BaseIter<'a> {
+    One(Option<Extent>),
+    List(PackedIter<'a>, i64),
+}
+
+impl Iterator for BaseIter<'_> {
+    type Item = Extent;
+
+    #[inline]
+    fn next(&mut self) -> Option<Extent> {
+        match self {
+            Self::One(extent) => extent.take(),
+            Self::List(list, shift) => list.next().map(|extent| moved(extent, *shift)),
+        }
+    }
+}
+
+#[inline]
+fn moved(extent: Extent, by: i64) -> Extent {
+    Extent { offset: extent.offset.wrapping_add(by as u64), len: extent.len }
+}
+
+/// Counts through the levels of a node; yields each repetition's displacement.
+struct Odometer<'a> {
+    levels: &'a [Level],
+    digits: SmallVec<[u64; 3]>,
+    at: i64,
+    done: bool,
+}
+
+impl<'a> Odometer<'a> {
+    fn new(levels: &'a [Level]) -> Self {
+        Self { levels, digits: SmallVec::from_elem(0, levels.len()), at: 0, done: false }
+    }
+}
+
+impl Iterator for Odometer<'_> {
+    type Item = i64;
+
+    #[inline]
+    fn next(&mut self) -> Option<i64> {
+        if self.done {
+            return None;
+        }
+        let here = self.at;
+        for (level, digit) in self.levels.iter().zip(&mut self.digits).rev() {
+            if *digit + 1 < level.count {
+                *digit += 1;
+                self.at += level.stride;
+                return Some(here);
+            }
+            self.at -= level.stride * *digit as i64;
+            *digit = 0;
+        }
+        self.done = true;
+        Some(here)
+    }
+}
+
+fn too_far(offset: u64, len: u64) -> Error {
+    Error::argument("extent", format!("offset {offset}, length {len}"), "offset + length <= 2^63 - 1")
+}
+
+fn check_end(offset: u64, len: u64) -> Result<()> {
+    match offset.checked_add(len) {
+        Some(end) if end <= i64::MAX as u64 => Ok(()),
+        _ => Err(too_far(offset, len)),
+    }
+}
+
+/// The summary of `count` copies, each `stride` behind the one before.
+fn repeated(one: &Summary, stride: i64, count: u64) -> Result<Summary> {
+    let bad = || {
+        let given = format!("{count} times {} bytes, {stride} apart, from {}", one.bytes, one.start);
+        Error::argument("repeated extents", given, "all within 0 and 2^63 - 1")
+    };
+    let far = i128::from(stride) * (i128::from(count) - 1);
+    let start = i128::from(one.start) + far.min(0);
+    let end = i128::from(one.end) + far.max(0);
+    let limit = i128::from(i64::MAX);
+    let bytes = i128::from(one.bytes) * i128::from(count);
+    if start < 0 || end > limit || bytes > limit {
+        return Err(bad());
+    }
+    Ok(Summary {
+        count: one.count.checked_mul(count).ok_or_else(bad)?,
+        bytes: bytes as u64,
+        start: start as u64,
+        end: end as u64,
+        ascending: one.ascending && i128::from(stride) >= i128::from(one.end) - i128::from(one.start),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn list(extents: &Extents) -> Vec<(u64, u64)> {
+        extents.iter().map(|e| (e.offset, e.len)).collect()
+    }
+
+    /// What the summary claims, recomputed the slow way.
+    fn check_summary(extents: &Extents) {
+        let all: Vec<Extent> = extents.iter().collect();
+        assert_eq!(extents.count(), all.len() as u64);
+        assert_eq!(extents.bytes(), all.iter().map(|e| e.len).sum::<u64>());
+        let span = all.iter().map(|e| e.offset).min().zip(all.iter().map(Extent::end).max());
+        assert_eq!(extents.span(), span);
+        assert_eq!(extents.is_ascending(), all.windows(2).all(|w| w[1].offset >= w[0].end()));
+    }
+
+    #[test]
+    fn a_four_dimensional_subarray_takes_constant_memory() {
+        let all = Extents::subarray(7, 8, &[64, 64, 64, 64], &[32, 32, 32, 32], &[1, 2, 3, 4]).unwrap();
+        assert_eq!(all.count(), 32 * 32 * 32);
+        assert_eq!(all.bytes(), 32 * 32 * 32 * 32 * 8);
+        assert!(all.memory() < 512, "{} bytes", all.memory());
+        assert_eq!(all.iter().next().unwrap().offset, 7 + 8 * (((64 + 2) * 64 + 3) * 64 + 4));
+        check_summary(&all);
+    }
+
+    #[test]
+    fn whole_rows_are_one_extent() {
+        assert_eq!(list(&Extents::subarray(0, 4, &[6, 5], &[2, 5], &[1, 0]).unwrap()), [(20, 40)]);
+        assert_eq!(list(&Extents::subarray(0, 4, &[6], &[6], &[0]).unwrap()), [(0, 24)]);
+    }
+
+    #[test]
+    fn block_cyclic_parts_tile_the_whole() {
+        for parts in 1..5 {
+            let mut seen = vec![0u8; 103];
+            for part in 0..parts {
+                let mine = Extents::block_cyclic(0, 103, 10, part, parts).unwrap();
+                check_summary(&mine);
+                mine.iter().for_each(|e| seen[e.offset as usize..e.end() as usize].iter_mut().for_each(|b| *b += 1));
+            }
+            assert!(seen.iter().all(|&n| n == 1), "{parts} parts");
+        }
+    }
+
+    #[test]
+    fn a_list_repeated_is_one_node() {
+        let row = Extents::from_list([(3, 2), (0, 1), (9, 0)].map(|(offset, len)| Extent { offset, len })).unwrap();
+        let rows = row.repeat(100, 3).unwrap().shift(5).unwrap();
+        assert_eq!(list(&rows), [(8, 2), (5, 1), (108, 2), (105, 1), (208, 2), (205, 1)]);
+        assert_eq!(rows.nodes.len(), 1);
+        check_summary(&rows);
+        let both = rows.repeat(-1, 2).unwrap();
+        check_summary(&both);
+    }
+
+    #[test]
+    fn bad_extents_are_refused() {
+        assert!(Extents::contiguous(u64::MAX, 1).is_err());
+        assert!(Extents::strided(0, 8, -8, 2).is_err());
+        assert!(Extents::strided(1 << 40, 8, 1 << 40, 1 << 40).is_err());
+        assert!(Extents::subarray(0, 8, &[4], &[4], &[1]).is_err());
+        assert!(Extents::subarray(0, 8, &[4, 4], &[4], &[0]).is_err());
+        assert!(Extents::subarray(0, u64::MAX, &[4, 4], &[1, 1], &[0, 0]).is_err());
+        assert!(Extents::block_cyclic(0, 10, 0, 0, 1).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn summaries_hold(
+            items in prop::collection::vec((0u64..1000, 0u64..50, -60i64..60, 1u64..5), 1..6), outer in 1u64..4
+        ) {
+            let mut all = Extents::empty();
+            for (offset, len, stride, count) in items {
+                all.push(&Extents::strided(offset + 1000, len, stride, count).unwrap());
+            }
+            check_summary(&all);
+            check_summary(&all.repeat(500, outer).unwrap());
+        }
+
+        #[test]
+        fn a_slice_is_the_bytes_of_the_slice(skip in 0u64..60, len in 0u64..60) {
+            let all = Extents::strided(5, 3, 7, 9).unwrap();
+            let bytes = |e: &Extents| e.iter().flat_map(|e| e.offset..e.end()).collect::<Vec<_>>();
+            let expected: Vec<u64> = bytes(&all).into_iter().skip(skip as usize).take(len as usize).collect();
+            let part = all.slice(skip, len);
+            prop_assert_eq!(bytes(&part), expected);
+            check_summary(&part);
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! A codec for sequences of pairs `(i64, u64)`: varints, and back-references into the last [`HISTORY`] pairs.
+//!
+//! Access patterns repeat: a variable after a variable, a level after a level. As (gap, length) pairs a repetition is
+//! literally the same pairs again, so a back-reference "the `distance` pairs before, `length` times on" (which may run
+//! into what it produces) holds any number of repetitions in a few bytes. A strided run is a back-reference of
+//! distance 1.
+//!
+//! The token stream: `varint(n << 1)` and `n` literal pairs (`varint(zigzag(a))`, `varint(b)`), or
+//! `varint(length << 1 | 1)` and `varint(distance)`.
+//!
+//! Encoding and decoding are O(pairs) time and O([`HISTORY`]) memory; a decoder never allocates by what the bytes claim.
+
+use super::varint;
+use crate::error::{Error, Result};
+
+/// How far back a reference reaches, in pairs.
+pub const HISTORY: usize = 128;
+/// A shorter match costs more than its literals.
+const WORTH: u64 = 2;
+
+type Pair = (i64, u64);
+
+/// The last [`HISTORY`] pairs; grows with what it has seen.
+#[derive(Debug, Clone, Default)]
+struct History {
+    ring: Vec<Pair>,
+    seen: u64,
+}
+
+impl History {
+    #[inline]
+    fn push(&mut self, pair: Pair) {
+        if self.ring.len() < HISTORY {
+            self.ring.push(pair);
+        } else {
+            self.ring[self.seen as usize % HISTORY] = pair;
+        }
+        self.seen += 1;
+    }
+
+    /// The pair `distance` before the next one.
+    #[inline]
+    fn back(&self, distance: u64) -> Option<Pair> {
+        if distance == 0 || distance > self.ring.len() as u64 {
+            return None;
+        }
+        Some(self.ring[(self.seen - distance) as usize % HISTORY])
+    }
+}
+
+/// Writes pairs one at a time; nothing is kept but the last [`HISTORY`].
+#[derive(Debug, Clone, Default)]
+pub struct PairEncoder {
+    out: Vec<u8>,
+    history: History,
+    /// Position (plus one) where a pair of this hash was last seen.
+    last_seen: Vec<u64>,
+    literals: Vec<Pair>,
+    /// The running match; its pairs are in `history` already.
+    matched: u64,
+    distance: u64,
+}
+
+impl PairEncoder {
+    /// Appends one pair. Amortised O(1).
+    #[inline]
+    pub fn push(&mut self, pair: Pair) {
+        if self.matched > 0 {
+            if self.history.back(self.distance) == Some(pair) {
+                self.matched += 1;
+                self.history.push(pair);
+                return;
+            }
+            self.end_match();
+        }
+        self.begin(pair);
+    }
+
+    /// Starts a match at `pair`, trying the last distance first, or queues it as a literal.
+    fn begin(&mut self, pair: Pair) {
+        let slot = Self::slot(pair);
+        if self.last_seen.is_empty() {
+            self.last_seen = vec![0; HISTORY];
+        }
+        let candidate = (self.history.seen + 1).saturating_sub(self.last_seen[slot]);
+        let found = [self.distance, candidate].into_iter().find(|&d| self.history.back(d) == Some(pair));
+        match found {
+            Some(distance) => {
+                self.distance = distance;
+                self.matched = 1;
+            }
+            None => self.literals.push(pair),
+        }
+        self.history.push(pair);
+        self.last_seen[slot] = self.history.seen;
+    }
+
+    fn slot(pair: Pair) -> usize {
+        let mixed = (pair.0 as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ pair.1.wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+        (mixed >> 57) as usize % HISTORY
+    }
+
+    fn end_match(&mut self) {
+        let length = std::mem::take(&mut self.matched);
+        if length < WORTH {
+            self.literals.extend((1..=length).rev().filter_map(|d| self.history.back(d)));
+            return;
+        }
+        self.flush_literals();
+        varint::put(&mut self.out, length << 1 | 1);
+        varint::put(&mut self.out, self.distance);
+    }
+
+    fn flush_literals(&mut self) {
+        if self.literals.is_empty() {
+            return;
+        }
+        varint::put(&mut self.out, (self.literals.len() as u64) << 1);
+        for (a, b) in self.literals.drain(..) {
+            varint::put(&mut self.out, varint::zigzag(a));
+            varint::put(&mut self.out, b);
+        }
+    }
+
+    /// The token stream of all pairs pushed.
+    pub fn finish(mut self) -> Vec<u8> {
+        self.end_match();
+        self.flush_literals();
+        self.out
+    }
+}
+
+/// One token of the stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Token {
+    /// This many literal pairs follow.
+    Literals(u64),
+    /// Repeat from `distance` pairs back, `length` pairs on.
+    Back {
+        /// Pairs to produce.
+        length: u64,
+        /// How far back the source is.
+        distance: u64,
+    },
+}
+
+/// Walks a token stream. The bytes stay with the caller, so that a cursor can live beside shared bytes.
+#[derive(Debug, Clone)]
+pub struct PairCursor {
+    at: usize,
+    history: History,
+    token: Token,
+}
+
+impl Default for PairCursor {
+    fn default() -> Self {
+        Self { at: 0, history: History::default(), token: Token::Literals(0) }
+    }
+}
+
+impl PairCursor {
+    /// The next pair; `None` at the end of the stream, and on damaged bytes (check those with [`check`] first).
+    #[inline]
+    pub fn next(&mut self, bytes: &[u8]) -> Option<Pair> {
+        loop {
+            let pair = match &mut self.token {
+                Token::Literals(0) | Token::Back { length: 0, .. } => {
+                    self.token = read_token(bytes, &mut self.at)?;
+                    continue;
+                }
+                Token::Literals(left) => {
+                    *left -= 1;
+                    read_pair(bytes, &mut self.at)?
+                }
+                Token::Back { length, distance } => {
+                    *length -= 1;
+                    self.history.back(*distance)?
+                }
+            };
+            self.history.push(pair);
+            return Some(pair);
+        }
+    }
+}
+
+#[inline]
+fn read_pair(bytes: &[u8], at: &mut usize) -> Option<Pair> {
+    Some((varint::unzigzag(varint::get(bytes, at)?), varint::get(bytes, at)?))
+}
+
+fn read_token(bytes: &[u8], at: &mut usize) -> Option<Token> {
+    let head = varint::get(bytes, at)?;
+    Some(if head & 1 == 0 {
+        Token::Literals(head >> 1)
+    } else {
+        Token::Back { length: head >> 1, distance: varint::get(bytes, at)? }
+    })
+}
+
+/// Folds over a token stream of unknown origin without expanding it: `visit(block, times)` is called with a block of
+/// pairs and how often it stands there one after the other. A damaged stream is an error; time is
+/// O(bytes x [`HISTORY`]) whatever the stream claims to hold.
+///
+/// # Errors
+/// [`Error::Codec`] with the position, or what `visit` returns.
+pub fn check(bytes: &[u8], mut visit: impl FnMut(&[Pair], u64) -> Result<()>) -> Result<()> {
+    let mut at = 0;
+    let mut history = History::default();
+    while at < bytes.len() {
+        let start = at;
+        let damaged = |what: &str| Error::Codec { at: start, what: what.to_string() };
+        match read_token(bytes, &mut at).ok_or_else(|| damaged("a cut token"))? {
+            Token::Literals(0) => return Err(damaged("an empty token")),
+            Token::Literals(count) => {
+                for _ in 0..count {
+                    let pair = read_pair(bytes, &mut at).ok_or_else(|| damaged("a cut pair"))?;
+                    visit(&[pair], 1)?;
+                    history.push(pair);
+                }
+            }
+            Token::Back { length, distance } => {
+                if length == 0 || history.back(distance).is_none() {
+                    return Err(damaged("a reference before the beginning"));
+                }
+                let block: Vec<Pair> = (1..=distance).rev().filter_map(|d| history.back(d)).collect();
+                let (times, rest) = (length / distance, (length % distance) as usize);
+                if times > 0 {
+                    visit(&block, times)?;
+                }
+                if rest > 0 {
+                    visit(&block[..rest], 1)?;
+                }
+                advance(&mut history, &block, length);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Leaves `history` as if `length` pairs of the repeating `block` had been pushed.
+fn advance(history: &mut History, block: &[Pair], length: u64) {
+    let period = block.len() as u64;
+    let keep = length.min(HISTORY as u64);
+    for index in length - keep..length {
+        history.push(block[(index % period) as usize]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn encode(pairs: &[Pair]) -> Vec<u8> {
+        let mut encoder = PairEncoder::default();
+        pairs.iter().for_each(|&pair| encoder.push(pair));
+        encoder.finish()
+    }
+
+    fn decode(bytes: &[u8]) -> Vec<Pair> {
+        let mut cursor = PairCursor::default();
+        std::iter::from_fn(|| cursor.next(bytes)).collect()
+    }
+
+    fn checked(bytes: &[u8]) -> Result<Vec<Pair>> {
+        let mut all = Vec::new();
+        check(bytes, |block, times| {
+            for _ in 0..times {
+                all.extend_from_slice(block);
+            }
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    #[test]
+    fn a_run_takes_a_few_bytes_whatever_its_length() {
+        let bytes = encode(&vec![(4096, 8); 1_000_000]);
+        assert!(bytes.len() <= 10, "{} bytes", bytes.len());
+        assert_eq!(decode(&bytes).len(), 1_000_000);
+    }
+
+    #[test]
+    fn a_repeated_irregular_list_is_found_again() {
+        let row: Vec<Pair> = (0..39).map(|i: i64| (i * i % 71 + 1, (i % 5 + 1) as u64 * 8)).collect();
+        let pairs: Vec<Pair> = row.iter().cycle().take(39 * 4859).copied().collect();
+        let bytes = encode(&pairs);
+        assert!(bytes.len() < 39 * 4 + 16, "{} bytes", bytes.len());
+        assert_eq!(decode(&bytes), pairs);
+    }
+
+    #[test]
+    fn hostile_streams_are_errors() {
+        let claims = |tokens: &[u64]| {
+            let mut bytes = Vec::new();
+            tokens.iter().for_each(|&v| varint::put(&mut bytes, v));
+            checked(&bytes)
+        };
+        assert!(claims(&[u64::MAX - 1]).is_err(), "2^63 literals that are not there");
+        assert!(claims(&[3, 1]).is_err(), "a reference to nothing");
+        assert!(claims(&[2, 0, 0, 3, 0]).is_err(), "distance 0");
+        assert!(claims(&[2, 0, 0, 1, 1]).is_err(), "length 0");
+        assert!(claims(&[0]).is_err(), "no literals");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_goes_in_comes_out(pairs in prop::collection::vec((-5i64..5, 0u64..4), 0..2000)) {
+            let bytes = encode(&pairs);
+            prop_assert_eq!(&decode(&bytes), &pairs);
+            prop_assert_eq!(&checked(&bytes).unwrap(), &pairs);
+        }
+
+        #[test]
+        fn extremes_come_back(pairs in prop::collection::vec((any::<i64>(), any::<u64>()), 0..50)) {
+            prop_assert_eq!(decode(&encode(&pairs)), pairs);
+        }
+
+        #[test]
+        fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let mut visited = 0u64;
+            let _ = check(&bytes, |block, _| { visited += block.len() as u64; Ok(()) });
+            prop_assert!(visited <= (bytes.len() as u64 + 1) * HISTORY as u64);
+        }
+    }
+}

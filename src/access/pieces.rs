@@ -1,0 +1,86 @@
+//! The two sides of an access together: where bytes go in the file, and where they come from in memory.
+
+use super::extents::{Extent, Extents};
+use crate::error::{Error, Result};
+
+/// How the caller's buffer is laid out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum BufferLayout {
+    /// The bytes of the file side, one after the other from the buffer's start.
+    #[default]
+    Contiguous,
+    /// At these extents of the buffer, in sequence.
+    Extents(Extents),
+}
+
+impl BufferLayout {
+    /// Checks that the layout holds exactly `bytes` bytes inside a buffer of `buffer` bytes.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] otherwise.
+    pub fn check(&self, bytes: u64, buffer: usize) -> Result<()> {
+        let (held, end) = match self {
+            Self::Contiguous => (bytes, bytes),
+            Self::Extents(extents) => (extents.bytes(), extents.span().map_or(0, |(_, end)| end)),
+        };
+        if held != bytes {
+            return Err(Error::argument("buffer layout", format!("{held} bytes"), format!("{bytes}, as the view")));
+        }
+        if end > buffer as u64 {
+            return Err(Error::argument("buffer", format!("{buffer} bytes"), format!("{end} or more")));
+        }
+        Ok(())
+    }
+}
+
+/// A part of an access that is contiguous on both sides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// First byte in the file.
+    pub offset: u64,
+    /// First byte in the buffer.
+    pub memory: u64,
+    /// Number of bytes.
+    pub len: u64,
+}
+
+/// Walks both sides in sequence. O(1) memory beyond the two cursors.
+pub fn pieces<'a>(file: &'a Extents, layout: &'a BufferLayout) -> impl Iterator<Item = Piece> + 'a {
+    let mut memory: Box<dyn Iterator<Item = Extent> + 'a> = match layout {
+        BufferLayout::Contiguous => Box::new(std::iter::once(Extent { offset: 0, len: file.bytes() })),
+        BufferLayout::Extents(extents) => Box::new(extents.iter()),
+    };
+    let mut source = Extent { offset: 0, len: 0 };
+    let mut files = file.iter();
+    let mut target = Extent { offset: 0, len: 0 };
+    std::iter::from_fn(move || {
+        if target.len == 0 {
+            target = files.next()?;
+        }
+        if source.len == 0 {
+            source = memory.next()?;
+        }
+        let len = target.len.min(source.len);
+        let piece = Piece { offset: target.offset, memory: source.offset, len };
+        for side in [&mut target, &mut source] {
+            *side = Extent { offset: side.offset + len, len: side.len - len };
+        }
+        Some(piece)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_sides_cut_each_other() {
+        let file = Extents::strided(100, 4, 10, 3).unwrap();
+        let layout = BufferLayout::Extents(Extents::strided(1, 6, 7, 2).unwrap());
+        let got: Vec<_> = pieces(&file, &layout).map(|p| (p.offset, p.memory, p.len)).collect();
+        assert_eq!(got, [(100, 1, 4), (110, 5, 2), (112, 8, 2), (120, 10, 4)]);
+        assert!(layout.check(12, 14).is_ok());
+        assert!(layout.check(12, 13).is_err());
+        assert!(layout.check(11, 99).is_err());
+    }
+}

@@ -1,0 +1,70 @@
+//! Variable-length integers: 7 bits a byte, lowest first; signed ones zigzag.
+
+/// Appends `value`.
+pub fn put(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Reads one integer at `*at` and moves on; `None` when the bytes end first or the value has over 64 bits.
+#[inline]
+pub fn get(bytes: &[u8], at: &mut usize) -> Option<u64> {
+    let first = *bytes.get(*at)?;
+    *at += 1;
+    if first < 0x80 {
+        return Some(u64::from(first));
+    }
+    let mut value = u64::from(first & 0x7f);
+    for shift in (7..64).step_by(7) {
+        let byte = *bytes.get(*at)?;
+        *at += 1;
+        let bits = u64::from(byte & 0x7f);
+        if shift == 63 && bits > 1 {
+            return None;
+        }
+        value |= bits << shift;
+        if byte < 0x80 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// Maps small negative and small positive numbers to small numbers.
+pub fn zigzag(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)) as u64
+}
+
+/// The inverse of [`zigzag`].
+pub fn unzigzag(value: u64) -> i64 {
+    (value >> 1) as i64 ^ -((value & 1) as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges_come_back() {
+        for value in [0, 1, 127, 128, 16_383, 16_384, u64::from(u32::MAX), u64::MAX - 1, u64::MAX] {
+            let mut out = Vec::new();
+            put(&mut out, value);
+            let mut at = 0;
+            assert_eq!(get(&out, &mut at), Some(value));
+            assert_eq!(at, out.len());
+            assert_eq!(get(&out[..out.len() - 1], &mut 0), None, "a cut integer is no integer");
+        }
+        for value in [0, -1, 1, i64::MIN, i64::MAX] {
+            assert_eq!(unzigzag(zigzag(value)), value);
+        }
+    }
+
+    #[test]
+    fn over_long_integers_are_refused() {
+        assert_eq!(get(&[0xff; 11], &mut 0), None);
+        assert_eq!(get(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02], &mut 0), None);
+    }
+}

@@ -1,0 +1,84 @@
+//! A file view: which bytes of the file a rank sees, as MPI defines it (MPI 4.1, section 14.3).
+
+use super::extents::Extents;
+use crate::error::{Error, Result};
+
+/// A tile of extents, repeated without end from a displacement on. Byte n of the view is byte n of the tiles' data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileView {
+    displacement: u64,
+    tile: Extents,
+    extent: u64,
+}
+
+impl FileView {
+    /// The whole file from byte 0.
+    pub fn all() -> Self {
+        Self { displacement: 0, tile: Extents::contiguous(0, 1).unwrap_or_default(), extent: 1 }
+    }
+
+    /// `tile` repeated every `extent` bytes from `displacement` on.
+    ///
+    /// # Errors
+    /// An extent of 0, or an empty tile.
+    pub fn new(displacement: u64, tile: Extents, extent: u64) -> Result<Self> {
+        if extent == 0 || tile.count() == 0 {
+            let given = format!("{} bytes in an extent of {extent}", tile.bytes());
+            return Err(Error::argument("file view", given, "a tile with data and an extent above 0"));
+        }
+        Ok(Self { displacement, tile, extent })
+    }
+
+    /// The extents of `len` bytes of the view from its byte `skip` on. Whole tiles stay a run, so a view over a
+    /// subarray costs O(dimensions) for any number of tiles; a tile cut at either end is packed.
+    ///
+    /// # Errors
+    /// Extents beyond 2^63 - 1.
+    pub fn select(&self, skip: u64, len: u64) -> Result<Extents> {
+        let per_tile = self.tile.bytes();
+        let (mut at, end) = (skip, skip.checked_add(len).ok_or_else(|| Error::argument("view", len, "< 2^63"))?);
+        let mut all = Extents::empty();
+        while at < end {
+            let (tile, within) = (at / per_tile, at % per_tile);
+            let whole = if within == 0 { (end - at) / per_tile } else { 0 };
+            let (part, taken) = if whole > 0 {
+                let stride =
+                    i64::try_from(self.extent).map_err(|_| Error::argument("extent", self.extent, "< 2^63"))?;
+                (self.tile.repeat(stride, whole)?, whole * per_tile)
+            } else {
+                let taken = (per_tile - within).min(end - at);
+                (self.tile.slice(within, taken), taken)
+            };
+            let shift = tile.checked_mul(self.extent).and_then(|s| s.checked_add(self.displacement));
+            all.push(&part.shift(shift.ok_or_else(|| Error::argument("view offset", skip, "< 2^63"))?)?);
+            at += taken;
+        }
+        Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_is_its_bytes() {
+        let view = FileView::new(17, Extents::strided(2, 3, 5, 2).unwrap(), 12).unwrap();
+        let byte = |n: u64| 17 + n / 6 * 12 + [2, 3, 4, 7, 8, 9][(n % 6) as usize];
+        for skip in 0..14 {
+            for len in 0..30 {
+                let got: Vec<u64> = view.select(skip, len).unwrap().iter().flat_map(|e| e.offset..e.end()).collect();
+                assert_eq!(got, (skip..skip + len).map(byte).collect::<Vec<_>>(), "skip {skip} len {len}");
+            }
+        }
+    }
+
+    #[test]
+    fn many_whole_tiles_cost_nothing() {
+        let view = FileView::new(0, Extents::strided(0, 8, 64, 4).unwrap(), 1 << 20).unwrap();
+        let all = view.select(0, 32 << 20).unwrap();
+        assert_eq!(all.count(), 4 << 20);
+        assert!(all.memory() < 512);
+        assert_eq!(FileView::all().select(5, 7).unwrap(), Extents::contiguous(5, 7).unwrap());
+    }
+}

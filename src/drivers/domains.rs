@@ -1,0 +1,220 @@
+//! File domains: which aggregator owns which byte, and what it holds in one round.
+
+use crate::access::Extent;
+
+/// How the file is divided among aggregators `0..aggregators`. All arithmetic, O(1) (cyclic) or O(log aggregators).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Domains {
+    /// Stripe `s` belongs to aggregator `s mod aggregators`; a window is `stripes` of them (main paper, figure 2 (a)).
+    Cyclic {
+        /// Stripe size in bytes.
+        stripe: u64,
+        /// Number of aggregators.
+        aggregators: u64,
+        /// Stripes of one aggregator in one round.
+        stripes: u64,
+    },
+    /// Aggregator `a` owns `bounds[a]..bounds[a + 1]`, in windows of `window` bytes (main paper, figure 2 (b)). What lies
+    /// outside belongs to the first or the last.
+    Ranges {
+        /// One more than there are aggregators, never descending.
+        bounds: Vec<u64>,
+        /// Window size in bytes.
+        window: u64,
+    },
+}
+
+/// What one aggregator holds in one round: equal segments of the file, `pitch` apart, one after the other in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// Number of the round; equal for the windows of all aggregators in the same round.
+    pub index: u64,
+    /// First byte in the file.
+    pub start: u64,
+    /// One past the last byte in the file.
+    pub end: u64,
+    segment: u64,
+    pitch: u64,
+}
+
+impl Window {
+    /// Bytes of memory it takes.
+    pub fn len(&self) -> u64 {
+        (self.end - self.start).div_ceil(self.pitch) * self.segment
+    }
+
+    /// Whether it holds nothing.
+    pub fn is_empty(&self) -> bool {
+        self.end == self.start
+    }
+
+    /// Where the byte at `offset` of the file stands in the window's memory.
+    #[inline]
+    pub fn position(&self, offset: u64) -> u64 {
+        let from_start = offset - self.start;
+        if from_start < self.segment {
+            return from_start;
+        }
+        from_start / self.pitch * self.segment + from_start % self.pitch
+    }
+
+    /// The parts of the file it stands for, in memory order; adjoining segments are one.
+    pub fn segments(&self) -> impl Iterator<Item = Extent> + use<> {
+        let Self { start, end, segment, pitch, .. } = *self;
+        let (segment, pitch) = if segment == pitch { (end - start, end - start) } else { (segment, pitch) };
+        (0..).map(move |i| Extent { offset: start + i * pitch, len: segment }).take_while(move |e| e.offset < end)
+    }
+}
+
+impl Domains {
+    /// Equal contiguous ranges of whole `block`s over `start..end`; the first ones take one block more where it does not
+    /// come out even.
+    pub fn equal_blocks(start: u64, end: u64, block: u64, aggregators: usize, window: u64) -> Self {
+        let first = start / block;
+        let blocks = end.div_ceil(block).max(first) - first;
+        let (each, more) = (blocks / aggregators as u64, blocks % aggregators as u64);
+        let bounds = (0..=aggregators as u64).map(|a| (first + a * each + a.min(more)) * block).collect();
+        Self::Ranges { bounds, window }
+    }
+
+    /// Contiguous ranges that hold equal bytes: `histogram[i]` bytes are written in the `i`-th of equal parts of
+    /// `start..end`; bounds are interpolated inside a part and rounded to multiples of `align`.
+    pub fn equal_bytes(start: u64, end: u64, histogram: &[u64], align: u64, aggregators: usize, window: u64) -> Self {
+        let total: u128 = histogram.iter().map(|&n| u128::from(n)).sum();
+        let width = (end - start).div_ceil(histogram.len().max(1) as u64).max(1);
+        let mut bounds = vec![start / align * align];
+        let (mut part, mut before) = (0, 0u128);
+        for a in 1..aggregators as u128 {
+            let wanted = total * a / aggregators as u128;
+            while part < histogram.len() && before + u128::from(histogram[part]) <= wanted {
+                before += u128::from(histogram[part]);
+                part += 1;
+            }
+            let inside = match histogram.get(part) {
+                Some(&held) if held > 0 => ((wanted - before) * u128::from(width) / u128::from(held)) as u64,
+                _ => 0,
+            };
+            let bound = (start + part as u64 * width + inside + align / 2) / align * align;
+            bounds.push(bound.max(bounds[a as usize - 1]).min(end.next_multiple_of(align)));
+        }
+        bounds.push(end.next_multiple_of(align).max(bounds[aggregators - 1]));
+        Self::Ranges { bounds, window }
+    }
+
+    /// How many aggregators there are.
+    pub fn aggregators(&self) -> usize {
+        match self {
+            Self::Cyclic { aggregators, .. } => *aggregators as usize,
+            Self::Ranges { bounds, .. } => bounds.len() - 1,
+        }
+    }
+
+    /// The aggregator that owns the byte at `offset`, and where its ownership ends.
+    pub fn owner(&self, offset: u64) -> (usize, u64) {
+        match self {
+            Self::Cyclic { aggregators: 1, .. } => (0, u64::MAX),
+            Self::Cyclic { stripe, aggregators, .. } => {
+                let number = offset / stripe;
+                ((number % aggregators) as usize, (number + 1) * stripe)
+            }
+            Self::Ranges { bounds, .. } => {
+                let last = bounds.len() - 2;
+                let a = bounds[1..=last].partition_point(|&bound| bound <= offset);
+                (a, if a == last { u64::MAX } else { bounds[a + 1] })
+            }
+        }
+    }
+
+    /// The window of `aggregator` that holds the byte at `offset`, which it must own.
+    pub fn window(&self, aggregator: usize, offset: u64) -> Window {
+        match self {
+            Self::Cyclic { stripe, aggregators, stripes } => {
+                let pitch = stripe * aggregators;
+                let index = offset / pitch / stripes;
+                let start = index * stripes * pitch + aggregator as u64 * stripe;
+                let end = start + (stripes - 1) * pitch + stripe;
+                Window { index, start, end, segment: *stripe, pitch }
+            }
+            Self::Ranges { bounds, window } => {
+                let from = if offset < bounds[aggregator] { 0 } else { bounds[aggregator] };
+                let index = (offset - from) / window;
+                let start = from + index * window;
+                let limit = if aggregator + 2 == bounds.len() { u64::MAX } else { bounds[aggregator + 1] };
+                let end = start.saturating_add(*window).min(limit);
+                Window { index, start, end, segment: end - start, pitch: end - start }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Every byte below `end` has one owner, one window of it, and one place there; windows of an aggregator follow one
+    /// another.
+    fn check(domains: &Domains, end: u64) {
+        let mut last = vec![None; domains.aggregators()];
+        let mut offset = 0;
+        while offset < end {
+            let (a, until) = domains.owner(offset);
+            assert!(a < domains.aggregators() && until > offset);
+            let window = domains.window(a, offset);
+            assert!(window.start <= offset && offset < window.end, "{offset} in {window:?}");
+            assert!(window.position(offset) < window.len());
+            let mut at = 0;
+            let segment = window.segments().find(|s| {
+                let inside = s.offset <= offset && offset < s.end();
+                at += if inside { offset - s.offset } else { s.len };
+                inside
+            });
+            assert!(segment.is_some(), "{offset} in the segments of {window:?}");
+            assert_eq!(at, window.position(offset));
+            let place = (window.index, window.position(offset));
+            assert!(last[a] < Some(place), "{offset}: {place:?} after {:?}", last[a]);
+            last[a] = Some(place);
+            offset += 1;
+        }
+    }
+
+    #[test]
+    fn paper_figure_2() {
+        let lustre = Domains::Cyclic { stripe: 10, aggregators: 3, stripes: 1 };
+        assert_eq!(lustre.owner(45), (1, 50));
+        assert_eq!(lustre.window(1, 45), Window { index: 1, start: 40, end: 50, segment: 10, pitch: 30 });
+        let gpfs = Domains::equal_blocks(0, 90, 10, 3, 10);
+        assert_eq!(gpfs.owner(45), (1, 60));
+        assert_eq!(gpfs.window(1, 45).index, 1);
+    }
+
+    #[test]
+    fn equal_bytes_follows_the_data_not_the_range() {
+        // 1000 bytes written: 900 in the first tenth, 100 in the last.
+        let mut histogram = [0; 10];
+        (histogram[0], histogram[9]) = (900, 100);
+        let domains = Domains::equal_bytes(0, 1000, &histogram, 1, 3, 16);
+        assert_eq!(domains, Domains::Ranges { bounds: vec![0, 37, 74, 1000], window: 16 });
+        check(&domains, 1000);
+    }
+
+    proptest! {
+        #[test]
+        fn cyclic_windows_tile(stripe in 1u64..9, aggregators in 1u64..6, stripes in 1u64..5) {
+            check(&Domains::Cyclic { stripe, aggregators, stripes }, 300);
+        }
+
+        #[test]
+        fn ranges_tile(start in 0u64..50, len in 0u64..200, block in 1u64..9, aggregators in 1usize..9, window in 1u64..40) {
+            check(&Domains::equal_blocks(start, start + len, block, aggregators, window), 300);
+        }
+
+        #[test]
+        fn weighted_ranges_tile(
+            histogram in prop::collection::vec(0u64..100, 1..20), start in 0u64..50, len in 1u64..200, align in 1u64..9,
+            aggregators in 1usize..9
+        ) {
+            check(&Domains::equal_bytes(start, start + len, &histogram, align, aggregators, 7), 300);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! File-system drivers: what layout a file has, who aggregates, which aggregator owns a byte, what it holds in a round.
+//!
+//! A new driver is one file here, one row in [`driver`]'s match and one name in `hints.rs`. The conformance tests in
+//! `tests/conformance.rs` run it through every kernel and fabric.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::hints::{DriverName, Hints};
+use crate::topology::{Rank, Topology};
+
+pub mod domains;
+mod gpfs;
+mod lustre;
+mod placement;
+mod posix;
+
+pub use domains::{Domains, Window};
+
+/// How a file lies on its file system, as far as a driver cares. Found by rank 0 and told to all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layout {
+    /// Lustre: stripe size; GPFS and others: block size. In bytes, above 0.
+    pub unit: u64,
+    /// Lustre: number of stripes (servers); 1 elsewhere.
+    pub factor: u32,
+}
+
+/// What a collective call writes, agreed by all ranks before the file is divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written<'a> {
+    /// Lowest offset.
+    pub start: u64,
+    /// Highest end.
+    pub end: u64,
+    /// Bytes written in each of equal parts of `start..end`; empty unless [`Driver::wants_histogram`].
+    pub histogram: &'a [u64],
+}
+
+/// The four questions of design.md section 5.
+pub trait Driver: Send + Sync {
+    /// The driver's name, as in the hint `trib_driver`.
+    fn name(&self) -> DriverName;
+
+    /// Makes the file if it is not there (a new one with the hinted layout where the file system can) and tells its
+    /// layout. A hinted layout wins over the file's own. Called on rank 0 only.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`] when the file cannot be made or asked.
+    fn create(&self, path: &Path, hints: &Hints) -> Result<Layout>;
+
+    /// The aggregators in ascending order, none twice, at least one. A pure function; called on every rank alike.
+    ///
+    /// # Errors
+    /// [`crate::Error::Hint`] when a placement names a rank that is not there.
+    fn aggregators(&self, topology: &Topology, layout: &Layout, hints: &Hints) -> Result<Vec<Rank>>;
+
+    /// Whether [`Driver::domains`] divides by density, so that the engine must count bytes first.
+    fn wants_histogram(&self) -> bool {
+        false
+    }
+
+    /// Divides the file among `aggregators` for one collective call. A pure function; called on every rank alike.
+    fn domains(&self, layout: &Layout, aggregators: usize, written: Written<'_>, hints: &Hints) -> Domains;
+}
+
+/// The driver of that name; for [`DriverName::Auto`], the one of the file system that `path` is (or will be) on.
+pub fn driver(name: DriverName, path: &Path) -> Box<dyn Driver> {
+    match name {
+        DriverName::Lustre => Box::new(lustre::Lustre),
+        DriverName::Gpfs => Box::new(gpfs::Gpfs),
+        DriverName::Posix => Box::new(posix::Posix),
+        DriverName::Auto => driver(detect(path), path),
+    }
+}

@@ -1,0 +1,11 @@
+//! Collective I/O for supercomputers: a two-phase writer whose exchange kernels are data.
+
+pub mod access;
+pub mod error;
+pub mod fabric;
+pub mod schedule;
+pub mod topology;
+
+pub use access::{BufferLayout, Extent, Extents, FileView};
+pub use error::{Error, Result};
+pub use topology::{Rank, Topology};

@@ -1,0 +1,130 @@
+//! Building schedules: operations in order, chained under a throttle.
+
+use serde::{Deserialize, Serialize};
+
+use super::ir::{Action, Buffer, Op, OpId, Schedule, SendMode, Span};
+use crate::topology::Rank;
+
+/// How a limit on outstanding requests is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ThrottleMode {
+    /// Post w, wait for all w, post the next w: the paper's and MPICH's way (main paper, section IV.B).
+    Batch,
+    /// Keep w in flight; the next starts as any one finishes.
+    Window,
+}
+
+/// A limit on the outstanding sends, and on the outstanding receives, of one rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Throttle {
+    /// At most so many; `None` posts everything at once. Never `Some(0)`.
+    pub limit: Option<u32>,
+    /// How the limit is kept.
+    pub mode: ThrottleMode,
+}
+
+impl Throttle {
+    /// Everything at once.
+    pub const NONE: Self = Self { limit: None, mode: ThrottleMode::Batch };
+
+    /// Batches of `limit`; 0 means no limit.
+    pub fn batch(limit: u32) -> Self {
+        Self { limit: (limit > 0).then_some(limit), mode: ThrottleMode::Batch }
+    }
+
+    /// A sliding window of `limit`; 0 means no limit.
+    pub fn window(limit: u32) -> Self {
+        Self { limit: (limit > 0).then_some(limit), mode: ThrottleMode::Window }
+    }
+}
+
+impl std::fmt::Display for Throttle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.limit, self.mode) {
+            (None, _) => write!(f, "none"),
+            (Some(limit), ThrottleMode::Batch) => write!(f, "batch of {limit}"),
+            (Some(limit), ThrottleMode::Window) => write!(f, "window of {limit}"),
+        }
+    }
+}
+
+/// Collects operations; each call returns the id for later dependencies.
+#[derive(Debug, Default)]
+pub struct Builder {
+    schedule: Schedule,
+    stage: u8,
+}
+
+impl Builder {
+    /// Messages added from here on belong to this stage (see [`Op::stage`]).
+    pub fn stage(&mut self, stage: u8) {
+        self.stage = stage;
+    }
+
+    /// Adds one operation that starts when all of `after` are finished.
+    pub fn op(&mut self, action: Action, span: Span, after: &[OpId]) -> OpId {
+        let from = self.schedule.after.len() as u32;
+        self.schedule.after.extend_from_slice(after);
+        let after = (from, self.schedule.after.len() as u32);
+        self.schedule.ops.push(Op { action, span, stage: self.stage, window: None, after });
+        self.schedule.ops.len() as OpId - 1
+    }
+
+    /// Adds a send.
+    pub fn send(&mut self, to: Rank, mode: SendMode, span: Span, after: &[OpId]) -> OpId {
+        self.op(Action::Send { to, mode }, span, after)
+    }
+
+    /// Adds a receive.
+    pub fn receive(&mut self, from: Rank, span: Span, after: &[OpId]) -> OpId {
+        self.op(Action::Receive { from }, span, after)
+    }
+
+    /// Adds a copy of `from` to `span`.
+    pub fn copy(&mut self, from: Span, span: Span, after: &[OpId]) -> OpId {
+        self.op(Action::Copy { from }, span, after)
+    }
+
+    /// Adds an operation that is finished when all of `after` are.
+    pub fn join(&mut self, after: &[OpId]) -> OpId {
+        self.op(Action::Join, Span::new(Buffer::Send, 0, 0), after)
+    }
+
+    /// Adds `chain` in order under `throttle`, nothing of it before `after` is finished; returns the ids.
+    ///
+    /// One chain is one rank's sends, or one rank's receives. **Why any mixture of throttles is free of deadlock**: if
+    /// all ranks order their chains by one key of the pair (sender, receiver), the incomplete message of smallest key
+    /// has nothing incomplete before it on either side, so both sides have started it.
+    pub fn chain(&mut self, chain: &[(Action, Span)], throttle: Throttle, after: &[OpId]) -> Vec<OpId> {
+        match (throttle.limit, throttle.mode) {
+            (Some(limit), ThrottleMode::Batch) if chain.len() > limit as usize => {
+                self.batches(chain, limit as usize, after)
+            }
+            (Some(limit), ThrottleMode::Window) if chain.len() > limit as usize => {
+                let window = self.schedule.windows.len() as u16;
+                self.schedule.windows.push(limit);
+                let ids: Vec<OpId> = chain.iter().map(|(action, span)| self.op(*action, *span, after)).collect();
+                ids.iter().for_each(|&id| self.schedule.ops[id as usize].window = Some(window));
+                ids
+            }
+            _ => chain.iter().map(|(action, span)| self.op(*action, *span, after)).collect(),
+        }
+    }
+
+    fn batches(&mut self, chain: &[(Action, Span)], limit: usize, after: &[OpId]) -> Vec<OpId> {
+        let mut all = Vec::with_capacity(chain.len());
+        let mut before = after.to_vec();
+        for batch in chain.chunks(limit) {
+            let from = all.len();
+            all.extend(batch.iter().map(|(action, span)| self.op(*action, *span, &before)));
+            before = vec![self.join(&all[from..])];
+        }
+        all
+    }
+
+    /// The finished schedule.
+    pub fn finish(self) -> Schedule {
+        self.schedule
+    }
+}

@@ -1,0 +1,145 @@
+//! Ranks, nodes and who shares one.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+
+/// A process (or embedded thread) of the program, `0..ranks`.
+pub type Rank = usize;
+/// A shared-memory node, `0..nodes`, numbered by the lowest rank on it.
+pub type Node = usize;
+
+/// Which rank sits on which node. Cheap to clone; O(1) memory for blocks, O(ranks) shared for any other placement.
+#[derive(Debug, Clone)]
+pub struct Topology(Arc<Placement>);
+
+#[derive(Debug)]
+enum Placement {
+    /// Ranks fill one node after the other.
+    Blocks { ranks: usize, ranks_per_node: usize },
+    /// Anything else: the node of every rank, and the ranks of every node in ascending order.
+    Listed { node_of: Vec<Node>, ranks_of: Vec<Vec<Rank>> },
+}
+
+impl Topology {
+    /// `ranks` ranks filling nodes of `ranks_per_node` one after the other; the last node may hold fewer.
+    ///
+    /// # Errors
+    /// Zero ranks, or zero ranks per node.
+    pub fn blocks(ranks: usize, ranks_per_node: usize) -> Result<Self> {
+        if ranks == 0 {
+            return Err(Error::argument("ranks", 0, "1 or more"));
+        }
+        if ranks_per_node == 0 {
+            return Err(Error::argument("ranks per node", 0, "1 or more"));
+        }
+        Ok(Self(Arc::new(Placement::Blocks { ranks, ranks_per_node })))
+    }
+
+    /// A placement given rank by rank: `node_of[r]` is any label of rank `r`'s node. Nodes are renumbered
+    /// by the lowest rank on each.
+    ///
+    /// # Errors
+    /// An empty list.
+    pub fn listed(labels: &[usize]) -> Result<Self> {
+        if labels.is_empty() {
+            return Err(Error::argument("ranks", 0, "1 or more"));
+        }
+        let mut number = std::collections::HashMap::new();
+        let mut ranks_of: Vec<Vec<Rank>> = Vec::new();
+        let node_of = labels
+            .iter()
+            .enumerate()
+            .map(|(rank, label)| {
+                let node = *number.entry(*label).or_insert(ranks_of.len());
+                if node == ranks_of.len() {
+                    ranks_of.push(Vec::new());
+                }
+                ranks_of[node].push(rank);
+                node
+            })
+            .collect();
+        Ok(Self(Arc::new(Placement::Listed { node_of, ranks_of })))
+    }
+
+    /// Number of ranks.
+    pub fn ranks(&self) -> usize {
+        match &*self.0 {
+            Placement::Blocks { ranks, .. } => *ranks,
+            Placement::Listed { node_of, .. } => node_of.len(),
+        }
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> usize {
+        match &*self.0 {
+            Placement::Blocks { ranks, ranks_per_node } => ranks.div_ceil(*ranks_per_node),
+            Placement::Listed { ranks_of, .. } => ranks_of.len(),
+        }
+    }
+
+    /// The node of `rank`.
+    pub fn node_of(&self, rank: Rank) -> Node {
+        match &*self.0 {
+            Placement::Blocks { ranks_per_node, .. } => rank / ranks_per_node,
+            Placement::Listed { node_of, .. } => node_of[rank],
+        }
+    }
+
+    /// How many ranks sit on `node`.
+    pub fn ranks_on(&self, node: Node) -> usize {
+        match &*self.0 {
+            Placement::Blocks { ranks, ranks_per_node } => (*ranks_per_node).min(ranks - node * ranks_per_node),
+            Placement::Listed { ranks_of, .. } => ranks_of[node].len(),
+        }
+    }
+
+    /// The `index`-th lowest rank on `node`.
+    pub fn rank_at(&self, node: Node, index: usize) -> Rank {
+        match &*self.0 {
+            Placement::Blocks { ranks_per_node, .. } => node * ranks_per_node + index,
+            Placement::Listed { ranks_of, .. } => ranks_of[node][index],
+        }
+    }
+
+    /// The largest number of ranks on any node.
+    pub fn ranks_per_node(&self) -> usize {
+        (0..self.nodes()).map(|node| self.ranks_on(node)).max().unwrap_or(1)
+    }
+
+    /// All ranks, dealt from the nodes in turn: the first rank of every node, then the second of every node, ...
+    /// A window of consecutive entries then touches as many nodes as there are (main paper, section III.A,
+    /// the round-robin rank list).
+    pub fn round_robin(&self) -> Vec<Rank> {
+        let deepest = self.ranks_per_node();
+        (0..deepest)
+            .flat_map(|index| (0..self.nodes()).map(move |node| (node, index)))
+            .filter(|&(node, index)| index < self.ranks_on(node))
+            .map(|(node, index)| self.rank_at(node, index))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_and_the_same_listed_agree() {
+        let blocks = Topology::blocks(7, 3).unwrap();
+        let listed = Topology::listed(&[9, 9, 9, 4, 4, 4, 0]).unwrap();
+        for topology in [&blocks, &listed] {
+            assert_eq!((topology.ranks(), topology.nodes(), topology.ranks_per_node()), (7, 3, 3));
+            assert_eq!(topology.ranks_on(2), 1);
+            assert_eq!(topology.rank_at(1, 2), 5);
+            assert_eq!(topology.round_robin(), [0, 3, 6, 1, 4, 2, 5]);
+        }
+    }
+
+    #[test]
+    fn nobody_is_refused() {
+        assert!(Topology::blocks(0, 1).is_err());
+        assert!(Topology::blocks(1, 0).is_err());
+        assert!(Topology::listed(&[]).is_err());
+    }
+}
