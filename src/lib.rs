@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod error;
+pub mod exchange;
 pub mod fabric;
 pub mod schedule;
 pub mod topology;

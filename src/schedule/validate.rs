@@ -1,1 +1,336 @@
-//! stub
+//! Validators: what must hold of the schedules of all ranks together.
+//!
+//! [`run`] executes them without payload under **zero buffering**: every send, whatever its mode, finishes only together
+//! with its matching receive. Which operations can finish never shrinks when others finish, so one order of execution
+//! decides for all: if it stops before the end, every order does, and the schedules can deadlock.
+//!
+//! Bytes are tracked as fragments (origin rank, offset), through staging buffers too, so that exactly-once delivery is
+//! seen byte for byte and not only counted.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use super::ir::{Action, Buffer, OpId, Schedule, Span};
+use super::progress::Progress;
+use crate::topology::Rank;
+
+/// Bytes that must get from one rank's send buffer to another's receive buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delivery {
+    /// The rank that has them.
+    pub from: Rank,
+    /// First byte in its [`Buffer::Send`].
+    pub from_offset: u64,
+    /// The rank that wants them.
+    pub to: Rank,
+    /// First byte in its [`Buffer::Receive`].
+    pub to_offset: u64,
+    /// How many.
+    pub len: u64,
+}
+
+/// What an execution looked like.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Evidence {
+    /// Messages sent (copies not counted).
+    pub messages: u64,
+    /// The most sends any rank had outstanding.
+    pub peak_sends: u32,
+    /// The most receives any rank had outstanding.
+    pub peak_receives: u32,
+}
+
+/// What does not hold.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Violation {
+    /// Nothing can go on, but not everything is finished.
+    #[error("deadlock without buffering: rank {rank} has {unfinished} unfinished operations, the first: {first}")]
+    Deadlock {
+        /// The lowest rank that is stuck.
+        rank: Rank,
+        /// How many operations it has not finished.
+        unfinished: usize,
+        /// One of them.
+        first: String,
+    },
+    /// A message is longer or shorter than the receive it matches.
+    #[error("rank {to} receives {expected} bytes from rank {from}, which sends {sent}")]
+    Size {
+        /// The sender.
+        from: Rank,
+        /// The receiver.
+        to: Rank,
+        /// Bytes sent.
+        sent: u64,
+        /// Bytes the receive is for.
+        expected: u64,
+    },
+    /// A byte was written twice.
+    #[error("rank {rank}: byte {offset} of {buffer:?} is delivered twice")]
+    Twice {
+        /// Where.
+        rank: Rank,
+        /// In which buffer.
+        buffer: Buffer,
+        /// Which byte.
+        offset: u64,
+    },
+    /// An operation reads bytes that nobody wrote.
+    #[error("rank {rank} reads byte {offset} of {buffer:?} before it is there")]
+    Unwritten {
+        /// Where.
+        rank: Rank,
+        /// In which buffer.
+        buffer: Buffer,
+        /// Which byte.
+        offset: u64,
+    },
+    /// A delivery did not happen, or brought other bytes.
+    #[error("not delivered as wanted: {0:?}")]
+    Missing(Delivery),
+    /// Bytes were delivered that nobody wanted.
+    #[error("rank {rank} received {received} bytes, {wanted} were wanted")]
+    Surplus {
+        /// Where.
+        rank: Rank,
+        /// Bytes in its receive buffer.
+        received: u64,
+        /// Bytes it should have.
+        wanted: u64,
+    },
+}
+
+/// Bytes `offset..offset + len` of the send buffer of rank `origin`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Fragment {
+    origin: Rank,
+    offset: u64,
+    len: u64,
+}
+
+#[derive(Default)]
+struct RankState {
+    /// Written fragments of every buffer but `Send`, by offset.
+    memory: HashMap<Buffer, BTreeMap<u64, Fragment>>,
+    sends: u32,
+    receives: u32,
+}
+
+/// One started, unmatched side of a message.
+type Queue = HashMap<(Rank, Rank, u8), VecDeque<OpId>>;
+
+/// Executes the schedules of ranks 0, 1, ... and checks them: exactly `wanted` is delivered, each byte once; they end
+/// even if no message is ever buffered. The peaks of outstanding requests are returned for the caller to hold against
+/// its throttle. O(operations log operations).
+///
+/// # Errors
+/// The first [`Violation`].
+pub fn run(schedules: Vec<Schedule>, wanted: &[Delivery]) -> Result<Evidence, Violation> {
+    let mut execution = Execution {
+        states: schedules.iter().map(|_| RankState::default()).collect(),
+        progress: schedules.into_iter().map(Progress::new).collect(),
+        sends: Queue::new(),
+        receives: Queue::new(),
+        active: VecDeque::new(),
+        evidence: Evidence::default(),
+    };
+    execution.active.extend(0..execution.progress.len());
+    while let Some(rank) = execution.active.pop_front() {
+        while let Some(id) = execution.progress[rank].next_ready() {
+            execution.start(rank, id)?;
+        }
+    }
+    execution.finished()?;
+    execution.delivered(wanted)?;
+    Ok(execution.evidence)
+}
+
+struct Execution {
+    progress: Vec<Progress>,
+    states: Vec<RankState>,
+    sends: Queue,
+    receives: Queue,
+    /// Ranks that may have something to start.
+    active: VecDeque<Rank>,
+    evidence: Evidence,
+}
+
+impl Execution {
+    fn start(&mut self, rank: Rank, id: OpId) -> Result<(), Violation> {
+        let op = self.progress[rank].schedule().ops()[id as usize];
+        match op.action {
+            Action::Send { to, .. } => {
+                let peak = &mut self.states[rank].sends;
+                *peak += 1;
+                self.evidence.peak_sends = self.evidence.peak_sends.max(*peak);
+                self.sends.entry((rank, to, op.stage)).or_default().push_back(id);
+                self.meet(rank, to, op.stage)
+            }
+            Action::Receive { from } => {
+                let peak = &mut self.states[rank].receives;
+                *peak += 1;
+                self.evidence.peak_receives = self.evidence.peak_receives.max(*peak);
+                self.receives.entry((from, rank, op.stage)).or_default().push_back(id);
+                self.meet(from, rank, op.stage)
+            }
+            Action::Copy { from } => {
+                let fragments = self.read(rank, from)?;
+                self.write(rank, op.span, fragments)?;
+                self.progress[rank].finish(id);
+                Ok(())
+            }
+            // Reductions replace what they combine; where bytes go is not theirs to say.
+            Action::Reduce { .. } | Action::Join => {
+                self.progress[rank].finish(id);
+                Ok(())
+            }
+        }
+    }
+
+    /// Delivers the oldest message between two ranks if both sides have started it.
+    fn meet(&mut self, from: Rank, to: Rank, stage: u8) -> Result<(), Violation> {
+        let key = (from, to, stage);
+        let (Some(sends), Some(receives)) = (self.sends.get_mut(&key), self.receives.get_mut(&key)) else {
+            return Ok(());
+        };
+        if sends.is_empty() || receives.is_empty() {
+            return Ok(());
+        }
+        let (Some(send), Some(receive)) = (sends.pop_front(), receives.pop_front()) else { return Ok(()) };
+        let source = self.progress[from].schedule().ops()[send as usize].span;
+        let target = self.progress[to].schedule().ops()[receive as usize].span;
+        if source.len != target.len {
+            return Err(Violation::Size { from, to, sent: source.len, expected: target.len });
+        }
+        let fragments = self.read(from, source)?;
+        self.write(to, target, fragments)?;
+        self.evidence.messages += 1;
+        self.states[from].sends -= 1;
+        self.states[to].receives -= 1;
+        self.progress[from].finish(send);
+        self.progress[to].finish(receive);
+        self.active.extend([from, to]);
+        Ok(())
+    }
+
+    fn read(&self, rank: Rank, span: Span) -> Result<Vec<Fragment>, Violation> {
+        if span.buffer == Buffer::Send || span.len == 0 {
+            return Ok(vec![Fragment { origin: rank, offset: span.offset, len: span.len }]);
+        }
+        let (mut at, end) = (span.offset, span.offset + span.len);
+        let mut found = Vec::new();
+        let memory = self.states[rank].memory.get(&span.buffer);
+        while at < end {
+            let hit = memory.and_then(|m| m.range(..=at).next_back()).filter(|(start, f)| *start + f.len > at);
+            let Some((&start, fragment)) = hit else {
+                return Err(Violation::Unwritten { rank, buffer: span.buffer, offset: at });
+            };
+            let skip = at - start;
+            let len = (fragment.len - skip).min(end - at);
+            found.push(Fragment { origin: fragment.origin, offset: fragment.offset + skip, len });
+            at += len;
+        }
+        Ok(found)
+    }
+
+    fn write(&mut self, rank: Rank, span: Span, fragments: Vec<Fragment>) -> Result<(), Violation> {
+        let memory = self.states[rank].memory.entry(span.buffer).or_default();
+        let mut at = span.offset;
+        for fragment in fragments.into_iter().filter(|f| f.len > 0) {
+            let end = at + fragment.len;
+            if let Some((&start, other)) = memory.range(..end).next_back()
+                && start + other.len > at
+            {
+                return Err(Violation::Twice { rank, buffer: span.buffer, offset: start.max(at) });
+            }
+            memory.insert(at, fragment);
+            at = end;
+        }
+        Ok(())
+    }
+
+    fn finished(&self) -> Result<(), Violation> {
+        let Some((rank, stuck)) = self.progress.iter().enumerate().find(|(_, p)| !p.is_done()) else {
+            return Ok(());
+        };
+        let waits = |queue: &Queue, side: fn(&(Rank, Rank, u8)) -> Rank| {
+            queue.iter().find(|(key, ops)| side(key) == rank && !ops.is_empty()).map(|(key, _)| *key)
+        };
+        let first = match (waits(&self.sends, |k| k.0), waits(&self.receives, |k| k.1)) {
+            (Some((_, to, _)), _) => format!("send to rank {to}"),
+            (_, Some((from, _, _))) => format!("receive from rank {from}"),
+            _ => "not started".to_string(),
+        };
+        Err(Violation::Deadlock { rank, unfinished: stuck.unfinished(), first })
+    }
+
+    fn delivered(&self, wanted: &[Delivery]) -> Result<(), Violation> {
+        let mut expected = vec![0; self.states.len()];
+        for delivery in wanted {
+            expected[delivery.to] += delivery.len;
+            let span = Span::new(Buffer::Receive, delivery.to_offset, delivery.len);
+            let fragments = self.read(delivery.to, span).map_err(|_| Violation::Missing(*delivery))?;
+            let mut at = delivery.from_offset;
+            for fragment in fragments {
+                if fragment.origin != delivery.from || fragment.offset != at {
+                    return Err(Violation::Missing(*delivery));
+                }
+                at += fragment.len;
+            }
+        }
+        for (rank, (state, wanted)) in self.states.iter().zip(expected).enumerate() {
+            let received = state.memory.get(&Buffer::Receive).map_or(0, |m| m.values().map(|f| f.len).sum());
+            if received != wanted {
+                return Err(Violation::Surplus { rank, received, wanted });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::{Builder, SendMode};
+
+    fn swap(rank: Rank, send_first: bool) -> Schedule {
+        let mut builder = Builder::default();
+        let send = Span::new(Buffer::Send, 0, 4);
+        let receive = Span::new(Buffer::Receive, 0, 4);
+        if send_first {
+            let first = builder.send(1 - rank, SendMode::Standard, send, &[]);
+            builder.receive(1 - rank, receive, &[first]);
+        } else {
+            let first = builder.receive(1 - rank, receive, &[]);
+            builder.send(1 - rank, SendMode::Standard, send, &[first]);
+        }
+        builder.finish()
+    }
+
+    fn deliver(from: Rank) -> Delivery {
+        Delivery { from, from_offset: 0, to: 1 - from, to_offset: 0, len: 4 }
+    }
+
+    #[test]
+    fn two_that_send_first_deadlock_without_buffers() {
+        let both = vec![swap(0, true), swap(1, true)];
+        assert!(matches!(run(both, &[]), Err(Violation::Deadlock { rank: 0, .. })));
+        let evidence = run(vec![swap(0, true), swap(1, false)], &[deliver(0), deliver(1)]).unwrap();
+        assert_eq!(evidence, Evidence { messages: 2, peak_sends: 1, peak_receives: 1 });
+    }
+
+    #[test]
+    fn missing_twice_and_surplus_are_seen() {
+        let good = || vec![swap(0, true), swap(1, false)];
+        assert!(matches!(run(good(), &[deliver(0)]), Err(Violation::Surplus { rank: 0, .. })));
+        let shifted = Delivery { from_offset: 1, len: 3, ..deliver(0) };
+        assert!(matches!(run(good(), &[shifted, deliver(1)]), Err(Violation::Missing(_))));
+        let mut builder = Builder::default();
+        let (from, to) = (Span::new(Buffer::Send, 0, 4), Span::new(Buffer::Receive, 2, 4));
+        builder.copy(from, to, &[]);
+        builder.copy(from, Span::new(Buffer::Receive, 5, 4), &[]);
+        assert!(matches!(run(vec![builder.finish()], &[]), Err(Violation::Twice { offset: 5, .. })));
+        let mut builder = Builder::default();
+        builder.copy(Span::new(Buffer::Stage(0), 0, 1), to, &[]);
+        assert!(matches!(run(vec![builder.finish()], &[]), Err(Violation::Unwritten { .. })));
+    }
+}

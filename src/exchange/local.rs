@@ -1,0 +1,91 @@
+//! Local aggregators: which ranks gather for their node (TAM; main paper, section II.B and figure 3 (d)).
+
+use crate::topology::{Rank, Topology};
+
+/// Every rank's local aggregator. The members of one sit on its node, next to each other in the node's ascending list;
+/// the lowest is the local aggregator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalAggregators {
+    aggregator_of: Vec<u32>,
+}
+
+impl LocalAggregators {
+    /// `per_node` local aggregators on every node (all of its ranks where it has fewer).
+    pub fn per_node(topology: &Topology, per_node: usize) -> Self {
+        Self::dealt(topology, |_| per_node)
+    }
+
+    /// `total` local aggregators dealt evenly to the nodes, at least one on each; every rank is its own where there are
+    /// not more ranks than `total` (the paper's default of 512 is the plain two-phase exchange below 512 ranks).
+    pub fn in_total(topology: &Topology, total: usize) -> Self {
+        let (each, more) = (total / topology.nodes(), total % topology.nodes());
+        Self::dealt(topology, |node| each + usize::from(node < more))
+    }
+
+    fn dealt(topology: &Topology, count_on: impl Fn(usize) -> usize) -> Self {
+        let mut aggregator_of = vec![0; topology.ranks()];
+        for node in 0..topology.nodes() {
+            let ranks = topology.ranks_on(node);
+            let count = count_on(node).clamp(1, ranks);
+            for index in 0..ranks {
+                // Group g holds the indices i with i * count / ranks = g; its first is ceil(g * ranks / count).
+                let first = (index * count / ranks * ranks).div_ceil(count);
+                aggregator_of[topology.rank_at(node, index)] = topology.rank_at(node, first) as u32;
+            }
+        }
+        Self { aggregator_of }
+    }
+
+    /// The local aggregator of `rank`; itself if it is one.
+    pub fn aggregator_of(&self, rank: Rank) -> Rank {
+        self.aggregator_of[rank] as Rank
+    }
+
+    /// The members of local aggregator `rank`, itself first; empty if it is none. O(ranks).
+    pub fn members_of(&self, rank: Rank) -> Vec<Rank> {
+        (0..self.aggregator_of.len()).filter(|&r| self.aggregator_of(r) == rank).collect()
+    }
+
+    /// All local aggregators, ascending. O(ranks).
+    pub fn all(&self) -> Vec<Rank> {
+        (0..self.aggregator_of.len()).filter(|&r| self.aggregator_of(r) == r).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_share_a_node_and_sizes_differ_by_one() {
+        for (ranks, per_node) in [(1, 1), (16, 4), (17, 5), (64, 64), (7, 3)] {
+            let topology = Topology::blocks(ranks, per_node).unwrap();
+            for wanted in 1..6 {
+                let local = LocalAggregators::per_node(&topology, wanted);
+                let mut covered = 0;
+                for aggregator in local.all() {
+                    let members = local.members_of(aggregator);
+                    assert_eq!(members[0], aggregator);
+                    assert!(members.iter().all(|&m| topology.node_of(m) == topology.node_of(aggregator)));
+                    covered += members.len();
+                }
+                assert_eq!(covered, ranks);
+                for node in 0..topology.nodes() {
+                    let sizes: Vec<_> = (local.all().into_iter().filter(|&a| topology.node_of(a) == node))
+                        .map(|a| local.members_of(a).len())
+                        .collect();
+                    assert_eq!(sizes.len(), wanted.min(topology.ranks_on(node)));
+                    assert!(sizes.iter().max().unwrap() - sizes.iter().min().unwrap() <= 1);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_papers_default_is_plain_below_512_ranks() {
+        let topology = Topology::blocks(100, 8).unwrap();
+        let local = LocalAggregators::in_total(&topology, 512);
+        assert!((0..100).all(|rank| local.aggregator_of(rank) == rank));
+        assert_eq!(LocalAggregators::in_total(&Topology::blocks(1024, 64).unwrap(), 512).all().len(), 512);
+    }
+}

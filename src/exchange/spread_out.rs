@@ -1,0 +1,27 @@
+//! The spread-out order of MPI_Alltoallv, for many receivers among all (main paper, Algorithm 1).
+//!
+//! In step i, receiver r receives from rank (r + i) mod p: every receiver starts at itself. With receivers among the
+//! low ranks, all ranks above the highest receiver start with that one (main paper, figure 1 (a)): the straggler effect
+//! that [`super::BALANCED`] removes; its expected sum is (p - 1) sigma sqrt(1 / (2 pi)) (equation 4).
+//!
+//! A receiver of n messages: ceil(n / w) batches of w requests. Time in the one-port model (p - 1) t_s + k t_w for k
+//! bytes at each receiver (section II.B).
+
+use super::{Exchange, Kernel};
+use crate::schedule::SendMode;
+use crate::topology::Rank;
+
+/// Algorithm 1 of the main paper with the throttle of section IV.B.
+pub static SPREAD_OUT: Kernel = Kernel {
+    name: "spread_out",
+    about: "receiver r starts at rank r, throttled Issend (main paper, Algorithm 1)",
+    mode: SendMode::Synchronous,
+    default_limit: Some(32),
+    coupled: false,
+    step,
+};
+
+/// How far `sender` stands behind the receiver, around the ring of ranks.
+pub(super) fn step(exchange: &Exchange<'_>, sender: Rank, receiver: usize) -> u64 {
+    ((sender + exchange.ranks - exchange.receivers[receiver]) % exchange.ranks) as u64
+}

@@ -1,0 +1,122 @@
+//! The two-layer aggregation method, TAM (main paper, sections II.B and V, figure 3 (d)).
+//!
+//! Every rank hands all it has to its local aggregator on the same node; local aggregators merge what they got and
+//! exchange with the I/O aggregators by any flat kernel. Between nodes there are then (local aggregators x aggregators)
+//! messages in place of (ranks x aggregators), at the price of one copy through the local aggregator's memory.
+//!
+//! One member: one message of all its bytes. A local aggregator of m members: m - 1 messages in, at most |R| out. Time in
+//! the one-port model (m - 1) t_s + (bytes of the members) t_w inside the node, then the outer kernel's with the number
+//! of local aggregators in place of p.
+
+use super::{Exchange, Kernel, Message, RankList};
+use crate::schedule::{Buffer, Builder, Schedule, SendMode, Span, Throttle};
+use crate::topology::Rank;
+
+/// What members handed to their local aggregator, as they sent it: [`Buffer::Stage`] of this number.
+pub const GATHERED: Buffer = Buffer::Stage(0);
+/// What a local aggregator sends on, by aggregator: [`Buffer::Stage`] of this number.
+pub const MERGED: Buffer = Buffer::Stage(1);
+/// Stage of the messages inside the node (the outer kernel's are stage 0).
+const INNER: u8 = 1;
+
+/// One part of a rank's data: all that goes to one aggregator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// Index of the aggregator among the receivers.
+    pub aggregator: usize,
+    /// Bytes, above 0.
+    pub len: u64,
+}
+
+/// One rank's part of a two-layer exchange.
+#[derive(Debug)]
+pub struct TwoLayer<'a> {
+    /// This rank.
+    pub rank: Rank,
+    /// How many ranks there are.
+    pub ranks: usize,
+    /// The I/O aggregators, ascending.
+    pub receivers: &'a [Rank],
+    /// The rank list of the outer kernel.
+    pub rank_list: &'a RankList,
+    /// This rank's local aggregator.
+    pub local_aggregator: Rank,
+    /// This rank's own shares by ascending aggregator; they lie one after the other in [`Buffer::Send`].
+    pub own: &'a [Share],
+    /// On a local aggregator: its other members that send anything, ascending, each with its shares. They arrive one
+    /// after the other in [`GATHERED`].
+    pub members: &'a [(Rank, Vec<Share>)],
+    /// On an aggregator: what each local aggregator sends, ascending.
+    pub receives: &'a [Message],
+}
+
+impl TwoLayer<'_> {
+    /// The whole exchange of this rank: inside the node, merge, outer kernel. `inner` limits the messages inside the node.
+    pub fn schedule(&self, outer: &Kernel, throttle: Throttle, inner: Throttle) -> Schedule {
+        let mut builder = Builder::default();
+        let sends = if self.local_aggregator == self.rank {
+            self.gather_and_merge(&mut builder, inner)
+        } else {
+            self.hand_over(&mut builder);
+            (Vec::new(), Vec::new())
+        };
+        builder.stage(0);
+        let exchange = Exchange {
+            rank: self.rank,
+            ranks: self.ranks,
+            receivers: self.receivers,
+            rank_list: self.rank_list,
+            sends: &sends.0,
+            receives: self.receives,
+        };
+        exchange.append(&mut builder, outer, throttle, &sends.1);
+        builder.finish()
+    }
+
+    fn hand_over(&self, builder: &mut Builder) {
+        let all: u64 = self.own.iter().map(|share| share.len).sum();
+        if all > 0 {
+            builder.stage(INNER);
+            builder.send(self.local_aggregator, SendMode::Synchronous, Span::new(Buffer::Send, 0, all), &[]);
+        }
+    }
+
+    /// Receives from the members and copies every share to its aggregator's outgoing message, ordered by aggregator, then
+    /// rank. Returns the outgoing messages and what they wait for.
+    fn gather_and_merge(&self, builder: &mut Builder, inner: Throttle) -> (Vec<Message>, Vec<u32>) {
+        builder.stage(INNER);
+        let mut chain = Vec::with_capacity(self.members.len());
+        // (aggregator, member's place in the order, source)
+        let mut shares: Vec<(usize, Rank, Span)> = Vec::new();
+        let mut place = |rank: Rank, buffer: Buffer, mut at: u64, of: &[Share]| {
+            for share in of {
+                shares.push((share.aggregator, rank, Span::new(buffer, at, share.len)));
+                at += share.len;
+            }
+            at
+        };
+        place(self.rank, Buffer::Send, 0, self.own);
+        let mut at = 0;
+        for (member, of) in self.members {
+            let end = place(*member, GATHERED, at, of);
+            chain.push((crate::schedule::Action::Receive { from: *member }, Span::new(GATHERED, at, end - at)));
+            at = end;
+        }
+        let arrived = builder.chain(&chain, inner, &[]);
+        let gathered = builder.join(&arrived);
+        shares.sort_unstable_by_key(|&(aggregator, rank, _)| (aggregator, rank));
+        let mut sends: Vec<Message> = Vec::new();
+        let mut copies = Vec::with_capacity(shares.len());
+        let mut at = 0;
+        for (aggregator, _, from) in shares {
+            copies.push(builder.copy(from, Span::new(MERGED, at, from.len), &[gathered]));
+            match sends.last_mut() {
+                Some(last) if last.peer == aggregator => last.span.len += from.len,
+                _ => sends.push(Message { peer: aggregator, span: Span::new(MERGED, at, from.len) }),
+            }
+            at += from.len;
+        }
+        let merged = builder.join(&copies);
+        (sends, vec![merged])
+    }
+}
