@@ -1,8 +1,11 @@
 //! Executors: what carries the messages of a schedule.
 //!
-//! A fabric is a [`Transport`] (post a send, post a receive, ask what is finished); [`run`] drives a schedule over any
-//! of them. `threads` needs nothing; `mpi` (feature `mpi`) is the real one. Fabrics contain no algorithm.
+//! A fabric is a [`Transport`] (post a send, post a receive, ask what is finished); [`execute`] drives a schedule over
+//! any of them. [`threads`] needs nothing; `mpi` (feature `mpi`) is the real one. Fabrics contain no algorithm.
 
+pub mod execute;
+pub mod threads;
 pub mod transport;
 
+pub use execute::{Buffers, Endpoint, Memory, Traffic, Waiting};
 pub use transport::{Completion, Idle, Message, Ticket, Transport};

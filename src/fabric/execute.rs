@@ -1,0 +1,277 @@
+//! Runs a schedule over any transport. No algorithm lives here: the schedule says what, [`Progress`] says when.
+//!
+//! The functions are `async` without a runtime: an await is one look at the fabric that found nothing. Whoever polls the
+//! future gives the progress; [`Endpoint::wait`] polls until it is done and gives the core away in between.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use super::transport::{Completion, Idle, Message, Ticket, Transport};
+use crate::error::{Error, Result};
+use crate::schedule::{Action, Buffer, OpId, Progress, ReduceOp, Schedule, Span};
+use crate::topology::Rank;
+
+/// What stands behind the named buffers of a schedule.
+pub trait Memory {
+    /// The bytes of a span that is to be sent.
+    ///
+    /// # Errors
+    /// What the memory finds wrong; the run ends.
+    fn read(&mut self, span: Span) -> Result<Message>;
+
+    /// Bytes have arrived for `span`; there may be fewer than it holds.
+    ///
+    /// # Errors
+    /// What the memory finds wrong; the run ends.
+    fn write(&mut self, from: Rank, span: Span, message: Message) -> Result<()>;
+
+    /// Moves `from` to `to`, transformed as the schedule's maker means it.
+    ///
+    /// # Errors
+    /// What the memory finds wrong; the run ends.
+    fn copy(&mut self, from: Span, to: Span) -> Result<()>;
+
+    /// Combines `from` into `to`.
+    ///
+    /// # Errors
+    /// What the memory finds wrong; the run ends.
+    fn reduce(&mut self, from: Span, to: Span, with: ReduceOp) -> Result<()>;
+}
+
+/// Messages and bytes that one rank sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Messages.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl std::ops::AddAssign for Traffic {
+    fn add_assign(&mut self, other: Self) {
+        self.messages += other.messages;
+        self.bytes += other.bytes;
+    }
+}
+
+/// One rank's transport, and the means to run schedules on it and to wait.
+pub struct Endpoint {
+    transport: Box<dyn Transport>,
+    waiting: Waiting,
+}
+
+/// How a rank waits for its futures; shared with them, so that waiting borrows nothing.
+#[derive(Clone)]
+pub struct Waiting {
+    idle: Arc<dyn Idle>,
+    /// Counts whatever happened, so that a wait knows how long nothing has.
+    events: Rc<Cell<u64>>,
+}
+
+impl Waiting {
+    /// Polls `future` until it is done, idling while nothing happens.
+    pub fn wait<T>(&self, mut future: Pin<&mut (impl Future<Output = T> + ?Sized)>) -> T {
+        let mut context = Context::from_waker(Waker::noop());
+        let (mut rounds, mut seen) = (0u32, self.events.get());
+        loop {
+            if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
+                return value;
+            }
+            rounds = if self.events.get() == seen { rounds.saturating_add(1) } else { 0 };
+            seen = self.events.get();
+            self.idle.idle(rounds);
+        }
+    }
+
+    /// What ends an idle rank's sleep; helper threads keep it.
+    pub fn waker(&self) -> Arc<dyn Idle> {
+        self.idle.clone()
+    }
+
+    /// Something happened.
+    pub fn event(&self) {
+        self.events.set(self.events.get() + 1);
+    }
+}
+
+impl Endpoint {
+    /// Takes over a transport.
+    pub fn new(transport: Box<dyn Transport>) -> Self {
+        let waiting = Waiting { idle: transport.idle(), events: Rc::default() };
+        Self { transport, waiting }
+    }
+
+    /// This rank.
+    pub fn rank(&self) -> Rank {
+        self.transport.rank()
+    }
+
+    /// How many ranks there are.
+    pub fn ranks(&self) -> usize {
+        self.transport.ranks()
+    }
+
+    /// See [`Transport::node_label`].
+    pub fn node_label(&self) -> usize {
+        self.transport.node_label()
+    }
+
+    /// A further context over the same ranks. Collective.
+    ///
+    /// # Errors
+    /// The fabric's.
+    pub fn duplicate(&mut self) -> Result<Self> {
+        Ok(Self::new(self.transport.duplicate()?))
+    }
+
+    /// How this rank waits.
+    pub fn waiting(&self) -> &Waiting {
+        &self.waiting
+    }
+
+    /// Runs a schedule to its end and waits for it.
+    ///
+    /// # Errors
+    /// The fabric's, or the memory's.
+    pub fn run_and_wait(&mut self, schedule: Schedule, memory: &mut dyn Memory, tag: u16) -> Result<Traffic> {
+        let waiting = self.waiting.clone();
+        waiting.wait(pin!(self.run(schedule, memory, tag)))
+    }
+
+    /// Runs a schedule to its end. Its messages carry `tag` (below 2^13) and the operation's stage; two schedules that may
+    /// be in flight on different ranks at once either carry different tags or meet in the same order everywhere.
+    ///
+    /// # Errors
+    /// The fabric's, or the memory's: then operations may still be in flight, and the endpoint is of no more use.
+    pub async fn run(&mut self, schedule: Schedule, memory: &mut dyn Memory, tag: u16) -> Result<Traffic> {
+        let mut run = Run { progress: Progress::new(schedule), open: HashMap::new(), traffic: Traffic::default(), tag };
+        let mut done = Vec::new();
+        loop {
+            while let Some(id) = run.progress.next_ready() {
+                run.start(id, &mut *self.transport, memory)?;
+            }
+            if run.progress.is_done() {
+                return Ok(run.traffic);
+            }
+            self.transport.poll(&mut done)?;
+            if done.is_empty() {
+                pause().await;
+                continue;
+            }
+            self.waiting.event();
+            for completion in done.drain(..) {
+                run.complete(completion, memory)?;
+            }
+        }
+    }
+}
+
+/// A schedule in flight.
+struct Run {
+    progress: Progress,
+    open: HashMap<Ticket, OpId>,
+    traffic: Traffic,
+    tag: u16,
+}
+
+impl Run {
+    fn start(&mut self, id: OpId, transport: &mut dyn Transport, memory: &mut dyn Memory) -> Result<()> {
+        let op = self.progress.schedule().ops()[id as usize];
+        let tag = self.tag * 4 + u16::from(op.stage);
+        let ticket = match op.action {
+            Action::Send { to, mode } => {
+                let message = memory.read(op.span)?;
+                self.traffic += Traffic { messages: 1, bytes: message.len() as u64 };
+                transport.send(to, tag, mode, message)?
+            }
+            Action::Receive { from } => transport.receive(from, tag, op.span.len)?,
+            Action::Copy { from } => {
+                memory.copy(from, op.span)?;
+                return Ok(self.progress.finish(id));
+            }
+            Action::Reduce { from, with } => {
+                memory.reduce(from, op.span, with)?;
+                return Ok(self.progress.finish(id));
+            }
+            Action::Join => return Ok(self.progress.finish(id)),
+        };
+        self.open.insert(ticket, id);
+        Ok(())
+    }
+
+    fn complete(&mut self, completion: Completion, memory: &mut dyn Memory) -> Result<()> {
+        let id = self.open.remove(&completion.ticket).ok_or_else(|| Error::Fabric("an unknown completion".into()))?;
+        let op = self.progress.schedule().ops()[id as usize];
+        if let (Action::Receive { from }, Some(message)) = (op.action, completion.message) {
+            memory.write(from, op.span, message)?;
+        }
+        self.progress.finish(id);
+        Ok(())
+    }
+}
+
+/// Lets whoever polls look around once.
+pub async fn pause() {
+    let mut first = true;
+    std::future::poll_fn(move |_| if std::mem::take(&mut first) { Poll::Pending } else { Poll::Ready(()) }).await;
+}
+
+/// Plain memory: every named buffer is a vector of bytes, as long as what was put there. For small collectives.
+#[derive(Debug, Default)]
+pub struct Buffers {
+    buffers: HashMap<Buffer, Vec<u8>>,
+}
+
+impl Buffers {
+    /// The contents of a buffer.
+    pub fn get(&self, buffer: Buffer) -> &[u8] {
+        self.buffers.get(&buffer).map_or(&[], Vec::as_slice)
+    }
+
+    /// Sets a buffer.
+    pub fn set(&mut self, buffer: Buffer, bytes: Vec<u8>) {
+        self.buffers.insert(buffer, bytes);
+    }
+
+    fn slice(&mut self, span: Span, len: usize) -> &mut [u8] {
+        let buffer = self.buffers.entry(span.buffer).or_default();
+        let from = span.offset as usize;
+        if buffer.len() < from + len {
+            buffer.resize(from + len, 0);
+        }
+        &mut buffer[from..from + len]
+    }
+}
+
+impl Memory for Buffers {
+    fn read(&mut self, span: Span) -> Result<Message> {
+        Ok(Message::copy_from_slice(self.slice(span, span.len as usize)))
+    }
+
+    fn write(&mut self, _from: Rank, span: Span, message: Message) -> Result<()> {
+        self.slice(span, message.len()).copy_from_slice(&message);
+        Ok(())
+    }
+
+    fn copy(&mut self, from: Span, to: Span) -> Result<()> {
+        let bytes = self.slice(from, from.len as usize).to_vec();
+        self.slice(to, bytes.len()).copy_from_slice(&bytes);
+        Ok(())
+    }
+
+    fn reduce(&mut self, from: Span, to: Span, with: ReduceOp) -> Result<()> {
+        let other = self.slice(from, to.len as usize).to_vec();
+        let target = self.slice(to, to.len as usize);
+        for (value, other) in target.chunks_exact_mut(8).zip(other.chunks_exact(8)) {
+            let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
+            let combined = with.apply(word(value), word(other));
+            value.copy_from_slice(&combined.to_le_bytes());
+        }
+        Ok(())
+    }
+}

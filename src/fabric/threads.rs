@@ -1,0 +1,344 @@
+//! The embedded fabric: ranks are threads of one process. Needs no MPI; good to over a thousand ranks.
+//!
+//! Every rank has a mailbox per context; only its owner matches messages with receives, so matching needs no lock.
+//! Bodies are handed over, not copied. A rank with nothing to do parks.
+
+use std::any::Any;
+use std::collections::{HashMap, VecDeque};
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::Thread;
+use std::time::Duration;
+
+use crossbeam::channel::{Receiver, Sender, unbounded};
+
+use super::transport::{Completion, Idle, Message, Ticket, Transport};
+use crate::error::{Error, Result};
+use crate::schedule::SendMode;
+use crate::topology::Rank;
+
+/// A parked rank looks up this often even if nobody wakes it, to see whether another rank has died.
+const LOOK_UP: Duration = Duration::from_millis(50);
+const NOBODY: usize = usize::MAX;
+
+/// Runs `program` on `ranks` ranks and returns what each returned, in rank order. A rank that panics makes every other
+/// rank's next fabric call fail, so that none waits for it; the panic is then passed on.
+///
+/// # Errors
+/// Zero ranks, or no thread to be had.
+pub fn run<T: Send>(ranks: usize, program: impl Fn(Box<dyn Transport>) -> T + Sync) -> Result<Vec<T>> {
+    if ranks == 0 {
+        return Err(Error::argument("ranks", 0, "1 or more"));
+    }
+    let world = Arc::new(World::new(ranks));
+    let run_rank = |rank: Rank| {
+        let _ = world.sleepers[rank].set(std::thread::current());
+        let outcome = catch_unwind(AssertUnwindSafe(|| program(Box::new(Threads::join(&world, rank, 0)))));
+        if outcome.is_err() {
+            world.died.store(rank, Ordering::SeqCst);
+            world.sleepers.iter().filter_map(OnceLock::get).for_each(Thread::unpark);
+        }
+        outcome
+    };
+    let outcomes: Vec<Result<std::thread::Result<T>>> = std::thread::scope(|scope| {
+        let mut threads = Vec::with_capacity(ranks);
+        for rank in 0..ranks {
+            let builder = std::thread::Builder::new().name(format!("rank {rank}"));
+            let thread = builder.spawn_scoped(scope, move || run_rank(rank));
+            if thread.is_err() {
+                world.died.store(rank, Ordering::SeqCst);
+            }
+            threads.push(thread);
+        }
+        let join = |(rank, thread): (Rank, std::io::Result<std::thread::ScopedJoinHandle<'_, _>>)| match thread {
+            Ok(thread) => Ok(thread.join().unwrap_or_else(Err)),
+            Err(cause) => Err(Error::Fabric(format!("no thread for rank {rank} of {ranks}: {cause}"))),
+        };
+        threads.into_iter().enumerate().map(join).collect()
+    });
+    let died = world.died.load(Ordering::SeqCst);
+    let mut all = Vec::with_capacity(ranks);
+    let mut panic: Option<Box<dyn Any + Send>> = None;
+    for (rank, outcome) in outcomes.into_iter().enumerate() {
+        match outcome? {
+            Ok(value) => all.push(value),
+            Err(payload) if rank == died || panic.is_none() => panic = Some(payload),
+            Err(_) => {}
+        }
+    }
+    panic.map_or(Ok(all), |payload| resume_unwind(payload))
+}
+
+/// What all ranks share.
+struct World {
+    ranks: usize,
+    sleepers: Vec<OnceLock<Thread>>,
+    contexts: Mutex<Vec<Context>>,
+    /// A rank that panicked, or [`NOBODY`].
+    died: AtomicUsize,
+}
+
+/// The mailboxes of one context; each receiving end is taken by its rank.
+struct Context {
+    senders: Arc<[Sender<Envelope>]>,
+    receivers: Vec<Option<Receiver<Envelope>>>,
+}
+
+enum Envelope {
+    Body { from: Rank, tag: u16, message: Message, acknowledge: Option<Ticket> },
+    Matched { ticket: Ticket },
+}
+
+impl World {
+    fn new(ranks: usize) -> Self {
+        let sleepers = (0..ranks).map(|_| OnceLock::new()).collect();
+        Self { ranks, sleepers, contexts: Mutex::new(Vec::new()), died: AtomicUsize::new(NOBODY) }
+    }
+
+    /// Both ends of `rank` in the context of that number, which the first rank to ask for it makes.
+    fn enter(&self, rank: Rank, number: usize) -> (Arc<[Sender<Envelope>]>, Option<Receiver<Envelope>>) {
+        let mut contexts = self.contexts.lock().unwrap_or_else(PoisonError::into_inner);
+        while contexts.len() <= number {
+            let (senders, receivers): (Vec<_>, Vec<_>) = (0..self.ranks).map(|_| unbounded()).unzip();
+            contexts.push(Context { senders: senders.into(), receivers: receivers.into_iter().map(Some).collect() });
+        }
+        let context = &mut contexts[number];
+        (context.senders.clone(), context.receivers[rank].take())
+    }
+}
+
+/// One rank's end of a context.
+pub struct Threads {
+    world: Arc<World>,
+    rank: Rank,
+    senders: Arc<[Sender<Envelope>]>,
+    mailbox: Option<Receiver<Envelope>>,
+    posted: HashMap<(Rank, u16), VecDeque<(Ticket, u64)>>,
+    unexpected: HashMap<(Rank, u16), VecDeque<(Message, Option<Ticket>)>>,
+    done: Vec<Completion>,
+    next_ticket: Ticket,
+    /// Contexts this rank has entered; all ranks enter them in the same order.
+    duplicates: Arc<AtomicUsize>,
+    /// It is the rank's own thread that parks, so the rank stays on it.
+    stays: PhantomData<*const ()>,
+}
+
+impl Threads {
+    fn join(world: &Arc<World>, rank: Rank, number: usize) -> Self {
+        Self::enter(world, rank, number, Arc::new(AtomicUsize::new(1)))
+    }
+
+    fn enter(world: &Arc<World>, rank: Rank, number: usize, duplicates: Arc<AtomicUsize>) -> Self {
+        let (senders, mailbox) = world.enter(rank, number);
+        Self {
+            world: world.clone(),
+            rank,
+            senders,
+            mailbox,
+            posted: HashMap::new(),
+            unexpected: HashMap::new(),
+            done: Vec::new(),
+            next_ticket: 0,
+            duplicates,
+            stays: PhantomData,
+        }
+    }
+
+    fn ticket(&mut self) -> Ticket {
+        self.next_ticket += 1;
+        self.next_ticket
+    }
+
+    /// Delivers an envelope and wakes its rank. A rank that has left its context misses nothing.
+    fn post(&self, to: Rank, envelope: Envelope) {
+        if self.senders[to].send(envelope).is_ok()
+            && let Some(sleeper) = self.world.sleepers[to].get()
+        {
+            sleeper.unpark();
+        }
+    }
+
+    /// A message has met its receive.
+    fn matched(
+        &mut self,
+        from: Rank,
+        (ticket, capacity): (Ticket, u64),
+        message: Message,
+        acknowledge: Option<Ticket>,
+    ) -> Result<()> {
+        if message.len() as u64 > capacity {
+            let sizes = format!("{} bytes arrived for a receive of {capacity}", message.len());
+            return Err(Error::Fabric(format!("rank {} from rank {from}: {sizes}", self.rank)));
+        }
+        self.done.push(Completion { ticket, message: Some(message) });
+        if let Some(ticket) = acknowledge {
+            self.post(from, Envelope::Matched { ticket });
+        }
+        Ok(())
+    }
+}
+
+impl Transport for Threads {
+    fn rank(&self) -> Rank {
+        self.rank
+    }
+
+    fn ranks(&self) -> usize {
+        self.world.ranks
+    }
+
+    fn node_label(&self) -> usize {
+        0
+    }
+
+    fn send(&mut self, to: Rank, tag: u16, mode: SendMode, message: Message) -> Result<Ticket> {
+        let ticket = self.ticket();
+        let acknowledge = (mode == SendMode::Synchronous).then_some(ticket);
+        self.post(to, Envelope::Body { from: self.rank, tag, message, acknowledge });
+        if acknowledge.is_none() {
+            self.done.push(Completion { ticket, message: None });
+        }
+        Ok(ticket)
+    }
+
+    fn receive(&mut self, from: Rank, tag: u16, capacity: u64) -> Result<Ticket> {
+        let ticket = self.ticket();
+        match self.unexpected.get_mut(&(from, tag)).and_then(VecDeque::pop_front) {
+            Some((message, acknowledge)) => self.matched(from, (ticket, capacity), message, acknowledge)?,
+            None => self.posted.entry((from, tag)).or_default().push_back((ticket, capacity)),
+        }
+        Ok(ticket)
+    }
+
+    fn poll(&mut self, done: &mut Vec<Completion>) -> Result<()> {
+        while let Some(Ok(envelope)) = self.mailbox.as_ref().map(Receiver::try_recv) {
+            match envelope {
+                Envelope::Matched { ticket } => self.done.push(Completion { ticket, message: None }),
+                Envelope::Body { from, tag, message, acknowledge } => {
+                    match self.posted.get_mut(&(from, tag)).and_then(VecDeque::pop_front) {
+                        Some(receive) => self.matched(from, receive, message, acknowledge)?,
+                        None => self.unexpected.entry((from, tag)).or_default().push_back((message, acknowledge)),
+                    }
+                }
+            }
+        }
+        done.append(&mut self.done);
+        match self.world.died.load(Ordering::Relaxed) {
+            NOBODY => Ok(()),
+            rank => Err(Error::Fabric(format!("rank {rank} has died"))),
+        }
+    }
+
+    fn idle(&self) -> Arc<dyn Idle> {
+        Arc::new(Parking { world: self.world.clone(), rank: self.rank })
+    }
+
+    fn duplicate(&mut self) -> Result<Box<dyn Transport>> {
+        let number = self.duplicates.fetch_add(1, Ordering::Relaxed);
+        Ok(Box::new(Self::enter(&self.world, self.rank, number, self.duplicates.clone())))
+    }
+}
+
+/// Parks the rank's thread; any thread may unpark it. A wake before the park is not lost.
+struct Parking {
+    world: Arc<World>,
+    rank: Rank,
+}
+
+impl Idle for Parking {
+    fn idle(&self, _rounds: u32) {
+        std::thread::park_timeout(LOOK_UP);
+    }
+
+    fn wake(&self) {
+        if let Some(sleeper) = self.world.sleepers[self.rank].get() {
+            sleeper.unpark();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complete(transport: &mut Box<dyn Transport>, mut open: Vec<Ticket>) -> Vec<Option<Message>> {
+        let idle = transport.idle();
+        let mut bodies: HashMap<Ticket, Option<Message>> = HashMap::new();
+        let mut done = Vec::new();
+        while bodies.len() < open.len() {
+            transport.poll(&mut done).unwrap();
+            done.drain(..).for_each(|c| drop(bodies.insert(c.ticket, c.message)));
+            if bodies.len() < open.len() {
+                idle.idle(0);
+            }
+        }
+        open.drain(..).map(|ticket| bodies.remove(&ticket).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_thousand_ranks_in_a_ring() {
+        let got = run(1024, |mut transport| {
+            let (me, all) = (transport.rank(), transport.ranks());
+            let body = Message::from(me.to_le_bytes().to_vec());
+            let open = vec![
+                transport.send((me + 1) % all, 7, SendMode::Synchronous, body).unwrap(),
+                transport.receive((me + all - 1) % all, 7, 8).unwrap(),
+            ];
+            let body = complete(&mut transport, open)[1].clone().unwrap();
+            usize::from_le_bytes(body[..].try_into().unwrap())
+        });
+        assert_eq!(got.unwrap(), (0..1024).map(|me| (me + 1023) % 1024).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_synchronous_send_waits_for_its_receive_and_contexts_do_not_mix() {
+        run(2, |mut first| {
+            let mut second = first.duplicate().unwrap();
+            if first.rank() == 0 {
+                let open = first.send(1, 0, SendMode::Synchronous, Message::from_static(b"one")).unwrap();
+                let mut done = Vec::new();
+                first.poll(&mut done).unwrap();
+                assert!(done.is_empty(), "not matched yet: rank 1 waits for the second context first");
+                let two = second.send(1, 0, SendMode::Standard, Message::from_static(b"two")).unwrap();
+                complete(&mut second, vec![two]);
+                complete(&mut first, vec![open]);
+            } else {
+                let two = second.receive(0, 0, 3).unwrap();
+                assert_eq!(complete(&mut second, vec![two])[0].as_deref(), Some(&b"two"[..]));
+                let one = first.receive(0, 0, 9).unwrap();
+                assert_eq!(complete(&mut first, vec![one])[0].as_deref(), Some(&b"one"[..]));
+            }
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn too_long_a_message_and_a_dead_rank_are_errors() {
+        let outcomes = run(2, |mut transport| -> Result<()> {
+            if transport.rank() == 0 {
+                transport.send(1, 0, SendMode::Standard, Message::from_static(b"long")).unwrap();
+                return Ok(());
+            }
+            transport.receive(0, 0, 3)?;
+            loop {
+                transport.poll(&mut Vec::new())?;
+            }
+        });
+        assert!(outcomes.unwrap()[1].is_err());
+        let survivors = Mutex::new(0);
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            run(3, |mut transport| {
+                assert_ne!(transport.rank(), 1, "rank 1 dies");
+                let idle = transport.idle();
+                while transport.poll(&mut Vec::new()).is_ok() {
+                    idle.idle(0);
+                }
+                *survivors.lock().unwrap() += 1;
+            })
+        }));
+        assert!(outcome.is_err());
+        assert_eq!(*survivors.lock().unwrap(), 2);
+    }
+}
