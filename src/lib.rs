@@ -5,9 +5,11 @@ pub mod collectives;
 pub mod error;
 pub mod exchange;
 pub mod fabric;
+pub mod hints;
 pub mod schedule;
 pub mod topology;
 
 pub use access::{BufferLayout, Extent, Extents, FileView};
 pub use error::{Error, Result};
+pub use hints::Hints;
 pub use topology::{Rank, Topology};

@@ -1,0 +1,251 @@
+//! Hints: every knob of the library, by one name in code, environment, `MPI_Info` and files.
+//!
+//! The table of [`rows`] is the only list of hints: the struct, its defaults, the text form and `docs/hints.md` all come
+//! from it. Text is `key=value`, separated by `;` or newlines, with `#` comments to the end of the line:
+//!
+//! ```
+//! use tributary::Hints;
+//! let hints = Hints::parse("cb_nodes=4; cb_buffer_size=4MiB  # small machine\n trib_kernel_data=pairwise")?;
+//! assert_eq!(hints.cb_buffer_size, 4 << 20);
+//! # Ok::<(), tributary::Error>(())
+//! ```
+//!
+//! Keys that are none of ours are ignored, as MPI asks; an unknown key that begins with `trib_` is an error.
+//! What wins, from the highest: arguments of the call, the environment variable `TRIB_HINTS`, the file that
+//! `TRIB_HINTS_FILE` names, the defaults.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::schedule::Throttle;
+use crate::topology::Rank;
+
+mod markdown;
+mod names;
+mod rows;
+mod values;
+
+pub use markdown::markdown;
+pub use names::{DriverName, Flat, KernelName, Limit, LustreRound, PairwiseEmpty, PlacementHint, RankListHint, Switch};
+pub use rows::Hints;
+
+use rows::{KEYS, Key};
+
+/// Keys that begin so are ours alone.
+const OURS: &str = "trib_";
+
+/// One hint for people: what it is now and what it could be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The key.
+    pub key: &'static str,
+    /// The value in force, as text that [`Hints::set`] takes.
+    pub value: String,
+    /// The default, likewise.
+    pub default: String,
+    /// The unit of a number; empty for words.
+    pub unit: &'static str,
+    /// What is allowed.
+    pub allowed: &'static str,
+    /// What it does.
+    pub meaning: &'static str,
+}
+
+impl Hints {
+    /// Sets one hint. Keys of others are ignored.
+    ///
+    /// # Errors
+    /// [`Error::Hint`] for a value that is not allowed and for an unknown key that begins with `trib_`; nothing is changed
+    /// then.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
+        match find(key) {
+            Some(row) if (row.set)(self, value.trim()) => Ok(()),
+            Some(row) => Err(Error::hint(key, value.trim(), row.allowed)),
+            None if key.starts_with(OURS) => Err(unknown(key, value)),
+            None => Ok(()),
+        }
+    }
+
+    /// Sets all hints of a text; the last of equal keys wins.
+    ///
+    /// # Errors
+    /// As [`Hints::set`], and [`Error::Argument`] for a part that is not `key=value`; nothing is changed then.
+    pub fn apply(&mut self, text: &str) -> Result<()> {
+        let mut changed = self.clone();
+        let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
+        for part in lines.flat_map(|line| line.split(';')).map(str::trim).filter(|part| !part.is_empty()) {
+            let (key, value) = part
+                .split_once('=')
+                .ok_or_else(|| Error::argument("hints", part, "key=value, separated by ; or newlines"))?;
+            changed.set(key.trim(), value)?;
+        }
+        *self = changed;
+        Ok(())
+    }
+
+    /// The defaults with the hints of a text over them.
+    ///
+    /// # Errors
+    /// As [`Hints::apply`].
+    pub fn parse(text: &str) -> Result<Self> {
+        let mut hints = Self::default();
+        hints.apply(text)?;
+        Ok(hints)
+    }
+
+    /// The defaults with the hints of a file over them.
+    ///
+    /// # Errors
+    /// As [`Hints::apply`], and [`Error::Io`] when the file cannot be read.
+    pub fn from_file(path: &Path) -> Result<Self> {
+        Self::parse(&std::fs::read_to_string(path).map_err(|cause| Error::io(0, "read", path, 0, &cause))?)
+    }
+
+    /// The defaults, then the file that `TRIB_HINTS_FILE` names, then the text in `TRIB_HINTS`. Arguments of a call are to
+    /// be set over the result.
+    ///
+    /// # Errors
+    /// As [`Hints::from_file`].
+    pub fn from_env() -> Result<Self> {
+        Self::from_variables(|name| std::env::var_os(name).filter(|value| !value.is_empty()))
+    }
+
+    fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self> {
+        let mut hints = match variable("TRIB_HINTS_FILE") {
+            Some(path) => Self::from_file(Path::new(&path))?,
+            None => Self::default(),
+        };
+        if let Some(text) = variable("TRIB_HINTS") {
+            let text =
+                text.into_string().map_err(|text| Error::argument("TRIB_HINTS", text.display(), "UTF-8 text"))?;
+            hints.apply(&text)?;
+        }
+        Ok(hints)
+    }
+
+    /// The value in force as text that [`Hints::set`] takes; `None` for keys that are not in the table.
+    pub fn get(&self, key: &str) -> Option<String> {
+        find(key).map(|row| (row.get)(self))
+    }
+
+    /// All hints with their values, in the order of the documentation.
+    pub fn table(&self) -> Vec<Row> {
+        let default = Self::default();
+        let row = |row: &Key| Row {
+            key: row.key,
+            value: (row.get)(self),
+            default: (row.get)(&default),
+            unit: row.unit,
+            allowed: row.allowed,
+            meaning: row.meaning.trim(),
+        };
+        KEYS.iter().map(row).collect()
+    }
+
+    /// The throttle of the metadata phase.
+    pub fn throttle_meta(&self) -> Throttle {
+        self.throttle(self.kernel_meta, self.limit_meta)
+    }
+
+    /// The throttle of the data phase.
+    pub fn throttle_data(&self) -> Throttle {
+        self.throttle(self.kernel_data, self.limit_data)
+    }
+
+    fn throttle(&self, kernel: KernelName, limit: Limit) -> Throttle {
+        let limit = match (self.outermost(kernel), limit) {
+            (Flat::Pairwise, _) => return Throttle::batch(1),
+            (_, Limit::At(limit)) => limit,
+            (Flat::SpreadOut | Flat::Balanced, Limit::Default) => 32,
+            (_, Limit::None | Limit::Default) => return Throttle::NONE,
+        };
+        Throttle { limit: Some(limit), mode: self.throttle_mode }
+    }
+
+    /// The flat kernel that talks to the aggregators.
+    fn outermost(&self, kernel: KernelName) -> Flat {
+        match kernel {
+            KernelName::Flat(flat) => flat,
+            KernelName::TwoLayer => self.two_layer_outer,
+        }
+    }
+
+    /// What one value alone cannot show: that hints fit each other and the number of ranks. To be called before any of
+    /// them is used.
+    ///
+    /// # Errors
+    /// [`Error::Hint`] for a rank list that is no permutation, a placement that names a rank twice or one that is not
+    /// there, a count of aggregators that contradicts a list of them, and a throttle for `pairwise` other than 1.
+    pub fn check(&self, ranks: usize) -> Result<()> {
+        for (key, kernel, limit) in [
+            ("trib_throttle_meta", self.kernel_meta, self.limit_meta),
+            ("trib_throttle_data", self.kernel_data, self.limit_data),
+        ] {
+            if self.outermost(kernel) == Flat::Pairwise && !matches!(limit, Limit::Default | Limit::At(1)) {
+                let value = (Limit::CODEC.print)(&limit);
+                return Err(Error::hint(key, value, format!("default|1, because the kernel {kernel} is pairwise")));
+            }
+        }
+        if let RankListHint::Explicit(list) = &self.rank_list {
+            distinct("trib_rank_list", list, ranks)?;
+            if list.len() != ranks {
+                let value = format!("a list of {} ranks", list.len());
+                return Err(Error::hint("trib_rank_list", value, format!("each of the {ranks} ranks once")));
+            }
+        }
+        if let PlacementHint::List(list) = &self.placement {
+            distinct("trib_placement", list, ranks)?;
+            if let Some(count) = self.cb_nodes.filter(|&count| count != list.len()) {
+                let allowed = format!("auto|{}, because trib_placement lists so many ranks", list.len());
+                return Err(Error::hint("cb_nodes", count, allowed));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn find(key: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|row| row.key == key)
+}
+
+/// The error of an unknown key: the known one that is closest, or all of them.
+fn unknown(key: &str, value: &str) -> Error {
+    let ours = || KEYS.iter().map(|row| row.key).filter(|known| known.starts_with(OURS));
+    let closest = ours().map(|known| (edits(key, known), known)).min().filter(|&(edits, _)| edits <= 3);
+    let advice = match closest {
+        Some((_, known)) => format!("did you mean {known}?"),
+        None => format!("known keys: {}", ours().collect::<Vec<_>>().join(", ")),
+    };
+    Error::hint(key, value.trim(), format!("nothing, there is no such key; {advice}"))
+}
+
+/// How many letters must be put in, left out or replaced to make `a` into `b` (Levenshtein); O(|a| |b|).
+fn edits(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// Whether all ranks of a list are there and none twice.
+fn distinct(key: &str, list: &[Rank], ranks: usize) -> Result<()> {
+    let mut seen = vec![false; ranks];
+    for &rank in list {
+        match seen.get_mut(rank) {
+            None => return Err(Error::hint(key, format!("rank {rank}"), format!("ranks 0 to {}", ranks - 1))),
+            Some(true) => return Err(Error::hint(key, format!("rank {rank} twice"), "each rank once")),
+            Some(seen) => *seen = true,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! The table of all hints. A new hint is one row here: key, field, type, default, codec, unit, meaning.
+
+use serde::{Deserialize, Serialize};
+
+use super::names::{
+    DriverName, Flat, KernelName, Limit, LustreRound, PairwiseEmpty, PlacementHint, RankListHint, Switch, THROTTLE_MODE,
+};
+use super::values::{ABLE, COUNT, COUNT_OR_AUTO, COUNT_OR_ZERO, PER_NODE, SIZE, SIZE_OR_AUTO, STRIPES_OR_AUTO, TRUTH};
+use crate::schedule::ThrottleMode;
+
+/// What the table knows of one key.
+pub(super) struct Key {
+    pub(super) key: &'static str,
+    pub(super) unit: &'static str,
+    pub(super) allowed: &'static str,
+    pub(super) meaning: &'static str,
+    /// Takes the value over; false, and nothing changed, when it is not allowed.
+    pub(super) set: fn(&mut Hints, &str) -> bool,
+    pub(super) get: fn(&Hints) -> String,
+}
+
+macro_rules! hints {
+    ($($(#[doc = $doc:literal])+ $key:literal $field:ident: $type:ty = $default:expr, $codec:expr, $unit:literal;)+) => {
+        /// How a file is written and read: what the user asked for, and the defaults of everything else.
+        ///
+        /// Made by [`Hints::parse`], [`Hints::from_env`] or [`Default`]; must pass [`Hints::check`] once the number of
+        /// ranks is known. Equal on all ranks of a collective call, which is the caller's duty.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct Hints {
+            $(
+                $(#[doc = $doc])+
+                #[doc = concat!("\n\nHint `", $key, "`, unit: ", $unit, ", default `", stringify!($default), "`.")]
+                #[serde(rename = $key)]
+                pub $field: $type,
+            )+
+        }
+
+        impl Default for Hints {
+            fn default() -> Self {
+                Self { $($field: $default,)+ }
+            }
+        }
+
+        /// Every hint, in the order of the documentation.
+        pub(super) const KEYS: &[Key] = &[$(Key {
+            key: $key,
+            unit: $unit,
+            allowed: $codec.allowed,
+            meaning: concat!($($doc,)+),
+            set: |hints, text| ($codec.parse)(text).map(|value| hints.$field = value).is_some(),
+            get: |hints| ($codec.print)(&hints.$field),
+        },)+];
+    };
+}
+
+hints! {
+    /// How many I/O aggregators. `auto`: the driver decides (Lustre: the stripe count; others: one per node). More than
+    /// there are ranks, or than `cb_config_list` permits, is cut down.
+    "cb_nodes" cb_nodes: Option<usize> = None, COUNT_OR_AUTO, "ranks";
+    /// What an aggregator holds of the file in one round, for each of its `trib_write_buffers`.
+    "cb_buffer_size" cb_buffer_size: u64 = 16 << 20, SIZE, "bytes";
+    /// The most aggregators of any one node; `*:*` is no limit. Without `cb_nodes`, the drivers that take one aggregator
+    /// per node take N.
+    "cb_config_list" cb_config_list: Option<usize> = None, PER_NODE, "ranks per node";
+    /// Stripe size of a new file on Lustre, and what the domains are aligned to on any file system. `auto`: as the file
+    /// system has it.
+    "striping_unit" striping_unit: Option<u64> = None, SIZE_OR_AUTO, "bytes";
+    /// Stripe count of a new file on Lustre, and what the Lustre driver takes it for on any file system. `auto`: as the
+    /// file system has it.
+    "striping_factor" striping_factor: Option<u32> = None, STRIPES_OR_AUTO, "stripes";
+    /// Whether collective writes are exchanged. `automatic`: unless the requests are large and do not interleave (see
+    /// `trib_direct_min`).
+    "romio_cb_write" cb_write: Switch = Switch::Automatic, Switch::CODEC, "";
+    /// Whether collective reads are exchanged; as for writes.
+    "romio_cb_read" cb_read: Switch = Switch::Automatic, Switch::CODEC, "";
+    /// Whether a window with holes is read, changed and written as a whole. `disable`: each piece is written by itself;
+    /// `automatic`: whichever is expected to take less time.
+    "romio_ds_write" ds_write: Switch = Switch::Automatic, Switch::CODEC, "";
+    /// Whether a window is read as a whole where only parts of it are wanted; as for writes.
+    "romio_ds_read" ds_read: Switch = Switch::Automatic, Switch::CODEC, "";
+    /// A promise that the file is not read or written independently: only aggregators open it.
+    "romio_no_indep_rw" no_indep_rw: bool = false, TRUTH, "";
+    /// Local aggregators on every node for the kernel `two_layer`; 0: see `trib_local_aggregators`.
+    "nc_num_aggrs_per_node" num_aggrs_per_node: usize = 0, COUNT_OR_ZERO, "ranks per node";
+    /// The kernel that exchanges metadata.
+    "trib_kernel_meta" kernel_meta: KernelName = KernelName::Flat(Flat::Balanced), KernelName::CODEC, "";
+    /// The kernel that exchanges data.
+    "trib_kernel_data" kernel_data: KernelName = KernelName::Flat(Flat::Balanced), KernelName::CODEC, "";
+    /// The most sends, and the most receives, that a rank has outstanding in the metadata phase. `default`: 32 for
+    /// `spread_out` and `balanced`, 1 for `pairwise` (which takes no other), none for the ascending kernels; for
+    /// `two_layer`, that of its outer kernel.
+    "trib_throttle_meta" limit_meta: Limit = Limit::Default, Limit::CODEC, "requests";
+    /// The same in the data phase.
+    "trib_throttle_data" limit_data: Limit = Limit::Default, Limit::CODEC, "requests";
+    /// How the limit is kept: `batch` posts so many and waits for all of them, `window` posts the next as any one
+    /// finishes.
+    "trib_throttle_mode" throttle_mode: ThrottleMode = ThrottleMode::Batch, THROTTLE_MODE, "";
+    /// The order of ranks that the kernel `balanced` divides into groups.
+    "trib_rank_list" rank_list: RankListHint = RankListHint::Identity, RankListHint::CODEC, "";
+    /// What the kernel `pairwise` does in a step that has nothing to exchange.
+    "trib_pairwise_empty" pairwise_empty: PairwiseEmpty = PairwiseEmpty::Skip, PairwiseEmpty::CODEC, "";
+    /// The kernel between local aggregators and aggregators in `two_layer`.
+    "trib_two_layer_outer" two_layer_outer: Flat = Flat::AscendingIssend, Flat::CODEC, "";
+    /// Local aggregators in all for the kernel `two_layer`; superseded by `nc_num_aggrs_per_node` above 0. The default is
+    /// the paper's.
+    "trib_local_aggregators" local_aggregators: usize = 512, COUNT, "ranks";
+    /// The file-system driver. `auto`: by the file system that the file is on.
+    "trib_driver" driver: DriverName = DriverName::Auto, DriverName::CODEC, "";
+    /// Which ranks are aggregators: `stride:K` ranks 0, K, 2 K, ...; `spread` as far apart as there are nodes;
+    /// `lowest_per_node` one on every node; `list:` exactly these.
+    "trib_placement" placement: PlacementHint = PlacementHint::Default, PlacementHint::CODEC, "";
+    /// What the Lustre driver takes in a round: as many stripes per aggregator as `cb_buffer_size` holds, or one stripe (as
+    /// in the paper).
+    "trib_lustre_round" lustre_round: LustreRound = LustreRound::Buffer, LustreRound::CODEC, "";
+    /// Pretends that nodes hold so many consecutive ranks; 0: what the machine says.
+    "trib_ranks_per_node" ranks_per_node: usize = 0, COUNT_OR_ZERO, "ranks per node";
+    /// Buffers of `cb_buffer_size` per aggregator: one round is written while the next is exchanged. 1: no overlap.
+    "trib_write_buffers" write_buffers: usize = 2, COUNT, "buffers";
+    /// Whether flattening, plan and metadata are kept for the next call with the same view.
+    "trib_plan_cache" plan_cache: bool = true, ABLE, "";
+    /// With `romio_cb_write=automatic` (or `romio_cb_read`): the mean size of a request from which requests that do not
+    /// interleave are written (read) by their owners, without exchange.
+    "trib_direct_min" direct_min: u64 = 4 << 20, SIZE, "bytes";
+}

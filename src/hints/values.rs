@@ -1,0 +1,152 @@
+//! How values of hints are read and written: one [`Codec`] per kind of value.
+
+use crate::topology::Rank;
+
+/// Reads and writes one kind of value. `parse(print(v)) == Some(v)` for every `v`.
+pub(super) struct Codec<T> {
+    /// `None` when the text is not allowed.
+    pub(super) parse: fn(&str) -> Option<T>,
+    pub(super) print: fn(&T) -> String,
+    /// What `parse` accepts, for people.
+    pub(super) allowed: &'static str,
+}
+
+/// The word for "not hinted".
+const AUTO: &str = "auto";
+
+/// The largest size of anything: sums of a few still fit 64 bits.
+const LARGEST: u64 = 1 << 62;
+
+const SIZES: &str = "1 to 2^62 bytes, also with k, M, G, T or KiB, MiB, GiB, TiB (powers of 1024)";
+
+/// A number of bytes.
+pub(super) const SIZE: Codec<u64> = Codec { parse: size, print: u64::to_string, allowed: SIZES };
+
+/// A number of bytes, or `auto`.
+pub(super) const SIZE_OR_AUTO: Codec<Option<u64>> = Codec {
+    parse: |text| auto_or(text, size),
+    print: print_auto,
+    allowed: "auto|1 to 2^62 bytes, also with k, M, G, T or KiB, MiB, GiB, TiB (powers of 1024)",
+};
+
+/// How many, at least one, or `auto`.
+pub(super) const COUNT_OR_AUTO: Codec<Option<usize>> =
+    Codec { parse: |text| auto_or(text, positive), print: print_auto, allowed: "auto|1 or more" };
+
+/// A number of stripes, or `auto`. Lustre counts them in 16 bits.
+pub(super) const STRIPES_OR_AUTO: Codec<Option<u32>> = Codec {
+    parse: |text| auto_or(text, |text| text.parse().ok().filter(|count| (1..=65_534).contains(count))),
+    print: print_auto,
+    allowed: "auto|1 to 65534",
+};
+
+/// How many, at least one.
+pub(super) const COUNT: Codec<usize> = Codec { parse: positive, print: usize::to_string, allowed: "1 or more" };
+
+/// How many; 0 has a meaning of its own.
+pub(super) const COUNT_OR_ZERO: Codec<usize> =
+    Codec { parse: |text| text.parse().ok(), print: usize::to_string, allowed: "0 or more" };
+
+/// `true` or `false`.
+pub(super) const TRUTH: Codec<bool> =
+    Codec { parse: |text| text.to_ascii_lowercase().parse().ok(), print: bool::to_string, allowed: "true|false" };
+
+/// `enable` or `disable`.
+pub(super) const ABLE: Codec<bool> = Codec {
+    parse: |text| match text.to_ascii_lowercase().as_str() {
+        "enable" => Some(true),
+        "disable" => Some(false),
+        _ => None,
+    },
+    print: |&enabled| if enabled { "enable" } else { "disable" }.into(),
+    allowed: "enable|disable",
+};
+
+/// ROMIO's list of hosts, of which only the wildcard is supported: the most aggregators of any one node.
+pub(super) const PER_NODE: Codec<Option<usize>> = Codec {
+    parse: |text| match text {
+        "*" => Some(Some(1)),
+        "*:*" => Some(None),
+        _ => text.strip_prefix("*:").and_then(positive).map(Some),
+    },
+    print: |most| most.map_or("*:*".into(), |most| format!("*:{most}")),
+    allowed: "*:* (no limit)|*:N with N >= 1 (at most N on every node)|* (as *:1); lists of host names are not \
+              supported, use trib_placement=list:R,R,...",
+};
+
+/// Ranks separated by commas, at least one.
+pub(super) fn list(text: &str) -> Option<Vec<Rank>> {
+    text.split(',').map(|rank| rank.trim().parse().ok()).collect()
+}
+
+fn positive(text: &str) -> Option<usize> {
+    text.parse().ok().filter(|&count| count > 0)
+}
+
+fn size(text: &str) -> Option<u64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, suffix) = text.split_at(digits);
+    let shift = match suffix.trim_start().to_ascii_lowercase().as_str() {
+        "" => 0,
+        "k" | "kib" => 10,
+        "m" | "mib" => 20,
+        "g" | "gib" => 30,
+        "t" | "tib" => 40,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(1 << shift).filter(|bytes| (1..=LARGEST).contains(bytes))
+}
+
+fn auto_or<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
+    if text.eq_ignore_ascii_case(AUTO) { Some(None) } else { parse(text).map(Some) }
+}
+
+fn print_auto<T: ToString>(value: &Option<T>) -> String {
+    value.as_ref().map_or(AUTO.into(), ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        for (text, bytes) in [
+            ("16777216", 16 << 20),
+            ("16MiB", 16 << 20),
+            ("16M", 16 << 20),
+            ("16 m", 16 << 20),
+            ("16k", 16 << 10),
+            ("3G", 3 << 30),
+            ("2TiB", 2 << 40),
+            ("1", 1),
+            ("4611686018427387904", 1 << 62),
+        ] {
+            assert_eq!(size(text), Some(bytes), "{text}");
+        }
+        for text in ["", "0", "0M", "k", "-1", "+", "1.5M", "16MB", "16 M B", "4611686018427387905", "4194305T", "９"]
+        {
+            assert_eq!(size(text), None, "{text}");
+        }
+        // Multiplies past 64 bits.
+        assert_eq!(size("18446744073709551615T"), None);
+    }
+
+    #[test]
+    fn host_lists() {
+        assert_eq!((PER_NODE.parse)("*:*"), Some(None));
+        assert_eq!((PER_NODE.parse)("*:4"), Some(Some(4)));
+        assert_eq!((PER_NODE.parse)("*"), Some(Some(1)));
+        for text in ["", "*:0", "*:", "node1:2", "*:1,node2:*", "node1"] {
+            assert_eq!((PER_NODE.parse)(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn rank_lists() {
+        assert_eq!(list("0, 4,8"), Some(vec![0, 4, 8]));
+        for text in ["", ",", "1,", "1;2", "-1", "a"] {
+            assert_eq!(list(text), None, "{text}");
+        }
+    }
+}
