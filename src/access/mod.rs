@@ -12,7 +12,7 @@ pub mod extents;
 pub mod packed;
 pub mod pairs;
 pub mod pieces;
-mod varint;
+pub(crate) mod varint;
 pub mod view;
 
 pub use extents::{Extent, Extents};

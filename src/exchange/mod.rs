@@ -16,6 +16,7 @@ mod balanced;
 pub mod local;
 pub mod pairwise;
 mod rank_list;
+mod route;
 mod spread_out;
 pub mod two_layer;
 
@@ -23,6 +24,7 @@ pub use ascending::{ASCENDING_ISEND, ASCENDING_ISSEND};
 pub use balanced::BALANCED;
 pub use pairwise::PAIRWISE;
 pub use rank_list::RankList;
+pub use route::Route;
 pub use spread_out::SPREAD_OUT;
 
 /// All flat kernels, by the names that hints use.

@@ -1,0 +1,164 @@
+//! Exchange of bodies whose sizes only their senders know: the metadata phase.
+//!
+//! Every sender sends every one of its targets a head: the length of its body and the first bytes of it. Most metadata
+//! fits; what does not follows in a second exchange, for which both sides now know the sizes. No Alltoall of counts comes
+//! before: a head costs what a count would.
+
+use bytes::Bytes;
+
+use crate::error::{Error, Result};
+use crate::exchange::{Message, Route};
+use crate::fabric::{self, Endpoint, Memory, Traffic};
+use crate::schedule::{Buffer, ReduceOp, Span};
+use crate::topology::Rank;
+
+/// Most of a body that travels with its length.
+const HEAD: usize = 1016;
+/// Bytes of the length.
+const LENGTH: usize = 8;
+
+/// Each body has an address range of its own in the named buffers, this far from the next.
+const SLOT: u64 = 1 << 40;
+
+/// The address of the `index`-th slot.
+pub fn slot(index: usize) -> u64 {
+    index as u64 * SLOT
+}
+
+/// The slot of an address.
+pub fn slot_of(offset: u64) -> usize {
+    (offset / SLOT) as usize
+}
+
+/// Sends each of `targets` (indices of the route's receivers, ascending) its body and returns the bodies of `sources`
+/// (ascending; none unless this rank is a receiver). Every rank that lists this rank as a source has listed it as a
+/// target, and the other way round; a body may be empty. Collective over the ranks that have targets or sources.
+///
+/// # Errors
+/// The fabric's, or [`Error::Codec`] for a head that is none.
+pub async fn exchange(
+    endpoint: &mut Endpoint, route: &Route, targets: &[(usize, Bytes)], sources: &[Rank], tag: u16,
+) -> Result<(Vec<Bytes>, Traffic)> {
+    let heads = targets.iter().map(|(_, body)| head(body)).collect();
+    let mut heads = Bodies { outgoing: heads, incoming: vec![Bytes::new(); sources.len()] };
+    let lengths: Vec<usize> = heads.outgoing.iter().map(Bytes::len).collect();
+    let sends = messages(targets.iter().map(|t| t.0).zip(lengths), Buffer::Send);
+    let receives = messages(sources.iter().map(|&source| (source, LENGTH + HEAD)), Buffer::Receive);
+    let mut traffic = endpoint.run(route.schedule(&sends, &receives), &mut heads, tag).await?;
+
+    let tails = targets.iter().map(|(_, body)| body.slice(body.len().min(HEAD)..)).collect();
+    let mut tails = Bodies { outgoing: tails, incoming: vec![Bytes::new(); sources.len()] };
+    let sends = messages(targets.iter().map(|t| t.0).zip(tails.outgoing.iter().map(Bytes::len)), Buffer::Send);
+    let mut missing = Vec::with_capacity(sources.len());
+    for (head, &source) in heads.incoming.iter().zip(sources) {
+        missing.push((source, rest(head)?));
+    }
+    let receives = messages(missing.into_iter(), Buffer::Receive);
+    traffic += endpoint.run(route.schedule(&sends, &receives), &mut tails, tag).await?;
+    let whole = heads.incoming.into_iter().zip(tails.incoming).map(|(head, tail)| join(head, tail));
+    Ok((whole.collect(), traffic))
+}
+
+/// One message for each (peer, length) of any length, in slots of their position.
+fn messages(all: impl Iterator<Item = (usize, usize)>, buffer: Buffer) -> Vec<Message> {
+    let place = |(index, (peer, len))| Message { peer, span: Span::new(buffer, slot(index), len as u64) };
+    all.enumerate().filter(|(_, (_, len))| *len > 0).map(place).collect()
+}
+
+fn head(body: &Bytes) -> Bytes {
+    let mut head = Vec::with_capacity(LENGTH + body.len().min(HEAD));
+    head.extend_from_slice(&(body.len() as u64).to_le_bytes());
+    head.extend_from_slice(&body[..body.len().min(HEAD)]);
+    Bytes::from(head)
+}
+
+/// How many bytes are still to come behind a head.
+fn rest(head: &Bytes) -> Result<usize> {
+    let length = head.get(..LENGTH).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
+    let here = head.len().saturating_sub(LENGTH);
+    match length {
+        Some(length) if here as u64 == length.min(HEAD as u64) => Ok(length as usize - here),
+        _ => Err(Error::Codec { at: 0, what: format!("a head of {} bytes", head.len()) }),
+    }
+}
+
+fn join(head: Bytes, tail: Bytes) -> Bytes {
+    if tail.is_empty() {
+        return head.slice(LENGTH..);
+    }
+    Bytes::from([&head[LENGTH..], &tail[..]].concat())
+}
+
+/// Bodies by slot.
+struct Bodies {
+    outgoing: Vec<Bytes>,
+    incoming: Vec<Bytes>,
+}
+
+impl Memory for Bodies {
+    fn read(&mut self, span: Span) -> Result<fabric::Message> {
+        Ok(if span.len == 0 { Bytes::new() } else { self.outgoing[slot_of(span.offset)].clone() })
+    }
+
+    fn write(&mut self, _from: Rank, span: Span, message: fabric::Message) -> Result<()> {
+        if span.len > 0 {
+            self.incoming[slot_of(span.offset)] = message;
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, from: Span, to: Span) -> Result<()> {
+        let message = self.read(from)?;
+        self.write(0, to, message)
+    }
+
+    fn reduce(&mut self, _from: Span, _to: Span, _with: ReduceOp) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::{KERNELS, RankList};
+    use crate::fabric::threads;
+    use crate::schedule::Throttle;
+    use std::pin::pin;
+
+    #[test]
+    fn bodies_of_any_size_arrive_whole_with_every_kernel() {
+        let body = |from: usize, to: usize| {
+            let len = [0, 1, HEAD - 1, HEAD, HEAD + 1, 5000, 70_000][(from * 3 + to) % 7];
+            Bytes::from(vec![(from * 16 + to) as u8; len])
+        };
+        for ranks in [1, 2, 5, 8] {
+            for kernel in KERNELS {
+                for pairwise_empty in [false, true] {
+                    threads::run(ranks, |transport| {
+                        let mut endpoint = Endpoint::new(transport);
+                        let rank = endpoint.rank();
+                        let receivers: Vec<_> = (0..ranks).step_by(2).collect();
+                        let route = Route {
+                            rank,
+                            ranks,
+                            receivers: receivers.clone().into(),
+                            rank_list: RankList::Identity,
+                            kernel,
+                            throttle: Throttle::batch(2),
+                            pairwise_empty,
+                        };
+                        let targets: Vec<_> =
+                            receivers.iter().enumerate().map(|(j, &to)| (j, body(rank, to))).collect();
+                        let sources: Vec<_> = (0..ranks).filter(|_| rank % 2 == 0).collect();
+                        let waiting = endpoint.waiting().clone();
+                        let future = exchange(&mut endpoint, &route, &targets, &sources, 9);
+                        let (got, _) = waiting.wait(pin!(future)).unwrap();
+                        let expected: Vec<_> = sources.iter().map(|&from| body(from, rank)).collect();
+                        assert_eq!(got, expected);
+                    })
+                    .unwrap();
+                }
+            }
+        }
+    }
+}

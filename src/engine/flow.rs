@@ -1,0 +1,170 @@
+//! Flows: the cursor of one (rank, aggregator) pair, on either side, walked window by window.
+//!
+//! Sender and aggregator hold the same packed list, so both know every message's size without asking. A flow moves
+//! forward only: all rounds together cost O(extents).
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use bytes::Bytes;
+
+use super::writer::WindowBuffer;
+use crate::access::{Packed, PackedCursor};
+use crate::drivers::{Domains, Window};
+use crate::topology::Rank;
+
+/// A packed list, window by window.
+#[derive(Debug, Clone)]
+pub struct Flow {
+    aggregator: usize,
+    cursor: PackedCursor,
+}
+
+impl Flow {
+    /// What goes to (or comes for) `aggregator`.
+    pub fn new(aggregator: usize, packed: Packed) -> Self {
+        Self { aggregator, cursor: PackedCursor::new(packed) }
+    }
+
+    /// The aggregator's index.
+    pub fn aggregator(&self) -> usize {
+        self.aggregator
+    }
+
+    /// The next window that this flow has bytes for.
+    pub fn window(&self, domains: &Domains) -> Option<Window> {
+        self.cursor.peek().map(|extent| domains.window(self.aggregator, extent.offset))
+    }
+
+    /// Passes all extents of `window` and returns their bytes.
+    pub fn pass(&mut self, window: &Window) -> u64 {
+        let mut bytes = 0;
+        while let Some(extent) = self.cursor.take_before(window.end) {
+            bytes += extent.len;
+        }
+        bytes
+    }
+
+    /// The extents of `window`, one by one.
+    #[inline]
+    pub fn next_in(&mut self, window: &Window) -> Option<crate::access::Extent> {
+        self.cursor.take_before(window.end)
+    }
+}
+
+/// What a rank sends to one aggregator, and where in its buffer it is.
+#[derive(Debug, Clone)]
+pub struct Outflow {
+    /// The file side.
+    pub file: Flow,
+    memory: PackedCursor,
+}
+
+impl Outflow {
+    /// From the two lists of [`super::flatten::Outgoing`].
+    pub fn new(aggregator: usize, file: Packed, memory: Packed) -> Self {
+        Self { file: Flow::new(aggregator, file), memory: PackedCursor::new(memory) }
+    }
+
+    /// Appends the window's bytes to `out`; returns how many.
+    pub fn pack(&mut self, window: &Window, buffer: &[u8], out: &mut Vec<u8>) -> u64 {
+        let bytes = self.file.pass(window);
+        let mut left = bytes;
+        while left > 0
+            && let Some(piece) = self.memory.take(left)
+        {
+            out.extend_from_slice(&buffer[piece.offset as usize..piece.end() as usize]);
+            left -= piece.len;
+        }
+        bytes
+    }
+
+    /// Places the window's bytes straight where they belong: this rank is the aggregator itself.
+    pub fn place(&mut self, window: &Window, buffer: &[u8], into: &mut WindowBuffer) {
+        while let Some(extent) = self.file.next_in(window) {
+            let mut position = window.position(extent.offset);
+            into.coverage.mark(position, extent.len);
+            let mut left = extent.len;
+            while left > 0
+                && let Some(piece) = self.memory.take(left)
+            {
+                copy(&mut into.bytes, position, &buffer[piece.offset as usize..piece.end() as usize]);
+                position += piece.len;
+                left -= piece.len;
+            }
+        }
+    }
+}
+
+/// What comes from one source. Sizes are asked for when a round begins, extents when its bytes are there, hence two
+/// cursors over the one list.
+#[derive(Debug, Clone)]
+pub struct Inflow {
+    /// Who sends.
+    pub source: Rank,
+    /// The cursor that is ahead.
+    pub sizing: Flow,
+    placing: Flow,
+}
+
+impl Inflow {
+    /// What `source` announced for `aggregator`.
+    pub fn new(source: Rank, aggregator: usize, packed: Packed) -> Self {
+        let sizing = Flow::new(aggregator, packed);
+        Self { source, placing: sizing.clone(), sizing }
+    }
+
+    /// Copies a message to where its bytes belong in the window; whether it had just the bytes that were announced.
+    /// O(extents in the window + bytes).
+    pub fn place(&mut self, window: &Window, message: &Bytes, into: &mut WindowBuffer) -> bool {
+        let mut at = 0;
+        while let Some(extent) = self.placing.next_in(window) {
+            let position = window.position(extent.offset);
+            let Some(bytes) = message.get(at..at + extent.len as usize) else { return false };
+            copy(&mut into.bytes, position, bytes);
+            into.coverage.mark(position, extent.len);
+            at += extent.len as usize;
+        }
+        at == message.len()
+    }
+
+    /// Passes the extents of a window whose bytes nobody wants any more.
+    pub fn drop_window(&mut self, window: &Window) {
+        self.placing.pass(window);
+    }
+}
+
+#[inline]
+fn copy(to: &mut [u8], position: u64, bytes: &[u8]) {
+    to[position as usize..position as usize + bytes.len()].copy_from_slice(bytes);
+}
+
+/// Which flow has bytes in which round next; finding a round's flows costs O(log flows) each, not a scan of all.
+#[derive(Debug, Default)]
+pub struct Agenda(BinaryHeap<Reverse<(u64, usize)>>);
+
+impl Agenda {
+    /// Files flow `id` under its next window, if it has one.
+    pub fn file(&mut self, id: usize, flow: &Flow, domains: &Domains) {
+        if let Some(window) = flow.window(domains) {
+            self.0.push(Reverse((window.index, id)));
+        }
+    }
+
+    /// The next round that any flow has bytes for.
+    pub fn next_round(&self) -> Option<u64> {
+        self.0.peek().map(|Reverse((round, _))| *round)
+    }
+
+    /// All flows with bytes in `round`, ascending; they are off the agenda until filed again.
+    pub fn take(&mut self, round: u64) -> Vec<usize> {
+        let mut due = Vec::new();
+        while let Some(&Reverse((next, id))) = self.0.peek()
+            && next == round
+        {
+            self.0.pop();
+            due.push(id);
+        }
+        due
+    }
+}

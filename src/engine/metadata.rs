@@ -1,0 +1,209 @@
+//! The metadata phase: who writes what, told to those who must know.
+//!
+//! Who must know what follows from the **data** kernel: with a flat one, an aggregator needs every rank's list; with
+//! `two_layer`, a local aggregator needs its members' lists and an aggregator each local aggregator's merged list. How it
+//! travels follows from the **metadata** kernel. The two are chosen apart, so there are four cases.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::bodies;
+use super::flatten::Outgoing;
+use super::merge::Merged;
+use crate::access::{Packed, varint};
+use crate::collectives::FIRST_FREE_TAG;
+use crate::drivers::Domains;
+use crate::error::{Error, Result};
+use crate::exchange::Route;
+use crate::exchange::local::LocalAggregators;
+use crate::fabric::{Endpoint, Traffic};
+use crate::topology::Rank;
+
+const INNER: u16 = FIRST_FREE_TAG;
+const OUTER: u16 = FIRST_FREE_TAG + 1;
+
+/// Which way a phase goes.
+#[derive(Debug, Clone)]
+pub struct Phase {
+    /// Between the senders and the aggregators.
+    pub route: Route,
+    /// With two layers: who gathers for whom.
+    pub local: Option<Arc<LocalAggregators>>,
+}
+
+/// Lists by aggregator, ascending.
+pub type Lists = Vec<(usize, Packed)>;
+
+/// What a local aggregator relays in the data phase.
+#[derive(Debug, Clone)]
+pub struct Relay {
+    /// Its members that write anything, itself first if it does, with their lists.
+    pub members: Vec<(Rank, Lists)>,
+    /// What it sends on, by ascending aggregator; members are indices into `members`.
+    pub merged: Vec<Merged>,
+}
+
+/// What a rank knows when the metadata phase is over.
+#[derive(Debug, Clone, Default)]
+pub struct Announced {
+    /// On an aggregator: every source of data, ascending, with its list.
+    pub incoming: Vec<(Rank, Packed)>,
+    /// On a local aggregator with a two-layer data kernel.
+    pub relay: Option<Relay>,
+    /// What this rank sent.
+    pub traffic: Traffic,
+}
+
+/// Runs the metadata phase. Collective.
+///
+/// # Errors
+/// The fabric's, or [`Error::Codec`] for lists that are none.
+pub async fn announce(
+    endpoint: &mut Endpoint, metadata: &Phase, data: &Phase, domains: &Domains, outgoing: &[Outgoing],
+) -> Result<Announced> {
+    let mut announced = Announced::default();
+    let mut gathered = None;
+    if let Some(local) = metadata.local.as_ref().or(data.local.as_ref()) {
+        let (members, traffic) = gather(endpoint, &metadata.route, local, outgoing).await?;
+        announced.traffic += traffic;
+        gathered = members;
+    }
+    if data.local.is_some() {
+        announced.relay = gathered.clone().map(|members| relay(members, domains));
+    }
+    let rank = metadata.route.rank;
+    let aggregators = metadata.route.receivers.len();
+    let bodies: Vec<Vec<u8>> = match (&metadata.local, &announced.relay, gathered) {
+        (None, ..) => by_aggregator(aggregators, outgoing.iter().map(|o| (o.aggregator, &o.file))),
+        (Some(_), Some(relay), _) => {
+            by_aggregator(aggregators, relay.merged.iter().map(|m| (m.aggregator, &m.file)))
+        }
+        (Some(_), None, Some(members)) => by_member(aggregators, &members),
+        (Some(_), None, None) => Vec::new(),
+    };
+    let targets: Vec<_> = bodies.into_iter().map(Bytes::from).enumerate().collect();
+    let is_aggregator = metadata.route.receivers.binary_search(&rank).is_ok();
+    let sources = match (&metadata.local, is_aggregator) {
+        (_, false) => Vec::new(),
+        (None, true) => (0..metadata.route.ranks).collect(),
+        (Some(local), true) => local.all(),
+    };
+    let (bodies, traffic) = bodies::exchange(endpoint, &metadata.route, &targets, &sources, OUTER).await?;
+    announced.traffic += traffic;
+    for (&source, body) in sources.iter().zip(bodies) {
+        match (&metadata.local, &data.local) {
+            (Some(_), None) => announced.incoming.extend(tagged(body)?),
+            _ => announced.incoming.extend(plain(body)?.map(|packed| (source, packed))),
+        }
+    }
+    announced.incoming.sort_by_key(|(source, _)| *source);
+    if let (None, Some(local)) = (&metadata.local, &data.local)
+        && let Ok(own) = metadata.route.receivers.binary_search(&rank)
+    {
+        announced.incoming = merge_by_local(own, announced.incoming, local, domains);
+    }
+    Ok(announced)
+}
+
+/// Members hand their lists to their local aggregator, which gets them back with itself among them; the others get none.
+async fn gather(
+    endpoint: &mut Endpoint, route: &Route, local: &LocalAggregators, outgoing: &[Outgoing],
+) -> Result<(Option<Vec<(Rank, Lists)>>, Traffic)> {
+    let all: Arc<[Rank]> = local.all().into();
+    let mine = local.aggregator_of(route.rank);
+    let target = all.binary_search(&mine).map_err(|_| Error::Internal {
+        rank: route.rank,
+        what: format!("local aggregator {mine} is not among the local aggregators"),
+    })?;
+    let inner = Route { receivers: all, pairwise_empty: false, ..route.clone() };
+    let members = local.members_of(route.rank);
+    let mut body = Vec::new();
+    for out in outgoing {
+        varint::put(&mut body, out.aggregator as u64);
+        out.file.write(&mut body);
+    }
+    let (bodies, traffic) = bodies::exchange(endpoint, &inner, &[(target, body.into())], &members, INNER).await?;
+    if mine != route.rank {
+        return Ok((None, traffic));
+    }
+    let mut lists = Vec::with_capacity(members.len());
+    for (member, body) in members.into_iter().zip(bodies) {
+        let list = tagged(body)?;
+        if !list.is_empty() {
+            lists.push((member, list));
+        }
+    }
+    Ok((Some(lists), traffic))
+}
+
+fn relay(members: Vec<(Rank, Lists)>, domains: &Domains) -> Relay {
+    let merged = (0..domains.aggregators()).filter_map(|aggregator| {
+        let of = |(index, (_, lists)): (usize, &(Rank, Lists))| {
+            lists.iter().find(|(a, _)| *a == aggregator).map(|(_, packed)| (index, packed.clone()))
+        };
+        let lists: Vec<_> = members.iter().enumerate().filter_map(of).collect();
+        (!lists.is_empty()).then(|| Merged::of(aggregator, &lists, domains))
+    });
+    Relay { merged: merged.collect(), members }
+}
+
+/// What an aggregator would have got from the local aggregators, made from the lists of all ranks.
+fn merge_by_local(
+    aggregator: usize, incoming: Vec<(Rank, Packed)>, local: &LocalAggregators, domains: &Domains,
+) -> Vec<(Rank, Packed)> {
+    let mut groups = std::collections::BTreeMap::<Rank, Lists>::new();
+    for (source, packed) in incoming {
+        groups.entry(local.aggregator_of(source)).or_default().push((source, packed));
+    }
+    groups.into_iter().map(|(rank, lists)| (rank, Merged::of(aggregator, &lists, domains).file)).collect()
+}
+
+/// One body for each aggregator: its list, or nothing.
+fn by_aggregator<'a>(aggregators: usize, lists: impl Iterator<Item = (usize, &'a Packed)>) -> Vec<Vec<u8>> {
+    let mut bodies = vec![Vec::new(); aggregators];
+    lists.for_each(|(aggregator, packed)| packed.write(&mut bodies[aggregator]));
+    bodies
+}
+
+/// One body for each aggregator: (member, list) for every member that has data for it.
+fn by_member(aggregators: usize, members: &[(Rank, Lists)]) -> Vec<Vec<u8>> {
+    let mut bodies = vec![Vec::new(); aggregators];
+    for (member, lists) in members {
+        for (aggregator, packed) in lists {
+            varint::put(&mut bodies[*aggregator], *member as u64);
+            packed.write(&mut bodies[*aggregator]);
+        }
+    }
+    bodies
+}
+
+/// A body of one list, or of none.
+fn plain(mut body: Bytes) -> Result<Option<Packed>> {
+    if body.is_empty() {
+        return Ok(None);
+    }
+    checked(Packed::read(&mut body)?).map(Some)
+}
+
+/// A body of lists, each behind a number.
+fn tagged(mut body: Bytes) -> Result<Lists> {
+    let mut lists = Vec::new();
+    while !body.is_empty() {
+        let mut at = 0;
+        let number = varint::get(&body, &mut at);
+        let number = number.ok_or_else(|| Error::Codec { at, what: "a cut number".to_string() })?;
+        let mut rest = body.slice(at..);
+        lists.push((number as usize, checked(Packed::read(&mut rest)?)?));
+        body = rest;
+    }
+    Ok(lists)
+}
+
+/// Lists of the engine ascend; everything behind relies on it.
+fn checked(packed: Packed) -> Result<Packed> {
+    match packed.summary().ascending {
+        true => Ok(packed),
+        false => Err(Error::Codec { at: 0, what: "extents that do not ascend".to_string() }),
+    }
+}

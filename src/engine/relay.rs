@@ -1,0 +1,116 @@
+//! A local aggregator in the data phase: its members' bytes in, merged messages out.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use super::flow::{Agenda, Flow};
+use super::merge::Dealer;
+use super::metadata::Relay;
+use crate::drivers::Domains;
+use crate::exchange::two_layer::Share;
+use crate::topology::Rank;
+
+/// The cursors of a local aggregator over all rounds.
+pub struct Relaying {
+    members: Vec<Rank>,
+    /// Flow and member index; the sizes of what members send.
+    flows: Vec<(usize, Flow)>,
+    agenda: Agenda,
+    dealers: BTreeMap<usize, Dealer>,
+    /// Index of this rank among the members, if it writes anything: always the first.
+    own: Option<usize>,
+}
+
+/// One round of it.
+#[derive(Debug, Default)]
+pub struct RelayRound {
+    /// The other members that send in this round, with their shares, ascending.
+    pub members: Vec<(Rank, Vec<Share>)>,
+    /// (address in the gathered buffer, member index, shares) of each message.
+    messages: Vec<(u64, usize, Vec<Share>)>,
+    /// (address in the merged buffer, aggregator) of each merged message.
+    merged: Vec<(u64, usize)>,
+    /// What each member has for each aggregator, as it arrives.
+    arrived: BTreeMap<(usize, usize), Bytes>,
+}
+
+impl Relaying {
+    /// At the first round; `own` rank is the lowest member.
+    pub fn new(relay: &Relay, own: Rank, domains: &Domains) -> Self {
+        let mut all = Self {
+            members: relay.members.iter().map(|(rank, _)| *rank).collect(),
+            flows: Vec::new(),
+            agenda: Agenda::default(),
+            dealers: relay.merged.iter().map(|merged| (merged.aggregator, Dealer::new(merged))).collect(),
+            own: relay.members.iter().position(|(rank, _)| *rank == own),
+        };
+        for (member, (_, lists)) in relay.members.iter().enumerate() {
+            for (aggregator, packed) in lists {
+                let flow = Flow::new(*aggregator, packed.clone());
+                all.agenda.file(all.flows.len(), &flow, domains);
+                all.flows.push((member, flow));
+            }
+        }
+        all
+    }
+
+    /// The next round that any member has data for.
+    pub fn next_round(&self) -> Option<u64> {
+        self.agenda.next_round()
+    }
+
+    /// Opens a round: who sends what.
+    pub fn round(&mut self, round: u64, domains: &Domains) -> RelayRound {
+        let mut shares: BTreeMap<usize, Vec<Share>> = BTreeMap::new();
+        let mut totals: BTreeMap<usize, u64> = BTreeMap::new();
+        // Flows are filed member by member, each by ascending aggregator, so both orders come out right.
+        for id in self.agenda.take(round) {
+            let (member, flow) = &mut self.flows[id];
+            let Some(window) = flow.window(domains) else { continue };
+            let share = Share { aggregator: flow.aggregator(), len: flow.pass(&window) };
+            shares.entry(*member).or_default().push(share);
+            *totals.entry(share.aggregator).or_default() += share.len;
+            self.agenda.file(id, flow, domains);
+        }
+        let mut opened = RelayRound::default();
+        let mut at = 0;
+        for (member, shares) in shares {
+            if Some(member) == self.own {
+                continue;
+            }
+            opened.members.push((self.members[member], shares.clone()));
+            let len: u64 = shares.iter().map(|share| share.len).sum();
+            opened.messages.push((at, member, shares));
+            at += len;
+        }
+        let mut at = 0;
+        for (aggregator, len) in totals {
+            opened.merged.push((at, aggregator));
+            at += len;
+        }
+        opened
+    }
+
+    /// The merged message at address `at`; `own` gives what this rank itself has for an aggregator.
+    pub fn deal(&mut self, round: &RelayRound, at: u64, own: impl Fn(usize) -> Option<Bytes>) -> Bytes {
+        let Some(&(_, aggregator)) = round.merged.iter().find(|(start, _)| *start == at) else { return Bytes::new() };
+        let source = |member: usize| match self.own {
+            Some(index) if index == member => own(aggregator).unwrap_or_default(),
+            _ => round.arrived.get(&(member, aggregator)).cloned().unwrap_or_default(),
+        };
+        let mut sources: Vec<Bytes> = (0..self.members.len()).map(source).collect();
+        self.dealers.get_mut(&aggregator).map(|dealer| dealer.deal(&mut sources)).unwrap_or_default()
+    }
+}
+
+impl RelayRound {
+    /// A member's message has arrived at address `at`: cuts it into its shares.
+    pub fn arrived(&mut self, at: u64, mut message: Bytes) {
+        let Some((_, member, shares)) = self.messages.iter().find(|(start, ..)| *start == at) else { return };
+        for share in shares {
+            let bytes = message.split_to((share.len as usize).min(message.len()));
+            self.arrived.insert((*member, share.aggregator), bytes);
+        }
+    }
+}

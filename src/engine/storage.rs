@@ -1,0 +1,109 @@
+//! The shared file behind a narrow trait, so that tests can put a failing one in its place.
+
+use std::fs::OpenOptions;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// An open file. Calls may come from any thread.
+pub trait Storage: Send + Sync {
+    /// Writes some of `bytes` at `offset`, as pwrite(2) does; returns how many.
+    ///
+    /// # Errors
+    /// The system's.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
+
+    /// Reads some bytes at `offset`, as pread(2) does; 0 at the end of the file.
+    ///
+    /// # Errors
+    /// The system's.
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Waits until what was written is stored.
+    ///
+    /// # Errors
+    /// The system's.
+    fn sync(&self) -> io::Result<()>;
+}
+
+/// Opens files for reading and writing; each rank that does I/O calls it once a file.
+pub trait OpenStorage: Send + Sync {
+    /// Opens an existing file.
+    ///
+    /// # Errors
+    /// The system's.
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Storage>>;
+}
+
+/// Files of the operating system.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemFiles;
+
+impl OpenStorage for SystemFiles {
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
+        // A file that may be written but not read is still fit for writing; only filling holes then fails.
+        let file = OpenOptions::new().read(true).write(true).open(path);
+        let file = file.or_else(|_| OpenOptions::new().write(true).open(path))?;
+        Ok(Box::new(file))
+    }
+}
+
+impl Storage for std::fs::File {
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        FileExt::write_at(self, bytes, offset)
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        FileExt::read_at(self, bytes, offset)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.sync_data()
+    }
+}
+
+/// A call on the storage that did not do all it should.
+#[derive(Debug)]
+pub struct Failure {
+    /// `write` or `read`.
+    pub operation: &'static str,
+    /// Where in the file it failed.
+    pub offset: u64,
+    /// Why.
+    pub cause: io::Error,
+}
+
+/// Writes all of `bytes`; `written` counts those that got there, also when it fails.
+pub fn write_all(storage: &dyn Storage, bytes: &[u8], offset: u64, written: &mut u64) -> Result<(), Failure> {
+    let mut done = 0;
+    while done < bytes.len() {
+        let at = offset + done as u64;
+        let failure = |cause| Failure { operation: "write", offset: at, cause };
+        match storage.write_at(&bytes[done..], at) {
+            Ok(0) => return Err(failure(io::ErrorKind::WriteZero.into())),
+            Ok(count) => {
+                done += count;
+                *written += count as u64;
+            }
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            Err(cause) => return Err(failure(cause)),
+        }
+    }
+    Ok(())
+}
+
+/// Reads all of `bytes`; what lies beyond the end of the file is zeros. Returns how many bytes the file had.
+pub fn read_all(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Result<u64, Failure> {
+    let mut done = 0;
+    while done < bytes.len() {
+        let at = offset + done as u64;
+        match storage.read_at(&mut bytes[done..], at) {
+            Ok(0) => break,
+            Ok(count) => done += count,
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            Err(cause) => return Err(Failure { operation: "read", offset: at, cause }),
+        }
+    }
+    bytes[done..].fill(0);
+    Ok(done as u64)
+}

@@ -1,0 +1,175 @@
+//! Write-behind: a helper thread that writes full windows while the next ones are exchanged. It never touches the fabric.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crossbeam::channel::{Receiver, Sender, TryRecvError, unbounded};
+
+use super::coverage::Coverage;
+use super::storage::{Failure, Storage, read_all, write_all};
+use crate::access::Extent;
+use crate::drivers::Window;
+use crate::fabric::Idle;
+use crate::hints::Switch;
+
+/// With this mean length or more, the covered runs of a window with holes are written one by one.
+const LONG_RUN: u64 = 256 << 10;
+/// With so few runs likewise.
+const FEW_RUNS: u64 = 4;
+
+/// The memory of one window, and what of it is there.
+#[derive(Debug, Default)]
+pub struct WindowBuffer {
+    /// The window's bytes.
+    pub bytes: Vec<u8>,
+    /// Which of them are placed.
+    pub coverage: Coverage,
+}
+
+impl WindowBuffer {
+    /// Makes room for a window; what the bytes hold is of no meaning until placed.
+    pub fn reset(&mut self, len: u64) {
+        if (self.bytes.len() as u64) < len {
+            self.bytes.resize(len as usize, 0);
+        }
+        self.coverage.reset(len);
+    }
+}
+
+/// A window to be written.
+struct Job {
+    window: Window,
+    buffer: WindowBuffer,
+    sieve: Switch,
+}
+
+/// A window written, or not.
+#[derive(Debug)]
+pub struct Written {
+    /// The buffer, for the next window.
+    pub buffer: WindowBuffer,
+    /// Bytes that got into the file.
+    pub bytes: u64,
+    /// Time spent in the file system.
+    pub busy: Duration,
+    /// What went wrong first, if anything.
+    pub failure: Option<Failure>,
+}
+
+/// The helper thread of one file on one aggregator. Dropping it waits for what was submitted.
+pub struct Writer {
+    jobs: Option<Sender<Job>>,
+    written: Receiver<Written>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    /// Starts the thread; `waker` ends the rank's idling when a window is written.
+    ///
+    /// # Errors
+    /// The system's, when it has no thread to give.
+    pub fn start(storage: Arc<dyn Storage>, waker: Arc<dyn Idle>) -> std::io::Result<Self> {
+        let (jobs, inbox) = unbounded::<Job>();
+        let (outbox, written) = unbounded();
+        let thread = std::thread::Builder::new().name("tributary writer".to_string()).spawn(move || {
+            let mut failed = false;
+            for job in inbox {
+                let done = perform(&*storage, job, failed);
+                failed |= done.failure.is_some();
+                if outbox.send(done).is_err() {
+                    return;
+                }
+                waker.wake();
+            }
+        })?;
+        Ok(Self { jobs: Some(jobs), written, thread: Some(thread) })
+    }
+
+    /// Hands a window over. The buffer comes back with [`Writer::poll`].
+    pub fn submit(&self, window: Window, buffer: WindowBuffer, sieve: Switch) {
+        if let Some(jobs) = &self.jobs {
+            // The thread ends only when `jobs` is dropped, or by a panic that poll reports.
+            let _ = jobs.send(Job { window, buffer, sieve });
+        }
+    }
+
+    /// The next window that is written; `Err` if the thread is gone.
+    pub fn poll(&self) -> Result<Option<Written>, WriterGone> {
+        match self.written.try_recv() {
+            Ok(written) => Ok(Some(written)),
+            Err(TryRecvError::Empty) => Ok(None),
+            Err(TryRecvError::Disconnected) => Err(WriterGone),
+        }
+    }
+}
+
+/// The helper thread panicked.
+#[derive(Debug)]
+pub struct WriterGone;
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic there has been reported by poll, or nobody waits for it.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Writes one window. After a failure nothing more is written, so that a full disk is asked once and not once a window.
+fn perform(storage: &dyn Storage, job: Job, failed: bool) -> Written {
+    let Job { window, mut buffer, sieve } = job;
+    let begin = Instant::now();
+    let mut bytes = 0;
+    let outcome = if failed { Ok(()) } else { write_window(storage, window, &mut buffer, sieve, &mut bytes) };
+    Written { buffer, bytes, busy: begin.elapsed(), failure: outcome.err() }
+}
+
+fn write_window(
+    storage: &dyn Storage, window: Window, buffer: &mut WindowBuffer, sieve: Switch, written: &mut u64,
+) -> Result<(), Failure> {
+    let mut at = 0;
+    for segment in window.segments() {
+        write_segment(storage, segment, at, buffer, sieve, written)?;
+        at += segment.len;
+    }
+    Ok(())
+}
+
+/// One segment of the file, at `at` in the buffer: whole, its runs, or its holes read first (never beyond what is covered,
+/// so the file does not grow by them).
+fn write_segment(
+    storage: &dyn Storage, segment: Extent, at: u64, buffer: &mut WindowBuffer, sieve: Switch, written: &mut u64,
+) -> Result<(), Failure> {
+    let WindowBuffer { bytes, coverage } = buffer;
+    let runs: Vec<_> = if coverage.is_full() {
+        vec![at..at + segment.len]
+    } else {
+        coverage.runs(at, at + segment.len).collect()
+    };
+    let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return Ok(()) };
+    let covered: u64 = runs.iter().map(|run| run.end - run.start).sum();
+    let count = runs.len() as u64;
+    let apart = match sieve {
+        Switch::Enable => count == 1,
+        Switch::Disable => true,
+        Switch::Automatic => count <= FEW_RUNS || covered / count >= LONG_RUN,
+    };
+    let offset = |position: u64| segment.offset + (position - at);
+    if apart {
+        for run in &runs {
+            write_all(storage, &bytes[run.start as usize..run.end as usize], offset(run.start), written)?;
+        }
+        return Ok(());
+    }
+    let (start, end) = (first.start, last.end);
+    for hole in runs.windows(2).map(|pair| pair[0].end..pair[1].start) {
+        read_all(storage, &mut bytes[hole.start as usize..hole.end as usize], offset(hole.start))?;
+    }
+    let mut all = 0;
+    let outcome = write_all(storage, &bytes[start as usize..end as usize], offset(start), &mut all);
+    *written += if outcome.is_ok() { covered } else { all.min(covered) };
+    outcome
+}
