@@ -1,6 +1,7 @@
 //! Collective I/O for supercomputers: a two-phase writer whose exchange kernels are data.
 
 pub mod access;
+pub mod drivers;
 pub mod error;
 pub mod fabric;
 pub mod hints;

@@ -234,8 +234,8 @@ fn edits(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// Whether all ranks of a list are there and none twice.
-fn distinct(key: &str, list: &[Rank], ranks: usize) -> Result<()> {
+/// Whether all ranks of a list are there and none twice; the error names the first that is not.
+pub(crate) fn distinct(key: &str, list: &[Rank], ranks: usize) -> Result<()> {
     let mut seen = vec![false; ranks];
     for &rank in list {
         match seen.get_mut(rank) {

@@ -9,7 +9,7 @@ const VALUES: &[(&str, &[&str], &[&str])] = &[
     ("cb_buffer_size", &["1", "4194304"], &["0", "4MB", "-4", "1e6"]),
     ("cb_config_list", &["*:1", "*:17"], &["*:0", "node3:1", "node1,node2", "*:1,*:2"]),
     ("striping_unit", &["1048576"], &["0", "-1", "wide"]),
-    ("striping_factor", &["1", "65534"], &["0", "-1", "65535"]),
+    ("striping_factor", &["1", "65532"], &["0", "-1", "65533"]),
     ("romio_cb_write", &["enable", "disable"], &["true", "1", ""]),
     ("romio_cb_read", &["enable", "disable"], &["yes"]),
     ("romio_ds_write", &["enable", "disable"], &["no"]),
