@@ -48,14 +48,15 @@ impl Driver for Lustre {
         }
         let file = open(path)?;
         let own = if real { told(&file, path) } else { None };
-        let fits =
-            |own: Stripes| unit.is_none_or(|unit| unit == own.unit) && count.is_none_or(|n| n == own.count.into());
+        let fits = |own: Stripes| {
+            unit.is_none_or(|unit| unit == own.unit) && count.is_none_or(|count| count == u32::from(own.count))
+        };
         if own.is_some_and(|own| !fits(own)) {
             tracing::warn!(path = %path.display(), ?own, ?unit, ?count, "the file is striped otherwise than hinted");
         }
         Ok(Layout {
             unit: unit.or(own.map(|own| own.unit)).map_or(UNIT, u64::from),
-            factor: count.or(own.map(|own| own.count.into())).unwrap_or(0),
+            factor: count.or(own.map(|own| u32::from(own.count))).unwrap_or(0),
         })
     }
 
