@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod collectives;
+pub mod drivers;
 pub mod error;
 pub mod exchange;
 pub mod fabric;

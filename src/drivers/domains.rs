@@ -15,7 +15,8 @@ pub enum Domains {
         stripes: u64,
     },
     /// Aggregator `a` owns `bounds[a]..bounds[a + 1]`, in windows of `window` bytes (main paper, figure 2 (b)). What lies
-    /// outside belongs to the first or the last.
+    /// beyond the last bound belongs to the last. Nothing may be written below the first: the first would own it, but in
+    /// windows that are numbered like those of its range.
     Ranges {
         /// One more than there are aggregators, never descending.
         bounds: Vec<u64>,
@@ -152,11 +153,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Every byte below `end` has one owner, one window of it, and one place there; windows of an aggregator follow one
-    /// another.
+    /// Every byte from the first bound (0 of cyclic ones) to `end` has one owner, one window of it, and one place there;
+    /// windows of an aggregator follow one another.
     fn check(domains: &Domains, end: u64) {
         let mut last = vec![None; domains.aggregators()];
-        let mut offset = 0;
+        let mut offset = match domains {
+            Domains::Cyclic { .. } => 0,
+            Domains::Ranges { bounds, .. } => bounds[0],
+        };
         while offset < end {
             let (a, until) = domains.owner(offset);
             assert!(a < domains.aggregators() && until > offset);

@@ -3,16 +3,19 @@
 //! A new driver is one file here, one row in [`driver`]'s match and one name in `hints.rs`. The conformance tests in
 //! `tests/conformance.rs` run it through every kernel and fabric.
 
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::hints::{DriverName, Hints};
 use crate::topology::{Rank, Topology};
 
 pub mod domains;
 mod gpfs;
+mod lov;
 mod lustre;
 mod placement;
 mod posix;
@@ -24,7 +27,7 @@ pub use domains::{Domains, Window};
 pub struct Layout {
     /// Lustre: stripe size; GPFS and others: block size. In bytes, above 0.
     pub unit: u64,
-    /// Lustre: number of stripes (servers); 1 elsewhere.
+    /// Lustre: number of stripes, 0 when it is not known; 1 elsewhere.
     pub factor: u32,
 }
 
@@ -75,3 +78,58 @@ pub fn driver(name: DriverName, path: &Path) -> Box<dyn Driver> {
         DriverName::Auto => driver(detect(path), path),
     }
 }
+
+/// The driver of the file system that `path`, or else its directory, is on; never [`DriverName::Auto`]. Costs a system
+/// call or two on the calling rank.
+pub fn detect(path: &Path) -> DriverName {
+    file_system(path).map_or(DriverName::Posix, |found| of_magic(found.magic))
+}
+
+/// The driver of a file system by its `f_type`.
+fn of_magic(magic: u32) -> DriverName {
+    match magic {
+        lustre::MAGIC => DriverName::Lustre,
+        gpfs::MAGIC => DriverName::Gpfs,
+        _ => DriverName::Posix,
+    }
+}
+
+/// What `statfs` says.
+struct FileSystem {
+    magic: u32,
+    /// Block size in bytes.
+    block: u64,
+}
+
+/// The file system that `path`, or else its directory, is on; `None` when neither is there.
+fn file_system(path: &Path) -> Option<FileSystem> {
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let found = nix::sys::statfs::statfs(path).or_else(|_| nix::sys::statfs::statfs(directory)).ok()?;
+    Some(FileSystem { magic: found.filesystem_type().0 as u32, block: u64::try_from(found.block_size()).unwrap_or(0) })
+}
+
+/// Opens the file for reading and writing; makes it if it is not there; leaves what is in it.
+fn open(path: &Path) -> Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o644)
+        .open(path)
+        .map_err(|cause| Error::io(0, "open", path, 0, &cause))
+}
+
+/// The window of a round: `cb_buffer_size`, in whole units where it holds one, so that no unit is written in two rounds.
+fn window(layout: &Layout, hints: &Hints) -> u64 {
+    match hints.cb_buffer_size / layout.unit {
+        0 => hints.cb_buffer_size,
+        units => units * layout.unit,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -33,12 +33,17 @@ pub fn markdown() -> String {
 }
 
 fn section(page: &mut String, title: &str, rows: &[&Row]) {
-    let cell = |text: &str| text.replace('|', "\\|").replace('*', "\\*");
+    let cell = |text: &str| text.replace('|', "\\|");
     page.push_str(&format!("\n## {title}\n\n| key | default | allowed | unit | meaning |\n|---|---|---|---|---|\n"));
     for row in rows {
         let Row { key, default, unit, allowed, meaning, .. } = row;
         // Writing to a string does not fail.
-        let _ = writeln!(page, "| `{key}` | `{default}` | {} | {unit} | {} |", cell(allowed), cell(meaning));
+        let _ = writeln!(
+            page,
+            "| `{key}` | `{default}` | {} | {unit} | {} |",
+            cell(&allowed.replace('*', "\\*")),
+            cell(meaning)
+        );
     }
 }
 

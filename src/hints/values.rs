@@ -35,9 +35,9 @@ pub(super) const COUNT_OR_AUTO: Codec<Option<usize>> =
 
 /// A number of stripes, or `auto`. Lustre counts them in 16 bits.
 pub(super) const STRIPES_OR_AUTO: Codec<Option<u32>> = Codec {
-    parse: |text| auto_or(text, |text| text.parse().ok().filter(|count| (1..=65_534).contains(count))),
+    parse: |text| auto_or(text, |text| text.parse().ok().filter(|count| (1..=65_532).contains(count))),
     print: print_auto,
-    allowed: "auto|1 to 65534",
+    allowed: "auto|1 to 65532",
 };
 
 /// How many, at least one.

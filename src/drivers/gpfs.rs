@@ -1,0 +1,41 @@
+//! GPFS (IBM Storage Scale): equal ranges of whole blocks, the lowest rank of every node (main paper, figure 2 (b)).
+//! Locks are handed out by block, so no block has two aggregators.
+
+use std::path::Path;
+
+use super::{Domains, Driver, FileSystem, Layout, Written, file_system, open, placement, window};
+use crate::error::Result;
+use crate::hints::{DriverName, Hints};
+use crate::topology::{Rank, Topology};
+
+/// `f_type` of `statfs`: "GPFS".
+pub(super) const MAGIC: u32 = 0x4750_4653;
+
+/// The block size where the file system does not tell one, in bytes. ROMIO takes the same.
+const BLOCK: u64 = 1 << 20;
+
+pub(super) struct Gpfs;
+
+impl Driver for Gpfs {
+    fn name(&self) -> DriverName {
+        DriverName::Gpfs
+    }
+
+    /// The block size is the hint `striping_unit`, or else that of the file system where it is GPFS, or else 1 MiB.
+    fn create(&self, path: &Path, hints: &Hints) -> Result<Layout> {
+        open(path)?;
+        let own = match file_system(path) {
+            Some(FileSystem { magic: MAGIC, block }) if block > 0 => block,
+            _ => BLOCK,
+        };
+        Ok(Layout { unit: hints.striping_unit.unwrap_or(own), factor: 1 })
+    }
+
+    fn aggregators(&self, topology: &Topology, _: &Layout, hints: &Hints) -> Result<Vec<Rank>> {
+        placement::choose(topology, hints, placement::per_node(topology, hints))
+    }
+
+    fn domains(&self, layout: &Layout, aggregators: usize, written: Written<'_>, hints: &Hints) -> Domains {
+        Domains::equal_blocks(written.start, written.end, layout.unit, aggregators, window(layout, hints))
+    }
+}

@@ -1,0 +1,162 @@
+//! What every driver keeps to, whatever the hints, topology and bytes written.
+
+use std::os::unix::fs::PermissionsExt;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::error::IoClass;
+
+const NAMES: [DriverName; 3] = [DriverName::Posix, DriverName::Lustre, DriverName::Gpfs];
+
+fn every_driver() -> impl Iterator<Item = Box<dyn Driver>> {
+    NAMES.into_iter().map(|name| driver(name, Path::new("unused")))
+}
+
+#[test]
+fn names_and_detection() {
+    for (driver, name) in every_driver().zip(NAMES) {
+        assert_eq!(driver.name(), name);
+    }
+    assert_eq!(
+        [0x0BD0_0BD0, 0x4750_4653, 0xEF53].map(of_magic),
+        [DriverName::Lustre, DriverName::Gpfs, DriverName::Posix]
+    );
+    // A file that is not there yet is on the file system of its directory.
+    let dir = tempfile::tempdir().unwrap();
+    let here = Path::new(".");
+    for (path, like) in [(&*dir.path().join("new"), dir.path()), (Path::new("new"), here), (Path::new(""), here)] {
+        assert_eq!(detect(path), detect(like), "{path:?}");
+        assert_eq!(driver(DriverName::Auto, path).name(), detect(like), "{path:?}");
+        assert_eq!(file_system(path).unwrap().magic, file_system(like).unwrap().magic, "{path:?}");
+    }
+    assert_eq!(detect(Path::new("/nowhere/at/all")), DriverName::Posix);
+}
+
+#[test]
+fn creating_makes_a_file_and_keeps_one() {
+    let dir = tempfile::tempdir().unwrap();
+    for driver in every_driver() {
+        let path = dir.path().join(driver.name().to_string());
+        let first = driver.create(&path, &Hints::default()).unwrap();
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode & !0o644, 0, "{mode:o}");
+        assert_ne!(mode & 0o400, 0, "{mode:o}");
+        std::fs::write(&path, "kept").unwrap();
+        assert_eq!(driver.create(&path, &Hints::default()), Ok(first));
+        assert_eq!(std::fs::read(&path).unwrap(), b"kept");
+        let hints = Hints::parse("striping_unit=128k;striping_factor=7").unwrap();
+        let hinted = driver.create(&path, &hints).unwrap();
+        assert_eq!(hinted.unit, 131_072);
+        assert_eq!(hinted.factor, if driver.name() == DriverName::Lustre { 7 } else { 1 });
+    }
+}
+
+#[test]
+fn defaults_where_nothing_is_hinted_or_told() {
+    let dir = tempfile::tempdir().unwrap();
+    if detect(dir.path()) != DriverName::Posix {
+        return; // The file system tells something.
+    }
+    let layout = |name| driver(name, dir.path()).create(&dir.path().join("file"), &Hints::default()).unwrap();
+    assert_eq!(layout(DriverName::Lustre), Layout { unit: 1 << 20, factor: 0 });
+    assert_eq!(layout(DriverName::Gpfs), Layout { unit: 1 << 20, factor: 1 });
+    assert!(layout(DriverName::Posix).unit.is_power_of_two());
+    let topology = Topology::blocks(12, 4).unwrap();
+    for driver in every_driver() {
+        let layout = layout(driver.name());
+        assert_eq!(driver.aggregators(&topology, &layout, &Hints::default()), Ok(vec![0, 4, 8]));
+    }
+}
+
+#[test]
+fn a_path_that_cannot_be_opened_is_named() {
+    for driver in every_driver() {
+        for (path, wanted) in [("/nowhere/file", IoClass::NoSuchFile), ("/", IoClass::BadFile)] {
+            match driver.create(Path::new(path), &Hints::default()).unwrap_err() {
+                Error::Io { rank: 0, operation, path: named, offset: 0, class, .. } => {
+                    assert_eq!((operation.as_str(), named.as_str(), class), ("open", path, wanted));
+                }
+                other => panic!("{other}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn windows_hold_whole_units() {
+    let written = Written { start: 0, end: 100, histogram: &[] };
+    let window = |text: &str, unit| {
+        let hints = Hints::parse(text).unwrap();
+        match driver(DriverName::Gpfs, Path::new("")).domains(&Layout { unit, factor: 1 }, 2, written, &hints) {
+            Domains::Ranges { window, .. } => window,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(window("", 1 << 20), 16 << 20);
+    assert_eq!(window("cb_buffer_size=25", 10), 20);
+    assert_eq!(window("cb_buffer_size=7", 10), 7);
+}
+
+proptest! {
+    /// Every byte below `end` has one owner among the aggregators and a window that is no longer than it may be.
+    #[test]
+    fn domains_divide_the_file(
+        start in 0u64..200, len in 1u64..200, unit in 1u64..40, buffer in 1u64..60, aggregators in 1usize..9,
+        histogram in prop::collection::vec(0u64..9, 1..12)
+    ) {
+        let hints = Hints { cb_buffer_size: buffer, ..Hints::default() };
+        let layout = Layout { unit, factor: 3 };
+        for driver in every_driver() {
+            let histogram = if driver.wants_histogram() { &histogram[..] } else { &[] };
+            let written = Written { start, end: start + len, histogram };
+            let domains = driver.domains(&layout, aggregators, written, &hints);
+            prop_assert_eq!(domains.aggregators(), aggregators);
+            for offset in start..start + len {
+                let (owner, until) = domains.owner(offset);
+                prop_assert!(owner < aggregators && until > offset);
+                let window = domains.window(owner, offset);
+                prop_assert!(window.start <= offset && offset < window.end);
+                let most = if driver.name() == DriverName::Lustre { buffer.max(unit) } else { buffer };
+                prop_assert!(window.len() <= most, "{:?} {:?}", driver.name(), window);
+                // Within what is written, ownership changes at multiples of the unit only.
+                prop_assert!(until % unit == 0 || until >= start + len);
+            }
+        }
+    }
+
+    /// Offsets up to the largest a file can have, hints up to the largest allowed: no overflow.
+    #[test]
+    fn nothing_overflows(
+        end in prop::sample::select(vec![1u64, 1 << 40, i64::MAX as u64]), back in 1u64..5000, aggregators in 1usize..5000,
+        unit in prop::sample::select(vec![1u64, 10, 1 << 20, u32::MAX.into(), 1 << 62]),
+        buffer in prop::sample::select(vec![1u64, 1 << 24, 1 << 62])
+    ) {
+        let hints = Hints { cb_buffer_size: buffer, ..Hints::default() };
+        let start = end.saturating_sub(back);
+        // The Lustre driver makes no layout with longer stripes.
+        let longest = |driver: &dyn Driver| if driver.name() == DriverName::Lustre { u32::MAX.into() } else { u64::MAX };
+        for driver in every_driver().filter(|driver| unit <= longest(&**driver)) {
+            let written = Written { start, end, histogram: &[1, 0, 2] };
+            let domains = driver.domains(&Layout { unit, factor: 1 }, aggregators, written, &hints);
+            let (owner, until) = domains.owner(end - 1);
+            prop_assert!(until >= end.min(start + 1));
+            let window = domains.window(owner, end - 1);
+            prop_assert!(window.start < end && end <= window.end);
+        }
+    }
+
+    /// `cb_nodes` and `cb_config_list` are kept by all drivers.
+    #[test]
+    fn counts_are_kept(
+        ranks in 1usize..100, per_node in 1usize..20, count in 1usize..120, most in 1usize..5, factor in 0u32..90
+    ) {
+        let topology = Topology::blocks(ranks, per_node).unwrap();
+        let layout = Layout { unit: 1, factor };
+        let hints = Hints { cb_nodes: Some(count), cb_config_list: Some(most), ..Hints::default() };
+        let room: usize = (0..topology.nodes()).map(|node| topology.ranks_on(node).min(most)).sum();
+        for driver in every_driver() {
+            prop_assert_eq!(driver.aggregators(&topology, &layout, &hints).unwrap().len(), count.min(room));
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The plan of one collective call: what all ranks agree on before they exchange, and which path they take.
+
+use serde::Serialize;
+
+use super::flatten::{Outgoing, flatten};
+use super::metadata::{Announced, announce};
+use super::setup::Setup;
+use crate::access::{BufferLayout, Extents};
+use crate::collectives::{allreduce, tell};
+use crate::drivers::{Domains, Written};
+use crate::error::{Error, Result};
+use crate::fabric::Endpoint;
+use crate::hints::Switch;
+use crate::schedule::ReduceOp::{self, Max, Min, Sum};
+use crate::topology::Rank;
+
+/// Parts of the range in which bytes are counted for domains by density.
+const HISTOGRAM: usize = 1024;
+
+/// What one collective call moves, over all ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Agreed {
+    /// Lowest offset.
+    pub start: u64,
+    /// Highest end.
+    pub end: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Extents, as the ranks gave them.
+    pub requests: u64,
+    /// Sum over ranks of the length of their ranges: above `end - start`, ranges overlap.
+    pub spans: u64,
+    /// Whether every rank gave what it gave the last time.
+    pub unchanged: bool,
+}
+
+/// How a call goes to the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Path {
+    /// Two phases.
+    Exchange,
+    /// Every rank writes its own extents.
+    Direct,
+    /// There was nothing to write.
+    Nothing,
+}
+
+/// Agrees on ranges and sizes, with one allreduce of scalars: 2 ceil(log2 p) (t_s + 64 t_w). A rank whose arguments are
+/// bad makes the call fail on all. Collective.
+///
+/// # Errors
+/// The lowest rank's argument error, on every rank.
+pub async fn agree_on_ranges(
+    endpoint: &mut Endpoint, file: &Extents, checked: Result<()>, unchanged: bool,
+) -> Result<Agreed> {
+    const OPS: [ReduceOp; 7] = [Min, Max, Sum, Sum, Sum, Min, Min];
+    let (start, end) = file.span().unwrap_or((u64::MAX, 0));
+    let failed = if checked.is_err() { endpoint.rank() as u64 } else { u64::MAX };
+    let span = end.saturating_sub(start);
+    let mut lanes = [start, end, file.bytes(), file.count(), span, u64::from(unchanged), failed];
+    allreduce(endpoint, &OPS, &mut lanes).await?;
+    let [start, end, bytes, requests, spans, unchanged, failed] = lanes;
+    if failed != u64::MAX {
+        return Err(tell(endpoint, failed as Rank, checked.err().as_ref()).await?);
+    }
+    Ok(Agreed { start, end, bytes, requests, spans, unchanged: unchanged == 1 })
+}
+
+/// Chooses the path and says why. Pure: the same on all ranks.
+///
+/// The cost model of `automatic`: an exchange moves every byte twice and costs a message for each (rank, aggregator) and
+/// round; it pays where requests are small or interleave. Ranges that do not overlap (their lengths add up to no more than
+/// the whole) with requests of `trib_direct_min` or more on average go directly.
+pub fn choose_path(agreed: &Agreed, setup: &Setup) -> (Path, String) {
+    let hints = &setup.hints;
+    if agreed.bytes == 0 {
+        return (Path::Nothing, "no rank has data".to_string());
+    }
+    if hints.no_indep_rw {
+        return (Path::Exchange, "romio_no_indep_rw=true".to_string());
+    }
+    let mean = agreed.bytes / agreed.requests.max(1);
+    let disjoint = agreed.spans <= agreed.end - agreed.start;
+    match hints.cb_write {
+        Switch::Enable => (Path::Exchange, "romio_cb_write=enable".to_string()),
+        Switch::Disable => (Path::Direct, "romio_cb_write=disable".to_string()),
+        Switch::Automatic if mean < hints.direct_min => {
+            (Path::Exchange, format!("requests of {mean} bytes on average, below trib_direct_min={}", hints.direct_min))
+        }
+        Switch::Automatic if !disjoint => (Path::Exchange, "the ranges of ranks overlap".to_string()),
+        Switch::Automatic => {
+            (Path::Direct, format!("requests of {mean} bytes on average in ranges that do not overlap"))
+        }
+    }
+}
+
+/// Everything about a call that the same call again can use again.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The file, divided.
+    pub domains: Domains,
+    /// What this rank sends.
+    pub outgoing: Vec<Outgoing>,
+    /// What this rank was told.
+    pub announced: Announced,
+}
+
+impl Plan {
+    /// Divides the file, flattens the access, and tells the aggregators. Collective.
+    ///
+    /// # Errors
+    /// The fabric's.
+    pub async fn make(
+        endpoint: &mut Endpoint, setup: &Setup, agreed: &Agreed, file: &Extents, layout: &BufferLayout,
+        clock: &mut super::report::Clock,
+    ) -> Result<Self> {
+        let mut histogram = Vec::new();
+        if setup.driver.wants_histogram() && setup.aggregators.len() > 1 {
+            histogram = count_bytes(file, agreed);
+            clock.flatten.lap();
+            allreduce(endpoint, &[Sum; HISTOGRAM], &mut histogram).await?;
+        }
+        let written = Written { start: agreed.start, end: agreed.end, histogram: &histogram };
+        let domains = setup.driver.domains(&setup.layout, setup.aggregators.len(), written, &setup.hints);
+        clock.agreement.lap();
+        let outgoing = flatten(file, layout, &domains);
+        clock.flatten.lap();
+        let announced = announce(endpoint, &setup.metadata, &setup.data, &domains, &outgoing).await?;
+        clock.metadata.lap();
+        Ok(Self { domains, outgoing, announced })
+    }
+}
+
+/// How many bytes of `file` lie in each of [`HISTOGRAM`] equal parts of the agreed range. O(extents + parts touched).
+fn count_bytes(file: &Extents, agreed: &Agreed) -> Vec<u64> {
+    let width = (agreed.end - agreed.start).div_ceil(HISTOGRAM as u64).max(1);
+    let mut parts = vec![0; HISTOGRAM];
+    for mut extent in file.iter() {
+        while extent.len > 0 {
+            let part = (extent.offset - agreed.start) / width;
+            let until = agreed.start + (part + 1) * width;
+            let len = extent.len.min(until - extent.offset);
+            parts[part as usize] += len;
+            extent.offset += len;
+            extent.len -= len;
+        }
+    }
+    parts
+}
+
+/// A plan and what it is the plan of.
+pub struct Cached {
+    file: Extents,
+    layout: BufferLayout,
+    plan: std::rc::Rc<Plan>,
+}
+
+impl Cached {
+    /// Keeps a plan.
+    pub fn new(file: &Extents, layout: &BufferLayout, plan: std::rc::Rc<Plan>) -> Self {
+        Self { file: file.clone(), layout: layout.clone(), plan }
+    }
+
+    /// Whether this is the plan of that access. O(encoded size of the access).
+    pub fn is_of(&self, file: &Extents, layout: &BufferLayout) -> bool {
+        self.file == *file && self.layout == *layout
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> std::rc::Rc<Plan> {
+        self.plan.clone()
+    }
+}
+
+/// An error of this rank's arguments, found before anything is sent.
+pub fn check_access(file: &Extents, layout: &BufferLayout, buffer: usize) -> Result<()> {
+    layout.check(file.bytes(), buffer)?;
+    match file.span() {
+        Some((_, end)) if end > i64::MAX as u64 => Err(Error::argument("extent end", end, "2^63 - 1 or less")),
+        _ => Ok(()),
+    }
+}
