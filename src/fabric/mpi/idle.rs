@@ -1,0 +1,43 @@
+//! How a rank waits for MPI, which can only be polled: yield the core, then sleep a little.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Thread;
+use std::time::Duration;
+
+use crate::fabric::Idle;
+
+/// Polls without progress during which the core is only yielded.
+const YIELDS: u32 = 100;
+/// How long a rank then sleeps between polls.
+const SLEEP: Duration = Duration::from_micros(50);
+
+/// Belongs to the thread that made it.
+pub(super) struct Backoff {
+    rank: Thread,
+    woken: AtomicBool,
+}
+
+impl Backoff {
+    pub(super) fn new() -> Self {
+        Self { rank: std::thread::current(), woken: AtomicBool::new(false) }
+    }
+}
+
+impl Idle for Backoff {
+    fn idle(&self, rounds: u32) {
+        if self.woken.swap(false, Ordering::Acquire) {
+            return;
+        }
+        if rounds < YIELDS {
+            std::thread::yield_now();
+        } else {
+            std::thread::park_timeout(SLEEP);
+            self.woken.store(false, Ordering::Relaxed);
+        }
+    }
+
+    fn wake(&self) {
+        self.woken.store(true, Ordering::Release);
+        self.rank.unpark();
+    }
+}
