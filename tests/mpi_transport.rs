@@ -233,11 +233,14 @@ fn dropped_in_the_middle() {
         let peer = other.rank() ^ 1;
         for round in 0..50 {
             let mut endpoint = world.endpoint_with_chunk(1 << 16).unwrap();
-            // Never sent; sent but cut short by the drop, unexpected on the other side; begun, and never ended.
+            // Would meet the strays of the round before, if there were any.
+            all_to_all(&mut endpoint, Standard, 2, 1000, 1 << 17);
+            // Received by nobody, and never sent.
+            endpoint.send(peer, 3, Standard, body(round, 100)).unwrap();
             endpoint.receive(peer, 1, 1 << 20).unwrap();
-            endpoint.send(peer, 2, Standard, body(round, 100)).unwrap();
-            endpoint.receive(peer, 3, 1 << 20).unwrap();
-            endpoint.send(peer, 3, Standard, body(round, 1 << 17)).unwrap();
+            // Begun, and not ended.
+            endpoint.receive(peer, 2, 1 << 20).unwrap();
+            endpoint.send(peer, 2, Standard, body(round, 1 << 17)).unwrap();
             endpoint.poll(&mut Vec::new()).unwrap();
             drop(endpoint);
         }

@@ -34,8 +34,9 @@ const TAGS: c_int = 1 << 15;
 
 /// One rank's end of a communicator of its own. Belongs to the thread that made it, which must be one that may call MPI.
 ///
-/// Dropping it with messages in flight is safe and never waits: receives are cancelled, and bodies that the network
-/// may still touch are leaked. A send that nobody receives may still hold up MPI_Finalize.
+/// Dropping it with messages in flight is safe and never waits: receives are cancelled, bodies that the network may still
+/// touch are leaked, and so is the communicator, lest its stray messages turn up in the next one. (MPI libraries have some
+/// thousands of communicators.) A send that nobody receives may still hold up MPI_Finalize.
 pub struct MpiEndpoint {
     comm: Comm,
     node_label: usize,
@@ -293,6 +294,7 @@ impl Transport for MpiEndpoint {
 impl Drop for MpiEndpoint {
     fn drop(&mut self) {
         let flights = std::mem::take(&mut self.flights);
+        self.comm.is_quiet = self.failed.is_none() && flights.is_empty();
         if std::thread::panicking() || is_finalised() {
             // MPI must not be called any more, and may still touch every body.
             std::mem::forget(flights);

@@ -98,6 +98,9 @@ pub(super) fn world() -> ffi::MPI_Comm {
 /// A communicator of our own: errors come back as codes, and it is freed on drop.
 pub(super) struct Comm {
     handle: ffi::MPI_Comm,
+    /// Whether to free it on drop. A communicator on which messages may still be under way must stay: MPI would give
+    /// its context to the next communicator, which would then receive them.
+    pub(super) is_quiet: bool,
     pub(super) rank: Rank,
     pub(super) ranks: usize,
     pub(super) highest_tag: c_int,
@@ -113,7 +116,7 @@ impl Comm {
         let mut handle = unsafe { ffi::RSMPI_COMM_NULL };
         // SAFETY: the caller vouches for `parent`.
         check("MPI_Comm_dup", unsafe { ffi::MPI_Comm_dup(parent, &mut handle) })?;
-        let mut comm = Self { handle, rank: 0, ranks: 0, highest_tag: 0 };
+        let mut comm = Self { handle, is_quiet: true, rank: 0, ranks: 0, highest_tag: 0 };
         comm.learn()?;
         Ok(comm)
     }
@@ -146,7 +149,7 @@ impl Comm {
             ffi::MPI_Comm_split_type(self.handle, shared, self.rank as c_int, info, &mut handle)
         };
         check("MPI_Comm_split_type", rc)?;
-        let node = Self { handle, rank: 0, ranks: 0, highest_tag: 0 };
+        let node = Self { handle, is_quiet: true, rank: 0, ranks: 0, highest_tag: 0 };
         let mut lowest = self.rank as c_int;
         let at = (&raw mut lowest).cast::<c_void>();
         // SAFETY: one int, on all ranks of the node; ordered by rank, so rank 0 of `node` is the lowest.
@@ -193,8 +196,8 @@ impl Comm {
 impl Drop for Comm {
     fn drop(&mut self) {
         // Freeing is collective: a rank that unwinds is about to abort the program and must not wait for the others.
-        if !std::thread::panicking() && !is_finalised() {
-            // SAFETY: our own handle, freed once; requests still active on it keep it alive inside MPI.
+        if self.is_quiet && !std::thread::panicking() && !is_finalised() {
+            // SAFETY: our own handle, freed once, without messages under way.
             unsafe { ffi::MPI_Comm_free(&mut self.handle) };
         }
     }
