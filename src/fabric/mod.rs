@@ -4,6 +4,8 @@
 //! any of them. [`threads`] needs nothing; `mpi` (feature `mpi`) is the real one. Fabrics contain no algorithm.
 
 pub mod execute;
+#[cfg(feature = "mpi")]
+pub mod mpi;
 pub mod threads;
 pub mod transport;
 

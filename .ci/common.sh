@@ -1,0 +1,121 @@
+# Shared by ./test and .ci/run: the toolchain, the MPI library, timed steps and their summary. Sourced by bash.
+
+# One line to standard error, and out.
+fail() {
+    echo "error: $*" >&2
+    exit 1
+}
+
+# The Rust toolchain, against rust-version of Cargo.toml.
+check_rust() {
+    command -v cargo >/dev/null || fail "cargo is not there; install Rust from https://rustup.rs"
+    local need have
+    need=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+    have=$(rustc --version | cut -d' ' -f2)
+    [[ $(printf '%s\n' "$need" "${have%%-*}" | sort -V | head -n 1) == "$need" ]] ||
+        fail "rustc is version $have; needed: $need or later (rustup update)"
+}
+
+# Sets MPICC to the first C compiler wrapper that is there; $MPICC, when set, is the only candidate.
+find_mpicc() {
+    local name
+    for name in ${MPICC:-mpicc.mpich mpicc mpicc.openmpi}; do
+        if command -v "$name" >/dev/null; then
+            export MPICC=$name
+            return 0
+        fi
+    done
+    return 1
+}
+
+find_mpiexec() {
+    local name
+    for name in ${MPIEXEC:-mpiexec.mpich mpiexec mpiexec.openmpi}; do
+        command -v "$name" >/dev/null && return 0
+    done
+    return 1
+}
+
+# mpich or openmpi: whose mpi.h the wrapper finds. Empty when it finds none.
+mpi_family() {
+    printf '#include <mpi.h>\n#if defined(OPEN_MPI)\nfamily=openmpi\n#elif defined(MPICH_VERSION)\nfamily=mpich\n#endif\n' |
+        "$MPICC" -E - 2>/dev/null | sed -n 's/^family=//p'
+}
+
+# bindgen reads mpi.h with libclang.
+find_libclang() {
+    [[ -n ${LIBCLANG_PATH:-} ]] || { ldconfig -p 2>/dev/null || true; } | grep -q libclang ||
+        compgen -G '/usr/lib/llvm-*/lib/libclang*' >/dev/null || compgen -G '/usr/lib*/libclang*' >/dev/null ||
+        command -v llvm-config >/dev/null
+}
+
+have_mpi() {
+    find_mpicc && find_mpiexec && find_libclang && [[ -n $(mpi_family) ]]
+}
+
+# Makes sure of an MPI library with its compiler wrapper and launcher, and of libclang; sets MPICC and, unless it is set,
+# CARGO_TARGET_DIR: one for each MPI library, because Cargo does not notice when MPICC changes.
+setup_mpi() {
+    have_mpi || install_mpi
+    have_mpi || fail "no usable MPI: MPICC=${MPICC:-(none)} must find mpi.h, mpiexec and libclang must be there"
+    export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target-$(mpi_family)}
+    echo "MPI: $MPICC ($(mpi_family)), built in $CARGO_TARGET_DIR"
+}
+
+install_mpi() {
+    [[ -z ${MPICC:-} ]] || find_mpicc || fail "MPICC=$MPICC is not there; unset MPICC, or set it to an MPI C compiler"
+    local packages="mpich libmpich-dev libclang-dev" sudo=""
+    if [[ $EUID -ne 0 ]]; then
+        sudo="sudo -n"
+    fi
+    if command -v apt-get >/dev/null && { [[ $EUID -eq 0 ]] || sudo -n true 2>/dev/null; }; then
+        echo "installing $packages"
+        $sudo apt-get update
+        # shellcheck disable=SC2086 # a list of words
+        $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $packages
+        return
+    fi
+    cat >&2 <<'TEXT'
+error: no MPI library, launcher or libclang was found, and they cannot be installed from here. Install
+    Debian, Ubuntu:   apt-get install mpich libmpich-dev libclang-dev
+    Fedora, RHEL:     dnf install mpich mpich-devel clang-devel, then: module load mpi/mpich-x86_64
+    openSUSE:         zypper install mpich mpich-devel clang-devel
+    Arch:             pacman -S openmpi clang
+    macOS:            brew install mpich llvm
+    a supercomputer:  module load the MPI library and LLVM; MPICC=cc where the compiler wrapper has that name
+or leave the MPI tests out: ./test --no-mpi
+TEXT
+    exit 1
+}
+
+summary=()
+failures=0
+
+# step NAME COMMAND...: runs it under a time limit, goes on when it fails, keeps a line for the summary.
+step() {
+    local name=$1 start=$SECONDS code=0 log limit=()
+    shift
+    log=$(mktemp)
+    printf '\n=== %s: %s\n' "$name" "$*"
+    command -v timeout >/dev/null && [[ $(type -t "$1") == file ]] && limit=(timeout -k 10 "${STEP_TIMEOUT:-1800}")
+    { ${limit[@]+"${limit[@]}"} "$@" 2>&1 || code=$?; [[ $code -eq 0 ]] || echo "$code" >"$log.code"; } | tee "$log"
+    local outcome="ok" tests
+    if [[ -s $log.code ]]; then
+        code=$(<"$log.code")
+        outcome="FAILED ($code)"
+        [[ $code -ne 124 ]] || outcome="TIME LIMIT"
+        failures=$((failures + 1))
+    fi
+    tests=$(awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
+        END { if (NR && passed + failed + ignored) printf "%d passed, %d failed, %d ignored", passed, failed, ignored }' "$log")
+    rm -f "$log" "$log.code"
+    summary+=("$(printf '%-12s %5d s  %-40s %s' "$outcome" $((SECONDS - start)) "$name" "$tests")")
+}
+
+# Prints what ran, and exits: 0 when all of it went well.
+finish() {
+    printf '\n=== summary\n'
+    printf '%s\n' "${summary[@]}"
+    [[ $failures -eq 0 ]] || fail "$failures of ${#summary[@]} steps failed"
+    exit 0
+}

@@ -1,0 +1,105 @@
+//! The fabric of supercomputers: MPI point-to-point messages, started and polled, never waited for inside MPI.
+//!
+//! A program calls [`initialise`] and asks the [`World`] for endpoints. A library that lives inside somebody else's MPI
+//! program makes endpoints from the communicators it is given, with [`MpiEndpoint::from_raw`].
+//!
+//! MPI is called through its C interface, because every return code must be looked at and requests of all sizes must be
+//! polled together. Only the rank's own thread calls it (MPI_THREAD_FUNNELED); helper threads never do.
+
+use std::rc::Rc;
+
+use crate::error::{Error, Result};
+
+mod endpoint;
+mod flight;
+mod idle;
+mod raw;
+
+pub use ::mpi::ffi::MPI_Comm;
+pub use endpoint::{DEFAULT_CHUNK, MpiEndpoint};
+
+/// What a rank that panics returns to the launcher, as a Rust program does.
+const PANICKED: i32 = 101;
+
+/// Initialises MPI, unless somebody else has. Collective over the program: every rank calls it.
+///
+/// An MPI that is initialised here returns errors instead of aborting (MPI_ERRORS_RETURN on MPI_COMM_WORLD and
+/// MPI_COMM_SELF). In somebody else's MPI program those handlers stay as they are, and MPICH asks the one of
+/// MPI_COMM_WORLD when a message does not fit its receive: by default it then aborts the program.
+///
+/// # Errors
+/// [`Error::Fabric`] when MPI was already finalised, or cannot start.
+pub fn initialise() -> Result<World> {
+    if raw::is_finalised() {
+        return Err(Error::Fabric("MPI was finalised before; it cannot be initialised again".to_string()));
+    }
+    let ours = !raw::is_initialised()?;
+    if ours && !raw::init()? {
+        tracing::warn!("this MPI does not grant MPI_THREAD_FUNNELED; helper threads run beside it all the same");
+    }
+    Ok(World { session: Rc::new(Session { ours }) })
+}
+
+/// The name and version of the MPI library that this program runs on, as in `MPICH Version: 4.0.2`.
+/// Callable at any time.
+pub fn library() -> String {
+    raw::library()
+}
+
+/// All ranks of an MPI program.
+///
+/// MPI is finalised when the world and the endpoints made from it are gone, if [`initialise`] initialised it. A world
+/// that is dropped by a panic aborts all ranks: nobody waits for a rank that is gone.
+pub struct World {
+    session: Rc<Session>,
+}
+
+impl World {
+    /// An endpoint over all ranks, in a communication context of its own. Collective.
+    ///
+    /// # Errors
+    /// [`Error::Fabric`] in MPI's words.
+    pub fn endpoint(&self) -> Result<MpiEndpoint> {
+        self.endpoint_with_chunk(DEFAULT_CHUNK)
+    }
+
+    /// As [`World::endpoint`], with MPI messages of at most `chunk` bytes, `1..=2^31 - 1`, the same on all ranks.
+    ///
+    /// # Errors
+    /// A chunk out of range, or [`Error::Fabric`] in MPI's words.
+    pub fn endpoint_with_chunk(&self, chunk: usize) -> Result<MpiEndpoint> {
+        // SAFETY: MPI is initialised on this thread (`World` is not `Send`) and stays so while the endpoint holds the
+        // session.
+        let endpoint = unsafe { MpiEndpoint::from_raw_with_chunk(raw::world(), chunk)? };
+        Ok(endpoint.holding(self.session.clone()))
+    }
+
+    /// Ends all ranks at once; the launcher returns `code`. For a rank that cannot go on while others wait for it.
+    pub fn abort(&self, code: i32) -> ! {
+        raw::abort(code)
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            raw::abort(PANICKED);
+        }
+    }
+}
+
+/// Finalises MPI when its last owner is gone.
+struct Session {
+    ours: bool,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            raw::abort(PANICKED);
+        }
+        if self.ours && !raw::is_finalised() {
+            raw::finalise();
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! MPI calls whose return codes are looked at, and handles that free themselves. No policy.
+
+// The same constants are `i32` in one MPI family and `u32` in the other, so some casts are needed in one of them only.
+#![allow(clippy::unnecessary_cast)]
+
+use std::collections::HashSet;
+use std::ffi::{c_char, c_int, c_void};
+
+use ::mpi::ffi;
+
+use crate::error::{Error, Result};
+use crate::fabric::Ticket;
+use crate::schedule::SendMode;
+use crate::topology::Rank;
+
+/// Turns the return code of `call` into a result, in MPI's own words.
+pub(super) fn check(call: &str, code: c_int) -> Result<()> {
+    if code == ffi::MPI_SUCCESS as c_int { Ok(()) } else { Err(Error::Fabric(format!("{call}: {}", words(code)))) }
+}
+
+fn words(code: c_int) -> String {
+    let mut text = vec![0u8; ffi::MPI_MAX_ERROR_STRING as usize + 1];
+    let mut length = 0;
+    // SAFETY: the buffer is longer than the longest text of this MPI.
+    let rc = unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr().cast::<c_char>(), &mut length) };
+    if rc != ffi::MPI_SUCCESS as c_int {
+        return format!("MPI error code {code}");
+    }
+    text.truncate(length.max(0) as usize);
+    String::from_utf8_lossy(&text).lines().map(str::trim).collect::<Vec<_>>().join("; ")
+}
+
+/// Whether MPI_Init has been called, by whomever.
+pub(super) fn is_initialised() -> Result<bool> {
+    let mut flag = 0;
+    // SAFETY: callable at any time; writes one int.
+    check("MPI_Initialized", unsafe { ffi::MPI_Initialized(&mut flag) })?;
+    Ok(flag != 0)
+}
+
+/// Whether MPI_Finalize has been called. An MPI that cannot even tell counts as gone.
+pub(super) fn is_finalised() -> bool {
+    let mut flag = 0;
+    // SAFETY: callable at any time; writes one int.
+    let rc = unsafe { ffi::MPI_Finalized(&mut flag) };
+    rc != ffi::MPI_SUCCESS as c_int || flag != 0
+}
+
+/// MPI_Init_thread(MPI_THREAD_FUNNELED); returns whether that level was granted. Errors come back as codes from then on,
+/// also those of calls that belong to no communicator of ours: MPICH reports a failed MPI_Testsome to MPI_COMM_WORLD.
+pub(super) fn init() -> Result<bool> {
+    let funneled = ffi::MPI_THREAD_FUNNELED as c_int;
+    let mut granted = 0;
+    // SAFETY: null argument pointers are allowed since MPI-2; the caller knows that MPI is not initialised yet.
+    let rc = unsafe { ffi::MPI_Init_thread(std::ptr::null_mut(), std::ptr::null_mut(), funneled, &mut granted) };
+    check("MPI_Init_thread", rc)?;
+    // SAFETY: MPI is initialised; constants of the C library.
+    for comm in unsafe { [ffi::RSMPI_COMM_WORLD, ffi::RSMPI_COMM_SELF] } {
+        return_errors(comm)?;
+    }
+    Ok(granted >= funneled)
+}
+
+fn return_errors(comm: ffi::MPI_Comm) -> Result<()> {
+    // SAFETY: a valid communicator (the callers') and a constant of the C library.
+    check("MPI_Comm_set_errhandler", unsafe { ffi::MPI_Comm_set_errhandler(comm, ffi::RSMPI_ERRORS_RETURN) })
+}
+
+/// MPI_Finalize; a failure can no longer be told to anybody.
+pub(super) fn finalise() {
+    // SAFETY: called by the last owner of the session, on the thread that initialised MPI.
+    unsafe { ffi::MPI_Finalize() };
+}
+
+/// Ends all ranks of the program with `code`.
+pub(super) fn abort(code: c_int) -> ! {
+    // SAFETY: MPI is initialised (a `World` exists).
+    unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, code) };
+    std::process::exit(code)
+}
+
+/// What this MPI calls itself, on one line.
+pub(super) fn library() -> String {
+    let mut text = vec![0u8; ffi::MPI_MAX_LIBRARY_VERSION_STRING as usize + 1];
+    let mut length = 0;
+    // SAFETY: callable at any time; the buffer is longer than the longest text of this MPI.
+    unsafe { ffi::MPI_Get_library_version(text.as_mut_ptr().cast::<c_char>(), &mut length) };
+    text.truncate(length.max(0) as usize);
+    String::from_utf8_lossy(&text).lines().next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// MPI_COMM_WORLD.
+pub(super) fn world() -> ffi::MPI_Comm {
+    // SAFETY: a constant of the C library.
+    unsafe { ffi::RSMPI_COMM_WORLD }
+}
+
+/// A communicator of our own: errors come back as codes, and it is freed on drop.
+pub(super) struct Comm {
+    handle: ffi::MPI_Comm,
+    /// Whether to free it on drop. A communicator on which messages may still be under way must stay: MPI would give
+    /// its context to the next communicator, which would then receive them.
+    pub(super) is_quiet: bool,
+    pub(super) rank: Rank,
+    pub(super) ranks: usize,
+    pub(super) highest_tag: c_int,
+}
+
+impl Comm {
+    /// Duplicates `parent`. Collective over its ranks.
+    ///
+    /// # Safety
+    /// `parent` is a valid intracommunicator, MPI is initialised, and this is the thread that may call it.
+    pub(super) unsafe fn duplicate_of(parent: ffi::MPI_Comm) -> Result<Self> {
+        // SAFETY: a constant of the C library.
+        let mut handle = unsafe { ffi::RSMPI_COMM_NULL };
+        // SAFETY: the caller vouches for `parent`.
+        check("MPI_Comm_dup", unsafe { ffi::MPI_Comm_dup(parent, &mut handle) })?;
+        let mut comm = Self { handle, is_quiet: true, rank: 0, ranks: 0, highest_tag: 0 };
+        comm.learn()?;
+        Ok(comm)
+    }
+
+    /// A further communicator over the same ranks. Collective.
+    pub(super) fn duplicate(&self) -> Result<Self> {
+        // SAFETY: our own handle is valid until drop.
+        unsafe { Self::duplicate_of(self.handle) }
+    }
+
+    fn learn(&mut self) -> Result<()> {
+        let (mut rank, mut ranks) = (0, 0);
+        return_errors(self.handle)?;
+        // SAFETY: a valid communicator; writes one int.
+        check("MPI_Comm_rank", unsafe { ffi::MPI_Comm_rank(self.handle, &mut rank) })?;
+        // SAFETY: a valid communicator; writes one int.
+        check("MPI_Comm_size", unsafe { ffi::MPI_Comm_size(self.handle, &mut ranks) })?;
+        (self.rank, self.ranks) = (rank as Rank, ranks as usize);
+        self.highest_tag = highest_tag()?;
+        Ok(())
+    }
+
+    /// The lowest rank, in this communicator, of those that share memory with the caller. Collective.
+    pub(super) fn node_label(&self) -> Result<usize> {
+        // SAFETY: a constant of the C library.
+        let mut handle = unsafe { ffi::RSMPI_COMM_NULL };
+        // SAFETY: our own communicator; constants of the C library; ordered by rank.
+        let rc = unsafe {
+            let (shared, info) = (ffi::RSMPI_COMM_TYPE_SHARED, ffi::RSMPI_INFO_NULL);
+            ffi::MPI_Comm_split_type(self.handle, shared, self.rank as c_int, info, &mut handle)
+        };
+        check("MPI_Comm_split_type", rc)?;
+        let node = Self { handle, is_quiet: true, rank: 0, ranks: 0, highest_tag: 0 };
+        let mut lowest = self.rank as c_int;
+        let at = (&raw mut lowest).cast::<c_void>();
+        // SAFETY: one int, on all ranks of the node; ordered by rank, so rank 0 of `node` is the lowest.
+        check("MPI_Bcast", unsafe { ffi::MPI_Bcast(at, 1, ffi::RSMPI_INT32_T, 0, node.handle) })?;
+        Ok(lowest as usize)
+    }
+
+    /// Starts a send of at most `c_int::MAX` bytes.
+    ///
+    /// # Safety
+    /// `body` must stay where it is, unchanged, until the request is complete.
+    pub(super) unsafe fn send(&self, body: &[u8], to: Rank, tag: c_int, mode: SendMode) -> Result<Request> {
+        let (at, count) = (body.as_ptr().cast::<c_void>(), body.len() as c_int);
+        // SAFETY: `body` is valid for `count` bytes until completion (the caller's promise); `to` was checked.
+        let (rc, request) = unsafe {
+            let (byte, mut request) = (ffi::RSMPI_UINT8_T, ffi::RSMPI_REQUEST_NULL);
+            let rc = match mode {
+                SendMode::Standard => ffi::MPI_Isend(at, count, byte, to as c_int, tag, self.handle, &mut request),
+                SendMode::Synchronous => ffi::MPI_Issend(at, count, byte, to as c_int, tag, self.handle, &mut request),
+            };
+            (rc, request)
+        };
+        check("MPI_Isend", rc)?;
+        Ok(request)
+    }
+
+    /// Starts a receive of at most `capacity` bytes, itself at most `c_int::MAX`, into `at`.
+    ///
+    /// # Safety
+    /// `at` must be valid for writes of `capacity` bytes, and not otherwise touched, until the request is complete.
+    pub(super) unsafe fn receive(&self, at: *mut u8, capacity: usize, from: Rank, tag: c_int) -> Result<Request> {
+        // SAFETY: `at` is valid for `capacity` bytes until completion (the caller's promise); `from` was checked.
+        let (rc, request) = unsafe {
+            let (byte, mut request) = (ffi::RSMPI_UINT8_T, ffi::RSMPI_REQUEST_NULL);
+            let count = capacity as c_int;
+            let rc = ffi::MPI_Irecv(at.cast::<c_void>(), count, byte, from as c_int, tag, self.handle, &mut request);
+            (rc, request)
+        };
+        check("MPI_Irecv", rc)?;
+        Ok(request)
+    }
+}
+
+impl Drop for Comm {
+    fn drop(&mut self) {
+        // Freeing is collective: a rank that unwinds is about to abort the program and must not wait for the others.
+        if self.is_quiet && !std::thread::panicking() && !is_finalised() {
+            // SAFETY: our own handle, freed once, without messages under way.
+            unsafe { ffi::MPI_Comm_free(&mut self.handle) };
+        }
+    }
+}
+
+/// The highest tag of this MPI; MPI promises at least 32767.
+fn highest_tag() -> Result<c_int> {
+    let mut value: *mut c_int = std::ptr::null_mut();
+    let mut found = 0;
+    let at = (&raw mut value).cast::<c_void>();
+    // SAFETY: MPI stores a pointer to an int of its own at `at`.
+    let rc = unsafe { ffi::MPI_Comm_get_attr(ffi::RSMPI_COMM_WORLD, ffi::MPI_TAG_UB as c_int, at, &mut found) };
+    check("MPI_Comm_get_attr", rc)?;
+    // SAFETY: found, so it points to MPI's int, which lives until MPI_Finalize.
+    Ok(if found != 0 && !value.is_null() { unsafe { *value } } else { 32767 })
+}
+
+/// A started send or receive.
+pub(super) type Request = ffi::MPI_Request;
+
+/// A request that has ended, well or badly.
+pub(super) struct Finished {
+    /// Whose.
+    pub(super) ticket: Ticket,
+    /// MPI's code for this request.
+    pub(super) code: c_int,
+    status: ffi::MPI_Status,
+}
+
+impl Finished {
+    /// How many bytes a receive got.
+    pub(super) fn bytes(&self) -> Result<usize> {
+        let mut count = 0;
+        // SAFETY: a status that MPI filled in for a completed receive of bytes.
+        check("MPI_Get_count", unsafe { ffi::MPI_Get_count(&self.status, ffi::RSMPI_UINT8_T, &mut count) })?;
+        usize::try_from(count).map_err(|_| Error::Fabric(format!("MPI_Get_count: {count} bytes, not a whole number")))
+    }
+}
+
+/// All requests in flight, without gaps, as MPI_Testsome wants them.
+#[derive(Default)]
+pub(super) struct Requests {
+    requests: Vec<Request>,
+    tickets: Vec<Ticket>,
+    indices: Vec<c_int>,
+    statuses: Vec<ffi::MPI_Status>,
+}
+
+impl Requests {
+    /// Adds one. Several may share a ticket.
+    pub(super) fn push(&mut self, request: Request, ticket: Ticket) {
+        self.requests.push(request);
+        self.tickets.push(ticket);
+    }
+
+    /// Appends what has ended since the last call. One MPI_Testsome: O(requests in flight), never waits.
+    pub(super) fn test_some(&mut self, finished: &mut Vec<Finished>) -> Result<()> {
+        let n = self.requests.len();
+        if n == 0 {
+            return Ok(());
+        }
+        self.indices.reserve(n);
+        self.statuses.reserve(n);
+        let (indices, statuses) = (self.indices.as_mut_ptr(), self.statuses.as_mut_ptr());
+        let mut ended = 0;
+        // SAFETY: `n` requests, and room for `n` indices and statuses (both vectors are kept empty).
+        let rc = unsafe { ffi::MPI_Testsome(n as c_int, self.requests.as_mut_ptr(), &mut ended, indices, statuses) };
+        let some_failed = rc == ffi::MPI_ERR_IN_STATUS as c_int;
+        if !some_failed {
+            check("MPI_Testsome", rc)?;
+        }
+        let ended = usize::try_from(ended).unwrap_or(0).min(n); // MPI_UNDEFINED is negative
+        for i in 0..ended {
+            // SAFETY: MPI has filled the first `ended` entries of both.
+            let (index, status) = unsafe { (*indices.add(i), *statuses.add(i)) };
+            let code = if some_failed { status.MPI_ERROR } else { ffi::MPI_SUCCESS as c_int };
+            finished.push(Finished { ticket: self.tickets[index as usize], code, status });
+            // SAFETY: as above; kept for the removal below.
+            unsafe { self.indices.set_len(i + 1) };
+        }
+        self.indices.sort_unstable_by(|a, b| b.cmp(a));
+        for index in self.indices.drain(..) {
+            self.requests.swap_remove(index as usize);
+            self.tickets.swap_remove(index as usize);
+        }
+        Ok(())
+    }
+
+    /// Gives up everything in flight: receives are cancelled, what MPI will not let go of is left to it.
+    /// Returns the tickets whose memory MPI may still touch. Never waits.
+    pub(super) fn abandon(&mut self, is_receive: impl Fn(Ticket) -> bool) -> HashSet<Ticket> {
+        let mut touched = HashSet::new();
+        for (request, ticket) in self.requests.iter_mut().zip(&self.tickets) {
+            if is_receive(*ticket) {
+                // SAFETY: an active receive request.
+                unsafe { ffi::MPI_Cancel(request) };
+            }
+        }
+        for (request, ticket) in self.requests.iter_mut().zip(&self.tickets) {
+            if !ends_soon(request) {
+                touched.insert(*ticket);
+                // SAFETY: an active request; its buffer stays (the caller leaks it).
+                unsafe { ffi::MPI_Request_free(request) };
+            }
+        }
+        self.requests.clear();
+        self.tickets.clear();
+        touched
+    }
+}
+
+/// A cancelled receive, or a send already taken by the network, ends within a few tests.
+fn ends_soon(request: &mut Request) -> bool {
+    const TESTS: usize = 100;
+    (0..TESTS).any(|_| {
+        let mut ended = 0;
+        // SAFETY: a valid request; the status is not wanted.
+        let rc = unsafe { ffi::MPI_Test(request, &mut ended, ffi::RSMPI_STATUS_IGNORE) };
+        rc == ffi::MPI_SUCCESS as c_int && ended != 0
+    })
+}

@@ -1,0 +1,144 @@
+//! Tests that need several ranks: a `#[test]` starts itself again under `mpiexec`.
+//!
+//! ```text
+//! #[path = "common/mpiexec.rs"]
+//! mod mpiexec;
+//!
+//! #[test]
+//! fn ranks_agree() {
+//!     mpiexec::under_mpiexec("ranks_agree", &[1, 2, 5], || {
+//!         let world = mpiexec::world(); // every rank is here
+//!     });
+//! }
+//! ```
+//!
+//! The test's name is given as `cargo test -- --list` prints it (with its modules, if it is in one). The test runs once
+//! for each number of ranks. It fails when a rank panics, when the ranks do not end in time, when there is no `mpiexec`,
+//! and when the ranks never ran the test: nothing is skipped.
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tributary::fabric::mpi;
+
+/// Names the test that the ranks are to run.
+const INNER: &str = "TRIB_INNER";
+/// How many ranks there are to be.
+const RANKS: &str = "TRIB_INNER_RANKS";
+/// What a rank prints when its part of the test is over.
+const DONE: &str = "TRIB_INNER_DONE";
+/// Seconds that the ranks have, unless `MPIEXEC_TIMEOUT` is set.
+const TIMEOUT: &str = "120";
+
+/// One program at a time: many ranks that poll on few cores starve each other.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Runs `inner` on each of the `ranks` numbers of ranks, one after the other. Call it first thing in the test `test`.
+///
+/// # Panics
+/// When a run fails, with everything its ranks printed.
+pub fn under_mpiexec(test: &str, ranks: &[usize], inner: fn()) {
+    under_mpiexec_with(test, ranks, &[], inner);
+}
+
+/// As [`under_mpiexec`], with environment variables for the ranks.
+///
+/// # Panics
+/// When a run fails, with everything its ranks printed.
+pub fn under_mpiexec_with(test: &str, ranks: &[usize], environment: &[(&str, &str)], inner: fn()) {
+    if std::env::var(INNER).is_ok_and(|name| name == test) {
+        inner();
+        println!("{DONE}");
+        return;
+    }
+    assert!(!ranks.is_empty(), "{test}: no number of ranks to run on");
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    for &n in ranks {
+        let output = launch(test, n, environment);
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let ran = printed.matches(DONE).count();
+        if !output.status.success() || ran != n {
+            std::io::stderr().write_all(&output.stdout).unwrap();
+            std::io::stderr().write_all(&output.stderr).unwrap();
+            panic!("{test} on {n} ranks: mpiexec ended with {}, {ran} ranks got through (output above)", output.status);
+        }
+    }
+}
+
+/// Runs `inner` on `ranks` ranks and expects that it fails, on all of them, at once and not by the time limit, and that
+/// the ranks print `cause`.
+///
+/// # Panics
+/// When the run succeeds, when it takes longer than 30 seconds, and when nobody prints `cause`.
+#[allow(dead_code, reason = "each test file uses what it needs")]
+pub fn must_fail_under_mpiexec(test: &str, ranks: usize, cause: &str, inner: fn()) {
+    if std::env::var(INNER).is_ok_and(|name| name == test) {
+        return inner();
+    }
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let start = Instant::now();
+    let output = launch(test, ranks, &[]);
+    let printed = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+    assert!(!output.status.success(), "{test} on {ranks} ranks did not fail:\n{printed}");
+    assert!(printed.contains(cause), "{test} on {ranks} ranks did not print `{cause}`:\n{printed}");
+    assert!(start.elapsed() < Duration::from_secs(30), "{test} on {ranks} ranks took {:?}", start.elapsed());
+}
+
+/// Initialises MPI on a rank of a test, and makes sure that the ranks see each other: an `mpiexec` of another MPI than
+/// the test was built for starts them as so many programs of one rank.
+///
+/// # Panics
+/// Outside [`under_mpiexec`], and when the ranks do not see each other.
+#[allow(dead_code, reason = "each test file uses what it needs")]
+pub fn world() -> (mpi::World, mpi::MpiEndpoint) {
+    let expected: usize = std::env::var(RANKS).expect("inside under_mpiexec").parse().expect("a number of ranks");
+    let world = mpi::initialise().unwrap();
+    let endpoint = world.endpoint().unwrap();
+    let ranks = tributary::fabric::Transport::ranks(&endpoint);
+    assert_eq!(ranks, expected, "mpiexec does not belong to the MPI of this program, {}", mpi::library());
+    (world, endpoint)
+}
+
+/// Whether this program is linked with MPICH or one of its derivatives.
+pub fn is_mpich() -> bool {
+    !mpi::library().starts_with("Open MPI")
+}
+
+fn launch(test: &str, ranks: usize, environment: &[(&str, &str)]) -> Output {
+    let this = std::env::current_exe().expect("the path of this test program");
+    let candidates = launchers();
+    for launcher in &candidates {
+        let outcome = Command::new(launcher)
+            .args(["-n", &ranks.to_string()])
+            .arg(&this)
+            .args([test, "--exact", "--test-threads=1", "--nocapture"])
+            .env(INNER, test)
+            .env(RANKS, ranks.to_string())
+            .env("MPIEXEC_TIMEOUT", std::env::var("MPIEXEC_TIMEOUT").unwrap_or_else(|_| TIMEOUT.to_string()))
+            // Open MPI: more ranks than cores, polling ranks that let others run, and containers where all is root.
+            .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+            .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+            .env("OMPI_MCA_rmaps_base_oversubscribe", "1")
+            .env("OMPI_MCA_mpi_yield_when_idle", "1")
+            .envs(environment.iter().copied())
+            .stdin(Stdio::null())
+            .output();
+        match outcome {
+            Ok(output) => return output,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => panic!("{test}: {launcher}: {error}"),
+        }
+    }
+    panic!("{test}: none of {candidates:?} is there; install the launcher of {}, or set MPIEXEC", mpi::library());
+}
+
+/// `$MPIEXEC`, or the names under which the launcher of this program's MPI goes.
+fn launchers() -> Vec<String> {
+    if let Ok(given) = std::env::var("MPIEXEC") {
+        return vec![given];
+    }
+    let names = if is_mpich() { ["mpiexec.mpich", "mpiexec.hydra"] } else { ["mpiexec.openmpi", "orterun"] };
+    names.into_iter().chain(["mpiexec"]).map(String::from).collect()
+}
