@@ -3,6 +3,7 @@
 pub mod access;
 pub mod collectives;
 pub mod drivers;
+pub mod engine;
 pub mod error;
 pub mod exchange;
 pub mod fabric;
@@ -11,6 +12,8 @@ pub mod schedule;
 pub mod topology;
 
 pub use access::{BufferLayout, Extent, Extents, FileView};
+pub use engine::{CallReport, File, Mode};
 pub use error::{Error, Result};
+pub use fabric::Endpoint;
 pub use hints::Hints;
 pub use topology::{Rank, Topology};

@@ -1,0 +1,44 @@
+//! The two-phase engine: collective writes of a shared file.
+//!
+//! ```text
+//! view + buffer -> agree on ranges -> plan: domains, flatten -> metadata exchange
+//!   -> rounds: data exchange -> place -> write behind -> agreement: error, bytes, statistics
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`file`] | [`File`]: open, write, close; what a caller uses |
+//! | `setup` | what is fixed at open: topology, driver, aggregators, kernels |
+//! | `plan` | ranges, the choice of path, domains; the plan that is used again |
+//! | `flatten`, `flow` | the access cut by aggregator; its cursors, on both sides |
+//! | `bodies`, `metadata` | exchange of bodies of unknown size; who tells whom what |
+//! | `merge`, `relay` | what a local aggregator does with its members' extents and bytes |
+//! | `rounds` | the data phase |
+//! | `coverage`, `writer`, `sink`, `storage` | windows, the write-behind thread, the file |
+//! | `direct` | the path without exchange |
+//! | `report` | what a call did, in numbers |
+//!
+//! An error never leaves the exchange early: the rank that has one goes on with the rounds, and the agreement at the end
+//! returns the same error on every rank.
+
+mod bodies;
+mod coverage;
+mod direct;
+pub mod file;
+mod flatten;
+mod flow;
+mod merge;
+mod metadata;
+mod plan;
+mod relay;
+mod report;
+mod rounds;
+mod setup;
+mod sink;
+pub mod storage;
+mod writer;
+
+pub use file::{File, Operation};
+pub use plan::Path;
+pub use report::{CallReport, FanIn, Seconds};
+pub use setup::Mode;

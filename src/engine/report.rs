@@ -1,0 +1,135 @@
+//! What a collective call did, in numbers: agreed over all ranks, the same on each.
+
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::plan::Path;
+
+/// Seconds of each phase: the most of any rank (file I/O overlaps the exchange, so the parts may exceed the total).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Seconds {
+    /// Cutting the access by aggregator.
+    pub flatten: f64,
+    /// Metadata exchange.
+    pub metadata: f64,
+    /// Data exchange, packing included.
+    pub data: f64,
+    /// Copying into windows.
+    pub placement: f64,
+    /// In the file system.
+    pub io: f64,
+    /// Agreeing on ranges, errors and these numbers.
+    pub agreement: f64,
+    /// From start to end.
+    pub total: f64,
+}
+
+/// One collective call.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CallReport {
+    /// Which way the bytes went.
+    pub path: Path,
+    /// Why.
+    pub why: String,
+    /// Whether flattening, plan and metadata of the call before were used again.
+    pub plan_reused: bool,
+    /// Extents, as the ranks gave them.
+    pub requests: u64,
+    /// Bytes asked to be written.
+    pub bytes: u64,
+    /// Bytes that are in the file (bytes that ranks write twice count once).
+    pub bytes_written: u64,
+    /// The most windows with data that any aggregator had.
+    pub rounds: u64,
+    /// Bytes of metadata messages.
+    pub metadata_bytes: u64,
+    /// Messages of the metadata phase.
+    pub metadata_messages: u64,
+    /// Messages of the data phase.
+    pub data_messages: u64,
+    /// Time by phase.
+    pub seconds: Seconds,
+}
+
+/// How many ranks an aggregator received from in a round, itself included; over all aggregators and rounds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct FanIn {
+    /// The least.
+    pub min: u32,
+    /// The median (the lower of two).
+    pub median: u32,
+    /// The most.
+    pub max: u32,
+}
+
+impl FanIn {
+    /// From (fan-in, how often), in any order.
+    pub fn of(counts: impl IntoIterator<Item = (u32, u64)>) -> Self {
+        let mut counts: Vec<_> = counts.into_iter().filter(|(_, times)| *times > 0).collect();
+        counts.sort_unstable();
+        let total: u64 = counts.iter().map(|(_, times)| times).sum();
+        let mut before = 0;
+        let middle = counts.iter().find(|(_, times)| {
+            before += times;
+            before * 2 >= total
+        });
+        let value = |entry: Option<&(u32, u64)>| entry.map_or(0, |(fan_in, _)| *fan_in);
+        Self { min: value(counts.first()), median: value(middle), max: value(counts.last()) }
+    }
+}
+
+/// A stopwatch for one phase among several that take turns.
+#[derive(Debug)]
+pub struct Lap {
+    last: std::rc::Rc<std::cell::Cell<Instant>>,
+    /// Time so far.
+    pub spent: Duration,
+}
+
+impl Lap {
+    /// Adds the time since the last lap of any phase of the clock.
+    pub fn lap(&mut self) {
+        let now = Instant::now();
+        self.spent += now.duration_since(self.last.replace(now));
+    }
+}
+
+/// The phases of one call that follow one another.
+#[derive(Debug)]
+pub struct Clock {
+    /// See [`Seconds`].
+    pub flatten: Lap,
+    /// See [`Seconds`].
+    pub metadata: Lap,
+    /// See [`Seconds`].
+    pub agreement: Lap,
+    start: Instant,
+}
+
+impl Clock {
+    /// Starts.
+    pub fn start() -> Self {
+        let start = Instant::now();
+        let last = std::rc::Rc::new(std::cell::Cell::new(start));
+        let lap = || Lap { last: last.clone(), spent: Duration::ZERO };
+        Self { flatten: lap(), metadata: lap(), agreement: lap(), start }
+    }
+
+    /// Time since the start.
+    pub fn total(&self) -> Duration {
+        self.start.elapsed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fan_in_of_counts() {
+        assert_eq!(FanIn::of([]), FanIn::default());
+        assert_eq!(FanIn::of([(4, 1), (2, 2), (9, 1)]), FanIn { min: 2, median: 2, max: 9 });
+        assert_eq!(FanIn::of([(4, 2), (2, 1)]), FanIn { min: 2, median: 4, max: 4 });
+    }
+}

@@ -1,0 +1,137 @@
+//! What is fixed when a file is opened: who is where, who aggregates, by which kernels.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::metadata::Phase;
+use crate::collectives::{agree, broadcast, gather};
+use crate::drivers::{Driver, Layout, driver};
+use crate::error::{Error, Result};
+use crate::exchange::local::LocalAggregators;
+use crate::exchange::{Kernel, RankList, Route};
+use crate::fabric::Endpoint;
+use crate::hints::{Hints, KernelName, PairwiseEmpty, RankListHint};
+use crate::schedule::Throttle;
+use crate::topology::{Rank, Topology};
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// A new file, or an existing one emptied.
+    Create,
+    /// An existing file as it is, or a new one.
+    Update,
+}
+
+/// The fixed part of an open file. Equal on all ranks but for the rank.
+pub struct Setup {
+    /// The file.
+    pub path: PathBuf,
+    /// The hints, checked.
+    pub hints: Hints,
+    /// Ranks and nodes.
+    pub topology: Topology,
+    /// The driver, never [`crate::hints::DriverName::Auto`].
+    pub driver: Box<dyn Driver>,
+    /// How the file lies on its file system.
+    pub layout: Layout,
+    /// The aggregators, ascending.
+    pub aggregators: Arc<[Rank]>,
+    /// How metadata travels.
+    pub metadata: Phase,
+    /// How data travels.
+    pub data: Phase,
+}
+
+impl Setup {
+    /// Makes (or empties) the file on rank 0 and works out the rest. Collective.
+    ///
+    /// # Errors
+    /// Bad hints, or the file cannot be made: the same on all ranks.
+    pub async fn open(endpoint: &mut Endpoint, path: PathBuf, mode: Mode, hints: Hints) -> Result<Self> {
+        let ranks = endpoint.ranks();
+        agree(endpoint, hints.check(ranks)).await?;
+        let topology = find_topology(endpoint, &hints).await?;
+        let created = if endpoint.rank() == 0 { create(&path, mode, &hints) } else { Ok((hints.driver, None)) };
+        let (name, layout) = agree(endpoint, created).await?;
+        let told = broadcast(endpoint, 0, &serde_json::to_vec(&(name, layout)).unwrap_or_default()).await?;
+        let internal = |what: &str| Error::Internal { rank: endpoint.rank(), what: what.to_string() };
+        let (name, layout) = serde_json::from_slice(&told).map_err(|_| internal("the layout was not told"))?;
+        let layout: Layout = Option::ok_or_else(layout, || internal("rank 0 told no layout"))?;
+        let driver = driver(name, &path);
+        let aggregators = driver.aggregators(&topology, &layout, &hints);
+        let aggregators: Arc<[Rank]> = agree(endpoint, aggregators).await?.into();
+        let phase = |kernel, throttle| phase(endpoint.rank(), &topology, &aggregators, &hints, kernel, throttle);
+        let metadata = phase(hints.kernel_meta, hints.throttle_meta())?;
+        let data = phase(hints.kernel_data, hints.throttle_data())?;
+        Ok(Self { path, driver, layout, metadata, data, topology, aggregators, hints })
+    }
+
+    /// Works out everything that needs no file and no messages: for planning at any scale.
+    ///
+    /// # Errors
+    /// Bad hints.
+    pub fn dry(rank: Rank, topology: Topology, layout: Layout, driver: Box<dyn Driver>, hints: Hints) -> Result<Self> {
+        hints.check(topology.ranks())?;
+        let aggregators: Arc<[Rank]> = driver.aggregators(&topology, &layout, &hints)?.into();
+        let phase = |kernel, throttle| phase(rank, &topology, &aggregators, &hints, kernel, throttle);
+        let metadata = phase(hints.kernel_meta, hints.throttle_meta())?;
+        let data = phase(hints.kernel_data, hints.throttle_data())?;
+        Ok(Self { path: PathBuf::new(), driver, layout, metadata, data, topology, aggregators, hints })
+    }
+}
+
+/// The topology the hints pretend, or the one the fabric tells (an O(ranks) gather and broadcast, once a file).
+async fn find_topology(endpoint: &mut Endpoint, hints: &Hints) -> Result<Topology> {
+    if hints.ranks_per_node > 0 {
+        return Topology::blocks(endpoint.ranks(), hints.ranks_per_node);
+    }
+    let label = (endpoint.node_label() as u64).to_le_bytes();
+    let all = gather(endpoint, 0, &label).await?;
+    let all = broadcast(endpoint, 0, &all.concat()).await?;
+    let label = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default()) as usize;
+    Topology::listed(&all.chunks_exact(8).map(label).collect::<Vec<_>>())
+}
+
+/// On rank 0: the driver by name, and the file with its layout.
+fn create(path: &std::path::Path, mode: Mode, hints: &Hints) -> Result<(crate::hints::DriverName, Option<Layout>)> {
+    let driver = driver(hints.driver, path);
+    let layout = driver.create(path, hints)?;
+    if mode == Mode::Create {
+        let file = std::fs::OpenOptions::new().write(true).open(path);
+        let emptied = file.and_then(|file| if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) });
+        emptied.map_err(|cause| Error::io(0, "truncate", path, 0, &cause))?;
+    }
+    Ok((driver.name(), Some(layout)))
+}
+
+fn phase(
+    rank: Rank, topology: &Topology, aggregators: &Arc<[Rank]>, hints: &Hints, name: KernelName, throttle: Throttle,
+) -> Result<Phase> {
+    let (flat, local) = match name {
+        KernelName::Flat(flat) => (flat, None),
+        KernelName::TwoLayer => {
+            let local = match hints.num_aggrs_per_node {
+                0 => LocalAggregators::in_total(topology, hints.local_aggregators),
+                per_node => LocalAggregators::per_node(topology, per_node),
+            };
+            (hints.two_layer_outer, Some(Arc::new(local)))
+        }
+    };
+    let kernel: &'static Kernel = flat.kernel();
+    let rank_list = match &hints.rank_list {
+        RankListHint::Identity => RankList::Identity,
+        RankListHint::NodeRoundRobin => RankList::node_round_robin(topology),
+        RankListHint::Explicit(list) => RankList::explicit(list.clone())?,
+    };
+    let route = Route {
+        rank,
+        ranks: topology.ranks(),
+        receivers: aggregators.clone(),
+        rank_list,
+        kernel,
+        throttle,
+        pairwise_empty: hints.pairwise_empty == PairwiseEmpty::Send,
+    };
+    Ok(Phase { route, local })
+}
