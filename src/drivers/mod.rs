@@ -82,9 +82,14 @@ pub fn driver(name: DriverName, path: &Path) -> Box<dyn Driver> {
 /// The driver of the file system that `path`, or else its directory, is on; never [`DriverName::Auto`]. Costs a system
 /// call or two on the calling rank.
 pub fn detect(path: &Path) -> DriverName {
-    match file_system(path) {
-        Some(FileSystem { magic: lustre::MAGIC, .. }) => DriverName::Lustre,
-        Some(FileSystem { magic: gpfs::MAGIC, .. }) => DriverName::Gpfs,
+    file_system(path).map_or(DriverName::Posix, |found| of_magic(found.magic))
+}
+
+/// The driver of a file system by its `f_type`.
+fn of_magic(magic: u32) -> DriverName {
+    match magic {
+        lustre::MAGIC => DriverName::Lustre,
+        gpfs::MAGIC => DriverName::Gpfs,
         _ => DriverName::Posix,
     }
 }

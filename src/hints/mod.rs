@@ -1,6 +1,6 @@
 //! Hints: every knob of the library, by one name in code, environment, `MPI_Info` and files.
 //!
-//! The table of [`rows`] is the only list of hints: the struct, its defaults, the text form and `docs/hints.md` all come
+//! The table in `rows.rs` is the only list of hints: the struct, its defaults, the text form and `docs/hints.md` all come
 //! from it. Text is `key=value`, separated by `;` or newlines, with `#` comments to the end of the line:
 //!
 //! ```
@@ -239,7 +239,7 @@ pub(crate) fn distinct(key: &str, list: &[Rank], ranks: usize) -> Result<()> {
     let mut seen = vec![false; ranks];
     for &rank in list {
         match seen.get_mut(rank) {
-            None => return Err(Error::hint(key, format!("rank {rank}"), format!("ranks 0 to {}", ranks - 1))),
+            None => return Err(Error::hint(key, format!("rank {rank}"), format!("ranks below {ranks}"))),
             Some(true) => return Err(Error::hint(key, format!("rank {rank} twice"), "each rank once")),
             Some(seen) => *seen = true,
         }

@@ -162,7 +162,7 @@ fn what_fits_the_ranks() {
         ("trib_rank_list=3,0,2", "a list of 3 ranks"),
         ("trib_rank_list=3,0,2,1,4", "rank 4"),
         ("trib_rank_list=3,0,2,2", "rank 2 twice"),
-        ("trib_placement=list:0,4", "ranks 0 to 3"),
+        ("trib_placement=list:0,4", "ranks below 4"),
         ("trib_placement=list:0,0", "rank 0 twice"),
         ("trib_placement=list:0,1;cb_nodes=3", "hint cb_nodes"),
         ("trib_kernel_data=pairwise;trib_throttle_data=2", "hint trib_throttle_data"),
