@@ -13,6 +13,7 @@ use crate::topology::Rank;
 
 mod ascending;
 mod balanced;
+mod flat;
 pub mod local;
 pub mod pairwise;
 mod rank_list;
@@ -22,6 +23,7 @@ pub mod two_layer;
 
 pub use ascending::{ASCENDING_ISEND, ASCENDING_ISSEND};
 pub use balanced::BALANCED;
+pub use flat::Flat;
 pub use pairwise::PAIRWISE;
 pub use rank_list::RankList;
 pub use route::Route;

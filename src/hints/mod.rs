@@ -18,6 +18,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::error::{Error, Result};
+use crate::exchange::Flat;
 use crate::schedule::Throttle;
 use crate::topology::Rank;
 
@@ -27,7 +28,7 @@ mod rows;
 mod values;
 
 pub use markdown::markdown;
-pub use names::{DriverName, Flat, KernelName, Limit, LustreRound, PairwiseEmpty, PlacementHint, RankListHint, Switch};
+pub use names::{DriverName, KernelName, Limit, LustreRound, PairwiseEmpty, PlacementHint, RankListHint, Switch};
 pub use rows::Hints;
 
 use rows::{KEYS, Key};
@@ -154,13 +155,14 @@ impl Hints {
     }
 
     fn throttle(&self, kernel: KernelName, limit: Limit) -> Throttle {
-        let limit = match (self.outermost(kernel), limit) {
-            (Flat::Pairwise, _) => return Throttle::batch(1),
-            (_, Limit::At(limit)) => limit,
-            (Flat::SpreadOut | Flat::Balanced, Limit::Default) => 32,
-            (_, Limit::None | Limit::Default) => return Throttle::NONE,
+        let kernel = self.outermost(kernel).kernel();
+        let limit = match limit {
+            _ if kernel.coupled => return Throttle::batch(1),
+            Limit::At(limit) => Some(limit),
+            Limit::Default => kernel.default_limit,
+            Limit::None => None,
         };
-        Throttle { limit: Some(limit), mode: self.throttle_mode }
+        Throttle { limit, mode: self.throttle_mode }
     }
 
     /// The flat kernel that talks to the aggregators.
@@ -182,7 +184,7 @@ impl Hints {
             ("trib_throttle_meta", self.kernel_meta, self.limit_meta),
             ("trib_throttle_data", self.kernel_data, self.limit_data),
         ] {
-            if self.outermost(kernel) == Flat::Pairwise && !matches!(limit, Limit::Default | Limit::At(1)) {
+            if self.outermost(kernel).kernel().coupled && !matches!(limit, Limit::Default | Limit::At(1)) {
                 let value = (Limit::CODEC.print)(&limit);
                 return Err(Error::hint(key, value, format!("default|1, because the kernel {kernel} is pairwise")));
             }

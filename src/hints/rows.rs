@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::names::{
-    DriverName, Flat, KernelName, Limit, LustreRound, PairwiseEmpty, PlacementHint, RankListHint, Switch, THROTTLE_MODE,
+    DriverName, FLAT, KernelName, Limit, LustreRound, PairwiseEmpty, PlacementHint, RankListHint, Switch, THROTTLE_MODE,
 };
 use super::values::{ABLE, COUNT, COUNT_OR_AUTO, COUNT_OR_ZERO, PER_NODE, SIZE, SIZE_OR_AUTO, STRIPES_OR_AUTO, TRUTH};
+use crate::exchange::{ASCENDING_ISSEND, BALANCED, Flat};
 use crate::schedule::ThrottleMode;
 
 /// What the table knows of one key.
@@ -85,9 +86,9 @@ hints! {
     /// Local aggregators on every node for the kernel `two_layer`; 0: see `trib_local_aggregators`.
     "nc_num_aggrs_per_node" num_aggrs_per_node: usize = 0, COUNT_OR_ZERO, "ranks per node";
     /// The kernel that exchanges metadata.
-    "trib_kernel_meta" kernel_meta: KernelName = KernelName::Flat(Flat::Balanced), KernelName::CODEC, "";
+    "trib_kernel_meta" kernel_meta: KernelName = KernelName::Flat(Flat::new(&BALANCED)), KernelName::CODEC, "";
     /// The kernel that exchanges data.
-    "trib_kernel_data" kernel_data: KernelName = KernelName::Flat(Flat::Balanced), KernelName::CODEC, "";
+    "trib_kernel_data" kernel_data: KernelName = KernelName::Flat(Flat::new(&BALANCED)), KernelName::CODEC, "";
     /// The most sends, and the most receives, that a rank has outstanding in the metadata phase. `default`: 32 for
     /// `spread_out` and `balanced`, 1 for `pairwise` (which takes no other), none for the ascending kernels; for
     /// `two_layer`, that of its outer kernel.
@@ -102,7 +103,7 @@ hints! {
     /// What the kernel `pairwise` does in a step that has nothing to exchange.
     "trib_pairwise_empty" pairwise_empty: PairwiseEmpty = PairwiseEmpty::Skip, PairwiseEmpty::CODEC, "";
     /// The kernel between local aggregators and aggregators in `two_layer`.
-    "trib_two_layer_outer" two_layer_outer: Flat = Flat::AscendingIssend, Flat::CODEC, "";
+    "trib_two_layer_outer" two_layer_outer: Flat = Flat::new(&ASCENDING_ISSEND), FLAT, "";
     /// Local aggregators in all for the kernel `two_layer`; superseded by `nc_num_aggrs_per_node` above 0. The default is
     /// the paper's.
     "trib_local_aggregators" local_aggregators: usize = 512, COUNT, "ranks";

@@ -1,0 +1,244 @@
+//! The conformance suite: the same collective writes on every fabric, with every kernel and driver.
+//!
+//! A byte's value is a function of its offset, the file holds a background before the write, and the expected image is
+//! made byte by byte: a byte that is missing, misplaced or written into a hole is seen.
+
+use std::path::Path;
+
+use tributary::exchange::KERNELS;
+use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Hints, Mode};
+
+/// Extents and buffer layout of every rank.
+pub struct Case {
+    pub name: &'static str,
+    pub file: Vec<Extents>,
+    pub layout: Vec<BufferLayout>,
+}
+
+fn list(extents: impl IntoIterator<Item = (u64, u64)>) -> Extents {
+    Extents::from_list(extents.into_iter().map(|(offset, len)| Extent { offset, len })).unwrap()
+}
+
+impl Case {
+    fn contiguous(name: &'static str, file: Vec<Extents>) -> Self {
+        let layout = file.iter().map(|_| BufferLayout::Contiguous).collect();
+        Self { name, file, layout }
+    }
+
+    /// All cases for `ranks` ranks.
+    pub fn all(ranks: usize) -> Vec<Self> {
+        let p = ranks as u64;
+        let each = |of: &dyn Fn(u64) -> Extents| (0..p).map(of).collect::<Vec<_>>();
+        let mut random = 1u64;
+        let mut next = move |below: u64| {
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (random >> 33) % below
+        };
+        let mut holes = Vec::new();
+        let mut at = 5;
+        let mut lists = vec![Vec::new(); ranks];
+        for _ in 0..40 * p {
+            let len = next(90);
+            lists[next(p) as usize].push((at, len));
+            at += len + if next(3) == 0 { next(200) } else { 0 };
+        }
+        holes.extend(lists.iter().map(|l| list(l.iter().copied())));
+        let unsorted = lists.iter().map(|l| list(l.iter().rev().copied())).collect();
+        let gaps = |e: &Extents| {
+            let mut at = 3;
+            let place = |extent: Extent| {
+                at += extent.len + 16;
+                (at - extent.len - 16, extent.len)
+            };
+            BufferLayout::Extents(list(e.iter().map(place).collect::<Vec<_>>()))
+        };
+        let gapped = Self { name: "a buffer with gaps", layout: holes.iter().map(gaps).collect(), file: holes.clone() };
+        vec![
+            Self::contiguous("interleaved, full", each(&|r| Extents::strided(r * 8, 8, 8 * p as i64, 300).unwrap())),
+            Self::contiguous("with holes", holes),
+            gapped,
+            Self::contiguous("unsorted lists", unsorted),
+            Self::contiguous("one rank holds all", each(&|r| list((r == p / 2).then_some((100, 5000))))),
+            Self::contiguous("nobody has anything", each(&|_| Extents::empty())),
+            Self::contiguous("empty ranks", each(&|r| list((r % 3 == 0).then_some((r * 1000, 700))))),
+            Self::contiguous("more aggregators than data", each(&|r| list((r == 0).then_some((17, 1))))),
+            Self::contiguous("overlapping", each(&|r| list([(r * 50, 180), (r * 50 + 3000, 60), (3100, 40)]))),
+            Self::contiguous("overlapping within a rank", each(&|r| list([(r * 99, 90), (r * 99 + 40, 80)]))),
+            Self::contiguous("zero lengths", each(&|r| list([(r * 10, 0), (r * 10, 10), (r * 10 + 7, 0)]))),
+            Self::contiguous("beyond 2^33", each(&|r| Extents::strided((1 << 33) + r * 24, 24, 4096, 9).unwrap())),
+        ]
+    }
+}
+
+/// The value of the byte at `offset`.
+pub fn value(offset: u64) -> u8 {
+    (offset.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8 | 1
+}
+
+/// The buffer of one rank.
+pub fn buffer(file: &Extents, layout: &BufferLayout) -> Vec<u8> {
+    let mut bytes = file.iter().flat_map(|e| e.offset..e.end()).map(value);
+    match layout {
+        BufferLayout::Contiguous => bytes.collect(),
+        BufferLayout::Extents(memory) => {
+            let mut buffer = vec![0; memory.span().map_or(0, |(_, end)| end) as usize];
+            memory.iter().flat_map(|e| e.offset..e.end()).for_each(|at| buffer[at as usize] = bytes.next().unwrap());
+            buffer
+        }
+    }
+}
+
+const BACKGROUND: u8 = 0;
+/// The background ends in the middle of the data of most cases.
+const BACKGROUND_LEN: u64 = 2000;
+
+/// Writes one case and checks the file on rank 0. Collective; gives the endpoint back.
+pub fn write_and_check(endpoint: Endpoint, case: &Case, hints: &Hints, path: &Path) -> Endpoint {
+    let rank = endpoint.rank();
+    let base = case.file.iter().filter_map(Extents::span).map(|(start, _)| start).min().unwrap_or(0);
+    let base = base - base % 4096;
+    if rank == 0 {
+        let background = std::fs::File::create(path).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&background, &[BACKGROUND; BACKGROUND_LEN as usize], base).unwrap();
+    }
+    let mut file = File::open(endpoint, path, Mode::Update, hints.clone()).unwrap();
+    let (extents, layout) = (&case.file[rank], &case.layout[rank]);
+    let bytes = buffer(extents, layout);
+    let first = file.write_all(extents, layout, &bytes).unwrap();
+    let again = file.write_all(extents, layout, &bytes).unwrap();
+    assert_eq!(first.bytes, case.file.iter().map(Extents::bytes).sum::<u64>());
+    assert_eq!((first.bytes_written, first.rounds), (again.bytes_written, again.rounds), "{}", case.name);
+    assert!(again.bytes == 0 || again.plan_reused, "the same call again costs no plan");
+    assert_eq!(again.metadata_messages, 0);
+    let fan_in = file.fan_in().unwrap();
+    assert!(fan_in.min <= fan_in.median && fan_in.median <= fan_in.max && fan_in.max as usize <= case.file.len());
+    let endpoint = file.close().unwrap();
+    if rank == 0 {
+        let written = check_image(case, path, base);
+        assert_eq!(first.bytes_written, written, "{} under {hints:?}", case.name);
+    }
+    endpoint
+}
+
+/// Compares the file with the expected image from `base` on; returns how many bytes the case covers.
+fn check_image(case: &Case, path: &Path, base: u64) -> u64 {
+    let end = case.file.iter().filter_map(Extents::span).map(|(_, end)| end).max().unwrap_or(0);
+    let end = end.max(base + BACKGROUND_LEN);
+    let mut expected = vec![0u8; (end - base) as usize];
+    let mut covered = 0;
+    for extent in case.file.iter().flat_map(Extents::iter) {
+        for offset in extent.offset..extent.end() {
+            let byte = &mut expected[(offset - base) as usize];
+            covered += u64::from(*byte == BACKGROUND);
+            *byte = value(offset);
+        }
+    }
+    let file = std::fs::File::open(path).unwrap();
+    assert_eq!(file.metadata().unwrap().len(), end, "{}: the file's length", case.name);
+    let mut got = vec![0; expected.len()];
+    std::os::unix::fs::FileExt::read_exact_at(&file, &mut got, base).unwrap();
+    if let Some(at) = (0..got.len()).find(|&at| got[at] != expected[at]) {
+        panic!("{}: byte {} is {} and should be {}", case.name, base + at as u64, got[at], expected[at]);
+    }
+    covered
+}
+
+/// Every way through the kernels: (metadata, data) pairs, two layers inside and out, the paper's hybrid.
+pub fn kernel_hints() -> Vec<String> {
+    let mut all: Vec<String> =
+        KERNELS.iter().map(|k| format!("trib_kernel_meta={0};trib_kernel_data={0}", k.name)).collect();
+    all.push("trib_kernel_meta=pairwise;trib_kernel_data=pairwise;trib_pairwise_empty=send".to_string());
+    for outer in ["ascending_issend", "balanced"] {
+        all.push(format!("trib_kernel_meta=two_layer;trib_kernel_data=two_layer;trib_two_layer_outer={outer}"));
+    }
+    all.push("trib_kernel_meta=ascending_issend;trib_kernel_data=balanced".to_string());
+    all.push("trib_kernel_meta=two_layer;trib_kernel_data=balanced".to_string());
+    all.push("trib_kernel_meta=balanced;trib_kernel_data=two_layer".to_string());
+    all.push("trib_kernel_meta=balanced;trib_kernel_data=balanced;trib_rank_list=node_round_robin".to_string());
+    all
+}
+
+/// Small windows, so that small cases take many rounds; several nodes.
+pub const DRIVERS: [&str; 4] = [
+    "trib_driver=lustre;striping_unit=256;striping_factor=3;cb_buffer_size=512",
+    "trib_driver=lustre;striping_unit=512;striping_factor=2;trib_lustre_round=stripe;trib_placement=spread",
+    "trib_driver=gpfs;striping_unit=128;cb_buffer_size=640",
+    "trib_driver=posix;striping_unit=64;cb_buffer_size=700;cb_nodes=3;cb_config_list=*:*",
+];
+
+/// At least two throttles in both modes.
+pub fn throttle_hints(kernels: &str) -> Vec<&'static str> {
+    if kernels.contains("pairwise") {
+        return vec![""];
+    }
+    vec![
+        "trib_throttle_meta=2;trib_throttle_data=3;trib_throttle_mode=batch",
+        "trib_throttle_meta=3;trib_throttle_data=1;trib_throttle_mode=window",
+        "trib_throttle_meta=none;trib_throttle_data=none",
+    ]
+}
+
+/// All hints to go through at `ranks` ranks.
+pub fn all_hints(ranks: usize) -> Vec<Hints> {
+    let common = "romio_cb_write=enable;nc_num_aggrs_per_node=2";
+    let nodes = format!("trib_ranks_per_node={}", ranks.div_ceil(3).max(1));
+    let mut all = Vec::new();
+    for (k, kernels) in kernel_hints().into_iter().enumerate() {
+        for (d, driver) in DRIVERS.into_iter().enumerate() {
+            for (t, throttle) in throttle_hints(&kernels).into_iter().enumerate() {
+                let sieve = ["automatic", "enable", "disable"][(k + d + t) % 3];
+                let buffers = 1 + (k + t) % 3;
+                let text = format!(
+                    "{common};{nodes};{kernels};{driver};{throttle};romio_ds_write={sieve};trib_write_buffers={buffers}"
+                );
+                all.push(Hints::parse(&text).unwrap());
+            }
+        }
+    }
+    all
+}
+
+/// The whole suite for the ranks of one endpoint. Collective.
+pub fn run(mut endpoint: Endpoint, directory: &Path) {
+    let ranks = endpoint.ranks();
+    let cases = Case::all(ranks);
+    for (h, hints) in all_hints(ranks).iter().enumerate() {
+        for (c, case) in cases.iter().enumerate() {
+            // Each hint meets a third of the cases, each case every kernel, driver and throttle somewhere.
+            if (h + c) % 3 == 0 {
+                let path = directory.join(format!("{ranks}-{h}-{c}"));
+                endpoint = write_and_check(endpoint, case, hints, &path);
+                if endpoint.rank() == 0 {
+                    std::fs::remove_file(&path).unwrap();
+                }
+            }
+        }
+    }
+    let direct = Hints { cb_write: tributary::hints::Switch::Disable, ..Hints::default() };
+    for case in &cases {
+        endpoint = write_directly_and_check(endpoint, case, &direct, &directory.join(format!("{ranks}-direct")));
+    }
+}
+
+/// The path without exchange writes the same file.
+fn write_directly_and_check(endpoint: Endpoint, case: &Case, hints: &Hints, path: &Path) -> Endpoint {
+    let rank = endpoint.rank();
+    let mut file = File::open(endpoint, path, Mode::Create, hints.clone()).unwrap();
+    let bytes = buffer(&case.file[rank], &case.layout[rank]);
+    let report = file.write_all(&case.file[rank], &case.layout[rank], &bytes).unwrap();
+    let endpoint = file.close().unwrap();
+    assert_eq!(report.bytes_written, report.bytes);
+    if rank == 0 && report.bytes > 0 {
+        let end = case.file.iter().filter_map(Extents::span).map(|(_, end)| end).max().unwrap();
+        let base = case.file.iter().filter_map(Extents::span).map(|(start, _)| start).min().unwrap();
+        let file = std::fs::File::open(path).unwrap();
+        let mut got = vec![0; (end - base) as usize];
+        std::os::unix::fs::FileExt::read_exact_at(&file, &mut got, base).unwrap();
+        for extent in case.file.iter().flat_map(Extents::iter) {
+            for offset in extent.offset..extent.end() {
+                assert_eq!(got[(offset - base) as usize], value(offset), "{}: byte {offset}", case.name);
+            }
+        }
+    }
+    endpoint
+}
