@@ -1,0 +1,142 @@
+//! One rank's view of the whole file, in little memory.
+//!
+//! A two-dimensional variable is one row of columns, a three-dimensional one a row for each level, and variables lie
+//! without gaps: so where D3 is D2 on every level, a sequence of such variables is D2's list repeated at the distance of
+//! a row, whatever their number.
+
+use tributary::access::{Extent, Extents};
+
+use crate::error::PatternError;
+
+use super::decomposition::{Decompositions, Entry, merged};
+use super::f_case::{Layout, Owner, Variable};
+
+/// What a rank owns: a merged list for each decomposition, and how often it repeats.
+pub(super) struct Lists {
+    lists: Vec<Vec<Entry>>,
+    /// By decomposition: which list, on how many levels, with how many elements a level.
+    parts: Vec<Part>,
+}
+
+/// A decomposition as a list on levels.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    list: usize,
+    levels: u64,
+    row: u64,
+}
+
+impl Lists {
+    /// The lists of decomposition ranks `ranks` together. O(their entries), without those that repeat.
+    pub fn of(all: &dyn Decompositions, ranks: std::ops::Range<usize>) -> Self {
+        let (mut lists, mut parts) = (Vec::new(), Vec::new());
+        for (which, dims) in all.dims().iter().enumerate() {
+            let base = (0..which).find(|&base| all.is_levels_of(which, base));
+            if let (Some(base), &[levels, row]) = (base, &dims[..]) {
+                parts.push(Part { list: base, levels, row });
+                lists.push(Vec::new());
+            } else {
+                parts.push(Part { list: which, levels: 1, row: dims.iter().product() });
+                lists.push(merged(all, which, ranks.clone()));
+            }
+        }
+        Self { lists, parts }
+    }
+
+    /// Number of requests for one variable of decomposition `which`.
+    pub fn requests(&self, which: usize) -> u64 {
+        let part = self.parts[which];
+        self.lists[part.list].len() as u64 * part.levels
+    }
+
+    /// Number of elements in decomposition `which`.
+    pub fn elements(&self, which: usize) -> u64 {
+        let part = self.parts[which];
+        self.lists[part.list].iter().map(|entry| entry.length).sum::<u64>() * part.levels
+    }
+
+    /// One past the last element in decomposition `which`; 0 when there is none.
+    pub fn end(&self, which: usize) -> u64 {
+        let part = self.parts[which];
+        self.lists[part.list].last().map_or(0, |entry| entry.offset + entry.length + (part.levels - 1) * part.row)
+    }
+
+    /// The requests for one variable of decomposition `which`, ascending.
+    pub fn entries(&self, which: usize) -> impl Iterator<Item = Entry> + '_ {
+        let part = self.parts[which];
+        (0..part.levels).flat_map(move |level| {
+            let list = self.lists[part.list].iter();
+            list.map(move |entry| Entry { offset: entry.offset + level * part.row, length: entry.length })
+        })
+    }
+}
+
+/// A list repeated at the distance of a row, as far as the variables seen continue it.
+struct Rows {
+    list: usize,
+    size: u64,
+    begin: u64,
+    stride: u64,
+    count: u64,
+}
+
+impl Rows {
+    fn of(variable: &Variable, part: Part) -> Self {
+        let stride = part.row * variable.size;
+        Self { list: part.list, size: variable.size, begin: variable.begin, stride, count: part.levels }
+    }
+
+    /// Takes `next` in, if it goes on where this ends.
+    fn continues(&mut self, next: &Self) -> bool {
+        let same = (self.list, self.size, self.stride) == (next.list, next.size, next.stride);
+        let joins = same && self.begin + self.stride * self.count == next.begin;
+        if joins {
+            self.count += next.count;
+        }
+        joins
+    }
+}
+
+/// The extents of a rank in the whole file, ascending; `root`: with the variables that are not decomposed.
+pub(super) fn extents(layout: &Layout, lists: &Lists, root: bool) -> Result<Extents, PatternError> {
+    let mut all = Extents::empty();
+    let mut packed = Vec::new();
+    let mut rows: Option<Rows> = None;
+    for variable in &layout.variables {
+        match variable.owner {
+            Owner::Decomposed(which) => {
+                let next = Rows::of(variable, lists.parts[which]);
+                if !rows.as_mut().is_some_and(|rows| rows.continues(&next)) {
+                    push(&mut all, rows.replace(next), lists, &mut packed)?;
+                }
+            }
+            Owner::Root if root => {
+                push(&mut all, rows.take(), lists, &mut packed)?;
+                all.push(&Extents::contiguous(variable.begin, variable.elements * variable.size)?);
+            }
+            Owner::Root => {}
+        }
+    }
+    push(&mut all, rows, lists, &mut packed)?;
+    Ok(all)
+}
+
+/// Lists as extents by (list, element size): packed once, shared wherever they repeat.
+type PackedLists = Vec<((usize, u64), Extents)>;
+
+fn push(all: &mut Extents, rows: Option<Rows>, lists: &Lists, packed: &mut PackedLists) -> Result<(), PatternError> {
+    let Some(rows) = rows else { return Ok(()) };
+    let key = (rows.list, rows.size);
+    let found = packed.iter().position(|(other, _)| *other == key);
+    let index = match found {
+        Some(index) => index,
+        None => {
+            let bytes = |e: &Entry| Extent { offset: e.offset * rows.size, len: e.length * rows.size };
+            packed.push((key, Extents::from_list(lists.lists[rows.list].iter().map(bytes))?));
+            packed.len() - 1
+        }
+    };
+    let stride = i64::try_from(rows.stride).map_err(|_| PatternError::argument("row", rows.stride, "< 2^63 bytes"))?;
+    all.push(&packed[index].1.repeat(stride, rows.count)?.shift(rows.begin)?);
+    Ok(())
+}
