@@ -4,6 +4,9 @@ use crate::error::PatternError;
 
 use super::ALIGN;
 
+/// NetCDF's own limit.
+const LONGEST_NAME: u64 = 256;
+
 /// The three classic formats: what differs is the width of counts and of offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Version {
@@ -91,14 +94,16 @@ impl<'a> Cursor<'a> {
         Ok(value)
     }
 
-    /// A name: one or more bytes of UTF-8.
+    /// A name: 1 to [`LONGEST_NAME`] bytes of UTF-8 without control characters, so that it fits a message.
     pub fn name(&mut self, what: &str) -> Result<String, PatternError> {
         let len = self.count(what)?;
+        if len == 0 || len > LONGEST_NAME {
+            return Err(self.wrong(what, format!("has a name of {len} bytes; allowed: 1 to {LONGEST_NAME}")));
+        }
         let bytes = self.take_padded(len, what)?;
         match std::str::from_utf8(bytes) {
-            Ok("") => Err(self.wrong(what, "has no name")),
-            Ok(name) => Ok(name.to_string()),
-            Err(_) => Err(self.wrong(what, "has a name that is no UTF-8")),
+            Ok(name) if !name.contains(char::is_control) => Ok(name.to_string()),
+            _ => Err(self.wrong(what, format!("has the name \"{}\", which is no text", bytes.escape_ascii()))),
         }
     }
 
@@ -112,7 +117,13 @@ impl<'a> Cursor<'a> {
             return Err(self.wrong(what, format!("begins with tag {found:#x}, not {tag:#x} or an empty list")));
         }
         if count > self.left() / least {
-            return Err(self.wrong(what, format!("claims {count} elements, more than the file has bytes for")));
+            return Err(self.wrong(
+                what,
+                format!(
+                    "claims {count} elements, and the file ends after {} bytes: truncated, or no count",
+                    self.left()
+                ),
+            ));
         }
         Ok(count)
     }

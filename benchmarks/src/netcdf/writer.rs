@@ -4,6 +4,9 @@ use std::io::Write;
 
 use super::{ALIGN, CHAR, INT, TAG_ATTRIBUTES, TAG_DIMENSIONS, TAG_VARIABLES};
 
+/// The format's numbers are signed.
+const LARGEST: u64 = i64::MAX as u64;
+
 /// A header in the making. The bytes that [`Writer::header`] returns are followed by the data of each variable in turn,
 /// every one as [`put_ints`] writes it.
 #[derive(Default)]
@@ -45,7 +48,7 @@ impl Writer {
         self.variables.push((name.to_string(), dimension));
     }
 
-    /// The header's bytes.
+    /// The header's bytes. Sizes that no file can have saturate.
     pub fn header(&self) -> Vec<u8> {
         let mut out = b"CDF\x05".to_vec();
         out.extend(0u64.to_be_bytes());
@@ -61,7 +64,7 @@ impl Writer {
         let part = |name: &str| 8 + (name.len() as u64).next_multiple_of(ALIGN) + 8 + 8 + 12 + 4 + 8 + 8;
         let mut begin = out.len() as u64 + self.variables.iter().map(|(name, _)| part(name)).sum::<u64>();
         for (name, dimension) in &self.variables {
-            let bytes = 4 * self.dimensions[*dimension].1;
+            let bytes = self.dimensions[*dimension].1.saturating_mul(4).min(LARGEST);
             put_name(&mut out, name);
             out.extend(1u64.to_be_bytes());
             out.extend((*dimension as u64).to_be_bytes());
@@ -69,7 +72,7 @@ impl Writer {
             out.extend(INT.to_be_bytes());
             out.extend(bytes.to_be_bytes());
             out.extend(begin.to_be_bytes());
-            begin += bytes;
+            begin = begin.saturating_add(bytes).min(LARGEST);
         }
         out
     }
