@@ -184,5 +184,6 @@ fn generator_options_out_of_range_are_refused() {
     assert_eq!(with(4, 4, 5).unwrap(), "groups: 5; allowed: 1 to the columns per rank, 4");
     assert!(with(0, 4, 4).unwrap().starts_with("ranks: 0"));
     assert!(with(4, 0, 0).unwrap().starts_with("columns per rank: 0"));
+    assert!(with(1 << 30, u32::MAX.into(), 1).unwrap().contains("on 1073741824 ranks; allowed: below 2^63"));
     assert!(with(4, 4, 0).unwrap().starts_with("groups: 0"));
 }

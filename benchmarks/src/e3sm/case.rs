@@ -16,7 +16,7 @@ use super::f_case::{ElementType, LEVELS, Layout, Owner};
 use super::generator::{Generator, GeneratorOptions};
 use super::map::DecompositionMap;
 use super::serial;
-use super::view::{self, Lists};
+use super::view::{self, Counts, Lists};
 
 /// A map of 16 ranks with 20 columns each, made by the generator (see `examples/write_map.rs`).
 static SMALL_MAP: &[u8] = include_bytes!("../../data/small_map_16p.nc");
@@ -134,13 +134,13 @@ impl Pattern for E3smF {
         Ok(RankAccess {
             file,
             layout: BufferLayout::Contiguous,
-            requests: sums(&self.layout, &lists, rank == 0).requests,
+            requests: sums(&self.layout, &lists.counts(), rank == 0).requests,
         })
     }
 
     fn fill(&self, rank: usize, buffer: &mut [u8]) -> Result<(), PatternError> {
         let lists = self.lists(rank)?;
-        let bytes = sums(&self.layout, &lists, rank == 0).bytes;
+        let bytes = sums(&self.layout, &lists.counts(), rank == 0).bytes;
         if buffer.len() as u64 != bytes {
             return Err(PatternError::argument("buffer", format!("{} bytes", buffer.len()), format!("{bytes} bytes")));
         }
@@ -178,34 +178,33 @@ fn put(buffer: &mut [u8], number: usize, size: u64, elements: std::ops::Range<u6
     rest
 }
 
-/// What one rank with these lists writes: every variable counts by its decomposition, nothing is expanded.
-fn sums(layout: &Layout, lists: &Lists, root: bool) -> Totals {
+/// Sums over all variables; `counts` is what one variable of each decomposition takes, `root`: with those of rank 0.
+fn sums(layout: &Layout, counts: &[Counts], root: bool) -> Totals {
     let mut sum = Totals { requests: 0, bytes: 0, file_size: 0 };
     for variable in &layout.variables {
-        let (requests, elements, end) = match variable.owner {
-            Owner::Root if root => (1, variable.elements, variable.elements),
-            Owner::Root => (0, 0, 0),
-            Owner::Decomposed(which) => (lists.requests(which), lists.elements(which), lists.end(which)),
+        let one = match variable.owner {
+            Owner::Root if root => Counts { requests: 1, elements: variable.elements, end: variable.elements },
+            Owner::Root => Counts::default(),
+            Owner::Decomposed(which) => counts[which],
         };
-        sum.requests += requests;
-        sum.bytes += elements * variable.size;
-        if end > 0 {
-            sum.file_size = sum.file_size.max(variable.begin + end * variable.size);
+        sum.requests += one.requests;
+        sum.bytes += one.elements * variable.size;
+        if one.end > 0 {
+            sum.file_size = sum.file_size.max(variable.begin + one.end * variable.size);
         }
     }
     sum
 }
 
+/// Sums over all ranks. O(entries of the lists), none of them held longer than its rank takes.
 fn totals(source: &dyn Decompositions, layout: &Layout, ranks: usize) -> Totals {
-    let mut all = Totals { requests: 0, bytes: 0, file_size: 0 };
+    let mut all = vec![Counts::default(); source.dims().len()];
     // Ranks beyond the map's write nothing.
     for rank in 0..ranks.min(source.ranks()) {
-        let one = sums(layout, &Lists::of(source, share(source.ranks(), rank, ranks)), rank == 0);
-        all.requests += one.requests;
-        all.bytes += one.bytes;
-        all.file_size = all.file_size.max(one.file_size);
+        let one = Lists::of(source, share(source.ranks(), rank, ranks)).counts();
+        all.iter_mut().zip(&one).for_each(|(sum, one)| sum.add(one));
     }
-    all
+    sums(layout, &all, true)
 }
 
 /// The number of columns, if the decompositions are the F case's.

@@ -11,7 +11,9 @@ pub struct Entry {
     pub length: u64,
 }
 
-/// The decompositions D1, D2, ... of a case over its ranks; numbered from 0 here.
+/// The decompositions D1, D2, ... of a case over its ranks; numbered from 0 here. Who implements it sees to it that
+/// entries lie inside their array and inside one row, that no element has two owners, and that arrays have fewer than
+/// 2^63 elements.
 pub trait Decompositions: Send + Sync {
     /// What errors and reports call them: a file name, or how they were made.
     fn name(&self) -> &str;

@@ -56,6 +56,10 @@ impl Generator {
             return Err(PatternError::argument("groups", groups, allowed));
         }
         let columns = u64::from(count) * columns_per_rank;
+        if columns > i64::MAX as u64 / LEVELS {
+            let given = format!("{columns_per_rank} on {ranks} ranks");
+            return Err(PatternError::argument("columns per rank", given, "below 2^63 elements on all levels"));
+        }
         let name = format!("generated({columns_per_rank} columns per rank in {groups} groups, seed {seed})");
         let dims = [vec![columns], vec![columns], vec![LEVELS, columns]];
         Ok(Self { name, options, place: permutation(count, seed), dims })

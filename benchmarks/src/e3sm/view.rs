@@ -43,22 +43,17 @@ impl Lists {
         Self { lists, parts }
     }
 
-    /// Number of requests for one variable of decomposition `which`.
-    pub fn requests(&self, which: usize) -> u64 {
-        let part = self.parts[which];
-        self.lists[part.list].len() as u64 * part.levels
-    }
-
-    /// Number of elements in decomposition `which`.
-    pub fn elements(&self, which: usize) -> u64 {
-        let part = self.parts[which];
-        self.lists[part.list].iter().map(|entry| entry.length).sum::<u64>() * part.levels
-    }
-
-    /// One past the last element in decomposition `which`; 0 when there is none.
-    pub fn end(&self, which: usize) -> u64 {
-        let part = self.parts[which];
-        self.lists[part.list].last().map_or(0, |entry| entry.offset + entry.length + (part.levels - 1) * part.row)
+    /// What one variable of each decomposition takes; nothing is expanded.
+    pub fn counts(&self) -> Vec<Counts> {
+        let one = |part: &Part| {
+            let list = &self.lists[part.list];
+            Counts {
+                requests: list.len() as u64 * part.levels,
+                elements: list.iter().map(|entry| entry.length).sum::<u64>() * part.levels,
+                end: list.last().map_or(0, |last| last.offset + last.length + (part.levels - 1) * part.row),
+            }
+        };
+        self.parts.iter().map(one).collect()
     }
 
     /// The requests for one variable of decomposition `which`, ascending.
@@ -68,6 +63,26 @@ impl Lists {
             let list = self.lists[part.list].iter();
             list.map(move |entry| Entry { offset: entry.offset + level * part.row, length: entry.length })
         })
+    }
+}
+
+/// Sums over one variable of a decomposition.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counts {
+    /// Number of requests.
+    pub requests: u64,
+    /// Number of elements in them.
+    pub elements: u64,
+    /// One past the last element; 0 when there is none.
+    pub end: u64,
+}
+
+impl Counts {
+    /// Takes another rank's in.
+    pub fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.elements += other.elements;
+        self.end = self.end.max(other.end);
     }
 }
 
