@@ -1,1 +1,19 @@
-#![allow(missing_docs)]
+//! Access patterns of real codes, as pure functions of rank and ranks: what a rank writes, with which bytes, and the
+//! whole file written serially to compare with.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`pattern`] | the trait all patterns implement |
+//! | [`e3sm`] | the F case of E3SM-IO, from decomposition maps or generated for any number of ranks |
+//! | [`netcdf`] | NetCDF classic files, as far as decomposition maps need them |
+//! | [`value`] | the payload |
+
+pub mod e3sm;
+pub mod error;
+pub mod netcdf;
+pub mod pattern;
+pub mod value;
+
+pub use e3sm::{E3smF, ElementType, GeneratorOptions};
+pub use error::PatternError;
+pub use pattern::{Pattern, RankAccess, Totals};

@@ -1,0 +1,94 @@
+//! Writes decompositions as a map file (CDF-5) that the E3SM-IO benchmark reads, and [`super::DecompositionMap`] too.
+
+use std::io::Write;
+
+use crate::error::PatternError;
+use crate::netcdf::Writer;
+use crate::netcdf::writer::put_ints;
+
+use super::decomposition::{Decompositions, Entry};
+
+/// Numbers of one decomposition that the header states.
+struct Facts {
+    nreqs: Vec<i32>,
+    elements: u64,
+}
+
+/// Writes the map to `out`, streaming: O(ranks) memory. `out` should be buffered.
+///
+/// # Errors
+/// Numbers beyond the format's 32 bits, or what `out` says.
+pub fn write_map(all: &dyn Decompositions, out: &mut dyn Write) -> Result<(), PatternError> {
+    let facts = (0..all.dims().len()).map(|which| count(all, which)).collect::<Result<Vec<_>, _>>()?;
+    let failed = |e: std::io::Error| PatternError::io(std::path::Path::new("map file"), "write", &e);
+    out.write_all(&header(all, &facts)?).map_err(failed)?;
+    for (which, facts) in facts.iter().enumerate() {
+        put_ints(out, facts.nreqs.iter().copied()).map_err(failed)?;
+        for part in [|entry: Entry| entry.offset, |entry: Entry| entry.length] {
+            let mut result = Ok(());
+            for rank in 0..all.ranks() {
+                all.visit(which, rank, &mut |entry| {
+                    if result.is_ok() {
+                        result = put_ints(out, [part(entry) as i32]);
+                    }
+                });
+            }
+            result.map_err(failed)?;
+        }
+    }
+    out.flush().map_err(failed)
+}
+
+/// The map as bytes.
+///
+/// # Errors
+/// Numbers beyond the format's 32 bits.
+pub fn to_map(all: &dyn Decompositions) -> Result<Vec<u8>, PatternError> {
+    let mut bytes = Vec::new();
+    write_map(all, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Counts entries and elements; checks that every number fits the format.
+fn count(all: &dyn Decompositions, which: usize) -> Result<Facts, PatternError> {
+    let limit = i32::MAX as u64;
+    let (mut nreqs, mut elements) = (Vec::new(), 0u64);
+    let mut largest = all.dims()[which].iter().copied().max().unwrap_or(0);
+    for rank in 0..all.ranks() {
+        let mut entries = 0u64;
+        all.visit(which, rank, &mut |entry| {
+            entries += 1;
+            elements += entry.length;
+            largest = largest.max(entry.offset).max(entry.length);
+        });
+        largest = largest.max(entries);
+        nreqs.push(entries as i32);
+    }
+    if largest > limit {
+        let what = format!("decomposition D{} of {}", which + 1, all.name());
+        return Err(PatternError::argument(what, largest, "numbers up to 2^31 - 1, which is what a map file holds"));
+    }
+    Ok(Facts { nreqs, elements })
+}
+
+fn header(all: &dyn Decompositions, facts: &[Facts]) -> Result<Vec<u8>, PatternError> {
+    let mut writer = Writer::default();
+    writer.dimension("num_decomp", facts.len() as u64);
+    let ranks = writer.dimension("decomp_nprocs", all.ranks() as u64);
+    for (which, (facts, dims)) in facts.iter().zip(all.dims()).enumerate() {
+        let name = |part: &str| format!("D{}.{part}", which + 1);
+        let total = facts.nreqs.iter().map(|&n| n as u64).sum();
+        let entries = writer.dimension(&name("total_nreqs"), total);
+        let lengths: Vec<i32> = dims.iter().map(|&length| length as i32).collect();
+        let covered = dims.iter().try_fold(1u64, |p, &d| p.checked_mul(d)) == Some(facts.elements);
+        writer.attribute_ints(&name("ndims"), &[dims.len() as i32]);
+        writer.attribute_ints(&name("dims"), &lengths);
+        writer.attribute_ints(&name("max_nreqs"), &[facts.nreqs.iter().copied().max().unwrap_or(0)]);
+        writer.attribute_ints(&name("min_nreqs"), &[facts.nreqs.iter().copied().min().unwrap_or(0)]);
+        writer.attribute_text(&name("fully_covered"), if covered { "true" } else { "false" });
+        writer.variable(&name("nreqs"), ranks);
+        writer.variable(&name("offsets"), entries);
+        writer.variable(&name("lengths"), entries);
+    }
+    Ok(writer.header())
+}

@@ -1,0 +1,46 @@
+//! The whole file from one process, as its definition says: variable after variable, decomposition rank after
+//! decomposition rank, every entry as recorded. Knows nothing of extents, merging or folding.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use crate::error::PatternError;
+use crate::value::element_bytes;
+
+use super::decomposition::Decompositions;
+use super::f_case::{Layout, Owner, Variable};
+
+/// Writes the file, from length 0. Holds one variable in memory.
+pub(super) fn write(all: &dyn Decompositions, layout: &Layout, file: &File) -> Result<(), PatternError> {
+    let failed = |e: std::io::Error| PatternError::io(Path::new("serial file"), "write", &e);
+    file.set_len(0).map_err(failed)?;
+    let mut bytes = Vec::new();
+    for (number, variable) in layout.variables.iter().enumerate() {
+        bytes.clear();
+        match variable.owner {
+            Owner::Root => put(&mut bytes, number, variable, 0, variable.elements),
+            Owner::Decomposed(which) => {
+                for rank in 0..all.ranks() {
+                    all.visit(which, rank, &mut |entry| {
+                        put(&mut bytes, number, variable, entry.offset, entry.length);
+                    });
+                }
+            }
+        }
+        file.write_all_at(&bytes, variable.begin).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Puts elements where they belong in the variable's bytes, which grow as needed; what nobody owns stays zero.
+fn put(bytes: &mut Vec<u8>, number: usize, variable: &Variable, offset: u64, length: u64) {
+    let size = variable.size as usize;
+    for element in offset..offset + length {
+        let at = element as usize * size;
+        if at + size > bytes.len() {
+            bytes.resize(at + size, 0);
+        }
+        bytes[at..at + size].copy_from_slice(&element_bytes(number, element)[..size]);
+    }
+}

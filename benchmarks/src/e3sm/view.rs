@@ -1,0 +1,179 @@
+//! One rank's view of the whole file, in little memory.
+//!
+//! A two-dimensional variable is one row of columns, a three-dimensional one a row for each level, and variables lie
+//! without gaps: so where D3 is D2 on every level, a sequence of such variables is D2's list repeated at the distance of
+//! a row, whatever their number.
+
+use tributary::access::{Extent, Extents};
+
+use crate::error::PatternError;
+
+use super::decomposition::{Decompositions, Entry, merged};
+use super::f_case::{Layout, Owner, Variable};
+
+/// What a rank owns: a merged list for each decomposition, and how often it repeats.
+pub(super) struct Lists {
+    lists: Vec<Vec<Entry>>,
+    /// By decomposition: which list, on how many levels, with how many elements a level.
+    parts: Vec<Part>,
+}
+
+/// A decomposition as a list on levels.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    list: usize,
+    levels: u64,
+    row: u64,
+}
+
+impl Lists {
+    /// The lists of decomposition ranks `ranks` together. O(their entries), without those that repeat.
+    pub fn of(all: &dyn Decompositions, ranks: std::ops::Range<usize>) -> Self {
+        let (mut lists, mut parts) = (Vec::new(), Vec::new());
+        for (which, dims) in all.dims().iter().enumerate() {
+            let base = (0..which).find(|&base| all.is_levels_of(which, base));
+            if let (Some(base), &[levels, row]) = (base, &dims[..]) {
+                parts.push(Part { list: base, levels, row });
+                lists.push(Vec::new());
+            } else {
+                parts.push(Part { list: which, levels: 1, row: dims.iter().product() });
+                lists.push(merged(all, which, ranks.clone()));
+            }
+        }
+        Self { lists, parts }
+    }
+
+    /// What one variable of each decomposition takes; nothing is expanded.
+    pub fn counts(&self) -> Vec<Counts> {
+        let one = |part: &Part| {
+            let list = &self.lists[part.list];
+            Counts {
+                requests: list.len() as u64 * part.levels,
+                elements: list.iter().map(|entry| entry.length).sum::<u64>() * part.levels,
+                end: list.last().map_or(0, |last| last.offset + last.length + (part.levels - 1) * part.row),
+            }
+        };
+        self.parts.iter().map(one).collect()
+    }
+
+    /// The requests for one variable of decomposition `which`, ascending.
+    pub fn entries(&self, which: usize) -> impl Iterator<Item = Entry> + '_ {
+        let part = self.parts[which];
+        (0..part.levels).flat_map(move |level| {
+            let list = self.lists[part.list].iter();
+            list.map(move |entry| Entry { offset: entry.offset + level * part.row, length: entry.length })
+        })
+    }
+}
+
+/// Sums over one variable of a decomposition.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counts {
+    /// Number of requests.
+    pub requests: u64,
+    /// Number of elements in them.
+    pub elements: u64,
+    /// One past the last element; 0 when there is none.
+    pub end: u64,
+}
+
+impl Counts {
+    /// Takes another rank's in.
+    pub fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.elements += other.elements;
+        self.end = self.end.max(other.end);
+    }
+}
+
+/// A list repeated at the distance of a row, as far as the variables seen continue it.
+struct Rows {
+    list: usize,
+    size: u64,
+    begin: u64,
+    stride: u64,
+    count: u64,
+}
+
+impl Rows {
+    fn of(variable: &Variable, part: Part) -> Self {
+        let stride = part.row * variable.size;
+        Self { list: part.list, size: variable.size, begin: variable.begin, stride, count: part.levels }
+    }
+
+    /// Takes `next` in, if it goes on where this ends.
+    fn continues(&mut self, next: &Self) -> bool {
+        let same = (self.list, self.size, self.stride) == (next.list, next.size, next.stride);
+        let joins = same && self.begin + self.stride * self.count == next.begin;
+        if joins {
+            self.count += next.count;
+        }
+        joins
+    }
+}
+
+/// The extents of a rank in the whole file, ascending; `root`: with the variables that are not decomposed.
+pub(super) fn extents(layout: &Layout, lists: &Lists, root: bool) -> Result<Extents, PatternError> {
+    let mut all = Extents::empty();
+    let mut packed = Vec::new();
+    let mut rows: Option<Rows> = None;
+    for variable in &layout.variables {
+        match variable.owner {
+            Owner::Decomposed(which) => {
+                let next = Rows::of(variable, lists.parts[which]);
+                if !rows.as_mut().is_some_and(|rows| rows.continues(&next)) {
+                    push(&mut all, rows.replace(next), lists, &mut packed)?;
+                }
+            }
+            Owner::Root if root => {
+                push(&mut all, rows.take(), lists, &mut packed)?;
+                all.push(&Extents::contiguous(variable.begin, variable.elements * variable.size)?);
+            }
+            Owner::Root => {}
+        }
+    }
+    push(&mut all, rows, lists, &mut packed)?;
+    Ok(all)
+}
+
+/// Lists as extents by (list, element size): packed once, shared wherever they repeat.
+type PackedLists = Vec<((usize, u64), Extents)>;
+
+fn push(all: &mut Extents, rows: Option<Rows>, lists: &Lists, packed: &mut PackedLists) -> Result<(), PatternError> {
+    let Some(rows) = rows else { return Ok(()) };
+    let key = (rows.list, rows.size);
+    let found = packed.iter().position(|(other, _)| *other == key);
+    let index = match found {
+        Some(index) => index,
+        None => {
+            let bytes = |e: &Entry| Extent { offset: e.offset * rows.size, len: e.length * rows.size };
+            packed.push((key, Extents::from_list(lists.lists[rows.list].iter().map(bytes))?));
+            packed.len() - 1
+        }
+    };
+    let stride = i64::try_from(rows.stride).map_err(|_| PatternError::argument("row", rows.stride, "< 2^63 bytes"))?;
+    all.push(&packed[index].1.repeat(stride, rows.count)?.shift(rows.begin)?);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::f_case::ElementType;
+    use super::super::generator::{Generator, GeneratorOptions};
+    use super::*;
+
+    #[test]
+    fn rows_end_where_another_variable_lies_between() {
+        let options = GeneratorOptions { columns_per_rank: 2, groups: 1, seed: 0 };
+        let source = Generator::new(2, options).unwrap();
+        let lists = Lists::of(&source, 0..1);
+        let variable = |begin, owner, elements| Variable { name: "v", owner, elements, size: 8, begin };
+        let (d2, root) = (Owner::Decomposed(1), Owner::Root);
+        let variables = vec![variable(0, d2, 4), variable(32, root, 1), variable(40, d2, 4), variable(72, d2, 4)];
+        let layout = Layout { columns: 4, element: ElementType::Double, variables, end: 104 };
+        let first = lists.entries(1).next().unwrap().offset * 8;
+        let offsets = |root| -> Vec<u64> { extents(&layout, &lists, root).unwrap().iter().map(|e| e.offset).collect() };
+        assert_eq!(offsets(false), [first, first + 40, first + 72]);
+        assert_eq!(offsets(true), [first, 32, first + 40, first + 72]);
+    }
+}

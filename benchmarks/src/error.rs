@@ -1,0 +1,68 @@
+//! What can go wrong in a pattern: one line that names the file or the argument, the place in it, and the problem.
+
+use std::path::Path;
+
+/// Every error of this crate.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PatternError {
+    /// An operating-system call failed.
+    #[error("{path}: {operation} failed: {cause}")]
+    Io {
+        /// The file.
+        path: String,
+        /// `open`, `map`, `write`.
+        operation: &'static str,
+        /// The system's words.
+        cause: String,
+    },
+    /// An input file is damaged, or is not what it should be.
+    #[error("{file}: {place}: {problem}")]
+    Input {
+        /// The file.
+        file: String,
+        /// The variable, attribute or part of the header.
+        place: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A parameter that cannot be met.
+    #[error("{what}: {value}; allowed: {allowed}")]
+    Argument {
+        /// The parameter.
+        what: String,
+        /// Its value.
+        value: String,
+        /// What would have been accepted.
+        allowed: String,
+    },
+    /// A map run on another number of ranks than it was made for, without folding.
+    #[error("map {map} is for {made_for} ranks, run on {run_on}; run it on {made_for}, or fold it with --fold")]
+    Ranks {
+        /// The map.
+        map: String,
+        /// The ranks it was made for.
+        made_for: usize,
+        /// The ranks asked for.
+        run_on: usize,
+    },
+    /// The access layer refused extents.
+    #[error(transparent)]
+    Access(#[from] tributary::Error),
+}
+
+impl PatternError {
+    /// A [`PatternError::Argument`] from anything that prints.
+    pub fn argument(what: impl ToString, value: impl ToString, allowed: impl ToString) -> Self {
+        Self::Argument { what: what.to_string(), value: value.to_string(), allowed: allowed.to_string() }
+    }
+
+    /// A [`PatternError::Input`] from anything that prints.
+    pub fn input(file: impl ToString, place: impl ToString, problem: impl ToString) -> Self {
+        Self::Input { file: file.to_string(), place: place.to_string(), problem: problem.to_string() }
+    }
+
+    /// A [`PatternError::Io`] from the system's error.
+    pub fn io(path: &Path, operation: &'static str, cause: &std::io::Error) -> Self {
+        Self::Io { path: path.display().to_string(), operation, cause: cause.to_string() }
+    }
+}

@@ -1,0 +1,68 @@
+//! The bytes of a file: mapped, part of the program, or in memory. Cloning shares them.
+
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::Arc;
+
+use memmap2::Mmap;
+
+use crate::error::PatternError;
+
+/// Bytes that cost nothing to clone.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// A mapped file.
+    Mapped(Arc<Mmap>),
+    /// Part of the program.
+    Static(&'static [u8]),
+    /// In memory.
+    Shared(Arc<[u8]>),
+}
+
+impl Source {
+    /// Maps a file for reading. The file must not be shortened while it is in use: the system then ends the process.
+    ///
+    /// # Errors
+    /// No such file, not a regular file, an empty one, or what the system says.
+    pub fn map(path: &Path) -> Result<Self, PatternError> {
+        // Asked before opening: opening a pipe would wait for its writer.
+        let facts = std::fs::metadata(path).map_err(|e| PatternError::io(path, "open", &e))?;
+        if !facts.is_file() {
+            let kind = if facts.is_dir() { "a directory" } else { "no regular file" };
+            return Err(PatternError::input(path.display(), "file", format!("is {kind}, not a NetCDF file")));
+        }
+        if facts.len() == 0 {
+            return Err(PatternError::input(path.display(), "file", "is empty, not a NetCDF file"));
+        }
+        let file = std::fs::File::open(path).map_err(|e| PatternError::io(path, "open", &e))?;
+        // SAFETY: the mapping is private and read-only; nothing in this process writes the file. A file that another
+        // process changes meanwhile yields other values, which are checked, or SIGBUS when shortened (documented).
+        let map = unsafe { Mmap::map(&file) }.map_err(|e| PatternError::io(path, "map", &e))?;
+        Ok(Self::Mapped(Arc::new(map)))
+    }
+}
+
+impl Deref for Source {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map,
+            Self::Static(bytes) => bytes,
+            Self::Shared(bytes) => bytes,
+        }
+    }
+}
+
+impl From<&'static [u8]> for Source {
+    fn from(bytes: &'static [u8]) -> Self {
+        Self::Static(bytes)
+    }
+}
+
+impl From<Vec<u8>> for Source {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Shared(bytes.into())
+    }
+}
