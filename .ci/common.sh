@@ -39,7 +39,7 @@ find_mpiexec() {
 # mpich or openmpi: whose mpi.h the wrapper finds. Empty when it finds none.
 mpi_family() {
     printf '#include <mpi.h>\n#if defined(OPEN_MPI)\nfamily=openmpi\n#elif defined(MPICH_VERSION)\nfamily=mpich\n#endif\n' |
-        "$MPICC" -E - 2>/dev/null | sed -n 's/^family=//p'
+        "$MPICC" -E -x c - 2>/dev/null | sed -n 's/^family=//p'
 }
 
 # bindgen reads mpi.h with libclang.
@@ -56,6 +56,9 @@ have_mpi() {
 # Makes sure of an MPI library with its compiler wrapper and launcher, and of libclang; sets MPICC and, unless it is set,
 # CARGO_TARGET_DIR: one for each MPI library, because Cargo does not notice when MPICC changes.
 setup_mpi() {
+    if [[ -n ${MPICC:-} ]]; then
+        find_mpicc && [[ -n $(mpi_family) ]] || fail "MPICC=$MPICC is not a C compiler that finds mpi.h; unset or correct it"
+    fi
     have_mpi || install_mpi
     have_mpi || fail "no usable MPI: MPICC=${MPICC:-(none)} must find mpi.h, mpiexec and libclang must be there"
     export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target-$(mpi_family)}
@@ -63,7 +66,6 @@ setup_mpi() {
 }
 
 install_mpi() {
-    [[ -z ${MPICC:-} ]] || find_mpicc || fail "MPICC=$MPICC is not there; unset MPICC, or set it to an MPI C compiler"
     local packages="mpich libmpich-dev libclang-dev" sudo=""
     if [[ $EUID -ne 0 ]]; then
         sudo="sudo -n"

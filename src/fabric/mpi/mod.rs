@@ -14,6 +14,7 @@ mod endpoint;
 mod flight;
 mod idle;
 mod raw;
+mod requests;
 
 pub use ::mpi::ffi::MPI_Comm;
 pub use endpoint::{DEFAULT_CHUNK, MpiEndpoint};
