@@ -37,7 +37,11 @@ pub fn slot_of(offset: u64) -> usize {
 /// # Errors
 /// The fabric's, or [`Error::Codec`] for a head that is none.
 pub async fn exchange(
-    endpoint: &mut Endpoint, route: &Route, targets: &[(usize, Bytes)], sources: &[Rank], tag: u16,
+    endpoint: &mut Endpoint,
+    route: &Route,
+    targets: &[(usize, Bytes)],
+    sources: &[Rank],
+    tag: u16,
 ) -> Result<(Vec<Bytes>, Traffic)> {
     let heads = targets.iter().map(|(_, body)| head(body)).collect();
     let mut heads = Bodies { outgoing: heads, incoming: vec![Bytes::new(); sources.len()] };

@@ -14,7 +14,12 @@ const PACK: usize = 4 << 20;
 
 /// Writes the access. Local.
 pub fn write(
-    storage: &dyn Storage, file: &Extents, layout: &BufferLayout, buffer: &[u8], rank: Rank, path: &std::path::Path,
+    storage: &dyn Storage,
+    file: &Extents,
+    layout: &BufferLayout,
+    buffer: &[u8],
+    rank: Rank,
+    path: &std::path::Path,
 ) -> Outcome {
     let begin = Instant::now();
     let mut bytes = 0;

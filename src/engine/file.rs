@@ -54,7 +54,11 @@ impl File {
     /// # Errors
     /// As [`File::open`].
     pub fn open_on(
-        mut endpoint: Endpoint, path: impl Into<PathBuf>, mode: Mode, hints: Hints, files: Arc<dyn OpenStorage>,
+        mut endpoint: Endpoint,
+        path: impl Into<PathBuf>,
+        mode: Mode,
+        hints: Hints,
+        files: Arc<dyn OpenStorage>,
     ) -> Result<Self> {
         let waiting = endpoint.waiting().clone();
         let setup = waiting.wait(pin!(Setup::open(&mut endpoint, path.into(), mode, hints)))?;
@@ -74,7 +78,10 @@ impl File {
 
     /// Starts a collective write, which goes on whenever the operation is tested or waited for. Collective.
     pub fn start_write_all<'a>(
-        &'a mut self, file: &'a Extents, layout: &'a BufferLayout, buffer: &'a [u8],
+        &'a mut self,
+        file: &'a Extents,
+        layout: &'a BufferLayout,
+        buffer: &'a [u8],
     ) -> Operation<'a, CallReport> {
         let waiting = self.endpoint.waiting().clone();
         let future = Box::pin(async move {
@@ -107,7 +114,12 @@ impl File {
     }
 
     async fn exchange(
-        &mut self, file: &Extents, layout: &BufferLayout, buffer: &[u8], agreed: &Agreed, clock: &mut Clock,
+        &mut self,
+        file: &Extents,
+        layout: &BufferLayout,
+        buffer: &[u8],
+        agreed: &Agreed,
+        clock: &mut Clock,
         done: &mut Done,
     ) -> Result<()> {
         let plan = match &self.cached {

@@ -60,7 +60,11 @@ pub struct Announced {
 /// # Errors
 /// The fabric's, or [`Error::Codec`] for lists that are none.
 pub async fn announce(
-    endpoint: &mut Endpoint, metadata: &Phase, data: &Phase, domains: &Domains, outgoing: &[Outgoing],
+    endpoint: &mut Endpoint,
+    metadata: &Phase,
+    data: &Phase,
+    domains: &Domains,
+    outgoing: &[Outgoing],
 ) -> Result<Announced> {
     let mut announced = Announced::default();
     let mut gathered = None;
@@ -76,9 +80,7 @@ pub async fn announce(
     let aggregators = metadata.route.receivers.len();
     let bodies: Vec<Vec<u8>> = match (&metadata.local, &announced.relay, gathered) {
         (None, ..) => by_aggregator(aggregators, outgoing.iter().map(|o| (o.aggregator, &o.file))),
-        (Some(_), Some(relay), _) => {
-            by_aggregator(aggregators, relay.merged.iter().map(|m| (m.aggregator, &m.file)))
-        }
+        (Some(_), Some(relay), _) => by_aggregator(aggregators, relay.merged.iter().map(|m| (m.aggregator, &m.file))),
         (Some(_), None, Some(members)) => by_member(aggregators, &members),
         (Some(_), None, None) => Vec::new(),
     };
@@ -108,7 +110,10 @@ pub async fn announce(
 
 /// Members hand their lists to their local aggregator, which gets them back with itself among them; the others get none.
 async fn gather(
-    endpoint: &mut Endpoint, route: &Route, local: &LocalAggregators, outgoing: &[Outgoing],
+    endpoint: &mut Endpoint,
+    route: &Route,
+    local: &LocalAggregators,
+    outgoing: &[Outgoing],
 ) -> Result<(Option<Vec<(Rank, Lists)>>, Traffic)> {
     let all: Arc<[Rank]> = local.all().into();
     let mine = local.aggregator_of(route.rank);
@@ -150,7 +155,10 @@ fn relay(members: Vec<(Rank, Lists)>, domains: &Domains) -> Relay {
 
 /// What an aggregator would have got from the local aggregators, made from the lists of all ranks.
 fn merge_by_local(
-    aggregator: usize, incoming: Vec<(Rank, Packed)>, local: &LocalAggregators, domains: &Domains,
+    aggregator: usize,
+    incoming: Vec<(Rank, Packed)>,
+    local: &LocalAggregators,
+    domains: &Domains,
 ) -> Vec<(Rank, Packed)> {
     let mut groups = std::collections::BTreeMap::<Rank, Lists>::new();
     for (source, packed) in incoming {

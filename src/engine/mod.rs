@@ -13,7 +13,7 @@
 //! | `flatten`, `flow` | the access cut by aggregator; its cursors, on both sides |
 //! | `bodies`, `metadata` | exchange of bodies of unknown size; who tells whom what |
 //! | `merge`, `relay` | what a local aggregator does with its members' extents and bytes |
-//! | `rounds` | the data phase |
+//! | `rounds`, `lockstep` | the data phase; rounds that all ranks take part in |
 //! | `coverage`, `writer`, `sink`, `storage` | windows, the write-behind thread, the file |
 //! | `direct` | the path without exchange |
 //! | `report` | what a call did, in numbers |
@@ -27,6 +27,7 @@ mod direct;
 pub mod file;
 mod flatten;
 mod flow;
+mod lockstep;
 mod merge;
 mod metadata;
 mod plan;

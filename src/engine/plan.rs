@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::flatten::{Outgoing, flatten};
+use super::lockstep;
 use super::metadata::{Announced, announce};
 use super::setup::Setup;
 use crate::access::{BufferLayout, Extents};
@@ -52,7 +53,10 @@ pub enum Path {
 /// # Errors
 /// The lowest rank's argument error, on every rank.
 pub async fn agree_on_ranges(
-    endpoint: &mut Endpoint, file: &Extents, checked: Result<()>, unchanged: bool,
+    endpoint: &mut Endpoint,
+    file: &Extents,
+    checked: Result<()>,
+    unchanged: bool,
 ) -> Result<Agreed> {
     const OPS: [ReduceOp; 7] = [Min, Max, Sum, Sum, Sum, Min, Min];
     let (start, end) = file.span().unwrap_or((u64::MAX, 0));
@@ -104,6 +108,8 @@ pub struct Plan {
     pub outgoing: Vec<Outgoing>,
     /// What this rank was told.
     pub announced: Announced,
+    /// The rounds that every rank takes part in, where the data kernel wants that.
+    pub lockstep: Option<Vec<u64>>,
 }
 
 impl Plan {
@@ -112,7 +118,11 @@ impl Plan {
     /// # Errors
     /// The fabric's.
     pub async fn make(
-        endpoint: &mut Endpoint, setup: &Setup, agreed: &Agreed, file: &Extents, layout: &BufferLayout,
+        endpoint: &mut Endpoint,
+        setup: &Setup,
+        agreed: &Agreed,
+        file: &Extents,
+        layout: &BufferLayout,
         clock: &mut super::report::Clock,
     ) -> Result<Self> {
         let mut histogram = Vec::new();
@@ -127,8 +137,15 @@ impl Plan {
         let outgoing = flatten(file, layout, &domains);
         clock.flatten.lap();
         let announced = announce(endpoint, &setup.metadata, &setup.data, &domains, &outgoing).await?;
+        let route = &setup.data.route;
+        let lockstep = if route.exchanges_empty() {
+            let own = route.receivers.binary_search(&route.rank).unwrap_or_default();
+            Some(lockstep::rounds(endpoint, own, &announced.incoming, &domains).await?)
+        } else {
+            None
+        };
         clock.metadata.lap();
-        Ok(Self { domains, outgoing, announced })
+        Ok(Self { domains, outgoing, announced, lockstep })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The data phase: round by round, exchange, place, write behind.
 //!
 //! A rank takes part in the rounds for which it has data or owns a window with data, and in no others: rounds follow
-//! data, not range. Rounds are numbered alike everywhere and taken in ascending order, so the lowest round that is not
+//! data, not range (but for [`super::lockstep`]). Rounds are numbered alike everywhere and taken in ascending order, so the lowest round that is not
 //! finished anywhere has been reached by all who take part in it, and the exchange cannot deadlock across rounds.
 
 use std::collections::BTreeMap;
@@ -46,6 +46,7 @@ pub struct Tally {
 pub struct Rounds<'a> {
     phase: &'a Phase,
     domains: &'a Domains,
+    lockstep: Option<&'a [u64]>,
     buffer: &'a [u8],
     outflows: Vec<Outflow>,
     leaving: Agenda,
@@ -69,7 +70,8 @@ impl<'a> Rounds<'a> {
         inflows.iter().enumerate().for_each(|(id, inflow)| arriving.file(id, &inflow.sizing, domains));
         let relaying = plan.announced.relay.as_ref().map(|relay| Relaying::new(relay, phase.route.rank, domains));
         let tally = Tally::default();
-        Self { phase, domains, buffer, outflows, leaving, inflows, arriving, relaying, tally }
+        let lockstep = plan.lockstep.as_deref();
+        Self { phase, domains, lockstep, buffer, outflows, leaving, inflows, arriving, relaying, tally }
     }
 
     /// Runs all rounds. Windows go to `sink`, which only aggregators need. Collective over the ranks that have data.
@@ -77,6 +79,9 @@ impl<'a> Rounds<'a> {
     /// # Errors
     /// The fabric's. A failure to write is no error here: it stays in the sink for the agreement.
     pub async fn run(mut self, endpoint: &mut Endpoint, sink: &mut Option<Sink>) -> Result<Tally> {
+        for &round in self.lockstep.unwrap_or_default() {
+            self.round(round, endpoint, sink).await?;
+        }
         while let Some(round) = self.next_round() {
             self.round(round, endpoint, sink).await?;
         }

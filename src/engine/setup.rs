@@ -106,7 +106,12 @@ fn create(path: &std::path::Path, mode: Mode, hints: &Hints) -> Result<(crate::h
 }
 
 fn phase(
-    rank: Rank, topology: &Topology, aggregators: &Arc<[Rank]>, hints: &Hints, name: KernelName, throttle: Throttle,
+    rank: Rank,
+    topology: &Topology,
+    aggregators: &Arc<[Rank]>,
+    hints: &Hints,
+    name: KernelName,
+    throttle: Throttle,
 ) -> Result<Phase> {
     let (flat, local) = match name {
         KernelName::Flat(flat) => (flat, None),

@@ -128,7 +128,11 @@ fn perform(storage: &dyn Storage, job: Job, failed: bool) -> Written {
 }
 
 fn write_window(
-    storage: &dyn Storage, window: Window, buffer: &mut WindowBuffer, sieve: Switch, written: &mut u64,
+    storage: &dyn Storage,
+    window: Window,
+    buffer: &mut WindowBuffer,
+    sieve: Switch,
+    written: &mut u64,
 ) -> Result<(), Failure> {
     let mut at = 0;
     for segment in window.segments() {
@@ -141,14 +145,16 @@ fn write_window(
 /// One segment of the file, at `at` in the buffer: whole, its runs, or its holes read first (never beyond what is covered,
 /// so the file does not grow by them).
 fn write_segment(
-    storage: &dyn Storage, segment: Extent, at: u64, buffer: &mut WindowBuffer, sieve: Switch, written: &mut u64,
+    storage: &dyn Storage,
+    segment: Extent,
+    at: u64,
+    buffer: &mut WindowBuffer,
+    sieve: Switch,
+    written: &mut u64,
 ) -> Result<(), Failure> {
     let WindowBuffer { bytes, coverage } = buffer;
-    let runs: Vec<_> = if coverage.is_full() {
-        vec![at..at + segment.len]
-    } else {
-        coverage.runs(at, at + segment.len).collect()
-    };
+    let runs: Vec<_> =
+        if coverage.is_full() { vec![at..at + segment.len] } else { coverage.runs(at, at + segment.len).collect() };
     let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return Ok(()) };
     let covered: u64 = runs.iter().map(|run| run.end - run.start).sum();
     let count = runs.len() as u64;

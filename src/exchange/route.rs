@@ -28,10 +28,15 @@ pub struct Route {
 impl Route {
     /// The schedule of one exchange; `sends` and `receives` by ascending peer, as in [`Exchange`].
     pub fn schedule(&self, sends: &[Message], receives: &[Message]) -> Schedule {
-        if self.pairwise_empty && std::ptr::eq(self.kernel, &PAIRWISE) {
+        if self.exchanges_empty() {
             return self.with_empty(sends, receives);
         }
         self.exchange(&self.receivers, sends, receives).schedule(self.kernel, self.throttle)
+    }
+
+    /// Whether every rank must take part in every exchange, because empty messages are exchanged too.
+    pub fn exchanges_empty(&self) -> bool {
+        self.pairwise_empty && self.kernel.name == PAIRWISE.name
     }
 
     fn exchange<'a>(&'a self, receivers: &'a [Rank], sends: &'a [Message], receives: &'a [Message]) -> Exchange<'a> {
