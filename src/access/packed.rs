@@ -96,6 +96,11 @@ impl Packed {
         self.tokens.len()
     }
 
+    /// Size of the wire form, in bytes.
+    pub fn wire_len(&self) -> usize {
+        self.tokens.len() + varint::len(self.tokens.len() as u64)
+    }
+
     /// The extents, in the order they were pushed.
     pub fn iter(&self) -> PackedIter<'_> {
         PackedIter { tokens: &self.tokens, decoder: Decoder::default() }

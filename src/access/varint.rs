@@ -9,6 +9,11 @@ pub fn put(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
+/// How many bytes [`put`] appends.
+pub fn len(value: u64) -> usize {
+    (64 - value.leading_zeros()).max(1).div_ceil(7) as usize
+}
+
 /// Reads one integer at `*at` and moves on; `None` when the bytes end first or the value has over 64 bits.
 #[inline]
 pub fn get(bytes: &[u8], at: &mut usize) -> Option<u64> {
@@ -52,6 +57,7 @@ mod tests {
         for value in [0, 1, 127, 128, 16_383, 16_384, u64::from(u32::MAX), u64::MAX - 1, u64::MAX] {
             let mut out = Vec::new();
             put(&mut out, value);
+            assert_eq!(len(value), out.len());
             let mut at = 0;
             assert_eq!(get(&out, &mut at), Some(value));
             assert_eq!(at, out.len());

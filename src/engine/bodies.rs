@@ -13,9 +13,9 @@ use crate::schedule::{Buffer, ReduceOp, Span};
 use crate::topology::Rank;
 
 /// Most of a body that travels with its length.
-const HEAD: usize = 1016;
+pub const HEAD: usize = 1016;
 /// Bytes of the length.
-const LENGTH: usize = 8;
+pub const LENGTH: usize = 8;
 
 /// Each body has an address range of its own in the named buffers, this far from the next.
 const SLOT: u64 = 1 << 40;

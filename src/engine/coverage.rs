@@ -40,11 +40,6 @@ impl Coverage {
         self.covered == self.len
     }
 
-    /// How many bytes are there.
-    pub fn covered(&self) -> u64 {
-        self.covered
-    }
-
     /// The covered ranges within `from..to`, ascending.
     pub fn runs(&self, from: u64, to: u64) -> impl Iterator<Item = std::ops::Range<u64>> + '_ {
         let mut at = from;
@@ -89,7 +84,7 @@ mod tests {
                 coverage.mark(start, count);
                 flags[start as usize..(start + count) as usize].fill(true);
             }
-            prop_assert_eq!(coverage.covered(), flags.iter().filter(|&&f| f).count() as u64);
+            prop_assert_eq!(coverage.covered, flags.iter().filter(|&&f| f).count() as u64);
             prop_assert_eq!(coverage.is_full(), flags.iter().all(|&f| f));
             let from = from.min(len);
             let mut seen = vec![false; len as usize];

@@ -272,6 +272,15 @@ impl File {
         Ok(self.endpoint)
     }
 
+    /// Makes an outcome of each rank the same on all: if any has an error, all get that of the lowest such rank. Collective.
+    ///
+    /// # Errors
+    /// The agreed error.
+    pub fn agree<T>(&mut self, outcome: Result<T>) -> Result<T> {
+        let waiting = self.endpoint.waiting().clone();
+        waiting.wait(pin!(agree(&mut self.endpoint, outcome)))
+    }
+
     /// The driver in use.
     pub fn driver(&self) -> DriverName {
         self.setup.driver.name()

@@ -16,6 +16,7 @@
 //! | `rounds`, `lockstep` | the data phase; rounds that all ranks take part in |
 //! | `coverage`, `writer`, `sink`, `storage` | windows, the write-behind thread, the file |
 //! | `direct` | the path without exchange |
+//! | [`planning`] | a plan without a run, at any scale |
 //! | `report` | what a call did, in numbers |
 //!
 //! An error never leaves the exchange early: the rank that has one goes on with the rounds, and the agreement at the end
@@ -31,6 +32,7 @@ mod lockstep;
 mod merge;
 mod metadata;
 mod plan;
+pub mod planning;
 mod relay;
 mod report;
 mod rounds;

@@ -16,7 +16,7 @@ use crate::schedule::ReduceOp::{self, Max, Min, Sum};
 use crate::topology::Rank;
 
 /// Parts of the range in which bytes are counted for domains by density.
-const HISTOGRAM: usize = 1024;
+pub const HISTOGRAM: usize = 1024;
 
 /// What one collective call moves, over all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,7 +150,7 @@ impl Plan {
 }
 
 /// How many bytes of `file` lie in each of [`HISTOGRAM`] equal parts of the agreed range. O(extents + parts touched).
-fn count_bytes(file: &Extents, agreed: &Agreed) -> Vec<u64> {
+pub fn count_bytes(file: &Extents, agreed: &Agreed) -> Vec<u64> {
     let width = (agreed.end - agreed.start).div_ceil(HISTOGRAM as u64).max(1);
     let mut parts = vec![0; HISTOGRAM];
     for mut extent in file.iter() {

@@ -51,8 +51,16 @@ impl E3smF {
     /// # Errors
     /// None, as long as the shipped map is whole.
     pub fn shipped() -> Result<Self, PatternError> {
+        Self::shipped_as(ElementType::Double)
+    }
+
+    /// The same with elements of another type.
+    ///
+    /// # Errors
+    /// None, as long as the shipped map is whole.
+    pub fn shipped_as(element: ElementType) -> Result<Self, PatternError> {
         let map = DecompositionMap::from_bytes(SMALL_MAP_NAME, Source::from(SMALL_MAP))?;
-        Self::new(Arc::new(map), ElementType::Double)
+        Self::new(Arc::new(map), element)
     }
 
     /// The case on a map file of E3SM-IO.

@@ -1,0 +1,122 @@
+//! `trib replay --plan-only`: what a collective write of any number of ranks would exchange, without writing it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use tributary::drivers::{Driver, Layout, driver};
+use tributary::engine::planning::{Exchanged, Planner, Ranges};
+use tributary::{Hints, Topology};
+use tributary_benchmarks::{Pattern, PatternError, RankAccess};
+
+use crate::Failure;
+use crate::report::{facts, grouped, kernel, sized};
+
+/// Bytes of an offset-length pair, as ROMIO sends it for every request.
+const PAIR: f64 = 16.0;
+
+/// Plans and prints.
+pub fn run(pattern: &dyn Pattern, hints: &Hints, as_json: bool) -> Result<(), Failure> {
+    let per_node = if hints.ranks_per_node > 0 { hints.ranks_per_node } else { pattern.ranks() };
+    let topology = Topology::blocks(pattern.ranks(), per_node)?;
+    let (driver, layout) = probe(hints)?;
+    let name = driver.name();
+    let ranges = fold(pattern, "ranges", Ranges::default(), |all, _, access| all.add(&access.file), Ranges::merge)?;
+    let mut histogram = Vec::new();
+    if driver.wants_histogram() {
+        let add = |all: &mut Vec<u64>, other: Vec<u64>| all.iter_mut().zip(other).for_each(|(a, b)| *a += b);
+        let count = |all: &mut Vec<u64>, _, access: &RankAccess| add(all, ranges.histogram(&access.file));
+        histogram = fold(pattern, "where the bytes are", ranges.empty_histogram(), count, add)?;
+    }
+    let planner = Planner::new(topology.clone(), layout, driver, hints.clone(), ranges, &histogram)?;
+    let plan = |all: &mut Exchanged, rank, access: &RankAccess| *all += planner.rank(rank, &access.file, &access.layout);
+    let all = fold(pattern, "plans", Exchanged::default(), plan, |all, other| *all += other)?;
+
+    let totals = pattern.totals();
+    let per_request = all.metadata_bytes as f64 / totals.requests.max(1) as f64;
+    let pairs = all.extents * PAIR as u64;
+    let fan_in = all.fan_in();
+    if as_json {
+        let object = json!({
+            "pattern": pattern.name(),
+            "source": pattern.describe(),
+            "ranks": pattern.ranks(),
+            "nodes": topology.nodes(),
+            "aggregators": planner.aggregators().len(),
+            "requests": totals.requests,
+            "extents": all.extents,
+            "bytes": all.bytes,
+            "rounds": all.rounds(),
+            "driver": name.to_string(),
+            "kernel": { "metadata": kernel(hints, true), "data": kernel(hints, false) },
+            "throttle": { "metadata": hints.throttle_meta().to_string(), "data": hints.throttle_data().to_string() },
+            "metadata_bytes": all.metadata_bytes,
+            "metadata_bytes_as_pairs": pairs,
+            "metadata_bytes_per_request": { "pairs": PAIR, "codec": per_request },
+            "messages": { "metadata": all.metadata_messages, "data": all.data_messages },
+            "fan_in": fan_in,
+        });
+        println!("{object}");
+        return Ok(());
+    }
+    let rows = [
+        ("pattern", format!("{}: {}", pattern.name(), pattern.describe())),
+        ("ranks", format!("{} on {} node(s)", grouped(pattern.ranks() as u64), topology.nodes())),
+        ("aggregators", format!("{}, driver {name}", planner.aggregators().len())),
+        ("requests", grouped(totals.requests)),
+        ("bytes", sized(all.bytes)),
+        ("rounds", grouped(all.rounds())),
+        ("fan-in per round", format!("minimum {}, median {}, maximum {}", fan_in.min, fan_in.median, fan_in.max)),
+        ("metadata as 16-byte pairs", format!("{}, {PAIR:.2} bytes per request", sized(pairs))),
+        ("metadata as sent", format!("{}, {per_request:.4} bytes per request", sized(all.metadata_bytes))),
+        ("metadata messages", grouped(all.metadata_messages)),
+        ("data messages", grouped(all.data_messages)),
+    ];
+    println!("{}\nPlanned for flat kernels; nothing was written.", facts(rows));
+    Ok(())
+}
+
+/// The driver, and the layout a new file in the temporary directory has under these hints.
+fn probe(hints: &Hints) -> Result<(Box<dyn Driver>, Layout), Failure> {
+    let directory = tempfile::tempdir()?;
+    let path = directory.path().join("probe");
+    let driver = driver(hints.driver, &path);
+    let layout = driver.create(&path, hints)?;
+    Ok((driver, layout))
+}
+
+/// Folds over all ranks on all cores, with a progress bar where somebody looks.
+fn fold<T: Send + Sync + Clone>(
+    pattern: &dyn Pattern, what: &'static str, empty: T, add: impl Fn(&mut T, usize, &RankAccess) + Sync,
+    merge: impl Fn(&mut T, T),
+) -> Result<T, PatternError> {
+    let bar = ProgressBar::new(pattern.ranks() as u64);
+    if let Ok(style) = ProgressStyle::with_template("{msg:20} {wide_bar} {pos}/{len} ranks, {eta} left") {
+        bar.set_style(style);
+    }
+    bar.set_message(what);
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        let mut part = empty.clone();
+        loop {
+            let rank = next.fetch_add(1, Ordering::Relaxed);
+            if rank >= pattern.ranks() {
+                return Ok(part);
+            }
+            add(&mut part, rank, &pattern.rank_access(rank)?);
+            bar.inc(1);
+        }
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let parts: Vec<Result<T, PatternError>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(&worker)).collect();
+        let panicked = |_| Err(PatternError::argument("planning", "a thread died", "none"));
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).collect()
+    });
+    bar.finish_and_clear();
+    let mut all = empty.clone();
+    for part in parts {
+        merge(&mut all, part?);
+    }
+    Ok(all)
+}

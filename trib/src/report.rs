@@ -1,0 +1,168 @@
+//! A replay in numbers: for people as a table, for programs as JSON.
+
+use std::path::Path;
+
+use comfy_table::{Cell, CellAlignment, Table, presets};
+use serde_json::{Value, json};
+use tributary::Hints;
+use tributary_benchmarks::Pattern;
+
+use crate::cli::Fabric;
+use crate::rank_program::Outcome;
+
+/// Everything a replay showed.
+pub struct Replayed<'a> {
+    /// What was replayed.
+    pub pattern: &'a dyn Pattern,
+    /// How.
+    pub hints: &'a Hints,
+    /// What came of it.
+    pub outcome: &'a Outcome,
+    /// On what.
+    pub fabric: Fabric,
+    /// Where the file is, if it stays.
+    pub output: Option<&'a Path>,
+    /// Whether the file is right; `None` when nobody asked.
+    pub verified: Option<bool>,
+    /// Its digest.
+    pub sha256: String,
+}
+
+fn fabric(fabric: Fabric) -> &'static str {
+    match fabric {
+        Fabric::Threads => "threads",
+        Fabric::Mpi => "mpi",
+    }
+}
+
+/// One JSON object.
+pub fn json(replayed: &Replayed<'_>) -> Value {
+    let Replayed { pattern, hints, outcome, .. } = replayed;
+    let call = &outcome.call;
+    json!({
+        "pattern": pattern.name(),
+        "source": pattern.describe(),
+        "ranks": pattern.ranks(),
+        "nodes": outcome.nodes,
+        "aggregators": outcome.aggregators,
+        "requests": pattern.totals().requests,
+        "extents": call.requests,
+        "bytes": call.bytes,
+        "bytes_written": call.bytes_written,
+        "rounds": call.rounds,
+        "driver": outcome.driver.to_string(),
+        "fabric": fabric(replayed.fabric),
+        "path": call.path,
+        "why": call.why,
+        "kernel": { "metadata": kernel(hints, true), "data": kernel(hints, false) },
+        "throttle": { "metadata": hints.throttle_meta().to_string(), "data": hints.throttle_data().to_string() },
+        "metadata_bytes": call.metadata_bytes,
+        "messages": { "metadata": call.metadata_messages, "data": call.data_messages },
+        "seconds": call.seconds,
+        "fan_in": outcome.fan_in,
+        "output": replayed.output,
+        "verified": replayed.verified,
+        "sha256": replayed.sha256,
+    })
+}
+
+/// A kernel with its outer kernel, where it has one.
+pub fn kernel(hints: &Hints, metadata: bool) -> String {
+    match if metadata { hints.kernel_meta } else { hints.kernel_data } {
+        tributary::hints::KernelName::TwoLayer => format!("two_layer ({})", hints.two_layer_outer),
+        flat => flat.to_string(),
+    }
+}
+
+/// A number with its thousands apart.
+pub fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let group = |(at, digit): (usize, char)| {
+        let comma = at > 0 && (digits.len() - at).is_multiple_of(3);
+        [comma.then_some(','), Some(digit)].into_iter().flatten()
+    };
+    digits.char_indices().flat_map(group).collect()
+}
+
+/// Bytes, and the same in a larger unit.
+pub fn sized(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let power = (0..units.len() - 1).find(|&p| bytes >> (10 * (p + 1)) == 0).unwrap_or(units.len() - 1);
+    match power {
+        0 => format!("{bytes} B"),
+        _ => format!("{} ({:.2} {})", grouped(bytes), bytes as f64 / (1u64 << (10 * power)) as f64, units[power]),
+    }
+}
+
+/// Two columns of facts.
+pub fn facts(rows: impl IntoIterator<Item = (&'static str, String)>) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_BORDERS_ONLY);
+    for (name, value) in rows {
+        table.add_row([Cell::new(name), Cell::new(value)]);
+    }
+    table
+}
+
+/// For people: facts, then the phases side by side.
+pub fn table(replayed: &Replayed<'_>) -> String {
+    let Replayed { pattern, hints, outcome, .. } = replayed;
+    let call = &outcome.call;
+    let fan_in = &outcome.fan_in;
+    let rows = [
+        ("pattern", format!("{}: {}", pattern.name(), pattern.describe())),
+        ("ranks", format!("{} on {} node(s), fabric {}", pattern.ranks(), outcome.nodes, fabric(replayed.fabric))),
+        ("aggregators", format!("{}, driver {}", outcome.aggregators, outcome.driver)),
+        ("requests", grouped(pattern.totals().requests)),
+        ("bytes", sized(call.bytes)),
+        ("path", format!("{:?}: {}", call.path, call.why).to_lowercase()),
+        ("rounds", grouped(call.rounds)),
+        ("fan-in per round", format!("minimum {}, median {}, maximum {}", fan_in.min, fan_in.median, fan_in.max)),
+        ("verified", verified(replayed.verified).to_string()),
+        ("sha256", replayed.sha256.clone()),
+        ("file", replayed.output.map_or("temporary, removed (keep it with --output FILE)".into(), |p| p.display().to_string())),
+    ];
+    let mut phases = Table::new();
+    phases.load_style(presets::UTF8_NO_BORDERS);
+    phases.set_header(["phase", "kernel", "throttle", "messages", "bytes", "seconds"]);
+    let dash = || "-".to_string();
+    let mut phase = |name: &str, kernel: String, throttle: String, messages: String, bytes: String, seconds: f64| {
+        phases.add_row([name.to_string(), kernel, throttle, messages, bytes, format!("{seconds:.4}")]);
+    };
+    let seconds = &call.seconds;
+    phase("flatten", dash(), dash(), dash(), dash(), seconds.flatten);
+    phase(
+        "metadata exchange",
+        kernel(hints, true),
+        hints.throttle_meta().to_string(),
+        grouped(call.metadata_messages),
+        grouped(call.metadata_bytes),
+        seconds.metadata,
+    );
+    phase(
+        "data exchange",
+        kernel(hints, false),
+        hints.throttle_data().to_string(),
+        grouped(call.data_messages),
+        grouped(call.bytes),
+        seconds.data,
+    );
+    phase("placement", dash(), dash(), dash(), dash(), seconds.placement);
+    phase("file I/O (overlaps)", dash(), dash(), dash(), grouped(call.bytes_written), seconds.io);
+    phase("agreement", dash(), dash(), dash(), dash(), seconds.agreement);
+    phase("total", dash(), dash(), dash(), dash(), seconds.total);
+    for column in 3..6 {
+        if let Some(column) = phases.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    format!("{}\n{phases}", facts(rows))
+}
+
+fn verified(verified: Option<bool>) -> &'static str {
+    match verified {
+        Some(true) => "yes, byte for byte",
+        Some(false) => "NO",
+        None => "not asked (--verify)",
+    }
+}
