@@ -31,6 +31,10 @@ impl History {
     #[inline]
     fn push(&mut self, pair: Pair) {
         if self.ring.len() < HISTORY {
+            if self.ring.is_empty() {
+                // Most lists are short: one allocation holds them, without the whole history's memory.
+                self.ring.reserve_exact(32);
+            }
             self.ring.push(pair);
         } else {
             self.ring[self.seen as usize % HISTORY] = pair;

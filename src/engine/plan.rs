@@ -6,7 +6,7 @@ use super::flatten::{Outgoing, flatten};
 use super::lockstep;
 use super::metadata::{Announced, announce};
 use super::setup::Setup;
-use crate::access::{BufferLayout, Extents};
+use crate::access::{BufferLayout, Extent, Extents};
 use crate::collectives::{allreduce, tell};
 use crate::drivers::{Domains, Written};
 use crate::error::{Error, Result};
@@ -153,14 +153,18 @@ impl Plan {
 pub fn count_bytes(file: &Extents, agreed: &Agreed) -> Vec<u64> {
     let width = (agreed.end - agreed.start).div_ceil(HISTOGRAM as u64).max(1);
     let mut parts = vec![0; HISTOGRAM];
+    // Most extents lie in the part of the one before: no division for those.
+    let (mut part, mut from, mut until) = (0, 0, 0);
     for mut extent in file.iter() {
         while extent.len > 0 {
-            let part = (extent.offset - agreed.start) / width;
-            let until = agreed.start + (part + 1) * width;
+            if extent.offset < from || extent.offset >= until {
+                part = ((extent.offset - agreed.start) / width) as usize;
+                from = agreed.start + part as u64 * width;
+                until = from + width;
+            }
             let len = extent.len.min(until - extent.offset);
-            parts[part as usize] += len;
-            extent.offset += len;
-            extent.len -= len;
+            parts[part] += len;
+            extent = Extent { offset: extent.offset + len, len: extent.len - len };
         }
     }
     parts

@@ -118,7 +118,12 @@ impl Planner {
     /// # Errors
     /// Bad hints.
     pub fn new(
-        topology: Topology, layout: Layout, driver: Box<dyn Driver>, hints: Hints, ranges: Ranges, histogram: &[u64],
+        topology: Topology,
+        layout: Layout,
+        driver: Box<dyn Driver>,
+        hints: Hints,
+        ranges: Ranges,
+        histogram: &[u64],
     ) -> Result<Self> {
         let setup = Setup::dry(0, topology, layout, driver, hints)?;
         let (start, end) = (ranges.start.min(ranges.end), ranges.end);

@@ -29,7 +29,8 @@ pub fn run(pattern: &dyn Pattern, hints: &Hints, as_json: bool) -> Result<(), Fa
         histogram = fold(pattern, "where the bytes are", ranges.empty_histogram(), count, add)?;
     }
     let planner = Planner::new(topology.clone(), layout, driver, hints.clone(), ranges, &histogram)?;
-    let plan = |all: &mut Exchanged, rank, access: &RankAccess| *all += planner.rank(rank, &access.file, &access.layout);
+    let plan =
+        |all: &mut Exchanged, rank, access: &RankAccess| *all += planner.rank(rank, &access.file, &access.layout);
     let all = fold(pattern, "plans", Exchanged::default(), plan, |all, other| *all += other)?;
 
     let totals = pattern.totals();
@@ -87,7 +88,10 @@ fn probe(hints: &Hints) -> Result<(Box<dyn Driver>, Layout), Failure> {
 
 /// Folds over all ranks on all cores, with a progress bar where somebody looks.
 fn fold<T: Send + Sync + Clone>(
-    pattern: &dyn Pattern, what: &'static str, empty: T, add: impl Fn(&mut T, usize, &RankAccess) + Sync,
+    pattern: &dyn Pattern,
+    what: &'static str,
+    empty: T,
+    add: impl Fn(&mut T, usize, &RankAccess) + Sync,
     merge: impl Fn(&mut T, T),
 ) -> Result<T, PatternError> {
     let bar = ProgressBar::new(pattern.ranks() as u64);

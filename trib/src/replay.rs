@@ -81,7 +81,11 @@ fn on_mpi(options: &ReplayOptions) -> Result<(), Failure> {
 }
 
 fn conclude(
-    options: &ReplayOptions, pattern: &dyn Pattern, hints: &Hints, output: Output, outcome: Outcome,
+    options: &ReplayOptions,
+    pattern: &dyn Pattern,
+    hints: &Hints,
+    output: Output,
+    outcome: Outcome,
 ) -> Result<(), Failure> {
     let verified = options.verify.then(|| verify::compare(pattern, output.path()));
     let replayed = Replayed {

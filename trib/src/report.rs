@@ -120,7 +120,12 @@ pub fn table(replayed: &Replayed<'_>) -> String {
         ("fan-in per round", format!("minimum {}, median {}, maximum {}", fan_in.min, fan_in.median, fan_in.max)),
         ("verified", verified(replayed.verified).to_string()),
         ("sha256", replayed.sha256.clone()),
-        ("file", replayed.output.map_or("temporary, removed (keep it with --output FILE)".into(), |p| p.display().to_string())),
+        (
+            "file",
+            replayed
+                .output
+                .map_or("temporary, removed (keep it with --output FILE)".into(), |p| p.display().to_string()),
+        ),
     ];
     let mut phases = Table::new();
     phases.load_style(presets::UTF8_NO_BORDERS);
