@@ -128,7 +128,7 @@ pub fn table(replayed: &Replayed<'_>) -> String {
         ),
     ];
     let mut phases = Table::new();
-    phases.load_style(presets::UTF8_NO_BORDERS);
+    phases.load_style(presets::UTF8_FULL_CONDENSED);
     phases.set_header(["phase", "kernel", "throttle", "messages", "bytes", "seconds"]);
     let dash = || "-".to_string();
     let mut phase = |name: &str, kernel: String, throttle: String, messages: String, bytes: String, seconds: f64| {
