@@ -270,13 +270,14 @@ impl File {
         waiting.wait(pin!(agree(&mut self.endpoint, synced)))
     }
 
-    /// Closes the file and gives the endpoint back. Collective: no rank returns before all have written.
+    /// Closes the file and gives the endpoint back. Collective: no rank returns before all have written, and closed their
+    /// handles, so that the file may be removed or its file system unmounted at once.
     ///
     /// # Errors
     /// The fabric's. Where an operation was dropped in the middle, the file is closed at once, without the other ranks, and
     /// the endpoint goes with it.
     pub fn close(mut self) -> Result<Endpoint> {
-        self.sink = None;
+        (self.sink, self.storage) = (None, None);
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
         waiting.wait(pin!(agree(&mut self.endpoint, Ok(()))))?;

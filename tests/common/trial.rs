@@ -13,7 +13,7 @@ use tributary::{CallReport, Endpoint, Error, File, Hints, Mode};
 
 use crate::hostile::{Fault, Hostile};
 use crate::interleaved::Interleaved;
-use crate::settings::hints;
+use crate::settings::{DRIVERS, KERNELS, hints};
 
 /// Ranks of all trials.
 pub const RANKS: usize = 8;
@@ -179,4 +179,41 @@ fn check_error(
         Offset::OfWindow => *offset <= at && at < *offset + 3 * 1024 && failed == Some(at),
     };
     assert!(fits, "{what}: {error}; the fault is at {at}, the call failed at {failed:?}");
+}
+
+/// The size of the file system that [`fill_up`] fills.
+pub const TMPFS: &str = "1m";
+
+/// Fills up the small file system at `directory`: every rank hears of it from the lowest rank that saw it, what was written
+/// is right, and the same file can be written when other files have made room. Collective.
+pub fn fill_up(mut endpoint: Endpoint, directory: &Path) {
+    let (path, ballast) = (directory.join("file"), directory.join("ballast"));
+    let pattern = Interleaved::full(RANKS, 600, 150);
+    for (k, (name, kernels)) in KERNELS.into_iter().enumerate() {
+        let hints = trial_hints(kernels, DRIVERS[k % 3], "cb_buffer_size=16KiB;striping_unit=4KiB");
+        let rank = endpoint.rank();
+        if rank == 0 {
+            // What is left of the round before.
+            let _ = std::fs::remove_file(&path);
+            std::fs::write(&ballast, vec![1; 600 << 10]).unwrap();
+        }
+        let Recorded { storage, mut file } = Recorded::create(endpoint, &path, &hints);
+        let outcome = pattern.write(&mut file, 1);
+        let error = same_error(file.endpoint(), outcome, name);
+        let (written, failed) = storage.take();
+        let Error::Io { rank: culprit, class: IoClass::NoSpace, offset, .. } = error else { panic!("{name}: {error}") };
+        assert!(rank != culprit || failed == Some(offset), "{name}: {offset} and {failed:?}");
+        assert!(rank >= culprit || failed.is_none(), "{name}: rank {rank} failed, too, and is lower");
+        pattern.check(&path, &written, 1, name);
+        if rank == 0 {
+            std::fs::remove_file(&ballast).unwrap();
+        }
+        // Nobody writes before there is room.
+        file.sync().unwrap();
+        pattern.write(&mut file, 2).unwrap();
+        endpoint = file.close().unwrap();
+        if rank == 0 {
+            pattern.check_whole(&path, 2, name);
+        }
+    }
 }
