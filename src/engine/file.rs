@@ -143,7 +143,7 @@ impl File {
         if !plan.announced.incoming.is_empty() && self.sink.is_none() {
             self.sink = Some(self.open_sink());
         }
-        let rounds = Rounds::new(&plan, &self.setup.data, buffer);
+        let rounds = Rounds::new(&plan, &self.setup.roles(agreed.bytes).data, buffer);
         done.tally = rounds.run(&mut self.endpoint, &mut self.sink).await?;
         if let Some(sink) = &mut self.sink {
             done.outcome = sink.finish().await;
@@ -221,6 +221,7 @@ impl File {
             path,
             why,
             plan_reused: reused,
+            aggregators: if path == Path::Exchange { self.setup.roles(agreed.bytes).aggregators.len() } else { 0 },
             requests: agreed.requests,
             bytes: agreed.bytes,
             bytes_written,
@@ -305,7 +306,7 @@ impl File {
 
     /// The aggregators, ascending.
     pub fn aggregators(&self) -> &[Rank] {
-        &self.setup.aggregators
+        &self.setup.roles.aggregators
     }
 
     /// Ranks and nodes.

@@ -34,6 +34,8 @@ pub struct CallReport {
     pub why: String,
     /// Whether flattening, plan and metadata of the call before were used again.
     pub plan_reused: bool,
+    /// Aggregators of this call.
+    pub aggregators: usize,
     /// Extents, as the ranks gave them.
     pub requests: u64,
     /// Bytes asked to be written.

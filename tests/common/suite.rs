@@ -180,7 +180,7 @@ pub fn throttle_hints(kernels: &str) -> Vec<&'static str> {
 
 /// All hints to go through at `ranks` ranks.
 pub fn all_hints(ranks: usize) -> Vec<Hints> {
-    let common = "romio_cb_write=enable;nc_num_aggrs_per_node=2";
+    let common = "romio_cb_write=enable;nc_num_aggrs_per_node=2;trib_tiny_call=0";
     let nodes = format!("trib_ranks_per_node={}", ranks.div_ceil(3).max(1));
     let mut all = Vec::new();
     for (k, kernels) in kernel_hints().into_iter().enumerate() {
@@ -220,6 +220,10 @@ pub fn run_part(mut endpoint: Endpoint, directory: &Path, part: usize) {
                 }
             }
         }
+    }
+    for case in &cases {
+        let path = directory.join(format!("{ranks}-default"));
+        endpoint = write_and_check(endpoint, case, &Hints::default(), &path);
     }
     let direct = Hints { cb_write: tributary::hints::Switch::Disable, ..Hints::default() };
     for case in &cases {

@@ -44,7 +44,7 @@ pub fn json(replayed: &Replayed<'_>) -> Value {
         "source": pattern.describe(),
         "ranks": pattern.ranks(),
         "nodes": outcome.nodes,
-        "aggregators": outcome.aggregators,
+        "aggregators": call.aggregators,
         "requests": pattern.totals().requests,
         "extents": call.requests,
         "bytes": call.bytes,
@@ -112,7 +112,7 @@ pub fn table(replayed: &Replayed<'_>) -> String {
     let rows = [
         ("pattern", format!("{}: {}", pattern.name(), pattern.describe())),
         ("ranks", format!("{} on {} node(s), fabric {}", pattern.ranks(), outcome.nodes, fabric(replayed.fabric))),
-        ("aggregators", format!("{}, driver {}", outcome.aggregators, outcome.driver)),
+        ("aggregators", format!("{}, driver {}", call.aggregators, outcome.driver)),
         ("requests", grouped(pattern.totals().requests)),
         ("bytes", sized(call.bytes)),
         ("path", format!("{:?}: {}", call.path, call.why).to_lowercase()),
