@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use super::direct;
-use super::plan::{self, Agreed, Cached, Path, Plan};
-use super::report::{CallReport, Clock, FanIn, Seconds};
+use super::plan::{self, Agreed, Cached, Plan};
+use super::report::{CallReport, Clock, FanIn, Path, Seconds};
 use super::rounds::{Rounds, Tally};
 use super::setup::{Mode, Setup};
 use super::sink::{Outcome, Sink};

@@ -1,10 +1,9 @@
 //! The plan of one collective call: what all ranks agree on before they exchange, and which path they take.
 
-use serde::Serialize;
-
 use super::flatten::{Outgoing, flatten};
 use super::lockstep;
 use super::metadata::{Announced, announce};
+use super::report::Path;
 use super::setup::Setup;
 use crate::access::{BufferLayout, Extent, Extents};
 use crate::collectives::{allreduce, tell};
@@ -33,18 +32,6 @@ pub struct Agreed {
     pub spans: u64,
     /// Whether every rank gave what it gave the last time.
     pub unchanged: bool,
-}
-
-/// How a call goes to the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Path {
-    /// Two phases.
-    Exchange,
-    /// Every rank writes its own extents.
-    Direct,
-    /// There was nothing to write.
-    Nothing,
 }
 
 /// Agrees on ranges and sizes, with one allreduce of scalars: 2 ceil(log2 p) (t_s + 64 t_w). A rank whose arguments are
