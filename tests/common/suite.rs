@@ -212,7 +212,7 @@ pub fn run_part(mut endpoint: Endpoint, directory: &Path, part: usize) {
     let cases = Case::all(ranks);
     for (h, hints) in all_hints(ranks).iter().enumerate() {
         for (c, case) in cases.iter().enumerate() {
-            if (h + h / part + c) % part == 0 {
+            if (h + h / part + c).is_multiple_of(part) {
                 let path = directory.join(format!("{ranks}-{h}-{c}"));
                 endpoint = write_and_check(endpoint, case, hints, &path);
                 if endpoint.rank() == 0 {
