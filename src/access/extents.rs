@@ -91,9 +91,11 @@ impl Extents {
     /// An end above 2^63 - 1.
     pub fn from_list(list: impl IntoIterator<Item = Extent>) -> Result<Self> {
         let mut packer = Packer::default();
-        let mut last_end = 0;
+        let (mut last_end, mut bytes) = (0, 0);
         for extent in list {
             check_end(extent.offset, extent.len)?;
+            check_end(bytes, extent.len)?;
+            bytes += extent.len;
             if extent.len > 0 {
                 packer.push(extent);
                 last_end = extent.end();
@@ -160,11 +162,18 @@ impl Extents {
     }
 
     /// Appends `other` behind what is there.
-    pub fn push(&mut self, other: &Self) {
+    ///
+    /// # Errors
+    /// More than 2^63 - 1 bytes or extents in all; nothing is appended then.
+    pub fn push(&mut self, other: &Self) -> Result<()> {
         if other.summary.count == 0 {
-            return;
+            return Ok(());
         }
         let (mine, theirs) = (&mut self.summary, &other.summary);
+        let limit = i64::MAX as u64;
+        if mine.bytes.saturating_add(theirs.bytes) > limit || mine.count.saturating_add(theirs.count) > limit {
+            return Err(too_far(mine.bytes, theirs.bytes));
+        }
         if mine.count == 0 {
             *mine = *theirs;
         } else {
@@ -177,6 +186,7 @@ impl Extents {
         }
         self.last_end = other.last_end;
         self.nodes.extend_from_slice(&other.nodes);
+        Ok(())
     }
 
     /// Number of extents.
@@ -367,6 +377,10 @@ pub(super) mod tests {
     fn bad_extents_are_refused() {
         assert!(Extents::contiguous(u64::MAX, 1).is_err());
         assert!(Extents::strided(0, 8, -8, 2).is_err());
+        let huge = Extent { offset: 0, len: i64::MAX as u64 };
+        assert!(Extents::from_list([huge, huge]).is_err(), "a sum that would wrap");
+        let mut all = Extents::contiguous(0, huge.len).unwrap();
+        assert!(all.push(&all.clone()).is_err());
         assert!(Extents::strided(1 << 40, 8, 1 << 40, 1 << 40).is_err());
     }
 
@@ -377,7 +391,7 @@ pub(super) mod tests {
         ) {
             let mut all = Extents::empty();
             for (offset, len, stride, count) in items {
-                all.push(&Extents::strided(offset + 1000, len, stride, count).unwrap());
+                all.push(&Extents::strided(offset + 1000, len, stride, count).unwrap()).unwrap();
             }
             check_summary(&all);
             check_summary(&all.repeat(500, outer).unwrap());

@@ -52,10 +52,13 @@ impl Extents {
         let mine = u128::from(total) - first;
         let whole = ((mine + cycle - u128::from(block)) / cycle) as u64;
         let stride = cycle.min(i64::MAX as u128) as i64;
-        let mut all = Self::strided(offset + first as u64, block, stride, whole)?;
+        let mut all = match whole {
+            0 => Self::empty(),
+            _ => Self::strided(offset + first as u64, block, stride, whole)?,
+        };
         let next = first + u128::from(whole) * cycle;
         if next < u128::from(total) {
-            all.push(&Self::contiguous(offset + next as u64, (u128::from(total) - next) as u64)?);
+            all.push(&Self::contiguous(offset + next as u64, (u128::from(total) - next) as u64)?)?;
         }
         Ok(all)
     }

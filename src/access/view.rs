@@ -50,7 +50,7 @@ impl FileView {
                 (self.tile.slice(within, taken), taken)
             };
             let shift = tile.checked_mul(self.extent).and_then(|s| s.checked_add(self.displacement));
-            all.push(&part.shift(shift.ok_or_else(|| Error::argument("view offset", skip, "< 2^63"))?)?);
+            all.push(&part.shift(shift.ok_or_else(|| Error::argument("view offset", skip, "< 2^63"))?)?)?;
             at += taken;
         }
         Ok(all)

@@ -41,12 +41,27 @@ pub struct Window {
 impl Window {
     /// Bytes of memory it takes.
     pub fn len(&self) -> u64 {
-        (self.end - self.start).div_ceil(self.pitch) * self.segment
+        match self.is_empty() {
+            true => 0,
+            false => self.position(self.end - 1) + 1,
+        }
     }
 
     /// Whether it holds nothing.
     pub fn is_empty(&self) -> bool {
         self.end == self.start
+    }
+
+    /// The same window without the segments before `from` and what lies behind `to`: what must be held when the bytes
+    /// `from..to` are all that is written of it.
+    pub fn trimmed(self, from: u64, to: u64) -> Self {
+        let end = to.clamp(self.start, self.end);
+        if self.segment == self.pitch {
+            let start = from.clamp(self.start, end);
+            return Self { start, end, segment: end - start, pitch: end - start, ..self };
+        }
+        let skipped = from.saturating_sub(self.start) / self.pitch;
+        Self { start: self.start + skipped * self.pitch, end, ..self }
     }
 
     /// Where the byte at `offset` of the file stands in the window's memory.
@@ -63,7 +78,8 @@ impl Window {
     pub fn segments(&self) -> impl Iterator<Item = Extent> + use<> {
         let Self { start, end, segment, pitch, .. } = *self;
         let (segment, pitch) = if segment == pitch { (end - start, end - start) } else { (segment, pitch) };
-        (0..).map(move |i| Extent { offset: start + i * pitch, len: segment }).take_while(move |e| e.offset < end)
+        let part = move |i: u64| start.checked_add(i.checked_mul(pitch)?).filter(|&offset| offset < end);
+        (0..).map_while(part).map(move |offset| Extent { offset, len: segment.min(end - offset) })
     }
 }
 
@@ -175,6 +191,10 @@ mod tests {
             });
             assert!(segment.is_some(), "{offset} in the segments of {window:?}");
             assert_eq!(at, window.position(offset));
+            let trimmed = window.trimmed(offset, offset + 1);
+            assert!(trimmed.position(offset) < trimmed.len() && trimmed.len() <= window.len());
+            assert_eq!(trimmed.segments().map(|s| s.len).sum::<u64>(), trimmed.len());
+            assert_eq!(window.segments().map(|s| s.len).sum::<u64>(), window.len());
             let place = (window.index, window.position(offset));
             assert!(last[a] < Some(place), "{offset}: {place:?} after {:?}", last[a]);
             last[a] = Some(place);

@@ -4,6 +4,8 @@
 //! without sorting or merging the pieces (bytes received alone would not: two ranks that write the same bytes hide a
 //! hole of that size). Marking costs an eighth of the copying it accompanies; holes are found by scanning words.
 
+use std::collections::TryReserveError;
+
 /// A bitmap over the bytes of one window.
 #[derive(Debug, Default)]
 pub struct Coverage {
@@ -14,10 +16,15 @@ pub struct Coverage {
 
 impl Coverage {
     /// Nothing covered of `len` bytes; keeps its memory.
-    pub fn reset(&mut self, len: u64) {
+    ///
+    /// # Errors
+    /// Memory that is not to be had.
+    pub fn reset(&mut self, len: u64) -> Result<(), TryReserveError> {
         self.words.clear();
+        self.words.try_reserve_exact(len.div_ceil(64) as usize)?;
         self.words.resize(len.div_ceil(64) as usize, 0);
         (self.len, self.covered) = (len, 0);
+        Ok(())
     }
 
     /// Bytes `from..from + len` are there.
@@ -76,7 +83,7 @@ mod tests {
             len in 1u64..400, marks in prop::collection::vec((0u64..400, 0u64..150), 0..12), from in 0u64..400
         ) {
             let mut coverage = Coverage::default();
-            coverage.reset(len);
+            coverage.reset(len).unwrap();
             let mut flags = vec![false; len as usize];
             for (start, count) in marks {
                 let start = start.min(len);

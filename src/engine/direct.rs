@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::sink::Outcome;
-use super::storage::{Failure, Storage, write_all};
+use super::storage::{Failure, Storage, without_size_signal, write_all};
 use crate::access::pieces::{Piece, pieces};
 use crate::access::{BufferLayout, Extents};
 use crate::error::Error;
@@ -22,6 +22,7 @@ pub fn write(
     path: &std::path::Path,
 ) -> Outcome {
     let begin = Instant::now();
+    let _quiet = without_size_signal();
     let mut bytes = 0;
     let mut writer = Packing { storage, buffer, packed: Vec::new(), at: 0, last: None, bytes: &mut bytes };
     let written = pieces(file, layout).try_for_each(|piece| writer.add(piece)).and_then(|()| writer.flush());
@@ -32,59 +33,60 @@ pub fn write(
 struct Packing<'a> {
     storage: &'a dyn Storage,
     buffer: &'a [u8],
-    /// Bytes for `at` in the file, from several pieces.
+    /// Bytes for `at` in the file, from several pieces; below [`PACK`] and what fits in behind.
     packed: Vec<u8>,
     at: u64,
-    /// A piece that may be joined with the next, not packed yet.
+    /// A piece that may be joined with the next, not packed yet; it adjoins what is packed.
     last: Option<Piece>,
     bytes: &'a mut u64,
 }
 
 impl Packing<'_> {
     fn add(&mut self, piece: Piece) -> Result<(), Failure> {
-        let Some(last) = self.last.replace(piece) else { return Ok(()) };
-        if last.offset + last.len != piece.offset {
-            self.last = Some(last);
-            self.flush()?;
-            self.last = Some(piece);
-        } else if last.memory + last.len == piece.memory {
-            self.last = Some(Piece { len: last.len + piece.len, ..last });
-        } else {
-            self.pack(last);
-            if self.packed.len() >= PACK {
-                self.flush_packed()?;
+        match self.last {
+            Some(last) if last.offset + last.len != piece.offset => self.flush()?,
+            Some(last) if last.memory + last.len == piece.memory => {
+                self.last = Some(Piece { len: last.len + piece.len, ..last });
+                return Ok(());
             }
+            Some(last) => self.pack(last)?,
+            None => {}
         }
+        self.last = Some(piece);
         Ok(())
     }
 
-    fn bytes_of(&self, piece: Piece) -> &[u8] {
-        &self.buffer[piece.memory as usize..(piece.memory + piece.len) as usize]
-    }
-
-    fn pack(&mut self, piece: Piece) {
+    /// Packs a piece behind what is packed; a large one is written from where it is.
+    fn pack(&mut self, piece: Piece) -> Result<(), Failure> {
+        let buffer = self.buffer;
+        let bytes = &buffer[piece.memory as usize..(piece.memory + piece.len) as usize];
+        if self.packed.len() + bytes.len() > PACK {
+            self.write_packed()?;
+        }
+        if bytes.len() >= PACK {
+            return write_all(self.storage, bytes, piece.offset, self.bytes);
+        }
         if self.packed.is_empty() {
             self.at = piece.offset;
         }
-        let buffer = self.buffer;
-        self.packed.extend_from_slice(&buffer[piece.memory as usize..(piece.memory + piece.len) as usize]);
+        self.packed.extend_from_slice(bytes);
+        Ok(())
     }
 
-    fn flush_packed(&mut self) -> Result<(), Failure> {
+    fn write_packed(&mut self) -> Result<(), Failure> {
         let outcome = write_all(self.storage, &self.packed, self.at, self.bytes);
         self.packed.clear();
         outcome
     }
 
     fn flush(&mut self) -> Result<(), Failure> {
-        let Some(last) = self.last.take() else { return Ok(()) };
-        if self.packed.is_empty() {
-            let mut written = 0;
-            let outcome = write_all(self.storage, self.bytes_of(last), last.offset, &mut written);
-            *self.bytes += written;
-            return outcome;
+        if let Some(last) = self.last.take() {
+            if self.packed.is_empty() {
+                let bytes = &self.buffer[last.memory as usize..(last.memory + last.len) as usize];
+                return write_all(self.storage, bytes, last.offset, self.bytes);
+            }
+            self.pack(last)?;
         }
-        self.pack(last);
-        self.flush_packed()
+        self.write_packed()
     }
 }

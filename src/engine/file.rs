@@ -1,28 +1,27 @@
 //! A shared file that all ranks write together.
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::path::PathBuf;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 
+use super::conclude::{Done, conclude};
 use super::direct;
+use super::operation::Operation;
 use super::plan::{self, Agreed, Cached, Plan};
-use super::report::{CallReport, Clock, FanIn, Path, Seconds};
-use super::rounds::{Rounds, Tally};
+use super::report::{CallReport, Clock, FanIn, Path};
+use super::rounds::Rounds;
 use super::setup::{Mode, Setup};
 use super::sink::{Outcome, Sink};
 use super::storage::{OpenStorage, Storage, SystemFiles};
 use super::writer::Writer;
 use crate::access::{BufferLayout, Extents, varint};
-use crate::collectives::{agree, allreduce, broadcast, gather, tell};
+use crate::collectives::{agree, broadcast, gather};
 use crate::drivers::Layout;
 use crate::error::{Error, Result};
-use crate::fabric::{Endpoint, Waiting};
+use crate::fabric::Endpoint;
 use crate::hints::{DriverName, Hints};
-use crate::schedule::ReduceOp::{self, Max, Min, Sum};
 use crate::topology::{Rank, Topology};
 
 /// An open file. Every method that says so is collective: all ranks call it, in the same order on each, and all get the
@@ -62,8 +61,7 @@ impl File {
     ) -> Result<Self> {
         let waiting = endpoint.waiting().clone();
         let setup = waiting.wait(pin!(Setup::open(&mut endpoint, path.into(), mode, hints)))?;
-        let none = (None, None, None);
-        let (storage, sink, cached) = none;
+        let (storage, sink, cached) = (None, None, None);
         Ok(Self { endpoint, setup, files, storage, sink, cached, fan_in: BTreeMap::new(), busy: false })
     }
 
@@ -84,14 +82,17 @@ impl File {
         buffer: &'a [u8],
     ) -> Operation<'a, CallReport> {
         let waiting = self.endpoint.waiting().clone();
+        let usable = self.usable();
+        // From the start on, so that an operation dropped before its first test counts as dropped on every rank.
+        self.busy = true;
         let future = Box::pin(async move {
-            self.usable()?;
-            self.busy = true;
+            usable?;
             let outcome = self.write(file, layout, buffer).await;
-            self.busy = false;
+            // What is not agreed may have left messages on their way.
+            self.busy = matches!(&outcome, Err(Error::Fabric(_)));
             outcome
         });
-        Operation { future, waiting }
+        Operation::new(future, waiting)
     }
 
     /// An operation that was dropped has messages on their way that nobody expects any more.
@@ -114,10 +115,13 @@ impl File {
         let mut done = Done { path, why, reused: agreed.unchanged && path == Path::Exchange, ..Done::default() };
         match path {
             Path::Nothing => {}
-            Path::Direct => done.outcome = self.write_directly(file, layout, buffer),
+            Path::Direct => {
+                done.outcome = self.write_directly(file, layout, buffer);
+                clock.elsewhere.lap();
+            }
             Path::Exchange => self.exchange(file, layout, buffer, &agreed, &mut clock, &mut done).await?,
         }
-        self.conclude(agreed, done, clock).await
+        conclude(&mut self.endpoint, agreed, done, clock).await
     }
 
     async fn exchange(
@@ -143,11 +147,14 @@ impl File {
         if !plan.announced.incoming.is_empty() && self.sink.is_none() {
             self.sink = Some(self.open_sink());
         }
-        let rounds = Rounds::new(&plan, &self.setup.roles(agreed.bytes).data, buffer);
+        let roles = self.setup.roles(agreed.bytes);
+        done.aggregators = roles.aggregators.len();
+        let rounds = Rounds::new(&plan, &roles.data, buffer);
         done.tally = rounds.run(&mut self.endpoint, &mut self.sink).await?;
         if let Some(sink) = &mut self.sink {
             done.outcome = sink.finish().await;
         }
+        clock.elsewhere.lap();
         if done.outcome.error.is_some() {
             // A file that could not be opened may be there the next time.
             self.sink = None;
@@ -186,51 +193,6 @@ impl File {
         let start = |storage| Writer::start(storage, waker).map_err(|cause| Error::io(rank, "open", &path, 0, &cause));
         let writer = self.storage().and_then(start);
         Sink::new(writer, self.setup.hints.write_buffers, self.setup.hints.ds_write, rank, path)
-    }
-
-    /// Agrees on the outcome: one allreduce; if a rank failed, its error goes to all.
-    async fn conclude(&mut self, agreed: Agreed, done: Done, mut clock: Clock) -> Result<CallReport> {
-        const OPS: [ReduceOp; 12] = [Sum, Sum, Sum, Sum, Max, Max, Max, Max, Max, Max, Max, Min];
-        let Done { path, why, reused, metadata, tally, outcome } = done;
-        let failed = if outcome.error.is_some() { self.endpoint.rank() as u64 } else { u64::MAX };
-        clock.agreement.lap();
-        let micros = |time: std::time::Duration| time.as_micros() as u64;
-        let spent = clock.agreement.spent.saturating_sub(tally.exchange + tally.placement);
-        let mut lanes = [
-            outcome.bytes,
-            metadata.bytes,
-            metadata.messages,
-            tally.traffic.messages,
-            tally.windows,
-            micros(clock.flatten.spent),
-            micros(clock.metadata.spent),
-            micros(tally.exchange),
-            micros(tally.placement),
-            micros(outcome.busy),
-            micros(spent),
-            failed,
-        ];
-        allreduce(&mut self.endpoint, &OPS, &mut lanes).await?;
-        let [bytes_written, metadata_bytes, metadata_messages, data_messages, rounds, times @ .., failed] = lanes;
-        if failed != u64::MAX {
-            return Err(tell(&mut self.endpoint, failed as Rank, outcome.error.as_ref()).await?);
-        }
-        let [flatten, metadata, data, placement, io, agreement] = times.map(|micros| micros as f64 / 1e6);
-        let total = clock.total().as_secs_f64();
-        Ok(CallReport {
-            path,
-            why,
-            plan_reused: reused,
-            aggregators: if path == Path::Exchange { self.setup.roles(agreed.bytes).aggregators.len() } else { 0 },
-            requests: agreed.requests,
-            bytes: agreed.bytes,
-            bytes_written,
-            rounds,
-            metadata_bytes,
-            metadata_messages,
-            data_messages,
-            seconds: Seconds { flatten, metadata, data, placement, io, agreement, total },
-        })
     }
 
     /// How many ranks the aggregators received from in each round of all writes so far. Collective; the same on all ranks.
@@ -322,57 +284,5 @@ impl File {
     /// This file's end of the fabric, for collectives between writes.
     pub fn endpoint(&mut self) -> &mut Endpoint {
         &mut self.endpoint
-    }
-}
-
-/// What one call did on this rank, for the agreement.
-struct Done {
-    path: Path,
-    why: String,
-    reused: bool,
-    metadata: crate::fabric::Traffic,
-    tally: Tally,
-    outcome: Outcome,
-}
-
-impl Default for Done {
-    fn default() -> Self {
-        Self {
-            path: Path::Nothing,
-            why: String::new(),
-            reused: false,
-            metadata: crate::fabric::Traffic::default(),
-            tally: Tally::default(),
-            outcome: Outcome::default(),
-        }
-    }
-}
-
-/// A collective operation in flight. It goes on only inside [`Operation::test`] and [`Operation::wait`].
-///
-/// Dropped after its first test and before its end, it leaves the file fit for closing only: every later call on this rank
-/// is an error. Other ranks are not told; those that still wait for this rank's part go on waiting, as with any collective
-/// call that not all ranks make. Windows that are complete by then may be in the file.
-#[must_use = "an operation goes on only when it is tested or waited for"]
-pub struct Operation<'a, T> {
-    future: Pin<Box<dyn Future<Output = Result<T>> + 'a>>,
-    waiting: Waiting,
-}
-
-impl<T> Operation<'_, T> {
-    /// Goes on as far as it can without waiting; the outcome once it is done. Not to be called again after that.
-    pub fn test(&mut self) -> Option<Result<T>> {
-        match self.future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(outcome) => Some(outcome),
-            Poll::Pending => None,
-        }
-    }
-
-    /// Goes on to the end, giving the core away while there is nothing to do.
-    ///
-    /// # Errors
-    /// The operation's.
-    pub fn wait(mut self) -> Result<T> {
-        self.waiting.wait(self.future.as_mut())
     }
 }

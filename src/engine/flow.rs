@@ -13,6 +13,17 @@ use crate::access::{Packed, PackedCursor};
 use crate::drivers::{Domains, Window};
 use crate::topology::Rank;
 
+/// What a flow has in one window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passed {
+    /// Bytes.
+    pub bytes: u64,
+    /// Lowest offset; the window's end where there is nothing.
+    pub start: u64,
+    /// Highest end; the window's start where there is nothing.
+    pub end: u64,
+}
+
 /// A packed list, window by window.
 #[derive(Debug, Clone)]
 pub struct Flow {
@@ -36,13 +47,15 @@ impl Flow {
         self.cursor.peek().map(|extent| domains.window(self.aggregator, extent.offset))
     }
 
-    /// Passes all extents of `window` and returns their bytes.
-    pub fn pass(&mut self, window: &Window) -> u64 {
-        let mut bytes = 0;
+    /// Passes all extents of `window` and returns what there was.
+    pub fn pass(&mut self, window: &Window) -> Passed {
+        let mut passed = Passed { bytes: 0, start: window.end, end: window.start };
         while let Some(extent) = self.cursor.take_before(window.end) {
-            bytes += extent.len;
+            passed.bytes += extent.len;
+            passed.start = passed.start.min(extent.offset);
+            passed.end = extent.end();
         }
-        bytes
+        passed
     }
 
     /// The extents of `window`, one by one.
@@ -68,7 +81,7 @@ impl Outflow {
 
     /// Appends the window's bytes to `out`; returns how many.
     pub fn pack(&mut self, window: &Window, buffer: &[u8], out: &mut Vec<u8>) -> u64 {
-        let bytes = self.file.pass(window);
+        let bytes = self.file.pass(window).bytes;
         let mut left = bytes;
         while left > 0
             && let Some(piece) = self.memory.take(left)

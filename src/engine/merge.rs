@@ -125,7 +125,7 @@ mod tests {
                     .enumerate()
                     .map(|(m, flow)| {
                         let here = flow.window(&domains).is_some_and(|w| w.index == window.index);
-                        Bytes::from(vec![m as u8; if here { flow.pass(&window) as usize } else { 0 }])
+                        Bytes::from(vec![m as u8; if here { flow.pass(&window).bytes as usize } else { 0 }])
                     })
                     .collect();
                 let bytes = dealer.deal(&mut sources);

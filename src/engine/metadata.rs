@@ -68,10 +68,17 @@ pub async fn announce(
 ) -> Result<Announced> {
     let mut announced = Announced::default();
     let mut gathered = None;
+    // Lists that cannot be read are an error of this rank only; it is kept until all have exchanged.
+    let mut damage = Ok(());
     if let Some(local) = metadata.local.as_ref().or(data.local.as_ref()) {
-        let (members, traffic) = gather(endpoint, &metadata.route, local, outgoing).await?;
+        let (bodies, traffic) = gather(endpoint, &metadata.route, local, outgoing).await?;
         announced.traffic += traffic;
-        gathered = members;
+        if local.aggregator_of(metadata.route.rank) == metadata.route.rank {
+            gathered = Some(read_members(bodies, domains.aggregators()).unwrap_or_else(|error| {
+                damage = Err(error);
+                Vec::new()
+            }));
+        }
     }
     if data.local.is_some() {
         announced.relay = gathered.clone().map(|members| relay(members, domains));
@@ -95,11 +102,12 @@ pub async fn announce(
     announced.traffic += traffic;
     for (&source, body) in sources.iter().zip(bodies) {
         match (&metadata.local, &data.local) {
-            (Some(_), None) => announced.incoming.extend(tagged(body)?),
+            (Some(_), None) => announced.incoming.extend(tagged(body, metadata.route.ranks)?),
             _ => announced.incoming.extend(plain(body)?.map(|packed| (source, packed))),
         }
     }
     announced.incoming.sort_by_key(|(source, _)| *source);
+    damage?;
     if let (None, Some(local)) = (&metadata.local, &data.local)
         && let Ok(own) = metadata.route.receivers.binary_search(&rank)
     {
@@ -108,13 +116,14 @@ pub async fn announce(
     Ok(announced)
 }
 
-/// Members hand their lists to their local aggregator, which gets them back with itself among them; the others get none.
+/// Members hand their lists to their local aggregator, which gets the bodies of its members, itself among them; the others
+/// get none.
 async fn gather(
     endpoint: &mut Endpoint,
     route: &Route,
     local: &LocalAggregators,
     outgoing: &[Outgoing],
-) -> Result<(Option<Vec<(Rank, Lists)>>, Traffic)> {
+) -> Result<(Vec<(Rank, Bytes)>, Traffic)> {
     let all: Arc<[Rank]> = local.all().into();
     let mine = local.aggregator_of(route.rank);
     let target = all.binary_search(&mine).map_err(|_| Error::Internal {
@@ -129,27 +138,29 @@ async fn gather(
         out.file.write(&mut body);
     }
     let (bodies, traffic) = bodies::exchange(endpoint, &inner, &[(target, body.into())], &members, INNER).await?;
-    if mine != route.rank {
-        return Ok((None, traffic));
-    }
-    let mut lists = Vec::with_capacity(members.len());
-    for (member, body) in members.into_iter().zip(bodies) {
-        let list = tagged(body)?;
+    Ok((members.into_iter().zip(bodies).collect(), traffic))
+}
+
+/// The lists of the members that have any.
+fn read_members(bodies: Vec<(Rank, Bytes)>, aggregators: usize) -> Result<Vec<(Rank, Lists)>> {
+    let mut lists = Vec::with_capacity(bodies.len());
+    for (member, body) in bodies {
+        let list = tagged(body, aggregators)?;
         if !list.is_empty() {
             lists.push((member, list));
         }
     }
-    Ok((Some(lists), traffic))
+    Ok(lists)
 }
 
 fn relay(members: Vec<(Rank, Lists)>, domains: &Domains) -> Relay {
-    let merged = (0..domains.aggregators()).filter_map(|aggregator| {
-        let of = |(index, (_, lists)): (usize, &(Rank, Lists))| {
-            lists.iter().find(|(a, _)| *a == aggregator).map(|(_, packed)| (index, packed.clone()))
-        };
-        let lists: Vec<_> = members.iter().enumerate().filter_map(of).collect();
-        (!lists.is_empty()).then(|| Merged::of(aggregator, &lists, domains))
-    });
+    let mut by_aggregator = std::collections::BTreeMap::<usize, Lists>::new();
+    for (index, (_, lists)) in members.iter().enumerate() {
+        for (aggregator, packed) in lists {
+            by_aggregator.entry(*aggregator).or_default().push((index, packed.clone()));
+        }
+    }
+    let merged = by_aggregator.iter().map(|(aggregator, lists)| Merged::of(*aggregator, lists, domains));
     Relay { merged: merged.collect(), members }
 }
 
@@ -194,13 +205,13 @@ fn plain(mut body: Bytes) -> Result<Option<Packed>> {
     checked(Packed::read(&mut body)?).map(Some)
 }
 
-/// A body of lists, each behind a number.
-fn tagged(mut body: Bytes) -> Result<Lists> {
+/// A body of lists, each behind a number below `limit`.
+fn tagged(mut body: Bytes, limit: usize) -> Result<Lists> {
     let mut lists = Vec::new();
     while !body.is_empty() {
         let mut at = 0;
-        let number = varint::get(&body, &mut at);
-        let number = number.ok_or_else(|| Error::Codec { at, what: "a cut number".to_string() })?;
+        let number = varint::get(&body, &mut at).filter(|&number| number < limit as u64);
+        let number = number.ok_or_else(|| Error::Codec { at, what: format!("no number below {limit}") })?;
         let mut rest = body.slice(at..);
         lists.push((number as usize, checked(Packed::read(&mut rest)?)?));
         body = rest;

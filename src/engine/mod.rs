@@ -14,8 +14,9 @@
 //! | `bodies`, `metadata` | exchange of bodies of unknown size; who tells whom what |
 //! | `merge`, `relay` | what a local aggregator does with its members' extents and bytes |
 //! | `rounds`, `lockstep` | the data phase; rounds that all ranks take part in |
-//! | `coverage`, `writer`, `sink`, `storage` | windows, the write-behind thread, the file |
+//! | `coverage`, `writer`, `sieve`, `sink`, `storage` | windows, the write-behind thread, holes, the file |
 //! | `direct` | the path without exchange |
+//! | `conclude`, `operation` | the agreement at the end; a call that is tested and waited for |
 //! | [`planning`] | a plan without a run, at any scale |
 //! | `report` | what a call did, in numbers |
 //!
@@ -23,6 +24,7 @@
 //! returns the same error on every rank.
 
 mod bodies;
+mod conclude;
 mod coverage;
 mod direct;
 pub mod file;
@@ -31,16 +33,19 @@ mod flow;
 mod lockstep;
 mod merge;
 mod metadata;
+mod operation;
 mod plan;
 pub mod planning;
 mod relay;
 mod report;
 mod rounds;
 mod setup;
+mod sieve;
 mod sink;
 pub mod storage;
 mod writer;
 
-pub use file::{File, Operation};
+pub use file::File;
+pub use operation::Operation;
 pub use report::{CallReport, FanIn, Path, Seconds};
 pub use setup::Mode;

@@ -6,7 +6,7 @@ use super::metadata::{Announced, announce};
 use super::report::Path;
 use super::setup::Setup;
 use crate::access::{BufferLayout, Extent, Extents};
-use crate::collectives::{allreduce, tell};
+use crate::collectives::{agree, allreduce, tell};
 use crate::drivers::{Domains, Written};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
@@ -127,9 +127,10 @@ impl Plan {
         clock.agreement.lap();
         let outgoing = flatten(file, layout, &domains);
         clock.flatten.lap();
-        let announced = announce(endpoint, &roles.metadata, &roles.data, &domains, &outgoing).await?;
+        let announced = announce(endpoint, &roles.metadata, &roles.data, &domains, &outgoing).await;
+        let announced = agree(endpoint, announced).await?;
         let route = &roles.data.route;
-        let lockstep = if route.exchanges_empty() {
+        let lockstep = if roles.data.local.is_none() && route.exchanges_empty() {
             let own = route.receivers.binary_search(&route.rank).unwrap_or_default();
             Some(lockstep::rounds(endpoint, own, &announced.incoming, &domains).await?)
         } else {

@@ -68,7 +68,7 @@ impl Relaying {
         for id in self.agenda.take(round) {
             let (member, flow) = &mut self.flows[id];
             let Some(window) = flow.window(domains) else { continue };
-            let share = Share { aggregator: flow.aggregator(), len: flow.pass(&window) };
+            let share = Share { aggregator: flow.aggregator(), len: flow.pass(&window).bytes };
             shares.entry(*member).or_default().push(share);
             *totals.entry(share.aggregator).or_default() += share.len;
             self.agenda.file(id, flow, domains);

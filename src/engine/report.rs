@@ -116,6 +116,8 @@ pub struct Clock {
     pub metadata: Lap,
     /// See [`Seconds`].
     pub agreement: Lap,
+    /// What is counted by itself: the rounds, the direct path, waiting for writes.
+    pub elsewhere: Lap,
     start: Instant,
 }
 
@@ -125,7 +127,7 @@ impl Clock {
         let start = Instant::now();
         let last = std::rc::Rc::new(std::cell::Cell::new(start));
         let lap = || Lap { last: last.clone(), spent: Duration::ZERO };
-        Self { flatten: lap(), metadata: lap(), agreement: lap(), start }
+        Self { flatten: lap(), metadata: lap(), agreement: lap(), elsewhere: lap(), start }
     }
 
     /// Time since the start.

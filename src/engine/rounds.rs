@@ -96,7 +96,7 @@ impl<'a> Rounds<'a> {
     async fn round(&mut self, round: u64, endpoint: &mut Endpoint, sink: &mut Option<Sink>) -> Result<()> {
         let (window, receives) = self.open_window(round);
         let mut buffer = match (&window, sink) {
-            (Some(window), Some(sink)) => Some((sink.buffer(window.len()).await, sink)),
+            (Some(window), Some(sink)) => sink.buffer(window.len()).await.map(|buffer| (buffer, sink)),
             _ => None,
         };
         let begin = Instant::now();
@@ -135,14 +135,18 @@ impl<'a> Rounds<'a> {
     fn open_window(&mut self, round: u64) -> (Option<Window>, Vec<Message>) {
         let due = self.arriving.take(round);
         let window = due.first().and_then(|&id| self.inflows[id].sizing.window(self.domains));
-        let Some(window) = window else { return (None, Vec::new()) };
+        let Some(mut window) = window else { return (None, Vec::new()) };
+        let (mut from, mut to) = (window.end, window.start);
         let mut receives = Vec::with_capacity(due.len());
         for id in due {
             let inflow = &mut self.inflows[id];
-            let bytes = inflow.sizing.pass(&window);
-            receives.push(Message { peer: inflow.source, span: Span::new(Buffer::Receive, slot(id), bytes) });
+            let passed = inflow.sizing.pass(&window);
+            (from, to) = (from.min(passed.start), to.max(passed.end));
+            receives.push(Message { peer: inflow.source, span: Span::new(Buffer::Receive, slot(id), passed.bytes) });
             self.arriving.file(id, &inflow.sizing, self.domains);
         }
+        // No more memory than there is data, however large the hints make a window.
+        window = window.trimmed(from, to);
         self.tally.windows += 1;
         *self.tally.fan_in.entry(receives.len() as u32).or_default() += 1;
         (Some(window), receives)

@@ -1,17 +1,18 @@
 //! What is fixed when a file is opened: who is where, who aggregates, by which kernels.
 
+use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::metadata::Phase;
-use crate::collectives::{agree, broadcast, gather};
+use crate::collectives::{agree, allreduce, broadcast, gather};
 use crate::drivers::{Driver, Layout, driver};
 use crate::error::{Error, Result};
 use crate::exchange::local::LocalAggregators;
 use crate::exchange::{Kernel, RankList, Route};
 use crate::fabric::Endpoint;
 use crate::hints::{Hints, KernelName, PairwiseEmpty, RankListHint};
-use crate::schedule::Throttle;
+use crate::schedule::{ReduceOp, Throttle};
 use crate::topology::{Rank, Topology};
 
 /// How a file is opened.
@@ -68,6 +69,7 @@ impl Setup {
     pub async fn open(endpoint: &mut Endpoint, path: PathBuf, mode: Mode, hints: Hints) -> Result<Self> {
         let ranks = endpoint.ranks();
         agree(endpoint, hints.check(ranks)).await?;
+        check_alike(endpoint, &path, mode, &hints).await?;
         let topology = find_topology(endpoint, &hints).await?;
         let created = if endpoint.rank() == 0 { create(&path, mode, &hints) } else { Ok((hints.driver, None)) };
         let (name, layout) = agree(endpoint, created).await?;
@@ -110,6 +112,18 @@ impl Setup {
     pub fn roles(&self, bytes: u64) -> &Roles {
         if bytes <= self.hints.tiny_call { &self.tiny } else { &self.roles }
     }
+}
+
+/// Ranks that were given different files or hints would wait for each other for ever; here they all get an error.
+async fn check_alike(endpoint: &mut Endpoint, path: &std::path::Path, mode: Mode, hints: &Hints) -> Result<()> {
+    let mut hasher = std::hash::DefaultHasher::new();
+    (path, mode == Mode::Create, serde_json::to_string(hints).unwrap_or_default()).hash(&mut hasher);
+    let mut lanes = [hasher.finish(); 2];
+    allreduce(endpoint, &[ReduceOp::Min, ReduceOp::Max], &mut lanes).await?;
+    if lanes[0] == lanes[1] {
+        return Ok(());
+    }
+    Err(Error::argument("open", "ranks gave different paths, modes or hints", "the same on all ranks"))
 }
 
 /// The topology the hints pretend, or the one the fabric tells (an O(ranks) gather and broadcast, once a file).

@@ -48,10 +48,12 @@ impl Sink {
         Self { writer, free: Vec::new(), made: 0, limit: limit.max(1), in_flight: 0, sieve, rank, path, outcome }
     }
 
-    /// A buffer for a window of `len` bytes; waits until one is free.
-    pub async fn buffer(&mut self, len: u64) -> WindowBuffer {
+    /// A buffer for a window of `len` bytes; waits until one is free. None when there is no writer or no memory for it:
+    /// then the outcome has an error, and the window's bytes need not be placed.
+    pub async fn buffer(&mut self, len: u64) -> Option<WindowBuffer> {
         loop {
             self.collect();
+            self.writer.as_ref()?;
             let buffer = match self.free.pop() {
                 None if self.made < self.limit => {
                     self.made += 1;
@@ -60,8 +62,13 @@ impl Sink {
                 free => free,
             };
             if let Some(mut buffer) = buffer {
-                buffer.reset(len);
-                return buffer;
+                if buffer.reset(len).is_err() {
+                    self.free.push(WindowBuffer::default());
+                    let given = format!("no memory for a window of {len} bytes on rank {}", self.rank);
+                    self.outcome.error.get_or_insert(Error::argument("cb_buffer_size", given, "a smaller one"));
+                    return None;
+                }
+                return Some(buffer);
             }
             pause().await;
         }
@@ -69,12 +76,9 @@ impl Sink {
 
     /// Hands a placed window over.
     pub fn submit(&mut self, window: Window, buffer: WindowBuffer) {
-        match &self.writer {
-            Some(writer) => {
-                writer.submit(window, buffer, self.sieve);
-                self.in_flight += 1;
-            }
-            None => self.free.push(buffer),
+        if let Some(writer) = &self.writer {
+            writer.submit(window, buffer, self.sieve);
+            self.in_flight += 1;
         }
     }
 

@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use nix::sys::signal::{SigSet, SigmaskHow, Signal};
+
 /// An open file. Calls may come from any thread.
 pub trait Storage: Send + Sync {
     /// Writes some of `bytes` at `offset`, as pwrite(2) does; returns how many.
@@ -59,6 +61,35 @@ impl Storage for std::fs::File {
 
     fn sync(&self) -> io::Result<()> {
         self.sync_data()
+    }
+}
+
+/// Keeps the signal of the file-size limit (SIGXFSZ, which ends the process by default) from this thread while it is
+/// held: write(2) then fails with EFBIG, an error that can be agreed. The process's disposition stays as it is.
+#[must_use]
+pub fn without_size_signal() -> SizeSignalBlocked {
+    let mut signal = SigSet::empty();
+    signal.add(Signal::SIGXFSZ);
+    let before = signal.thread_swap_mask(SigmaskHow::SIG_BLOCK).ok().filter(|mask| !mask.contains(Signal::SIGXFSZ));
+    SizeSignalBlocked { signal, before }
+}
+
+/// See [`without_size_signal`].
+pub struct SizeSignalBlocked {
+    signal: SigSet,
+    /// The mask to go back to; none if the signal was blocked already.
+    before: Option<SigSet>,
+}
+
+impl Drop for SizeSignalBlocked {
+    fn drop(&mut self) {
+        let Some(before) = &self.before else { return };
+        let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // One that came in the meantime is ours: it is taken, not passed on.
+        // SAFETY: both pointers are to live values of the right type; a null siginfo is allowed.
+        while unsafe { libc::sigtimedwait(self.signal.as_ref(), std::ptr::null_mut(), &now) } > 0 {}
+        // A mask that cannot be set back leaves the signal blocked, which is what it was for.
+        let _ = before.thread_set_mask();
     }
 }
 

@@ -10,16 +10,11 @@ use std::time::{Duration, Instant};
 use crossbeam::channel::{Receiver, Sender, TryRecvError, unbounded};
 
 use super::coverage::Coverage;
-use super::storage::{Failure, Storage, read_all, write_all};
-use crate::access::Extent;
+use super::sieve::write_window;
+use super::storage::{Failure, Storage, without_size_signal};
 use crate::drivers::Window;
 use crate::fabric::Idle;
 use crate::hints::Switch;
-
-/// With this mean length or more, the covered runs of a window with holes are written one by one.
-const LONG_RUN: u64 = 256 << 10;
-/// With so few runs likewise.
-const FEW_RUNS: u64 = 4;
 
 /// The memory of one window, and what of it is there.
 #[derive(Debug, Default)]
@@ -32,11 +27,15 @@ pub struct WindowBuffer {
 
 impl WindowBuffer {
     /// Makes room for a window; what the bytes hold is of no meaning until placed.
-    pub fn reset(&mut self, len: u64) {
-        if (self.bytes.len() as u64) < len {
-            self.bytes.resize(len as usize, 0);
-        }
-        self.coverage.reset(len);
+    ///
+    /// # Errors
+    /// Memory that is not to be had.
+    pub fn reset(&mut self, len: u64) -> std::result::Result<(), std::collections::TryReserveError> {
+        let missing = (len as usize).saturating_sub(self.bytes.len());
+        self.bytes.try_reserve_exact(missing)?;
+        self.coverage.reset(len)?;
+        self.bytes.resize(self.bytes.len() + missing, 0);
+        Ok(())
     }
 }
 
@@ -76,6 +75,7 @@ impl Writer {
         let (jobs, inbox) = unbounded::<Job>();
         let (outbox, written) = unbounded();
         let thread = std::thread::Builder::new().name("tributary writer".to_string()).spawn(move || {
+            let _quiet = without_size_signal();
             let mut failed = false;
             for job in inbox {
                 let done = perform(&*storage, job, failed);
@@ -139,57 +139,4 @@ fn perform(storage: &dyn Storage, job: Job, failed: bool) -> Written {
 fn words(panic: &(dyn Any + Send)) -> String {
     let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     format!("the writer panicked: {}", said.unwrap_or("it did not say why"))
-}
-
-fn write_window(
-    storage: &dyn Storage,
-    window: Window,
-    buffer: &mut WindowBuffer,
-    sieve: Switch,
-    written: &mut u64,
-) -> Result<(), Failure> {
-    let mut at = 0;
-    for segment in window.segments() {
-        write_segment(storage, segment, at, buffer, sieve, written)?;
-        at += segment.len;
-    }
-    Ok(())
-}
-
-/// One segment of the file, at `at` in the buffer: whole, its runs, or its holes read first (never beyond what is covered,
-/// so the file does not grow by them).
-fn write_segment(
-    storage: &dyn Storage,
-    segment: Extent,
-    at: u64,
-    buffer: &mut WindowBuffer,
-    sieve: Switch,
-    written: &mut u64,
-) -> Result<(), Failure> {
-    let WindowBuffer { bytes, coverage } = buffer;
-    let runs: Vec<_> =
-        if coverage.is_full() { vec![at..at + segment.len] } else { coverage.runs(at, at + segment.len).collect() };
-    let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return Ok(()) };
-    let covered: u64 = runs.iter().map(|run| run.end - run.start).sum();
-    let count = runs.len() as u64;
-    let apart = match sieve {
-        Switch::Enable => count == 1,
-        Switch::Disable => true,
-        Switch::Automatic => count <= FEW_RUNS || covered / count >= LONG_RUN,
-    };
-    let offset = |position: u64| segment.offset + (position - at);
-    if apart {
-        for run in &runs {
-            write_all(storage, &bytes[run.start as usize..run.end as usize], offset(run.start), written)?;
-        }
-        return Ok(());
-    }
-    let (start, end) = (first.start, last.end);
-    for hole in runs.windows(2).map(|pair| pair[0].end..pair[1].start) {
-        read_all(storage, &mut bytes[hole.start as usize..hole.end as usize], offset(hole.start))?;
-    }
-    let mut all = 0;
-    let outcome = write_all(storage, &bytes[start as usize..end as usize], offset(start), &mut all);
-    *written += if outcome.is_ok() { covered } else { all.min(covered) };
-    outcome
 }

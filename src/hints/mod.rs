@@ -177,9 +177,15 @@ impl Hints {
     /// them is used.
     ///
     /// # Errors
-    /// [`Error::Hint`] for a rank list that is no permutation, a placement that names a rank twice or one that is not
+    /// [`Error::Hint`] for a field that holds what its text could not, a rank list that is no permutation, a placement that names a rank twice or one that is not
     /// there, a count of aggregators that contradicts a list of them, and a throttle for `pairwise` other than 1.
     pub fn check(&self, ranks: usize) -> Result<()> {
+        for row in KEYS {
+            let value = (row.get)(self);
+            if !(row.set)(&mut self.clone(), &value) {
+                return Err(Error::hint(row.key, value, row.allowed));
+            }
+        }
         for (key, kernel, limit) in [
             ("trib_throttle_meta", self.kernel_meta, self.limit_meta),
             ("trib_throttle_data", self.kernel_data, self.limit_data),

@@ -3,8 +3,8 @@
 use comfy_table::{ContentArrangement, Table, presets};
 use tributary::Hints;
 
-use crate::Failure;
 use crate::cli::{HintsOptions, ReplayOptions};
+use crate::{Failure, say};
 
 /// Environment and `KEY=VALUE` options.
 fn with_options<'a>(options: impl IntoIterator<Item = &'a String>) -> Result<Hints, Failure> {
@@ -47,8 +47,7 @@ pub fn run(options: &HintsOptions) -> Result<(), Failure> {
             })
         };
         let rows: Vec<_> = rows.iter().map(row).collect();
-        println!("{}", serde_json::to_string_pretty(&rows)?);
-        return Ok(());
+        return say(serde_json::to_string_pretty(&rows)?);
     }
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY);
@@ -58,7 +57,7 @@ pub fn run(options: &HintsOptions) -> Result<(), Failure> {
         let meaning = row.meaning.split_whitespace().collect::<Vec<_>>().join(" ");
         table.add_row([row.key, &row.value, &row.default, row.unit, row.allowed, &meaning]);
     }
-    println!("{table}");
-    println!("Set by --hint KEY=VALUE, TRIB_HINTS='key=value;...', or a file named by TRIB_HINTS_FILE, in this order.");
-    Ok(())
+    let order =
+        "Set by --hint KEY=VALUE, TRIB_HINTS='key=value;...', or a file named by TRIB_HINTS_FILE, in this order.";
+    say(format!("{table}\n{order}"))
 }

@@ -40,8 +40,16 @@ impl Failure {
     }
 }
 
+/// Prints a result. A reader that has seen enough (`trib hints | head`) is no failure.
+pub fn say(text: impl std::fmt::Display) -> Result<(), Failure> {
+    use std::io::Write;
+    match writeln!(std::io::stdout(), "{text}") {
+        Err(cause) if cause.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(format!("output: {cause}"))),
+        _ => Ok(()),
+    }
+}
+
 fn main() -> std::process::ExitCode {
-    // A reader that has seen enough (`trib hints | head`) ends the program quietly, as it does other filters.
     tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::try_from_env("TRIB_LOG").unwrap_or_else(|_| "warn".into()))
         .with_writer(std::io::stderr)

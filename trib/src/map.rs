@@ -7,8 +7,8 @@ use tributary_benchmarks::GeneratorOptions;
 use tributary_benchmarks::e3sm::generator::Generator;
 use tributary_benchmarks::e3sm::map_file::write_map;
 
-use crate::Failure;
 use crate::cli::MapOptions;
+use crate::{Failure, say};
 
 /// Writes the map.
 pub fn run(options: &MapOptions) -> Result<(), Failure> {
@@ -20,6 +20,5 @@ pub fn run(options: &MapOptions) -> Result<(), Failure> {
     let fail = |cause: std::io::Error| Failure::new(format!("{}: {cause}", output.display()));
     let file = File::create(output).map_err(fail)?;
     write_map(&generator, &mut BufWriter::new(file))?;
-    println!("{}: {ranks} ranks, {columns_per_rank} columns each in {groups} groups", output.display());
-    Ok(())
+    say(format!("{}: {ranks} ranks, {columns_per_rank} columns each in {groups} groups", output.display()))
 }

@@ -9,15 +9,21 @@ use tributary::engine::planning::{Exchanged, Planner, Ranges};
 use tributary::{Hints, Topology};
 use tributary_benchmarks::{Pattern, PatternError, RankAccess};
 
-use crate::Failure;
 use crate::report::{facts, grouped, kernel, sized};
+use crate::{Failure, say};
 
+/// Where no hint says otherwise.
+const RANKS_PER_NODE: usize = 64;
 /// Bytes of an offset-length pair, as ROMIO sends it for every request.
-const PAIR: f64 = 16.0;
+const PAIR: u64 = 16;
 
 /// Plans and prints.
 pub fn run(pattern: &dyn Pattern, hints: &Hints, as_json: bool) -> Result<(), Failure> {
-    let per_node = if hints.ranks_per_node > 0 { hints.ranks_per_node } else { pattern.ranks() };
+    // Nobody plans for one node of thousands of ranks; what is assumed is said.
+    let (per_node, assumed) = match hints.ranks_per_node {
+        0 => (RANKS_PER_NODE, format!(" Assumed: {RANKS_PER_NODE} ranks per node (--ranks-per-node).")),
+        hinted => (hinted, String::new()),
+    };
     let topology = Topology::blocks(pattern.ranks(), per_node)?;
     let (driver, layout) = probe(hints)?;
     let name = driver.name();
@@ -35,7 +41,8 @@ pub fn run(pattern: &dyn Pattern, hints: &Hints, as_json: bool) -> Result<(), Fa
 
     let totals = pattern.totals();
     let per_request = all.metadata_bytes as f64 / totals.requests.max(1) as f64;
-    let pairs = all.extents * PAIR as u64;
+    let pairs = all.extents * PAIR;
+    let pairs_per_request = pairs as f64 / totals.requests.max(1) as f64;
     let fan_in = all.fan_in();
     if as_json {
         let object = json!({
@@ -53,12 +60,12 @@ pub fn run(pattern: &dyn Pattern, hints: &Hints, as_json: bool) -> Result<(), Fa
             "throttle": { "metadata": hints.throttle_meta().to_string(), "data": hints.throttle_data().to_string() },
             "metadata_bytes": all.metadata_bytes,
             "metadata_bytes_as_pairs": pairs,
-            "metadata_bytes_per_request": { "pairs": PAIR, "codec": per_request },
+            "metadata_bytes_per_request": { "pairs": pairs_per_request, "codec": per_request },
+            "planned_for": "flat kernels",
             "messages": { "metadata": all.metadata_messages, "data": all.data_messages },
             "fan_in": fan_in,
         });
-        println!("{object}");
-        return Ok(());
+        return say(object);
     }
     let rows = [
         ("pattern", format!("{}: {}", pattern.name(), pattern.describe())),
@@ -68,13 +75,12 @@ pub fn run(pattern: &dyn Pattern, hints: &Hints, as_json: bool) -> Result<(), Fa
         ("bytes", sized(all.bytes)),
         ("rounds", grouped(all.rounds())),
         ("fan-in per round", format!("minimum {}, median {}, maximum {}", fan_in.min, fan_in.median, fan_in.max)),
-        ("metadata as 16-byte pairs", format!("{}, {PAIR:.2} bytes per request", sized(pairs))),
+        ("metadata as 16-byte pairs", format!("{}, {pairs_per_request:.4} bytes per request", sized(pairs))),
         ("metadata as sent", format!("{}, {per_request:.4} bytes per request", sized(all.metadata_bytes))),
         ("metadata messages", grouped(all.metadata_messages)),
         ("data messages", grouped(all.data_messages)),
     ];
-    println!("{}\nPlanned for flat kernels; nothing was written.", facts(rows));
-    Ok(())
+    say(format!("{}\nPlanned for flat kernels; nothing was written.{assumed}", facts(rows)))
 }
 
 /// The driver, and the layout a new file in the temporary directory has under these hints.

@@ -6,10 +6,10 @@ use tributary::fabric::threads;
 use tributary::{Endpoint, Hints};
 use tributary_benchmarks::Pattern;
 
-use crate::Failure;
 use crate::cli::{Fabric, ReplayOptions};
 use crate::rank_program::{self, Outcome};
 use crate::report::{self, Replayed};
+use crate::{Failure, say};
 use crate::{hints, plan_only, source, verify};
 
 /// Runs a replay.
@@ -45,6 +45,7 @@ fn on_mpi(_options: &ReplayOptions) -> Result<(), Failure> {
 /// Every process comes here. What can fail on one alone is agreed before the file is touched.
 #[cfg(feature = "mpi")]
 fn on_mpi(options: &ReplayOptions) -> Result<(), Failure> {
+    use std::os::unix::ffi::OsStringExt;
     use std::pin::pin;
     use tributary::Error;
     use tributary::collectives::{agree, broadcast};
@@ -71,7 +72,7 @@ fn on_mpi(options: &ReplayOptions) -> Result<(), Failure> {
     })?;
     let path = output.as_ref().map_or_else(Vec::new, |o| o.path().as_os_str().as_encoded_bytes().to_vec());
     let path = waiting.wait(pin!(broadcast(&mut endpoint, 0, &path)))?;
-    let path = PathBuf::from(String::from_utf8_lossy(&path).into_owned());
+    let path = PathBuf::from(std::ffi::OsString::from_vec(path));
     let outcome = rank_program::write(endpoint, &*pattern, &path, &hints);
     let Some(output) = output else {
         return outcome.map(|_| ()).map_err(|error| Failure::new(error).said_by(false));
@@ -98,9 +99,9 @@ fn conclude(
         sha256: verify::sha256(output.path())?,
     };
     if options.json {
-        println!("{}", report::json(&replayed));
+        say(report::json(&replayed))?;
     } else {
-        println!("{}", report::table(&replayed));
+        say(report::table(&replayed))?;
     }
     verified.unwrap_or(Ok(()))
 }
@@ -137,7 +138,9 @@ impl Output {
 
     /// The error, and what has become of the file.
     fn failed(&self, error: tributary::Error) -> Failure {
-        Failure::new(match self.kept().filter(|path| path.exists()) {
+        let begun =
+            matches!(&error, tributary::Error::Io { operation, .. } if operation == "write" || operation == "read");
+        Failure::new(match self.kept().filter(|_| begun) {
             Some(path) => format!("{error}; {} is incomplete", path.display()),
             None => error.to_string(),
         })

@@ -233,7 +233,7 @@ fn a_plan_counts_what_a_run_exchanges() {
         assert_eq!(run[key], plan[key], "{key}");
     }
     assert!(plan["metadata_bytes_per_request"]["codec"].as_f64().unwrap() < 1.0);
-    assert_eq!(plan["metadata_bytes_per_request"]["pairs"], 16.0);
+    assert!((plan["metadata_bytes_per_request"]["pairs"].as_f64().unwrap() - 16.0).abs() < 0.1, "{plan}");
 }
 
 #[test]

@@ -127,7 +127,7 @@ pub(super) fn extents(layout: &Layout, lists: &Lists, root: bool) -> Result<Exte
             }
             Owner::Root if root => {
                 push(&mut all, rows.take(), lists, &mut packed)?;
-                all.push(&Extents::contiguous(variable.begin, variable.elements * variable.size)?);
+                all.push(&Extents::contiguous(variable.begin, variable.elements * variable.size)?)?;
             }
             Owner::Root => {}
         }
@@ -152,7 +152,7 @@ fn push(all: &mut Extents, rows: Option<Rows>, lists: &Lists, packed: &mut Packe
         }
     };
     let stride = i64::try_from(rows.stride).map_err(|_| PatternError::argument("row", rows.stride, "< 2^63 bytes"))?;
-    all.push(&packed[index].1.repeat(stride, rows.count)?.shift(rows.begin)?);
+    all.push(&packed[index].1.repeat(stride, rows.count)?.shift(rows.begin)?)?;
     Ok(())
 }
 

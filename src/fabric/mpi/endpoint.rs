@@ -180,7 +180,7 @@ impl MpiEndpoint {
         };
         match flight {
             Flight::Send { to, tag, chunks, .. } => {
-                check(&format!("send to rank {to} with tag {tag}"), ended.code)?;
+                check_with(|| format!("send to rank {to} with tag {tag}"), ended.code)?;
                 *chunks -= 1;
                 if *chunks == 0 {
                     self.flights.remove(&ticket);
@@ -190,7 +190,7 @@ impl MpiEndpoint {
             }
             Flight::Receive(incoming) => {
                 let key = (incoming.from, incoming.tag);
-                check(&incoming.name(), ended.code)?;
+                check_with(|| incoming.name(), ended.code)?;
                 let bytes = ended.bytes()?;
                 incoming.grow(bytes);
                 if bytes == self.chunk {

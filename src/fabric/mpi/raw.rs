@@ -13,7 +13,12 @@ use crate::topology::Rank;
 
 /// Turns the return code of `call` into a result, in MPI's own words.
 pub(super) fn check(call: &str, code: c_int) -> Result<()> {
-    if code == ffi::MPI_SUCCESS as c_int { Ok(()) } else { Err(Error::Fabric(format!("{call}: {}", words(code)))) }
+    check_with(|| call.to_string(), code)
+}
+
+/// As [`check`], for calls whose name costs something to spell.
+pub(super) fn check_with(call: impl FnOnce() -> String, code: c_int) -> Result<()> {
+    if code == ffi::MPI_SUCCESS as c_int { Ok(()) } else { Err(Error::Fabric(format!("{}: {}", call(), words(code)))) }
 }
 
 fn words(code: c_int) -> String {

@@ -1,0 +1,90 @@
+//! The end of a collective call: all ranks learn what became of it.
+
+use super::plan::Agreed;
+use super::report::{CallReport, Clock, Path, Seconds};
+use super::rounds::Tally;
+use super::sink::Outcome;
+use crate::collectives::{allreduce, tell};
+use crate::error::Result;
+use crate::fabric::{Endpoint, Traffic};
+use crate::schedule::ReduceOp::{self, Max, Min, Sum};
+use crate::topology::Rank;
+
+/// What one call did on this rank, for the agreement.
+pub struct Done {
+    /// Which way the bytes went.
+    pub path: Path,
+    /// Why.
+    pub why: String,
+    /// Whether the plan was the one of the call before.
+    pub reused: bool,
+    /// How many aggregators the call had.
+    pub aggregators: usize,
+    /// What the metadata phase sent.
+    pub metadata: Traffic,
+    /// What the data phase did.
+    pub tally: Tally,
+    /// What became of the writes.
+    pub outcome: Outcome,
+}
+
+impl Default for Done {
+    fn default() -> Self {
+        Self {
+            path: Path::Nothing,
+            why: String::new(),
+            reused: false,
+            aggregators: 0,
+            metadata: Traffic::default(),
+            tally: Tally::default(),
+            outcome: Outcome::default(),
+        }
+    }
+}
+
+/// Agrees on the outcome: one allreduce of 13 scalars; if a rank failed, its error goes to all. Collective.
+///
+/// # Errors
+/// The error of the lowest rank that has one, on every rank; or the fabric's.
+pub async fn conclude(endpoint: &mut Endpoint, agreed: Agreed, done: Done, mut clock: Clock) -> Result<CallReport> {
+    const OPS: [ReduceOp; 13] = [Sum, Sum, Sum, Sum, Max, Max, Max, Max, Max, Max, Max, Max, Min];
+    let Done { path, why, reused, aggregators, metadata, tally, outcome } = done;
+    let failed = if outcome.error.is_some() { endpoint.rank() as u64 } else { u64::MAX };
+    clock.agreement.lap();
+    let micros = |time: std::time::Duration| time.as_micros() as u64;
+    let mut lanes = [
+        outcome.bytes,
+        metadata.bytes,
+        metadata.messages,
+        tally.traffic.messages,
+        tally.windows,
+        micros(clock.flatten.spent),
+        micros(clock.metadata.spent),
+        micros(tally.exchange),
+        micros(tally.placement),
+        micros(outcome.busy),
+        micros(clock.agreement.spent),
+        micros(clock.total()),
+        failed,
+    ];
+    allreduce(endpoint, &OPS, &mut lanes).await?;
+    let [bytes_written, metadata_bytes, metadata_messages, data_messages, rounds, times @ .., failed] = lanes;
+    if failed != u64::MAX {
+        return Err(tell(endpoint, failed as Rank, outcome.error.as_ref()).await?);
+    }
+    let [flatten, metadata, data, placement, io, agreement, total] = times.map(|micros| micros as f64 / 1e6);
+    Ok(CallReport {
+        path,
+        why,
+        plan_reused: reused,
+        aggregators,
+        requests: agreed.requests,
+        bytes: agreed.bytes,
+        bytes_written,
+        rounds,
+        metadata_bytes,
+        metadata_messages,
+        data_messages,
+        seconds: Seconds { flatten, metadata, data, placement, io, agreement, total },
+    })
+}
