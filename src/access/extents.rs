@@ -7,25 +7,9 @@
 
 use smallvec::SmallVec;
 
+use super::extent::Extent;
 use super::packed::{Packed, PackedIter, Packer, Summary};
 use crate::error::{Error, Result};
-
-/// `len` bytes at `offset`. Ends below 2^63 wherever the library hands one out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Extent {
-    /// First byte.
-    pub offset: u64,
-    /// Number of bytes.
-    pub len: u64,
-}
-
-impl Extent {
-    /// One past the last byte.
-    #[inline]
-    pub fn end(&self) -> u64 {
-        self.offset + self.len
-    }
-}
 
 /// One strided level of a node: `count` repetitions, `stride` bytes apart (which may be negative).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,62 +83,6 @@ impl Extents {
     /// An extent before 0 or beyond 2^63 - 1.
     pub fn strided(offset: u64, len: u64, stride: i64, count: u64) -> Result<Self> {
         Self::contiguous(offset, len)?.repeat(stride, count)
-    }
-
-    /// An n-dimensional subarray of a row-major array that begins at `offset`: `sizes`, `subsizes` and `starts` in
-    /// elements of `element` bytes, slowest dimension first. O(dimensions) memory; rows that adjoin become one extent.
-    ///
-    /// # Errors
-    /// Lists of different length, a subarray that leaves its array, an array beyond 2^63 - 1 bytes.
-    pub fn subarray(offset: u64, element: u64, sizes: &[u64], subsizes: &[u64], starts: &[u64]) -> Result<Self> {
-        let same = sizes.len() == subsizes.len() && sizes.len() == starts.len();
-        let inside =
-            same && (0..sizes.len()).all(|d| starts[d].checked_add(subsizes[d]).is_some_and(|e| e <= sizes[d]));
-        if !inside {
-            let given = format!("sizes {sizes:?}, subsizes {subsizes:?}, starts {starts:?}");
-            return Err(Error::argument("subarray", given, "start + subsize <= size in every dimension"));
-        }
-        if subsizes.contains(&0) {
-            return Ok(Self::empty());
-        }
-        let mut pitch = element;
-        let mut all = Self::contiguous(0, element)?;
-        let mut shift = 0u64;
-        for dimension in (0..sizes.len()).rev() {
-            let stride = i64::try_from(pitch).map_err(|_| too_far(offset, pitch))?;
-            all = all.repeat(stride, subsizes[dimension])?;
-            let moved = starts[dimension].checked_mul(pitch).and_then(|m| shift.checked_add(m));
-            shift = moved.ok_or_else(|| too_far(offset, pitch))?;
-            pitch = pitch.checked_mul(sizes[dimension]).ok_or_else(|| too_far(offset, pitch))?;
-        }
-        all.shift(shift)?.shift(offset)
-    }
-
-    /// One rank's share of a block-cyclic distribution of `total` bytes from `offset` on: blocks of `block` bytes dealt
-    /// to `parts` in turn, this is `part`'s. O(1) memory.
-    ///
-    /// # Errors
-    /// Zero block or parts, `part` out of range, or beyond 2^63 - 1.
-    pub fn block_cyclic(offset: u64, total: u64, block: u64, part: u64, parts: u64) -> Result<Self> {
-        if block == 0 || part >= parts {
-            let given = format!("block {block}, part {part} of {parts}");
-            return Err(Error::argument("block-cyclic distribution", given, "block > 0, part < parts"));
-        }
-        check_end(offset, total)?;
-        let cycle = u128::from(block) * u128::from(parts);
-        let first = u128::from(block) * u128::from(part);
-        if first >= u128::from(total) {
-            return Ok(Self::empty());
-        }
-        let mine = u128::from(total) - first;
-        let whole = ((mine + cycle - u128::from(block)) / cycle) as u64;
-        let stride = cycle.min(i64::MAX as u128) as i64;
-        let mut all = Self::strided(offset + first as u64, block, stride, whole)?;
-        let next = first + u128::from(whole) * cycle;
-        if next < u128::from(total) {
-            all.push(&Self::contiguous(offset + next as u64, (u128::from(total) - next) as u64)?);
-        }
-        Ok(all)
     }
 
     /// A list as it comes, packed. O(length) time, memory for what does not repeat.
@@ -371,11 +299,11 @@ impl Iterator for Odometer<'_> {
     }
 }
 
-fn too_far(offset: u64, len: u64) -> Error {
+pub(super) fn too_far(offset: u64, len: u64) -> Error {
     Error::argument("extent", format!("offset {offset}, length {len}"), "offset + length <= 2^63 - 1")
 }
 
-fn check_end(offset: u64, len: u64) -> Result<()> {
+pub(super) fn check_end(offset: u64, len: u64) -> Result<()> {
     match offset.checked_add(len) {
         Some(end) if end <= i64::MAX as u64 => Ok(()),
         _ => Err(too_far(offset, len)),
@@ -406,51 +334,22 @@ fn repeated(one: &Summary, stride: i64, count: u64) -> Result<Summary> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn list(extents: &Extents) -> Vec<(u64, u64)> {
+    pub(in crate::access) fn list(extents: &Extents) -> Vec<(u64, u64)> {
         extents.iter().map(|e| (e.offset, e.len)).collect()
     }
 
     /// What the summary claims, recomputed the slow way.
-    fn check_summary(extents: &Extents) {
+    pub(in crate::access) fn check_summary(extents: &Extents) {
         let all: Vec<Extent> = extents.iter().collect();
         assert_eq!(extents.count(), all.len() as u64);
         assert_eq!(extents.bytes(), all.iter().map(|e| e.len).sum::<u64>());
         let span = all.iter().map(|e| e.offset).min().zip(all.iter().map(Extent::end).max());
         assert_eq!(extents.span(), span);
         assert_eq!(extents.is_ascending(), all.windows(2).all(|w| w[1].offset >= w[0].end()));
-    }
-
-    #[test]
-    fn a_four_dimensional_subarray_takes_constant_memory() {
-        let all = Extents::subarray(7, 8, &[64, 64, 64, 64], &[32, 32, 32, 32], &[1, 2, 3, 4]).unwrap();
-        assert_eq!(all.count(), 32 * 32 * 32);
-        assert_eq!(all.bytes(), 32 * 32 * 32 * 32 * 8);
-        assert!(all.memory() < 512, "{} bytes", all.memory());
-        assert_eq!(all.iter().next().unwrap().offset, 7 + 8 * (((64 + 2) * 64 + 3) * 64 + 4));
-        check_summary(&all);
-    }
-
-    #[test]
-    fn whole_rows_are_one_extent() {
-        assert_eq!(list(&Extents::subarray(0, 4, &[6, 5], &[2, 5], &[1, 0]).unwrap()), [(20, 40)]);
-        assert_eq!(list(&Extents::subarray(0, 4, &[6], &[6], &[0]).unwrap()), [(0, 24)]);
-    }
-
-    #[test]
-    fn block_cyclic_parts_tile_the_whole() {
-        for parts in 1..5 {
-            let mut seen = vec![0u8; 103];
-            for part in 0..parts {
-                let mine = Extents::block_cyclic(0, 103, 10, part, parts).unwrap();
-                check_summary(&mine);
-                mine.iter().for_each(|e| seen[e.offset as usize..e.end() as usize].iter_mut().for_each(|b| *b += 1));
-            }
-            assert!(seen.iter().all(|&n| n == 1), "{parts} parts");
-        }
     }
 
     #[test]
@@ -469,10 +368,6 @@ mod tests {
         assert!(Extents::contiguous(u64::MAX, 1).is_err());
         assert!(Extents::strided(0, 8, -8, 2).is_err());
         assert!(Extents::strided(1 << 40, 8, 1 << 40, 1 << 40).is_err());
-        assert!(Extents::subarray(0, 8, &[4], &[4], &[1]).is_err());
-        assert!(Extents::subarray(0, 8, &[4, 4], &[4], &[0]).is_err());
-        assert!(Extents::subarray(0, u64::MAX, &[4, 4], &[1, 1], &[0, 0]).is_err());
-        assert!(Extents::block_cyclic(0, 10, 0, 0, 1).is_err());
     }
 
     proptest! {

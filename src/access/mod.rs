@@ -2,20 +2,25 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`extents`] | sequences of (offset, length), regular parts as runs in O(dimensions) memory |
+//! | [`extent`] | one (offset, length) |
+//! | [`extents`] | sequences of them, regular parts as runs in O(dimensions) memory |
+//! | `shapes` | subarrays and block-cyclic distributions |
 //! | [`packed`] | irregular sequences, encoded; the same bytes travel on the wire |
 //! | [`pairs`] | the codec below both: varints and back-references over pairs of integers |
 //! | [`view`] | a file view: a tile of extents repeated from a displacement on |
 //! | [`pieces`] | a file side and a memory side walked together |
 
+pub mod extent;
 pub mod extents;
 pub mod packed;
 pub mod pairs;
 pub mod pieces;
+mod shapes;
 pub(crate) mod varint;
 pub mod view;
 
-pub use extents::{Extent, Extents};
+pub use extent::Extent;
+pub use extents::Extents;
 pub use packed::{Packed, PackedCursor, Packer};
 pub use pieces::{BufferLayout, Piece};
 pub use view::FileView;

@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 
-use super::extents::Extent;
+use super::extent::Extent;
 use super::pairs::{self, PairCursor, PairEncoder};
 use super::varint;
 use crate::error::{Error, Result};

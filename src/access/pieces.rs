@@ -1,6 +1,7 @@
 //! The two sides of an access together: where bytes go in the file, and where they come from in memory.
 
-use super::extents::{Extent, Extents};
+use super::extent::Extent;
+use super::extents::Extents;
 use crate::error::{Error, Result};
 
 /// How the caller's buffer is laid out.

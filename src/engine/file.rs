@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use super::direct;
-use super::plan::{self, Agreed, Cached, Path, Plan};
-use super::report::{CallReport, Clock, FanIn, Seconds};
+use super::plan::{self, Agreed, Cached, Plan};
+use super::report::{CallReport, Clock, FanIn, Path, Seconds};
 use super::rounds::{Rounds, Tally};
 use super::setup::{Mode, Setup};
 use super::sink::{Outcome, Sink};
@@ -85,15 +85,22 @@ impl File {
     ) -> Operation<'a, CallReport> {
         let waiting = self.endpoint.waiting().clone();
         let future = Box::pin(async move {
-            if self.busy {
-                return Err(Error::argument("file", "an operation was dropped in the middle", "to close it"));
-            }
+            self.usable()?;
             self.busy = true;
             let outcome = self.write(file, layout, buffer).await;
             self.busy = false;
             outcome
         });
         Operation { future, waiting }
+    }
+
+    /// An operation that was dropped has messages on their way that nobody expects any more.
+    fn usable(&self) -> Result<()> {
+        if self.busy {
+            let allowed = "only to close it, which gives no endpoint back";
+            return Err(Error::argument("file", "an operation on it was dropped in the middle", allowed));
+        }
+        Ok(())
     }
 
     async fn write(&mut self, file: &Extents, layout: &BufferLayout, buffer: &[u8]) -> Result<CallReport> {
@@ -136,10 +143,10 @@ impl File {
         if !plan.announced.incoming.is_empty() && self.sink.is_none() {
             self.sink = Some(self.open_sink());
         }
-        let rounds = Rounds::new(&plan, &self.setup.data, buffer);
+        let rounds = Rounds::new(&plan, &self.setup.roles(agreed.bytes).data, buffer);
         done.tally = rounds.run(&mut self.endpoint, &mut self.sink).await?;
         if let Some(sink) = &mut self.sink {
-            done.outcome = sink.finish().await?;
+            done.outcome = sink.finish().await;
         }
         if done.outcome.error.is_some() {
             // A file that could not be opened may be there the next time.
@@ -214,6 +221,7 @@ impl File {
             path,
             why,
             plan_reused: reused,
+            aggregators: if path == Path::Exchange { self.setup.roles(agreed.bytes).aggregators.len() } else { 0 },
             requests: agreed.requests,
             bytes: agreed.bytes,
             bytes_written,
@@ -228,8 +236,9 @@ impl File {
     /// How many ranks the aggregators received from in each round of all writes so far. Collective; the same on all ranks.
     ///
     /// # Errors
-    /// The fabric's.
+    /// The fabric's; or an operation was dropped in the middle.
     pub fn fan_in(&mut self) -> Result<FanIn> {
+        self.usable()?;
         let waiting = self.endpoint.waiting().clone();
         waiting.wait(pin!(async {
             let mut own = Vec::new();
@@ -252,8 +261,9 @@ impl File {
     /// Waits until everything written so far is stored. Collective.
     ///
     /// # Errors
-    /// The first rank's, on every rank.
+    /// The first rank's, on every rank; or an operation was dropped in the middle.
     pub fn sync(&mut self) -> Result<()> {
+        self.usable()?;
         let waiting = self.endpoint.waiting().clone();
         let (rank, path) = (self.endpoint.rank(), &self.setup.path);
         let synced = self.storage.as_ref().map_or(Ok(()), |storage| storage.sync());
@@ -261,12 +271,15 @@ impl File {
         waiting.wait(pin!(agree(&mut self.endpoint, synced)))
     }
 
-    /// Closes the file and gives the endpoint back. Collective: no rank returns before all have written.
+    /// Closes the file and gives the endpoint back. Collective: no rank returns before all have written, and closed their
+    /// handles, so that the file may be removed or its file system unmounted at once.
     ///
     /// # Errors
-    /// The fabric's.
+    /// The fabric's. Where an operation was dropped in the middle, the file is closed at once, without the other ranks, and
+    /// the endpoint goes with it.
     pub fn close(mut self) -> Result<Endpoint> {
-        self.sink = None;
+        (self.sink, self.storage) = (None, None);
+        self.usable()?;
         let waiting = self.endpoint.waiting().clone();
         waiting.wait(pin!(agree(&mut self.endpoint, Ok(()))))?;
         Ok(self.endpoint)
@@ -293,7 +306,7 @@ impl File {
 
     /// The aggregators, ascending.
     pub fn aggregators(&self) -> &[Rank] {
-        &self.setup.aggregators
+        &self.setup.roles.aggregators
     }
 
     /// Ranks and nodes.
@@ -335,8 +348,11 @@ impl Default for Done {
     }
 }
 
-/// A collective operation in flight. It goes on only inside [`Operation::test`] and [`Operation::wait`]. Dropped before its
-/// end, it leaves the file fit for closing only.
+/// A collective operation in flight. It goes on only inside [`Operation::test`] and [`Operation::wait`].
+///
+/// Dropped after its first test and before its end, it leaves the file fit for closing only: every later call on this rank
+/// is an error. Other ranks are not told; those that still wait for this rank's part go on waiting, as with any collective
+/// call that not all ranks make. Windows that are complete by then may be in the file.
 #[must_use = "an operation goes on only when it is tested or waited for"]
 pub struct Operation<'a, T> {
     future: Pin<Box<dyn Future<Output = Result<T>> + 'a>>,

@@ -42,6 +42,5 @@ pub mod storage;
 mod writer;
 
 pub use file::{File, Operation};
-pub use plan::Path;
-pub use report::{CallReport, FanIn, Seconds};
+pub use report::{CallReport, FanIn, Path, Seconds};
 pub use setup::Mode;

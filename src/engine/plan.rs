@@ -1,10 +1,9 @@
 //! The plan of one collective call: what all ranks agree on before they exchange, and which path they take.
 
-use serde::Serialize;
-
 use super::flatten::{Outgoing, flatten};
 use super::lockstep;
 use super::metadata::{Announced, announce};
+use super::report::Path;
 use super::setup::Setup;
 use crate::access::{BufferLayout, Extent, Extents};
 use crate::collectives::{allreduce, tell};
@@ -33,18 +32,6 @@ pub struct Agreed {
     pub spans: u64,
     /// Whether every rank gave what it gave the last time.
     pub unchanged: bool,
-}
-
-/// How a call goes to the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Path {
-    /// Two phases.
-    Exchange,
-    /// Every rank writes its own extents.
-    Direct,
-    /// There was nothing to write.
-    Nothing,
 }
 
 /// Agrees on ranges and sizes, with one allreduce of scalars: 2 ceil(log2 p) (t_s + 64 t_w). A rank whose arguments are
@@ -86,6 +73,9 @@ pub fn choose_path(agreed: &Agreed, setup: &Setup) -> (Path, String) {
     }
     let mean = agreed.bytes / agreed.requests.max(1);
     let disjoint = agreed.spans <= agreed.end - agreed.start;
+    if agreed.bytes <= hints.tiny_call && hints.cb_write != Switch::Disable {
+        return (Path::Exchange, format!("{} bytes in all: the first aggregator takes them", agreed.bytes));
+    }
     match hints.cb_write {
         Switch::Enable => (Path::Exchange, "romio_cb_write=enable".to_string()),
         Switch::Disable => (Path::Direct, "romio_cb_write=disable".to_string()),
@@ -125,19 +115,20 @@ impl Plan {
         layout: &BufferLayout,
         clock: &mut super::report::Clock,
     ) -> Result<Self> {
+        let roles = setup.roles(agreed.bytes);
         let mut histogram = Vec::new();
-        if setup.driver.wants_histogram() && setup.aggregators.len() > 1 {
+        if setup.driver.wants_histogram() && roles.aggregators.len() > 1 {
             histogram = count_bytes(file, agreed);
             clock.flatten.lap();
             allreduce(endpoint, &[Sum; HISTOGRAM], &mut histogram).await?;
         }
         let written = Written { start: agreed.start, end: agreed.end, histogram: &histogram };
-        let domains = setup.driver.domains(&setup.layout, setup.aggregators.len(), written, &setup.hints);
+        let domains = setup.driver.domains(&setup.layout, roles.aggregators.len(), written, &setup.hints);
         clock.agreement.lap();
         let outgoing = flatten(file, layout, &domains);
         clock.flatten.lap();
-        let announced = announce(endpoint, &setup.metadata, &setup.data, &domains, &outgoing).await?;
-        let route = &setup.data.route;
+        let announced = announce(endpoint, &roles.metadata, &roles.data, &domains, &outgoing).await?;
+        let route = &roles.data.route;
         let lockstep = if route.exchanges_empty() {
             let own = route.receivers.binary_search(&route.rank).unwrap_or_default();
             Some(lockstep::rounds(endpoint, own, &announced.incoming, &domains).await?)

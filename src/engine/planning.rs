@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
+use std::sync::Arc;
 
 use super::flatten::flatten;
 use super::flow::Flow;
@@ -108,7 +109,7 @@ impl Exchanged {
 
 /// The second pass: rank after rank, in any order, on any thread.
 pub struct Planner {
-    setup: Setup,
+    aggregators: Arc<[Rank]>,
     domains: Domains,
 }
 
@@ -128,20 +129,21 @@ impl Planner {
         let setup = Setup::dry(0, topology, layout, driver, hints)?;
         let (start, end) = (ranges.start.min(ranges.end), ranges.end);
         let written = Written { start, end, histogram };
-        let domains = setup.driver.domains(&setup.layout, setup.aggregators.len(), written, &setup.hints);
-        Ok(Self { setup, domains })
+        let aggregators = setup.roles(ranges.bytes).aggregators.clone();
+        let domains = setup.driver.domains(&setup.layout, aggregators.len(), written, &setup.hints);
+        Ok(Self { aggregators, domains })
     }
 
     /// The aggregators.
     pub fn aggregators(&self) -> &[Rank] {
-        &self.setup.aggregators
+        &self.aggregators
     }
 
     /// What `rank` sends with flat kernels: a head (and a tail where it does not fit) to every aggregator, then a message
     /// for each of its windows. O(extents) time.
     pub fn rank(&self, rank: Rank, file: &Extents, layout: &BufferLayout) -> Exchanged {
         let outgoing = flatten(file, layout, &self.domains);
-        let aggregators = &self.setup.aggregators;
+        let aggregators = &self.aggregators;
         let mut all = Exchanged { bytes: file.bytes(), ..Exchanged::default() };
         let own = aggregators.binary_search(&rank).ok();
         let heads = aggregators.len() as u64 - u64::from(own.is_some());

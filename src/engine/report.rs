@@ -4,7 +4,17 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::plan::Path;
+/// How a call goes to the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Path {
+    /// Two phases.
+    Exchange,
+    /// Every rank writes its own extents.
+    Direct,
+    /// There was nothing to write.
+    Nothing,
+}
 
 /// Seconds of each phase: the most of any rank (file I/O overlaps the exchange, so the parts may exceed the total).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
@@ -34,6 +44,8 @@ pub struct CallReport {
     pub why: String,
     /// Whether flattening, plan and metadata of the call before were used again.
     pub plan_reused: bool,
+    /// Aggregators of this call.
+    pub aggregators: usize,
     /// Extents, as the ranks gave them.
     pub requests: u64,
     /// Bytes asked to be written.

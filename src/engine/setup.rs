@@ -35,12 +35,29 @@ pub struct Setup {
     pub driver: Box<dyn Driver>,
     /// How the file lies on its file system.
     pub layout: Layout,
+    /// Who aggregates, and how they are reached.
+    pub roles: Roles,
+    /// The same with the first aggregator only: the short path of tiny calls.
+    pub tiny: Roles,
+}
+
+/// The aggregators, and the ways to them.
+pub struct Roles {
     /// The aggregators, ascending.
     pub aggregators: Arc<[Rank]>,
     /// How metadata travels.
     pub metadata: Phase,
     /// How data travels.
     pub data: Phase,
+}
+
+impl Roles {
+    fn new(rank: Rank, topology: &Topology, aggregators: Arc<[Rank]>, hints: &Hints) -> Result<Self> {
+        let phase = |kernel, throttle| phase(rank, topology, &aggregators, hints, kernel, throttle);
+        let metadata = phase(hints.kernel_meta, hints.throttle_meta())?;
+        let data = phase(hints.kernel_data, hints.throttle_data())?;
+        Ok(Self { metadata, data, aggregators })
+    }
 }
 
 impl Setup {
@@ -60,11 +77,8 @@ impl Setup {
         let layout: Layout = Option::ok_or_else(layout, || internal("rank 0 told no layout"))?;
         let driver = driver(name, &path);
         let aggregators = driver.aggregators(&topology, &layout, &hints);
-        let aggregators: Arc<[Rank]> = agree(endpoint, aggregators).await?.into();
-        let phase = |kernel, throttle| phase(endpoint.rank(), &topology, &aggregators, &hints, kernel, throttle);
-        let metadata = phase(hints.kernel_meta, hints.throttle_meta())?;
-        let data = phase(hints.kernel_data, hints.throttle_data())?;
-        Ok(Self { path, driver, layout, metadata, data, topology, aggregators, hints })
+        let aggregators = agree(endpoint, aggregators).await?;
+        Self::of(endpoint.rank(), path, topology, layout, driver, aggregators, hints)
     }
 
     /// Works out everything that needs no file and no messages: for planning at any scale.
@@ -73,11 +87,28 @@ impl Setup {
     /// Bad hints.
     pub fn dry(rank: Rank, topology: Topology, layout: Layout, driver: Box<dyn Driver>, hints: Hints) -> Result<Self> {
         hints.check(topology.ranks())?;
-        let aggregators: Arc<[Rank]> = driver.aggregators(&topology, &layout, &hints)?.into();
-        let phase = |kernel, throttle| phase(rank, &topology, &aggregators, &hints, kernel, throttle);
-        let metadata = phase(hints.kernel_meta, hints.throttle_meta())?;
-        let data = phase(hints.kernel_data, hints.throttle_data())?;
-        Ok(Self { path: PathBuf::new(), driver, layout, metadata, data, topology, aggregators, hints })
+        let aggregators = driver.aggregators(&topology, &layout, &hints)?;
+        Self::of(rank, PathBuf::new(), topology, layout, driver, aggregators, hints)
+    }
+
+    fn of(
+        rank: Rank,
+        path: PathBuf,
+        topology: Topology,
+        layout: Layout,
+        driver: Box<dyn Driver>,
+        aggregators: Vec<Rank>,
+        hints: Hints,
+    ) -> Result<Self> {
+        let first = aggregators.iter().copied().take(1).collect();
+        let roles = Roles::new(rank, &topology, aggregators.into(), &hints)?;
+        let tiny = Roles::new(rank, &topology, first, &hints)?;
+        Ok(Self { path, driver, layout, topology, roles, tiny, hints })
+    }
+
+    /// Who aggregates a call of so many bytes.
+    pub fn roles(&self, bytes: u64) -> &Roles {
+        if bytes <= self.hints.tiny_call { &self.tiny } else { &self.roles }
     }
 }
 

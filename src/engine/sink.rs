@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::storage::Failure;
-use super::writer::{WindowBuffer, Writer};
+use super::writer::{WindowBuffer, Writer, WriterGone, Written};
 use crate::drivers::Window;
 use crate::error::{Error, Result};
 use crate::fabric::execute::pause;
@@ -49,12 +49,9 @@ impl Sink {
     }
 
     /// A buffer for a window of `len` bytes; waits until one is free.
-    ///
-    /// # Errors
-    /// [`Error::Internal`] when the writer's thread is gone.
-    pub async fn buffer(&mut self, len: u64) -> Result<WindowBuffer> {
+    pub async fn buffer(&mut self, len: u64) -> WindowBuffer {
         loop {
-            self.collect()?;
+            self.collect();
             let buffer = match self.free.pop() {
                 None if self.made < self.limit => {
                     self.made += 1;
@@ -64,7 +61,7 @@ impl Sink {
             };
             if let Some(mut buffer) = buffer {
                 buffer.reset(len);
-                return Ok(buffer);
+                return buffer;
             }
             pause().await;
         }
@@ -82,30 +79,40 @@ impl Sink {
     }
 
     /// Waits for all windows and returns what became of them; the sink is then ready for the next call.
-    ///
-    /// # Errors
-    /// [`Error::Internal`] when the writer's thread is gone.
-    pub async fn finish(&mut self) -> Result<Outcome> {
+    pub async fn finish(&mut self) -> Outcome {
         while self.in_flight > 0 {
-            self.collect()?;
+            self.collect();
             if self.in_flight > 0 {
                 pause().await;
             }
         }
-        Ok(std::mem::take(&mut self.outcome))
+        std::mem::take(&mut self.outcome)
     }
 
-    fn collect(&mut self) -> Result<()> {
-        let gone = |_| Error::Internal { rank: self.rank, what: "the writer thread is gone".to_string() };
-        while let Some(written) = self.writer.as_ref().map_or(Ok(None), Writer::poll).map_err(gone)? {
-            self.in_flight -= 1;
-            self.outcome.bytes += written.bytes;
-            self.outcome.busy += written.busy;
-            if let (None, Some(Failure { operation, offset, cause })) = (&self.outcome.error, written.failure) {
-                self.outcome.error = Some(Error::io(self.rank, operation, &self.path, offset, &cause));
+    /// Takes back what is written. A writer that is gone is no reason to leave the exchange either: its windows are lost,
+    /// and the agreement says so.
+    fn collect(&mut self) {
+        while let Some(writer) = &self.writer {
+            match writer.poll() {
+                Ok(Some(written)) => self.take(written),
+                Ok(None) => return,
+                Err(WriterGone) => {
+                    self.writer = None;
+                    self.made -= std::mem::take(&mut self.in_flight);
+                    let gone = Error::Internal { rank: self.rank, what: "the writer thread is gone".to_string() };
+                    self.outcome.error.get_or_insert(gone);
+                }
             }
-            self.free.push(written.buffer);
         }
-        Ok(())
+    }
+
+    fn take(&mut self, written: Written) {
+        self.in_flight -= 1;
+        self.outcome.bytes += written.bytes;
+        self.outcome.busy += written.busy;
+        if let (None, Some(Failure { operation, offset, cause })) = (&self.outcome.error, written.failure) {
+            self.outcome.error = Some(Error::io(self.rank, operation, &self.path, offset, &cause));
+        }
+        self.free.push(written.buffer);
     }
 }

@@ -1,5 +1,8 @@
 //! Write-behind: a helper thread that writes full windows while the next ones are exchanged. It never touches the fabric.
 
+use std::any::Any;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -89,7 +92,7 @@ impl Writer {
     /// Hands a window over. The buffer comes back with [`Writer::poll`].
     pub fn submit(&self, window: Window, buffer: WindowBuffer, sieve: Switch) {
         if let Some(jobs) = &self.jobs {
-            // The thread ends only when `jobs` is dropped, or by a panic that poll reports.
+            // The thread ends only when `jobs` is dropped; if it were gone all the same, poll reports it.
             let _ = jobs.send(Job { window, buffer, sieve });
         }
     }
@@ -104,7 +107,7 @@ impl Writer {
     }
 }
 
-/// The helper thread panicked.
+/// The helper thread ended before its time.
 #[derive(Debug)]
 pub struct WriterGone;
 
@@ -112,19 +115,30 @@ impl Drop for Writer {
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
-            // A panic there has been reported by poll, or nobody waits for it.
+            // A panic outside of the storage has been reported by poll, or nobody waits for it.
             let _ = thread.join();
         }
     }
 }
 
 /// Writes one window. After a failure nothing more is written, so that a full disk is asked once and not once a window.
+/// A storage that panics has failed like any other: the rank must go on with the rounds, or all others wait for it.
 fn perform(storage: &dyn Storage, job: Job, failed: bool) -> Written {
     let Job { window, mut buffer, sieve } = job;
     let begin = Instant::now();
     let mut bytes = 0;
-    let outcome = if failed { Ok(()) } else { write_window(storage, window, &mut buffer, sieve, &mut bytes) };
+    let write = || if failed { Ok(()) } else { write_window(storage, window, &mut buffer, sieve, &mut bytes) };
+    // The buffer is reset before it is used again, and the storage is not called again.
+    let outcome = catch_unwind(AssertUnwindSafe(write)).unwrap_or_else(|panic| {
+        Err(Failure { operation: "write", offset: window.start, cause: io::Error::other(words(&*panic)) })
+    });
     Written { buffer, bytes, busy: begin.elapsed(), failure: outcome.err() }
+}
+
+/// What a panic says.
+fn words(panic: &(dyn Any + Send)) -> String {
+    let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    format!("the writer panicked: {}", said.unwrap_or("it did not say why"))
 }
 
 fn write_window(

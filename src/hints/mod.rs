@@ -162,7 +162,7 @@ impl Hints {
             Limit::Default => kernel.default_limit,
             Limit::None => None,
         };
-        Throttle { limit, mode: self.throttle_mode }
+        limit.map_or(Throttle::NONE, |limit| Throttle { limit: Some(limit), mode: self.throttle_mode })
     }
 
     /// The flat kernel that talks to the aggregators.

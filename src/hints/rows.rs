@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::names::{
     DriverName, FLAT, KernelName, Limit, LustreRound, PairwiseEmpty, PlacementHint, RankListHint, Switch, THROTTLE_MODE,
 };
-use super::values::{ABLE, COUNT, COUNT_OR_AUTO, COUNT_OR_ZERO, PER_NODE, SIZE, SIZE_OR_AUTO, STRIPES_OR_AUTO, TRUTH};
+use super::values::{
+    ABLE, COUNT, COUNT_OR_AUTO, COUNT_OR_ZERO, PER_NODE, SIZE, SIZE_OR_AUTO, SIZE_OR_ZERO, STRIPES_OR_AUTO, TRUTH,
+};
 use crate::exchange::{ASCENDING_ISSEND, BALANCED, Flat};
 use crate::schedule::ThrottleMode;
 
@@ -74,12 +76,13 @@ hints! {
     /// Whether collective writes are exchanged. `automatic`: unless the requests are large and do not interleave (see
     /// `trib_direct_min`).
     "romio_cb_write" cb_write: Switch = Switch::Automatic, Switch::CODEC, "";
-    /// Whether collective reads are exchanged; as for writes.
+    /// Whether collective reads are exchanged; as for writes. Taken, and without effect until there is a collective read.
     "romio_cb_read" cb_read: Switch = Switch::Automatic, Switch::CODEC, "";
     /// Whether a window with holes is read, changed and written as a whole. `disable`: each piece is written by itself;
     /// `automatic`: whichever is expected to take less time.
     "romio_ds_write" ds_write: Switch = Switch::Automatic, Switch::CODEC, "";
-    /// Whether a window is read as a whole where only parts of it are wanted; as for writes.
+    /// Whether a window is read as a whole where only parts of it are wanted; as for writes. Taken, and without effect until
+    /// there is a collective read.
     "romio_ds_read" ds_read: Switch = Switch::Automatic, Switch::CODEC, "";
     /// A promise that the file is not read or written independently: only aggregators open it.
     "romio_no_indep_rw" no_indep_rw: bool = false, TRUTH, "";
@@ -115,6 +118,9 @@ hints! {
     /// What the Lustre driver takes in a round: as many stripes per aggregator as `cb_buffer_size` holds, or one stripe (as
     /// in the paper).
     "trib_lustre_round" lustre_round: LustreRound = LustreRound::Buffer, LustreRound::CODEC, "";
+    /// Calls of so many bytes or fewer, over all ranks, go through the first aggregator only: more would cost a message
+    /// from every rank to each of them for nothing. 0: never.
+    "trib_tiny_call" tiny_call: u64 = 64 << 10, SIZE_OR_ZERO, "bytes";
     /// Pretends that nodes hold so many consecutive ranks; 0: what the machine says.
     "trib_ranks_per_node" ranks_per_node: usize = 0, COUNT_OR_ZERO, "ranks per node";
     /// Buffers of `cb_buffer_size` per aggregator: one round is written while the next is exchanged. 1: no overlap.

@@ -22,6 +22,13 @@ const SIZES: &str = "1 to 2^62 bytes, also with k, M, G, T or KiB, MiB, GiB, TiB
 /// A number of bytes.
 pub(super) const SIZE: Codec<u64> = Codec { parse: size, print: u64::to_string, allowed: SIZES };
 
+/// A number of bytes; 0 has a meaning of its own.
+pub(super) const SIZE_OR_ZERO: Codec<u64> = Codec {
+    parse: |text| if text == "0" { Some(0) } else { size(text) },
+    print: u64::to_string,
+    allowed: "0 to 2^62 bytes, also with k, M, G, T or KiB, MiB, GiB, TiB (powers of 1024)",
+};
+
 /// A number of bytes, or `auto`.
 pub(super) const SIZE_OR_AUTO: Codec<Option<u64>> = Codec {
     parse: |text| auto_or(text, size),

@@ -29,6 +29,8 @@ const INNER: &str = "TRIB_INNER";
 const RANKS: &str = "TRIB_INNER_RANKS";
 /// What a rank prints when its part of the test is over.
 const DONE: &str = "TRIB_INNER_DONE";
+/// A directory for the ranks' files.
+const DIRECTORY: &str = "TRIB_INNER_DIRECTORY";
 /// Seconds that the ranks have, unless `MPIEXEC_TIMEOUT` is set.
 const TIMEOUT: &str = "120";
 
@@ -101,6 +103,15 @@ pub fn world() -> (mpi::World, mpi::MpiEndpoint) {
     (world, endpoint)
 }
 
+/// An empty directory that all ranks share; it goes when they have ended.
+///
+/// # Panics
+/// Outside [`under_mpiexec`].
+#[allow(dead_code, reason = "each test file uses what it needs")]
+pub fn directory() -> std::path::PathBuf {
+    std::env::var_os(DIRECTORY).expect("inside under_mpiexec").into()
+}
+
 /// Whether this program is linked with MPICH or one of its derivatives.
 pub fn is_mpich() -> bool {
     !mpi::library().starts_with("Open MPI")
@@ -108,6 +119,7 @@ pub fn is_mpich() -> bool {
 
 fn launch(test: &str, ranks: usize, environment: &[(&str, &str)]) -> Output {
     let this = std::env::current_exe().expect("the path of this test program");
+    let directory = tempfile::tempdir().expect("a directory for the ranks");
     let candidates = launchers();
     for launcher in &candidates {
         let outcome = Command::new(launcher)
@@ -116,6 +128,7 @@ fn launch(test: &str, ranks: usize, environment: &[(&str, &str)]) -> Output {
             .args([test, "--exact", "--test-threads=1", "--nocapture"])
             .env(INNER, test)
             .env(RANKS, ranks.to_string())
+            .env(DIRECTORY, directory.path())
             .env("MPIEXEC_TIMEOUT", std::env::var("MPIEXEC_TIMEOUT").unwrap_or_else(|_| TIMEOUT.to_string()))
             // Open MPI: more ranks than cores, polling ranks that let others run, and containers where all is root.
             .env("OMPI_ALLOW_RUN_AS_ROOT", "1")

@@ -15,8 +15,6 @@ pub struct Outcome {
     pub fan_in: FanIn,
     /// Nodes, as found or pretended.
     pub nodes: usize,
-    /// Number of aggregators.
-    pub aggregators: usize,
     /// The driver.
     pub driver: DriverName,
 }
@@ -36,13 +34,7 @@ pub fn write(endpoint: Endpoint, pattern: &dyn Pattern, path: &Path, hints: &Hin
     let access = access.map_err(|error| Error::argument(format!("rank {rank}"), error, "a whole pattern"));
     let (access, buffer) = file.agree(access)?;
     let call = file.write_all(&access.file, &access.layout, &buffer)?;
-    let outcome = Outcome {
-        fan_in: file.fan_in()?,
-        nodes: file.topology().nodes(),
-        aggregators: file.aggregators().len(),
-        driver: file.driver(),
-        call,
-    };
+    let outcome = Outcome { fan_in: file.fan_in()?, nodes: file.topology().nodes(), driver: file.driver(), call };
     file.close()?;
     Ok(outcome)
 }

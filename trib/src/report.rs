@@ -44,7 +44,7 @@ pub fn json(replayed: &Replayed<'_>) -> Value {
         "source": pattern.describe(),
         "ranks": pattern.ranks(),
         "nodes": outcome.nodes,
-        "aggregators": outcome.aggregators,
+        "aggregators": call.aggregators,
         "requests": pattern.totals().requests,
         "extents": call.requests,
         "bytes": call.bytes,
@@ -112,7 +112,7 @@ pub fn table(replayed: &Replayed<'_>) -> String {
     let rows = [
         ("pattern", format!("{}: {}", pattern.name(), pattern.describe())),
         ("ranks", format!("{} on {} node(s), fabric {}", pattern.ranks(), outcome.nodes, fabric(replayed.fabric))),
-        ("aggregators", format!("{}, driver {}", outcome.aggregators, outcome.driver)),
+        ("aggregators", format!("{}, driver {}", call.aggregators, outcome.driver)),
         ("requests", grouped(pattern.totals().requests)),
         ("bytes", sized(call.bytes)),
         ("path", format!("{:?}: {}", call.path, call.why).to_lowercase()),
@@ -128,7 +128,7 @@ pub fn table(replayed: &Replayed<'_>) -> String {
         ),
     ];
     let mut phases = Table::new();
-    phases.load_style(presets::UTF8_NO_BORDERS);
+    phases.load_style(presets::UTF8_FULL_CONDENSED);
     phases.set_header(["phase", "kernel", "throttle", "messages", "bytes", "seconds"]);
     let dash = || "-".to_string();
     let mut phase = |name: &str, kernel: String, throttle: String, messages: String, bytes: String, seconds: f64| {

@@ -1,0 +1,18 @@
+//! One extent: the unit of every access.
+
+/// `len` bytes at `offset`. Ends below 2^63 wherever the library hands one out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Extent {
+    /// First byte.
+    pub offset: u64,
+    /// Number of bytes.
+    pub len: u64,
+}
+
+impl Extent {
+    /// One past the last byte.
+    #[inline]
+    pub fn end(&self) -> u64 {
+        self.offset + self.len
+    }
+}

@@ -1,0 +1,165 @@
+//! Storage that fails on purpose, and keeps a record of what was asked of it.
+#![allow(dead_code, reason = "each test file uses what it needs")]
+
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tributary::engine::storage::{OpenStorage, Storage, SystemFiles};
+
+/// Where a file fails, and how. Offsets are in the file; a write that begins before is cut there, as the system does it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing fails.
+    None,
+    /// It cannot be opened: errno.
+    Open(i32),
+    /// Nothing is written at or behind the offset: errno.
+    Write(u64, i32),
+    /// Writes at or behind the offset write nothing, and say so.
+    WriteZero(u64),
+    /// Nothing is read at or behind the offset: errno.
+    Read(u64, i32),
+    /// A write at or behind the offset panics.
+    Panic(u64),
+    /// Writes and reads do at most so many bytes at a time.
+    Short(usize),
+    /// Every other call is interrupted.
+    Interrupt,
+    /// Every call takes so long.
+    Slow(Duration),
+}
+
+/// What a panicking storage says.
+pub const PANIC: &str = "storage that panics on purpose";
+
+/// One rank's way to the file.
+#[derive(Clone)]
+pub struct Hostile(Arc<State>);
+
+struct State {
+    fault: Mutex<Fault>,
+    written: Mutex<Vec<Range<u64>>>,
+    failed: Mutex<Option<u64>>,
+    calls: AtomicU64,
+}
+
+struct HostileFile {
+    file: Box<dyn Storage>,
+    state: Arc<State>,
+}
+
+impl Hostile {
+    /// Files that fail with `fault`.
+    pub fn new(fault: Fault) -> Self {
+        let (written, failed, calls) = Default::default();
+        Self(Arc::new(State { fault: Mutex::new(fault), written, failed, calls }))
+    }
+
+    /// From now on `fault`.
+    pub fn set(&self, fault: Fault) {
+        *self.0.fault.lock().unwrap() = fault;
+    }
+
+    /// What has been written since the last call, ascending, adjoining pieces joined; and where the first call failed.
+    pub fn take(&self) -> (Vec<Range<u64>>, Option<u64>) {
+        let mut all = std::mem::take(&mut *self.0.written.lock().unwrap());
+        all.sort_by_key(|range| range.start);
+        let mut joined: Vec<Range<u64>> = Vec::new();
+        for range in all {
+            match joined.last_mut() {
+                Some(last) if last.end >= range.start => last.end = last.end.max(range.end),
+                _ => joined.push(range),
+            }
+        }
+        (joined, self.0.failed.lock().unwrap().take())
+    }
+
+    /// How many calls there were.
+    pub fn calls(&self) -> u64 {
+        self.0.calls.load(Ordering::SeqCst)
+    }
+}
+
+impl OpenStorage for Hostile {
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
+        if let Fault::Open(errno) = *self.0.fault.lock().unwrap() {
+            return Err(io::Error::from_raw_os_error(errno));
+        }
+        Ok(Box::new(HostileFile { file: SystemFiles.open(path)?, state: self.0.clone() }))
+    }
+}
+
+impl HostileFile {
+    /// The fault, once the call has been slow or interrupted.
+    fn fault(&self) -> io::Result<Fault> {
+        let fault = *self.state.fault.lock().unwrap();
+        let call = self.state.calls.fetch_add(1, Ordering::SeqCst);
+        match fault {
+            Fault::Slow(time) => std::thread::sleep(time),
+            Fault::Interrupt if call.is_multiple_of(2) => return Err(io::ErrorKind::Interrupted.into()),
+            _ => {}
+        }
+        Ok(fault)
+    }
+
+    fn failed(&self, offset: u64) {
+        self.state.failed.lock().unwrap().get_or_insert(offset);
+    }
+}
+
+impl Storage for HostileFile {
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        let fault = self.fault()?;
+        let limit = match fault {
+            Fault::Write(from, _) | Fault::WriteZero(from) | Fault::Panic(from) => from.saturating_sub(offset) as usize,
+            Fault::Short(most) => most,
+            _ => usize::MAX,
+        };
+        match fault {
+            Fault::Write(_, errno) if limit == 0 => {
+                self.failed(offset);
+                return Err(io::Error::from_raw_os_error(errno));
+            }
+            Fault::WriteZero(_) if limit == 0 => {
+                self.failed(offset);
+                return Ok(0);
+            }
+            Fault::Panic(_) if limit == 0 => {
+                self.failed(offset);
+                panic!("{PANIC}");
+            }
+            _ => {}
+        }
+        let count = match self.file.write_at(&bytes[..bytes.len().min(limit)], offset) {
+            Ok(count) => count,
+            Err(cause) => {
+                self.failed(offset);
+                return Err(cause);
+            }
+        };
+        self.state.written.lock().unwrap().push(offset..offset + count as u64);
+        Ok(count)
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        match self.fault()? {
+            Fault::Read(from, errno) if offset + bytes.len() as u64 > from => {
+                self.failed(offset);
+                Err(io::Error::from_raw_os_error(errno))
+            }
+            Fault::Short(most) => {
+                let most = bytes.len().min(most);
+                self.file.read_at(&mut bytes[..most], offset)
+            }
+            _ => self.file.read_at(bytes, offset),
+        }
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync()
+    }
+}

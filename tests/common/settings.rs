@@ -1,0 +1,43 @@
+//! The ways through the engine that every fault and every real pattern is tried on.
+#![allow(dead_code, reason = "each test file uses what it needs")]
+
+use tributary::Hints;
+
+/// Every kernel setting: its name and its hints.
+pub const KERNELS: [(&str, &str); 9] = [
+    ("ascending_isend", "trib_kernel_meta=ascending_isend;trib_kernel_data=ascending_isend"),
+    ("ascending_issend", "trib_kernel_meta=ascending_issend;trib_kernel_data=ascending_issend"),
+    ("spread_out", "trib_kernel_meta=spread_out;trib_kernel_data=spread_out"),
+    ("balanced", "trib_kernel_meta=balanced;trib_kernel_data=balanced"),
+    ("pairwise", "trib_kernel_meta=pairwise;trib_kernel_data=pairwise"),
+    ("pairwise, empty sent", "trib_kernel_meta=pairwise;trib_kernel_data=pairwise;trib_pairwise_empty=send"),
+    (
+        "two_layer, outer ascending_issend",
+        "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;trib_two_layer_outer=ascending_issend",
+    ),
+    (
+        "two_layer, outer balanced",
+        "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;trib_two_layer_outer=balanced",
+    ),
+    ("hybrid", "trib_kernel_meta=ascending_issend;trib_kernel_data=balanced"),
+];
+
+/// All drivers, by the hint's value.
+pub const DRIVERS: [&str; 3] = ["lustre", "gpfs", "posix"];
+
+/// Two limits, both ways to keep them. The pairwise kernel allows one limit only, 1.
+pub fn throttles(kernels: &str) -> &'static [&'static str] {
+    const ALL: [&str; 4] = [
+        "trib_throttle_meta=2;trib_throttle_data=2;trib_throttle_mode=batch",
+        "trib_throttle_meta=2;trib_throttle_data=2;trib_throttle_mode=window",
+        "trib_throttle_meta=5;trib_throttle_data=5;trib_throttle_mode=batch",
+        "trib_throttle_meta=5;trib_throttle_data=5;trib_throttle_mode=window",
+    ];
+    const ONE: [&str; 2] = ["trib_throttle_mode=batch", "trib_throttle_mode=window"];
+    if kernels.contains("=pairwise") { &ONE } else { &ALL }
+}
+
+/// The hints of several texts together.
+pub fn hints(texts: &[&str]) -> Hints {
+    Hints::parse(&texts.join(";")).unwrap()
+}

@@ -1,0 +1,256 @@
+//! `trib` as its users call it: what it prints, and what it says when something is wrong.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn trib(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trib"));
+    command.env_remove("TRIB_HINTS").env_remove("TRIB_HINTS_FILE");
+    command.args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// The one JSON object that is all of standard output.
+fn json(arguments: &[&str]) -> Value {
+    let output = trib(arguments);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stderr), "");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The one line of an error; nothing is on standard output, and the exit code is not 0.
+fn error(arguments: &[&str]) -> String {
+    let output = trib(arguments);
+    assert!(!output.status.success());
+    assert_eq!(text(&output.stdout), "", "{arguments:?}");
+    let line = text(&output.stderr);
+    assert!(line.starts_with("trib: ") && line.trim_end().lines().count() == 1, "{line}");
+    line
+}
+
+fn written_map(directory: &Path, ranks: &str) -> String {
+    let map = directory.join("map.nc").display().to_string();
+    let columns = ["--columns-per-rank", "6", "--groups", "3"];
+    let output = trib(&[&["map", "--ranks", ranks, "--output", &map], &columns[..]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    map
+}
+
+#[test]
+fn the_main_job_verifies_and_its_json_has_every_key() {
+    let all = json(&["replay", "e3sm-f", "--verify", "--json"]);
+    let keys = [
+        "/pattern",
+        "/ranks",
+        "/nodes",
+        "/aggregators",
+        "/requests",
+        "/bytes",
+        "/rounds",
+        "/driver",
+        "/fabric",
+        "/kernel/metadata",
+        "/kernel/data",
+        "/throttle/metadata",
+        "/throttle/data",
+        "/metadata_bytes",
+        "/messages/metadata",
+        "/messages/data",
+        "/seconds/flatten",
+        "/seconds/metadata",
+        "/seconds/data",
+        "/seconds/placement",
+        "/seconds/io",
+        "/seconds/agreement",
+        "/seconds/total",
+        "/fan_in/min",
+        "/fan_in/median",
+        "/fan_in/max",
+        "/verified",
+        "/sha256",
+    ];
+    for key in keys {
+        assert!(all.pointer(key).is_some_and(|value| !value.is_null()), "{key} in {all}");
+    }
+    assert_eq!((&all["ranks"], &all["verified"], &all["pattern"]), (&16.into(), &true.into(), &"e3sm-f".into()));
+    assert_eq!(all["sha256"].as_str().unwrap().len(), 64);
+}
+
+#[test]
+fn the_table_says_what_the_json_says() {
+    let table = text(&trib(&["replay", "e3sm-f", "--verify", "--kernel", "two_layer", "--ranks-per-node", "4"]).stdout);
+    let words = [
+        "e3sm-f",
+        "4 node(s)",
+        "two_layer (ascending_issend)",
+        "metadata exchange",
+        "fan-in per round",
+        "388,763",
+        "yes, byte for byte",
+    ];
+    for word in words {
+        assert!(table.contains(word), "{word} in\n{table}");
+    }
+}
+
+#[test]
+fn every_kernel_and_driver_writes_the_same_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let map = written_map(directory.path(), "13");
+    let mut digests = std::collections::BTreeSet::new();
+    for kernel in ["ascending_isend", "ascending_issend", "spread_out", "balanced", "pairwise", "two_layer"] {
+        for driver in ["lustre", "gpfs", "posix"] {
+            let hints = "striping_unit=16KiB;striping_factor=3;cb_buffer_size=64KiB;nc_num_aggrs_per_node=2";
+            let all = json(&[
+                "replay",
+                "e3sm-f",
+                "--map",
+                &map,
+                "--verify",
+                "--json",
+                "--kernel",
+                kernel,
+                "--driver",
+                driver,
+                "--ranks-per-node",
+                "5",
+                "--hint",
+                hints,
+            ]);
+            assert_eq!((&all["verified"], &all["driver"]), (&true.into(), &driver.into()));
+            assert!(all["rounds"].as_u64().unwrap() > 1 && all["aggregators"].as_u64().unwrap() == 3, "{all}");
+            digests.insert(all["sha256"].as_str().unwrap().to_string());
+        }
+    }
+    assert_eq!(digests.len(), 1);
+}
+
+#[test]
+fn the_output_stays_when_asked_and_goes_when_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let kept = directory.path().join("kept").display().to_string();
+    let all = json(&["replay", "e3sm-f", "--output", &kept, "--json"]);
+    assert_eq!((&all["output"], &all["verified"]), (&kept.clone().into(), &Value::Null));
+    assert_eq!(std::fs::metadata(&kept).unwrap().len(), 99_864 + 12_445_216);
+    // An old, longer file is replaced, not written into.
+    std::fs::write(&kept, vec![7; 20 << 20]).unwrap();
+    assert_eq!(json(&["replay", "e3sm-f", "--output", &kept, "--json", "--verify"])["verified"], true);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trib"));
+    let elsewhere = tempfile::tempdir().unwrap();
+    command.env("TMPDIR", elsewhere.path()).args(["replay", "e3sm-f", "--verify"]);
+    assert!(command.output().unwrap().status.success());
+    assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0, "temporary files are removed");
+}
+
+#[test]
+fn maps_are_folded_only_when_asked() {
+    let directory = tempfile::tempdir().unwrap();
+    let map = written_map(directory.path(), "16");
+    let line = error(&["replay", "e3sm-f", "--map", &map, "--ranks", "12"]);
+    assert!(line.contains("for 16 ranks, run on 12") && line.contains("--fold"), "{line}");
+    for ranks in ["12", "1", "17"] {
+        let all = json(&["replay", "e3sm-f", "--map", &map, "--ranks", ranks, "--fold", "--verify", "--json"]);
+        assert_eq!((&all["verified"], all["ranks"].to_string()), (&true.into(), ranks.to_string()));
+    }
+}
+
+#[test]
+fn bad_input_is_one_line_that_names_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name).display().to_string();
+    let map = written_map(directory.path(), "4");
+    let whole = std::fs::read(&map).unwrap();
+    std::fs::write(at("cut.nc"), &whole[..whole.len() / 2]).unwrap();
+    std::fs::write(at("text.nc"), "not a map").unwrap();
+    let (missing, cut, words) = (at("missing.nc"), at("cut.nc"), at("text.nc"));
+    let nowhere = at("nowhere/file");
+    let here = at("");
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["--map", &missing], &["missing.nc", "No such file"]),
+        (&["--map", &cut], &["cut.nc"]),
+        (&["--map", &words], &["text.nc"]),
+        (&["--ranks", "0"], &["ranks: 0"]),
+        (&["--hint", "striping_unit=0"], &["striping_unit", "`0`", "allowed"]),
+        (&["--hint", "cb_nodes=0"], &["cb_nodes", "`0`"]),
+        (&["--hint", "trib_kernel_dta=balanced"], &["trib_kernel_dta", "did you mean trib_kernel_data"]),
+        (&["--hint", "trib_rank_list=0,0,1"], &["trib_rank_list", "rank 0 twice"]),
+        (&["--hint", "balanced"], &["balanced", "key=value"]),
+        (&["--kernel", "magic"], &["trib_kernel_meta", "`magic`", "two_layer"]),
+        (&["--kernel", "pairwise", "--throttle", "8"], &["trib_throttle_meta", "`8`", "pairwise"]),
+        (&["--hint", "trib_placement=list:0,99"], &["trib_placement", "99"]),
+        (&["--output", &nowhere], &["nowhere/file", "No such file"]),
+        (&["--output", &here], &["directory"]),
+        (&["--output", "/dev/full"], &["rank 0", "write of /dev/full", "No space left", "incomplete"]),
+    ];
+    for (arguments, expected) in cases {
+        let line = error(&[&["replay", "e3sm-f"], *arguments].concat());
+        for word in *expected {
+            assert!(line.contains(word), "{arguments:?}: {word} in {line}");
+        }
+    }
+}
+
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn a_build_without_mpi_says_how_to_get_it() {
+    assert!(error(&["replay", "e3sm-f", "--fabric", "mpi"]).contains("--features mpi"));
+}
+
+#[test]
+fn a_plan_counts_what_a_run_exchanges() {
+    let common = [
+        "replay",
+        "e3sm-f",
+        "--json",
+        "--driver",
+        "lustre",
+        "--ranks-per-node",
+        "4",
+        "--hint",
+        "striping_factor=4;striping_unit=256KiB;cb_buffer_size=1MiB",
+    ];
+    let run = json(&common);
+    let plan = json(&[&common[..], &["--plan-only"]].concat());
+    let same = [
+        "pattern",
+        "ranks",
+        "nodes",
+        "aggregators",
+        "requests",
+        "bytes",
+        "rounds",
+        "driver",
+        "metadata_bytes",
+        "messages",
+        "fan_in",
+    ];
+    for key in same {
+        assert_eq!(run[key], plan[key], "{key}");
+    }
+    assert!(plan["metadata_bytes_per_request"]["codec"].as_f64().unwrap() < 1.0);
+    assert_eq!(plan["metadata_bytes_per_request"]["pairs"], 16.0);
+}
+
+#[test]
+fn hints_are_listed_and_environment_gives_way_to_options() {
+    let listed = text(&trib(&["hints"]).stdout);
+    assert!(listed.contains("cb_buffer_size") && listed.contains("trib_kernel_data"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trib"));
+    command.env("TRIB_HINTS", "cb_nodes=7;cb_buffer_size=1MiB").args(["hints", "--json", "--hint", "cb_nodes=5"]);
+    let rows: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
+    let value = |key: &str| rows.as_array().unwrap().iter().find(|row| row["key"] == key).unwrap()["value"].clone();
+    assert_eq!((value("cb_nodes"), value("cb_buffer_size")), ("5".into(), "1048576".into()));
+}
+
+#[test]
+fn help_shows_the_way() {
+    for arguments in [&["--help"][..], &["replay", "--help"], &["hints", "--help"], &["map", "--help"]] {
+        let help = text(&trib(arguments).stdout);
+        assert!(help.contains("Usage: trib"), "{help}");
+    }
+}
