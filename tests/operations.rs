@@ -18,7 +18,7 @@ use tributary::{BufferLayout, CallReport, Endpoint, Error, File, Hints, Mode};
 use watchdog::Watchdog;
 
 const RANKS: usize = 8;
-const COMMON: &str = "romio_cb_write=enable;trib_ranks_per_node=3;nc_num_aggrs_per_node=2;striping_unit=512;\
+const COMMON: &str = "romio_cb_write=enable;trib_tiny_call=0;trib_ranks_per_node=3;nc_num_aggrs_per_node=2;striping_unit=512;\
                       striping_factor=3;cb_buffer_size=1024";
 
 fn full() -> Interleaved {
@@ -164,7 +164,8 @@ fn a_thousand_and_twenty_four_ranks() {
     ] {
         on_threads("a_thousand_and_twenty_four_ranks", MANY, |endpoint, directory| {
             let rank = endpoint.rank();
-            let common = "romio_cb_write=enable;trib_ranks_per_node=64;trib_driver=posix;cb_buffer_size=16KiB";
+            let common =
+                "romio_cb_write=enable;trib_tiny_call=0;trib_ranks_per_node=64;trib_driver=posix;cb_buffer_size=16KiB";
             let path = directory.join("file");
             let mut file = File::open(endpoint, &path, Mode::Create, hints(&[common, kernels])).unwrap();
             let start = Instant::now();

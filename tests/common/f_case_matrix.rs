@@ -13,7 +13,8 @@ use crate::settings::{DRIVERS, KERNELS, hints, throttles};
 /// Ranks of both maps.
 pub const RANKS: usize = 16;
 /// Four nodes, four aggregators, eight local aggregators.
-const COMMON: &str = "romio_cb_write=enable;trib_ranks_per_node=4;nc_num_aggrs_per_node=2;striping_factor=4";
+const COMMON: &str =
+    "romio_cb_write=enable;trib_tiny_call=0;trib_ranks_per_node=4;nc_num_aggrs_per_node=2;striping_factor=4";
 
 /// Small windows for the shipped map, so that it takes many rounds.
 pub const SMALL: &str = "striping_unit=64KiB;cb_buffer_size=128KiB";

@@ -18,7 +18,7 @@ use crate::settings::{DRIVERS, KERNELS, hints};
 /// Ranks of all trials.
 pub const RANKS: usize = 8;
 /// Three nodes, three aggregators, many rounds.
-const COMMON: &str = "romio_cb_write=enable;trib_ranks_per_node=3;nc_num_aggrs_per_node=2;striping_unit=512;\
+const COMMON: &str = "romio_cb_write=enable;trib_tiny_call=0;trib_ranks_per_node=3;nc_num_aggrs_per_node=2;striping_unit=512;\
                       striping_factor=3;cb_buffer_size=1024";
 
 /// What the error must say of the offset.
