@@ -1,4 +1,53 @@
-//! Collective I/O for supercomputers: a two-phase writer whose exchange kernels are data.
+//! Collective I/O for supercomputers: many ranks write one shared file together, through few of them.
+//!
+//! Ranks hand their bytes to *aggregators*, which own parts of the file, gather large windows and write them (the
+//! two-phase method of MPI-IO). Who talks to whom, in which order and how many at a time is an exchange *kernel*: a pure
+//! function whose result, a [`schedule::Schedule`], is data. A fabric runs it, validators check it.
+//!
+//! ```
+//! use tributary::fabric::threads;
+//! use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
+//!
+//! let directory = tempfile::tempdir()?;
+//! let path = directory.path().join("shared.out");
+//! let hints = Hints::parse("cb_nodes=2; trib_kernel_data=balanced; trib_throttle_data=2")?;
+//!
+//! // Four ranks, each a thread of this process. Rank r writes records r, r + 4, r + 8, ... of 100 bytes.
+//! let reports = threads::run(4, |transport| {
+//!     let endpoint = Endpoint::new(transport);
+//!     let rank = endpoint.rank() as u64;
+//!     let extents = Extents::strided(rank * 100, 100, 400, 250)?;
+//!     let buffer = vec![rank as u8; extents.bytes() as usize];
+//!     let mut file = File::open(endpoint, &path, Mode::Create, hints.clone())?;
+//!     let report = file.write_all(&extents, &BufferLayout::Contiguous, &buffer)?;
+//!     file.close()?;
+//!     Ok::<_, Error>(report)
+//! })?;
+//!
+//! for report in reports {
+//!     assert_eq!(report?.bytes_written, 100_000); // the same report on every rank
+//! }
+//! let written = std::fs::read(&path)?;
+//! assert!((0..100_000).all(|at| usize::from(written[at]) == at / 100 % 4));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! On MPI (feature `mpi`) the same program takes its [`Endpoint`] from `fabric::mpi::initialise` and the world it returns.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`engine`] | [`File`]: open, write, close; plan, metadata, rounds, write-behind, agreement |
+//! | [`access`] | [`Extents`], [`FileView`], [`BufferLayout`]: what a rank touches, in little memory and on the wire |
+//! | [`hints`] | [`Hints`]: every knob, from code, environment and files |
+//! | [`exchange`] | the kernels and their registry: **a new kernel goes here** |
+//! | [`drivers`] | file systems: layout, aggregators, file domains |
+//! | [`fabric`] | [`Endpoint`]: what carries messages, ranks as threads or MPI; the executor of schedules |
+//! | [`schedule`] | a communication pattern as data: operations, builder, validators |
+//! | [`collectives`] | allreduce, broadcast, gather, agreement on errors, as schedules |
+//! | [`topology`] | ranks and nodes |
+//! | [`error`] | [`Error`]: by cause, the same on every rank |
+//!
+//! `docs/design.md` in the repository says how they fit together and why; `docs/hints.md` lists the hints.
 
 pub mod access;
 pub mod collectives;
@@ -17,3 +66,8 @@ pub use error::{Error, Result};
 pub use fabric::Endpoint;
 pub use hints::Hints;
 pub use topology::{Rank, Topology};
+
+/// The examples of the README are compiled and run with the documentation's.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
