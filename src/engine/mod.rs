@@ -7,7 +7,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`file`] | [`File`]: open, write, close; what a caller uses |
+//! | [`mod@file`] | [`File`]: open, write, close; what a caller uses |
 //! | `setup` | what is fixed at open: topology, driver, aggregators, kernels |
 //! | `plan` | ranges, the choice of path, domains; the plan that is used again |
 //! | `flatten`, `flow` | the access cut by aggregator; its cursors, on both sides |

@@ -1,7 +1,7 @@
 //! Runs a schedule over any transport. No algorithm lives here: the schedule says what, [`Progress`] says when.
 //!
 //! The functions are `async` without a runtime: an await is one look at the fabric that found nothing. Whoever polls the
-//! future gives the progress; [`Endpoint::wait`] polls until it is done and gives the core away in between.
+//! future gives the progress; [`Waiting::wait`] polls until it is done and gives the core away in between.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -190,15 +190,14 @@ impl Run {
                 transport.send(to, tag, mode, message)?
             }
             Action::Receive { from } => transport.receive(from, tag, op.span.len)?,
-            Action::Copy { from } => {
-                memory.copy(from, op.span)?;
-                return Ok(self.progress.finish(id));
-            }
+            Action::Copy { from } => return memory.copy(from, op.span).map(|()| self.progress.finish(id)),
             Action::Reduce { from, with } => {
-                memory.reduce(from, op.span, with)?;
-                return Ok(self.progress.finish(id));
+                return memory.reduce(from, op.span, with).map(|()| self.progress.finish(id));
             }
-            Action::Join => return Ok(self.progress.finish(id)),
+            Action::Join => {
+                self.progress.finish(id);
+                return Ok(());
+            }
         };
         self.open.insert(ticket, id);
         Ok(())

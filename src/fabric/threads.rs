@@ -109,14 +109,21 @@ impl World {
     }
 }
 
+/// Oldest first, by (sender, tag).
+type Queues<T> = HashMap<(Rank, u16), VecDeque<T>>;
+/// A receive: its ticket and capacity.
+type Posted = (Ticket, u64);
+/// A message that no receive was posted for, and whom to tell when one is.
+type Arrived = (Message, Option<Ticket>);
+
 /// One rank's end of a context.
 pub struct Threads {
     world: Arc<World>,
     rank: Rank,
     senders: Arc<[Sender<Envelope>]>,
     mailbox: Option<Receiver<Envelope>>,
-    posted: HashMap<(Rank, u16), VecDeque<(Ticket, u64)>>,
-    unexpected: HashMap<(Rank, u16), VecDeque<(Message, Option<Ticket>)>>,
+    posted: Queues<Posted>,
+    unexpected: Queues<Arrived>,
     done: Vec<Completion>,
     next_ticket: Ticket,
     /// Contexts this rank has entered; all ranks enter them in the same order.
@@ -164,7 +171,7 @@ impl Threads {
     fn matched(
         &mut self,
         from: Rank,
-        (ticket, capacity): (Ticket, u64),
+        (ticket, capacity): Posted,
         message: Message,
         acknowledge: Option<Ticket>,
     ) -> Result<()> {

@@ -131,7 +131,7 @@ fn check_image(case: &Case, path: &Path, base: u64) -> u64 {
     for extent in case.file.iter().flat_map(Extents::iter) {
         for offset in extent.offset..extent.end() {
             let byte = &mut expected[(offset - base) as usize];
-            covered += u64::from(*byte % 2 == 0);
+            covered += u64::from(byte.is_multiple_of(2));
             *byte = value(offset);
         }
     }

@@ -119,7 +119,7 @@ fn fold<T: Send + Sync + Clone>(
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let parts: Vec<Result<T, PatternError>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(&worker)).collect();
+        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
         let panicked = |_| Err(PatternError::argument("planning", "a thread died", "none"));
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).collect()
     });
