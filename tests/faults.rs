@@ -36,7 +36,7 @@ fn on_threads(test: &str, ranks: usize, program: impl Fn(Endpoint, &Path) + Sync
 /// One trial for each kernel setting and driver, each time another aggregator.
 fn with_all_settings(test: &str, expected: Expected, more: &str, inject: impl Fn(&Hostile, Option<u64>) + Sync) {
     on_threads(test, RANKS, |mut endpoint, directory| {
-        for (k, (name, kernels)) in KERNELS.into_iter().enumerate() {
+        for (k, (name, kernels)) in KERNELS.iter().copied().enumerate() {
             for (d, driver) in DRIVERS.into_iter().enumerate() {
                 let buffers = format!("trib_write_buffers={};{more}", 1 + k % 3);
                 let hints = trial_hints(kernels, driver, &buffers);
@@ -124,7 +124,7 @@ fn storage_that_is_only_difficult() {
         let rank = endpoint.rank();
         let path = directory.join("file");
         let faults = [Fault::Short(1 + 6 * rank), Fault::Interrupt, Fault::Slow(Duration::from_micros(300))];
-        for (k, (name, kernels)) in KERNELS.into_iter().enumerate() {
+        for (k, (name, kernels)) in KERNELS.iter().copied().enumerate() {
             for (d, driver) in DRIVERS.into_iter().enumerate() {
                 for fault in faults {
                     let pattern = if d == k % 3 { Interleaved::with_holes(RANKS, 12, 150) } else { full() };
@@ -172,7 +172,7 @@ fn one_slow_aggregator() {
 #[test]
 fn of_several_failures_the_lowest_rank_is_named() {
     on_threads("of_several_failures_the_lowest_rank_is_named", RANKS, |mut endpoint, directory| {
-        for (name, kernels) in KERNELS {
+        for (name, kernels) in KERNELS.iter().copied() {
             let hints = trial_hints(kernels, "lustre", "");
             let Recorded { storage, mut file } = Recorded::create(endpoint, &directory.join("file"), &hints);
             let (rank, aggregators) = (file.endpoint().rank(), file.aggregators().to_vec());

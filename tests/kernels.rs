@@ -192,7 +192,7 @@ fn sparse_patterns_on_the_lowest_ranks() {
     for ranks in [1, 2, 3, 5, 8, 13, 16, 31, 64] {
         for count in 1..=ranks {
             for thin in [2, 5, 11] {
-                let sparse = |s: usize, j: usize| u64::from((s * 13 + j * 5) % thin == 0) * (1 + s as u64 % 3);
+                let sparse = |s: usize, j: usize| u64::from((s * 13 + j * 5).is_multiple_of(thin)) * (1 + s as u64 % 3);
                 let pattern = Pattern::new(ranks, (0..count).collect(), sparse);
                 for kernel in KERNELS {
                     for throttle in THROTTLES {
@@ -238,7 +238,7 @@ fn random_patterns_to_4096_ranks() {
         let thin = random.random_range(1..20usize);
         let salt = random.random_range(0..1000usize);
         let pattern = Pattern::new(ranks, receivers, |s, j| {
-            u64::from((s * 31 + j * 17 + salt) % thin == 0) * (1 + (s as u64 ^ j as u64) % 9)
+            u64::from((s * 31 + j * 17 + salt).is_multiple_of(thin)) * (1 + (s as u64 ^ j as u64) % 9)
         });
         let kernel = KERNELS[case % KERNELS.len()];
         let throttle = THROTTLES[random.random_range(0..THROTTLES.len())];

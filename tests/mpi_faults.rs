@@ -49,7 +49,7 @@ fn ignore_sigxfsz() {
 /// One trial for each kernel setting and driver, each time another aggregator.
 fn with_all_settings(mut endpoint: Endpoint, expected: &Expected, inject: &dyn Fn(&Hostile, Option<u64>)) -> Endpoint {
     let path = directory().join("file");
-    for (k, (name, kernels)) in KERNELS.into_iter().enumerate() {
+    for (k, (name, kernels)) in KERNELS.iter().copied().enumerate() {
         for (d, driver) in DRIVERS.into_iter().enumerate() {
             let hints = trial_hints(kernels, driver, &format!("trib_write_buffers={}", 1 + k % 3));
             endpoint = trial::run(endpoint, expected, &hints, k + d, &path, &format!("{name}, {driver}"), inject);
@@ -82,7 +82,7 @@ fn a_file_size_limit_on_a_rank_that_writes_nothing() {
         let (_world, endpoint) = world();
         let mut endpoint = Endpoint::new(Box::new(endpoint));
         let (rank, path) = (endpoint.rank(), directory().join("file"));
-        for (name, kernels) in KERNELS {
+        for (name, kernels) in KERNELS.iter().copied() {
             let mut file = File::open(endpoint, &path, Mode::Create, trial_hints(kernels, "lustre", "")).unwrap();
             let bystander = (0..RANKS).find(|rank| !file.aggregators().contains(rank)).unwrap();
             if rank == bystander {

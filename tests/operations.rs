@@ -38,7 +38,7 @@ fn settings() -> impl Iterator<Item = (String, Hints)> {
             (format!("{name}, {driver}"), hints)
         })
     };
-    KERNELS.into_iter().flat_map(with)
+    KERNELS.iter().copied().flat_map(with)
 }
 
 /// Tests until the operation is done.

@@ -101,7 +101,7 @@ fn a_full_file_system() {
 #[test]
 fn a_device_without_space() {
     on_threads("a_device_without_space", RANKS, |mut endpoint| {
-        for (name, kernels) in KERNELS {
+        for (name, kernels) in KERNELS.iter().copied() {
             for driver in DRIVERS {
                 let hints = trial_hints(kernels, driver, "");
                 let mut file = File::open(endpoint, "/dev/full", Mode::Create, hints).unwrap();

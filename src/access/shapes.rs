@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn block_cyclic_parts_tile_the_whole() {
         for parts in 1..5 {
-            let mut seen = vec![0u8; 103];
+            let mut seen = [0u8; 103];
             for part in 0..parts {
                 let mine = Extents::block_cyclic(0, 103, 10, part, parts).unwrap();
                 check_summary(&mine);

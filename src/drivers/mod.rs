@@ -1,7 +1,7 @@
 //! File-system drivers: what layout a file has, who aggregates, which aggregator owns a byte, what it holds in a round.
 //!
-//! A new driver is one file here, one row in [`driver`]'s match and one name in `hints.rs`. The conformance tests in
-//! `tests/conformance.rs` run it through every kernel and fabric.
+//! A new driver is one file here, one row in [`driver`]'s match, one name in `hints/names.rs`, and a row in the drivers of
+//! `tests/common/{suite,settings}.rs`, which take it through every kernel and fabric.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;

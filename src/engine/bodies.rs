@@ -153,7 +153,7 @@ mod tests {
                         };
                         let targets: Vec<_> =
                             receivers.iter().enumerate().map(|(j, &to)| (j, body(rank, to))).collect();
-                        let sources: Vec<_> = (0..ranks).filter(|_| rank % 2 == 0).collect();
+                        let sources: Vec<_> = (0..ranks).filter(|_| rank.is_multiple_of(2)).collect();
                         let waiting = endpoint.waiting().clone();
                         let future = exchange(&mut endpoint, &route, &targets, &sources, 9);
                         let (got, _) = waiting.wait(pin!(future)).unwrap();

@@ -6,7 +6,8 @@
 //! ([`Builder::chain`]).
 //!
 //! **A new kernel** is one file here that defines a `static` [`Kernel`], and one row in [`KERNELS`]. The validators, the
-//! conformance suite on both fabrics, the hints and the command line take it from there.
+//! conformance suite on both fabrics, the hints and the command line take it from there. (A test then asks for its name in
+//! the words that `hints/names.rs` shows as allowed.)
 
 use crate::schedule::{Action, Builder, OpId, Schedule, SendMode, Span, Throttle};
 use crate::topology::Rank;

@@ -12,7 +12,7 @@ const HEAD: &str = "\
 A hint is a `key=value`. Several are separated by `;` or newlines; `#` starts a comment that ends with the line; the last
 of equal keys wins. What wins between sources, from the highest:
 
-1. arguments of the call (`MPI_Info`, the C API, the crate, options of the command line);
+1. arguments of the call (the crate, options of the command line);
 2. the environment variable `TRIB_HINTS` (the hints themselves);
 3. the file that the environment variable `TRIB_HINTS_FILE` names;
 4. the defaults below.

@@ -108,7 +108,7 @@ pub enum KernelName {
 }
 
 impl KernelName {
-    const ALLOWED: &str = "ascending_isend|ascending_issend|spread_out|balanced|pairwise|two_layer";
+    pub(super) const ALLOWED: &str = "ascending_isend|ascending_issend|spread_out|balanced|pairwise|two_layer";
     const TWO_LAYER: &str = "two_layer";
 
     /// Every kernel, in the order of the documentation.

@@ -177,7 +177,10 @@ fn what_fits_the_ranks() {
 
 #[test]
 fn kernel_names_spell_themselves() {
-    assert_eq!(KernelName::all().count(), 6);
+    let names: Vec<_> = Flat::all().map(|flat| flat.to_string()).collect();
+    assert_eq!(names::FLAT.allowed, names.join("|"), "what is shown as allowed is the registry");
+    let all: Vec<_> = KernelName::all().map(|kernel| kernel.to_string()).collect();
+    assert_eq!(names::KernelName::ALLOWED, all.join("|"));
     for kernel in KernelName::all() {
         assert_eq!(kernel.to_string().parse(), Ok(kernel));
         assert_eq!(serde_json::to_value(kernel).unwrap(), kernel.to_string());

@@ -48,7 +48,7 @@ pub fn run(mut endpoint: Endpoint, case: &E3smF, expected: &[u8], directory: &Pa
     let mut buffer = vec![0; access.file.bytes() as usize];
     case.fill(endpoint.rank(), &mut buffer).unwrap();
     let (start, mut count) = (Instant::now(), 0);
-    for (k, (name, kernels)) in KERNELS.into_iter().enumerate() {
+    for (k, (name, kernels)) in KERNELS.iter().copied().enumerate() {
         for (d, driver) in DRIVERS.into_iter().enumerate() {
             for (t, throttle) in throttles(kernels).iter().enumerate() {
                 let hints = format!("{COMMON};{windows};{kernels};{throttle};trib_driver={driver}");

@@ -7,7 +7,7 @@
 //! #[test]
 //! fn ranks_agree() {
 //!     mpiexec::under_mpiexec("ranks_agree", &[1, 2, 5], || {
-//!         let world = mpiexec::world(); // every rank is here
+//!         let (world, endpoint) = mpiexec::world(); // every rank is here
 //!     });
 //! }
 //! ```

@@ -1,26 +1,28 @@
 //! The ways through the engine that every fault and every real pattern is tried on.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
+use std::sync::LazyLock;
+
 use tributary::Hints;
 
-/// Every kernel setting: its name and its hints.
-pub const KERNELS: [(&str, &str); 9] = [
-    ("ascending_isend", "trib_kernel_meta=ascending_isend;trib_kernel_data=ascending_isend"),
-    ("ascending_issend", "trib_kernel_meta=ascending_issend;trib_kernel_data=ascending_issend"),
-    ("spread_out", "trib_kernel_meta=spread_out;trib_kernel_data=spread_out"),
-    ("balanced", "trib_kernel_meta=balanced;trib_kernel_data=balanced"),
-    ("pairwise", "trib_kernel_meta=pairwise;trib_kernel_data=pairwise"),
-    ("pairwise, empty sent", "trib_kernel_meta=pairwise;trib_kernel_data=pairwise;trib_pairwise_empty=send"),
-    (
-        "two_layer, outer ascending_issend",
-        "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;trib_two_layer_outer=ascending_issend",
-    ),
-    (
-        "two_layer, outer balanced",
-        "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;trib_two_layer_outer=balanced",
-    ),
-    ("hybrid", "trib_kernel_meta=ascending_issend;trib_kernel_data=balanced"),
-];
+/// Every kernel setting: its name and its hints. Flat kernels come from the registry.
+pub static KERNELS: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
+    let both = |name: &'static str| (name, &*format!("trib_kernel_meta={name};trib_kernel_data={name}").leak());
+    let mut all: Vec<_> = tributary::exchange::KERNELS.iter().map(|kernel| both(kernel.name)).collect();
+    all.extend([
+        ("pairwise, empty sent", "trib_kernel_meta=pairwise;trib_kernel_data=pairwise;trib_pairwise_empty=send"),
+        (
+            "two_layer, outer ascending_issend",
+            "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;trib_two_layer_outer=ascending_issend",
+        ),
+        (
+            "two_layer, outer balanced",
+            "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;trib_two_layer_outer=balanced",
+        ),
+        ("hybrid", "trib_kernel_meta=ascending_issend;trib_kernel_data=balanced"),
+    ]);
+    all
+});
 
 /// All drivers, by the hint's value.
 pub const DRIVERS: [&str; 3] = ["lustre", "gpfs", "posix"];

@@ -189,7 +189,7 @@ pub const TMPFS: &str = "1m";
 pub fn fill_up(mut endpoint: Endpoint, directory: &Path) {
     let (path, ballast) = (directory.join("file"), directory.join("ballast"));
     let pattern = Interleaved::full(RANKS, 600, 150);
-    for (k, (name, kernels)) in KERNELS.into_iter().enumerate() {
+    for (k, (name, kernels)) in KERNELS.iter().copied().enumerate() {
         let hints = trial_hints(kernels, DRIVERS[k % 3], "cb_buffer_size=16KiB;striping_unit=4KiB");
         let rank = endpoint.rank();
         if rank == 0 {

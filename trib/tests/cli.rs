@@ -195,6 +195,32 @@ fn bad_input_is_one_line_that_names_it() {
     }
 }
 
+/// The limit's signal would end the process without a word; it must be the same error as a full disk.
+#[test]
+fn a_file_size_limit_is_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let kept = directory.path().join("kept").display().to_string();
+    for path in ["enable", "disable"] {
+        let limited = format!("ulimit -f 2000; exec {} \"$@\"", env!("CARGO_BIN_EXE_trib"));
+        let write = format!("romio_cb_write={path}");
+        let arguments = ["-c", &limited, "sh", "replay", "e3sm-f", "--output", &kept, "--hint", &write];
+        let output = Command::new("sh").args(arguments).output().unwrap();
+        let line = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{line}");
+        assert!(line.contains("rank ") && line.contains("File too large") && line.contains("is incomplete"), "{line}");
+    }
+}
+
+/// A window takes the memory of its data, not of its hint.
+#[test]
+fn a_buffer_larger_than_memory_is_only_a_limit() {
+    for driver in ["lustre", "gpfs", "posix"] {
+        let hint = "cb_buffer_size=4096TiB";
+        let all = json(&["replay", "e3sm-f", "--verify", "--json", "--driver", driver, "--hint", hint]);
+        assert_eq!((&all["verified"], &all["rounds"]), (&true.into(), &1.into()));
+    }
+}
+
 #[cfg(not(feature = "mpi"))]
 #[test]
 fn a_build_without_mpi_says_how_to_get_it() {
