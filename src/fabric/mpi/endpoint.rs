@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use super::flight::{Flight, Incoming};
 use super::idle::Backoff;
-use super::raw::{Comm, check, check_with, is_finalised};
+use super::raw::{Comm, check_with, is_finalised};
 use super::requests::{Finished, Requests};
 use super::{MPI_Comm, Session};
 use crate::error::{Error, Result};
