@@ -111,16 +111,14 @@ fn file_system(path: &Path) -> Option<FileSystem> {
     Some(FileSystem { magic: found.filesystem_type().0 as u32, block: u64::try_from(found.block_size()).unwrap_or(0) })
 }
 
-/// Opens the file for reading and writing; makes it if it is not there; leaves what is in it.
+/// Opens the file for writing, and for reading where that is allowed; makes it if it is not there; leaves what is in it.
 fn open(path: &Path) -> Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o644)
-        .open(path)
-        .map_err(|cause| Error::io(0, "open", path, 0, &cause))
+    let open = |read| OpenOptions::new().read(read).write(true).create(true).truncate(false).mode(0o644).open(path);
+    let opened = open(true).or_else(|cause| match cause.kind() {
+        std::io::ErrorKind::PermissionDenied => open(false),
+        _ => Err(cause),
+    });
+    opened.map_err(|cause| Error::io(0, "open", path, 0, &cause))
 }
 
 /// The window of a round: `cb_buffer_size`, in whole units where it holds one, so that no unit is written in two rounds.

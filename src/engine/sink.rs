@@ -48,12 +48,14 @@ impl Sink {
         Self { writer, free: Vec::new(), made: 0, limit: limit.max(1), in_flight: 0, sieve, rank, path, outcome }
     }
 
-    /// A buffer for a window of `len` bytes; waits until one is free. None when there is no writer or no memory for it:
-    /// then the outcome has an error, and the window's bytes need not be placed.
+    /// A buffer for a window of `len` bytes; waits until one is free. None once the outcome has an
+    /// error (no writer, no memory, a failed write): then no further window of the call is placed.
     pub async fn buffer(&mut self, len: u64) -> Option<WindowBuffer> {
         loop {
             self.collect();
-            self.writer.as_ref()?;
+            if self.writer.is_none() || self.outcome.error.is_some() {
+                return None;
+            }
             let buffer = match self.free.pop() {
                 None if self.made < self.limit => {
                     self.made += 1;

@@ -16,11 +16,14 @@ pub struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  trib replay e3sm-f --verify                                 the climate model's write, 16 ranks as threads
-  trib replay e3sm-f --map map.nc --driver lustre --kernel two_layer --ranks-per-node 4 --json
-  mpiexec -n 16 trib replay e3sm-f --fabric mpi --verify      the same on MPI (built with --features mpi)
-  trib replay e3sm-f --ranks 21600 --plan-only                what production would exchange
-  trib hints                                                  every knob, with default and meaning";
+  trib replay e3sm-f --verify
+      the climate model's write, 16 ranks as threads
+  trib replay e3sm-f --map map.nc --driver lustre --kernel two_layer --ranks-per-node 4
+      a real map, stripes, local aggregators on pretended nodes
+  mpiexec -n 16 trib replay e3sm-f --fabric mpi --verify
+      the same on MPI (built with --features mpi)
+  trib replay e3sm-f --ranks 21600 --plan-only
+      what production would exchange";
 
 /// The commands.
 #[derive(Subcommand)]

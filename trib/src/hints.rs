@@ -6,6 +6,9 @@ use tributary::Hints;
 use crate::cli::{HintsOptions, ReplayOptions};
 use crate::{Failure, say};
 
+/// Columns of the table where no terminal says how many there are.
+const PIPED: u16 = 120;
+
 /// Environment and `KEY=VALUE` options.
 fn with_options<'a>(options: impl IntoIterator<Item = &'a String>) -> Result<Hints, Failure> {
     let mut hints = Hints::from_env()?;
@@ -52,6 +55,9 @@ pub fn run(options: &HintsOptions) -> Result<(), Failure> {
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY);
     table.set_content_arrangement(ContentArrangement::Dynamic);
+    if !table.is_tty() {
+        table.set_width(PIPED);
+    }
     table.set_header(["hint", "value", "default", "unit", "allowed", "meaning"]);
     for row in rows {
         let meaning = row.meaning.split_whitespace().collect::<Vec<_>>().join(" ");

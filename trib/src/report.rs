@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use comfy_table::{Cell, CellAlignment, Table, presets};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use serde_json::{Value, json};
 use tributary::Hints;
 use tributary_benchmarks::Pattern;
@@ -97,7 +97,7 @@ pub fn sized(bytes: u64) -> String {
 /// Two columns of facts.
 pub fn facts(rows: impl IntoIterator<Item = (&'static str, String)>) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::UTF8_BORDERS_ONLY);
+    table.load_style(presets::UTF8_BORDERS_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
     for (name, value) in rows {
         table.add_row([Cell::new(name), Cell::new(value)]);
     }
