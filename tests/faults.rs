@@ -217,3 +217,22 @@ fn a_rank_that_fails_on_the_direct_path() {
         }
     });
 }
+
+/// File systems that find out on closing that bytes have no place: every rank learns it.
+#[test]
+fn a_close_that_reports_what_writes_did_not() {
+    on_threads("a_close_that_reports_what_writes_did_not", RANKS, |endpoint, directory| {
+        let hints = trial_hints("", "lustre", "");
+        let storage = Hostile::new(Fault::None);
+        let path = directory.join("file");
+        let mut file = File::open_on(endpoint, &path, Mode::Create, hints, Arc::new(storage.clone())).unwrap();
+        let culprit = file.aggregators()[1];
+        if file.endpoint().rank() == culprit {
+            storage.set(Fault::Close(libc::EDQUOT));
+        }
+        full().write(&mut file, 1).unwrap();
+        let Err(error) = file.close() else { panic!("nobody was told") };
+        let Error::Io { rank, class: IoClass::Quota, operation, .. } = error else { panic!("{error}") };
+        assert_eq!((rank, operation.as_str()), (culprit, "close"));
+    });
+}

@@ -237,13 +237,15 @@ impl File {
     /// handles, so that the file may be removed or its file system unmounted at once.
     ///
     /// # Errors
-    /// The fabric's. Where an operation was dropped in the middle, the file is closed at once, without the other ranks, and
+    /// What the file system reports on closing on any rank, on every rank; or the fabric's. Where an operation was dropped, the file is closed at once, without the other ranks, and
     /// the endpoint goes with it.
     pub fn close(mut self) -> Result<Endpoint> {
-        (self.sink, self.storage) = (None, None);
+        self.sink = None;
+        let (rank, path) = (self.endpoint.rank(), &self.setup.path);
+        let settled = self.storage.take().map_or(Ok(()), |storage| storage.settle());
+        let settled = settled.map_err(|cause| Error::io(rank, "close", path, 0, &cause));
         self.usable()?;
-        let waiting = self.endpoint.waiting().clone();
-        waiting.wait(pin!(agree(&mut self.endpoint, Ok(()))))?;
+        self.agree(settled)?;
         Ok(self.endpoint)
     }
 

@@ -26,6 +26,12 @@ pub trait Storage: Send + Sync {
     /// # Errors
     /// The system's.
     fn sync(&self) -> io::Result<()>;
+
+    /// Reports what closing would: some file systems (NFS, quotas) find out only then that bytes have no place.
+    ///
+    /// # Errors
+    /// The system's.
+    fn settle(&self) -> io::Result<()>;
 }
 
 /// Opens files for reading and writing; each rank that does I/O calls it once a file.
@@ -61,6 +67,15 @@ impl Storage for std::fs::File {
 
     fn sync(&self) -> io::Result<()> {
         self.sync_data()
+    }
+
+    /// Closes a duplicate of the descriptor: close(2) reports per call, and this one's answer is not lost.
+    fn settle(&self) -> io::Result<()> {
+        match nix::unistd::close(self.try_clone()?) {
+            // The descriptor is gone all the same; nothing is said of the bytes.
+            Ok(()) | Err(nix::errno::Errno::EINTR) => Ok(()),
+            Err(errno) => Err(errno.into()),
+        }
     }
 }
 

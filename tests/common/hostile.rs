@@ -31,6 +31,8 @@ pub enum Fault {
     Interrupt,
     /// Every call takes so long.
     Slow(Duration),
+    /// Writes succeed, and closing says that they did not: errno.
+    Close(i32),
 }
 
 /// What a panicking storage says.
@@ -161,5 +163,12 @@ impl Storage for HostileFile {
 
     fn sync(&self) -> io::Result<()> {
         self.file.sync()
+    }
+
+    fn settle(&self) -> io::Result<()> {
+        match *self.state.fault.lock().unwrap() {
+            Fault::Close(errno) => Err(io::Error::from_raw_os_error(errno)),
+            _ => self.file.settle(),
+        }
     }
 }
