@@ -8,38 +8,9 @@
 use smallvec::SmallVec;
 
 use super::extent::Extent;
-use super::packed::{Packed, PackedIter, Packer, Summary};
+use super::node::{Base, Level, Node};
+use super::packed::{Packed, Packer, Summary};
 use crate::error::{Error, Result};
-
-/// One strided level of a node: `count` repetitions, `stride` bytes apart (which may be negative).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Level {
-    stride: i64,
-    count: u64,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Base {
-    One(Extent),
-    List(Packed, i64),
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Node {
-    base: Base,
-    /// Outermost first.
-    levels: SmallVec<[Level; 3]>,
-}
-
-impl Base {
-    #[inline]
-    fn iter(&self, by: i64) -> BaseIter<'_> {
-        match self {
-            Self::One(extent) => BaseIter::One(Some(moved(*extent, by))),
-            Self::List(packed, shift) => BaseIter::List(packed.iter(), by + *shift),
-        }
-    }
-}
 
 /// A sequence of extents, in the order in which a buffer's bytes fill them. Zero-length extents are dropped.
 /// Building is checked: an offset below 0 or an end above 2^63 - 1 is an error, never a wrap.
@@ -220,7 +191,7 @@ impl Extents {
 
     /// The extents in sequence.
     pub fn iter(&self) -> impl Iterator<Item = Extent> + '_ {
-        self.nodes.iter().flat_map(|node| Odometer::new(&node.levels).flat_map(|by| node.base.iter(by)))
+        self.nodes.iter().flat_map(Node::iter)
     }
 
     /// The part from byte `skip` of the sequence's data on, `len` bytes of it (fewer where the sequence ends).
@@ -247,65 +218,6 @@ impl Extents {
             packer.push(extent);
         }
         Self::from_packed(packer.finish(), last_end)
-    }
-}
-
-enum BaseIter<'a> {
-    One(Option<Extent>),
-    List(PackedIter<'a>, i64),
-}
-
-impl Iterator for BaseIter<'_> {
-    type Item = Extent;
-
-    #[inline]
-    fn next(&mut self) -> Option<Extent> {
-        match self {
-            Self::One(extent) => extent.take(),
-            Self::List(list, shift) => list.next().map(|extent| moved(extent, *shift)),
-        }
-    }
-}
-
-#[inline]
-fn moved(extent: Extent, by: i64) -> Extent {
-    Extent { offset: extent.offset.wrapping_add(by as u64), len: extent.len }
-}
-
-/// Counts through the levels of a node; yields each repetition's displacement.
-struct Odometer<'a> {
-    levels: &'a [Level],
-    digits: SmallVec<[u64; 3]>,
-    at: i64,
-    done: bool,
-}
-
-impl<'a> Odometer<'a> {
-    fn new(levels: &'a [Level]) -> Self {
-        Self { levels, digits: SmallVec::from_elem(0, levels.len()), at: 0, done: false }
-    }
-}
-
-impl Iterator for Odometer<'_> {
-    type Item = i64;
-
-    #[inline]
-    fn next(&mut self) -> Option<i64> {
-        if self.done {
-            return None;
-        }
-        let here = self.at;
-        for (level, digit) in self.levels.iter().zip(&mut self.digits).rev() {
-            if *digit + 1 < level.count {
-                *digit += 1;
-                self.at += level.stride;
-                return Some(here);
-            }
-            self.at -= level.stride * *digit as i64;
-            *digit = 0;
-        }
-        self.done = true;
-        Some(here)
     }
 }
 
