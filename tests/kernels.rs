@@ -222,6 +222,24 @@ fn two_layers_with_every_outer_kernel() {
     }
 }
 
+/// The same sweep for two layers, with both outer kernels that users are offered by name; nodes, local aggregators and
+/// throttles go round.
+#[test]
+fn two_layers_at_all_rank_and_receiver_counts() {
+    for ranks in 1..=64 {
+        for count in 1..=ranks {
+            let pattern = Pattern::new(ranks, spread(ranks, count), |s, j| 1 + ((s * 7 + j * 3) % 5) as u64);
+            let topology = Topology::blocks(ranks, 1 + (ranks + count) % 17).unwrap();
+            let local = LocalAggregators::per_node(&topology, 1 + count % 4);
+            for (k, outer) in ["ascending_issend", "balanced"].into_iter().enumerate() {
+                let outer = tributary::exchange::kernel(outer).unwrap();
+                let throttle = THROTTLES[(ranks + count + k) % THROTTLES.len()];
+                bounded_legs(pattern.two_layer(&local, outer, throttle), throttle, outer);
+            }
+        }
+    }
+}
+
 #[test]
 fn random_patterns_to_4096_ranks() {
     let mut random = SmallRng::seed_from_u64(20);

@@ -60,7 +60,7 @@ pub async fn agree_on_ranges(
 
 /// Chooses the path and says why. Pure: the same on all ranks.
 ///
-/// The cost model of `automatic`: an exchange moves every byte twice and costs a message for each (rank, aggregator) and
+/// The rule of `automatic`: an exchange moves every byte twice and costs a message for each (rank, aggregator) and
 /// round; it pays where requests are small or interleave. Ranges that do not overlap (their lengths add up to no more than
 /// the whole) with requests of `trib_direct_min` or more on average go directly.
 pub fn choose_path(agreed: &Agreed, setup: &Setup) -> (Path, String) {

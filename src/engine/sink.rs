@@ -48,8 +48,8 @@ impl Sink {
         Self { writer, free: Vec::new(), made: 0, limit: limit.max(1), in_flight: 0, sieve, rank, path, outcome }
     }
 
-    /// A buffer for a window of `len` bytes; waits until one is free. None once the outcome has an
-    /// error (no writer, no memory, a failed write): then no further window of the call is placed.
+    /// A buffer for a window of `len` bytes; waits until one is free. None once the outcome has an error (no writer, no
+    /// memory, a failed write): then no further window of the call is placed.
     pub async fn buffer(&mut self, len: u64) -> Option<WindowBuffer> {
         loop {
             self.collect();
