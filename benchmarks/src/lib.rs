@@ -4,16 +4,19 @@
 //! | module | holds |
 //! |---|---|
 //! | [`pattern`] | the trait all patterns implement |
+//! | [`closed_form`] | what a pattern states about itself: sums and fan-in |
 //! | [`e3sm`] | the F case of E3SM-IO, from decomposition maps or generated for any number of ranks |
 //! | [`netcdf`] | NetCDF classic files, as far as decomposition maps need them |
 //! | [`value`] | the payload |
 
+pub mod closed_form;
 pub mod e3sm;
 pub mod error;
 pub mod netcdf;
 pub mod pattern;
 pub mod value;
 
+pub use closed_form::{ClosedForm, Division};
 pub use e3sm::{E3smF, ElementType, GeneratorOptions};
 pub use error::PatternError;
 pub use pattern::{Pattern, RankAccess, Totals};

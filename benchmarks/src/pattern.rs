@@ -2,14 +2,15 @@
 
 use std::fs::File;
 
-use tributary::access::{BufferLayout, Extents};
+use tributary::access::{BufferLayout, Extents, pieces::pieces};
 
+use crate::closed_form::{ClosedForm, Division};
 use crate::error::PatternError;
 
 /// What one rank writes in one collective call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RankAccess {
-    /// Where its bytes go, ascending, in bytes from the start of the file.
+    /// Where its bytes go, in bytes from the start of the file, in the order of the program's buffer.
     pub file: Extents,
     /// Where they come from in the rank's buffer.
     pub layout: BufferLayout,
@@ -22,9 +23,37 @@ impl RankAccess {
     pub fn nothing() -> Self {
         Self { file: Extents::empty(), layout: BufferLayout::Contiguous, requests: 0 }
     }
+
+    /// Bytes of the smallest buffer that holds the layout.
+    pub fn buffer_len(&self) -> u64 {
+        match &self.layout {
+            BufferLayout::Contiguous => self.file.bytes(),
+            BufferLayout::Extents(extents) => extents.span().map_or(0, |(_, end)| end),
+        }
+    }
+
+    /// The rank's buffer: `data` (the bytes of `file` in their order) where the layout has them, `gap` everywhere else.
+    ///
+    /// # Errors
+    /// `data` of another size than the rank's bytes.
+    pub fn scatter(&self, data: &[u8], gap: u8) -> Result<Vec<u8>, PatternError> {
+        let bytes = self.file.bytes();
+        if data.len() as u64 != bytes {
+            return Err(PatternError::argument("buffer", format!("{} bytes", data.len()), format!("{bytes} bytes")));
+        }
+        self.layout.check(bytes, self.buffer_len() as usize)?;
+        let mut buffer = vec![gap; self.buffer_len() as usize];
+        let mut rest = data;
+        for piece in pieces(&self.file, &self.layout) {
+            let (front, behind) = rest.split_at(piece.len as usize);
+            buffer[piece.memory as usize..][..front.len()].copy_from_slice(front);
+            rest = behind;
+        }
+        Ok(buffer)
+    }
 }
 
-/// Sums over all ranks.
+/// Sums over all ranks and steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Totals {
     /// Requests.
@@ -35,8 +64,8 @@ pub struct Totals {
     pub file_size: u64,
 }
 
-/// A collective write of a real or synthetic code. Every function is pure: the same arguments give the same answer on
-/// every rank and in every run.
+/// The collective writes of a real or synthetic code to one file. Every function is pure: the same arguments give the
+/// same answer on every rank and in every run.
 pub trait Pattern: Send + Sync {
     /// A short name, as on a command line.
     fn name(&self) -> &str;
@@ -44,23 +73,32 @@ pub trait Pattern: Send + Sync {
     /// Number of ranks.
     fn ranks(&self) -> usize;
 
-    /// Where the pattern comes from, in one line.
+    /// Where the pattern comes from, and its parameters, in one line.
     fn describe(&self) -> String;
 
-    /// What `rank` writes. Costs what the rank's own requests take, not what all ranks' do.
+    /// Collective calls, one after the other, on the same file: records, time steps, iterations.
+    fn steps(&self) -> usize {
+        1
+    }
+
+    /// What `rank` writes in call `step`. Costs what the rank's own requests take, not what all ranks' do.
     ///
     /// # Errors
-    /// A rank out of range, or extents beyond 2^63 - 1.
-    fn rank_access(&self, rank: usize) -> Result<RankAccess, PatternError>;
+    /// A rank or step out of range, or extents beyond 2^63 - 1.
+    fn rank_access(&self, rank: usize, step: usize) -> Result<RankAccess, PatternError>;
 
-    /// Fills the buffer of `rank`: the bytes of [`RankAccess::file`] in their order.
+    /// Fills `data`: the bytes of [`RankAccess::file`] of `rank` and `step`, in their order, without any gaps of the
+    /// buffer's layout (see [`RankAccess::scatter`]).
     ///
     /// # Errors
-    /// A rank out of range, or a buffer of another size than the rank's bytes.
-    fn fill(&self, rank: usize, buffer: &mut [u8]) -> Result<(), PatternError>;
+    /// A rank or step out of range, or data of another size than the rank's bytes.
+    fn fill(&self, rank: usize, step: usize, data: &mut [u8]) -> Result<(), PatternError>;
 
-    /// Sums over all ranks, without expanding any rank's requests.
+    /// Sums over all ranks and steps, without expanding any rank's requests.
     fn totals(&self) -> Totals;
+
+    /// What the pattern's arithmetic says of a file divided in this way, without looking at any rank's extents.
+    fn closed_form(&self, division: Division) -> ClosedForm;
 
     /// Writes the whole file from one process, element by element as the pattern's definition says: the reference that
     /// collective writes are compared with. Shares neither extents nor merging with [`Pattern::rank_access`].

@@ -66,13 +66,13 @@ proptest! {
         let (placed, written) = place_all(&case);
         prop_assert_eq!(written, case.totals().bytes);
         prop_assert!(placed == serial(&case), "{}", case.describe());
-        let requests: u64 = (0..run_on).map(|rank| case.rank_access(rank).unwrap().requests).sum();
+        let requests: u64 = (0..run_on).map(|rank| case.rank_access(rank, 0).unwrap().requests).sum();
         prop_assert_eq!(requests, case.totals().requests);
         // What the map's reader knows to be repeated is only a shorter way to say the same.
         let plain = E3smF::new(Arc::new(listed), element).unwrap().with_ranks(run_on, true).unwrap();
         prop_assert_eq!(plain.totals(), case.totals());
         for rank in 0..run_on {
-            let (one, other) = (plain.rank_access(rank).unwrap(), case.rank_access(rank).unwrap());
+            let (one, other) = (plain.rank_access(rank, 0).unwrap(), case.rank_access(rank, 0).unwrap());
             prop_assert_eq!(one.requests, other.requests);
             prop_assert!(one.file.iter().eq(other.file.iter()));
         }

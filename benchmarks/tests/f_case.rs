@@ -46,7 +46,7 @@ fn check_closed_forms(case: &E3smF, size: u64) {
     assert_eq!(totals.requests, 4859 * n[1] + n[0] + 27);
     assert_eq!(totals.bytes, 4860 * columns * size + ROOT_BYTES);
     assert_eq!(totals.file_size, HEADER + totals.bytes);
-    let ranks: Vec<_> = (0..case.ranks()).map(|rank| case.rank_access(rank).unwrap()).collect();
+    let ranks: Vec<_> = (0..case.ranks()).map(|rank| case.rank_access(rank, 0).unwrap()).collect();
     assert_eq!(ranks.iter().map(|r| r.requests).sum::<u64>(), totals.requests);
     assert_eq!(ranks.iter().map(|r| r.file.bytes()).sum::<u64>(), totals.bytes);
     for (rank, access) in ranks.iter().enumerate() {
@@ -77,7 +77,7 @@ fn the_shipped_map_is_what_the_generator_makes() {
     assert_eq!(map.totals(), generated.totals());
     assert_eq!(map.totals().requests, 4859 * 80 + 16 + 27);
     for rank in 0..16 {
-        assert_eq!(map.rank_access(rank).unwrap(), generated.rank_access(rank).unwrap());
+        assert_eq!(map.rank_access(rank, 0).unwrap(), generated.rank_access(rank, 0).unwrap());
     }
 }
 
@@ -113,20 +113,20 @@ fn folding_needs_to_be_asked_for() {
     assert!(shipped.clone().with_ranks(16, false).is_ok());
     assert!(shipped.clone().with_ranks(0, true).is_err());
     let wide = shipped.with_ranks(20, true).unwrap();
-    assert_eq!(wide.rank_access(16).unwrap().requests, 0);
-    assert_eq!(wide.rank_access(19).unwrap().file.bytes(), 0);
-    assert!(wide.fill(19, &mut []).is_ok());
-    assert!(wide.rank_access(20).is_err());
+    assert_eq!(wide.rank_access(16, 0).unwrap().requests, 0);
+    assert_eq!(wide.rank_access(19, 0).unwrap().file.bytes(), 0);
+    assert!(wide.fill(19, 0, &mut []).is_ok());
+    assert!(wide.rank_access(20, 0).is_err());
 }
 
 #[test]
 fn a_buffer_of_another_size_is_refused() {
     let case = E3smF::shipped().unwrap();
-    let bytes = case.rank_access(3).unwrap().file.bytes() as usize;
-    assert!(case.fill(3, &mut vec![0; bytes]).is_ok());
-    assert!(case.fill(3, &mut vec![0; bytes - 1]).is_err());
-    assert!(case.fill(3, &mut vec![0; bytes + 1]).is_err());
-    assert!(case.fill(16, &mut vec![0; bytes]).is_err());
+    let bytes = case.rank_access(3, 0).unwrap().file.bytes() as usize;
+    assert!(case.fill(3, 0, &mut vec![0; bytes]).is_ok());
+    assert!(case.fill(3, 0, &mut vec![0; bytes - 1]).is_err());
+    assert!(case.fill(3, 0, &mut vec![0; bytes + 1]).is_err());
+    assert!(case.fill(16, 0, &mut vec![0; bytes]).is_err());
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn production_scale_is_counted_without_being_expanded() {
     assert!(near(totals.requests as f64, 1.36e9), "{} requests", totals.requests);
     assert!(near(totals.requests as f64, 1.364e9), "{} requests", totals.requests);
     assert!(near(totals.bytes as f64 / (1u64 << 30) as f64, 14.08), "{} bytes", totals.bytes);
-    let access = case.rank_access(21_599).unwrap();
+    let access = case.rank_access(21_599, 0).unwrap();
     assert_eq!(access.requests, 4859 * 13 + 1);
     assert!(access.file.memory() < 16 << 10);
 }
@@ -153,7 +153,7 @@ fn the_real_map_has_the_published_numbers() {
     assert!(source.is_levels_of(2, 1), "D3 is D2 on every level");
     assert_eq!(case.totals().requests, 1_977_687);
     assert_eq!(case.totals().file_size, 33_773_560);
-    let requests: Vec<u64> = (0..16).map(|rank| case.rank_access(rank).unwrap().requests).collect();
+    let requests: Vec<u64> = (0..16).map(|rank| case.rank_access(rank, 0).unwrap().requests).collect();
     assert_eq!((requests.iter().min(), requests.iter().max()), (Some(&63_170), Some(&189_503)));
     check_closed_forms(&case, 8);
     check_bytes(&case);

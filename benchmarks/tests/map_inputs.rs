@@ -23,7 +23,7 @@ fn use_map(bytes: Vec<u8>) -> Result<(), String> {
     let map = DecompositionMap::from_bytes("m.nc", bytes).map_err(|e| e.to_string())?;
     let case = E3smF::new(Arc::new(map), ElementType::Double).map_err(|e| e.to_string())?;
     for rank in 0..case.ranks() {
-        case.rank_access(rank).map_err(|e| e.to_string())?;
+        case.rank_access(rank, 0).map_err(|e| e.to_string())?;
     }
     Ok(())
 }

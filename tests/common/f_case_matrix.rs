@@ -44,9 +44,9 @@ pub fn real_map() -> Option<E3smF> {
 
 /// Writes `case` with all settings; rank 0 compares each file with `expected`. Collective.
 pub fn run(mut endpoint: Endpoint, case: &E3smF, expected: &[u8], directory: &Path, windows: &str) {
-    let access = case.rank_access(endpoint.rank()).unwrap();
+    let access = case.rank_access(endpoint.rank(), 0).unwrap();
     let mut buffer = vec![0; access.file.bytes() as usize];
-    case.fill(endpoint.rank(), &mut buffer).unwrap();
+    case.fill(endpoint.rank(), 0, &mut buffer).unwrap();
     let (start, mut count) = (Instant::now(), 0);
     for (k, (name, kernels)) in KERNELS.iter().copied().enumerate() {
         for (d, driver) in DRIVERS.into_iter().enumerate() {

@@ -113,7 +113,7 @@ fn fold<T: Send + Sync + Clone>(
             if rank >= pattern.ranks() {
                 return Ok(part);
             }
-            add(&mut part, rank, &pattern.rank_access(rank)?);
+            add(&mut part, rank, &pattern.rank_access(rank, 0)?);
             bar.inc(1);
         }
     };

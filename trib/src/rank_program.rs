@@ -25,9 +25,9 @@ pub struct Outcome {
 /// The engine's, or the pattern's on the lowest rank that has one.
 pub fn write(endpoint: Endpoint, pattern: &dyn Pattern, path: &Path, hints: &Hints) -> Result<Outcome, Error> {
     let rank = endpoint.rank();
-    let access = pattern.rank_access(rank).and_then(|access| {
+    let access = pattern.rank_access(rank, 0).and_then(|access| {
         let mut buffer = vec![0; access.file.bytes() as usize];
-        pattern.fill(rank, &mut buffer)?;
+        pattern.fill(rank, 0, &mut buffer)?;
         Ok((access, buffer))
     });
     let mut file = File::open(endpoint, path, Mode::Create, hints.clone())?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tributary::access::BufferLayout;
 
+use crate::closed_form::{ClosedForm, Division};
 use crate::error::PatternError;
 use crate::netcdf::Source;
 use crate::pattern::{Pattern, RankAccess, Totals};
@@ -106,7 +107,10 @@ impl E3smF {
         &self.layout
     }
 
-    fn lists(&self, rank: usize) -> Result<Lists, PatternError> {
+    fn lists(&self, rank: usize, step: usize) -> Result<Lists, PatternError> {
+        if step > 0 {
+            return Err(PatternError::argument("step", step, "0"));
+        }
         if rank >= self.ranks {
             return Err(PatternError::argument("rank", rank, format!("0 to {}", self.ranks - 1)));
         }
@@ -136,8 +140,8 @@ impl Pattern for E3smF {
         )
     }
 
-    fn rank_access(&self, rank: usize) -> Result<RankAccess, PatternError> {
-        let lists = self.lists(rank)?;
+    fn rank_access(&self, rank: usize, step: usize) -> Result<RankAccess, PatternError> {
+        let lists = self.lists(rank, step)?;
         let file = view::extents(&self.layout, &lists, rank == 0)?;
         Ok(RankAccess {
             file,
@@ -146,8 +150,8 @@ impl Pattern for E3smF {
         })
     }
 
-    fn fill(&self, rank: usize, buffer: &mut [u8]) -> Result<(), PatternError> {
-        let lists = self.lists(rank)?;
+    fn fill(&self, rank: usize, step: usize, buffer: &mut [u8]) -> Result<(), PatternError> {
+        let lists = self.lists(rank, step)?;
         let bytes = sums(&self.layout, &lists.counts(), rank == 0).bytes;
         if buffer.len() as u64 != bytes {
             return Err(PatternError::argument("buffer", format!("{} bytes", buffer.len()), format!("{bytes} bytes")));
@@ -169,6 +173,14 @@ impl Pattern for E3smF {
 
     fn totals(&self) -> Totals {
         self.totals
+    }
+
+    /// Every rank's columns lie all over every variable, so every rank talks to every aggregator in every round; that is
+    /// the bound, and in the maps of the benchmark it is reached.
+    fn closed_form(&self, _division: Division) -> ClosedForm {
+        let ranks = Some(self.ranks.min(self.source.ranks()) as u64);
+        let Totals { requests, bytes, .. } = self.totals;
+        ClosedForm { requests, bytes, metadata_fan_in: ranks, data_fan_in: ranks }
     }
 
     fn write_serially(&self, file: &File) -> Result<(), PatternError> {

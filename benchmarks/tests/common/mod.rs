@@ -39,11 +39,11 @@ pub fn place_all(pattern: &dyn Pattern) -> (Vec<u8>, u64) {
     let (mut file, mut written) = (vec![0u8; size], vec![false; size]);
     let mut bytes = 0;
     for rank in 0..pattern.ranks() {
-        let access = pattern.rank_access(rank).unwrap();
+        let access = pattern.rank_access(rank, 0).unwrap();
         assert!(access.file.is_ascending(), "rank {rank}");
         assert_eq!(access.layout, BufferLayout::Contiguous);
         let mut buffer = vec![0u8; access.file.bytes() as usize];
-        pattern.fill(rank, &mut buffer).unwrap();
+        pattern.fill(rank, 0, &mut buffer).unwrap();
         let mut rest = &buffer[..];
         for extent in access.file.iter() {
             let (piece, behind) = rest.split_at(extent.len as usize);
