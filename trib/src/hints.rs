@@ -3,7 +3,8 @@
 use comfy_table::{ContentArrangement, Table, presets};
 use tributary::Hints;
 
-use crate::cli::{HintsOptions, ReplayOptions};
+use crate::cli::HintsOptions;
+use crate::cli::replay::How;
 use crate::{Failure, say};
 
 /// Columns of the table where no terminal says how many there are.
@@ -19,7 +20,7 @@ fn with_options<'a>(options: impl IntoIterator<Item = &'a String>) -> Result<Hin
 }
 
 /// The hints of a replay.
-pub fn of_replay(options: &ReplayOptions) -> Result<Hints, Failure> {
+pub fn of_replay(options: &How) -> Result<Hints, Failure> {
     let mut hints = with_options(&options.hints)?;
     let named = [
         ("trib_kernel_meta", &options.kernel),

@@ -1,8 +1,13 @@
 //! `trib`: the command line of Tributary.
 
+mod buffers;
+mod calls;
 mod cli;
 mod hints;
 mod map;
+mod output;
+mod patterns;
+mod picture;
 mod plan_only;
 mod rank_program;
 mod replay;
@@ -10,14 +15,14 @@ mod report;
 mod source;
 mod verify;
 
-use clap::Parser;
-
-use cli::{Cli, Command};
+use cli::Command;
 
 /// What a command that failed leaves for the user: one line, printed by the rank that speaks.
 #[derive(Debug)]
 pub struct Failure {
     line: String,
+    /// Whether what failed is that a parameter is missing.
+    missing: bool,
     /// Whether this process prints it (under MPI only rank 0 does).
     speaks: bool,
 }
@@ -28,10 +33,26 @@ impl<E: std::error::Error> From<E> for Failure {
     }
 }
 
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.line)
+    }
+}
+
 impl Failure {
     /// A failure that this process prints.
     pub fn new(line: impl ToString) -> Self {
-        Self { line: line.to_string(), speaks: true }
+        Self { line: line.to_string(), missing: false, speaks: true }
+    }
+
+    /// A parameter that must be given, and is not.
+    pub fn missing(parameter: &str) -> Self {
+        Self { missing: true, ..Self::new(format!("{parameter} is missing")) }
+    }
+
+    /// Whether it is one of [`Failure::missing`].
+    pub fn is_of_a_missing_parameter(&self) -> bool {
+        self.missing
     }
 
     /// The same, printed only if `speaks`.
@@ -54,8 +75,10 @@ fn main() -> std::process::ExitCode {
         .with_env_filter(tracing_subscriber::EnvFilter::try_from_env("TRIB_LOG").unwrap_or_else(|_| "warn".into()))
         .with_writer(std::io::stderr)
         .init();
-    let outcome = match Cli::parse().command {
+    let outcome = match cli::parse().command {
         Command::Replay(options) => replay::run(&options),
+        Command::Patterns(options) => patterns::run(&options),
+        Command::Picture(options) => picture::run(&options),
         Command::Hints(options) => hints::run(&options),
         Command::Map(options) => map::run(&options),
     };

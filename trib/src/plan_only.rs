@@ -5,40 +5,73 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use tributary::drivers::{Driver, Layout, driver};
+use tributary::engine::FanIn;
 use tributary::engine::planning::{Exchanged, Planner, Ranges};
 use tributary::{Hints, Topology};
 use tributary_benchmarks::{Pattern, PatternError, RankAccess};
 
+use crate::buffers::laid_out;
+use crate::cli::replay::{Buffer, How};
 use crate::report::{facts, grouped, kernel, sized};
-use crate::{Failure, say};
+use crate::{Failure, hints, say};
 
 /// Where no hint says otherwise.
 const RANKS_PER_NODE: usize = 64;
 /// Bytes of an offset-length pair, as ROMIO sends it for every request.
 const PAIR: u64 = 16;
 
+/// The sums over all calls.
+#[derive(Default)]
+struct Planned {
+    aggregators: usize,
+    extents: u64,
+    bytes: u64,
+    rounds: u64,
+    metadata_bytes: u64,
+    metadata_messages: u64,
+    data_messages: u64,
+    /// Of each call that exchanges anything.
+    fan_in: Vec<FanIn>,
+}
+
+impl Planned {
+    /// Adds one call. Windows of different calls are different windows, also where they have the same number.
+    fn add(&mut self, aggregators: usize, call: &Exchanged) {
+        self.aggregators = self.aggregators.max(aggregators);
+        self.extents += call.extents;
+        self.bytes += call.bytes;
+        self.rounds = self.rounds.max(call.rounds());
+        self.metadata_bytes += call.metadata_bytes;
+        self.metadata_messages += call.metadata_messages;
+        self.data_messages += call.data_messages;
+        self.fan_in.extend(Some(call.fan_in()).filter(|fan_in| fan_in.max > 0));
+    }
+
+    /// The least and the most of any call; the median of the calls' medians.
+    fn fan_in(&self) -> FanIn {
+        let mut medians: Vec<_> = self.fan_in.iter().map(|call| call.median).collect();
+        medians.sort_unstable();
+        FanIn {
+            min: self.fan_in.iter().map(|call| call.min).min().unwrap_or(0),
+            median: medians.get(medians.len().saturating_sub(1) / 2).copied().unwrap_or(0),
+            max: self.fan_in.iter().map(|call| call.max).max().unwrap_or(0),
+        }
+    }
+}
+
 /// Plans and prints.
-pub fn run(pattern: &dyn Pattern, hints: &Hints, as_json: bool) -> Result<(), Failure> {
+pub fn run(pattern: &dyn Pattern, how: &How, as_json: bool) -> Result<(), Failure> {
+    let hints = &hints::of_replay(how)?;
     // Nobody plans for one node of thousands of ranks; what is assumed is said.
     let (per_node, assumed) = match hints.ranks_per_node {
         0 => (RANKS_PER_NODE, format!(" Assumed: {RANKS_PER_NODE} ranks per node (--ranks-per-node).")),
         hinted => (hinted, String::new()),
     };
     let topology = Topology::blocks(pattern.ranks(), per_node)?;
-    let (driver, layout) = probe(hints)?;
-    let name = driver.name();
-    let ranges = fold(pattern, "ranges", Ranges::default(), |all, _, access| all.add(&access.file), Ranges::merge)?;
-    let mut histogram = Vec::new();
-    if driver.wants_histogram() {
-        let add = |all: &mut Vec<u64>, other: Vec<u64>| all.iter_mut().zip(other).for_each(|(a, b)| *a += b);
-        let count = |all: &mut Vec<u64>, _, access: &RankAccess| add(all, ranges.histogram(&access.file));
-        histogram = fold(pattern, "where the bytes are", ranges.empty_histogram(), count, add)?;
+    let (name, mut all) = (probe(hints)?.0.name(), Planned::default());
+    for step in 0..pattern.steps() {
+        plan(Call { pattern, step, buffer: how.buffer }, &topology, hints, &mut all)?;
     }
-    let planner = Planner::new(topology.clone(), layout, driver, hints.clone(), ranges, &histogram)?;
-    let plan =
-        |all: &mut Exchanged, rank, access: &RankAccess| *all += planner.rank(rank, &access.file, &access.layout);
-    let all = fold(pattern, "plans", Exchanged::default(), plan, |all, other| *all += other)?;
-
     let totals = pattern.totals();
     let per_request = all.metadata_bytes as f64 / totals.requests.max(1) as f64;
     let pairs = all.extents * PAIR;
@@ -50,11 +83,12 @@ pub fn run(pattern: &dyn Pattern, hints: &Hints, as_json: bool) -> Result<(), Fa
             "source": pattern.describe(),
             "ranks": pattern.ranks(),
             "nodes": topology.nodes(),
-            "aggregators": planner.aggregators().len(),
+            "aggregators": all.aggregators,
             "requests": totals.requests,
             "extents": all.extents,
+            "calls": pattern.steps(),
             "bytes": all.bytes,
-            "rounds": all.rounds(),
+            "rounds": all.rounds,
             "driver": name.to_string(),
             "kernel": { "metadata": kernel(hints, true), "data": kernel(hints, false) },
             "throttle": { "metadata": hints.throttle_meta().to_string(), "data": hints.throttle_data().to_string() },
@@ -70,10 +104,11 @@ pub fn run(pattern: &dyn Pattern, hints: &Hints, as_json: bool) -> Result<(), Fa
     let rows = [
         ("pattern", format!("{}: {}", pattern.name(), pattern.describe())),
         ("ranks", format!("{} on {} node(s)", grouped(pattern.ranks() as u64), topology.nodes())),
-        ("aggregators", format!("{}, driver {name}", planner.aggregators().len())),
+        ("aggregators", format!("{}, driver {name}", all.aggregators)),
         ("requests", grouped(totals.requests)),
         ("bytes", sized(all.bytes)),
-        ("rounds", grouped(all.rounds())),
+        ("calls", grouped(pattern.steps() as u64)),
+        ("rounds", grouped(all.rounds)),
         ("fan-in per round", format!("minimum {}, median {}, maximum {}", fan_in.min, fan_in.median, fan_in.max)),
         ("metadata as 16-byte pairs", format!("{}, {pairs_per_request:.4} bytes per request", sized(pairs))),
         ("metadata as sent", format!("{}, {per_request:.4} bytes per request", sized(all.metadata_bytes))),
@@ -81,6 +116,32 @@ pub fn run(pattern: &dyn Pattern, hints: &Hints, as_json: bool) -> Result<(), Fa
         ("data messages", grouped(all.data_messages)),
     ];
     say(format!("{}\nPlanned for flat kernels; nothing was written.{assumed}", facts(rows)))
+}
+
+/// One collective call of a pattern.
+#[derive(Clone, Copy)]
+struct Call<'a> {
+    pattern: &'a dyn Pattern,
+    step: usize,
+    buffer: Option<Buffer>,
+}
+
+/// Plans one call, on file domains of its own.
+fn plan(call: Call<'_>, topology: &Topology, hints: &Hints, all: &mut Planned) -> Result<(), Failure> {
+    let (driver, layout) = probe(hints)?;
+    let ranges = fold(call, "ranges", Ranges::default(), |all, _, access| all.add(&access.file), Ranges::merge)?;
+    let mut histogram = Vec::new();
+    if driver.wants_histogram() {
+        let add = |all: &mut Vec<u64>, other: Vec<u64>| all.iter_mut().zip(other).for_each(|(a, b)| *a += b);
+        let count = |all: &mut Vec<u64>, _, access: &RankAccess| add(all, ranges.histogram(&access.file));
+        histogram = fold(call, "where the bytes are", ranges.empty_histogram(), count, add)?;
+    }
+    let planner = Planner::new(topology.clone(), layout, driver, hints.clone(), ranges, &histogram)?;
+    let plan =
+        |all: &mut Exchanged, rank, access: &RankAccess| *all += planner.rank(rank, &access.file, &access.layout);
+    let exchanged = fold(call, "plans", Exchanged::default(), plan, |all, other| *all += other)?;
+    all.add(planner.aggregators().len(), &exchanged);
+    Ok(())
 }
 
 /// The driver, and the layout a new file in the temporary directory has under these hints.
@@ -94,17 +155,21 @@ fn probe(hints: &Hints) -> Result<(Box<dyn Driver>, Layout), Failure> {
 
 /// Folds over all ranks on all cores, with a progress bar where somebody looks.
 fn fold<T: Send + Sync + Clone>(
-    pattern: &dyn Pattern,
+    call: Call<'_>,
     what: &'static str,
     empty: T,
     add: impl Fn(&mut T, usize, &RankAccess) + Sync,
     merge: impl Fn(&mut T, T),
 ) -> Result<T, PatternError> {
+    let Call { pattern, step, buffer } = call;
     let bar = ProgressBar::new(pattern.ranks() as u64);
-    if let Ok(style) = ProgressStyle::with_template("{msg:20} {wide_bar} {pos}/{len} ranks, {eta} left") {
+    if let Ok(style) = ProgressStyle::with_template("{msg:34} {wide_bar} {pos}/{len} ranks, {eta} left") {
         bar.set_style(style);
     }
-    bar.set_message(what);
+    bar.set_message(match pattern.steps() {
+        1 => what.to_string(),
+        steps => format!("{what}, call {} of {steps}", step + 1),
+    });
     let next = AtomicUsize::new(0);
     let worker = || {
         let mut part = empty.clone();
@@ -113,7 +178,7 @@ fn fold<T: Send + Sync + Clone>(
             if rank >= pattern.ranks() {
                 return Ok(part);
             }
-            add(&mut part, rank, &pattern.rank_access(rank, 0)?);
+            add(&mut part, rank, &laid_out(pattern.rank_access(rank, step)?, buffer)?);
             bar.inc(1);
         }
     };

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use tributary::Hints;
 use tributary_benchmarks::Pattern;
 
-use crate::cli::Fabric;
+use crate::calls::Calls;
+use crate::cli::replay::Fabric;
 use crate::rank_program::Outcome;
 
 /// Everything a replay showed.
@@ -38,28 +39,30 @@ fn fabric(fabric: Fabric) -> &'static str {
 /// One JSON object.
 pub fn json(replayed: &Replayed<'_>) -> Value {
     let Replayed { pattern, hints, outcome, .. } = replayed;
-    let call = &outcome.call;
+    let calls = &outcome.written;
     json!({
         "pattern": pattern.name(),
         "source": pattern.describe(),
         "ranks": pattern.ranks(),
         "nodes": outcome.nodes,
-        "aggregators": call.aggregators,
+        "aggregators": calls.aggregators,
         "requests": pattern.totals().requests,
-        "extents": call.requests,
-        "bytes": call.bytes,
-        "bytes_written": call.bytes_written,
-        "rounds": call.rounds,
+        "extents": calls.requests,
+        "calls": calls.count,
+        "plans_reused": calls.plans_reused,
+        "bytes": calls.bytes,
+        "bytes_written": calls.bytes_in_file,
+        "rounds": calls.rounds,
         "driver": outcome.driver.to_string(),
         "fabric": fabric(replayed.fabric),
-        "path": call.path,
-        "why": call.why,
+        "path": calls.path(),
+        "why": calls.why(),
         "kernel": { "metadata": kernel(hints, true), "data": kernel(hints, false) },
         "throttle": { "metadata": hints.throttle_meta().to_string(), "data": hints.throttle_data().to_string() },
-        "metadata_bytes": call.metadata_bytes,
-        "messages": { "metadata": call.metadata_messages, "data": call.data_messages },
-        "seconds": call.seconds,
-        "fan_in": outcome.fan_in,
+        "metadata_bytes": calls.metadata_bytes,
+        "messages": { "metadata": calls.metadata_messages, "data": calls.data_messages },
+        "seconds": calls.seconds,
+        "fan_in": calls.fan_in,
         "output": replayed.output,
         "verified": replayed.verified,
         "sha256": replayed.sha256,
@@ -107,16 +110,17 @@ pub fn facts(rows: impl IntoIterator<Item = (&'static str, String)>) -> Table {
 /// For people: facts, then the phases side by side.
 pub fn table(replayed: &Replayed<'_>) -> String {
     let Replayed { pattern, hints, outcome, .. } = replayed;
-    let call = &outcome.call;
-    let fan_in = &outcome.fan_in;
+    let calls = &outcome.written;
+    let fan_in = calls.fan_in;
     let rows = [
         ("pattern", format!("{}: {}", pattern.name(), pattern.describe())),
         ("ranks", format!("{} on {} node(s), fabric {}", pattern.ranks(), outcome.nodes, fabric(replayed.fabric))),
-        ("aggregators", format!("{}, driver {}", call.aggregators, outcome.driver)),
+        ("aggregators", format!("{}, driver {}", calls.aggregators, outcome.driver)),
         ("requests", grouped(pattern.totals().requests)),
-        ("bytes", sized(call.bytes)),
-        ("path", format!("{:?}: {}", call.path, call.why).to_lowercase()),
-        ("rounds", grouped(call.rounds)),
+        ("bytes", sized(calls.bytes)),
+        ("calls", counted(calls)),
+        ("path", format!("{}: {}", calls.path(), calls.why())),
+        ("rounds", grouped(calls.rounds)),
         ("fan-in per round", format!("minimum {}, median {}, maximum {}", fan_in.min, fan_in.median, fan_in.max)),
         ("verified", verified(replayed.verified).to_string()),
         ("sha256", replayed.sha256.clone()),
@@ -134,26 +138,26 @@ pub fn table(replayed: &Replayed<'_>) -> String {
     let mut phase = |name: &str, kernel: String, throttle: String, messages: String, bytes: String, seconds: f64| {
         phases.add_row([name.to_string(), kernel, throttle, messages, bytes, format!("{seconds:.4}")]);
     };
-    let seconds = &call.seconds;
+    let seconds = &calls.seconds;
     phase("flatten", dash(), dash(), dash(), dash(), seconds.flatten);
     phase(
         "metadata exchange",
         kernel(hints, true),
         hints.throttle_meta().to_string(),
-        grouped(call.metadata_messages),
-        grouped(call.metadata_bytes),
+        grouped(calls.metadata_messages),
+        grouped(calls.metadata_bytes),
         seconds.metadata,
     );
     phase(
         "data exchange",
         kernel(hints, false),
         hints.throttle_data().to_string(),
-        grouped(call.data_messages),
-        grouped(call.bytes),
+        grouped(calls.data_messages),
+        grouped(calls.bytes),
         seconds.data,
     );
     phase("placement", dash(), dash(), dash(), dash(), seconds.placement);
-    phase("file I/O (overlaps)", dash(), dash(), dash(), grouped(call.bytes_written), seconds.io);
+    phase("file I/O (overlaps)", dash(), dash(), dash(), grouped(calls.bytes_in_file), seconds.io);
     phase("agreement", dash(), dash(), dash(), dash(), seconds.agreement);
     phase("total", dash(), dash(), dash(), dash(), seconds.total);
     for column in 3..6 {
@@ -162,6 +166,13 @@ pub fn table(replayed: &Replayed<'_>) -> String {
         }
     }
     format!("{}\n{phases}", facts(rows))
+}
+
+fn counted(calls: &Calls) -> String {
+    match (calls.count, calls.plans_reused) {
+        (1, _) => "1".to_string(),
+        (count, reused) => format!("{} (plan used again by {})", grouped(count), grouped(reused)),
+    }
 }
 
 fn verified(verified: Option<bool>) -> &'static str {

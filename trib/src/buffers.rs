@@ -1,0 +1,87 @@
+//! Each rank's memory in a replay: laid out as asked, with bytes between the data that nobody may touch.
+
+use tributary::access::{BufferLayout, Extent, Extents};
+use tributary_benchmarks::{Pattern, PatternError, RankAccess};
+
+use crate::cli::replay::Buffer;
+
+/// What gaps hold.
+pub const CANARY: u8 = 0xc5;
+/// Bytes before, between and behind extents with `--buffer noncontiguous`, as in the case of MPICH's issue 6985.
+const GAP: u64 = 16;
+
+/// What a rank accesses in one call, and its memory for it.
+pub struct Prepared {
+    /// Where the bytes go, and where they lie in `buffer`.
+    pub access: RankAccess,
+    /// The data at their places, [`CANARY`] in all gaps.
+    pub buffer: Vec<u8>,
+}
+
+/// Makes the rank's memory for one call.
+///
+/// # Errors
+/// The pattern's.
+pub fn prepare(
+    pattern: &dyn Pattern,
+    rank: usize,
+    step: usize,
+    asked: Option<Buffer>,
+) -> Result<Prepared, PatternError> {
+    let access = laid_out(pattern.rank_access(rank, step)?, asked)?;
+    let mut data = vec![0; access.file.bytes() as usize];
+    pattern.fill(rank, step, &mut data)?;
+    let buffer = match access.layout {
+        BufferLayout::Contiguous => data,
+        BufferLayout::Extents(_) => {
+            let mut buffer = access.scatter(&data, CANARY)?;
+            buffer.resize(buffer.len() + GAP as usize, CANARY);
+            buffer
+        }
+    };
+    Ok(Prepared { access, buffer })
+}
+
+/// The access with its memory laid out as asked: with `noncontiguous`, O(extents) time, and memory for what does not
+/// repeat.
+///
+/// # Errors
+/// A buffer beyond 2^63 - 1 bytes.
+pub fn laid_out(access: RankAccess, asked: Option<Buffer>) -> Result<RankAccess, PatternError> {
+    let layout = match asked {
+        None => return Ok(access),
+        Some(Buffer::Contiguous) => BufferLayout::Contiguous,
+        Some(Buffer::Noncontiguous) => {
+            let apart = access.file.iter().scan(GAP, |at, extent| {
+                let offset = *at;
+                *at += extent.len + GAP;
+                Some(Extent { offset, len: extent.len })
+            });
+            BufferLayout::Extents(Extents::from_list(apart)?)
+        }
+    };
+    Ok(RankAccess { layout, ..access })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tributary_benchmarks::E3smF;
+
+    #[test]
+    fn gaps_are_before_between_and_behind_the_extents() {
+        let case = E3smF::shipped().unwrap();
+        let plain = prepare(&case, 3, 0, Some(Buffer::Contiguous)).unwrap();
+        let apart = prepare(&case, 3, 0, Some(Buffer::Noncontiguous)).unwrap();
+        let extents = plain.access.file.count() as usize;
+        assert_eq!(apart.buffer.len(), plain.buffer.len() + (extents + 1) * GAP as usize);
+        let (mut at, mut from) = (0, 0);
+        for extent in plain.access.file.iter() {
+            assert!(apart.buffer[at..at + 16].iter().all(|&byte| byte == CANARY));
+            let len = extent.len as usize;
+            assert_eq!(apart.buffer[at + 16..][..len], plain.buffer[from..][..len]);
+            (at, from) = (at + 16 + len, from + len);
+        }
+        assert!(apart.buffer[at..].iter().all(|&byte| byte == CANARY));
+    }
+}

@@ -1,0 +1,131 @@
+//! The collective calls of a replay, summed: a pattern of many steps makes one call a step.
+
+use tributary::CallReport;
+use tributary::engine::{FanIn, Path, Seconds};
+
+/// Which way calls went, and why the first of them did.
+struct Way {
+    path: Path,
+    why: String,
+    calls: u64,
+}
+
+/// The sums over all calls of one direction.
+#[derive(Default)]
+pub struct Calls {
+    /// How many there were.
+    pub count: u64,
+    /// How many of them used plan and metadata of the call before.
+    pub plans_reused: u64,
+    /// The most aggregators of a call.
+    pub aggregators: usize,
+    /// Extents, as the ranks gave them.
+    pub requests: u64,
+    /// Bytes asked for.
+    pub bytes: u64,
+    /// Bytes that went to the file or came from it.
+    pub bytes_in_file: u64,
+    /// The most rounds of a call.
+    pub rounds: u64,
+    /// Bytes of metadata messages.
+    pub metadata_bytes: u64,
+    /// Messages of the metadata phase.
+    pub metadata_messages: u64,
+    /// Messages of the data phase.
+    pub data_messages: u64,
+    /// Time by phase.
+    pub seconds: Seconds,
+    /// Ranks that aggregators exchange with in a round, over all calls.
+    pub fan_in: FanIn,
+    ways: Vec<Way>,
+}
+
+impl Calls {
+    /// Adds one call.
+    pub fn add(&mut self, call: CallReport) {
+        self.count += 1;
+        self.plans_reused += u64::from(call.plan_reused);
+        self.aggregators = self.aggregators.max(call.aggregators);
+        self.requests += call.requests;
+        self.bytes += call.bytes;
+        self.bytes_in_file += call.bytes_written;
+        self.rounds = self.rounds.max(call.rounds);
+        self.metadata_bytes += call.metadata_bytes;
+        self.metadata_messages += call.metadata_messages;
+        self.data_messages += call.data_messages;
+        self.seconds = sum(&self.seconds, &call.seconds);
+        match self.ways.iter_mut().find(|way| way.path == call.path) {
+            Some(way) => way.calls += 1,
+            None => self.ways.push(Way { path: call.path, why: call.why, calls: 1 }),
+        }
+    }
+
+    /// `exchange`, `direct` or `nothing`; `mixed` where not all calls went the same way.
+    pub fn path(&self) -> String {
+        match &self.ways[..] {
+            [] => format!("{:?}", Path::Nothing).to_lowercase(),
+            [way] => format!("{:?}", way.path).to_lowercase(),
+            _ => "mixed".to_string(),
+        }
+    }
+
+    /// Why; for each way, where there are several.
+    pub fn why(&self) -> String {
+        match &self.ways[..] {
+            [way] => way.why.clone(),
+            ways => {
+                let one = |way: &Way| format!("{} {:?} ({})", way.calls, way.path, way.why).to_lowercase();
+                ways.iter().map(one).collect::<Vec<_>>().join(", ")
+            }
+        }
+    }
+}
+
+fn sum(a: &Seconds, b: &Seconds) -> Seconds {
+    Seconds {
+        flatten: a.flatten + b.flatten,
+        metadata: a.metadata + b.metadata,
+        data: a.data + b.data,
+        placement: a.placement + b.placement,
+        io: a.io + b.io,
+        agreement: a.agreement + b.agreement,
+        total: a.total + b.total,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(path: Path, why: &str, rounds: u64) -> CallReport {
+        let seconds = Seconds { io: 0.5, ..Seconds::default() };
+        CallReport {
+            path,
+            why: why.to_string(),
+            plan_reused: rounds == 3,
+            aggregators: rounds as usize,
+            requests: 1,
+            bytes: 10,
+            bytes_written: 9,
+            rounds,
+            metadata_bytes: 2,
+            metadata_messages: 3,
+            data_messages: 4,
+            seconds,
+        }
+    }
+
+    #[test]
+    fn sums_and_maxima() {
+        let mut calls = Calls::default();
+        assert_eq!(calls.path(), "nothing");
+        calls.add(call(Path::Exchange, "small", 5));
+        assert_eq!((calls.path(), calls.why()), ("exchange".into(), "small".into()));
+        calls.add(call(Path::Direct, "large", 3));
+        calls.add(call(Path::Direct, "huge", 1));
+        assert_eq!((calls.count, calls.plans_reused, calls.rounds, calls.aggregators), (3, 1, 5, 5));
+        assert_eq!((calls.requests, calls.bytes, calls.bytes_in_file, calls.data_messages), (3, 30, 27, 12));
+        assert_eq!(calls.seconds.io, 1.5);
+        assert_eq!((calls.path(), calls.why()), ("mixed".into(), "1 exchange (small), 2 direct (large)".into()));
+    }
+}

@@ -1,0 +1,125 @@
+//! The options of `trib`, and the help one reads.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`replay`] | the options all replays share |
+//! | [`patterns`] | options of the lists and pictures of patterns |
+//!
+//! The parameters of each pattern are in [`crate::source`], a file each.
+
+pub mod patterns;
+pub mod replay;
+
+use std::path::PathBuf;
+
+use clap::error::ErrorKind;
+use clap::{ArgAction, Args, Parser, Subcommand};
+
+use patterns::{PatternsOptions, PictureOptions};
+use replay::ReplayOptions;
+
+/// Collective I/O, from a laptop to a supercomputer: replay the write of a real code, verify it byte for byte, see where
+/// the time goes, plan it for any number of ranks.
+#[derive(Parser)]
+#[command(version, max_term_width = 110, arg_required_else_help = true, after_help = EXAMPLES)]
+#[command(disable_help_flag = true, disable_help_subcommand = true)]
+pub struct Cli {
+    /// Print help
+    // One page a command: clap would choose a longer form, with a paragraph for each option, by itself.
+    #[arg(short, long, action = ArgAction::HelpShort, global = true)]
+    help: Option<bool>,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  trib replay e3sm-f --verify
+      the climate model's write, 16 ranks as threads
+  trib replay flash --ranks 16 --part checkpoint --read
+      FLASH's checkpoint, written, read back and compared
+  trib replay e3sm-f --map map.nc --driver lustre --kernel two_layer --ranks-per-node 4
+      a real map, stripes, local aggregators on pretended nodes
+  mpiexec -n 16 trib replay e3sm-f --fabric mpi --verify
+      the same on MPI (built with --features mpi)
+  trib replay e3sm-f --ranks 21600 --plan-only
+      what production would exchange
+  trib patterns
+      all patterns; with a name: its parameters and what its arithmetic says";
+
+/// The command line of this process. What is wrong with it is one line, and the process's end with exit code 2; help and
+/// version end it with 0.
+pub fn parse() -> Cli {
+    Cli::try_parse().unwrap_or_else(|error| {
+        if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+            error.exit();
+        }
+        eprintln!("trib: {}", one_line(&error.to_string()));
+        std::process::exit(2);
+    })
+}
+
+/// Clap's words without the usage, which `--help` shows.
+fn one_line(error: &str) -> String {
+    let lines = error.lines().take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"));
+    let words: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
+    words.join(" ").trim_start_matches("error: ").to_string()
+}
+
+/// The commands.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Replay the collective calls of an application.
+    Replay(ReplayOptions),
+    /// List the patterns; or one, with its parameters and its arithmetic for any number of ranks.
+    Patterns(PatternsOptions),
+    /// Draw who owns what of a pattern, as SVG.
+    Picture(PictureOptions),
+    /// List all hints: value, default, unit, meaning.
+    Hints(HintsOptions),
+    /// Write a generated decomposition map in the format of E3SM-IO.
+    Map(MapOptions),
+}
+
+/// Options of `trib hints`.
+#[derive(Args)]
+pub struct HintsOptions {
+    /// Hints to show in force, on top of TRIB_HINTS_FILE and TRIB_HINTS.
+    #[arg(long = "hint", value_name = "KEY=VALUE")]
+    pub hints: Vec<String>,
+    /// Print a JSON array.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `trib map`.
+#[derive(Args)]
+pub struct MapOptions {
+    /// Number of ranks.
+    #[arg(long, value_name = "P")]
+    pub ranks: usize,
+    /// Columns each rank owns.
+    #[arg(long, default_value_t = 36)]
+    pub columns_per_rank: u32,
+    /// Runs in which it owns them.
+    #[arg(long, default_value_t = 13)]
+    pub groups: u32,
+    /// Seed of the permutation of ranks.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// The file to write.
+    #[arg(long, value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    /// Clap checks names, conflicts and defaults of the whole tree.
+    #[test]
+    fn the_tree_of_commands_is_sound() {
+        super::Cli::command().debug_assert();
+    }
+}

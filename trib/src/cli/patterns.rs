@@ -1,0 +1,87 @@
+//! The options of `trib patterns` and `trib picture`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use tributary::Hints;
+
+use crate::source::Chosen;
+
+/// Options of `trib patterns`.
+#[derive(Args)]
+pub struct PatternsOptions {
+    /// The pattern to show, with its parameters; without it, all.
+    #[command(subcommand)]
+    pub pattern: Option<Chosen>,
+    /// Number of ranks.
+    #[arg(long, global = true, value_name = "P", help_heading = "Numbers")]
+    pub ranks: Option<usize>,
+    /// How the file is divided.
+    #[command(flatten)]
+    pub division: DivisionOptions,
+    /// Print JSON.
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// The two ways in which a file is divided among aggregators.
+#[derive(Args)]
+pub struct DivisionOptions {
+    /// Number of aggregators.
+    #[arg(long, global = true, value_name = "A", default_value_t = 64, value_parser = positive, help_heading = "Numbers")]
+    pub aggregators: u64,
+    /// Bytes of a stripe (Lustre).
+    #[arg(long, global = true, value_name = "SIZE", default_value = "1MiB", value_parser = size, help_heading = "Numbers")]
+    pub stripe: u64,
+    /// Bytes of a window (GPFS).
+    #[arg(long, global = true, value_name = "SIZE", default_value = "16MiB", value_parser = size, help_heading = "Numbers")]
+    pub window: u64,
+}
+
+/// Options of `trib picture`.
+#[derive(Args)]
+pub struct PictureOptions {
+    /// The pattern and its parameters. Small ones: a picture has some hundred cells.
+    #[command(subcommand)]
+    pub pattern: Chosen,
+    /// What is drawn, and where to.
+    #[command(flatten)]
+    pub drawing: Drawing,
+    /// The file to write.
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Picture")]
+    pub output: Option<PathBuf>,
+}
+
+/// What is drawn.
+#[derive(Args)]
+pub struct Drawing {
+    /// Number of ranks.
+    #[arg(long, global = true, value_name = "P", help_heading = "Picture")]
+    pub ranks: Option<usize>,
+    /// First byte of the file that is drawn.
+    #[arg(long, global = true, value_name = "OFFSET", default_value_t = 0, help_heading = "Picture")]
+    pub from: u64,
+    /// Bytes of the file that are drawn; all by default.
+    #[arg(long, global = true, value_name = "SIZE", value_parser = size, help_heading = "Picture")]
+    pub bytes: Option<u64>,
+    /// Bytes of a row of the picture; by default 64 cells.
+    #[arg(long, global = true, value_name = "SIZE", value_parser = size, help_heading = "Picture")]
+    pub row: Option<u64>,
+    /// Bytes of a stripe; by default a row of the picture.
+    #[arg(long, global = true, value_name = "SIZE", value_parser = size, help_heading = "Picture")]
+    pub stripe: Option<u64>,
+    /// Number of aggregators that the stripes are dealt to.
+    #[arg(long, global = true, value_name = "A", default_value_t = 2, value_parser = positive, help_heading = "Picture")]
+    pub aggregators: u64,
+}
+
+/// A size, in the words that hints take.
+fn size(text: &str) -> Result<u64, String> {
+    let mut hints = Hints::default();
+    hints.set("cb_buffer_size", text).map_err(|_| "allowed: 1 or more bytes, also with KiB, MiB, GiB".to_string())?;
+    Ok(hints.cb_buffer_size)
+}
+
+fn positive(text: &str) -> Result<u64, String> {
+    text.parse().ok().filter(|&count| count > 0).ok_or_else(|| "allowed: 1 or more".to_string())
+}

@@ -1,0 +1,54 @@
+//! The file that a replay writes: the user's, or a temporary one.
+
+use std::path::{Path, PathBuf};
+
+use crate::Failure;
+
+/// A file that stays, or one that is removed at the end.
+pub enum Output {
+    /// The user's.
+    Kept(PathBuf),
+    /// In `$TMPDIR`.
+    Temporary(tempfile::TempPath),
+}
+
+impl Output {
+    /// The file at `path`, or a temporary one.
+    ///
+    /// # Errors
+    /// No temporary file can be made.
+    pub fn at(path: Option<&Path>) -> Result<Self, Failure> {
+        if let Some(path) = path {
+            return Ok(Self::Kept(path.to_path_buf()));
+        }
+        let file = tempfile::Builder::new().prefix("trib-").suffix(".out").tempfile();
+        let fail = |cause| Failure::new(format!("no temporary file in {}: {cause}", std::env::temp_dir().display()));
+        Ok(Self::Temporary(file.map_err(fail)?.into_temp_path()))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Kept(path) => path,
+            Self::Temporary(path) => path,
+        }
+    }
+
+    /// Where it is, if it stays.
+    pub fn kept(&self) -> Option<&Path> {
+        match self {
+            Self::Kept(path) => Some(path),
+            Self::Temporary(_) => None,
+        }
+    }
+
+    /// The error, and what has become of the file.
+    pub fn failed(&self, error: tributary::Error) -> Failure {
+        let begun =
+            matches!(&error, tributary::Error::Io { operation, .. } if operation == "write" || operation == "read");
+        Failure::new(match self.kept().filter(|_| begun) {
+            Some(path) => format!("{error}; {} is incomplete", path.display()),
+            None => error.to_string(),
+        })
+    }
+}

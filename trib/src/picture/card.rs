@@ -1,0 +1,209 @@
+//! The picture of a pattern: an opaque card, so that it reads the same on light and dark pages.
+
+use svg::Document;
+use svg::node::element::{Rectangle, Title};
+use tributary_benchmarks::Pattern;
+
+use super::ink::{self, DARK, GREY, NOBODY, block, ribbon, words};
+use super::memory::Lane;
+use super::strip::{Owner, Strip};
+use crate::cli::patterns::Drawing;
+use crate::report::grouped;
+
+/// Width of the card.
+const WIDTH: f64 = 980.0;
+/// Where strips begin and end.
+const LEFT: f64 = 104.0;
+const RIGHT: f64 = 920.0;
+/// Characters of a line of words.
+const LINE: usize = 150;
+/// Most slices that a cell of several ranks is cut into.
+const SLICES: usize = 8;
+
+/// What is drawn so far, and where the next thing goes.
+struct Sheet {
+    nodes: Vec<Box<dyn svg::Node>>,
+    y: f64,
+}
+
+impl Sheet {
+    fn add(&mut self, node: impl Into<Box<dyn svg::Node>>) {
+        self.nodes.push(node.into());
+    }
+
+    fn heading(&mut self, text: impl Into<String>) {
+        self.y += 30.0;
+        self.add(words(24.0, self.y, 13, "start", DARK, text).set("font-weight", "bold"));
+        self.y += 12.0;
+    }
+}
+
+/// The whole picture.
+pub fn card(pattern: &dyn Pattern, drawing: &Drawing, strip: &Strip, lanes: &[Lane]) -> String {
+    let title = format!("{}: who writes what", pattern.name());
+    let mut sheet = Sheet { nodes: vec![Box::new(Title::new(&title).set("id", "title"))], y: 32.0 };
+    sheet.add(words(24.0, 32.0, 16, "start", DARK, title).set("font-weight", "bold"));
+    for line in wrapped(&pattern.describe()) {
+        sheet.y += 19.0;
+        sheet.add(words(24.0, sheet.y, 12, "start", GREY, line));
+    }
+    file(&mut sheet, drawing, strip, pattern.steps() > 1);
+    memory(&mut sheet, strip, lanes, pattern.steps() > 1);
+    legend(&mut sheet, pattern, drawing, strip);
+    let height = sheet.y + 24.0;
+    let back = Rectangle::new().set("x", 1).set("y", 1).set("width", WIDTH - 2.0).set("height", ink::at(height - 2.0));
+    let back = back.set("rx", 10).set("fill", "#ffffff").set("stroke", "#d0d7de").set("stroke-width", "1.5");
+    let whole = Document::new()
+        .set("viewBox", format!("0 0 {WIDTH} {}", ink::at(height)))
+        .set("width", WIDTH)
+        .set("height", ink::at(height))
+        .set("font-family", "Helvetica, Arial, sans-serif")
+        .set("role", "img")
+        .set("aria-labelledby", "title")
+        .add(back);
+    format!("{}\n", sheet.nodes.into_iter().fold(whole, Document::add))
+}
+
+/// The file, a row under the other; under each row whose stripes they are.
+fn file(sheet: &mut Sheet, drawing: &Drawing, strip: &Strip, many: bool) {
+    let (row, stripe) = (strip.row(), drawing.stripe.unwrap_or(strip.row()));
+    sheet.heading(format!("The file: {} bytes a row, {} a cell", grouped(row), grouped(strip.cell)));
+    let scale = (RIGHT - LEFT) / row as f64;
+    let mut start = strip.from;
+    for cells in strip.owners.chunks(strip.columns as usize) {
+        let y = sheet.y;
+        sheet.add(words(LEFT - 8.0, y + 12.0, 10, "end", GREY, grouped(start)));
+        let width = strip.cell as f64 * scale;
+        let mut column = 0;
+        for same in cells.chunk_by(|a, b| a == b) {
+            run(sheet, LEFT + column as f64 * width, same.len() as f64 * width, &same[0], many);
+            column += same.len();
+        }
+        let end = (start + row).min(strip.to);
+        bands(sheet, (start, end), stripe, drawing.aggregators, scale);
+        start = end;
+        sheet.y += 34.0;
+    }
+}
+
+/// Cells of the same owners.
+fn run(sheet: &mut Sheet, x: f64, width: f64, owners: &[Owner], many: bool) {
+    let y = sheet.y;
+    if owners.is_empty() {
+        return sheet.add(block(x, y, width, 16.0, NOBODY, 1.0));
+    }
+    let slice = width / owners.len().min(SLICES) as f64;
+    for (at, owner) in owners.iter().take(SLICES).enumerate() {
+        let x = x + at as f64 * slice;
+        sheet.add(block(x, y, slice, 16.0, ink::of_rank(owner.rank), tint(owner.step)));
+        let label = if many { format!("{}·{}", owner.rank, owner.step) } else { owner.rank.to_string() };
+        if slice > 6.0 * label.chars().count() as f64 {
+            let colour = if owner.step % 2 == 0 { ink::on_rank(owner.rank) } else { DARK };
+            sheet.add(words(x + slice / 2.0, y + 11.5, 9, "middle", colour, label));
+        }
+    }
+}
+
+/// Later calls alternate.
+fn tint(step: usize) -> f64 {
+    if step % 2 == 0 { 1.0 } else { 0.5 }
+}
+
+/// The stripes of a part of the file, dealt to the aggregators in turn.
+fn bands(sheet: &mut Sheet, (start, end): (u64, u64), stripe: u64, aggregators: u64, scale: f64) {
+    let greys = ["#afb8c1", "#d8dee4"];
+    let mut at = start;
+    while at < end {
+        let aggregator = at / stripe % aggregators;
+        let next = (at / stripe + 1).saturating_mul(stripe).min(end);
+        let (x, width) = (LEFT + (at - start) as f64 * scale, (next - at) as f64 * scale);
+        // A band for each stripe, as long as that can be seen.
+        if width > 1.5 {
+            sheet.add(block(x, sheet.y + 17.0, width, 10.0, greys[(at / stripe % 2) as usize], 1.0));
+        }
+        if width > 16.0 {
+            sheet.add(words(x + width / 2.0, sheet.y + 25.0, 8, "middle", DARK, format!("A{aggregator}")));
+        }
+        at = next;
+    }
+}
+
+/// The memory of some ranks, and where it goes.
+fn memory(sheet: &mut Sheet, strip: &Strip, lanes: &[Lane], many: bool) {
+    sheet.heading(match many {
+        true => "Memory of the first ranks (above), and where it goes in the file (below), in the first call",
+        false => "Memory of the first ranks (above), and where it goes in the file (below)",
+    });
+    let longest = lanes.iter().map(|lane| lane.span.1 - lane.span.0).max().unwrap_or(1);
+    let (to_memory, to_file) = (RIGHT - LEFT, (RIGHT - LEFT) / (strip.to - strip.from) as f64);
+    for lane in lanes {
+        let (y, colour) = (sheet.y, ink::of_rank(lane.rank));
+        sheet.add(words(LEFT - 8.0, y + 10.0, 10, "end", DARK, format!("rank {}", lane.rank)));
+        let memory = to_memory / longest as f64;
+        let span = (lane.span.1 - lane.span.0) as f64 * memory;
+        sheet.add(block(LEFT, y, span, 12.0, NOBODY, 1.0));
+        sheet.add(block(LEFT, y + 40.0, RIGHT - LEFT, 8.0, NOBODY, 1.0));
+        for piece in &lane.pieces {
+            let x = LEFT + (piece.memory - lane.span.0) as f64 * memory;
+            let below = LEFT + (piece.offset - strip.from) as f64 * to_file;
+            let (width, wide) = (piece.len as f64 * memory, piece.len as f64 * to_file);
+            sheet.add(ribbon((x, x + width), (below, below + wide), (y + 12.0, y + 40.0), colour));
+            sheet.add(block(x, y, width, 12.0, colour, 1.0));
+            sheet.add(block(below, y + 40.0, wide, 8.0, colour, 1.0));
+        }
+        if lane.pieces.len() < lane.count {
+            let more = format!("the first {} of {} pieces", lane.pieces.len(), grouped(lane.count as u64));
+            sheet.add(words(RIGHT, y + 30.0, 9, "end", GREY, more));
+        }
+        sheet.y += 60.0;
+    }
+    sheet.y -= 12.0;
+}
+
+/// What colours and marks mean.
+fn legend(sheet: &mut Sheet, pattern: &dyn Pattern, drawing: &Drawing, strip: &Strip) {
+    sheet.y += 18.0;
+    let mut x = 24.0;
+    for rank in 0..pattern.ranks().min(8) {
+        sheet.add(block(x, sheet.y, 14.0, 14.0, ink::of_rank(rank), 1.0));
+        let label = format!("rank {rank}");
+        sheet.add(words(x + 18.0, sheet.y + 11.0, 10, "start", DARK, label));
+        x += 66.0;
+    }
+    if pattern.ranks() > 8 {
+        let last = pattern.ranks() - 1;
+        sheet.add(words(x, sheet.y + 11.0, 10, "start", DARK, format!("to {last}, colours repeat")));
+        x += 120.0;
+    }
+    sheet.add(block(x, sheet.y, 14.0, 14.0, NOBODY, 1.0));
+    sheet.add(words(x + 18.0, sheet.y + 11.0, 10, "start", DARK, "nobody (header, holes, gaps of memory)"));
+    sheet.y += 30.0;
+    let (stripe, aggregators) = (drawing.stripe.unwrap_or(strip.row()), drawing.aggregators);
+    let mut notes = format!("A0, A1, ...: aggregators; stripes of {} bytes dealt to {aggregators}", grouped(stripe));
+    if pattern.steps() > 1 {
+        notes.push_str(&format!("; r·c: rank r in call c of {}, every second call paler", pattern.steps()));
+    }
+    if strip.owners.iter().any(|owners| owners.len() > 1) {
+        notes.push_str("; a cell of several ranks is cut into slices, one a rank");
+    }
+    for line in wrapped(&notes) {
+        sheet.add(words(24.0, sheet.y, 11, "start", GREY, line));
+        sheet.y += 16.0;
+    }
+    sheet.y -= 16.0;
+}
+
+/// Lines of words.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.len() - 1;
+        if !lines[last].is_empty() && lines[last].len() + word.len() >= LINE {
+            lines.push(word.to_string());
+        } else {
+            let space = if lines[last].is_empty() { "" } else { " " };
+            lines[last] += &format!("{space}{word}");
+        }
+    }
+    lines
+}

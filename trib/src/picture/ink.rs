@@ -1,0 +1,58 @@
+//! Colours, rectangles and words of a picture.
+
+use svg::node::element::{Polygon, Rectangle, Text};
+
+/// Words.
+pub const DARK: &str = "#1f2328";
+/// Words of less weight, and lines.
+pub const GREY: &str = "#57606a";
+/// What nobody writes.
+pub const NOBODY: &str = "#eaeef2";
+/// The palette of Okabe and Ito (2008), which people of any colour vision tell apart, without its black and with a grey;
+/// and whether white words stand out on it.
+const RANKS: [(&str, bool); 8] = [
+    ("#0072b2", true),
+    ("#e69f00", false),
+    ("#009e73", true),
+    ("#cc79a7", false),
+    ("#56b4e9", false),
+    ("#d55e00", true),
+    ("#f0e442", false),
+    ("#8c959f", false),
+];
+
+/// The colour of a rank; after eight they come again, and numbers tell them apart.
+pub fn of_rank(rank: usize) -> &'static str {
+    RANKS[rank % RANKS.len()].0
+}
+
+/// The colour of words on it.
+pub fn on_rank(rank: usize) -> &'static str {
+    if RANKS[rank % RANKS.len()].1 { "#ffffff" } else { DARK }
+}
+
+/// A coordinate, to a tenth: the same text on every machine.
+pub fn at(value: f64) -> String {
+    let text = format!("{value:.1}");
+    text.strip_suffix(".0").map_or(text.clone(), ToString::to_string)
+}
+
+/// A filled rectangle with a thin white edge.
+pub fn block(x: f64, y: f64, width: f64, height: f64, fill: &str, opacity: f64) -> Rectangle {
+    let block = Rectangle::new().set("x", at(x)).set("y", at(y)).set("width", at(width)).set("height", at(height));
+    let block = block.set("fill", fill).set("stroke", "#ffffff").set("stroke-width", "0.7");
+    if opacity < 1.0 { block.set("fill-opacity", at(opacity)) } else { block }
+}
+
+/// What joins an upper edge with a lower one.
+pub fn ribbon(upper: (f64, f64), lower: (f64, f64), y: (f64, f64), fill: &str) -> Polygon {
+    let points = [(upper.0, y.0), (upper.1, y.0), (lower.1, y.1), (lower.0, y.1)];
+    let points = points.map(|(x, y)| format!("{},{}", at(x), at(y))).join(" ");
+    Polygon::new().set("points", points).set("fill", fill).set("fill-opacity", "0.3")
+}
+
+/// Words; `anchor` is `start`, `middle` or `end`.
+pub fn words(x: f64, y: f64, size: u32, anchor: &str, fill: &str, text: impl Into<String>) -> Text {
+    let words = Text::new(text.into()).set("x", at(x)).set("y", at(y)).set("font-size", size).set("fill", fill);
+    if anchor == "start" { words } else { words.set("text-anchor", anchor) }
+}

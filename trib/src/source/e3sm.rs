@@ -1,0 +1,62 @@
+//! The cases of E3SM-IO.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use tributary_benchmarks::{E3smF, ElementType, GeneratorOptions, Pattern};
+
+use super::Parameters;
+use crate::Failure;
+
+/// Ranks of the built-in map.
+const SHIPPED: usize = 16;
+
+/// Element type of the climate variables.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Element {
+    /// 8 bytes, E3SM-IO's default.
+    Double,
+    /// 4 bytes, as in the paper.
+    Float,
+}
+
+/// E3SM-IO, F case (atmosphere): 414 variables by map, all-to-many for metadata and data
+#[derive(Args)]
+pub struct F {
+    /// Decomposition map (NetCDF classic). Without it: a small map of 16 ranks that is built in or, for any other number
+    /// of ranks, generated decompositions.
+    #[arg(long, value_name = "FILE")]
+    map: Option<PathBuf>,
+    /// Run a map on another number of ranks than it was made for: ranks take several (or no) parts each.
+    #[arg(long)]
+    fold: bool,
+    /// Element type of the climate variables.
+    #[arg(long = "type", value_enum, default_value = "double", value_name = "TYPE")]
+    element: Element,
+}
+
+impl Parameters for F {
+    const NAME: &'static str = "e3sm-f";
+    const CODE: &'static str = "";
+    const ORIGIN: &'static str = "";
+    const FORMULAS: &'static [(&'static str, &'static str)] = &[];
+    const EXAMPLE: &'static str = "--map map_f_case_16p.nc --verify";
+    const PICTURE: &'static str = "";
+
+    fn pattern(&self, ranks: Option<usize>) -> Result<Box<dyn Pattern>, Failure> {
+        let element = match self.element {
+            Element::Double => ElementType::Double,
+            Element::Float => ElementType::Float,
+        };
+        let case = match (&self.map, ranks) {
+            (Some(map), _) => E3smF::from_map_file(map, element)?,
+            (None, None | Some(SHIPPED)) => E3smF::shipped_as(element)?,
+            (None, Some(_)) if self.fold => E3smF::shipped_as(element)?,
+            (None, Some(ranks)) => E3smF::generated(ranks, GeneratorOptions::default(), element)?,
+        };
+        Ok(Box::new(match ranks {
+            Some(ranks) => case.with_ranks(ranks, self.fold)?,
+            None => case,
+        }))
+    }
+}

@@ -1,0 +1,142 @@
+//! The registry of patterns: name, parameters, and how they become what is replayed. A new pattern is one file here and
+//! one row of [`SOURCES`].
+
+mod e3sm;
+
+use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
+use tributary_benchmarks::Pattern;
+
+use crate::Failure;
+
+/// All patterns, in the order in which they are listed.
+pub const SOURCES: &[Source] = &[Source::of::<e3sm::F>()];
+
+/// A pattern's parameters on the command line (the fields; their comments are the help), and what people should know of
+/// it. The type's own comment is the line that help shows.
+pub trait Parameters: Args + Send + Sync + 'static {
+    /// Its name.
+    const NAME: &'static str;
+    /// Which code writes so, and how, in a few sentences.
+    const CODE: &'static str;
+    /// Where it is published.
+    const ORIGIN: &'static str;
+    /// What the arithmetic says: (what, formula).
+    const FORMULAS: &'static [(&'static str, &'static str)];
+    /// A command line that shows it: what follows the name.
+    const EXAMPLE: &'static str;
+    /// Parameters, options of `trib picture` included, that make a picture one can read.
+    const PICTURE: &'static str;
+
+    /// The pattern for `ranks` ranks (`None`: as many as it is made for).
+    ///
+    /// # Errors
+    /// Parameters that cannot be met, in one line.
+    fn pattern(&self, ranks: Option<usize>) -> Result<Box<dyn Pattern>, Failure>;
+}
+
+/// Makes a pattern for so many ranks.
+type Make = Box<dyn Fn(Option<usize>) -> Result<Box<dyn Pattern>, Failure> + Send + Sync>;
+
+/// One row of the registry.
+pub struct Source {
+    /// See [`Parameters`].
+    pub name: &'static str,
+    /// See [`Parameters`].
+    pub code: &'static str,
+    /// See [`Parameters`].
+    pub origin: &'static str,
+    /// See [`Parameters`].
+    pub formulas: &'static [(&'static str, &'static str)],
+    /// See [`Parameters`].
+    pub example: &'static str,
+    /// See [`Parameters`].
+    pub picture: &'static str,
+    augment: fn(Command) -> Command,
+    parse: fn(&ArgMatches) -> Result<Make, clap::Error>,
+}
+
+impl Source {
+    const fn of<P: Parameters>() -> Self {
+        Self {
+            name: P::NAME,
+            code: P::CODE,
+            origin: P::ORIGIN,
+            formulas: P::FORMULAS,
+            example: P::EXAMPLE,
+            picture: P::PICTURE,
+            augment: P::augment_args,
+            parse: |matches| {
+                let parameters = P::from_arg_matches(matches)?;
+                Ok(Box::new(move |ranks| parameters.pattern(ranks)))
+            },
+        }
+    }
+
+    /// What it is, in a line: what help shows.
+    pub fn about(&self) -> String {
+        self.command().get_about().map(ToString::to_string).unwrap_or_default()
+    }
+
+    /// The subcommand: the pattern's own parameters.
+    pub fn command(&self) -> Command {
+        let footer = format!("Example:\n  trib replay {} {}", self.name, self.example);
+        (self.augment)(Command::new(self.name).next_help_heading("Parameters")).after_help(footer).disable_help_flag(true)
+    }
+}
+
+/// A pattern that was chosen on the command line, with its parameters.
+pub struct Chosen {
+    /// Its row.
+    pub source: &'static Source,
+    make: Make,
+}
+
+impl Chosen {
+    /// The pattern for `ranks` ranks (`None`: as many as it is made for).
+    ///
+    /// # Errors
+    /// Parameters that cannot be met, in one line.
+    pub fn pattern(&self, ranks: Option<usize>) -> Result<Box<dyn Pattern>, Failure> {
+        if ranks == Some(0) {
+            return Err(Failure::new("ranks: 0; allowed: 1 or more"));
+        }
+        (self.make)(ranks)
+    }
+}
+
+impl FromArgMatches for Chosen {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let chosen = matches.subcommand().and_then(|(name, matches)| Some((find(name)?, matches)));
+        let Some((source, matches)) = chosen else {
+            let names: Vec<_> = SOURCES.iter().map(|source| source.name).collect();
+            let missing = format!("no pattern is named; allowed: {}", names.join(", "));
+            return Err(clap::Error::raw(clap::error::ErrorKind::MissingSubcommand, missing));
+        };
+        Ok(Self { source, make: (source.parse)(matches)? })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Subcommand for Chosen {
+    fn augment_subcommands(command: Command) -> Command {
+        let command = command.subcommand_value_name("PATTERN").subcommand_help_heading("Patterns");
+        SOURCES.iter().fold(command, |command, source| command.subcommand(source.command()))
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        find(name).is_some()
+    }
+}
+
+/// The row of a name.
+pub fn find(name: &str) -> Option<&'static Source> {
+    SOURCES.iter().find(|source| source.name == name)
+}
