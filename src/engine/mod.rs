@@ -12,8 +12,8 @@
 //! | `plan` | ranges, the choice of path, domains; the plan that is used again |
 //! | `flatten`, `flow` | the access cut by aggregator; its cursors, on both sides |
 //! | `bodies`, `metadata` | exchange of bodies of unknown size; who tells whom what |
-//! | `merge`, `relay` | what a local aggregator does with its members' extents and bytes |
-//! | `rounds`, `lockstep` | the data phase; rounds that all ranks take part in |
+//! | `clusters`, `merge`, `relay` | what a local aggregator does with its members' extents and bytes |
+//! | `windows`, `rounds`, `lockstep` | what an aggregator holds in a round; the data phase; rounds that all ranks take part in |
 //! | `coverage`, `writer`, `sieve`, `sink`, `storage` | windows, the write-behind thread, holes, the file |
 //! | `direct` | the path without exchange |
 //! | `conclude`, `operation` | the agreement at the end; a call that is tested and waited for |
@@ -24,6 +24,7 @@
 //! returns the same error on every rank.
 
 mod bodies;
+mod clusters;
 mod conclude;
 mod coverage;
 mod direct;
@@ -43,6 +44,7 @@ mod setup;
 mod sieve;
 mod sink;
 pub mod storage;
+mod windows;
 mod writer;
 
 pub use file::File;

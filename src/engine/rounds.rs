@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use super::bodies::{slot, slot_of};
-use super::flow::{Agenda, Inflow, Outflow};
+use super::bodies::slot_of;
+use super::flow::{Agenda, Outflow};
 use super::metadata::Phase;
 use super::plan::Plan;
 use super::relay::{RelayRound, Relaying};
 use super::sink::Sink;
+use super::windows::{Opened, Windows};
 use super::writer::WindowBuffer;
 use crate::collectives::FIRST_FREE_TAG;
 use crate::drivers::{Domains, Window};
@@ -42,6 +43,14 @@ pub struct Tally {
     pub placement: Duration,
 }
 
+impl Tally {
+    /// Counts a window that so many ranks have bytes for.
+    pub fn opened(&mut self, sources: usize) {
+        self.windows += 1;
+        *self.fan_in.entry(sources as u32).or_default() += 1;
+    }
+}
+
 /// The data phase of one rank.
 pub struct Rounds<'a> {
     phase: &'a Phase,
@@ -50,8 +59,7 @@ pub struct Rounds<'a> {
     buffer: &'a [u8],
     outflows: Vec<Outflow>,
     leaving: Agenda,
-    inflows: Vec<Inflow>,
-    arriving: Agenda,
+    windows: Windows,
     relaying: Option<Relaying>,
     tally: Tally,
 }
@@ -63,15 +71,13 @@ impl<'a> Rounds<'a> {
         let own = phase.route.receivers.binary_search(&phase.route.rank).unwrap_or_default();
         let outflow = |o: &super::flatten::Outgoing| Outflow::new(o.aggregator, o.file.clone(), o.memory.clone());
         let outflows: Vec<_> = plan.outgoing.iter().map(outflow).collect();
-        let inflow = |(source, packed): &(Rank, _)| Inflow::new(*source, own, Clone::clone(packed));
-        let inflows: Vec<_> = plan.announced.incoming.iter().map(inflow).collect();
-        let (mut leaving, mut arriving) = (Agenda::default(), Agenda::default());
+        let windows = Windows::new(own, plan);
+        let mut leaving = Agenda::default();
         outflows.iter().enumerate().for_each(|(id, out)| leaving.file(id, &out.file, domains));
-        inflows.iter().enumerate().for_each(|(id, inflow)| arriving.file(id, &inflow.sizing, domains));
         let relaying = plan.announced.relay.as_ref().map(|relay| Relaying::new(relay, phase.route.rank, domains));
         let tally = Tally::default();
         let lockstep = plan.lockstep.as_deref();
-        Self { phase, domains, lockstep, buffer, outflows, leaving, inflows, arriving, relaying, tally }
+        Self { phase, domains, lockstep, buffer, outflows, leaving, windows, relaying, tally }
     }
 
     /// Runs all rounds. Windows go to `sink`, which only aggregators need. Collective over the ranks that have data.
@@ -90,15 +96,13 @@ impl<'a> Rounds<'a> {
 
     fn next_round(&self) -> Option<u64> {
         let relayed = self.relaying.as_ref().and_then(Relaying::next_round);
-        [self.leaving.next_round(), self.arriving.next_round(), relayed].into_iter().flatten().min()
+        [self.leaving.next_round(), self.windows.next_round(), relayed].into_iter().flatten().min()
     }
 
     async fn round(&mut self, round: u64, endpoint: &mut Endpoint, sink: &mut Option<Sink>) -> Result<()> {
-        let (window, receives) = self.open_window(round);
-        let mut buffer = match (&window, sink) {
-            (Some(window), Some(sink)) => sink.buffer(window.len()).await.map(|buffer| (buffer, sink)),
-            _ => None,
-        };
+        let opened = self.windows.open(round, self.domains, Buffer::Receive);
+        let (window, overlap) = opened.as_ref().map_or((None, false), |opened| (Some(opened.window), opened.overlap));
+        let (mut buffer, receives) = self.make_room(opened, sink).await;
         let begin = Instant::now();
         let outgoing = self.pack(round);
         let relay = self.relaying.as_mut().map(|relaying| relaying.round(round, self.domains)).unwrap_or_default();
@@ -111,13 +115,15 @@ impl<'a> Rounds<'a> {
             relay,
             relaying: self.relaying.as_mut(),
             outflows: &mut self.outflows,
-            inflows: &mut self.inflows,
+            windows: &mut self.windows,
             user: self.buffer,
             window,
-            placed: buffer.as_mut().map(|(buffer, _)| buffer),
+            placed: buffer.as_mut().map(|buffer| &mut buffer.bytes[..]),
+            held: overlap.then(BTreeMap::new),
             placement: Duration::ZERO,
         };
         let traffic = endpoint.run(schedule, &mut memory, DATA).await?;
+        memory.place_held()?;
         let placement = memory.placement;
         self.tally.traffic += traffic;
         self.tally.placement += placement;
@@ -125,31 +131,30 @@ impl<'a> Rounds<'a> {
         for id in outgoing.due {
             self.leaving.file(id, &self.outflows[id].file, self.domains);
         }
-        if let (Some(window), Some((buffer, sink))) = (window, buffer) {
+        if let (Some(window), Some(buffer), Some(sink)) = (window, buffer, sink) {
             sink.submit(window, buffer);
         }
         Ok(())
     }
 
-    /// This aggregator's window of the round, if it has data, and what will arrive for it.
-    fn open_window(&mut self, round: u64) -> (Option<Window>, Vec<Message>) {
-        let due = self.arriving.take(round);
-        let window = due.first().and_then(|&id| self.inflows[id].sizing.window(self.domains));
-        let Some(mut window) = window else { return (None, Vec::new()) };
-        let (mut from, mut to) = (window.end, window.start);
-        let mut receives = Vec::with_capacity(due.len());
-        for id in due {
-            let inflow = &mut self.inflows[id];
-            let passed = inflow.sizing.pass(&window);
-            (from, to) = (from.min(passed.start), to.max(passed.end));
-            receives.push(Message { peer: inflow.source, span: Span::new(Buffer::Receive, slot(id), passed.bytes) });
-            self.arriving.file(id, &inflow.sizing, self.domains);
+    /// A buffer for the window, if its bytes are wanted, and what will arrive for it.
+    async fn make_room(
+        &mut self,
+        opened: Option<Opened>,
+        sink: &mut Option<Sink>,
+    ) -> (Option<WindowBuffer>, Vec<Message>) {
+        let Some(opened) = opened else { return (None, Vec::new()) };
+        self.tally.opened(opened.messages.len());
+        let Some(sink) = sink else { return (None, opened.messages) };
+        let Some(coverage) = opened.coverage else {
+            sink.no_memory(opened.window.len());
+            return (None, opened.messages);
+        };
+        let mut buffer = sink.buffer(opened.window.len()).await;
+        if let Some(buffer) = &mut buffer {
+            self.windows.recycle(std::mem::replace(&mut buffer.coverage, coverage));
         }
-        // No more memory than there is data, however large the hints make a window.
-        window = window.trimmed(from, to);
-        self.tally.windows += 1;
-        *self.tally.fan_in.entry(receives.len() as u32).or_default() += 1;
-        (Some(window), receives)
+        (buffer, opened.messages)
     }
 
     /// Collects what this rank sends in the round, message after message. What it has for itself stays in the caller's
@@ -223,19 +228,57 @@ struct RoundMemory<'r> {
     relay: RelayRound,
     relaying: Option<&'r mut Relaying>,
     outflows: &'r mut [Outflow],
-    inflows: &'r mut [Inflow],
+    windows: &'r mut Windows,
     user: &'r [u8],
     window: Option<Window>,
     /// Where to place; none when the window's bytes are not wanted any more.
-    placed: Option<&'r mut WindowBuffer>,
+    placed: Option<&'r mut [u8]>,
+    /// Where sources overlap: what came of each inflow, until all is there.
+    held: Option<BTreeMap<usize, Arrived>>,
     placement: Duration,
 }
 
+/// What an inflow brought.
+enum Arrived {
+    Message(Bytes),
+    /// It is this rank's own; the bytes are in the caller's buffer.
+    Own,
+}
+
 impl RoundMemory<'_> {
-    /// Puts a message of inflow `id` where its bytes belong.
-    fn place(&mut self, id: usize, message: &Bytes) -> Result<()> {
+    /// Puts what came of inflow `id` where it belongs; or keeps it, where the order matters.
+    fn arrived(&mut self, id: usize, what: Arrived) -> Result<()> {
+        if let Some(held) = &mut self.held {
+            held.insert(id, what);
+            return Ok(());
+        }
+        self.place(id, what)
+    }
+
+    /// Places what was kept by ascending source: of bytes that several ranks write, the highest rank's stay, in every
+    /// window alike, so that no extent is ever a mixture.
+    fn place_held(&mut self) -> Result<()> {
+        for (id, what) in self.held.take().unwrap_or_default() {
+            self.place(id, what)?;
+        }
+        Ok(())
+    }
+
+    fn place(&mut self, id: usize, what: Arrived) -> Result<()> {
         let begin = Instant::now();
-        let (Some(window), Some(inflow)) = (&self.window, self.inflows.get_mut(id)) else { return Ok(()) };
+        let placed = match what {
+            Arrived::Message(message) => self.place_message(id, &message),
+            Arrived::Own => {
+                self.place_own(id);
+                Ok(())
+            }
+        };
+        self.placement += begin.elapsed();
+        placed
+    }
+
+    fn place_message(&mut self, id: usize, message: &Bytes) -> Result<()> {
+        let (Some(window), Some(inflow)) = (&self.window, self.windows.inflow(id)) else { return Ok(()) };
         let fits = match &mut self.placed {
             Some(placed) => inflow.place(window, message, placed),
             None => {
@@ -243,7 +286,6 @@ impl RoundMemory<'_> {
                 true
             }
         };
-        self.placement += begin.elapsed();
         if fits {
             return Ok(());
         }
@@ -252,18 +294,17 @@ impl RoundMemory<'_> {
     }
 
     /// Places what this rank has for itself.
-    fn place_own(&mut self, inflow: usize) {
-        let begin = Instant::now();
-        if let (Some(window), Some(own)) = (&self.window, self.own) {
-            if let Some(placed) = &mut self.placed {
-                self.outflows[own].place(window, self.user, placed);
-            } else {
-                self.outflows[own].file.pass(window);
-            }
-            // The announced list stands for the same bytes.
-            self.inflows[inflow].drop_window(window);
+    fn place_own(&mut self, id: usize) {
+        let (Some(window), Some(own)) = (&self.window, self.own) else { return };
+        if let Some(placed) = &mut self.placed {
+            self.outflows[own].place(window, self.user, placed);
+        } else {
+            self.outflows[own].file.pass(window);
         }
-        self.placement += begin.elapsed();
+        // The announced list stands for the same bytes.
+        if let Some(inflow) = self.windows.inflow(id) {
+            inflow.drop_window(window);
+        }
     }
 
     /// The merged message at an address of [`MERGED`].
@@ -291,7 +332,7 @@ impl Memory for RoundMemory<'_> {
     fn write(&mut self, _from: Rank, span: Span, message: fabric::Message) -> Result<()> {
         match span.buffer {
             Buffer::Receive if span.len == 0 => Ok(()),
-            Buffer::Receive => self.place(slot_of(span.offset), &message),
+            Buffer::Receive => self.arrived(slot_of(span.offset), Arrived::Message(message)),
             _ => {
                 self.relay.arrived(span.offset, message);
                 Ok(())
@@ -301,10 +342,10 @@ impl Memory for RoundMemory<'_> {
 
     fn copy(&mut self, from: Span, to: Span) -> Result<()> {
         match (from.buffer, to.buffer) {
-            (Buffer::Send, Buffer::Receive) => self.place_own(slot_of(to.offset)),
+            (Buffer::Send, Buffer::Receive) => self.arrived(slot_of(to.offset), Arrived::Own)?,
             (MERGED, Buffer::Receive) => {
                 let message = self.merged(from.offset);
-                self.place(slot_of(to.offset), &message)?;
+                self.arrived(slot_of(to.offset), Arrived::Message(message))?;
             }
             // Members' shares are dealt out when the merged message is read.
             (Buffer::Send | GATHERED, MERGED) => {}

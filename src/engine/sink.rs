@@ -64,16 +64,21 @@ impl Sink {
                 free => free,
             };
             if let Some(mut buffer) = buffer {
-                if buffer.reset(len).is_err() {
+                if buffer.reserve(len).is_err() {
                     self.free.push(WindowBuffer::default());
-                    let given = format!("no memory for a window of {len} bytes on rank {}", self.rank);
-                    self.outcome.error.get_or_insert(Error::argument("cb_buffer_size", given, "a smaller one"));
+                    self.no_memory(len);
                     return None;
                 }
                 return Some(buffer);
             }
             pause().await;
         }
+    }
+
+    /// There is no memory for a window of `len` bytes: an error of the call.
+    pub fn no_memory(&mut self, len: u64) {
+        let given = format!("no memory for a window of {len} bytes on rank {}", self.rank);
+        self.outcome.error.get_or_insert(Error::argument("cb_buffer_size", given, "a smaller one"));
     }
 
     /// Hands a placed window over.

@@ -21,19 +21,18 @@ use crate::hints::Switch;
 pub struct WindowBuffer {
     /// The window's bytes.
     pub bytes: Vec<u8>,
-    /// Which of them are placed.
+    /// Which of them have data.
     pub coverage: Coverage,
 }
 
 impl WindowBuffer {
-    /// Makes room for a window; what the bytes hold is of no meaning until placed.
+    /// Makes room for `len` bytes; what they hold is of no meaning until placed.
     ///
     /// # Errors
     /// Memory that is not to be had.
-    pub fn reset(&mut self, len: u64) -> std::result::Result<(), std::collections::TryReserveError> {
+    pub fn reserve(&mut self, len: u64) -> std::result::Result<(), std::collections::TryReserveError> {
         let missing = (len as usize).saturating_sub(self.bytes.len());
         self.bytes.try_reserve_exact(missing)?;
-        self.coverage.reset(len)?;
         self.bytes.resize(self.bytes.len() + missing, 0);
         Ok(())
     }
