@@ -8,8 +8,8 @@ use tributary::access::BufferLayout;
 
 use crate::closed_form::{ClosedForm, Division};
 use crate::error::PatternError;
-use crate::netcdf::Source;
 use crate::pattern::{Pattern, RankAccess, Totals};
+use crate::source::Source;
 use crate::value::fill_elements;
 
 use super::decomposition::{Decompositions, share};
