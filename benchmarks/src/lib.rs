@@ -6,17 +6,22 @@
 //! | [`pattern`] | the trait all patterns implement |
 //! | [`closed_form`] | what a pattern states about itself: sums and fan-in |
 //! | [`e3sm`] | the F case of E3SM-IO, from decomposition maps or generated for any number of ranks |
+//! | [`list`] | any lists of extents, one a rank, from a file |
 //! | [`netcdf`] | NetCDF classic files, as far as decomposition maps need them |
+//! | [`source`] | the bytes of an input file: mapped, or in memory |
 //! | [`value`] | the payload |
 
 pub mod closed_form;
 pub mod e3sm;
 pub mod error;
+pub mod list;
 pub mod netcdf;
 pub mod pattern;
+pub mod source;
 pub mod value;
 
 pub use closed_form::{ClosedForm, Division};
 pub use e3sm::{E3smF, ElementType, GeneratorOptions};
 pub use error::PatternError;
+pub use list::List;
 pub use pattern::{Pattern, RankAccess, Totals};
