@@ -1,0 +1,114 @@
+//! `docs/patterns.md` and its pictures: what the registry says, as a page. The tests are its only user: they hold the
+//! checked-in files to it, and write them when asked.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+
+use super::parameters;
+use crate::cli::{Cli, Command};
+use crate::picture;
+use crate::source::{SOURCES, Source};
+
+const HEAD: &str = "\
+<!-- Generated from trib/src/source/; regenerate with: TRIB_REGENERATE=1 cargo test -p trib patterns::page -->
+
+# Patterns
+
+Access patterns of real codes, as `trib replay NAME` runs them: every rank's extents and buffer are a pure function of
+rank, ranks and parameters (`benchmarks/src/`, one module each), so the same pattern runs on threads and on MPI, is planned
+for any number of ranks, and is compared with a file that one process writes element by element.
+
+`trib patterns` lists them, `trib patterns NAME --ranks P` says what a pattern's own arithmetic gives for both drivers, and
+`trib picture NAME --output F.svg` draws one: the file as cells in the colour of the rank that writes them, the stripes
+below as they are dealt to the aggregators A0, A1, ..., then the memory of the first ranks and where it goes. The pictures
+here are of tiny parameters. `p` is the number of ranks.
+
+Options that every replay has: `--verify` compares the file with the serial one, `--read` reads it back collectively and
+compares every rank's buffer, `--read-only FILE` reads a file that is there, `--buffer noncontiguous` puts gaps of 16 bytes
+into every rank's memory, `--plan-only` writes nothing and counts, `--json` prints one object.
+";
+
+fn page() -> String {
+    let mut page = HEAD.to_string();
+    page.push_str("\n| pattern | what |\n|---|---|\n");
+    for source in SOURCES {
+        // Writing to a string does not fail.
+        let _ = writeln!(page, "| [`{0}`](#{0}) | {1} |", source.name, source.about());
+    }
+    for source in SOURCES {
+        section(&mut page, source);
+    }
+    page
+}
+
+fn section(page: &mut String, source: &Source) {
+    let Source { name, code, origin, formulas, example, .. } = source;
+    let _ = writeln!(page, "\n## {name}\n\n{code}\n\nSource: {origin}");
+    if !source.picture.is_empty() {
+        let _ = writeln!(page, "\n![{name}: the file and who writes what](patterns/{name}.svg)");
+    }
+    let cell = |text: &str| text.replace('|', "\\|");
+    page.push_str("\n| parameter | values | meaning |\n|---|---|---|\n");
+    for parameter in parameters::of(source) {
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | {} |",
+            parameter.usage(),
+            cell(&parameter.values()),
+            cell(&parameter.meaning)
+        );
+    }
+    page.push_str("\n| closed form | |\n|---|---|\n");
+    for (what, formula) in *formulas {
+        let _ = writeln!(page, "| {what} | {} |", cell(formula));
+    }
+    let _ = writeln!(page, "\n```sh\ntrib replay {name} {example}\n```");
+}
+
+fn docs(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name)
+}
+
+/// Holds the checked-in file to `expected`, or writes it.
+fn hold(name: &str, expected: &str) {
+    let path = docs(name);
+    if std::env::var_os("TRIB_REGENERATE").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, expected).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    let how = "TRIB_REGENERATE=1 cargo test -p trib patterns::page";
+    assert!(kept == expected, "docs/{name} is not what trib/src/source says; regenerate with: {how}");
+}
+
+#[test]
+fn the_page_in_docs_is_current() {
+    hold("patterns.md", &page());
+}
+
+#[test]
+fn the_pictures_in_docs_are_current() {
+    for source in SOURCES.iter().filter(|source| !source.picture.is_empty()) {
+        let line = ["trib", "picture", source.name].into_iter().chain(source.picture.split_whitespace());
+        let Command::Picture(options) = Cli::try_parse_from(line).unwrap().command else { unreachable!() };
+        let pattern = options.pattern.pattern(options.drawing.ranks).unwrap();
+        let drawn = picture::draw(&*pattern, &options.drawing).unwrap();
+        hold(&format!("patterns/{}.svg", source.name), &drawn);
+    }
+}
+
+/// A row of the registry that says nothing of itself would be a row of the page that says nothing.
+#[test]
+fn every_pattern_says_what_it_is() {
+    for source in SOURCES {
+        let words = [&source.about(), source.code, source.origin, source.example];
+        assert!(words.iter().all(|words| !words.trim().is_empty()), "{}", source.name);
+        let formulas: Vec<_> = source.formulas.iter().map(|(what, _)| *what).collect();
+        assert!(formulas.starts_with(&["requests", "bytes"]), "{}: {formulas:?}", source.name);
+        assert!(!parameters::of(source).is_empty(), "{}", source.name);
+        let line = ["trib", "replay", source.name].into_iter().chain(source.example.split_whitespace());
+        assert!(Cli::try_parse_from(line).is_ok(), "{}: {}", source.name, source.example);
+    }
+}

@@ -37,11 +37,20 @@ pub struct F {
 
 impl Parameters for F {
     const NAME: &'static str = "e3sm-f";
-    const CODE: &'static str = "";
-    const ORIGIN: &'static str = "";
-    const FORMULAS: &'static [(&'static str, &'static str)] = &[];
+    const CODE: &'static str = "\
+The atmosphere component of the E3SM climate model writes its history file: 414 variables, 387 of them decomposed by a map \
+into short runs of columns that are spread over the whole array, so that every rank writes a little of every variable. One \
+collective call a record takes millions of requests, a few elements each: all-to-many for metadata and for data.";
+    const ORIGIN: &'static str = "\
+E3SM-IO (https://github.com/Parallel-NetCDF/E3SM-IO), the F case; maps of real runs are in its folder datasets";
+    const FORMULAS: &'static [(&'static str, &'static str)] = &[
+        ("requests", "4859 n2 + n1 + 27 for a map with n1 and n2 entries in D1 and D2 (history file h0)"),
+        ("bytes", "4860 ncol elements, and 27 small variables of rank 0"),
+        ("metadata fan-in", "p, every aggregator is told by every rank"),
+        ("data fan-in", "p, in every round (an upper bound; real maps reach it)"),
+    ];
     const EXAMPLE: &'static str = "--map map_f_case_16p.nc --verify";
-    const PICTURE: &'static str = "";
+    const PICTURE: &'static str = "--from 124156 --bytes 25600 --row 2560 --stripe 5120";
 
     fn pattern(&self, ranks: Option<usize>) -> Result<Box<dyn Pattern>, Failure> {
         let element = match self.element {

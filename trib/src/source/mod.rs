@@ -2,6 +2,7 @@
 //! one row of [`SOURCES`].
 
 mod e3sm;
+mod list;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use tributary_benchmarks::Pattern;
@@ -9,7 +10,7 @@ use tributary_benchmarks::Pattern;
 use crate::Failure;
 
 /// All patterns, in the order in which they are listed.
-pub const SOURCES: &[Source] = &[Source::of::<e3sm::F>()];
+pub const SOURCES: &[Source] = &[Source::of::<e3sm::F>(), Source::of::<list::Lists>()];
 
 /// A pattern's parameters on the command line (the fields; their comments are the help), and what people should know of
 /// it. The type's own comment is the line that help shows.

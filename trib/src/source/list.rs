@@ -1,0 +1,44 @@
+//! Any access at all, from a file of extents.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use tributary_benchmarks::{List, Pattern};
+
+use super::Parameters;
+use crate::Failure;
+
+/// Any extents: a list of (offset, length) for each rank, from a text or binary file
+#[derive(Args)]
+pub struct Lists {
+    /// The lists. Text: `ranks P`, then for each rank `rank R` and lines `OFFSET LENGTH`; binary: see the documentation of
+    /// tributary_benchmarks::list.
+    #[arg(long, value_name = "FILE", required = true)]
+    lists: Option<PathBuf>,
+}
+
+impl Parameters for Lists {
+    const NAME: &'static str = "list";
+    const CODE: &'static str = "\
+Whatever a program's trace shows: one list of extents a rank, in any order, also overlapping. The file is memory-mapped, so \
+lists may be longer than memory. Bytes are a hash of offset and rank; the serial file is that of rank order, so where ranks \
+overlap verify with `--hint trib_overlap=rank_order`.";
+    const ORIGIN: &'static str = "the user";
+    const FORMULAS: &'static [(&'static str, &'static str)] = &[
+        ("requests", "the lines of all lists"),
+        ("bytes", "the sum of their lengths"),
+        ("metadata fan-in", "only the data can tell; at most p"),
+        ("data fan-in", "only the data can tell; at most p"),
+    ];
+    const EXAMPLE: &'static str = "--lists extents.txt --verify";
+    const PICTURE: &'static str = "";
+
+    fn pattern(&self, ranks: Option<usize>) -> Result<Box<dyn Pattern>, Failure> {
+        let path = self.lists.as_ref().ok_or_else(|| Failure::missing("--lists FILE"))?;
+        let list = List::open(path)?;
+        match ranks.filter(|&ranks| ranks != list.ranks()) {
+            Some(ranks) => Err(Failure::new(format!("ranks: {ranks}; {} is for {}", path.display(), list.ranks()))),
+            None => Ok(Box::new(list)),
+        }
+    }
+}
