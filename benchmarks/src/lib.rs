@@ -11,6 +11,7 @@
 //! | [`netcdf`] | NetCDF classic files, as far as decomposition maps need them |
 //! | [`source`] | the bytes of an input file: mapped, or in memory |
 //! | [`value`] | the payload |
+//! | [`wrf`] | a recorded all-to-many exchange, replayed without a file |
 
 pub mod closed_form;
 pub mod e3sm;
@@ -21,6 +22,7 @@ pub mod netcdf_case;
 pub mod pattern;
 pub mod source;
 pub mod value;
+pub mod wrf;
 
 pub use closed_form::{ClosedForm, Division};
 pub use e3sm::{E3smF, ElementType, GeneratorOptions};

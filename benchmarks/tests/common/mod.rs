@@ -71,13 +71,19 @@ pub fn serial(pattern: &dyn Pattern) -> Vec<u8> {
 
 /// The real map of 16 ranks: `TRIB_E3SM_MAP`, or beside the checkout. `None`, and a line that says so, without it.
 pub fn real_map() -> Option<PathBuf> {
-    let path = match std::env::var_os("TRIB_E3SM_MAP") {
+    at_hand("TRIB_E3SM_MAP", "e3sm/map_f_case_16p.nc")
+}
+
+/// A file that does not come with the project: where `variable` says, or beside the checkout. `None`, and a line that
+/// says so, without it.
+pub fn at_hand(variable: &str, beside: &str) -> Option<PathBuf> {
+    let path = match std::env::var_os(variable) {
         Some(path) => PathBuf::from(path),
-        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/e3sm/map_f_case_16p.nc"),
+        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data").join(beside),
     };
     if path.exists() {
         return Some(path);
     }
-    println!("skipped: no map of 16 ranks at {}; set TRIB_E3SM_MAP to check the real numbers", path.display());
+    println!("skipped: {} is not there; set {variable} to check the real numbers", path.display());
     None
 }
