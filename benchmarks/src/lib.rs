@@ -4,18 +4,24 @@
 //! | module | holds |
 //! |---|---|
 //! | [`pattern`] | the trait all patterns implement |
+//! | [`block4d`] | a 4-D lattice cut into blocks |
 //! | [`closed_form`] | what a pattern states about itself: sums and fan-in |
 //! | [`e3sm`] | the F case of E3SM-IO, from decomposition maps or generated for any number of ranks |
 //! | [`netcdf`] | NetCDF classic files, as far as decomposition maps need them |
 //! | [`value`] | the payload |
 
+pub mod block4d;
+mod blocks;
 pub mod closed_form;
 pub mod e3sm;
 pub mod error;
+mod meeting;
 pub mod netcdf;
 pub mod pattern;
+mod serial;
 pub mod value;
 
+pub use block4d::{Block4d, Block4dOptions};
 pub use closed_form::{ClosedForm, Division};
 pub use e3sm::{E3smF, ElementType, GeneratorOptions};
 pub use error::PatternError;
