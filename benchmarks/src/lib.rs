@@ -7,6 +7,7 @@
 //! | [`block4d`] | a 4-D lattice cut into blocks |
 //! | [`closed_form`] | what a pattern states about itself: sums and fan-in |
 //! | [`e3sm`] | the F case of E3SM-IO, from decomposition maps or generated for any number of ranks |
+//! | [`ior`] | IOR's shared file, segmented or strided, with IOR's data |
 //! | [`netcdf`] | NetCDF classic files, as far as decomposition maps need them |
 //! | [`value`] | the payload |
 
@@ -15,6 +16,7 @@ mod blocks;
 pub mod closed_form;
 pub mod e3sm;
 pub mod error;
+pub mod ior;
 mod meeting;
 pub mod netcdf;
 pub mod pattern;
@@ -25,4 +27,5 @@ pub use block4d::{Block4d, Block4dOptions};
 pub use closed_form::{ClosedForm, Division};
 pub use e3sm::{E3smF, ElementType, GeneratorOptions};
 pub use error::PatternError;
+pub use ior::{Ior, IorOptions, Packet};
 pub use pattern::{Pattern, RankAccess, Totals};
