@@ -9,6 +9,7 @@
 //! | [`e3sm`] | the F case of E3SM-IO, from decomposition maps or generated for any number of ranks |
 //! | [`ior`] | IOR's shared file, segmented or strided, with IOR's data |
 //! | [`netcdf`] | NetCDF classic files, as far as decomposition maps need them |
+//! | [`s3d`] | the checkpoint of S3D-IO |
 //! | [`value`] | the payload |
 
 pub mod block4d;
@@ -20,6 +21,7 @@ pub mod ior;
 mod meeting;
 pub mod netcdf;
 pub mod pattern;
+pub mod s3d;
 mod serial;
 pub mod value;
 
@@ -29,3 +31,4 @@ pub use e3sm::{E3smF, ElementType, GeneratorOptions};
 pub use error::PatternError;
 pub use ior::{Ior, IorOptions, Packet};
 pub use pattern::{Pattern, RankAccess, Totals};
+pub use s3d::{S3d, S3dOptions};
