@@ -121,7 +121,8 @@ fn one(source: &Source, numbers: Result<&dyn Pattern, &String>, options: &Divisi
             let count = |count: Option<u64>| count.map_or("only the data tell".to_string(), grouped);
             for (name, division) in divisions(options) {
                 let form = pattern.closed_form(division);
-                let windows = format!("windows of {}, {} aggregators", sized(division.window()), division.aggregators());
+                let windows =
+                    format!("windows of {}, {} aggregators", sized(division.window()), division.aggregators());
                 let fan_in = format!("metadata {}, data {}", count(form.metadata_fan_in), count(form.data_fan_in));
                 rows.push((name, format!("fan-in at most: {fan_in} ({windows})")));
             }

@@ -32,7 +32,10 @@ fn parameter(argument: &Arg) -> Parameter {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     Parameter {
         option: format!("--{}", argument.get_long().unwrap_or_default()),
-        value: argument.get_value_names().filter(|_| takes).map(|names| names.iter().map(ToString::to_string).collect()),
+        value: argument
+            .get_value_names()
+            .filter(|_| takes)
+            .map(|names| names.iter().map(ToString::to_string).collect()),
         default: argument.get_default_values().first().filter(|_| takes).map(|value| value.to_string_lossy().into()),
         allowed: match takes {
             true => argument.get_possible_values().iter().map(|value| value.get_name().to_string()).collect(),

@@ -81,7 +81,9 @@ impl Source {
     /// The subcommand: the pattern's own parameters.
     pub fn command(&self) -> Command {
         let footer = format!("Example:\n  trib replay {} {}", self.name, self.example);
-        (self.augment)(Command::new(self.name).next_help_heading("Parameters")).after_help(footer).disable_help_flag(true)
+        (self.augment)(Command::new(self.name).next_help_heading("Parameters"))
+            .after_help(footer)
+            .disable_help_flag(true)
     }
 }
 
