@@ -3,6 +3,7 @@
 mod buffers;
 mod calls;
 mod cli;
+mod exchange;
 mod hints;
 mod map;
 mod output;

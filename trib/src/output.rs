@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::Failure;
+use crate::cli::replay::Wanted;
 
 /// A file that stays, or one that is removed at the end.
 pub enum Output {
@@ -13,13 +14,13 @@ pub enum Output {
 }
 
 impl Output {
-    /// The file at `path`, or a temporary one.
+    /// What the options ask for.
     ///
     /// # Errors
     /// No temporary file can be made.
-    pub fn at(path: Option<&Path>) -> Result<Self, Failure> {
-        if let Some(path) = path {
-            return Ok(Self::Kept(path.to_path_buf()));
+    pub fn of(wanted: &Wanted) -> Result<Self, Failure> {
+        if let Some(path) = &wanted.output {
+            return Ok(Self::Kept(path.clone()));
         }
         let file = tempfile::Builder::new().prefix("trib-").suffix(".out").tempfile();
         let fail = |cause| Failure::new(format!("no temporary file in {}: {cause}", std::env::temp_dir().display()));

@@ -13,7 +13,7 @@ use tributary_benchmarks::{Pattern, PatternError, RankAccess};
 use crate::buffers::laid_out;
 use crate::cli::replay::{Buffer, How};
 use crate::report::{facts, grouped, kernel, sized};
-use crate::{Failure, hints, say};
+use crate::{Failure, hints, report, say};
 
 /// Where no hint says otherwise.
 const RANKS_PER_NODE: usize = 64;
@@ -109,7 +109,7 @@ pub fn run(pattern: &dyn Pattern, how: &How, as_json: bool) -> Result<(), Failur
         ("bytes", sized(all.bytes)),
         ("calls", grouped(pattern.steps() as u64)),
         ("rounds", grouped(all.rounds)),
-        ("fan-in per round", format!("minimum {}, median {}, maximum {}", fan_in.min, fan_in.median, fan_in.max)),
+        ("fan-in per round", report::fan_in(&fan_in)),
         ("metadata as 16-byte pairs", format!("{}, {pairs_per_request:.4} bytes per request", sized(pairs))),
         ("metadata as sent", format!("{}, {per_request:.4} bytes per request", sized(all.metadata_bytes))),
         ("metadata messages", grouped(all.metadata_messages)),

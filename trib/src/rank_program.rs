@@ -10,7 +10,7 @@ use tributary_benchmarks::Pattern;
 
 use crate::buffers::{Prepared, prepare};
 use crate::calls::Calls;
-use crate::cli::replay::Buffer;
+use crate::cli::replay::{How, Wanted};
 
 /// What is to be done; the same on all ranks.
 pub struct Task<'a> {
@@ -20,8 +20,10 @@ pub struct Task<'a> {
     pub path: &'a Path,
     /// How.
     pub hints: &'a Hints,
-    /// How each rank's memory is laid out.
-    pub buffer: Option<Buffer>,
+    /// The options of how.
+    pub how: &'a How,
+    /// The options of what comes of it.
+    pub wanted: &'a Wanted,
 }
 
 /// What a run showed; the same on all ranks.
@@ -49,7 +51,7 @@ impl Task<'_> {
 
     fn prepare(&self, rank: usize, step: usize) -> Result<Prepared, Error> {
         let failed = |error| Error::argument(format!("rank {rank}, call {step}"), error, "a whole pattern");
-        prepare(self.pattern, rank, step, self.buffer).map_err(failed)
+        prepare(self.pattern, rank, step, self.how.buffer).map_err(failed)
     }
 
     /// One collective write a step.

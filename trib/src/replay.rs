@@ -1,21 +1,25 @@
 //! `trib replay`: a pattern, a fabric, its collective calls, a report.
 
+use std::path::Path;
+
 use tributary::fabric::threads;
 use tributary::{Endpoint, Hints};
 use tributary_benchmarks::Pattern;
+use tributary_benchmarks::wrf::Replay;
 
-use crate::cli::replay::{Fabric, ReplayOptions};
+use crate::cli::replay::{Fabric, Format, ReplayOptions};
 use crate::output::Output;
 use crate::rank_program::{Outcome, Task};
 use crate::report::{self, Replayed};
+use crate::source::Subject;
 use crate::{Failure, say};
-use crate::{hints, plan_only, verify};
+use crate::{exchange, hints, plan_only, verify};
 
 /// Runs a replay.
 pub fn run(options: &ReplayOptions) -> Result<(), Failure> {
     match options.how.fabric {
         _ if options.wanted.plan_only => {
-            let pattern = options.pattern.pattern(options.how.ranks)?;
+            let pattern = options.pattern.subject(options.how.ranks)?.into_file("--plan-only")?;
             plan_only::run(&*pattern, &options.how, options.wanted.json)
         }
         Fabric::Threads => on_threads(options),
@@ -23,16 +27,58 @@ pub fn run(options: &ReplayOptions) -> Result<(), Failure> {
     }
 }
 
-fn on_threads(options: &ReplayOptions) -> Result<(), Failure> {
+/// What is known before any file is touched.
+struct Prepared {
+    hints: Hints,
+    subject: Subject,
+    /// On the process that reports, where there is a file.
+    output: Option<Output>,
+}
+
+/// Everything that can be wrong with the command line is found here.
+fn prepare(options: &ReplayOptions, ranks: Option<usize>, reports: bool) -> Result<Prepared, Failure> {
     let hints = hints::of_replay(&options.how)?;
-    let pattern = options.pattern.pattern(options.how.ranks)?;
-    hints.check(pattern.ranks())?;
-    let output = Output::at(options.wanted.output.as_deref())?;
-    let task = Task { pattern: &*pattern, path: output.path(), hints: &hints, buffer: options.how.buffer };
-    let outcomes = threads::run(pattern.ranks(), |transport| task.run(Endpoint::new(transport)))?;
-    let outcome = outcomes.into_iter().next().ok_or_else(|| Failure::new("no ranks"))?;
-    let outcome = outcome.map_err(|error| output.failed(error))?;
-    conclude(options, &*pattern, &hints, output, outcome)
+    let subject = options.pattern.subject(ranks)?;
+    hints.check(subject.ranks())?;
+    let output = match &subject {
+        Subject::Exchange(_) => {
+            exchange::check(options)?;
+            None
+        }
+        Subject::File(pattern) => {
+            if options.how.format == Format::Netcdf && pattern.netcdf().is_none() {
+                let allowed = "allowed: raw, or a pattern that is a NetCDF file (e3sm-*, flash, btio)";
+                return Err(Failure::new(format!("format: {} has no NetCDF form; {allowed}", pattern.name())));
+            }
+            reports.then(|| Output::of(&options.wanted)).transpose()?
+        }
+    };
+    Ok(Prepared { hints, subject, output })
+}
+
+fn task<'a>(options: &'a ReplayOptions, pattern: &'a dyn Pattern, path: &'a Path, hints: &'a Hints) -> Task<'a> {
+    Task { pattern, path, hints, how: &options.how, wanted: &options.wanted }
+}
+
+fn on_threads(options: &ReplayOptions) -> Result<(), Failure> {
+    let Prepared { hints, subject, output } = prepare(options, options.how.ranks, true)?;
+    let nobody = || Failure::new("no ranks");
+    match (subject, output) {
+        (Subject::File(pattern), Some(output)) => {
+            let task = task(options, &*pattern, output.path(), &hints);
+            let outcomes = threads::run(pattern.ranks(), |transport| task.run(Endpoint::new(transport)))?;
+            let outcome = outcomes.into_iter().next().ok_or_else(nobody)?;
+            let outcome = outcome.map_err(|error| output.failed(error))?;
+            conclude(options, &*pattern, &hints, &output, &outcome)
+        }
+        (Subject::Exchange(trace), _) => {
+            let replay = Replay::new(trace.clone());
+            let program = |transport| exchange::run(Endpoint::new(transport), &replay, &hints);
+            let outcome = threads::run(trace.ranks(), program)?.into_iter().next().ok_or_else(nobody)??;
+            say_exchange(options, &exchange::Replayed { trace: &trace, hints: &hints, fabric: Fabric::Threads, outcome: &outcome })
+        }
+        (Subject::File(_), None) => Err(nobody()),
+    }
 }
 
 #[cfg(not(feature = "mpi"))]
@@ -53,45 +99,56 @@ fn on_mpi(options: &ReplayOptions) -> Result<(), Failure> {
     let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
     let speaks = rank == 0;
     let waiting = endpoint.waiting().clone();
-    let prepared = (|| {
-        if options.how.ranks.is_some_and(|wanted| wanted != ranks) {
-            return Err(Failure::new(format!("ranks: {ranks} were started by mpiexec; --ranks asks for others")));
+    let prepared = match options.how.ranks {
+        Some(wanted) if wanted != ranks => {
+            Err(Failure::new(format!("ranks: {ranks} were started by mpiexec; --ranks asks for others")))
         }
-        let hints = hints::of_replay(&options.how)?;
-        let pattern = options.pattern.pattern(Some(ranks))?;
-        hints.check(ranks)?;
-        Ok((hints, pattern, if speaks { Some(Output::at(options.wanted.output.as_deref())?) } else { None }))
-    })();
-    let prepared = prepared.map_err(|failure: Failure| Error::argument("replay", failure.line, ""));
+        _ => prepare(options, Some(ranks), speaks),
+    };
+    let prepared = prepared.map_err(|failure| Error::argument("replay", failure, ""));
     let told = waiting.wait(pin!(agree(&mut endpoint, prepared)));
-    let (hints, pattern, output) = told.map_err(|error| match error {
+    let Prepared { hints, subject, output } = told.map_err(|error| match error {
         Error::Argument { value, .. } => Failure::new(value).said_by(speaks),
         other => Failure::new(other).said_by(speaks),
     })?;
+    let pattern = match subject {
+        Subject::File(pattern) => pattern,
+        Subject::Exchange(trace) => {
+            let outcome = exchange::run(endpoint, &Replay::new(trace.clone()), &hints);
+            let outcome = outcome.map_err(|failure| failure.said_by(speaks))?;
+            let replayed = exchange::Replayed { trace: &trace, hints: &hints, fabric: Fabric::Mpi, outcome: &outcome };
+            return if speaks { say_exchange(options, &replayed) } else { Ok(()) };
+        }
+    };
     let path = output.as_ref().map_or_else(Vec::new, |o| o.path().as_os_str().as_encoded_bytes().to_vec());
     let path = waiting.wait(pin!(broadcast(&mut endpoint, 0, &path)))?;
     let path = std::path::PathBuf::from(std::ffi::OsString::from_vec(path));
-    let task = Task { pattern: &*pattern, path: &path, hints: &hints, buffer: options.how.buffer };
-    let outcome = task.run(endpoint);
+    let outcome = task(options, &*pattern, &path, &hints).run(endpoint);
     let Some(output) = output else {
         return outcome.map(|_| ()).map_err(|error| Failure::new(error).said_by(false));
     };
     let outcome = outcome.map_err(|error| output.failed(error))?;
-    conclude(options, &*pattern, &hints, output, outcome)
+    conclude(options, &*pattern, &hints, &output, &outcome)
 }
 
+/// The report of an exchange.
+fn say_exchange(options: &ReplayOptions, replayed: &exchange::Replayed<'_>) -> Result<(), Failure> {
+    if options.wanted.json { say(exchange::json(replayed)) } else { say(exchange::table(replayed)) }
+}
+
+/// Verifies and reports.
 fn conclude(
     options: &ReplayOptions,
     pattern: &dyn Pattern,
     hints: &Hints,
-    output: Output,
-    outcome: Outcome,
+    output: &Output,
+    outcome: &Outcome,
 ) -> Result<(), Failure> {
     let verified = options.wanted.verify.then(|| verify::compare(pattern, output.path()));
     let replayed = Replayed {
         pattern,
         hints,
-        outcome: &outcome,
+        outcome,
         fabric: options.how.fabric,
         output: output.kept(),
         verified: verified.as_ref().map(Result::is_ok),

@@ -5,6 +5,7 @@ use std::path::Path;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use serde_json::{Value, json};
 use tributary::Hints;
+use tributary::engine::FanIn;
 use tributary_benchmarks::Pattern;
 
 use crate::calls::Calls;
@@ -29,7 +30,8 @@ pub struct Replayed<'a> {
     pub sha256: String,
 }
 
-fn fabric(fabric: Fabric) -> &'static str {
+/// What a fabric is called.
+pub fn name(fabric: Fabric) -> &'static str {
     match fabric {
         Fabric::Threads => "threads",
         Fabric::Mpi => "mpi",
@@ -54,7 +56,7 @@ pub fn json(replayed: &Replayed<'_>) -> Value {
         "bytes_written": calls.bytes_in_file,
         "rounds": calls.rounds,
         "driver": outcome.driver.to_string(),
-        "fabric": fabric(replayed.fabric),
+        "fabric": name(replayed.fabric),
         "path": calls.path(),
         "why": calls.why(),
         "kernel": { "metadata": kernel(hints, true), "data": kernel(hints, false) },
@@ -75,6 +77,11 @@ pub fn kernel(hints: &Hints, metadata: bool) -> String {
         tributary::hints::KernelName::TwoLayer => format!("two_layer ({})", hints.two_layer_outer),
         flat => flat.to_string(),
     }
+}
+
+/// Fan-in, for people.
+pub fn fan_in(fan_in: &FanIn) -> String {
+    format!("minimum {}, median {}, maximum {}", fan_in.min, fan_in.median, fan_in.max)
 }
 
 /// A number with its thousands apart.
@@ -111,17 +118,16 @@ pub fn facts(rows: impl IntoIterator<Item = (&'static str, String)>) -> Table {
 pub fn table(replayed: &Replayed<'_>) -> String {
     let Replayed { pattern, hints, outcome, .. } = replayed;
     let calls = &outcome.written;
-    let fan_in = calls.fan_in;
     let rows = [
         ("pattern", format!("{}: {}", pattern.name(), pattern.describe())),
-        ("ranks", format!("{} on {} node(s), fabric {}", pattern.ranks(), outcome.nodes, fabric(replayed.fabric))),
+        ("ranks", format!("{} on {} node(s), fabric {}", pattern.ranks(), outcome.nodes, name(replayed.fabric))),
         ("aggregators", format!("{}, driver {}", calls.aggregators, outcome.driver)),
         ("requests", grouped(pattern.totals().requests)),
         ("bytes", sized(calls.bytes)),
         ("calls", counted(calls)),
         ("path", format!("{}: {}", calls.path(), calls.why())),
         ("rounds", grouped(calls.rounds)),
-        ("fan-in per round", format!("minimum {}, median {}, maximum {}", fan_in.min, fan_in.median, fan_in.max)),
+        ("fan-in per round", fan_in(&calls.fan_in)),
         ("verified", verified(replayed.verified).to_string()),
         ("sha256", replayed.sha256.clone()),
         (

@@ -3,12 +3,14 @@
 //! | module | holds |
 //! |---|---|
 //! | [`replay`] | the options all replays share |
+//! | [`values`] | values of options that are more than a number |
 //! | [`patterns`] | options of the lists and pictures of patterns |
 //!
 //! The parameters of each pattern are in [`crate::source`], a file each.
 
 pub mod patterns;
 pub mod replay;
+pub mod values;
 
 use std::path::PathBuf;
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use tributary::Hints;
 
+use super::values::{positive, size};
 use crate::source::Chosen;
 
 /// Options of `trib patterns`.
@@ -73,15 +73,4 @@ pub struct Drawing {
     /// Number of aggregators that the stripes are dealt to.
     #[arg(long, global = true, value_name = "A", default_value_t = 2, value_parser = positive, help_heading = "Picture")]
     pub aggregators: u64,
-}
-
-/// A size, in the words that hints take.
-fn size(text: &str) -> Result<u64, String> {
-    let mut hints = Hints::default();
-    hints.set("cb_buffer_size", text).map_err(|_| "allowed: 1 or more bytes, also with KiB, MiB, GiB".to_string())?;
-    Ok(hints.cb_buffer_size)
-}
-
-fn positive(text: &str) -> Result<u64, String> {
-    text.parse().ok().filter(|&count| count > 0).ok_or_else(|| "allowed: 1 or more".to_string())
 }

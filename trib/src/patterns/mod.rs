@@ -4,19 +4,20 @@
 //! | module | holds |
 //! |---|---|
 //! | [`parameters`] | a pattern's parameters, from clap's tree |
+//! | [`numbers`] | what its arithmetic gives |
 //! | `page` | `docs/patterns.md` and its pictures (a test regenerates them) |
 
 #[cfg(test)]
 mod page;
+mod numbers;
 mod parameters;
 
 use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::{Value, json};
-use tributary_benchmarks::{ClosedForm, Division, Pattern};
 
 use crate::cli::patterns::{DivisionOptions, PatternsOptions};
-use crate::report::{facts, grouped, sized};
-use crate::source::{SOURCES, Source};
+use crate::report::facts;
+use crate::source::{SOURCES, Source, Subject};
 use crate::{Failure, say};
 
 /// Columns of the table where no terminal says how many there are.
@@ -25,19 +26,21 @@ const PIPED: u16 = 120;
 /// Prints all, or one.
 pub fn run(options: &PatternsOptions) -> Result<(), Failure> {
     let Some(chosen) = &options.pattern else { return all(options) };
-    let numbers = match chosen.pattern(options.ranks) {
-        Ok(pattern) => Ok(pattern),
+    let numbers = match chosen.subject(options.ranks) {
+        Ok(subject) => Ok(subject),
         Err(failure) if failure.is_of_a_missing_parameter() => Err(failure.to_string()),
         Err(failure) => return Err(failure),
     };
     if options.json {
         let mut object = about(chosen.source);
-        if let Ok(pattern) = &numbers {
-            object["numbers"] = numbers_of(&**pattern, &options.division);
-        }
+        object["numbers"] = match &numbers {
+            Ok(Subject::File(pattern)) => numbers::of(&**pattern, &options.division),
+            Ok(Subject::Exchange(trace)) => numbers::of_exchange(trace),
+            Err(_) => Value::Null,
+        };
         return say(serde_json::to_string_pretty(&object)?);
     }
-    say(one(chosen.source, numbers.as_deref(), &options.division))
+    say(one(chosen.source, numbers.as_ref(), &options.division))
 }
 
 /// The list of all patterns.
@@ -71,62 +74,31 @@ fn about(source: &Source) -> Value {
         "origin": source.origin,
         "parameters": parameters::of(source),
         "closed_form": source.formulas.iter().copied().collect::<std::collections::BTreeMap<_, _>>(),
+        "picture": (!source.picture.is_empty()).then(|| format!("trib picture {} {}", source.name, source.picture)),
         "example": format!("trib replay {} {}", source.name, source.example),
     })
 }
 
-/// The two ways to divide a file.
-fn divisions(options: &DivisionOptions) -> [(&'static str, Division); 2] {
-    let DivisionOptions { aggregators, stripe, window } = *options;
-    [("lustre", Division::Stripes { stripe, aggregators }), ("gpfs", Division::Ranges { window, aggregators })]
-}
-
-fn numbers_of(pattern: &dyn Pattern, options: &DivisionOptions) -> Value {
-    let totals = pattern.totals();
-    let divided = divisions(options).map(|(name, division)| {
-        let ClosedForm { requests, bytes, metadata_fan_in, data_fan_in } = pattern.closed_form(division);
-        let fan_in = json!({ "metadata": metadata_fan_in, "data": data_fan_in });
-        let form = json!({
-            "window": division.window(), "aggregators": division.aggregators(),
-            "requests": requests, "bytes": bytes, "fan_in": fan_in,
-        });
-        (name.to_string(), form)
-    });
-    json!({
-        "source": pattern.describe(),
-        "ranks": pattern.ranks(),
-        "calls": pattern.steps(),
-        "file_size": totals.file_size,
-        "closed_form": Value::Object(divided.into_iter().collect()),
-    })
-}
-
 /// One pattern, for people.
-fn one(source: &Source, numbers: Result<&dyn Pattern, &String>, options: &DivisionOptions) -> String {
-    let mut rows = vec![("pattern", format!("{}: {}", source.name, source.about()))];
-    rows.extend([("code", source.code.to_string()), ("source", source.origin.to_string())]);
+fn one(source: &Source, subject: Result<&Subject, &String>, options: &DivisionOptions) -> String {
+    let Source { name, code, origin, formulas, example, picture, .. } = source;
+    let mut rows = vec![("pattern", format!("{name}: {}", source.about()))];
+    rows.extend([("code", code.to_string()), ("source", origin.to_string())]);
     let parameters: Vec<_> = parameters::of(source).iter().map(ToString::to_string).collect();
     rows.push(("parameters", parameters.join("\n")));
-    rows.extend(source.formulas.iter().map(|(what, formula)| (*what, formula.to_string())));
-    rows.push(("example", format!("trib replay {} {}", source.name, source.example)));
-    match numbers {
-        Err(why) => rows.push(("in numbers", why.clone())),
-        Ok(pattern) => {
-            let totals = pattern.totals();
-            rows.push(("in numbers", pattern.describe()));
-            rows.push(("ranks, calls", format!("{}, {}", grouped(pattern.ranks() as u64), pattern.steps())));
-            rows.push(("requests", grouped(totals.requests)));
-            rows.push(("bytes", sized(totals.bytes)));
-            rows.push(("file", format!("{} bytes", grouped(totals.file_size))));
-            let count = |count: Option<u64>| count.map_or("only the data tell".to_string(), grouped);
-            for (name, division) in divisions(options) {
-                let form = pattern.closed_form(division);
-                let windows =
-                    format!("windows of {}, {} aggregators", sized(division.window()), division.aggregators());
-                let fan_in = format!("metadata {}, data {}", count(form.metadata_fan_in), count(form.data_fan_in));
-                rows.push((name, format!("fan-in at most: {fan_in} ({windows})")));
-            }
-        }
+    rows.extend(formulas.iter().map(|(what, formula)| (*what, formula.to_string())));
+    rows.push(("example", format!("trib replay {name} {example}")));
+    if !picture.is_empty() {
+        rows.push(("picture", format!("trib picture {name} {picture} --output {name}.svg")));
     }
-    facts(rows).to_string()
+    match subject {
+        Err(why) => rows.push(("in numbers", why.clone())),
+        Ok(Subject::File(pattern)) => rows.extend(numbers::rows(&**pattern, options)),
+        Ok(Subject::Exchange(trace)) => rows.extend(numbers::rows_of_exchange(trace)),
+    }
+    let mut table = facts(rows);
+    if !table.is_tty() {
+        table.set_width(PIPED);
+    }
+    table.to_string()
 }

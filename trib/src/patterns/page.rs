@@ -93,7 +93,7 @@ fn the_pictures_in_docs_are_current() {
     for source in SOURCES.iter().filter(|source| !source.picture.is_empty()) {
         let line = ["trib", "picture", source.name].into_iter().chain(source.picture.split_whitespace());
         let Command::Picture(options) = Cli::try_parse_from(line).unwrap().command else { unreachable!() };
-        let pattern = options.pattern.pattern(options.drawing.ranks).unwrap();
+        let pattern = options.pattern.subject(options.drawing.ranks).unwrap().into_file("picture").unwrap();
         let drawn = picture::draw(&*pattern, &options.drawing).unwrap();
         hold(&format!("patterns/{}.svg", source.name), &drawn);
     }

@@ -19,7 +19,7 @@ use crate::{Failure, say};
 
 /// Draws.
 pub fn run(options: &PictureOptions) -> Result<(), Failure> {
-    let pattern = options.pattern.pattern(options.drawing.ranks)?;
+    let pattern = options.pattern.subject(options.drawing.ranks)?.into_file("picture")?;
     let picture = draw(&*pattern, &options.drawing)?;
     match &options.output {
         None => say(picture.trim_end()),

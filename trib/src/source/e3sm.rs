@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use tributary_benchmarks::{E3smF, ElementType, GeneratorOptions, Pattern};
+use tributary_benchmarks::{E3smF, ElementType, GeneratorOptions};
 
-use super::Parameters;
+use super::{Parameters, Subject};
 use crate::Failure;
 
 /// Ranks of the built-in map.
@@ -52,7 +52,7 @@ E3SM-IO (https://github.com/Parallel-NetCDF/E3SM-IO), the F case; maps of real r
     const EXAMPLE: &'static str = "--map map_f_case_16p.nc --verify";
     const PICTURE: &'static str = "--from 124156 --bytes 25600 --row 2560 --stripe 5120";
 
-    fn pattern(&self, ranks: Option<usize>) -> Result<Box<dyn Pattern>, Failure> {
+    fn subject(&self, ranks: Option<usize>) -> Result<Subject, Failure> {
         let element = match self.element {
             Element::Double => ElementType::Double,
             Element::Float => ElementType::Float,
@@ -63,7 +63,7 @@ E3SM-IO (https://github.com/Parallel-NetCDF/E3SM-IO), the F case; maps of real r
             (None, Some(_)) if self.fold => E3smF::shipped_as(element)?,
             (None, Some(ranks)) => E3smF::generated(ranks, GeneratorOptions::default(), element)?,
         };
-        Ok(Box::new(match ranks {
+        Ok(Subject::file(match ranks {
             Some(ranks) => case.with_ranks(ranks, self.fold)?,
             None => case,
         }))

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use tributary_benchmarks::{List, Pattern};
 
-use super::Parameters;
+use super::{Parameters, Subject};
 use crate::Failure;
 
 /// Any extents: a list of (offset, length) for each rank, from a text or binary file
@@ -33,12 +33,12 @@ overlap verify with `--hint trib_overlap=rank_order`.";
     const EXAMPLE: &'static str = "--lists extents.txt --verify";
     const PICTURE: &'static str = "";
 
-    fn pattern(&self, ranks: Option<usize>) -> Result<Box<dyn Pattern>, Failure> {
+    fn subject(&self, ranks: Option<usize>) -> Result<Subject, Failure> {
         let path = self.lists.as_ref().ok_or_else(|| Failure::missing("--lists FILE"))?;
         let list = List::open(path)?;
         match ranks.filter(|&ranks| ranks != list.ranks()) {
             Some(ranks) => Err(Failure::new(format!("ranks: {ranks}; {} is for {}", path.display(), list.ranks()))),
-            None => Ok(Box::new(list)),
+            None => Ok(Subject::file(list)),
         }
     }
 }

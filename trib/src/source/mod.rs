@@ -1,16 +1,33 @@
 //! The registry of patterns: name, parameters, and how they become what is replayed. A new pattern is one file here and
 //! one row of [`SOURCES`].
 
+mod block4d;
 mod e3sm;
+mod ior;
 mod list;
+mod s3d;
+mod wrf;
+
+use std::sync::Arc;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use tributary_benchmarks::Pattern;
+use tributary_benchmarks::wrf::Trace;
 
 use crate::Failure;
 
+/// Ranks of a pattern that is made for any number, where nobody says how many.
+const RANKS: usize = 16;
+
 /// All patterns, in the order in which they are listed.
-pub const SOURCES: &[Source] = &[Source::of::<e3sm::F>(), Source::of::<list::Lists>()];
+pub const SOURCES: &[Source] = &[
+    Source::of::<e3sm::F>(),
+    Source::of::<wrf::Recorded>(),
+    Source::of::<ior::Shared>(),
+    Source::of::<s3d::Checkpoint>(),
+    Source::of::<block4d::Lattice>(),
+    Source::of::<list::Lists>(),
+];
 
 /// A pattern's parameters on the command line (the fields; their comments are the help), and what people should know of
 /// it. The type's own comment is the line that help shows.
@@ -28,15 +45,51 @@ pub trait Parameters: Args + Send + Sync + 'static {
     /// Parameters, options of `trib picture` included, that make a picture one can read.
     const PICTURE: &'static str;
 
-    /// The pattern for `ranks` ranks (`None`: as many as it is made for).
+    /// What is replayed on `ranks` ranks (`None`: as many as it is made for).
     ///
     /// # Errors
     /// Parameters that cannot be met, in one line.
-    fn pattern(&self, ranks: Option<usize>) -> Result<Box<dyn Pattern>, Failure>;
+    fn subject(&self, ranks: Option<usize>) -> Result<Subject, Failure>;
 }
 
-/// Makes a pattern for so many ranks.
-type Make = Box<dyn Fn(Option<usize>) -> Result<Box<dyn Pattern>, Failure> + Send + Sync>;
+/// What is replayed.
+pub enum Subject {
+    /// Accesses to a file.
+    File(Box<dyn Pattern>),
+    /// Messages only.
+    Exchange(Arc<Trace>),
+}
+
+impl Subject {
+    /// Accesses to a file.
+    fn file(pattern: impl Pattern + 'static) -> Self {
+        Self::File(Box::new(pattern))
+    }
+
+    /// Number of ranks.
+    pub fn ranks(&self) -> usize {
+        match self {
+            Self::File(pattern) => pattern.ranks(),
+            Self::Exchange(trace) => trace.ranks(),
+        }
+    }
+
+    /// The pattern, where `wanted` asks for one.
+    ///
+    /// # Errors
+    /// An exchange, which writes no file.
+    pub fn into_file(self, wanted: &str) -> Result<Box<dyn Pattern>, Failure> {
+        match self {
+            Self::File(pattern) => Ok(pattern),
+            Self::Exchange(trace) => {
+                Err(Failure::new(format!("{wanted}: {} is an exchange, no file; allowed: other patterns", trace.name())))
+            }
+        }
+    }
+}
+
+/// Makes a subject for so many ranks.
+type Make = Box<dyn Fn(Option<usize>) -> Result<Subject, Failure> + Send + Sync>;
 
 /// One row of the registry.
 pub struct Source {
@@ -68,7 +121,7 @@ impl Source {
             augment: P::augment_args,
             parse: |matches| {
                 let parameters = P::from_arg_matches(matches)?;
-                Ok(Box::new(move |ranks| parameters.pattern(ranks)))
+                Ok(Box::new(move |ranks| parameters.subject(ranks)))
             },
         }
     }
@@ -95,11 +148,11 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// The pattern for `ranks` ranks (`None`: as many as it is made for).
+    /// What is replayed on `ranks` ranks (`None`: as many as it is made for).
     ///
     /// # Errors
     /// Parameters that cannot be met, in one line.
-    pub fn pattern(&self, ranks: Option<usize>) -> Result<Box<dyn Pattern>, Failure> {
+    pub fn subject(&self, ranks: Option<usize>) -> Result<Subject, Failure> {
         if ranks == Some(0) {
             return Err(Failure::new("ranks: 0; allowed: 1 or more"));
         }

@@ -1,0 +1,129 @@
+//! `trib replay wrf`: a recorded exchange through the data kernel, on any fabric, without a file.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tributary::collectives::{broadcast, gather};
+use tributary::{Endpoint, Error, Hints, Topology};
+use tributary_benchmarks::wrf::{Replay, ReplayReport, Settings, Trace};
+
+use crate::Failure;
+use crate::cli::replay::{Fabric, Format, ReplayOptions};
+use crate::report::{facts, fan_in, grouped, kernel, name, sized};
+
+/// What a replay showed; the same on all ranks.
+pub struct Outcome {
+    report: ReplayReport,
+    nodes: usize,
+}
+
+/// Options that ask for a file.
+///
+/// # Errors
+/// The first of them.
+pub fn check(options: &ReplayOptions) -> Result<(), Failure> {
+    let (how, wanted) = (&options.how, &options.wanted);
+    let file = [
+        ("--plan-only", wanted.plan_only),
+        ("--read", wanted.read),
+        ("--read-only", wanted.read_only.is_some()),
+        ("--output", wanted.output.is_some()),
+        ("--buffer", how.buffer.is_some()),
+        ("--format", how.format != Format::Raw),
+    ];
+    match file.iter().find(|(_, given)| *given) {
+        Some((option, _)) => {
+            let name = options.pattern.source.name;
+            Err(Failure::new(format!("{option}: {name} is an exchange, no file; allowed: other patterns")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// What every rank does. Collective; the same error on all ranks or none.
+///
+/// # Errors
+/// The fabric's, or a message that is not what was sent.
+pub fn run(mut endpoint: Endpoint, replay: &Replay, hints: &Hints) -> Result<Outcome, Failure> {
+    let topology = topology(&mut endpoint, hints)?;
+    let settings = Settings::of(hints, &topology)?;
+    let report = replay.run(&mut endpoint, &settings)?;
+    Ok(Outcome { report, nodes: topology.nodes() })
+}
+
+/// Which ranks share a node: as pretended, or as the fabric says.
+fn topology(endpoint: &mut Endpoint, hints: &Hints) -> Result<Topology, Error> {
+    if hints.ranks_per_node > 0 {
+        return Topology::blocks(endpoint.ranks(), hints.ranks_per_node);
+    }
+    let waiting = endpoint.waiting().clone();
+    let own = (endpoint.node_label() as u64).to_le_bytes();
+    let labels = waiting.wait(pin!(async {
+        let all = gather(endpoint, 0, &own).await?.concat();
+        broadcast(endpoint, 0, &all).await
+    }))?;
+    let (labels, _) = labels.as_chunks::<8>();
+    Topology::listed(&labels.iter().map(|label| u64::from_le_bytes(*label) as usize).collect::<Vec<_>>())
+}
+
+/// Where the messages come from, in a line.
+pub fn describe(trace: &Trace) -> String {
+    format!("{} messages of a trace, {} rounds, {} ranks: {}", trace.messages(), trace.rounds(), trace.ranks(), trace.name())
+}
+
+/// Everything a replay showed.
+pub struct Replayed<'a> {
+    /// What was replayed.
+    pub trace: &'a Arc<Trace>,
+    /// How.
+    pub hints: &'a Hints,
+    /// On what.
+    pub fabric: Fabric,
+    /// What came of it.
+    pub outcome: &'a Outcome,
+}
+
+/// One JSON object, with the keys of a file's replay where they make sense. Every message is always checked.
+pub fn json(replayed: &Replayed<'_>) -> Value {
+    let Replayed { trace, hints, fabric, outcome } = replayed;
+    let report = &outcome.report;
+    json!({
+        "pattern": "wrf",
+        "source": describe(trace),
+        "ranks": report.ranks,
+        "nodes": outcome.nodes,
+        "requests": report.messages,
+        "bytes": report.bytes_sent,
+        "bytes_sent": report.bytes_sent,
+        "bytes_received": report.bytes_received,
+        "rounds": report.rounds,
+        "fabric": name(*fabric),
+        "kernel": { "data": kernel(hints, false) },
+        "throttle": { "data": hints.throttle_data().to_string() },
+        "messages": { "data": report.fabric_messages },
+        "message_bytes": { "data": report.fabric_bytes },
+        "seconds": { "total": report.seconds },
+        "fan_in": report.fan_in,
+        "verified": report.bytes_received == trace.bytes() && report.bytes_sent == trace.bytes(),
+    })
+}
+
+/// For people.
+pub fn table(replayed: &Replayed<'_>) -> String {
+    let Replayed { trace, hints, fabric, outcome } = replayed;
+    let report = &outcome.report;
+    let rows = [
+        ("pattern", format!("wrf: {}", describe(trace))),
+        ("ranks", format!("{} on {} node(s), fabric {}", report.ranks, outcome.nodes, name(*fabric))),
+        ("data kernel", format!("{}, throttle {}", kernel(hints, false), hints.throttle_data())),
+        ("messages", grouped(report.messages)),
+        ("bytes sent", sized(report.bytes_sent)),
+        ("bytes received", format!("{}, every message as it was sent", sized(report.bytes_received))),
+        ("carried by the fabric", format!("{} messages, {}", grouped(report.fabric_messages), sized(report.fabric_bytes))),
+        ("rounds", grouped(report.rounds as u64)),
+        ("fan-in per round", fan_in(&report.fan_in)),
+        ("seconds", format!("{:.4}", report.seconds)),
+    ];
+    facts(rows).to_string()
+}
