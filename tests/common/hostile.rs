@@ -161,6 +161,10 @@ impl Storage for HostileFile {
         }
     }
 
+    fn size(&self) -> io::Result<u64> {
+        self.file.size()
+    }
+
     fn sync(&self) -> io::Result<()> {
         self.file.sync()
     }

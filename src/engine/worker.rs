@@ -1,4 +1,5 @@
-//! Write-behind: a helper thread that writes full windows while the next ones are exchanged. It never touches the fabric.
+//! A helper thread that writes full windows, and reads windows ahead, while others are exchanged. It never touches the
+//! fabric.
 
 use std::any::Any;
 use std::io;
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 use crossbeam::channel::{Receiver, Sender, TryRecvError, unbounded};
 
 use super::coverage::Coverage;
-use super::sieve::write_window;
+use super::sieve::{read_window, write_window};
 use super::storage::{Failure, Storage, without_size_signal};
 use crate::drivers::Window;
 use crate::fabric::Idle;
@@ -38,17 +39,33 @@ impl WindowBuffer {
     }
 }
 
-/// A window to be written.
-struct Job {
-    window: Window,
-    buffer: WindowBuffer,
-    sieve: Switch,
+/// What is to be done with a window: the bytes that are covered go to the file, or come from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Task {
+    /// Write them.
+    Write,
+    /// Read them; what lies beyond the end of the file is zeros.
+    Read,
 }
 
-/// A window written, or not.
+/// A window with something to be done.
+pub struct Job {
+    /// What.
+    pub task: Task,
+    /// Where in the file.
+    pub window: Window,
+    /// Where in memory.
+    pub buffer: WindowBuffer,
+    /// The hint `romio_ds_write` or `romio_ds_read`.
+    pub sieve: Switch,
+}
+
+/// A window written or read, or not.
 #[derive(Debug)]
-pub struct Written {
-    /// The buffer, for the next window.
+pub struct Done {
+    /// What was to be done.
+    pub task: Task,
+    /// The buffer: free for the next window, or with what was read.
     pub buffer: WindowBuffer,
     /// Bytes that got into the file.
     pub bytes: u64,
@@ -59,21 +76,21 @@ pub struct Written {
 }
 
 /// The helper thread of one file on one aggregator. Dropping it waits for what was submitted.
-pub struct Writer {
+pub struct Worker {
     jobs: Option<Sender<Job>>,
-    written: Receiver<Written>,
+    finished: Receiver<Done>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Writer {
-    /// Starts the thread; `waker` ends the rank's idling when a window is written.
+impl Worker {
+    /// Starts the thread; `waker` ends the rank's idling when a window is done.
     ///
     /// # Errors
     /// The system's, when it has no thread to give.
     pub fn start(storage: Arc<dyn Storage>, waker: Arc<dyn Idle>) -> std::io::Result<Self> {
         let (jobs, inbox) = unbounded::<Job>();
-        let (outbox, written) = unbounded();
-        let thread = std::thread::Builder::new().name("tributary writer".to_string()).spawn(move || {
+        let (outbox, finished) = unbounded();
+        let thread = std::thread::Builder::new().name("tributary worker".to_string()).spawn(move || {
             let _quiet = without_size_signal();
             let mut failed = false;
             for job in inbox {
@@ -85,32 +102,32 @@ impl Writer {
                 waker.wake();
             }
         })?;
-        Ok(Self { jobs: Some(jobs), written, thread: Some(thread) })
+        Ok(Self { jobs: Some(jobs), finished, thread: Some(thread) })
     }
 
-    /// Hands a window over. The buffer comes back with [`Writer::poll`].
-    pub fn submit(&self, window: Window, buffer: WindowBuffer, sieve: Switch) {
+    /// Hands a window over. The buffer comes back with [`Worker::poll`], in the order of submission.
+    pub fn submit(&self, job: Job) {
         if let Some(jobs) = &self.jobs {
             // The thread ends only when `jobs` is dropped; if it were gone all the same, poll reports it.
-            let _ = jobs.send(Job { window, buffer, sieve });
+            let _ = jobs.send(job);
         }
     }
 
-    /// The next window that is written; `Err` if the thread is gone.
-    pub fn poll(&self) -> Result<Option<Written>, WriterGone> {
-        match self.written.try_recv() {
-            Ok(written) => Ok(Some(written)),
+    /// The next window that is done; `Err` if the thread is gone.
+    pub fn poll(&self) -> Result<Option<Done>, WorkerGone> {
+        match self.finished.try_recv() {
+            Ok(done) => Ok(Some(done)),
             Err(TryRecvError::Empty) => Ok(None),
-            Err(TryRecvError::Disconnected) => Err(WriterGone),
+            Err(TryRecvError::Disconnected) => Err(WorkerGone),
         }
     }
 }
 
 /// The helper thread ended before its time.
 #[derive(Debug)]
-pub struct WriterGone;
+pub struct WorkerGone;
 
-impl Drop for Writer {
+impl Drop for Worker {
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
@@ -120,22 +137,27 @@ impl Drop for Writer {
     }
 }
 
-/// Writes one window. After a failure nothing more is written, so that a full disk is asked once and not once a window.
-/// A storage that panics has failed like any other: the rank must go on with the rounds, or all others wait for it.
-fn perform(storage: &dyn Storage, job: Job, failed: bool) -> Written {
-    let Job { window, mut buffer, sieve } = job;
+/// Writes or reads one window. After a failure nothing more is tried, so that a full disk is asked once and not once a
+/// window. A storage that panics has failed like any other: the rank must go on with the rounds, or all others wait for it.
+fn perform(storage: &dyn Storage, job: Job, failed: bool) -> Done {
+    let Job { task, window, mut buffer, sieve } = job;
     let begin = Instant::now();
     let mut bytes = 0;
-    let write = || if failed { Ok(()) } else { write_window(storage, window, &mut buffer, sieve, &mut bytes) };
+    let carry = || match task {
+        _ if failed => Ok(()),
+        Task::Write => write_window(storage, window, &mut buffer, sieve, &mut bytes),
+        Task::Read => read_window(storage, window, &mut buffer, sieve),
+    };
     // The buffer is reset before it is used again, and the storage is not called again.
-    let outcome = catch_unwind(AssertUnwindSafe(write)).unwrap_or_else(|panic| {
-        Err(Failure { operation: "write", offset: window.start, cause: io::Error::other(words(&*panic)) })
+    let outcome = catch_unwind(AssertUnwindSafe(carry)).unwrap_or_else(|panic| {
+        let operation = if task == Task::Write { "write" } else { "read" };
+        Err(Failure { operation, offset: window.start, cause: io::Error::other(words(&*panic)) })
     });
-    Written { buffer, bytes, busy: begin.elapsed(), failure: outcome.err() }
+    Done { task, buffer, bytes, busy: begin.elapsed(), failure: outcome.err() }
 }
 
 /// What a panic says.
 fn words(panic: &(dyn Any + Send)) -> String {
     let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    format!("the writer panicked: {}", said.unwrap_or("it did not say why"))
+    format!("the storage panicked: {}", said.unwrap_or("it did not say why"))
 }
