@@ -8,6 +8,7 @@
 //! | [`closed_form`] | what a pattern states about itself: sums and fan-in |
 //! | [`e3sm`] | the F case of E3SM-IO, from decomposition maps or generated for any number of ranks |
 //! | [`ior`] | IOR's shared file, segmented or strided, with IOR's data |
+//! | [`netcdf_case`] | patterns that are a NetCDF file |
 //! | [`netcdf`] | NetCDF classic files, as far as decomposition maps need them |
 //! | [`s3d`] | the checkpoint of S3D-IO |
 //! | [`value`] | the payload |
@@ -20,6 +21,7 @@ pub mod error;
 pub mod ior;
 mod meeting;
 pub mod netcdf;
+pub mod netcdf_case;
 pub mod pattern;
 pub mod s3d;
 mod serial;
@@ -30,5 +32,6 @@ pub use closed_form::{ClosedForm, Division};
 pub use e3sm::{E3smF, ElementType, GeneratorOptions};
 pub use error::PatternError;
 pub use ior::{Ior, IorOptions, Packet};
+pub use netcdf_case::{NetcdfCase, Put};
 pub use pattern::{Pattern, RankAccess, Totals};
 pub use s3d::{S3d, S3dOptions};
