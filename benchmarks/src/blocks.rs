@@ -30,7 +30,7 @@ impl Cut {
 
     /// What all parts' ends are multiples of.
     fn grain(self) -> u64 {
-        if self.size % self.parts == 0 { self.least() } else { 1 }
+        if self.size.is_multiple_of(self.parts) { self.least() } else { 1 }
     }
 }
 
@@ -158,7 +158,7 @@ pub(crate) fn grid<const N: usize>(
     }
     let mut grid = [1u64; N];
     for factor in prime_factors(ranks as u64) {
-        let fits = |d: &usize| !even || sizes[*d] % (grid[*d] * factor) == 0;
+        let fits = |d: &usize| !even || sizes[*d].is_multiple_of(grid[*d] * factor);
         // Of equal ones the slowest, so that rows stay long.
         let Some(widest) = (0..N).filter(fits).max_by_key(|&d| sizes[d] / grid[d]) else {
             let allowed = format!("numbers that {} can be divided into evenly", times(&sizes));

@@ -8,10 +8,10 @@
 //! | [`closed_form`] | what a pattern states about itself: sums and fan-in |
 //! | [`e3sm`] | the F case of E3SM-IO, from decomposition maps or generated for any number of ranks |
 //! | [`list`] | any lists of extents, one a rank, from a file |
+//! | [`ior`] | IOR's shared file, segmented or strided, with IOR's data |
 //! | [`netcdf_case`] | patterns that are a NetCDF file |
 //! | [`netcdf`] | NetCDF classic files, as far as decomposition maps need them |
 //! | [`source`] | the bytes of an input file: mapped, or in memory |
-//! | [`ior`] | IOR's shared file, segmented or strided, with IOR's data |
 //! | [`s3d`] | the checkpoint of S3D-IO |
 //! | [`value`] | the payload |
 //! | [`wrf`] | a recorded all-to-many exchange, replayed without a file |

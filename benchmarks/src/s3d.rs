@@ -52,7 +52,7 @@ impl S3d {
     pub fn new(ranks: usize, options: S3dOptions) -> Result<Self, PatternError> {
         let grid = grid(ranks, options.grid, options.points.unwrap_or([ranks as u64; 3]), true)?;
         let points = options.points.unwrap_or(grid.map(|parts| parts.saturating_mul(POINTS)));
-        if (0..3).any(|d| points[d] % grid[d] != 0) {
+        if (0..3).any(|d| !points[d].is_multiple_of(grid[d])) {
             let allowed = format!("numbers that the process grid {} divides", times(&grid));
             return Err(PatternError::argument("points", times(&points), allowed));
         }

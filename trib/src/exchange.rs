@@ -69,7 +69,13 @@ fn topology(endpoint: &mut Endpoint, hints: &Hints) -> Result<Topology, Error> {
 
 /// Where the messages come from, in a line.
 pub fn describe(trace: &Trace) -> String {
-    format!("{} messages of a trace, {} rounds, {} ranks: {}", trace.messages(), trace.rounds(), trace.ranks(), trace.name())
+    format!(
+        "{} messages of a trace, {} rounds, {} ranks: {}",
+        trace.messages(),
+        trace.rounds(),
+        trace.ranks(),
+        trace.name()
+    )
 }
 
 /// Everything a replay showed.
@@ -120,7 +126,10 @@ pub fn table(replayed: &Replayed<'_>) -> String {
         ("messages", grouped(report.messages)),
         ("bytes sent", sized(report.bytes_sent)),
         ("bytes received", format!("{}, every message as it was sent", sized(report.bytes_received))),
-        ("carried by the fabric", format!("{} messages, {}", grouped(report.fabric_messages), sized(report.fabric_bytes))),
+        (
+            "carried by the fabric",
+            format!("{} messages, {}", grouped(report.fabric_messages), sized(report.fabric_bytes)),
+        ),
         ("rounds", grouped(report.rounds as u64)),
         ("fan-in per round", fan_in(&report.fan_in)),
         ("seconds", format!("{:.4}", report.seconds)),

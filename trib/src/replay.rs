@@ -75,7 +75,10 @@ fn on_threads(options: &ReplayOptions) -> Result<(), Failure> {
             let replay = Replay::new(trace.clone());
             let program = |transport| exchange::run(Endpoint::new(transport), &replay, &hints);
             let outcome = threads::run(trace.ranks(), program)?.into_iter().next().ok_or_else(nobody)??;
-            say_exchange(options, &exchange::Replayed { trace: &trace, hints: &hints, fabric: Fabric::Threads, outcome: &outcome })
+            say_exchange(
+                options,
+                &exchange::Replayed { trace: &trace, hints: &hints, fabric: Fabric::Threads, outcome: &outcome },
+            )
         }
         (Subject::File(_), None) => Err(nobody()),
     }

@@ -7,9 +7,9 @@
 //! | [`numbers`] | what its arithmetic gives |
 //! | `page` | `docs/patterns.md` and its pictures (a test regenerates them) |
 
+mod numbers;
 #[cfg(test)]
 mod page;
-mod numbers;
 mod parameters;
 
 use comfy_table::{ContentArrangement, Table, presets};

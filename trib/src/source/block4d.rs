@@ -26,7 +26,8 @@ impl Parameters for Lattice {
     const CODE: &'static str = "\
 A gauge configuration of lattice quantum chromodynamics, written in the global order of its sites: every rank's block is \
 one 4-D subarray, so it writes a row of its x for each of its y, z and t, a few KB each.";
-    const ORIGIN: &'static str = "MPICH issue 7935 (https://github.com/pmodels/mpich/issues/7935), from the Grid library";
+    const ORIGIN: &'static str =
+        "MPICH issue 7935 (https://github.com/pmodels/mpich/issues/7935), from the Grid library";
     const FORMULAS: &'static [(&'static str, &'static str)] = &[
         ("requests", "y * z * t * (ranks along x); rows that adjoin are counted as rows where x is not cut"),
         ("bytes", "site * x * y * z * t"),

@@ -81,9 +81,10 @@ impl Subject {
     pub fn into_file(self, wanted: &str) -> Result<Box<dyn Pattern>, Failure> {
         match self {
             Self::File(pattern) => Ok(pattern),
-            Self::Exchange(trace) => {
-                Err(Failure::new(format!("{wanted}: {} is an exchange, no file; allowed: other patterns", trace.name())))
-            }
+            Self::Exchange(trace) => Err(Failure::new(format!(
+                "{wanted}: {} is an exchange, no file; allowed: other patterns",
+                trace.name()
+            ))),
         }
     }
 }
