@@ -1,6 +1,7 @@
 //! Each rank's memory in a replay: laid out as asked, with bytes between the data that nobody may touch.
 
-use tributary::access::{BufferLayout, Extent, Extents};
+use tributary::access::pieces::pieces;
+use tributary::access::{BufferLayout, Extent, Extents, Piece};
 use tributary_benchmarks::{Pattern, PatternError, RankAccess};
 
 use crate::cli::replay::Buffer;
@@ -40,6 +41,31 @@ pub fn prepare(
         }
     };
     Ok(Prepared { access, buffer })
+}
+
+impl Prepared {
+    /// The same memory before a read: no byte of the data is what it should become, the gaps are as they should stay.
+    pub fn inverted(&self) -> Vec<u8> {
+        let mut buffer = self.buffer.clone();
+        for piece in pieces(&self.access.file, &self.access.layout) {
+            buffer[piece.memory as usize..][..piece.len as usize].iter_mut().for_each(|byte| *byte = !*byte);
+        }
+        buffer
+    }
+
+    /// The first byte of `got` that is not as it should be.
+    pub fn difference(&self, got: &[u8]) -> Option<String> {
+        if got == self.buffer {
+            return None;
+        }
+        let at = (0..got.len()).find(|&at| got[at] != self.buffer[at])?;
+        let there = |piece: &Piece| (piece.memory..piece.memory + piece.len).contains(&(at as u64));
+        let place = match pieces(&self.access.file, &self.access.layout).find(there) {
+            Some(piece) => format!("of offset {} of the file", piece.offset + (at as u64 - piece.memory)),
+            None => "in a gap".to_string(),
+        };
+        Some(format!("byte {at} of the buffer, {place}, is {}, should be {}", got[at], self.buffer[at]))
+    }
 }
 
 /// The access with its memory laid out as asked: with `noncontiguous`, O(extents) time, and memory for what does not
@@ -83,5 +109,24 @@ mod tests {
             (at, from) = (at + 16 + len, from + len);
         }
         assert!(apart.buffer[at..].iter().all(|&byte| byte == CANARY));
+    }
+
+    #[test]
+    fn every_wrong_byte_is_found_and_named() {
+        let case = E3smF::shipped().unwrap();
+        let expected = prepare(&case, 5, 0, Some(Buffer::Noncontiguous)).unwrap();
+        assert_eq!(expected.difference(&expected.buffer), None);
+        let first = expected.access.file.iter().next().unwrap();
+        let unread = expected.difference(&expected.inverted()).unwrap();
+        assert!(
+            unread.starts_with(&format!("byte 16 of the buffer, of offset {} of the file,", first.offset)),
+            "{unread}"
+        );
+        for at in [0, 15, 16 + first.len as usize, expected.buffer.len() - 1] {
+            let mut touched = expected.buffer.clone();
+            touched[at] = 0;
+            let found = expected.difference(&touched).unwrap();
+            assert_eq!(found, format!("byte {at} of the buffer, in a gap, is 0, should be {CANARY}"));
+        }
     }
 }

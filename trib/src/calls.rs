@@ -41,14 +41,14 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// Adds one call.
-    pub fn add(&mut self, call: CallReport) {
+    /// Adds one call, which moved `in_file` bytes to the file or from it.
+    pub fn add(&mut self, in_file: u64, call: CallReport) {
         self.count += 1;
         self.plans_reused += u64::from(call.plan_reused);
         self.aggregators = self.aggregators.max(call.aggregators);
         self.requests += call.requests;
         self.bytes += call.bytes;
-        self.bytes_in_file += call.bytes_written;
+        self.bytes_in_file += in_file;
         self.rounds = self.rounds.max(call.rounds);
         self.metadata_bytes += call.metadata_bytes;
         self.metadata_messages += call.metadata_messages;
@@ -107,6 +107,7 @@ mod tests {
             requests: 1,
             bytes: 10,
             bytes_written: 9,
+            bytes_read: 0,
             rounds,
             metadata_bytes: 2,
             metadata_messages: 3,
@@ -119,10 +120,10 @@ mod tests {
     fn sums_and_maxima() {
         let mut calls = Calls::default();
         assert_eq!(calls.path(), "nothing");
-        calls.add(call(Path::Exchange, "small", 5));
+        calls.add(9, call(Path::Exchange, "small", 5));
         assert_eq!((calls.path(), calls.why()), ("exchange".into(), "small".into()));
-        calls.add(call(Path::Direct, "large", 3));
-        calls.add(call(Path::Direct, "huge", 1));
+        calls.add(9, call(Path::Direct, "large", 3));
+        calls.add(9, call(Path::Direct, "huge", 1));
         assert_eq!((calls.count, calls.plans_reused, calls.rounds, calls.aggregators), (3, 1, 5, 5));
         assert_eq!((calls.requests, calls.bytes, calls.bytes_in_file, calls.data_messages), (3, 30, 27, 12));
         assert_eq!(calls.seconds.io, 1.5);

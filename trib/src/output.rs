@@ -1,4 +1,4 @@
-//! The file that a replay writes: the user's, or a temporary one.
+//! The file of a replay: the user's, or a temporary one.
 
 use std::path::{Path, PathBuf};
 
@@ -7,8 +7,10 @@ use crate::cli::replay::Wanted;
 
 /// A file that stays, or one that is removed at the end.
 pub enum Output {
-    /// The user's.
+    /// The user's, written.
     Kept(PathBuf),
+    /// The user's, read only.
+    Read(PathBuf),
     /// In `$TMPDIR`.
     Temporary(tempfile::TempPath),
 }
@@ -19,6 +21,9 @@ impl Output {
     /// # Errors
     /// No temporary file can be made.
     pub fn of(wanted: &Wanted) -> Result<Self, Failure> {
+        if let Some(path) = &wanted.read_only {
+            return Ok(Self::Read(path.clone()));
+        }
         if let Some(path) = &wanted.output {
             return Ok(Self::Kept(path.clone()));
         }
@@ -30,7 +35,7 @@ impl Output {
     /// Where it is.
     pub fn path(&self) -> &Path {
         match self {
-            Self::Kept(path) => path,
+            Self::Kept(path) | Self::Read(path) => path,
             Self::Temporary(path) => path,
         }
     }
@@ -38,15 +43,16 @@ impl Output {
     /// Where it is, if it stays.
     pub fn kept(&self) -> Option<&Path> {
         match self {
-            Self::Kept(path) => Some(path),
+            Self::Kept(path) | Self::Read(path) => Some(path),
             Self::Temporary(_) => None,
         }
     }
 
     /// The error, and what has become of the file.
     pub fn failed(&self, error: tributary::Error) -> Failure {
-        let begun =
-            matches!(&error, tributary::Error::Io { operation, .. } if operation == "write" || operation == "read");
+        let writes = !matches!(self, Self::Read(_));
+        let begun = writes
+            && matches!(&error, tributary::Error::Io { operation, .. } if operation == "write" || operation == "read");
         Failure::new(match self.kept().filter(|_| begun) {
             Some(path) => format!("{error}; {} is incomplete", path.display()),
             None => error.to_string(),

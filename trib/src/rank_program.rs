@@ -1,4 +1,4 @@
-//! What every rank of a replay does, on any fabric.
+//! What every rank of a replay does, on any fabric: write all calls, read all calls, or one after the other.
 
 use std::path::Path;
 use std::pin::pin;
@@ -8,7 +8,7 @@ use tributary::hints::DriverName;
 use tributary::{Endpoint, Error, File, Hints, Mode};
 use tributary_benchmarks::Pattern;
 
-use crate::buffers::{Prepared, prepare};
+use crate::buffers::{self, Prepared};
 use crate::calls::Calls;
 use crate::cli::replay::{How, Wanted};
 
@@ -28,12 +28,52 @@ pub struct Task<'a> {
 
 /// What a run showed; the same on all ranks.
 pub struct Outcome {
-    /// The collective writes.
-    pub written: Calls,
+    /// The collective calls.
+    pub done: Done,
     /// Nodes, as found or pretended.
     pub nodes: usize,
     /// The driver.
     pub driver: DriverName,
+}
+
+/// The collective calls, by direction.
+pub enum Done {
+    /// Only writes.
+    Wrote(Calls),
+    /// Writes, and then reads of what was written.
+    ReadBack(Calls, Read),
+    /// Only reads.
+    Read(Read),
+}
+
+impl Done {
+    /// The writes; the reads where nothing was written.
+    pub fn calls(&self) -> &Calls {
+        match self {
+            Self::Wrote(calls) | Self::ReadBack(calls, _) | Self::Read(Read { calls, .. }) => calls,
+        }
+    }
+
+    /// Whether anything was written.
+    pub fn wrote(&self) -> bool {
+        !matches!(self, Self::Read(_))
+    }
+
+    /// The reads.
+    pub fn read(&self) -> Option<&Read> {
+        match self {
+            Self::Wrote(_) => None,
+            Self::ReadBack(_, read) | Self::Read(read) => Some(read),
+        }
+    }
+}
+
+/// What came of reading.
+pub struct Read {
+    /// The calls.
+    pub calls: Calls,
+    /// Whether every rank got what the pattern says, if that was asked; else what the lowest rank that did not got.
+    pub right: Option<Result<(), String>>,
 }
 
 impl Task<'_> {
@@ -45,29 +85,100 @@ impl Task<'_> {
         // A pattern that cannot be met on some rank is met before there is a file.
         let first = self.prepare(endpoint.rank(), 0);
         let first = endpoint.waiting().clone().wait(pin!(agree(&mut endpoint, first)))?;
-        let (outcome, _) = self.write(endpoint, first)?;
-        Ok(outcome)
+        if self.wanted.read_only.is_some() {
+            let (read, shown) = self.read(endpoint, first)?;
+            return Ok(shown.with(Done::Read(read)));
+        }
+        let (written, shown, mut endpoint) = self.write(endpoint, first)?;
+        if !self.wanted.read {
+            return Ok(shown.with(Done::Wrote(written)));
+        }
+        let first = self.prepare(endpoint.rank(), 0);
+        let first = endpoint.waiting().clone().wait(pin!(agree(&mut endpoint, first)))?;
+        let (read, _) = self.read(endpoint, first)?;
+        Ok(shown.with(Done::ReadBack(written, read)))
     }
 
     fn prepare(&self, rank: usize, step: usize) -> Result<Prepared, Error> {
         let failed = |error| Error::argument(format!("rank {rank}, call {step}"), error, "a whole pattern");
-        prepare(self.pattern, rank, step, self.how.buffer).map_err(failed)
+        buffers::prepare(self.pattern, rank, step, self.how.buffer).map_err(failed)
     }
 
     /// One collective write a step.
-    fn write(&self, endpoint: Endpoint, first: Prepared) -> Result<(Outcome, Endpoint), Error> {
+    fn write(&self, endpoint: Endpoint, first: Prepared) -> Result<(Calls, Shown, Endpoint), Error> {
+        let file = File::open(endpoint, self.path, Mode::Create, self.hints.clone())?;
+        let (shown, mut calls) = (Shown::of(&file), Calls::default());
+        let mut file = self.steps(file, first, |file, Prepared { access, buffer }, _| {
+            let call = file.write_all(&access.file, &access.layout, &buffer)?;
+            calls.add(call.bytes_written, call);
+            Ok(())
+        })?;
+        calls.fan_in = file.fan_in()?;
+        Ok((calls, shown, file.close()?))
+    }
+
+    /// One collective read a step.
+    fn read(&self, endpoint: Endpoint, first: Prepared) -> Result<(Read, Shown), Error> {
         let rank = endpoint.rank();
-        let mut file = File::open(endpoint, self.path, Mode::Create, self.hints.clone())?;
-        let (mut written, mut first) = (Calls::default(), Some(first));
-        for step in 0..self.pattern.steps() {
-            let Prepared { access, buffer } = match first.take() {
+        let file = File::open(endpoint, self.path, Mode::Read, self.hints.clone())?;
+        let (shown, mut calls, mut wrong) = (Shown::of(&file), Calls::default(), None);
+        let mut file = self.steps(file, first, |file, expected, step| {
+            let mut buffer = expected.inverted();
+            let call = file.read_all(&expected.access.file, &expected.access.layout, &mut buffer)?.call;
+            calls.add(call.bytes_read, call);
+            if wrong.is_none() {
+                wrong = expected.difference(&buffer).map(|what| format!("rank {rank}, call {step}: {what}"));
+            }
+            Ok(())
+        })?;
+        calls.fan_in = file.fan_in()?;
+        let asked = self.wanted.verify || self.wanted.read;
+        let right = asked.then(|| agreed(&mut file, wrong)).transpose()?;
+        file.close()?;
+        Ok((Read { calls, right }, shown))
+    }
+
+    /// All steps on an open file.
+    fn steps(
+        &self,
+        mut file: File,
+        first: Prepared,
+        mut step: impl FnMut(&mut File, Prepared, usize) -> Result<(), Error>,
+    ) -> Result<File, Error> {
+        let (rank, mut first) = (file.endpoint().rank(), Some(first));
+        for number in 0..self.pattern.steps() {
+            let prepared = match first.take() {
                 Some(first) => first,
-                None => file.agree(self.prepare(rank, step))?,
+                None => file.agree(self.prepare(rank, number))?,
             };
-            written.add(file.write_all(&access.file, &access.layout, &buffer)?);
+            step(&mut file, prepared, number)?;
         }
-        written.fan_in = file.fan_in()?;
-        let outcome = Outcome { written, nodes: file.topology().nodes(), driver: file.driver() };
-        Ok((outcome, file.close()?))
+        Ok(file)
+    }
+}
+
+/// What an open file shows.
+struct Shown {
+    nodes: usize,
+    driver: DriverName,
+}
+
+impl Shown {
+    fn of(file: &File) -> Self {
+        Self { nodes: file.topology().nodes(), driver: file.driver() }
+    }
+
+    fn with(self, done: Done) -> Outcome {
+        Outcome { done, nodes: self.nodes, driver: self.driver }
+    }
+}
+
+/// What the lowest rank with a difference found, on every rank. Collective.
+fn agreed(file: &mut File, wrong: Option<String>) -> Result<Result<(), String>, Error> {
+    const DIFFERENCE: &str = "difference";
+    match file.agree(wrong.map_or(Ok(()), |found| Err(Error::argument(DIFFERENCE, found, "none")))) {
+        Ok(()) => Ok(Ok(())),
+        Err(Error::Argument { what, value, .. }) if what == DIFFERENCE => Ok(Err(value)),
+        Err(error) => Err(error),
     }
 }

@@ -147,7 +147,11 @@ fn conclude(
     output: &Output,
     outcome: &Outcome,
 ) -> Result<(), Failure> {
-    let verified = options.wanted.verify.then(|| verify::compare(pattern, output.path()));
+    // A file that is only read is compared where it was read: in the ranks' buffers.
+    let compared = (options.wanted.verify && outcome.done.wrote()).then(|| verify::compare(pattern, output.path()));
+    let right = outcome.done.read().and_then(|read| read.right.clone());
+    let right = right.map(|right| right.map_err(|what| Failure::new(format!("not verified: {what}"))));
+    let verified = [compared, right].into_iter().flatten().reduce(Result::and);
     let replayed = Replayed {
         pattern,
         hints,

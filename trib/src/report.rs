@@ -10,7 +10,7 @@ use tributary_benchmarks::Pattern;
 
 use crate::calls::Calls;
 use crate::cli::replay::Fabric;
-use crate::rank_program::Outcome;
+use crate::rank_program::{Done, Outcome};
 
 /// Everything a replay showed.
 pub struct Replayed<'a> {
@@ -38,37 +38,57 @@ pub fn name(fabric: Fabric) -> &'static str {
     }
 }
 
-/// One JSON object.
+/// One JSON object: that of the writes, with the reads under `read`; that of the reads where nothing was written.
 pub fn json(replayed: &Replayed<'_>) -> Value {
     let Replayed { pattern, hints, outcome, .. } = replayed;
-    let calls = &outcome.written;
-    json!({
+    let done = &outcome.done;
+    let mut object = json!({
         "pattern": pattern.name(),
         "source": pattern.describe(),
+        "operation": match done {
+            Done::Wrote(_) => "write",
+            Done::ReadBack(..) => "write and read",
+            Done::Read(_) => "read",
+        },
         "ranks": pattern.ranks(),
         "nodes": outcome.nodes,
-        "aggregators": calls.aggregators,
         "requests": pattern.totals().requests,
+        "driver": outcome.driver.to_string(),
+        "fabric": name(replayed.fabric),
+        "kernel": { "metadata": kernel(hints, true), "data": kernel(hints, false) },
+        "throttle": { "metadata": hints.throttle_meta().to_string(), "data": hints.throttle_data().to_string() },
+        "output": replayed.output,
+        "verified": replayed.verified,
+        "sha256": replayed.sha256,
+    });
+    insert(&mut object, done.calls(), done.wrote());
+    if let Done::ReadBack(_, read) = done {
+        object["read"] = json!({});
+        insert(&mut object["read"], &read.calls, false);
+    }
+    object
+}
+
+/// Adds the keys of calls.
+fn insert(object: &mut Value, calls: &Calls, writes: bool) {
+    let keys = json!({
+        "aggregators": calls.aggregators,
         "extents": calls.requests,
         "calls": calls.count,
         "plans_reused": calls.plans_reused,
         "bytes": calls.bytes,
-        "bytes_written": calls.bytes_in_file,
         "rounds": calls.rounds,
-        "driver": outcome.driver.to_string(),
-        "fabric": name(replayed.fabric),
         "path": calls.path(),
         "why": calls.why(),
-        "kernel": { "metadata": kernel(hints, true), "data": kernel(hints, false) },
-        "throttle": { "metadata": hints.throttle_meta().to_string(), "data": hints.throttle_data().to_string() },
         "metadata_bytes": calls.metadata_bytes,
         "messages": { "metadata": calls.metadata_messages, "data": calls.data_messages },
         "seconds": calls.seconds,
         "fan_in": calls.fan_in,
-        "output": replayed.output,
-        "verified": replayed.verified,
-        "sha256": replayed.sha256,
-    })
+    });
+    if let (Value::Object(object), Value::Object(keys)) = (object, keys) {
+        object.extend(keys);
+        object.insert(if writes { "bytes_written" } else { "bytes_read" }.to_string(), calls.bytes_in_file.into());
+    }
 }
 
 /// A kernel with its outer kernel, where it has one.
@@ -117,7 +137,8 @@ pub fn facts(rows: impl IntoIterator<Item = (&'static str, String)>) -> Table {
 /// For people: facts, then the phases side by side.
 pub fn table(replayed: &Replayed<'_>) -> String {
     let Replayed { pattern, hints, outcome, .. } = replayed;
-    let calls = &outcome.written;
+    let calls = outcome.done.calls();
+    let removed = || "temporary, removed (keep it with --output FILE)".to_string();
     let rows = [
         ("pattern", format!("{}: {}", pattern.name(), pattern.describe())),
         ("ranks", format!("{} on {} node(s), fabric {}", pattern.ranks(), outcome.nodes, name(replayed.fabric))),
@@ -128,18 +149,22 @@ pub fn table(replayed: &Replayed<'_>) -> String {
         ("path", format!("{}: {}", calls.path(), calls.why())),
         ("rounds", grouped(calls.rounds)),
         ("fan-in per round", fan_in(&calls.fan_in)),
-        ("verified", verified(replayed.verified).to_string()),
+        ("verified", verified(replayed).to_string()),
         ("sha256", replayed.sha256.clone()),
-        (
-            "file",
-            replayed
-                .output
-                .map_or("temporary, removed (keep it with --output FILE)".into(), |p| p.display().to_string()),
-        ),
+        ("file", replayed.output.map_or_else(removed, |path| path.display().to_string())),
     ];
+    let mut text = format!("{}\n{}", facts(rows), phases(calls, hints, "phase"));
+    if let Done::ReadBack(_, read) = &outcome.done {
+        text.push_str(&format!("\n{}", phases(&read.calls, hints, "phase of reading back")));
+    }
+    text
+}
+
+/// The phases of all calls of one direction.
+fn phases(calls: &Calls, hints: &Hints, title: &str) -> Table {
     let mut phases = Table::new();
     phases.load_style(presets::UTF8_FULL_CONDENSED);
-    phases.set_header(["phase", "kernel", "throttle", "messages", "bytes", "seconds"]);
+    phases.set_header([title, "kernel", "throttle", "messages", "bytes", "seconds"]);
     let dash = || "-".to_string();
     let mut phase = |name: &str, kernel: String, throttle: String, messages: String, bytes: String, seconds: f64| {
         phases.add_row([name.to_string(), kernel, throttle, messages, bytes, format!("{seconds:.4}")]);
@@ -171,7 +196,7 @@ pub fn table(replayed: &Replayed<'_>) -> String {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    format!("{}\n{phases}", facts(rows))
+    phases
 }
 
 fn counted(calls: &Calls) -> String {
@@ -181,10 +206,11 @@ fn counted(calls: &Calls) -> String {
     }
 }
 
-fn verified(verified: Option<bool>) -> &'static str {
-    match verified {
-        Some(true) => "yes, byte for byte",
-        Some(false) => "NO",
-        None => "not asked (--verify)",
+fn verified(replayed: &Replayed<'_>) -> &'static str {
+    match (replayed.verified, replayed.outcome.done.read()) {
+        (Some(true), None) => "yes, byte for byte",
+        (Some(true), Some(_)) => "yes, byte for byte, as every rank read it",
+        (Some(false), _) => "NO",
+        (None, _) => "not asked (--verify)",
     }
 }
