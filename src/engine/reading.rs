@@ -97,7 +97,10 @@ impl<'a> Reading<'a> {
     /// on their way then.
     async fn take_window(&mut self, round: u64, depot: &mut Option<Depot>) -> (Option<Opened>, Option<WindowBuffer>) {
         self.look_ahead(depot, true).await;
-        let Some(ahead) = self.ahead.pop_front_if(|ahead| ahead.round == round) else { return (None, None) };
+        if self.ahead.front().is_none_or(|ahead| ahead.round != round) {
+            return (None, None);
+        }
+        let Some(ahead) = self.ahead.pop_front() else { return (None, None) };
         self.at.tally.opened(ahead.opened.messages.len());
         let window = match depot {
             Some(depot) if ahead.asked => depot.read().await,

@@ -84,7 +84,8 @@ impl Setup {
         let driver = driver(name, &path);
         let aggregators = driver.aggregators(&topology, &layout, &hints);
         let aggregators = agree(endpoint, aggregators).await?;
-        Self::of(endpoint.rank(), path, mode, topology, layout, driver, aggregators, hints)
+        let setup = Self::of(endpoint.rank(), topology, layout, driver, aggregators, hints)?;
+        Ok(Self { path, mode, ..setup })
     }
 
     /// Works out everything that needs no file and no messages: for planning at any scale.
@@ -94,13 +95,11 @@ impl Setup {
     pub fn dry(rank: Rank, topology: Topology, layout: Layout, driver: Box<dyn Driver>, hints: Hints) -> Result<Self> {
         hints.check(topology.ranks())?;
         let aggregators = driver.aggregators(&topology, &layout, &hints)?;
-        Self::of(rank, PathBuf::new(), Mode::Create, topology, layout, driver, aggregators, hints)
+        Self::of(rank, topology, layout, driver, aggregators, hints)
     }
 
     fn of(
         rank: Rank,
-        path: PathBuf,
-        mode: Mode,
         topology: Topology,
         layout: Layout,
         driver: Box<dyn Driver>,
@@ -110,6 +109,7 @@ impl Setup {
         let first = aggregators.iter().copied().take(1).collect();
         let roles = Roles::new(rank, &topology, aggregators.into(), &hints)?;
         let tiny = Roles::new(rank, &topology, first, &hints)?;
+        let (path, mode) = (PathBuf::new(), Mode::Create);
         Ok(Self { path, mode, driver, layout, topology, roles, tiny, hints })
     }
 
