@@ -21,5 +21,5 @@ pub mod value;
 pub use closed_form::{ClosedForm, Division};
 pub use e3sm::{E3smF, ElementType, GeneratorOptions};
 pub use error::PatternError;
-pub use netcdf_case::{NetcdfCase, Put};
+pub use netcdf_case::{NetcdfCase, Put, Written, write_case, write_case_serially};
 pub use pattern::{Pattern, RankAccess, Totals};
