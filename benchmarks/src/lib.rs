@@ -7,6 +7,7 @@
 //! | [`block4d`] | a 4-D lattice cut into blocks |
 //! | [`closed_form`] | what a pattern states about itself: sums and fan-in |
 //! | [`e3sm`] | the F case of E3SM-IO, from decomposition maps or generated for any number of ranks |
+//! | [`flash`] | FLASH-IO: a checkpoint and two plot files |
 //! | [`ior`] | IOR's shared file, segmented or strided, with IOR's data |
 //! | [`netcdf_case`] | patterns that are a NetCDF file |
 //! | [`netcdf`] | NetCDF classic files, as far as decomposition maps need them |
@@ -18,6 +19,7 @@ mod blocks;
 pub mod closed_form;
 pub mod e3sm;
 pub mod error;
+pub mod flash;
 pub mod ior;
 mod meeting;
 pub mod netcdf;
@@ -31,6 +33,7 @@ pub use block4d::{Block4d, Block4dOptions};
 pub use closed_form::{ClosedForm, Division};
 pub use e3sm::{E3smF, ElementType, GeneratorOptions};
 pub use error::PatternError;
+pub use flash::{Flash, FlashFile, FlashOptions};
 pub use ior::{Ior, IorOptions, Packet};
 pub use netcdf_case::{NetcdfCase, Put};
 pub use pattern::{Pattern, RankAccess, Totals};
