@@ -10,10 +10,10 @@ use crate::closed_form::{ClosedForm, Division};
 use crate::error::PatternError;
 use crate::netcdf::Source;
 use crate::pattern::{Pattern, RankAccess, Totals};
-use crate::value::element_bytes;
+use crate::value::fill_elements;
 
 use super::decomposition::{Decompositions, share};
-use super::f_case::{ElementType, LEVELS, Layout, Owner};
+use super::f_case::{ElementType, LEVELS, Layout, Owner, Variable};
 use super::generator::{Generator, GeneratorOptions};
 use super::map::DecompositionMap;
 use super::serial;
@@ -159,11 +159,11 @@ impl Pattern for E3smF {
         let mut rest = buffer;
         for (number, variable) in self.layout.variables.iter().enumerate() {
             match variable.owner {
-                Owner::Root if rank == 0 => rest = put(rest, number, variable.size, 0..variable.elements),
+                Owner::Root if rank == 0 => rest = put(rest, number, variable, 0..variable.elements),
                 Owner::Root => {}
                 Owner::Decomposed(which) => {
                     for entry in lists.entries(which) {
-                        rest = put(rest, number, variable.size, entry.offset..entry.offset + entry.length);
+                        rest = put(rest, number, variable, entry.offset..entry.offset + entry.length);
                     }
                 }
             }
@@ -189,12 +189,9 @@ impl Pattern for E3smF {
 }
 
 /// Puts elements at the front of `buffer`; returns what is behind them.
-fn put(buffer: &mut [u8], number: usize, size: u64, elements: std::ops::Range<u64>) -> &mut [u8] {
-    let size = size as usize;
-    let (front, rest) = buffer.split_at_mut(size * (elements.end - elements.start) as usize);
-    for (place, element) in front.chunks_exact_mut(size).zip(elements) {
-        place.copy_from_slice(&element_bytes(number, element)[..size]);
-    }
+fn put<'a>(buffer: &'a mut [u8], number: usize, variable: &Variable, elements: std::ops::Range<u64>) -> &'a mut [u8] {
+    let (front, rest) = buffer.split_at_mut((variable.size * (elements.end - elements.start)) as usize);
+    fill_elements(variable.kind, number, elements.start, front);
     rest
 }
 

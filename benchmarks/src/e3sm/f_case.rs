@@ -5,6 +5,7 @@
 //! then those of record 0, each one's size rounded up to 4 bytes, no gaps.
 
 use crate::error::PatternError;
+use crate::value::Kind;
 
 /// Levels of the atmosphere (dimension `lev`); interfaces between them (`ilev`) are one more.
 pub const LEVELS: u64 = 72;
@@ -25,12 +26,17 @@ pub enum ElementType {
 }
 
 impl ElementType {
+    /// The type in the file.
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::Double => Kind::Double,
+            Self::Float => Kind::Float,
+        }
+    }
+
     /// Bytes of an element.
     pub fn size(self) -> u64 {
-        match self {
-            Self::Double => 8,
-            Self::Float => 4,
-        }
+        self.kind().size() as u64
     }
 }
 
@@ -52,6 +58,8 @@ pub struct Variable {
     pub owner: Owner,
     /// Number of elements.
     pub elements: u64,
+    /// Type of an element.
+    pub kind: Kind,
     /// Bytes of an element.
     pub size: u64,
     /// First byte in the file.
@@ -102,11 +110,11 @@ fn variable(line: &'static str, columns: u64, element: ElementType, begin: u64) 
         "D3" => Owner::Decomposed(2),
         _ => return Err(wrong()),
     };
-    let size = match (owner, kind) {
-        (Owner::Decomposed(_), _) => element.size(),
-        (Owner::Root, "char") => 1,
-        (Owner::Root, "int") => 4,
-        (Owner::Root, "double") => 8,
+    let kind = match (owner, kind) {
+        (Owner::Decomposed(_), _) => element.kind(),
+        (Owner::Root, "char") => Kind::Char,
+        (Owner::Root, "int") => Kind::Int,
+        (Owner::Root, "double") => Kind::Double,
         _ => return Err(wrong()),
     };
     let mut elements = 1u64;
@@ -123,5 +131,5 @@ fn variable(line: &'static str, columns: u64, element: ElementType, begin: u64) 
         let product = elements.checked_mul(length);
         elements = product.ok_or_else(|| PatternError::argument("columns", columns, "a file below 2^63 bytes"))?;
     }
-    Ok(Variable { name, owner, elements, size, begin })
+    Ok(Variable { name, owner, elements, kind, size: kind.size() as u64, begin })
 }

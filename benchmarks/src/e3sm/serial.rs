@@ -41,6 +41,6 @@ fn put(bytes: &mut Vec<u8>, number: usize, variable: &Variable, offset: u64, len
         if at + size > bytes.len() {
             bytes.resize(at + size, 0);
         }
-        bytes[at..at + size].copy_from_slice(&element_bytes(number, element)[..size]);
+        bytes[at..at + size].copy_from_slice(&element_bytes(variable.kind, number, element)[..size]);
     }
 }

@@ -161,13 +161,15 @@ mod tests {
     use super::super::f_case::ElementType;
     use super::super::generator::{Generator, GeneratorOptions};
     use super::*;
+    use crate::value::Kind;
 
     #[test]
     fn rows_end_where_another_variable_lies_between() {
         let options = GeneratorOptions { columns_per_rank: 2, groups: 1, seed: 0 };
         let source = Generator::new(2, options).unwrap();
         let lists = Lists::of(&source, 0..1);
-        let variable = |begin, owner, elements| Variable { name: "v", owner, elements, size: 8, begin };
+        let variable =
+            |begin, owner, elements| Variable { name: "v", owner, elements, kind: Kind::Double, size: 8, begin };
         let (d2, root) = (Owner::Decomposed(1), Owner::Root);
         let variables = vec![variable(0, d2, 4), variable(32, root, 1), variable(40, d2, 4), variable(72, d2, 4)];
         let layout = Layout { columns: 4, element: ElementType::Double, variables, end: 104 };
