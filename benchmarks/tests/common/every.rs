@@ -30,6 +30,7 @@ pub fn check(pattern: &dyn Pattern) {
     for division in divisions() {
         check_closed_form(pattern, &accesses, division);
     }
+    check_netcdf(pattern);
     check_refusals(pattern);
 }
 
@@ -74,6 +75,33 @@ fn check_bytes(pattern: &dyn Pattern, accesses: &[Vec<RankAccess>]) {
     }
     let differ = image.iter().zip(&expected).position(|(a, b)| a != b);
     assert_eq!(differ, None, "{name}: the first byte that differs");
+}
+
+/// Where the pattern is a NetCDF file: what all ranks put, placed by its layout, is the serial file, too.
+fn check_netcdf(pattern: &dyn Pattern) {
+    let Some(case) = pattern.netcdf() else { return };
+    let layout = case.schema().layout(case.alignment()).unwrap();
+    let expected = serial_image(pattern);
+    let mut image = vec![0u8; expected.len()];
+    for step in 0..pattern.steps() {
+        for rank in 0..pattern.ranks() {
+            for put in case.puts(rank, step).unwrap() {
+                let extents = layout.extents_of_all(put.variable, put.requests.iter()).unwrap();
+                assert_eq!(extents.bytes(), put.data.len() as u64);
+                let mut rest = &put.data[..];
+                for extent in extents.iter() {
+                    let (piece, behind) = rest.split_at(extent.len as usize);
+                    image[extent.offset as usize..extent.end() as usize].copy_from_slice(piece);
+                    rest = behind;
+                }
+            }
+        }
+    }
+    let differ = image.iter().zip(&expected).position(|(a, b)| a != b);
+    assert_eq!(differ, None, "{}: the first byte that differs as NetCDF", pattern.describe());
+    let records = case.schema().unlimited().map_or(0, |_| pattern.steps() as u64);
+    assert_eq!(layout.file_bytes(records), Some(pattern.totals().file_size), "{}", pattern.describe());
+    assert!(case.puts(pattern.ranks(), 0).is_err() && case.puts(0, pattern.steps()).is_err());
 }
 
 /// Totals are the sums over ranks and steps, and so is the closed form.
