@@ -8,6 +8,7 @@
 
 use std::fs::File;
 use std::io::Write;
+use std::str::FromStr;
 
 use tributary::access::{BufferLayout, Extents};
 
@@ -30,6 +31,23 @@ pub enum Packet {
     Offset,
     /// `i`: two random numbers of the rank in every word, but for the first of every 4 KiB, as above.
     Incompressible,
+}
+
+impl FromStr for Packet {
+    type Err = PatternError;
+
+    /// The name or its first letter, as IOR takes them.
+    fn from_str(text: &str) -> Result<Self, PatternError> {
+        match text.to_ascii_lowercase().as_str() {
+            "t" | "timestamp" => Ok(Self::Timestamp),
+            "o" | "offset" => Ok(Self::Offset),
+            "i" | "incompressible" => Ok(Self::Incompressible),
+            _ => {
+                let allowed = "timestamp, offset, incompressible, or their first letters";
+                Err(PatternError::argument("packet", text, allowed))
+            }
+        }
+    }
 }
 
 /// IOR's options.
@@ -108,7 +126,7 @@ impl Ior {
         Ok(Self { ranks, options, steps, totals })
     }
 
-    /// Where a rank's transfers of a call begin in the file: the first one, their distance, how many.
+    /// Where transfer `number` of a rank begins in the file.
     fn transfer(&self, rank: u64, number: u64) -> u64 {
         let IorOptions { transfer, block, .. } = self.options;
         let per_block = block / transfer;
@@ -171,8 +189,8 @@ impl Pattern for Ior {
         let numbers = self.numbers(step);
         let first = self.transfer(rank as u64, numbers.start);
         let file = match one_call {
-            // Larger than 2^63 - 1 only where there is a single segment, whose stride does not matter.
-            true => Extents::strided(first, block, i64::try_from(self.ranks * block).unwrap_or(i64::MAX), segments)?,
+            // Below 2^63, as the whole file is.
+            true => Extents::strided(first, block, (self.ranks * block) as i64, segments)?,
             false => Extents::contiguous(first, transfer)?,
         };
         Ok(RankAccess { file, layout: BufferLayout::Contiguous, requests: numbers.end - numbers.start })

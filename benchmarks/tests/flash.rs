@@ -185,6 +185,13 @@ fn forms_of_unknowns_bound() {
 }
 
 #[test]
+fn files_by_name() {
+    assert!(FILES.iter().all(|file| file.to_string().parse() == Ok(*file)));
+    let error = "plot".parse::<FlashFile>().unwrap_err().to_string();
+    assert_eq!(error, "file: plot; allowed: checkpoint, plot-center, plot-corner");
+}
+
+#[test]
 fn refusals() {
     let refused = |ranks, options: FlashOptions| Flash::new(ranks, options).unwrap_err().to_string();
     let good = FlashOptions::default();
