@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`pattern`] | the trait all patterns implement |
 //! | [`closed_form`] | what a pattern states about itself: sums and fan-in |
-//! | [`e3sm`] | the F case of E3SM-IO, from decomposition maps or generated for any number of ranks |
+//! | [`e3sm`] | the F, G and I cases of E3SM-IO, from decomposition maps or generated for any number of ranks |
 //! | [`list`] | any lists of extents, one a rank, from a file |
 //! | [`netcdf_case`] | patterns that are a NetCDF file |
 //! | [`netcdf`] | NetCDF classic files, as far as decomposition maps need them |
@@ -25,7 +25,7 @@ pub mod value;
 pub mod wrf;
 
 pub use closed_form::{ClosedForm, Division};
-pub use e3sm::{E3smF, ElementType, GeneratorOptions};
+pub use e3sm::{E3sm, E3smF, ElementType, GeneratorOptions};
 pub use error::PatternError;
 pub use list::List;
 pub use netcdf_case::{NetcdfCase, Put};
