@@ -7,7 +7,7 @@
 //! | [`block4d`] | a 4-D lattice cut into blocks |
 //! | [`btio`] | NPB BTIO, a diagonal multi-partition |
 //! | [`closed_form`] | what a pattern states about itself: sums and fan-in |
-//! | [`e3sm`] | the F case of E3SM-IO, from decomposition maps or generated for any number of ranks |
+//! | [`e3sm`] | the F, G and I cases of E3SM-IO, from decomposition maps or generated for any number of ranks |
 //! | [`flash`] | FLASH-IO: a checkpoint and two plot files |
 //! | [`ior`] | IOR's shared file, segmented or strided, with IOR's data |
 //! | [`list`] | any lists of extents, one a rank, from a file |
@@ -40,7 +40,7 @@ pub mod wrf;
 pub use block4d::{Block4d, Block4dOptions};
 pub use btio::{Btio, BtioClass, BtioOptions};
 pub use closed_form::{ClosedForm, Division};
-pub use e3sm::{E3smF, ElementType, GeneratorOptions};
+pub use e3sm::{E3sm, E3smF, ElementType, GeneratorOptions};
 pub use error::PatternError;
 pub use flash::{Flash, FlashFile, FlashOptions};
 pub use ior::{Ior, IorOptions, Packet};
