@@ -6,11 +6,11 @@ use std::pin::pin;
 use tributary::collectives::agree;
 use tributary::hints::DriverName;
 use tributary::{Endpoint, Error, File, Hints, Mode};
-use tributary_benchmarks::Pattern;
+use tributary_benchmarks::{NetcdfCase, Pattern, write_case};
 
 use crate::buffers::{self, Prepared};
 use crate::calls::Calls;
-use crate::cli::replay::{How, Wanted};
+use crate::cli::replay::{Format, How, Wanted};
 
 /// What is to be done; the same on all ranks.
 pub struct Task<'a> {
@@ -106,6 +106,9 @@ impl Task<'_> {
 
     /// One collective write a step.
     fn write(&self, endpoint: Endpoint, first: Prepared) -> Result<(Calls, Shown, Endpoint), Error> {
+        if let Some(case) = self.netcdf() {
+            return self.write_netcdf(endpoint, case);
+        }
         let file = File::open(endpoint, self.path, Mode::Create, self.hints.clone())?;
         let (shown, mut calls) = (Shown::of(&file), Calls::default());
         let mut file = self.steps(file, first, |file, Prepared { access, buffer }, _| {
@@ -115,6 +118,20 @@ impl Task<'_> {
         })?;
         calls.fan_in = file.fan_in()?;
         Ok((calls, shown, file.close()?))
+    }
+
+    /// The pattern as a NetCDF file, if that is asked for.
+    fn netcdf(&self) -> Option<&dyn NetcdfCase> {
+        self.pattern.netcdf().filter(|_| self.how.format == Format::Netcdf)
+    }
+
+    /// The same through the PnetCDF-like writer: one flush a step.
+    fn write_netcdf(&self, endpoint: Endpoint, case: &dyn NetcdfCase) -> Result<(Calls, Shown, Endpoint), Error> {
+        let (written, endpoint) = write_case(endpoint, case, self.path, self.hints)?;
+        let mut calls = Calls::default();
+        calls.fan_in = written.fan_in;
+        written.calls.into_iter().for_each(|call| calls.add(call.bytes_written, call));
+        Ok((calls, Shown { nodes: written.nodes, driver: written.driver }, endpoint))
     }
 
     /// One collective read a step.

@@ -7,7 +7,7 @@ use tributary::{Endpoint, Hints};
 use tributary_benchmarks::Pattern;
 use tributary_benchmarks::wrf::Replay;
 
-use crate::cli::replay::{Fabric, Format, ReplayOptions};
+use crate::cli::replay::{Buffer, Fabric, Format, ReplayOptions};
 use crate::output::Output;
 use crate::rank_program::{Outcome, Task};
 use crate::report::{self, Replayed};
@@ -46,14 +46,28 @@ fn prepare(options: &ReplayOptions, ranks: Option<usize>, reports: bool) -> Resu
             None
         }
         Subject::File(pattern) => {
-            if options.how.format == Format::Netcdf && pattern.netcdf().is_none() {
-                let allowed = "allowed: raw, or a pattern that is a NetCDF file (e3sm-*, flash, btio)";
-                return Err(Failure::new(format!("format: {} has no NetCDF form; {allowed}", pattern.name())));
-            }
+            check_format(options, &**pattern)?;
             reports.then(|| Output::of(&options.wanted)).transpose()?
         }
     };
     Ok(Prepared { hints, subject, output })
+}
+
+/// Whether the pattern can be written in the format that is asked for, with the buffers that are asked for.
+fn check_format(options: &ReplayOptions, pattern: &dyn Pattern) -> Result<(), Failure> {
+    let (how, wanted) = (&options.how, &options.wanted);
+    if how.format == Format::Raw {
+        return Ok(());
+    }
+    if pattern.netcdf().is_none() {
+        let allowed = "allowed: raw, or a pattern that is a NetCDF file (e3sm-*, flash, btio)";
+        return Err(Failure::new(format!("--format netcdf: {} has no NetCDF form; {allowed}", pattern.name())));
+    }
+    if how.buffer == Some(Buffer::Noncontiguous) && !wanted.read && wanted.read_only.is_none() {
+        let packs = "the NetCDF writer packs what it writes; allowed: contiguous, or --read, which it applies to";
+        return Err(Failure::new(format!("--buffer noncontiguous: {packs}")));
+    }
+    Ok(())
 }
 
 fn task<'a>(options: &'a ReplayOptions, pattern: &'a dyn Pattern, path: &'a Path, hints: &'a Hints) -> Task<'a> {
@@ -148,7 +162,8 @@ fn conclude(
     outcome: &Outcome,
 ) -> Result<(), Failure> {
     // A file that is only read is compared where it was read: in the ranks' buffers.
-    let compared = (options.wanted.verify && outcome.done.wrote()).then(|| verify::compare(pattern, output.path()));
+    let compared = (options.wanted.verify && outcome.done.wrote())
+        .then(|| verify::compare(pattern, options.how.format, output.path()));
     let right = outcome.done.read().and_then(|read| read.right.clone());
     let right = right.map(|right| right.map_err(|what| Failure::new(format!("not verified: {what}"))));
     let verified = [compared, right].into_iter().flatten().reduce(Result::and);
@@ -157,6 +172,7 @@ fn conclude(
         hints,
         outcome,
         fabric: options.how.fabric,
+        format: options.how.format,
         output: output.kept(),
         verified: verified.as_ref().map(Result::is_ok),
         sha256: verify::sha256(output.path())?,

@@ -9,7 +9,7 @@ use tributary::engine::FanIn;
 use tributary_benchmarks::Pattern;
 
 use crate::calls::Calls;
-use crate::cli::replay::Fabric;
+use crate::cli::replay::{Fabric, Format};
 use crate::rank_program::{Done, Outcome};
 
 /// Everything a replay showed.
@@ -22,6 +22,8 @@ pub struct Replayed<'a> {
     pub outcome: &'a Outcome,
     /// On what.
     pub fabric: Fabric,
+    /// What the file is.
+    pub format: Format,
     /// Where the file is, if it stays.
     pub output: Option<&'a Path>,
     /// Whether the file is right; `None` when nobody asked.
@@ -53,6 +55,7 @@ pub fn json(replayed: &Replayed<'_>) -> Value {
         "ranks": pattern.ranks(),
         "nodes": outcome.nodes,
         "requests": pattern.totals().requests,
+        "format": if replayed.format == Format::Netcdf { "netcdf" } else { "raw" },
         "driver": outcome.driver.to_string(),
         "fabric": name(replayed.fabric),
         "kernel": { "metadata": kernel(hints, true), "data": kernel(hints, false) },

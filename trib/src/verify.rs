@@ -5,16 +5,20 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
-use tributary_benchmarks::Pattern;
+use tributary_benchmarks::{Pattern, write_case_serially};
 
 use crate::Failure;
+use crate::cli::replay::Format;
 
 /// Writes the reference serially beside `output` and compares; the first difference is a failure that names it.
-pub fn compare(pattern: &dyn Pattern, output: &Path) -> Result<(), Failure> {
+pub fn compare(pattern: &dyn Pattern, format: Format, output: &Path) -> Result<(), Failure> {
     let directory = output.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let reference = tempfile::tempfile_in(directory)
         .map_err(|cause| Failure::new(format!("no reference file in {}: {cause}", directory.display())))?;
-    pattern.write_serially(&reference)?;
+    match pattern.netcdf().filter(|_| format == Format::Netcdf) {
+        Some(case) => write_case_serially(case, &reference)?,
+        None => pattern.write_serially(&reference)?,
+    }
     let written = open(output)?;
     let (got, expected) = (written.metadata()?.len(), reference.metadata()?.len());
     if got != expected {

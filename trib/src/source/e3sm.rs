@@ -3,15 +3,13 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use tributary_benchmarks::{E3smF, ElementType, GeneratorOptions};
+use tributary_benchmarks::E3sm;
+use tributary_benchmarks::e3sm::{Case, Content, ElementType, History, Options};
 
 use super::{Parameters, Subject};
 use crate::Failure;
 
-/// Ranks of the built-in map.
-const SHIPPED: usize = 16;
-
-/// Element type of the climate variables.
+/// Element type of the fields.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Element {
     /// 8 bytes, E3SM-IO's default.
@@ -20,9 +18,18 @@ pub enum Element {
     Float,
 }
 
-/// E3SM-IO, F case (atmosphere): 414 variables by map, all-to-many for metadata and data
+/// A history file.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum HistoryFile {
+    /// The first.
+    H0,
+    /// The second.
+    H1,
+}
+
+// What the cases have in common. (No doc comment: it would replace each case's own.)
 #[derive(Args)]
-pub struct F {
+struct Decomposed {
     /// Decomposition map (NetCDF classic). Without it: a small map of 16 ranks that is built in or, for any other number
     /// of ranks, generated decompositions.
     #[arg(long, value_name = "FILE")]
@@ -30,10 +37,72 @@ pub struct F {
     /// Run a map on another number of ranks than it was made for: ranks take several (or no) parts each.
     #[arg(long)]
     fold: bool,
+    /// Records, each appended by a collective call of its own; the first call also writes the fixed-size variables.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    records: usize,
+}
+
+impl Decomposed {
+    fn subject(
+        &self,
+        case: Case,
+        history: HistoryFile,
+        element: Element,
+        ranks: Option<usize>,
+    ) -> Result<Subject, Failure> {
+        let element = match element {
+            Element::Double => ElementType::Double,
+            Element::Float => ElementType::Float,
+        };
+        let history = match history {
+            HistoryFile::H0 => History::H0,
+            HistoryFile::H1 => History::H1,
+        };
+        let content = Content { case, history, element, records: self.records };
+        Ok(Subject::file(E3sm::open(&Options { content, map: self.map.as_deref(), ranks, fold: self.fold })?))
+    }
+}
+
+/// E3SM-IO, F case (atmosphere): 414 variables by map, all-to-many for metadata and data
+#[derive(Args)]
+pub struct F {
+    #[command(flatten)]
+    decomposed: Decomposed,
+    /// History file: h0 has 414 variables, h1 51.
+    #[arg(long, value_enum, default_value = "h0", value_name = "FILE")]
+    history: HistoryFile,
     /// Element type of the climate variables.
     #[arg(long = "type", value_enum, default_value = "double", value_name = "TYPE")]
     element: Element,
 }
+
+/// E3SM-IO, G case (ocean): 52 variables by 6 decompositions, long runs
+#[derive(Args)]
+pub struct G {
+    #[command(flatten)]
+    decomposed: Decomposed,
+}
+
+/// E3SM-IO, I case (land): 560 variables by 5 decompositions of a grid of which only land is written
+#[derive(Args)]
+pub struct I {
+    #[command(flatten)]
+    decomposed: Decomposed,
+    /// History file: h1 is almost h0 again.
+    #[arg(long, value_enum, default_value = "h0", value_name = "FILE")]
+    history: HistoryFile,
+    /// Element type of the fields.
+    #[arg(long = "type", value_enum, default_value = "double", value_name = "TYPE")]
+    element: Element,
+}
+
+const ORIGIN: &str = "\
+E3SM-IO (https://github.com/Parallel-NetCDF/E3SM-IO): the cases' variables are its source's, maps of runs on 16 ranks are in \
+its folder datasets";
+const MET: [(&str, &str); 2] = [
+    ("metadata fan-in", "p: every aggregator is told by every rank"),
+    ("data fan-in", "p in every round, as an upper bound; the maps of real runs reach it in the F case"),
+];
 
 impl Parameters for F {
     const NAME: &'static str = "e3sm-f";
@@ -41,31 +110,59 @@ impl Parameters for F {
 The atmosphere component of the E3SM climate model writes its history file: 414 variables, 387 of them decomposed by a map \
 into short runs of columns that are spread over the whole array, so that every rank writes a little of every variable. One \
 collective call a record takes millions of requests, a few elements each: all-to-many for metadata and for data.";
-    const ORIGIN: &'static str = "\
-E3SM-IO (https://github.com/Parallel-NetCDF/E3SM-IO), the F case; maps of real runs are in its folder datasets";
+    const ORIGIN: &'static str = ORIGIN;
     const FORMULAS: &'static [(&'static str, &'static str)] = &[
-        ("requests", "4859 n2 + n1 + 27 for a map with n1 and n2 entries in D1 and D2 (history file h0)"),
-        ("bytes", "4860 ncol elements, and 27 small variables of rank 0"),
-        ("metadata fan-in", "p, every aggregator is told by every rank"),
-        ("data fan-in", "p, in every round (an upper bound; real maps reach it)"),
+        ("requests", "4859 n2 + n1 + 27 for a map with n1 and n2 runs in D1 and D2 (history file h0, one record)"),
+        ("bytes", "4860 ncol elements, and the 27 small variables of rank 0 (history file h0, one record)"),
+        MET[0],
+        MET[1],
     ];
     const EXAMPLE: &'static str = "--map map_f_case_16p.nc --verify";
-    const PICTURE: &'static str = "--from 124156 --bytes 25600 --row 2560 --stripe 5120";
+    const PICTURE: &'static str = "--from 124156 --bytes 15360 --row 2560 --stripe 5120";
 
     fn subject(&self, ranks: Option<usize>) -> Result<Subject, Failure> {
-        let element = match self.element {
-            Element::Double => ElementType::Double,
-            Element::Float => ElementType::Float,
-        };
-        let case = match (&self.map, ranks) {
-            (Some(map), _) => E3smF::from_map_file(map, element)?,
-            (None, None | Some(SHIPPED)) => E3smF::shipped_as(element)?,
-            (None, Some(_)) if self.fold => E3smF::shipped_as(element)?,
-            (None, Some(ranks)) => E3smF::generated(ranks, GeneratorOptions::default(), element)?,
-        };
-        Ok(Subject::file(match ranks {
-            Some(ranks) => case.with_ranks(ranks, self.fold)?,
-            None => case,
-        }))
+        self.decomposed.subject(Case::F, self.history, self.element, ranks)
+    }
+}
+
+impl Parameters for G {
+    const NAME: &'static str = "e3sm-g";
+    const CODE: &'static str = "\
+The ocean component of the E3SM climate model (MPAS): 41 of its 52 variables are decomposed by 6 maps over cells, edges and \
+vertices and their levels. The levels of a cell adjoin in the file, so runs are long: about 90 elements in the map of 16 \
+ranks.";
+    const ORIGIN: &'static str = ORIGIN;
+    const FORMULAS: &'static [(&'static str, &'static str)] = &[
+        ("requests", "the sum over all variables of the runs in their decomposition, and a request for each other one"),
+        ("bytes", "the sum over all variables of their elements"),
+        MET[0],
+        MET[1],
+    ];
+    const EXAMPLE: &'static str = "--map map_g_case_16p.nc --records 2 --verify";
+    const PICTURE: &'static str = "";
+
+    fn subject(&self, ranks: Option<usize>) -> Result<Subject, Failure> {
+        self.decomposed.subject(Case::G, HistoryFile::H0, Element::Double, ranks)
+    }
+}
+
+impl Parameters for I {
+    const NAME: &'static str = "e3sm-i";
+    const CODE: &'static str = "\
+The land component of the E3SM climate model: 560 variables, 546 of them decomposed by 5 maps of a grid in latitude and \
+longitude and its levels. Only cells with land are written; what nobody writes is a hole of the file, or, with --format \
+netcdf, as its writer leaves it. A map is given by its user.";
+    const ORIGIN: &'static str = ORIGIN;
+    const FORMULAS: &'static [(&'static str, &'static str)] = &[
+        ("requests", "the sum over all variables of the runs in their decomposition, and a request for each other one"),
+        ("bytes", "the sum over all variables of the elements that a rank owns"),
+        MET[0],
+        MET[1],
+    ];
+    const EXAMPLE: &'static str = "--ranks 16 --records 2 --verify";
+    const PICTURE: &'static str = "";
+
+    fn subject(&self, ranks: Option<usize>) -> Result<Subject, Failure> {
+        self.decomposed.subject(Case::I, self.history, self.element, ranks)
     }
 }

@@ -2,7 +2,9 @@
 //! one row of [`SOURCES`].
 
 mod block4d;
+mod btio;
 mod e3sm;
+mod flash;
 mod ior;
 mod list;
 mod s3d;
@@ -22,6 +24,10 @@ const RANKS: usize = 16;
 /// All patterns, in the order in which they are listed.
 pub const SOURCES: &[Source] = &[
     Source::of::<e3sm::F>(),
+    Source::of::<e3sm::G>(),
+    Source::of::<e3sm::I>(),
+    Source::of::<flash::Mesh>(),
+    Source::of::<btio::Diagonal>(),
     Source::of::<wrf::Recorded>(),
     Source::of::<ior::Shared>(),
     Source::of::<s3d::Checkpoint>(),
