@@ -234,6 +234,19 @@ impl Layout {
         }
     }
 
+    /// First byte of one record of a variable.
+    pub(crate) fn begin_of(&self, variable: VariableId, record: u64) -> Result<u64> {
+        self.begin_of_record(self.slot(variable)?, record)
+    }
+
+    /// How many records a file has at least that holds these extents of a variable.
+    pub(crate) fn records_of(&self, variable: VariableId, extents: &Extents) -> u64 {
+        match (self.slots.get(variable.0), extents.span()) {
+            (Some(slot), Some((_, end))) if slot.record => (end - 1 - slot.begin) / self.record_size + 1,
+            _ => 0,
+        }
+    }
+
     pub(crate) fn slot(&self, variable: VariableId) -> Result<&Slot> {
         let known = self.slots.len();
         let wrong = || Error::argument("variable", variable.0, format!("{known} defined variables"));

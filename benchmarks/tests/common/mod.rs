@@ -1,6 +1,8 @@
 //! What several test programs need. Each uses part of it.
 #![allow(dead_code, reason = "every test program compiles this module for itself and uses part of it")]
 
+pub mod every;
+
 use std::io::Read;
 use std::path::PathBuf;
 
