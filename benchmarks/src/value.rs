@@ -75,6 +75,15 @@ pub fn fill_elements(kind: Kind, variable: usize, first: u64, bytes: &mut [u8]) 
     }
 }
 
+/// Fills `bytes` with the payload of a file without types, from byte `offset` of the file on: the byte at an offset is a
+/// hash of the offset and of `seed` (who writes it, say), whatever range it is asked for in.
+pub fn fill_bytes(seed: usize, offset: u64, bytes: &mut [u8]) {
+    let start = (offset % 8) as usize;
+    let (front, rest) = bytes.split_at_mut(((8 - start) % 8).min(bytes.len()));
+    front.copy_from_slice(&element_bytes(Kind::Int64, seed, offset / 8)[start..][..front.len()]);
+    fill_elements(Kind::Int64, seed, offset.div_ceil(8), rest);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,5 +145,19 @@ mod tests {
             let single: Vec<u8> = (100..109).flat_map(|e| element_bytes(kind, 7, e)[..kind.size()].to_vec()).collect();
             assert_eq!(range, single, "{kind:?}");
         }
+    }
+
+    #[test]
+    fn bytes_depend_on_offset_and_seed_alone() {
+        let mut whole = [0; 64];
+        fill_bytes(5, 0, &mut whole);
+        for (offset, len) in (0..64).flat_map(|offset| (0..=64 - offset).map(move |len| (offset, len))) {
+            let mut part = vec![0; len];
+            fill_bytes(5, offset as u64, &mut part);
+            assert_eq!(part, whole[offset..offset + len], "{len} bytes at {offset}");
+        }
+        let mut other = [0; 64];
+        fill_bytes(6, 0, &mut other);
+        assert!(whole.iter().zip(&other).filter(|(a, b)| a == b).count() < 4);
     }
 }

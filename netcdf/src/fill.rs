@@ -33,9 +33,11 @@ impl Filled {
         let at = self.buffer.len() as u64;
         let tile = (to - from).min(TILE);
         self.buffer.extend(value.iter().cycle().take(tile as usize));
-        let (whole, rest) = if tile == 0 { (0, 0) } else { ((to - from) / tile, (to - from) % tile) };
-        self.memory.push(&Extents::contiguous(at, tile)?.repeat(0, whole)?)?;
-        self.memory.push(&Extents::contiguous(at, rest)?)
+        if tile > 0 {
+            self.memory.push(&Extents::contiguous(at, tile)?.repeat(0, (to - from) / tile)?)?;
+            self.memory.push(&Extents::contiguous(at, (to - from) % tile)?)?;
+        }
+        Ok(())
     }
 }
 
