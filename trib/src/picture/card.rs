@@ -16,7 +16,7 @@ const WIDTH: f64 = 980.0;
 const LEFT: f64 = 104.0;
 const RIGHT: f64 = 920.0;
 /// Characters of a line of words.
-const LINE: usize = 150;
+const LINE: usize = 135;
 /// Most slices that a cell of several ranks is cut into.
 const SLICES: usize = 8;
 

@@ -40,7 +40,7 @@ diagonal; so it writes q * N^2 / p lines of 5 N / q doubles a record. Its memory
         ("data fan-in", "about sqrt(p): the ranks of a plane's lines; more in windows of more than a row of cells"),
     ];
     const EXAMPLE: &'static str = "--ranks 16 --class W --iterations 3 --verify";
-    const PICTURE: &'static str = "--ranks 4 --grid 6 --iterations 1 --row 240 --stripe 480 --from 536 --bytes 4320";
+    const PICTURE: &'static str = "--ranks 4 --grid 6 --iterations 1 --row 480 --stripe 960 --from 512";
 
     fn subject(&self, ranks: Option<usize>) -> Result<Subject, Failure> {
         let grid = self.grid.unwrap_or_else(|| self.class.grid());

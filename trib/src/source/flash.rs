@@ -66,7 +66,7 @@ each of 24 (plot files: 4) unknowns, and of 6 small variables that describe the 
     ];
     const EXAMPLE: &'static str = "--ranks 16 --blocks 80 --block-size 8 --part checkpoint --verify";
     const PICTURE: &'static str =
-        "--ranks 4 --blocks 2 --block-size 2 --part plot-center --stripe 512 --row 256 --from 2560";
+        "--ranks 4 --blocks 2 --block-size 2 --part plot-center --stripe 704 --row 352 --from 2564";
 
     fn subject(&self, ranks: Option<usize>) -> Result<Subject, Failure> {
         let file = match self.part {
