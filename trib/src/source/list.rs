@@ -11,9 +11,9 @@ use crate::Failure;
 /// Any extents: a list of (offset, length) for each rank, from a text or binary file
 #[derive(Args)]
 pub struct Lists {
-    /// The lists. Text: `ranks P`, then for each rank `rank R` and lines `OFFSET LENGTH`; binary: see the documentation of
+    /// The lists; must be given. Text: `ranks P`, then for each rank `rank R` and lines `OFFSET LENGTH`; binary: see the documentation of
     /// tributary_benchmarks::list.
-    #[arg(long, value_name = "FILE", required = true)]
+    #[arg(long, value_name = "FILE")]
     lists: Option<PathBuf>,
 }
 

@@ -12,8 +12,8 @@ use crate::Failure;
 /// WRF: the messages of a real all-to-many exchange, replayed without a file
 #[derive(Args)]
 pub struct Recorded {
-    /// The trace, plain or gzip.
-    #[arg(long, value_name = "FILE", required = true)]
+    /// The trace, plain or gzip; must be given.
+    #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
 }
 
