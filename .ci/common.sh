@@ -65,16 +65,39 @@ setup_mpi() {
     echo "MPI: $MPICC ($(mpi_family)), built in $CARGO_TARGET_DIR"
 }
 
-install_mpi() {
-    local packages="mpich libmpich-dev libclang-dev" sudo=""
+# Installs Debian packages, where that is possible.
+install_packages() {
+    local sudo=""
     if [[ $EUID -ne 0 ]]; then
         sudo="sudo -n"
     fi
-    if command -v apt-get >/dev/null && { [[ $EUID -eq 0 ]] || sudo -n true 2>/dev/null; }; then
-        echo "installing $packages"
-        $sudo apt-get update
-        # shellcheck disable=SC2086 # a list of words
-        $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $packages
+    command -v apt-get >/dev/null && { [[ $EUID -eq 0 ]] || sudo -n true 2>/dev/null; } || return 1
+    echo "installing $*"
+    $sudo apt-get update
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
+}
+
+# Tests judge NetCDF files by the tools of NetCDF-C and PnetCDF. Debian's PnetCDF is linked with Open MPI, but brings its
+# library only: launcher and compiler wrappers stay what they are.
+setup_netcdf_tools() {
+    local tools="ncdump ncgen nccopy ncvalidator cdfdiff ncmpidiff" missing
+    missing=$(missing_of "$tools")
+    [[ -z $missing ]] || install_packages netcdf-bin pnetcdf-bin || true
+    missing=$(missing_of "$tools")
+    [[ -z $missing ]] || fail "these tools are missing: $missing; install NetCDF-C and PnetCDF with their utilities" \
+        "(Debian, Ubuntu: apt-get install netcdf-bin pnetcdf-bin)"
+}
+
+# Which of the programs in a list of words are not there.
+missing_of() {
+    local name
+    for name in $1; do
+        command -v "$name" >/dev/null || printf '%s ' "$name"
+    done
+}
+
+install_mpi() {
+    if install_packages mpich libmpich-dev libclang-dev; then
         return
     fi
     cat >&2 <<'TEXT'

@@ -6,6 +6,7 @@ use tributary::access::{BufferLayout, Extents, pieces::pieces};
 
 use crate::closed_form::{ClosedForm, Division};
 use crate::error::PatternError;
+use crate::netcdf_case::NetcdfCase;
 
 /// What one rank writes in one collective call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,4 +107,9 @@ pub trait Pattern: Send + Sync {
     /// # Errors
     /// What the system says.
     fn write_serially(&self, file: &File) -> Result<(), PatternError>;
+
+    /// The pattern as a NetCDF file, if it is one: its offsets are then those of the file's layout.
+    fn netcdf(&self) -> Option<&dyn NetcdfCase> {
+        None
+    }
 }

@@ -6,17 +6,27 @@ use std::sync::Arc;
 
 use common::{place_all, real_map, serial};
 use tributary_benchmarks::e3sm::decomposition::merged;
-use tributary_benchmarks::e3sm::f_case::{HEADER, Layout, Owner};
-use tributary_benchmarks::e3sm::{DecompositionMap, Generator, map_file};
+use tributary_benchmarks::e3sm::layout::{Layout, Owner};
+use tributary_benchmarks::e3sm::{Content, DecompositionMap, Generator, map_file};
 use tributary_benchmarks::{E3smF, ElementType, GeneratorOptions, Pattern, PatternError};
 
 /// Bytes of the 27 variables that are not decomposed: 576 * 3 + 584 * 3 + 8 + 5 * 4 fixed, 8 * 2 + 5 * 4 + 8 * 7 + 16
 /// in a record.
 const ROOT_BYTES: u64 = 3508 + 108;
 
+/// Bytes before the first variable, with doubles, as in the real file. The 50 fill values of fields take 4 less as floats.
+const HEADER: u64 = 99_864;
+const HEADER_OF_FLOATS: u64 = HEADER - 50 * 4;
+
+fn layout(columns: u64, element: ElementType) -> Layout {
+    let dims = [vec![columns], vec![columns], vec![72, columns]];
+    Layout::new(Content { element, ..Content::default() }, "test", &dims).unwrap()
+}
+
 #[test]
 fn every_variable_lies_where_the_real_file_has_it() {
-    let layout = Layout::new(866, ElementType::Double).unwrap();
+    let layout = layout(866, ElementType::Double);
+    assert_eq!(layout.header, HEADER);
     let golden = include_str!("golden/f_case_h0_866_columns.tsv");
     let ours: Vec<String> =
         layout.variables.iter().map(|v| format!("{}\t{}\t{}", v.name, v.begin, v.elements * v.size)).collect();
@@ -26,12 +36,14 @@ fn every_variable_lies_where_the_real_file_has_it() {
 
 #[test]
 fn the_table_counts_what_the_case_is_known_for() {
-    let layout = Layout::new(77_777, ElementType::Float).unwrap();
+    let layout = layout(77_777, ElementType::Float);
     let of = |owner| layout.variables.iter().filter(|v| v.owner == owner).count();
     assert_eq!([0, 1, 2].map(|which| of(Owner::Decomposed(which))), [1, 323, 63]);
     assert_eq!((of(Owner::Root), layout.variables.len()), (27, 414));
-    assert_eq!(layout.end, HEADER + ROOT_BYTES + 4860 * 77_777 * 4);
-    let mut at = HEADER;
+    assert_eq!(layout.header, HEADER_OF_FLOATS);
+    // lat, lon and area stay doubles.
+    assert_eq!(layout.end, HEADER_OF_FLOATS + ROOT_BYTES + 4857 * 77_777 * 4 + 3 * 77_777 * 8);
+    let mut at = layout.header;
     for variable in &layout.variables {
         assert_eq!(variable.begin, at, "{}", variable.name);
         at += variable.elements * variable.size;
@@ -44,8 +56,9 @@ fn check_closed_forms(case: &E3smF, size: u64) {
     let n = [0, 1].map(|which| (0..source.ranks()).map(|r| merged(source, which, r..r + 1).len() as u64).sum::<u64>());
     let (totals, columns) = (case.totals(), source.dims()[0][0]);
     assert_eq!(totals.requests, 4859 * n[1] + n[0] + 27);
-    assert_eq!(totals.bytes, 4860 * columns * size + ROOT_BYTES);
-    assert_eq!(totals.file_size, HEADER + totals.bytes);
+    assert_eq!(totals.bytes, 4857 * columns * size + 3 * columns * 8 + ROOT_BYTES);
+    let header = if size == 8 { HEADER } else { HEADER_OF_FLOATS };
+    assert_eq!((totals.file_size, case.layout().header), (header + totals.bytes, header));
     let ranks: Vec<_> = (0..case.ranks()).map(|rank| case.rank_access(rank, 0).unwrap()).collect();
     assert_eq!(ranks.iter().map(|r| r.requests).sum::<u64>(), totals.requests);
     assert_eq!(ranks.iter().map(|r| r.file.bytes()).sum::<u64>(), totals.bytes);
@@ -84,7 +97,7 @@ fn the_shipped_map_is_what_the_generator_makes() {
 /// Every rank's extents and bytes make the file that the serial writer makes, no byte twice and none left out.
 fn check_bytes(case: &E3smF) {
     let (placed, written) = place_all(case);
-    assert_eq!(written, placed.len() as u64 - HEADER);
+    assert_eq!(written, placed.len() as u64 - case.layout().header);
     assert!(placed == serial(case), "{}", case.describe());
 }
 
@@ -171,8 +184,10 @@ fn decompositions_of_another_case_are_refused() {
     };
     assert!(bad(&[&[4], &[4]]).contains("num_decomp: is 2; the F case has 3"));
     assert!(bad(&[&[2, 2], &[4], &[72, 4]]).contains("D1.dims: is [2, 2]"));
-    assert!(bad(&[&[4], &[5], &[72, 4]]).contains("D2.dims: is [5]"));
-    assert!(bad(&[&[4], &[4], &[71, 4]]).contains("D3.dims: is [71, 4]; the F case has [72, 4]"));
+    // The number of columns is that of D3.
+    assert!(bad(&[&[4], &[5], &[72, 4]]).contains("D2.dims: is [5]; variable lat has [4]"));
+    assert!(bad(&[&[5], &[4], &[72, 4]]).contains("D1.dims: is [5]; variable area has [4]"));
+    assert!(bad(&[&[4], &[4], &[4]]).contains("D3.dims: is [4]; the F case has 2 dimension(s) there"));
 }
 
 #[test]

@@ -1,53 +1,99 @@
-//! The F case as a pattern: every rank writes its elements of all 414 variables of h0 in one collective call.
+//! The cases as a pattern: every rank writes its elements of all variables of a history file, one record in one collective
+//! call.
 
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use tributary::access::BufferLayout;
-
-use crate::closed_form::{ClosedForm, Division};
 use crate::error::PatternError;
-use crate::netcdf::Source;
-use crate::pattern::{Pattern, RankAccess, Totals};
-use crate::value::element_bytes;
+use crate::pattern::Totals;
+use crate::source::Source;
 
+use super::content::{Case, Content, ElementType, History};
 use super::decomposition::{Decompositions, share};
-use super::f_case::{ElementType, LEVELS, Layout, Owner};
 use super::generator::{Generator, GeneratorOptions};
+use super::layout::{Layout, Owner, Variable};
 use super::map::DecompositionMap;
-use super::serial;
-use super::view::{self, Counts, Lists};
+use super::view::{Counts, Lists};
 
 /// A map of 16 ranks with 20 columns each, made by the generator (see `examples/write_map.rs`).
 static SMALL_MAP: &[u8] = include_bytes!("../../data/small_map_16p.nc");
 /// The name of the shipped map.
 pub const SMALL_MAP_NAME: &str = "small_map_16p.nc (shipped)";
+/// Ranks of the small decompositions that need no file.
+const SMALL_RANKS: usize = 16;
+/// What each of these ranks has of the G and I cases, which hold more for a column than the F case.
+const SMALL: GeneratorOptions = GeneratorOptions { columns_per_rank: 6, groups: 3, seed: 0 };
 
-/// The F case of E3SM-IO, history file h0, record 0.
-#[derive(Clone)]
-pub struct E3smF {
-    source: Arc<dyn Decompositions>,
-    layout: Arc<Layout>,
-    ranks: usize,
-    totals: Totals,
+/// What [`E3sm::open`] opens.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options<'a> {
+    /// The file's content.
+    pub content: Content,
+    /// A map file of the benchmark; without, decompositions that need no file.
+    pub map: Option<&'a Path>,
+    /// Ranks; without, as many as the decompositions are made for.
+    pub ranks: Option<usize>,
+    /// Whether decompositions for another number of ranks are folded onto `ranks`. Without a map and without this,
+    /// decompositions are made for `ranks`.
+    pub fold: bool,
 }
 
-impl E3smF {
-    /// The case on decompositions D1, D2 (columns) and D3 (levels and columns), on as many ranks as they have.
-    /// O(entries of D1 and D2) time.
+/// A history file of E3SM-IO.
+#[derive(Clone)]
+pub struct E3sm {
+    pub(super) source: Arc<dyn Decompositions>,
+    pub(super) layout: Arc<Layout>,
+    pub(super) ranks: usize,
+    pub(super) totals: Totals,
+}
+
+/// [`E3sm`] by the name of its default: record 0 of h0 of the F case.
+pub type E3smF = E3sm;
+
+impl E3sm {
+    /// A case as a user names it.
     ///
     /// # Errors
-    /// Decompositions of another shape.
-    pub fn new(source: Arc<dyn Decompositions>, element: ElementType) -> Result<Self, PatternError> {
-        let columns = columns(&*source)?;
-        let layout = Arc::new(Layout::new(columns, element)?);
+    /// Content that the benchmark does not have, a map that is missing, damaged or of another case, a number of ranks that
+    /// is not the map's, unless folded.
+    pub fn open(options: &Options<'_>) -> Result<Self, PatternError> {
+        let Options { content, map, ranks, fold } = *options;
+        content.check()?;
+        let source: Arc<dyn Decompositions> = match (map, content.case, ranks) {
+            (Some(map), ..) => Arc::new(DecompositionMap::open(map)?),
+            (None, Case::F, Some(ranks)) if !fold && ranks != SMALL_RANKS => {
+                Arc::new(Generator::new(ranks, GeneratorOptions::default())?)
+            }
+            (None, Case::F, _) => Arc::new(small_map()?),
+            (None, case, Some(ranks)) if !fold => Arc::new(Generator::of(case, ranks, SMALL)?),
+            (None, case, _) => Arc::new(Generator::of(case, SMALL_RANKS, SMALL)?),
+        };
+        let case = Self::with_content(source, content)?;
+        let ranks = ranks.unwrap_or(case.ranks);
+        case.with_ranks(ranks, fold)
+    }
+
+    /// A file on decompositions of its case, on as many ranks as they have. O(entries of those that are not another on
+    /// levels) time.
+    ///
+    /// # Errors
+    /// Content that the benchmark does not have, decompositions of another shape.
+    pub fn with_content(source: Arc<dyn Decompositions>, content: Content) -> Result<Self, PatternError> {
+        let layout = Arc::new(Layout::new(content, source.name(), source.dims())?);
         let ranks = source.ranks();
         let totals = totals(&*source, &layout, ranks);
         Ok(Self { source, layout, ranks, totals })
     }
 
-    /// The case on a small map that is part of this crate: 16 ranks, 320 columns, doubles.
+    /// Record 0 of h0 of the F case on decompositions D1, D2 (columns) and D3 (levels and columns).
+    ///
+    /// # Errors
+    /// Decompositions of another shape.
+    pub fn new(source: Arc<dyn Decompositions>, element: ElementType) -> Result<Self, PatternError> {
+        Self::with_content(source, Content { element, ..Content::default() })
+    }
+
+    /// The same on a small map that is part of this crate: 16 ranks, 320 columns, doubles.
     ///
     /// # Errors
     /// None, as long as the shipped map is whole.
@@ -60,11 +106,10 @@ impl E3smF {
     /// # Errors
     /// None, as long as the shipped map is whole.
     pub fn shipped_as(element: ElementType) -> Result<Self, PatternError> {
-        let map = DecompositionMap::from_bytes(SMALL_MAP_NAME, Source::from(SMALL_MAP))?;
-        Self::new(Arc::new(map), element)
+        Self::new(Arc::new(small_map()?), element)
     }
 
-    /// The case on a map file of E3SM-IO.
+    /// The same on a map file of E3SM-IO.
     ///
     /// # Errors
     /// A file that is missing, damaged, or not of the F case.
@@ -72,7 +117,7 @@ impl E3smF {
         Self::new(Arc::new(DecompositionMap::open(path)?), element)
     }
 
-    /// The case on generated decompositions, for any number of ranks.
+    /// The same on generated decompositions, for any number of ranks.
     ///
     /// # Errors
     /// Options out of range.
@@ -107,101 +152,39 @@ impl E3smF {
         &self.layout
     }
 
-    fn lists(&self, rank: usize, step: usize) -> Result<Lists, PatternError> {
-        if step > 0 {
-            return Err(PatternError::argument("step", step, "0"));
+    /// What `rank` owns, if there are such a rank and step.
+    pub(super) fn lists(&self, rank: usize, step: usize) -> Result<Lists, PatternError> {
+        let records = self.layout.content.records;
+        if step >= records {
+            let allowed = if records == 1 { "0".to_string() } else { format!("0 to {}", records - 1) };
+            return Err(PatternError::argument("step", step, allowed));
         }
         if rank >= self.ranks {
             return Err(PatternError::argument("rank", rank, format!("0 to {}", self.ranks - 1)));
         }
         Ok(Lists::of(&*self.source, share(self.source.ranks(), rank, self.ranks)))
     }
-}
 
-impl Pattern for E3smF {
-    fn name(&self) -> &str {
-        "e3sm-f"
-    }
-
-    fn ranks(&self) -> usize {
-        self.ranks
-    }
-
-    fn describe(&self) -> String {
-        let made_for = self.source.ranks();
-        let folded = if made_for == self.ranks { String::new() } else { format!(" folded from {made_for}") };
-        format!(
-            "E3SM-IO F case h0: {} variables, {} columns, {} bytes an element, {} ranks{folded}; map {}",
-            self.layout.variables.len(),
-            self.layout.columns,
-            self.layout.element.size(),
-            self.ranks,
-            self.source.name()
-        )
-    }
-
-    fn rank_access(&self, rank: usize, step: usize) -> Result<RankAccess, PatternError> {
-        let lists = self.lists(rank, step)?;
-        let file = view::extents(&self.layout, &lists, rank == 0)?;
-        Ok(RankAccess {
-            file,
-            layout: BufferLayout::Contiguous,
-            requests: sums(&self.layout, &lists.counts(), rank == 0).requests,
-        })
-    }
-
-    fn fill(&self, rank: usize, step: usize, buffer: &mut [u8]) -> Result<(), PatternError> {
-        let lists = self.lists(rank, step)?;
-        let bytes = sums(&self.layout, &lists.counts(), rank == 0).bytes;
-        if buffer.len() as u64 != bytes {
-            return Err(PatternError::argument("buffer", format!("{} bytes", buffer.len()), format!("{bytes} bytes")));
-        }
-        let mut rest = buffer;
-        for (number, variable) in self.layout.variables.iter().enumerate() {
-            match variable.owner {
-                Owner::Root if rank == 0 => rest = put(rest, number, variable.size, 0..variable.elements),
-                Owner::Root => {}
-                Owner::Decomposed(which) => {
-                    for entry in lists.entries(which) {
-                        rest = put(rest, number, variable.size, entry.offset..entry.offset + entry.length);
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn totals(&self) -> Totals {
-        self.totals
-    }
-
-    /// Every rank's columns lie all over every variable, so every rank talks to every aggregator in every round; that is
-    /// the bound, and in the maps of the benchmark it is reached.
-    fn closed_form(&self, _division: Division) -> ClosedForm {
-        let ranks = Some(self.ranks.min(self.source.ranks()) as u64);
-        let Totals { requests, bytes, .. } = self.totals;
-        ClosedForm { requests, bytes, metadata_fan_in: ranks, data_fan_in: ranks }
-    }
-
-    fn write_serially(&self, file: &File) -> Result<(), PatternError> {
-        serial::write(&*self.source, &self.layout, file)
+    /// The case and the file's name, for people.
+    pub(super) fn title(&self) -> String {
+        let Content { case, history, .. } = self.layout.content;
+        let history = match history {
+            History::H0 => "h0",
+            History::H1 => "h1",
+        };
+        format!("{case:?} case {history}")
     }
 }
 
-/// Puts elements at the front of `buffer`; returns what is behind them.
-fn put(buffer: &mut [u8], number: usize, size: u64, elements: std::ops::Range<u64>) -> &mut [u8] {
-    let size = size as usize;
-    let (front, rest) = buffer.split_at_mut(size * (elements.end - elements.start) as usize);
-    for (place, element) in front.chunks_exact_mut(size).zip(elements) {
-        place.copy_from_slice(&element_bytes(number, element)[..size]);
-    }
-    rest
+fn small_map() -> Result<DecompositionMap, PatternError> {
+    DecompositionMap::from_bytes(SMALL_MAP_NAME, Source::from(SMALL_MAP))
 }
 
-/// Sums over all variables; `counts` is what one variable of each decomposition takes, `root`: with those of rank 0.
-fn sums(layout: &Layout, counts: &[Counts], root: bool) -> Totals {
+/// Sums over variables with their places; `counts` is what one variable of each decomposition takes, `root`: with those
+/// of rank 0.
+pub(super) fn sums<'a>(variables: impl Iterator<Item = (&'a Variable, u64)>, counts: &[Counts], root: bool) -> Totals {
     let mut sum = Totals { requests: 0, bytes: 0, file_size: 0 };
-    for variable in &layout.variables {
+    for (variable, begin) in variables {
         let one = match variable.owner {
             Owner::Root if root => Counts { requests: 1, elements: variable.elements, end: variable.elements },
             Owner::Root => Counts::default(),
@@ -210,13 +193,13 @@ fn sums(layout: &Layout, counts: &[Counts], root: bool) -> Totals {
         sum.requests += one.requests;
         sum.bytes += one.elements * variable.size;
         if one.end > 0 {
-            sum.file_size = sum.file_size.max(variable.begin + one.end * variable.size);
+            sum.file_size = sum.file_size.max(begin + one.end * variable.size);
         }
     }
     sum
 }
 
-/// Sums over all ranks. O(entries of the lists), none of them held longer than its rank takes.
+/// Sums over all ranks and records. O(entries of the lists), none of them held longer than its rank takes.
 fn totals(source: &dyn Decompositions, layout: &Layout, ranks: usize) -> Totals {
     let mut all = vec![Counts::default(); source.dims().len()];
     // Ranks beyond the map's write nothing.
@@ -224,23 +207,15 @@ fn totals(source: &dyn Decompositions, layout: &Layout, ranks: usize) -> Totals 
         let one = Lists::of(source, share(source.ranks(), rank, ranks)).counts();
         all.iter_mut().zip(&one).for_each(|(sum, one)| sum.add(one));
     }
-    sums(layout, &all, true)
-}
-
-/// The number of columns, if the decompositions are the F case's.
-fn columns(source: &dyn Decompositions) -> Result<u64, PatternError> {
-    let wrong = |place: &str, problem: String| Err(PatternError::input(source.name(), place, problem));
-    let [d1, d2, d3] = source.dims() else {
-        return wrong("dimension num_decomp", format!("is {}; the F case has 3 decompositions", source.dims().len()));
-    };
-    let [columns] = d1[..] else {
-        return wrong("attribute D1.dims", format!("is {d1:?}; the F case has one dimension, the columns"));
-    };
-    if d2[..] != [columns] {
-        return wrong("attribute D2.dims", format!("is {d2:?}; the F case has [{columns}] there, as in D1.dims"));
+    let last = layout.content.records - 1;
+    let first = sums(layout.of_step(0), &all, true);
+    if last == 0 {
+        return first;
     }
-    if d3[..] != [LEVELS, columns] {
-        return wrong("attribute D3.dims", format!("is {d3:?}; the F case has [{LEVELS}, {columns}] there"));
+    let each = sums(layout.of_step(last), &all, true);
+    Totals {
+        requests: first.requests + last as u64 * each.requests,
+        bytes: first.bytes + last as u64 * each.bytes,
+        file_size: first.file_size.max(each.file_size),
     }
-    Ok(columns)
 }

@@ -68,12 +68,14 @@ pub fn share(total: usize, rank: usize, ranks: usize) -> Range<usize> {
 
 /// Compares decomposition `which` with `base` repeated on its levels, rank by rank. O(entries).
 pub fn compare_levels(all: &dyn Decompositions, which: usize, base: usize) -> bool {
-    let (Some([levels, row]), Some([columns])) =
-        (all.dims().get(which).map(Vec::as_slice), all.dims().get(base).map(Vec::as_slice))
+    let (Some([levels, plane @ ..]), Some(dims)) = (all.dims().get(which).map(Vec::as_slice), all.dims().get(base))
     else {
         return false;
     };
-    row == columns
+    // A row that ends with the plane keeps levels apart: entries merge in both or in neither.
+    let row: u64 = plane.iter().product();
+    !dims.is_empty()
+        && plane == &dims[..]
         && (0..all.ranks()).all(|rank| {
             let (one, many) = (merged(all, base, rank..rank + 1), merged(all, which, rank..rank + 1));
             if one.is_empty() {

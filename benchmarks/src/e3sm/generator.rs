@@ -1,16 +1,28 @@
-//! Decompositions of the F case's character for any number of ranks.
+//! Decompositions of the cases' character for any number of ranks.
 //!
 //! The model deals its columns in chunks whose columns lie far apart, so a rank owns a few short runs spread over the
 //! whole array. Here the columns are cut in `groups` bands; in each band each rank owns one run, at the same place of a
-//! random order of the ranks in all bands. D2 is these runs, D3 the same on every level, D1 one run of the rank's size.
-//! 36 columns and 13 groups give the requests and bytes of the production run on 21,600 ranks within 0.3 %; 54 and 25 are
-//! like the small map (ne4) on 16 ranks, 96 and 16 like the one on 512 (ne30).
+//! random order of the ranks in all bands.
+//!
+//! - F: D2 is these runs, D3 the same on every level, D1 one run of the rank's size. 36 columns and 13 groups give the
+//!   requests and bytes of the production run on 21,600 ranks within 0.3 %; 54 and 25 are like the small map (ne4) on 16
+//!   ranks, 96 and 16 like the one on 512 (ne30).
+//! - G: the columns are cells of the ocean's mesh, D1; it has three edges (D2) and two vertices for a cell. D3 to D6 are
+//!   the levels below each cell, edge and vertex, which lie next to each other in the file.
+//! - I: the bands are the rows of a grid, where land lies among cells that nobody owns. D2 to D5 are D1 on several levels.
 
 use crate::error::PatternError;
 use crate::value::splitmix64;
 
+use super::content::Case;
 use super::decomposition::{Decompositions, Entry};
-use super::f_case::LEVELS;
+
+/// Levels of the atmosphere in the F case.
+const LEVELS: u64 = 72;
+/// Levels of the ocean in the G case; interfaces between them are one more.
+const OCEAN_LEVELS: u64 = 100;
+/// Levels of D2 to D5 in the I case.
+const LAND_LEVELS: [u64; 4] = [15, 10, 9, 17];
 
 /// What to generate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,21 +41,45 @@ impl Default for GeneratorOptions {
     }
 }
 
+/// A decomposition, by the runs of columns.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    /// One run of a rank's size.
+    Block,
+    /// The runs, with so many elements for a column.
+    Runs(u64),
+    /// The runs on every one of so many levels.
+    Levels(u64),
+    /// With so many elements for a column, and for each of them a row of so many levels.
+    Rows(u64, u64),
+}
+
 /// Generated decompositions. Memory: 4 bytes a rank; a rank's entries are computed when asked for.
 pub struct Generator {
     name: String,
     options: GeneratorOptions,
     /// The place of every rank in a band.
     place: Vec<u32>,
-    dims: [Vec<u64>; 3],
+    /// Whether bands are rows of a grid, all of the length of the longest.
+    is_grid: bool,
+    forms: Vec<Form>,
+    dims: Vec<Vec<u64>>,
 }
 
 impl Generator {
-    /// Decompositions over `ranks` ranks.
+    /// Decompositions of the F case over `ranks` ranks.
     ///
     /// # Errors
     /// No ranks or too many, no columns, or groups that are none or more than a rank's columns.
     pub fn new(ranks: usize, options: GeneratorOptions) -> Result<Self, PatternError> {
+        Self::of(Case::F, ranks, options)
+    }
+
+    /// Decompositions of a case over `ranks` ranks.
+    ///
+    /// # Errors
+    /// As [`Generator::new`].
+    pub fn of(case: Case, ranks: usize, options: GeneratorOptions) -> Result<Self, PatternError> {
         let GeneratorOptions { columns_per_rank, groups, seed } = options;
         let Some(count) = u32::try_from(ranks).ok().filter(|&count| count > 0) else {
             return Err(PatternError::argument("ranks", ranks, "1 to 2^32 - 1"));
@@ -55,14 +91,18 @@ impl Generator {
             let allowed = format!("1 to the columns per rank, {columns_per_rank}");
             return Err(PatternError::argument("groups", groups, allowed));
         }
-        let columns = u64::from(count) * columns_per_rank;
-        if columns > i64::MAX as u64 / LEVELS {
+        let is_grid = case == Case::I;
+        // A grid's last row may be as long as the others with fewer columns of anybody's; and 300 is the most elements
+        // that any case has for a column.
+        let columns =
+            u64::from(count) * if is_grid { columns_per_rank.next_multiple_of(groups) } else { columns_per_rank };
+        if columns > i64::MAX as u64 / (3 * OCEAN_LEVELS) {
             let given = format!("{columns_per_rank} on {ranks} ranks");
             return Err(PatternError::argument("columns per rank", given, "below 2^63 elements on all levels"));
         }
         let name = format!("generated({columns_per_rank} columns per rank in {groups} groups, seed {seed})");
-        let dims = [vec![columns], vec![columns], vec![LEVELS, columns]];
-        Ok(Self { name, options, place: permutation(count, seed), dims })
+        let (forms, dims) = forms(case, columns, groups);
+        Ok(Self { name, options, place: permutation(count, seed), is_grid, forms, dims })
     }
 
     /// The rank's run in every band, in ascending order.
@@ -71,12 +111,41 @@ impl Generator {
         let (least, more) = (columns_per_rank / groups, columns_per_rank % groups);
         let ranks = self.place.len() as u64;
         let place = u64::from(self.place[rank]);
+        let longest = columns_per_rank.div_ceil(groups);
         (0..groups).map(move |group| {
             let length = least + u64::from(group < more);
+            if self.is_grid {
+                return Entry { offset: (group * ranks + place) * longest, length };
+            }
             let before = group * least + group.min(more);
             Entry { offset: before * ranks + place * length, length }
         })
     }
+}
+
+/// The decompositions of a case over so many columns, and their dimensions.
+fn forms(case: Case, columns: u64, groups: u64) -> (Vec<Form>, Vec<Vec<u64>>) {
+    let all = match case {
+        Case::F => vec![
+            (Form::Block, vec![columns]),
+            (Form::Runs(1), vec![columns]),
+            (Form::Levels(LEVELS), vec![LEVELS, columns]),
+        ],
+        Case::G => vec![
+            (Form::Runs(1), vec![columns]),
+            (Form::Runs(3), vec![3 * columns]),
+            (Form::Rows(1, OCEAN_LEVELS), vec![columns, OCEAN_LEVELS]),
+            (Form::Rows(3, OCEAN_LEVELS), vec![3 * columns, OCEAN_LEVELS]),
+            (Form::Rows(2, OCEAN_LEVELS), vec![2 * columns, OCEAN_LEVELS]),
+            (Form::Rows(1, OCEAN_LEVELS + 1), vec![columns, OCEAN_LEVELS + 1]),
+        ],
+        Case::I => {
+            let (rows, row) = (groups, columns / groups);
+            let levels = LAND_LEVELS.map(|levels| (Form::Levels(levels), vec![levels, rows, row]));
+            std::iter::once((Form::Runs(1), vec![rows, row])).chain(levels).collect()
+        }
+    };
+    all.into_iter().unzip()
 }
 
 impl Decompositions for Generator {
@@ -93,25 +162,29 @@ impl Decompositions for Generator {
     }
 
     fn visit(&self, which: usize, rank: usize, visitor: &mut dyn FnMut(Entry)) {
-        if rank >= self.place.len() {
-            return;
-        }
-        let columns = self.dims[0][0];
-        match which {
-            0 => {
+        let Some(form) = self.forms.get(which).filter(|_| rank < self.place.len()) else { return };
+        let scaled = |by: u64| self.runs(rank).map(move |e| Entry { offset: by * e.offset, length: by * e.length });
+        match *form {
+            Form::Block => {
                 let length = self.options.columns_per_rank;
                 visitor(Entry { offset: rank as u64 * length, length });
             }
-            1 => self.runs(rank).for_each(visitor),
-            2 => (0..LEVELS)
-                .flat_map(|level| self.runs(rank).map(move |e| Entry { offset: e.offset + level * columns, ..e }))
-                .for_each(visitor),
-            _ => {}
+            Form::Runs(by) => scaled(by).for_each(visitor),
+            Form::Levels(levels) => {
+                let plane: u64 = self.dims[which][1..].iter().product();
+                (0..levels)
+                    .flat_map(|level| self.runs(rank).map(move |e| Entry { offset: e.offset + level * plane, ..e }))
+                    .for_each(visitor);
+            }
+            Form::Rows(by, levels) => {
+                let elements = scaled(by).flat_map(|e| e.offset..e.offset + e.length);
+                elements.map(|element| Entry { offset: element * levels, length: levels }).for_each(visitor);
+            }
         }
     }
 
     fn is_levels_of(&self, which: usize, base: usize) -> bool {
-        (which, base) == (2, 1)
+        matches!((self.forms.get(which), self.forms.get(base)), (Some(Form::Levels(_)), Some(Form::Runs(1))))
     }
 }
 

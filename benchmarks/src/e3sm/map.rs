@@ -8,7 +8,8 @@
 use std::path::Path;
 
 use crate::error::PatternError;
-use crate::netcdf::{File, Ints, Source};
+use crate::netcdf::{File, Ints};
+use crate::source::Source;
 
 use super::decomposition::{Decompositions, Entry, compare_levels};
 

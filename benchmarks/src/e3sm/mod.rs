@@ -1,5 +1,5 @@
-//! The F case of E3SM-IO: the atmosphere component of the E3SM climate model writes one history file, millions of small
-//! requests of all ranks in one collective call.
+//! E3SM-IO: components of the E3SM climate model write history files, millions of small requests of all ranks in one
+//! collective call. The F case is the atmosphere, G the ocean, I the land.
 //!
 //! | module | holds |
 //! |---|---|
@@ -7,20 +7,27 @@
 //! | [`map`] | decompositions from a map file of the E3SM-IO benchmark |
 //! | [`generator`] | decompositions of the same character for any number of ranks |
 //! | [`map_file`] | writes any decompositions as a map file |
-//! | [`f_case`] | the variables of the history file h0 and where they lie in it |
-//! | [`case`] | the pattern: decompositions and variables together |
+//! | [`content`] | which file of which case, with elements of which type and how many records |
+//! | `table`, `tables/` | the variables and attributes of all files |
+//! | [`layout`] | where the variables lie |
+//! | [`case`] | decompositions and variables together: [`E3sm`] |
+//! | `pattern`, `puts` | it as a pattern of extents, and of calls of a NetCDF library |
 
 pub mod case;
+pub mod content;
 pub mod decomposition;
-pub mod f_case;
 pub mod generator;
+pub mod layout;
 pub mod map;
 pub mod map_file;
+mod pattern;
+mod puts;
 mod serial;
+mod table;
 mod view;
 
-pub use case::E3smF;
+pub use case::{E3sm, E3smF, Options};
+pub use content::{Case, Content, ElementType, History};
 pub use decomposition::{Decompositions, Entry};
-pub use f_case::ElementType;
 pub use generator::{Generator, GeneratorOptions};
 pub use map::DecompositionMap;

@@ -1,5 +1,5 @@
-//! The whole file from one process, as its definition says: variable after variable, decomposition rank after
-//! decomposition rank, every entry as recorded. Knows nothing of extents, merging or folding.
+//! The whole file from one process, as its definition says: record after record, variable after variable, decomposition
+//! rank after decomposition rank, every entry as recorded. Knows nothing of extents, merging or folding.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -9,38 +9,43 @@ use crate::error::PatternError;
 use crate::value::element_bytes;
 
 use super::decomposition::Decompositions;
-use super::f_case::{Layout, Owner, Variable};
+use super::layout::{Layout, Owner, Variable};
 
-/// Writes the file, from length 0. Holds one variable in memory.
+/// Writes the file, from length 0. Holds one variable of one record in memory.
 pub(super) fn write(all: &dyn Decompositions, layout: &Layout, file: &File) -> Result<(), PatternError> {
     let failed = |e: std::io::Error| PatternError::io(Path::new("serial file"), "write", &e);
     file.set_len(0).map_err(failed)?;
     let mut bytes = Vec::new();
-    for (number, variable) in layout.variables.iter().enumerate() {
-        bytes.clear();
-        match variable.owner {
-            Owner::Root => put(&mut bytes, number, variable, 0, variable.elements),
-            Owner::Decomposed(which) => {
-                for rank in 0..all.ranks() {
-                    all.visit(which, rank, &mut |entry| {
-                        put(&mut bytes, number, variable, entry.offset, entry.length);
-                    });
+    for variable in &layout.variables {
+        let records = if variable.is_record { layout.content.records as u64 } else { 1 };
+        for record in 0..records {
+            bytes.clear();
+            match variable.owner {
+                Owner::Root => put(&mut bytes, variable, record, 0, variable.elements),
+                Owner::Decomposed(which) => {
+                    for rank in 0..all.ranks() {
+                        all.visit(which, rank, &mut |entry| {
+                            put(&mut bytes, variable, record, entry.offset, entry.length);
+                        });
+                    }
                 }
             }
+            file.write_all_at(&bytes, variable.begin + record * layout.record_size).map_err(failed)?;
         }
-        file.write_all_at(&bytes, variable.begin).map_err(failed)?;
     }
     Ok(())
 }
 
-/// Puts elements where they belong in the variable's bytes, which grow as needed; what nobody owns stays zero.
-fn put(bytes: &mut Vec<u8>, number: usize, variable: &Variable, offset: u64, length: u64) {
+/// Puts elements of a record where they belong in the bytes of its variable, which grow as needed; what nobody owns stays
+/// zero.
+fn put(bytes: &mut Vec<u8>, variable: &Variable, record: u64, offset: u64, length: u64) {
     let size = variable.size as usize;
     for element in offset..offset + length {
         let at = element as usize * size;
         if at + size > bytes.len() {
             bytes.resize(at + size, 0);
         }
-        bytes[at..at + size].copy_from_slice(&element_bytes(number, element)[..size]);
+        let value = element_bytes(variable.kind, variable.number, record * variable.elements + element);
+        bytes[at..at + size].copy_from_slice(&value[..size]);
     }
 }

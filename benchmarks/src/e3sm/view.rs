@@ -1,15 +1,15 @@
 //! One rank's view of the whole file, in little memory.
 //!
-//! A two-dimensional variable is one row of columns, a three-dimensional one a row for each level, and variables lie
-//! without gaps: so where D3 is D2 on every level, a sequence of such variables is D2's list repeated at the distance of
-//! a row, whatever their number.
+//! A variable of the F case is one row of columns, or a row for each level, and variables lie without gaps: so where D3 is
+//! D2 on every level, a sequence of such variables is D2's list repeated at the distance of a row, whatever their number.
+//! The same holds for the planes of the I case.
 
 use tributary::access::{Extent, Extents};
 
 use crate::error::PatternError;
 
 use super::decomposition::{Decompositions, Entry, merged};
-use super::f_case::{Layout, Owner, Variable};
+use super::layout::{Owner, Variable};
 
 /// What a rank owns: a merged list for each decomposition, and how often it repeats.
 pub(super) struct Lists {
@@ -32,8 +32,8 @@ impl Lists {
         let (mut lists, mut parts) = (Vec::new(), Vec::new());
         for (which, dims) in all.dims().iter().enumerate() {
             let base = (0..which).find(|&base| all.is_levels_of(which, base));
-            if let (Some(base), &[levels, row]) = (base, &dims[..]) {
-                parts.push(Part { list: base, levels, row });
+            if let (Some(base), [levels, plane @ ..]) = (base, &dims[..]) {
+                parts.push(Part { list: base, levels: *levels, row: plane.iter().product() });
                 lists.push(Vec::new());
             } else {
                 parts.push(Part { list: which, levels: 1, row: dims.iter().product() });
@@ -96,9 +96,9 @@ struct Rows {
 }
 
 impl Rows {
-    fn of(variable: &Variable, part: Part) -> Self {
+    fn of(variable: &Variable, begin: u64, part: Part) -> Self {
         let stride = part.row * variable.size;
-        Self { list: part.list, size: variable.size, begin: variable.begin, stride, count: part.levels }
+        Self { list: part.list, size: variable.size, begin, stride, count: part.levels }
     }
 
     /// Takes `next` in, if it goes on where this ends.
@@ -112,22 +112,27 @@ impl Rows {
     }
 }
 
-/// The extents of a rank in the whole file, ascending; `root`: with the variables that are not decomposed.
-pub(super) fn extents(layout: &Layout, lists: &Lists, root: bool) -> Result<Extents, PatternError> {
+/// The extents of a rank in variables with their places in the file, in this order; `root`: with the variables that are
+/// not decomposed.
+pub(super) fn extents<'a>(
+    variables: impl Iterator<Item = (&'a Variable, u64)>,
+    lists: &Lists,
+    root: bool,
+) -> Result<Extents, PatternError> {
     let mut all = Extents::empty();
     let mut packed = Vec::new();
     let mut rows: Option<Rows> = None;
-    for variable in &layout.variables {
+    for (variable, begin) in variables {
         match variable.owner {
             Owner::Decomposed(which) => {
-                let next = Rows::of(variable, lists.parts[which]);
+                let next = Rows::of(variable, begin, lists.parts[which]);
                 if !rows.as_mut().is_some_and(|rows| rows.continues(&next)) {
                     push(&mut all, rows.replace(next), lists, &mut packed)?;
                 }
             }
             Owner::Root if root => {
                 push(&mut all, rows.take(), lists, &mut packed)?;
-                all.push(&Extents::contiguous(variable.begin, variable.elements * variable.size)?)?;
+                all.push(&Extents::contiguous(begin, variable.elements * variable.size)?)?;
             }
             Owner::Root => {}
         }
@@ -158,21 +163,33 @@ fn push(all: &mut Extents, rows: Option<Rows>, lists: &Lists, packed: &mut Packe
 
 #[cfg(test)]
 mod tests {
-    use super::super::f_case::ElementType;
     use super::super::generator::{Generator, GeneratorOptions};
     use super::*;
+    use crate::value::Kind;
 
     #[test]
     fn rows_end_where_another_variable_lies_between() {
         let options = GeneratorOptions { columns_per_rank: 2, groups: 1, seed: 0 };
         let source = Generator::new(2, options).unwrap();
         let lists = Lists::of(&source, 0..1);
-        let variable = |begin, owner, elements| Variable { name: "v", owner, elements, size: 8, begin };
+        let variable = |begin, owner, elements| Variable {
+            number: 0,
+            name: "v".to_string(),
+            owner,
+            shape: vec![elements],
+            elements,
+            kind: Kind::Double,
+            size: 8,
+            begin,
+            is_record: false,
+        };
         let (d2, root) = (Owner::Decomposed(1), Owner::Root);
-        let variables = vec![variable(0, d2, 4), variable(32, root, 1), variable(40, d2, 4), variable(72, d2, 4)];
-        let layout = Layout { columns: 4, element: ElementType::Double, variables, end: 104 };
+        let variables = [variable(0, d2, 4), variable(32, root, 1), variable(40, d2, 4), variable(72, d2, 4)];
         let first = lists.entries(1).next().unwrap().offset * 8;
-        let offsets = |root| -> Vec<u64> { extents(&layout, &lists, root).unwrap().iter().map(|e| e.offset).collect() };
+        let offsets = |root| -> Vec<u64> {
+            let placed = variables.iter().map(|variable| (variable, variable.begin));
+            extents(placed, &lists, root).unwrap().iter().map(|e| e.offset).collect()
+        };
         assert_eq!(offsets(false), [first, first + 40, first + 72]);
         assert_eq!(offsets(true), [first, 32, first + 40, first + 72]);
     }

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use crate::error::PatternError;
+use crate::source::Source;
 
 use super::cursor::be;
 use super::header::{Attribute, Header, Variable};
-use super::{CHAR, INT, Source};
+use super::{CHAR, INT};
 
 /// A classic file whose header has been read.
 pub struct File {
@@ -21,7 +22,7 @@ impl File {
     /// # Errors
     /// A file that cannot be opened or is no NetCDF classic file, or a damaged header.
     pub fn open(path: &Path) -> Result<Self, PatternError> {
-        Self::from_bytes(&path.display().to_string(), Source::map(path)?)
+        Self::from_bytes(&path.display().to_string(), Source::map(path, "a NetCDF file")?)
     }
 
     /// Reads a file from its bytes; `name` is what errors call it.

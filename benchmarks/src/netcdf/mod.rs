@@ -3,7 +3,6 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`source`] | the bytes of a file: mapped, or in memory |
 //! | [`file`](mod@file) | an open file: look-ups and data |
 //! | [`writer`] | writes CDF-5 |
 //!
@@ -12,11 +11,9 @@
 mod cursor;
 pub mod file;
 mod header;
-pub mod source;
 pub mod writer;
 
 pub use file::{File, Ints};
-pub use source::Source;
 pub use writer::Writer;
 
 /// External types by their NetCDF numbers.

@@ -1,4 +1,6 @@
-//! Writes CDF-5: a header that is declared first, then the variables' integers in the order of their declaration.
+//! Writes CDF-5 maps: a header that is declared first, then the variables' integers in the order of their declaration.
+//! Not through `tributary_netcdf`, because a map's empty decompositions have dimensions of length 0, which NetCDF takes
+//! for the unlimited one and allows once only.
 
 use std::io::Write;
 

@@ -1,6 +1,8 @@
 //! What several test programs need. Each uses part of it.
 #![allow(dead_code, reason = "every test program compiles this module for itself and uses part of it")]
 
+pub mod every;
+
 use std::io::Read;
 use std::path::PathBuf;
 
@@ -33,17 +35,18 @@ impl Decompositions for Listed {
     }
 }
 
-/// The file by every rank's extents and buffer; panics where two ranks write the same byte. Counts the bytes written.
+/// The file by every rank's extents and buffer, step by step; panics where a byte is written twice. Counts the bytes
+/// written.
 pub fn place_all(pattern: &dyn Pattern) -> (Vec<u8>, u64) {
     let size = pattern.totals().file_size as usize;
     let (mut file, mut written) = (vec![0u8; size], vec![false; size]);
     let mut bytes = 0;
-    for rank in 0..pattern.ranks() {
-        let access = pattern.rank_access(rank, 0).unwrap();
+    for (step, rank) in (0..pattern.steps()).flat_map(|step| (0..pattern.ranks()).map(move |rank| (step, rank))) {
+        let access = pattern.rank_access(rank, step).unwrap();
         assert!(access.file.is_ascending(), "rank {rank}");
         assert_eq!(access.layout, BufferLayout::Contiguous);
         let mut buffer = vec![0u8; access.file.bytes() as usize];
-        pattern.fill(rank, 0, &mut buffer).unwrap();
+        pattern.fill(rank, step, &mut buffer).unwrap();
         let mut rest = &buffer[..];
         for extent in access.file.iter() {
             let (piece, behind) = rest.split_at(extent.len as usize);
@@ -71,13 +74,19 @@ pub fn serial(pattern: &dyn Pattern) -> Vec<u8> {
 
 /// The real map of 16 ranks: `TRIB_E3SM_MAP`, or beside the checkout. `None`, and a line that says so, without it.
 pub fn real_map() -> Option<PathBuf> {
-    let path = match std::env::var_os("TRIB_E3SM_MAP") {
+    at_hand("TRIB_E3SM_MAP", "e3sm/map_f_case_16p.nc")
+}
+
+/// A file that does not come with the project: where `variable` says, or beside the checkout. `None`, and a line that
+/// says so, without it.
+pub fn at_hand(variable: &str, beside: &str) -> Option<PathBuf> {
+    let path = match std::env::var_os(variable) {
         Some(path) => PathBuf::from(path),
-        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/e3sm/map_f_case_16p.nc"),
+        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data").join(beside),
     };
     if path.exists() {
         return Some(path);
     }
-    println!("skipped: no map of 16 ranks at {}; set TRIB_E3SM_MAP to check the real numbers", path.display());
+    println!("skipped: {} is not there; set {variable} to check the real numbers", path.display());
     None
 }

@@ -20,19 +20,20 @@ pub enum Source {
 }
 
 impl Source {
-    /// Maps a file for reading. The file must not be shortened while it is in use: the system then ends the process.
+    /// Maps a file for reading; `what` is what errors say it should have been ("a NetCDF file"). The file must not be
+    /// shortened while it is in use: the system then ends the process.
     ///
     /// # Errors
     /// No such file, not a regular file, an empty one, or what the system says.
-    pub fn map(path: &Path) -> Result<Self, PatternError> {
+    pub fn map(path: &Path, what: &str) -> Result<Self, PatternError> {
         // Asked before opening: opening a pipe would wait for its writer.
         let facts = std::fs::metadata(path).map_err(|e| PatternError::io(path, "open", &e))?;
         if !facts.is_file() {
             let kind = if facts.is_dir() { "a directory" } else { "no regular file" };
-            return Err(PatternError::input(path.display(), "file", format!("is {kind}, not a NetCDF file")));
+            return Err(PatternError::input(path.display(), "file", format!("is {kind}, not {what}")));
         }
         if facts.len() == 0 {
-            return Err(PatternError::input(path.display(), "file", "is empty, not a NetCDF file"));
+            return Err(PatternError::input(path.display(), "file", format!("is empty, not {what}")));
         }
         let file = std::fs::File::open(path).map_err(|e| PatternError::io(path, "open", &e))?;
         // SAFETY: the mapping is private and read-only; nothing in this process writes the file. A file that another

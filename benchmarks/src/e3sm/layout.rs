@@ -1,0 +1,145 @@
+//! Where the variables of a history file lie, as PnetCDF lays them out under the benchmark's hints: the header, the
+//! fixed-size variables, then record after record, no gaps but to multiples of 4 bytes.
+
+use tributary_netcdf::{Alignment, Schema, Type, VariableId};
+
+use crate::error::PatternError;
+use crate::value::Kind;
+
+use super::content::Content;
+use super::table;
+pub use super::table::Owner;
+
+/// A variable in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variable {
+    /// Its place in the order of definition.
+    pub number: usize,
+    /// Its name.
+    pub name: String,
+    /// Who writes it.
+    pub owner: Owner,
+    /// Lengths of its dimensions, without the unlimited one.
+    pub shape: Vec<u64>,
+    /// Number of elements, of one record.
+    pub elements: u64,
+    /// Type of an element.
+    pub kind: Kind,
+    /// Bytes of an element.
+    pub size: u64,
+    /// First byte in the file, of record 0.
+    pub begin: u64,
+    /// Whether it is written anew in every record.
+    pub is_record: bool,
+}
+
+/// A history file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    /// What it holds.
+    pub content: Content,
+    /// The variables in the order of definition.
+    pub variables: Vec<Variable>,
+    /// Bytes before the first variable.
+    pub header: u64,
+    /// First byte of record 0.
+    pub begin_of_records: u64,
+    /// Bytes from record to record.
+    pub record_size: u64,
+    /// One past the last variable of the last record.
+    pub end: u64,
+    schema: Schema,
+}
+
+impl Layout {
+    /// Lays the file out over decompositions of these shapes, which errors call `name`.
+    ///
+    /// # Errors
+    /// Decompositions of another case, a file beyond 2^63 - 1 bytes.
+    pub fn new(content: Content, name: &str, dims: &[Vec<u64>]) -> Result<Self, PatternError> {
+        content.check()?;
+        let Content { case, history, element, records } = content;
+        if dims.len() != case.decompositions() {
+            let problem = format!("is {}; the {case:?} case has {} decompositions", dims.len(), case.decompositions());
+            return Err(PatternError::input(name, "dimension num_decomp", problem));
+        }
+        check_dimensions(content, name, dims)?;
+        let (schema, owners) = table::schema(case, history, dims, element)?;
+        let places = schema.layout(Alignment::PACKED)?;
+        let mut variables = Vec::new();
+        for (number, (variable, owner)) in schema.variables().iter().zip(owners).enumerate() {
+            let id = VariableId(number);
+            let lengths = variable.dimensions.iter().map(|id| schema.dimensions()[id.0].length);
+            let shape: Vec<u64> = lengths.skip(usize::from(places.is_record(id))).collect();
+            let kind = kind(variable.kind);
+            if let Owner::Decomposed(which) = owner
+                && dims[which] != shape
+            {
+                let problem = format!("is {:?}; variable {} has {shape:?}", dims[which], variable.name);
+                return Err(PatternError::input(name, format!("attribute D{}.dims", which + 1), problem));
+            }
+            variables.push(Variable {
+                number,
+                name: variable.name.clone(),
+                owner,
+                elements: shape.iter().product(),
+                shape,
+                kind,
+                size: kind.size() as u64,
+                begin: places.begin(id),
+                is_record: places.is_record(id),
+            });
+        }
+        let end = places.file_bytes(records as u64);
+        let end = end.ok_or_else(|| PatternError::argument("records", records, "a file below 2^63 bytes"))?;
+        Ok(Self {
+            content,
+            variables,
+            header: places.header_bytes(),
+            begin_of_records: places.begin_of_records(),
+            record_size: places.record_size(),
+            end,
+            schema,
+        })
+    }
+
+    /// The definitions.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// What call `step` writes, in the order of the file: the fixed-size variables with the first record, then its part
+    /// of each record variable; with the place of each.
+    pub fn of_step(&self, step: usize) -> impl Iterator<Item = (&Variable, u64)> {
+        let fixed = self.variables.iter().filter(move |variable| step == 0 && !variable.is_record);
+        let record = self.variables.iter().filter(|variable| variable.is_record);
+        let far = self.record_size * step as u64;
+        fixed.map(|variable| (variable, variable.begin)).chain(record.map(move |v| (v, v.begin + far)))
+    }
+}
+
+/// As many dimensions as the table asks for, before it does.
+fn check_dimensions(content: Content, name: &str, dims: &[Vec<u64>]) -> Result<(), PatternError> {
+    let expected: &[usize] = match content.case {
+        super::Case::F => &[1, 1, 2],
+        super::Case::G => &[1, 1, 2, 2, 2, 2],
+        super::Case::I => &[2, 3, 3, 3, 3],
+    };
+    for (number, (dims, expected)) in dims.iter().zip(expected).enumerate() {
+        if dims.len() != *expected {
+            let problem = format!("is {dims:?}; the {:?} case has {expected} dimension(s) there", content.case);
+            return Err(PatternError::input(name, format!("attribute D{}.dims", number + 1), problem));
+        }
+    }
+    Ok(())
+}
+
+/// The payload's type. The tables have no others.
+fn kind(kind: Type) -> Kind {
+    match kind {
+        Type::Char => Kind::Char,
+        Type::Int => Kind::Int,
+        Type::Float => Kind::Float,
+        _ => Kind::Double,
+    }
+}

@@ -1,0 +1,221 @@
+//! The history files of all cases as tables: what the benchmark defines, in its order.
+//!
+//! A line is an item, its fields separated by tabs; `#` begins a comment line. `h0:` or `h1:` before an item: in that
+//! history file only.
+//!
+//! | line | fields |
+//! |---|---|
+//! | `dimension` | name; length: a number, `unlimited`, or `Dk[i]` of decomposition k, possibly `+1` |
+//! | `attribute` | of the file: name, type, value |
+//! | `variable` | name; type, `real` for the type the user chooses; decomposition, `-` for rank 0 alone; dimensions |
+//! | (empty) | of the last variable: name, type, value; `real` follows the variable's type |
+//!
+//! Types of attributes are `text` (with `\n`, `\t` and `\\`), or numbers separated by commas.
+
+use tributary_netcdf::{Format, Schema, Type, UNLIMITED, Values, VariableId};
+
+use crate::error::PatternError;
+
+use super::content::{Case, ElementType, History};
+
+const F_CASE: &str = include_str!("tables/f_case.tsv");
+const G_CASE: &str = include_str!("tables/g_case.tsv");
+const I_CASE: &str = include_str!("tables/i_case.tsv");
+
+/// Who writes a variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// Rank 0, whole.
+    Root,
+    /// All ranks, by the decomposition of this number (from 0).
+    Decomposed(usize),
+}
+
+/// The definitions of a history file over decompositions of these shapes, and who writes each variable. The file is a
+/// CDF-5, as the benchmark's.
+///
+/// # Errors
+/// A dimension that the decompositions do not have or that the format cannot hold.
+pub(super) fn schema(
+    case: Case,
+    history: History,
+    dims: &[Vec<u64>],
+    element: ElementType,
+) -> Result<(Schema, Vec<Owner>), PatternError> {
+    let (name, table) = match case {
+        Case::F => ("f_case.tsv", F_CASE),
+        Case::G => ("g_case.tsv", G_CASE),
+        Case::I => ("i_case.tsv", I_CASE),
+    };
+    let mut reader = Reader { schema: Schema::new(Format::Cdf5), owners: Vec::new(), dims, element, kept: false };
+    for (line, number) in table.lines().zip(1..) {
+        let (only, item) = match line.split_once(':') {
+            Some(("h0", item)) => (Some(History::H0), item),
+            Some(("h1", item)) => (Some(History::H1), item),
+            _ => (None, line),
+        };
+        let fields: Vec<&str> = item.split('\t').collect();
+        if line.starts_with('#') || !reader.keeps(fields[0], only.is_none_or(|only| only == history)) {
+            continue;
+        }
+        let known = reader.item(&fields)?;
+        known.ok_or_else(|| PatternError::input(name, format!("line {number}"), "is no item of a table"))?;
+    }
+    Ok((reader.schema, reader.owners))
+}
+
+/// What has been read so far.
+struct Reader<'a> {
+    schema: Schema,
+    owners: Vec<Owner>,
+    dims: &'a [Vec<u64>],
+    element: ElementType,
+    /// Whether the last variable is in this history file.
+    kept: bool,
+}
+
+impl Reader<'_> {
+    /// Whether an item is in the file: attributes of a variable are if it is.
+    fn keeps(&mut self, keyword: &str, here: bool) -> bool {
+        match keyword {
+            "variable" => {
+                self.kept = here;
+                here
+            }
+            "" => self.kept,
+            _ => here,
+        }
+    }
+
+    /// Takes one item in; `None` for what is none.
+    fn item(&mut self, fields: &[&str]) -> Result<Option<()>, PatternError> {
+        match *fields {
+            ["dimension", name, length] => {
+                let Some(length) = self.length(length) else { return Ok(None) };
+                self.schema.define_dimension(name, length)?;
+            }
+            ["attribute", name, kind, value] => {
+                let Some(values) = values(kind, value, self.element) else { return Ok(None) };
+                self.schema.put_global_attribute(name, values)?;
+            }
+            ["variable", name, kind, decomposition, dimensions] => {
+                return self.variable(name, kind, decomposition, dimensions);
+            }
+            ["", name, kind, value] => {
+                let Some(values) = values(kind, value, self.element) else { return Ok(None) };
+                self.schema.put_attribute(VariableId(self.owners.len().saturating_sub(1)), name, values)?;
+            }
+            _ => return Ok(None),
+        }
+        Ok(Some(()))
+    }
+
+    fn length(&self, text: &str) -> Option<u64> {
+        if text == "unlimited" {
+            return Some(UNLIMITED);
+        }
+        let Some(place) = text.strip_prefix('D') else { return text.parse().ok() };
+        let (place, more) = match place.strip_suffix("+1") {
+            Some(place) => (place, 1),
+            None => (place, 0),
+        };
+        let (which, dimension) = place.strip_suffix(']')?.split_once('[')?;
+        let dims = self.dims.get(which.parse::<usize>().ok()?.checked_sub(1)?)?;
+        dims.get(dimension.parse::<usize>().ok()?)?.checked_add(more)
+    }
+
+    fn variable(
+        &mut self,
+        name: &str,
+        kind: &str,
+        decomposition: &str,
+        dimensions: &str,
+    ) -> Result<Option<()>, PatternError> {
+        let kind = match kind {
+            "real" => self.element.kind(),
+            "char" => Type::Char,
+            "int" => Type::Int,
+            "double" => Type::Double,
+            _ => return Ok(None),
+        };
+        let owner = match decomposition.strip_prefix('D').map(str::parse::<usize>) {
+            Some(Ok(which)) if (1..=self.dims.len()).contains(&which) => Owner::Decomposed(which - 1),
+            None if decomposition == "-" => Owner::Root,
+            _ => return Ok(None),
+        };
+        let names = dimensions.split(',').filter(|&name| name != "-");
+        let ids: Option<Vec<_>> = names.map(|name| self.schema.dimension_id(name)).collect();
+        let Some(ids) = ids else { return Ok(None) };
+        self.schema.define_variable(name, kind, &ids)?;
+        self.owners.push(owner);
+        Ok(Some(()))
+    }
+}
+
+/// The values of an attribute.
+fn values(kind: &str, value: &str, element: ElementType) -> Option<Values> {
+    fn numbers<T: std::str::FromStr>(text: &str) -> Option<Vec<T>> {
+        text.split(',').map(|number| number.parse().ok()).collect()
+    }
+    Some(match kind {
+        "text" => Values::from(unescaped(value)?.as_str()),
+        "int" => Values::from(&numbers::<i32>(value)?[..]),
+        "float" => Values::from(&numbers::<f32>(value)?[..]),
+        "double" => Values::from(&numbers::<f64>(value)?[..]),
+        "real" => match element {
+            ElementType::Float => Values::from(value.parse::<f32>().ok()?),
+            ElementType::Double => Values::from(f64::from(value.parse::<f32>().ok()?)),
+        },
+        _ => return None,
+    })
+}
+
+fn unescaped(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        out.push(match character {
+            '\\' => match characters.next()? {
+                'n' => '\n',
+                't' => '\t',
+                '\\' => '\\',
+                _ => return None,
+            },
+            other => other,
+        });
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_every_table_is_an_item() {
+        let cases = [
+            (Case::F, History::H0, 414, 3),
+            (Case::F, History::H1, 51, 3),
+            (Case::G, History::H0, 52, 6),
+            (Case::I, History::H0, 560, 5),
+            (Case::I, History::H1, 552, 5),
+        ];
+        for (case, history, variables, decompositions) in cases {
+            let dims = vec![vec![7, 8]; decompositions];
+            let (schema, owners) = schema(case, history, &dims, ElementType::Float).unwrap();
+            assert_eq!((schema.variables().len(), owners.len()), (variables, variables), "{case:?} {history:?}");
+        }
+    }
+
+    #[test]
+    fn values_are_read_as_their_type() {
+        let double = ElementType::Double;
+        assert_eq!(values("text", "a\\n\\tb\\\\", double).unwrap().bytes(), b"a\n\tb\\");
+        assert_eq!(values("int", "1,-2", double).unwrap().bytes(), [0, 0, 0, 1, 255, 255, 255, 254]);
+        // The fill value of the fields is a float, also where the file holds doubles.
+        assert_eq!(values("real", "1e36", double).unwrap().bytes(), f64::from(1e36f32).to_be_bytes());
+        assert_eq!(values("real", "1e36", ElementType::Float).unwrap().bytes(), 1e36f32.to_be_bytes());
+        assert!(values("int", "x", double).is_none() && values("text", "\\q", double).is_none());
+        assert!(values("words", "x", double).is_none());
+    }
+}

@@ -1,0 +1,274 @@
+//! FLASH-IO: the checkpoint and the two plot files of an adaptive-mesh code, every rank's blocks of a variable in one
+//! piece.
+//!
+//! A rank holds 80 to 82 blocks (80 and its number mod 3), all blocks of all ranks are numbered in rank order, and the
+//! slowest dimension of every variable counts blocks; so each rank writes one contiguous piece of each variable. A file
+//! is written in one collective call. Source: benchmarks/FLASH-IO of PnetCDF, release 1.12 to 1.15
+//! (`checkpoint_wr_ncmpi_par`, `plotfile_ncmpi_par`, `flash_benchmark_io`).
+
+mod file;
+
+use std::fs::File;
+use std::io::{self, Write};
+
+use tributary::access::{BufferLayout, Extents};
+use tributary_netcdf::{Alignment, Layout, Requests, Schema};
+
+use crate::blocks::times;
+use crate::closed_form::{ClosedForm, Division};
+use crate::error::PatternError;
+use crate::meeting::{FanIn, Span, common, fan_in, touched};
+use crate::netcdf_case::{NetcdfCase, Put};
+use crate::pattern::{Pattern, RankAccess, Totals};
+use crate::serial;
+use crate::value::{element_bytes, fill_elements};
+
+pub use file::FlashFile;
+use file::Variable;
+
+/// What FLASH-IO writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlashOptions {
+    /// Which of the three files. Default the checkpoint.
+    pub file: FlashFile,
+    /// Cells of a block along x, y, z (`nxb`, `nyb`, `nzb`). Default 8 x 8 x 8; 16 x 16 x 16 is the other usual one.
+    pub cells: [u64; 3],
+    /// Blocks of a rank. Default 80.
+    pub blocks: u64,
+    /// The rank's number mod 3 more, as the benchmark has it. Default true.
+    pub uneven: bool,
+    /// `nc_var_align_size`: bytes that the first variable's place is a multiple of. Default 1, as the benchmark sets.
+    pub alignment: u64,
+}
+
+impl Default for FlashOptions {
+    fn default() -> Self {
+        Self { file: FlashFile::Checkpoint, cells: [8; 3], blocks: 80, uneven: true, alignment: 1 }
+    }
+}
+
+/// One file of FLASH-IO.
+#[derive(Debug, Clone)]
+pub struct Flash {
+    ranks: usize,
+    options: FlashOptions,
+    schema: Schema,
+    layout: Layout,
+    variables: Vec<Variable>,
+    totals: Totals,
+}
+
+impl Flash {
+    /// The file written by `ranks` ranks.
+    ///
+    /// # Errors
+    /// No ranks, empty blocks, more than 2^31 - 1 blocks in all (the file states their number in 32 bits), a file beyond
+    /// 2^63 - 1 bytes.
+    pub fn new(ranks: usize, options: FlashOptions) -> Result<Self, PatternError> {
+        if ranks == 0 {
+            return Err(PatternError::argument("ranks", 0, "1 or more"));
+        }
+        if options.blocks == 0 {
+            return Err(PatternError::argument("blocks", 0, "1 or more a rank"));
+        }
+        let blocks = (ranks as u64).checked_mul(options.blocks).filter(|&blocks| blocks <= i32::MAX as u64);
+        let blocks = blocks.map(|blocks| blocks + if options.uneven { extra(ranks as u64) } else { 0 });
+        let blocks = blocks.and_then(|blocks| i32::try_from(blocks).ok()).ok_or_else(|| {
+            let given = format!("{} on each of {ranks} ranks", options.blocks);
+            PatternError::argument("blocks", given, "2147483647 in all")
+        })?;
+        let (schema, variables) = file::define(options.file, options.cells, blocks)?;
+        let layout = schema.layout(alignment(options.alignment))?;
+        let requests = variables.len() as u64 * ranks as u64;
+        // Each variable fits the layout, so their sum does.
+        let bytes = variables.iter().map(|variable| variable.block_bytes() * blocks as u64).sum();
+        let totals = Totals { requests, bytes, file_size: layout.end_of_fixed() };
+        Ok(Self { ranks, options, schema, layout, variables, totals })
+    }
+
+    /// What the closed form says of the unknowns alone, without the tree variables: what papers speak of. 24 requests a
+    /// rank in the checkpoint.
+    pub fn unknowns_form(&self, division: Division) -> ClosedForm {
+        let unknowns = &self.variables[file::TREE..];
+        let (count, one) = (unknowns.len() as u64, self.span(&unknowns[0]));
+        let bytes = count * one.bytes;
+        // Where all aggregators' stripes together divide a variable, each hears of the same ranks in every variable.
+        let same = match division {
+            Division::Stripes { stripe, aggregators } => {
+                stripe.checked_mul(aggregators).is_some_and(|all| one.bytes.is_multiple_of(all))
+            }
+            Division::Ranges { .. } => false,
+        };
+        let span = Span { bytes: if same { one.bytes } else { bytes }, ..one };
+        let met = self.met(division, span, unknowns);
+        ClosedForm {
+            requests: count * self.ranks as u64,
+            bytes,
+            metadata_fan_in: Some(met.metadata),
+            data_fan_in: Some(met.data),
+        }
+    }
+
+    /// First byte of the first unknown, which all others follow.
+    pub fn begin_of_unknowns(&self) -> u64 {
+        self.layout.begin(self.variables[file::TREE].id)
+    }
+
+    /// Blocks of all ranks below this one.
+    fn first_block(&self, rank: usize) -> u64 {
+        let rank = rank as u64;
+        rank * self.options.blocks + if self.options.uneven { extra(rank) } else { 0 }
+    }
+
+    /// Where a variable lies.
+    fn span(&self, variable: &Variable) -> Span {
+        let bytes = variable.block_bytes() * self.first_block(self.ranks);
+        Span { bytes, grain: common(self.layout.begin(variable.id), bytes) }
+    }
+
+    /// The bounds for adjoining variables that lie in `span`.
+    fn met(&self, division: Division, span: Span, variables: &[Variable]) -> FanIn {
+        let blocks = if self.options.uneven { 1 } else { self.options.blocks };
+        let piece = variables.iter().map(|variable| variable.block_bytes() * self.options.blocks).min().unwrap_or(0);
+        let grain = variables.iter().fold(0, |grain, variable| {
+            common(grain, common(self.layout.begin(variable.id), variable.block_bytes() * blocks))
+        });
+        fan_in(division, span, self.ranks as u64, |bytes, of| touched(bytes, piece, common(grain, of)))
+    }
+
+    /// A rank's part of a variable: first element and elements along each dimension.
+    fn part(&self, rank: usize, variable: &Variable) -> (Vec<u64>, Vec<u64>) {
+        let first = self.first_block(rank);
+        let (mut start, mut count) = (vec![first], vec![self.first_block(rank + 1) - first]);
+        start.resize(variable.shape.len() + 1, 0);
+        count.extend(&variable.shape);
+        (start, count)
+    }
+
+    /// The bytes of a rank's part of a variable.
+    fn values(&self, rank: usize, number: usize, bytes: &mut [u8]) {
+        let variable = &self.variables[number];
+        let first = self.first_block(rank) * variable.block_elements();
+        fill_elements(variable.kind, number, first, bytes);
+    }
+}
+
+impl Pattern for Flash {
+    fn name(&self) -> &str {
+        "flash"
+    }
+
+    fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    fn describe(&self) -> String {
+        let FlashOptions { file, cells, blocks, uneven, .. } = self.options;
+        let last = if uneven { format!(" to {}", blocks.saturating_add(2)) } else { String::new() };
+        format!(
+            "FLASH-IO {file}: {} variables, {blocks}{last} blocks of {} cells a rank, {} ranks",
+            self.variables.len(),
+            times(&cells),
+            self.ranks
+        )
+    }
+
+    fn rank_access(&self, rank: usize, step: usize) -> Result<RankAccess, PatternError> {
+        serial::check(self, rank, step)?;
+        let mut file = Extents::empty();
+        for variable in &self.variables {
+            let (start, count) = self.part(rank, variable);
+            file.push(&self.layout.extents(variable.id, &start, &count)?)?;
+        }
+        Ok(RankAccess { file, layout: BufferLayout::Contiguous, requests: self.variables.len() as u64 })
+    }
+
+    fn fill(&self, rank: usize, step: usize, data: &mut [u8]) -> Result<(), PatternError> {
+        serial::check(self, rank, step)?;
+        let blocks = self.first_block(rank + 1) - self.first_block(rank);
+        serial::check_size(data, blocks * self.variables.iter().map(Variable::block_bytes).sum::<u64>())?;
+        let mut rest = data;
+        for (number, variable) in self.variables.iter().enumerate() {
+            let (bytes, behind) = rest.split_at_mut((blocks * variable.block_bytes()) as usize);
+            self.values(rank, number, bytes);
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    /// The pieces of a variable adjoin, in rank order. Those of the tree variables are so small that all ranks' lie in
+    /// few windows; of the unknowns alone, [`Flash::unknowns_form`] tells.
+    fn closed_form(&self, division: Division) -> ClosedForm {
+        let Totals { requests, bytes, file_size } = self.totals;
+        let begin = self.layout.begin(self.variables[0].id);
+        let span = Span { bytes: file_size - begin, grain: common(begin, file_size) };
+        let whole = self.met(division, span, &self.variables);
+        // Where stripes are dealt out, an aggregator hears of no more ranks than of each variable together.
+        let metadata = match division {
+            Division::Ranges { .. } => whole.metadata,
+            Division::Stripes { .. } => {
+                let tree = self.variables[..file::TREE].iter();
+                let of_tree =
+                    tree.map(|variable| self.met(division, self.span(variable), std::slice::from_ref(variable)));
+                let of_unknowns = self.unknowns_form(division).metadata_fan_in.unwrap_or(u64::MAX);
+                of_tree.fold(of_unknowns, |sum, met| sum.saturating_add(met.metadata)).min(whole.metadata)
+            }
+        };
+        ClosedForm { requests, bytes, metadata_fan_in: Some(metadata), data_fan_in: Some(whole.data) }
+    }
+
+    /// The header's bytes stay zero: it is not the ranks'.
+    fn write_serially(&self, file: &File) -> Result<(), PatternError> {
+        let blocks = self.first_block(self.ranks);
+        serial::write(file, |out| {
+            let mut at = 0;
+            for (number, variable) in self.variables.iter().enumerate() {
+                let begin = self.layout.begin(variable.id);
+                io::copy(&mut io::Read::take(io::repeat(0), begin - at), out)?;
+                for element in 0..blocks * variable.block_elements() {
+                    out.write_all(&element_bytes(variable.kind, number, element)[..variable.kind.size()])?;
+                }
+                at = begin + blocks * variable.block_bytes();
+            }
+            Ok(())
+        })
+    }
+
+    fn netcdf(&self) -> Option<&dyn NetcdfCase> {
+        Some(self)
+    }
+}
+
+impl NetcdfCase for Flash {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn alignment(&self) -> Alignment {
+        alignment(self.options.alignment)
+    }
+
+    fn puts(&self, rank: usize, step: usize) -> Result<Vec<Put>, PatternError> {
+        serial::check(self, rank, step)?;
+        let puts = self.variables.iter().enumerate().map(|(number, variable)| {
+            let (start, count) = self.part(rank, variable);
+            let mut data = vec![0; (count[0] * variable.block_bytes()) as usize];
+            self.values(rank, number, &mut data);
+            Put { variable: variable.id, requests: Requests::from_iter([(start, count)]), data }
+        });
+        Ok(puts.collect())
+    }
+}
+
+/// Sum of the ranks' numbers mod 3, below `ranks`.
+fn extra(ranks: u64) -> u64 {
+    ranks / 3 * 3 + u64::from(ranks % 3 == 2)
+}
+
+fn alignment(variable: u64) -> Alignment {
+    Alignment { variable: Some(variable), ..Alignment::default() }
+}

@@ -1,0 +1,143 @@
+//! The lists of a file as a pattern.
+//!
+//! The byte at an offset is a hash of the offset and the rank that writes it: where ranks overlap, a test can tell who
+//! wrote; where a rank overlaps itself, its bytes are the same. The serial file is that of rank order: the highest rank
+//! wins (`trib_overlap=rank_order`).
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use tributary::Extents;
+use tributary::access::BufferLayout;
+
+use crate::closed_form::{ClosedForm, Division};
+use crate::error::PatternError;
+use crate::pattern::{Pattern, RankAccess, Totals};
+use crate::value::fill_bytes;
+
+use super::lists::Lists;
+
+/// Most bytes written at once by the serial writer.
+const CHUNK: u64 = 1 << 20;
+
+/// One list of extents a rank, written in one collective call.
+#[derive(Clone)]
+pub struct List {
+    lists: Arc<Lists>,
+    totals: Totals,
+}
+
+impl List {
+    /// The pattern of a file.
+    ///
+    /// # Errors
+    /// As [`Lists::open`].
+    pub fn open(path: &Path) -> Result<Self, PatternError> {
+        Ok(Self::new(Lists::open(path)?))
+    }
+
+    /// The pattern of lists that are open. O(ranks).
+    pub fn new(lists: Lists) -> Self {
+        let mut totals = Totals { requests: 0, bytes: 0, file_size: 0 };
+        for sums in (0..lists.ranks()).map(|rank| lists.sums(rank)) {
+            totals.requests += sums.requests;
+            totals.bytes += sums.bytes;
+            totals.file_size = totals.file_size.max(sums.end);
+        }
+        Self { lists: Arc::new(lists), totals }
+    }
+
+    /// The lists.
+    pub fn lists(&self) -> &Lists {
+        &self.lists
+    }
+
+    fn check(&self, rank: usize, step: usize) -> Result<(), PatternError> {
+        if step > 0 {
+            return Err(PatternError::argument("step", step, "0"));
+        }
+        if rank >= self.lists.ranks() {
+            return Err(PatternError::argument("rank", rank, format!("0 to {}", self.lists.ranks() - 1)));
+        }
+        Ok(())
+    }
+}
+
+impl Pattern for List {
+    fn name(&self) -> &str {
+        "list"
+    }
+
+    fn ranks(&self) -> usize {
+        self.lists.ranks()
+    }
+
+    fn describe(&self) -> String {
+        let Totals { requests, bytes, .. } = self.totals;
+        format!("{requests} extents of {bytes} bytes on {} ranks, from {}", self.ranks(), self.lists.name())
+    }
+
+    fn rank_access(&self, rank: usize, step: usize) -> Result<RankAccess, PatternError> {
+        self.check(rank, step)?;
+        let mut problem = None;
+        let list = self.lists.extents(rank).map_while(|extent| match extent {
+            Ok(extent) => Some(extent),
+            Err(error) => {
+                problem = Some(error);
+                None
+            }
+        });
+        let file = Extents::from_list(list)?;
+        if let Some(error) = problem {
+            return Err(error);
+        }
+        Ok(RankAccess { file, layout: BufferLayout::Contiguous, requests: self.lists.sums(rank).requests })
+    }
+
+    fn fill(&self, rank: usize, step: usize, data: &mut [u8]) -> Result<(), PatternError> {
+        self.check(rank, step)?;
+        let bytes = self.lists.sums(rank).bytes;
+        if data.len() as u64 != bytes {
+            return Err(PatternError::argument("buffer", format!("{} bytes", data.len()), format!("{bytes} bytes")));
+        }
+        let mut rest = data;
+        for extent in self.lists.extents(rank) {
+            let extent = extent?;
+            let len = rest.len().min(extent.len as usize);
+            let (front, behind) = rest.split_at_mut(len);
+            fill_bytes(rank, extent.offset, front);
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    fn closed_form(&self, _division: Division) -> ClosedForm {
+        let Totals { requests, bytes, .. } = self.totals;
+        ClosedForm { requests, bytes, metadata_fan_in: None, data_fan_in: None }
+    }
+
+    fn write_serially(&self, file: &File) -> Result<(), PatternError> {
+        let failed = |e: std::io::Error| PatternError::io(Path::new("serial file"), "write", &e);
+        file.set_len(0).map_err(failed)?;
+        let mut chunk = Vec::new();
+        for rank in 0..self.ranks() {
+            for extent in self.lists.extents(rank) {
+                let extent = extent?;
+                let mut at = extent.offset;
+                while at < extent.end() {
+                    chunk.resize((extent.end() - at).min(CHUNK) as usize, 0);
+                    fill_bytes(rank, at, &mut chunk);
+                    file.write_all_at(&chunk, at).map_err(failed)?;
+                    at += chunk.len() as u64;
+                }
+            }
+        }
+        Ok(())
+    }
+}

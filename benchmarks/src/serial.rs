@@ -1,0 +1,80 @@
+//! What patterns of regular arrays share: checked arguments, data that are a function of the place in the file, and the
+//! file written from one process.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, Write};
+use std::path::Path;
+
+use tributary::access::Extents;
+
+use crate::error::PatternError;
+use crate::pattern::Pattern;
+use crate::value::{Kind, element_bytes, fill_elements};
+
+/// Refuses a rank or a step that the pattern does not have.
+pub(crate) fn check(pattern: &dyn Pattern, rank: usize, step: usize) -> Result<(), PatternError> {
+    for (what, value, count) in [("rank", rank, pattern.ranks()), ("step", step, pattern.steps())] {
+        if value >= count {
+            return Err(PatternError::argument(what, value, format!("0 to {}", count.saturating_sub(1))));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses data of another size.
+pub(crate) fn check_size(data: &[u8], bytes: u64) -> Result<(), PatternError> {
+    match data.len() as u64 == bytes {
+        true => Ok(()),
+        false => Err(PatternError::argument("buffer", format!("{} bytes", data.len()), format!("{bytes} bytes"))),
+    }
+}
+
+/// Writes the whole file, from length 0: what `all` writes, one byte after the other.
+pub(crate) fn write(
+    file: &File,
+    all: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+) -> Result<(), PatternError> {
+    let written = || {
+        let mut target = file;
+        target.set_len(0)?;
+        target.rewind()?;
+        let mut out = BufWriter::with_capacity(1 << 20, target);
+        all(&mut out)?;
+        out.flush()
+    };
+    written().map_err(|cause| PatternError::io(Path::new("serial file"), "write", &cause))
+}
+
+/// Fills the bytes of `file` in sequence, each a byte of the double that stands at its place in the file.
+pub(crate) fn fill_doubles(file: &Extents, data: &mut [u8]) -> Result<(), PatternError> {
+    check_size(data, file.bytes())?;
+    let mut rest = data;
+    for extent in file.iter() {
+        let (bytes, behind) = rest.split_at_mut(extent.len as usize);
+        doubles(extent.offset, bytes);
+        rest = behind;
+    }
+    Ok(())
+}
+
+/// Writes a file of `size` bytes that is doubles throughout.
+pub(crate) fn write_doubles(file: &File, size: u64) -> Result<(), PatternError> {
+    write(file, |out| {
+        let mut left = size;
+        for element in 0..size.div_ceil(8) {
+            let bytes = element_bytes(Kind::Double, 0, element);
+            out.write_all(&bytes[..left.min(8) as usize])?;
+            left = left.saturating_sub(8);
+        }
+        Ok(())
+    })
+}
+
+/// The bytes at `offset` of a file that is doubles throughout.
+fn doubles(offset: u64, bytes: &mut [u8]) {
+    let within = (offset % 8) as usize;
+    let first = if within == 0 { 0 } else { (8 - within).min(bytes.len()) };
+    let (cut, whole) = bytes.split_at_mut(first);
+    cut.copy_from_slice(&element_bytes(Kind::Double, 0, offset / 8)[within..][..first]);
+    fill_elements(Kind::Double, 0, offset.div_ceil(8), whole);
+}

@@ -1,0 +1,65 @@
+//! What the messages of a replay carry: slices of one buffer, so that 126 GiB cost no copying.
+//!
+//! The buffer is words of a hash of their place, and a message begins at a word chosen by its round and both ends. So
+//! the first and last bytes of what arrives show whether it is the right message: a look at 16 bytes.
+
+use bytes::Bytes;
+use tributary::Rank;
+
+use crate::value::{fill_bytes, splitmix64};
+
+/// Words a message may begin at.
+const PLACES: u64 = 1 << 13;
+/// Bytes looked at on either end.
+const STAMP: usize = 8;
+
+/// The buffer behind all messages; clones share it.
+#[derive(Debug, Clone)]
+pub(super) struct Payload(Bytes);
+
+impl Payload {
+    /// For messages of up to `largest` bytes.
+    pub fn new(largest: u64) -> Self {
+        let mut bytes = vec![0; ((PLACES - 1) * 8 + largest) as usize];
+        fill_bytes(0, 0, &mut bytes);
+        Self(bytes.into())
+    }
+
+    /// The message of `len` bytes, at most the largest, from `from` to `to` in `round`.
+    pub fn message(&self, round: usize, from: Rank, to: Rank, len: u64) -> Bytes {
+        let ends = splitmix64(splitmix64(from as u64) ^ to as u64);
+        let start = (splitmix64(ends ^ round as u64) % PLACES * 8) as usize;
+        self.0.slice(start..start + len as usize)
+    }
+
+    /// Whether `message` is the one of these ends and round, by its length and both ends of its bytes.
+    pub fn is_message(&self, message: &[u8], round: usize, from: Rank, to: Rank, len: u64) -> bool {
+        if message.len() as u64 != len {
+            return false;
+        }
+        let expected = self.message(round, from, to, len);
+        let stamp = message.len().min(STAMP);
+        message[..stamp] == expected[..stamp] && message[message.len() - stamp..] == expected[expected.len() - stamp..]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_round_or_end_is_another_message() {
+        let payload = Payload::new(100);
+        let message = payload.message(3, 4, 5, 100);
+        assert!(payload.is_message(&message, 3, 4, 5, 100));
+        for (round, from, to) in [(2, 4, 5), (3, 5, 4), (3, 4, 6), (3, 0, 5)] {
+            assert!(!payload.is_message(&message, round, from, to, 100), "{round}, {from}, {to}");
+        }
+        assert!(!payload.is_message(&message[..99], 3, 4, 5, 100));
+        assert!(!payload.is_message(&message, 3, 4, 5, 99));
+        let mut damaged = message.to_vec();
+        damaged[99] ^= 1;
+        assert!(!payload.is_message(&damaged, 3, 4, 5, 100));
+        assert!(payload.is_message(&[], 3, 4, 5, 0));
+    }
+}

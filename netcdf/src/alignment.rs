@@ -1,0 +1,69 @@
+//! The alignment hints of PnetCDF: where the data and the records may begin.
+
+use tributary::{Error, Result};
+
+use crate::header::ALIGN;
+
+/// Where the data begin when there are fixed-size variables and no hint says otherwise; also the first record when there
+/// are none.
+const DEFAULT: u64 = 512;
+
+/// PnetCDF's alignment hints, in bytes; `None` is its default. Values are rounded up to a multiple of 4. Meanings and
+/// defaults are those of PnetCDF 1.14 (`NC_begins` and `ncmpio_hint_extract` of its sources, its pull requests 126, 173):
+/// the start of the data is aligned, not each variable, and `nc_var_align_size` wins over its older name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Alignment {
+    /// `nc_header_align_size`: the first fixed-size variable, where `variable` does not say; default 512. Not used when
+    /// there is no fixed-size variable.
+    pub header: Option<u64>,
+    /// `nc_var_align_size`: the first fixed-size variable, likewise.
+    pub variable: Option<u64>,
+    /// `nc_record_align_size`: the first record; default 4, or 512 where there is no fixed-size variable.
+    pub record: Option<u64>,
+}
+
+impl Alignment {
+    /// Nothing but the format's 4 bytes: `nc_var_align_size=1`, as E3SM-IO sets it.
+    pub const PACKED: Self = Self { header: None, variable: Some(1), record: Some(1) };
+
+    /// The alignment hints of a text in the form of [`tributary::Hints::parse`], which ignores them; other keys are
+    /// ignored here. Like there, the last of equal keys wins.
+    ///
+    /// # Errors
+    /// A value that is no number of bytes; 0 stands for the default.
+    pub fn parse(text: &str) -> Result<Self> {
+        let mut alignment = Self::default();
+        let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
+        for (key, value) in lines.flat_map(|line| line.split(';')).filter_map(|part| part.split_once('=')) {
+            let place = match key.trim() {
+                "nc_header_align_size" => &mut alignment.header,
+                "nc_var_align_size" => &mut alignment.variable,
+                "nc_record_align_size" => &mut alignment.record,
+                _ => continue,
+            };
+            let wrong = |_| Error::hint(key.trim(), value.trim(), "a number of bytes; 0: the default");
+            *place = Some(value.trim().parse::<u64>().map_err(wrong)?).filter(|&bytes| bytes > 0);
+        }
+        Ok(alignment)
+    }
+
+    /// First byte of the data behind a header of this size.
+    pub(crate) fn begin_of_data(self, header: u64, any_fixed: bool) -> Result<u64> {
+        match any_fixed {
+            true => round_up(header, self.variable.or(self.header).unwrap_or(DEFAULT)),
+            false => round_up(header, ALIGN),
+        }
+    }
+
+    /// First byte of record 0 behind fixed-size variables (or the header) that end at `end`.
+    pub(crate) fn begin_of_records(self, end: u64, any_fixed: bool) -> Result<u64> {
+        round_up(end, self.record.unwrap_or(if any_fixed { ALIGN } else { DEFAULT }))
+    }
+}
+
+/// `at`, rounded up to a multiple of `alignment`, which is one of 4 itself.
+fn round_up(at: u64, alignment: u64) -> Result<u64> {
+    let rounded = alignment.checked_next_multiple_of(ALIGN).and_then(|all| at.checked_next_multiple_of(all.max(ALIGN)));
+    let rounded = rounded.filter(|&at| at <= i64::MAX as u64);
+    rounded.ok_or_else(|| Error::argument("alignment", alignment, "below 2^62 bytes"))
+}

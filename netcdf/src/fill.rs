@@ -1,0 +1,86 @@
+//! Fill values: what elements hold that nobody has written, each rank its share of every variable.
+
+use tributary::access::{BufferLayout, Extents};
+use tributary::{Error, Result};
+
+use crate::layout::Layout;
+use crate::schema::{Schema, VariableId};
+
+/// A variable's fill values lie in memory once, this many bytes of them, and are written from there again and again.
+const TILE: u64 = 64 << 10;
+
+/// An access that writes fill values, in ascending order.
+#[derive(Default)]
+pub(crate) struct Filled {
+    file: Extents,
+    memory: Extents,
+    buffer: Vec<u8>,
+}
+
+impl Filled {
+    /// The access, its buffer's layout, and the buffer.
+    pub fn into_access(self) -> (Extents, BufferLayout, Vec<u8>) {
+        (self.file, BufferLayout::Extents(self.memory), self.buffer)
+    }
+
+    /// Adds this rank's share of `len` bytes from `begin` on. O(1) memory but for the tile.
+    fn add(&mut self, value: &[u8], begin: u64, len: u64, (part, parts): (u64, u64)) -> Result<()> {
+        let size = value.len() as u64;
+        let elements = len.div_ceil(size);
+        let cut = |part: u64| (u128::from(elements) * u128::from(part) / u128::from(parts)) as u64 * size;
+        let (from, to) = (cut(part), cut(part + 1).min(len));
+        self.file.push(&Extents::contiguous(begin + from, to - from)?)?;
+        let at = self.buffer.len() as u64;
+        let tile = (to - from).min(TILE);
+        self.buffer.extend(value.iter().cycle().take(tile as usize));
+        if tile > 0 {
+            self.memory.push(&Extents::contiguous(at, tile)?.repeat(0, (to - from) / tile)?)?;
+            self.memory.push(&Extents::contiguous(at, (to - from) % tile)?)?;
+        }
+        Ok(())
+    }
+}
+
+/// Fill values of all fixed-size variables, the padding behind them included.
+///
+/// # Errors
+/// The access layer's.
+pub(crate) fn fixed(schema: &Schema, layout: &Layout, share: (u64, u64)) -> Result<Filled> {
+    let mut filled = Filled::default();
+    for (number, variable) in schema.variables().iter().enumerate() {
+        let id = VariableId(number);
+        if !layout.is_record(id) {
+            filled.add(&variable.fill_value(), layout.begin(id), layout.variable_bytes(id), share)?;
+        }
+    }
+    Ok(filled)
+}
+
+/// Fill values of one record of a variable, and of its padding where records are padded.
+///
+/// # Errors
+/// A variable that is not there or has no records, or a record beyond the format.
+pub(crate) fn record(
+    schema: &Schema,
+    layout: &Layout,
+    variable: VariableId,
+    record: u64,
+    share: (u64, u64),
+) -> Result<Filled> {
+    let begin = layout.begin_of(variable, record)?;
+    let target = &schema.variables()[variable.0];
+    if !layout.is_record(variable) {
+        let what = format!("variable {} to fill a record of", target.name);
+        return Err(Error::argument(what, "has no records", "a record variable"));
+    }
+    layout.records(record.saturating_add(1))?;
+    let mut filled = Filled::default();
+    let len = layout.variable_bytes(variable).min(layout.record_size());
+    filled.add(&target.fill_value(), begin, len, share)?;
+    Ok(filled)
+}
+
+/// A hash of bytes that is the same everywhere (64-bit FNV-1a).
+pub(crate) fn digest(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}

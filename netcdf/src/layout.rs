@@ -1,0 +1,341 @@
+//! Where every variable lies in the file, as PnetCDF lays it out: the header, the fixed-size variables in the order of
+//! their definition, then the records one after the other, each with its part of every record variable.
+
+use tributary::access::Extent;
+use tributary::{Error, Extents, Result};
+
+use crate::alignment::Alignment;
+use crate::format::Format;
+use crate::header::{self, ALIGN, Place};
+use crate::runs::Runs;
+use crate::schema::{Schema, UNLIMITED, Variable, VariableId};
+
+/// A variable as the layout needs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Slot {
+    name: String,
+    /// Bytes of an element.
+    pub(crate) size: u64,
+    /// Lengths of its dimensions; of a record variable without the unlimited one.
+    pub(crate) shape: Vec<u64>,
+    pub(crate) record: bool,
+    /// Bytes without padding, of one record for a record variable.
+    pub(crate) bytes: u64,
+    begin: u64,
+}
+
+/// The places of all variables, and the header that states them. Offsets and lengths are bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    format: Format,
+    header: Vec<u8>,
+    slots: Vec<Slot>,
+    end_of_fixed: u64,
+    begin_of_records: u64,
+    record_size: u64,
+}
+
+impl Layout {
+    pub(crate) fn new(schema: &Schema, alignment: Alignment) -> Result<Self> {
+        let mut slots = schema.variables().iter().map(|v| slot(schema, v)).collect::<Result<Vec<_>>>()?;
+        check_sizes(schema.format(), &slots)?;
+        let header_bytes = header::encode(schema, &vec![Place::default(); slots.len()]).len() as u64;
+        let any_fixed = slots.iter().any(|slot| !slot.record);
+        let mut at = alignment.begin_of_data(header_bytes, any_fixed)?;
+        for slot in slots.iter_mut().filter(|slot| !slot.record) {
+            at = place(schema.format(), slot, at)?;
+        }
+        let end_of_fixed = at;
+        let begin_of_records = alignment.begin_of_records(end_of_fixed, any_fixed)?;
+        at = begin_of_records;
+        for slot in slots.iter_mut().filter(|slot| slot.record) {
+            at = place(schema.format(), slot, at)?;
+        }
+        let mut records = slots.iter().filter(|slot| slot.record);
+        // The records of a lone record variable are not padded.
+        let record_size = match (records.next(), records.next()) {
+            (Some(lone), None) => lone.bytes,
+            _ => at - begin_of_records,
+        };
+        let place = |slot: &Slot| Place { bytes: slot.bytes.next_multiple_of(ALIGN), begin: slot.begin };
+        let header = header::encode(schema, &slots.iter().map(place).collect::<Vec<_>>());
+        Ok(Self { format: schema.format(), header, slots, end_of_fixed, begin_of_records, record_size })
+    }
+
+    /// Bytes of the header, without the gap that alignment leaves behind it.
+    pub fn header_bytes(&self) -> u64 {
+        self.header.len() as u64
+    }
+
+    /// The header of a file with this many records.
+    ///
+    /// # Errors
+    /// More records than the format can count.
+    pub fn header(&self, records: u64) -> Result<Vec<u8>> {
+        let (at, count) = self.records(records)?;
+        let mut header = self.header.clone();
+        header[at as usize..][..count.len()].copy_from_slice(&count);
+        Ok(header)
+    }
+
+    /// Where the header states the number of records, and the bytes that state this one.
+    ///
+    /// # Errors
+    /// More records than the format can count.
+    pub fn records(&self, records: u64) -> Result<(u64, Vec<u8>)> {
+        let limit = self.format.largest_count();
+        if records > limit {
+            return Err(Error::argument("records", records, format!("up to {limit} in {}", self.format)));
+        }
+        Ok(header::records(self.format, records))
+    }
+
+    /// First byte of a variable (of its record 0, for a record variable).
+    ///
+    /// # Panics
+    /// The variable is of another schema and not among this one's.
+    pub fn begin(&self, variable: VariableId) -> u64 {
+        self.slots[variable.0].begin
+    }
+
+    /// Bytes that a variable takes, of one record for a record variable, rounded up to 4.
+    ///
+    /// # Panics
+    /// As [`Layout::begin`].
+    pub fn variable_bytes(&self, variable: VariableId) -> u64 {
+        self.slots[variable.0].bytes.next_multiple_of(ALIGN)
+    }
+
+    /// Whether a variable has records.
+    ///
+    /// # Panics
+    /// As [`Layout::begin`].
+    pub fn is_record(&self, variable: VariableId) -> bool {
+        self.slots[variable.0].record
+    }
+
+    /// Bytes from record to record: the sum of the record variables' parts; without padding when there is only one.
+    pub fn record_size(&self) -> u64 {
+        self.record_size
+    }
+
+    /// One past the last fixed-size variable, padding included.
+    pub fn end_of_fixed(&self) -> u64 {
+        self.end_of_fixed
+    }
+
+    /// First byte of record 0.
+    pub fn begin_of_records(&self) -> u64 {
+        self.begin_of_records
+    }
+
+    /// Bytes of a whole file with this many records; `None` beyond 2^63 - 1.
+    pub fn file_bytes(&self, records: u64) -> Option<u64> {
+        let end = match self.record_size {
+            0 => Some(self.end_of_fixed),
+            size => records.checked_mul(size)?.checked_add(self.begin_of_records),
+        };
+        end.filter(|&end| end <= i64::MAX as u64)
+    }
+
+    /// The part `count` from `start` on of a variable, both in elements along each dimension, the unlimited one included.
+    /// O(dimensions) memory and time, for any number of elements and records.
+    ///
+    /// # Errors
+    /// A variable that is not there, lists of another length than the variable has dimensions, a part that leaves it, an
+    /// end beyond 2^63 - 1.
+    pub fn extents(&self, variable: VariableId, start: &[u64], count: &[u64]) -> Result<Extents> {
+        let slot = self.slot(variable)?;
+        slot.check(self.format, start, count)?;
+        let (first, records, start, count) = match (slot.record, start, count) {
+            (true, [first, start @ ..], [records, count @ ..]) => (*first, *records, start, count),
+            _ => (0, 1, start, count),
+        };
+        if records == 0 || count.contains(&0) {
+            return Ok(Extents::empty());
+        }
+        let begin = self.begin_of_record(slot, first)?;
+        let stride = i64::try_from(self.record_size).map_err(|_| too_far(slot))?;
+        Extents::subarray(begin, slot.size, &slot.shape, count, start)?.repeat(stride, records)
+    }
+
+    /// Many parts of a variable in sequence, packed: no allocation for each part, and memory only for what does not
+    /// repeat.
+    ///
+    /// # Errors
+    /// As [`Layout::extents`], for the first part that has one.
+    pub fn extents_of_all<S, C>(&self, variable: VariableId, parts: impl IntoIterator<Item = (S, C)>) -> Result<Extents>
+    where
+        S: AsRef<[u64]>,
+        C: AsRef<[u64]>,
+    {
+        let slot = self.slot(variable)?;
+        let mut runs = Runs::new(slot, self.record_size);
+        let mut parts = parts.into_iter();
+        let mut failed = None;
+        let list = std::iter::from_fn(|| {
+            loop {
+                if let Some(extent) = runs.next() {
+                    return Some(extent);
+                }
+                let (start, count) = parts.next()?;
+                let (start, count) = (start.as_ref(), count.as_ref());
+                let begun = slot.check(self.format, start, count).and_then(|()| {
+                    let first = if slot.record { start[0] } else { 0 };
+                    let last = if slot.record { count[0].saturating_sub(1) } else { 0 };
+                    self.begin_of_record(slot, first.saturating_add(last))?;
+                    self.begin_of_record(slot, first)
+                });
+                match begun {
+                    Ok(begin) => runs.start(begin, start, count),
+                    Err(error) => {
+                        failed = Some(error);
+                        return None;
+                    }
+                }
+            }
+        });
+        let extents = Extents::from_list(list)?;
+        failed.map_or(Ok(extents), Err)
+    }
+
+    /// Elements of one record of a variable (`record` 0 for a fixed-size one) as (first element, number of elements), in
+    /// row-major order over the dimensions without the unlimited one; packed.
+    ///
+    /// # Errors
+    /// As [`Layout::extents`].
+    pub fn elements(
+        &self,
+        variable: VariableId,
+        record: u64,
+        runs: impl IntoIterator<Item = (u64, u64)>,
+    ) -> Result<Extents> {
+        let slot = self.slot(variable)?;
+        if record > 0 && !slot.record {
+            return Err(Error::argument(format!("record of variable {}", slot.name), record, "0: it has no records"));
+        }
+        let begin = self.begin_of_record(slot, record)?;
+        let elements = slot.bytes / slot.size;
+        let mut outside = None;
+        let list = runs.into_iter().map_while(|(first, number)| {
+            if first.checked_add(number).is_none_or(|end| end > elements) {
+                outside = Some((first, number));
+                return None;
+            }
+            Some(Extent { offset: begin + first * slot.size, len: number * slot.size })
+        });
+        let extents = Extents::from_list(list)?;
+        match outside {
+            None => Ok(extents),
+            Some((first, number)) => {
+                let what = format!("elements of variable {}", slot.name);
+                Err(Error::argument(what, format!("{number} from {first} on"), format!("below {elements}")))
+            }
+        }
+    }
+
+    /// First byte of one record of a variable.
+    pub(crate) fn begin_of(&self, variable: VariableId, record: u64) -> Result<u64> {
+        self.begin_of_record(self.slot(variable)?, record)
+    }
+
+    /// How many records a file has at least that holds these extents of a variable.
+    pub(crate) fn records_of(&self, variable: VariableId, extents: &Extents) -> u64 {
+        match (self.slots.get(variable.0), extents.span()) {
+            (Some(slot), Some((_, end))) if slot.record => (end - 1 - slot.begin) / self.record_size + 1,
+            _ => 0,
+        }
+    }
+
+    pub(crate) fn slot(&self, variable: VariableId) -> Result<&Slot> {
+        let known = self.slots.len();
+        let wrong = || Error::argument("variable", variable.0, format!("{known} defined variables"));
+        self.slots.get(variable.0).ok_or_else(wrong)
+    }
+
+    fn begin_of_record(&self, slot: &Slot, record: u64) -> Result<u64> {
+        let begin = record.checked_mul(self.record_size).and_then(|far| far.checked_add(slot.begin));
+        let inside = begin.filter(|begin| begin.checked_add(slot.bytes).is_some_and(|end| end <= i64::MAX as u64));
+        inside.ok_or_else(|| too_far(slot))
+    }
+}
+
+impl Slot {
+    /// Checks that a part lies inside.
+    fn check(&self, format: Format, start: &[u64], count: &[u64]) -> Result<()> {
+        let dimensions = self.shape.len() + usize::from(self.record);
+        if start.len() != dimensions || count.len() != dimensions {
+            let given = format!("{} start(s), {} count(s)", start.len(), count.len());
+            return Err(Error::argument(
+                format!("part of variable {}", self.name),
+                given,
+                format!("{dimensions} each"),
+            ));
+        }
+        let unlimited = self.record.then_some(format.largest_count());
+        for (at, length) in unlimited.into_iter().chain(self.shape.iter().copied()).enumerate() {
+            if start[at].checked_add(count[at]).is_none_or(|end| end > length) {
+                let what = format!("dimension {at} of variable {}", self.name);
+                let given = format!("start {}, count {}", start[at], count[at]);
+                return Err(Error::argument(what, given, format!("start + count <= {length}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn slot(schema: &Schema, variable: &Variable) -> Result<Slot> {
+    let mut shape = schema.shape(variable);
+    let record = shape.first() == Some(&UNLIMITED);
+    if record {
+        shape.remove(0);
+    }
+    let size = variable.kind.size();
+    let bytes = shape.iter().try_fold(size, |bytes, &length| bytes.checked_mul(length));
+    let limit = i64::MAX as u64 - (ALIGN - 1);
+    let Some(bytes) = bytes.filter(|&bytes| bytes <= limit) else {
+        let given = format!("{shape:?} elements of {size} bytes");
+        return Err(Error::argument(format!("size of variable {}", variable.name), given, "up to 2^63 - 4 bytes"));
+    };
+    Ok(Slot { name: variable.name.clone(), size, shape, record, bytes, begin: 0 })
+}
+
+/// CDF-1 and CDF-2 hold large variables only at the end: the last fixed-size variable when there are no records, or the
+/// last record variable.
+fn check_sizes(format: Format, slots: &[Slot]) -> Result<()> {
+    let limit = format.largest_variable();
+    let any_record = slots.iter().any(|slot| slot.record);
+    for record in [false, true] {
+        let mut all = slots.iter().filter(|slot| slot.record == record).peekable();
+        while let Some(slot) = all.next() {
+            let may_be_large = all.peek().is_none() && (record || !any_record);
+            if slot.bytes > limit && !may_be_large {
+                let allowed = match record {
+                    false => format!("up to {limit} in {format}, but for the last variable of a file without records"),
+                    true => format!("up to {limit} a record in {format}, but for the last record variable"),
+                };
+                return Err(Error::argument(format!("bytes of variable {}", slot.name), slot.bytes, allowed));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Puts a variable at `at`; returns where the next one goes.
+fn place(format: Format, slot: &mut Slot, at: u64) -> Result<u64> {
+    let last = format.last_begin();
+    if at > last {
+        return Err(Error::argument(
+            format!("begin of variable {}", slot.name),
+            at,
+            format!("up to {last} in {format}"),
+        ));
+    }
+    slot.begin = at;
+    let end = at.checked_add(slot.bytes.next_multiple_of(ALIGN)).filter(|&end| end <= i64::MAX as u64);
+    end.ok_or_else(|| too_far(slot))
+}
+
+fn too_far(slot: &Slot) -> Error {
+    Error::argument(format!("end of variable {}", slot.name), "beyond 2^63 - 1", "a file of up to 2^63 - 1 bytes")
+}
