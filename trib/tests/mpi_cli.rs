@@ -1,6 +1,9 @@
 //! `trib --fabric mpi` under mpiexec, as its users call it.
 #![cfg(feature = "mpi")]
 
+#[path = "common/small.rs"]
+mod small;
+
 use std::process::{Command, Output, Stdio};
 
 /// The launcher of the MPI library in use.
@@ -42,4 +45,59 @@ fn an_error_is_said_once_and_ends_the_job() {
         assert!(said.contains(expected), "{said}");
         assert!(output.stdout.is_empty() || !String::from_utf8_lossy(&output.stdout).contains('{'));
     }
+}
+
+/// Every pattern with every kernel: written, compared, read back by all ranks.
+#[test]
+fn four_ranks_write_and_read_back_every_pattern_with_every_kernel() {
+    let directory = tempfile::tempdir().unwrap();
+    let kernels = ["ascending_isend", "ascending_issend", "spread_out", "balanced", "pairwise", "two_layer"];
+    let windows = "striping_unit=1000;striping_factor=3;cb_buffer_size=2000;trib_tiny_call=0;romio_cb_write=enable;\
+                   romio_cb_read=enable;nc_num_aggrs_per_node=1;cb_nodes=3";
+    for pattern in small::patterns(directory.path()) {
+        let mut digests = std::collections::BTreeSet::new();
+        let words: Vec<&str> = ["replay"].into_iter().chain(pattern.iter().map(String::as_str)).collect();
+        for (kernel, driver) in kernels.into_iter().zip(["lustre", "gpfs", "posix"].into_iter().cycle()) {
+            let how = ["--fabric", "mpi", "--kernel", kernel, "--driver", driver, "--ranks-per-node", "2"];
+            let more = ["--hint", windows, "--buffer", "noncontiguous", "--verify", "--read", "--json"];
+            let output = mpiexec(4, &[&words[..], &how, &more].concat());
+            assert!(output.status.success(), "{pattern:?} {kernel}: {}", String::from_utf8_lossy(&output.stderr));
+            let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert_eq!((&all["verified"], &all["fabric"]), (&true.into(), &"mpi".into()), "{pattern:?} {kernel}");
+            digests.insert(all["sha256"].to_string());
+        }
+        assert_eq!(digests.len(), 1, "{pattern:?}");
+    }
+}
+
+#[test]
+fn four_ranks_write_netcdf_read_a_file_and_replay_a_trace() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name).display().to_string();
+    let (kept, trace) = (at("kept.nc"), at("trace.dat"));
+    std::fs::write(&trace, small::trace()).unwrap();
+    let json = |arguments: &[&str]| -> serde_json::Value {
+        let output = mpiexec(4, &[arguments, &["--fabric", "mpi", "--json"]].concat());
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let btio = ["replay", "btio", "--grid", "7", "--iterations", "3"];
+    let written = json(&[&btio[..], &["--format", "netcdf", "--verify", "--output", &kept]].concat());
+    assert_eq!((&written["verified"], &written["calls"]), (&true.into(), &3.into()));
+    let read = json(&[&btio[..], &["--read-only", &kept, "--verify"]].concat());
+    assert_eq!((&read["verified"], &read["sha256"]), (&true.into(), &written["sha256"]));
+
+    let mut wrong = std::fs::read(&kept).unwrap();
+    wrong[600] ^= 1;
+    std::fs::write(&kept, wrong).unwrap();
+    let output = mpiexec(4, &[&btio[..], &["--fabric", "mpi", "--read-only", &kept, "--verify"]].concat());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && said.contains("offset 600 of the file"), "{said}");
+    assert_eq!(said.matches("trib: ").count(), 1, "{said}");
+
+    let exchanged = json(&["replay", "wrf", "--trace", &trace]);
+    assert_eq!((&exchanged["bytes_received"], &exchanged["verified"]), (&30_012.into(), &true.into()));
+    let output = mpiexec(3, &["replay", "btio", "--fabric", "mpi"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && said.contains("square") && said.matches("trib: ").count() == 1, "{said}");
 }

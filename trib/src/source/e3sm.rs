@@ -118,7 +118,7 @@ collective call a record takes millions of requests, a few elements each: all-to
         MET[1],
     ];
     const EXAMPLE: &'static str = "--map map_f_case_16p.nc --verify";
-    const PICTURE: &'static str = "--from 124156 --bytes 5120 --row 640 --stripe 1280";
+    const PICTURE: &'static str = "--from 111160 --bytes 5120 --row 640 --stripe 1280";
 
     fn subject(&self, ranks: Option<usize>) -> Result<Subject, Failure> {
         self.decomposed.subject(Case::F, self.history, self.element, ranks)
