@@ -60,7 +60,7 @@ fn four_ranks_write_and_read_back_every_pattern_with_every_kernel() {
         for (kernel, driver) in kernels.into_iter().zip(["lustre", "gpfs", "posix"].into_iter().cycle()) {
             let how = ["--fabric", "mpi", "--kernel", kernel, "--driver", driver, "--ranks-per-node", "2"];
             let more = ["--hint", windows, "--buffer", "noncontiguous", "--verify", "--read", "--json"];
-            let output = mpiexec(4, &[&words[..], &how, &more].concat());
+            let output = mpiexec(small::RANKS, &[&words[..], &how, &more].concat());
             assert!(output.status.success(), "{pattern:?} {kernel}: {}", String::from_utf8_lossy(&output.stderr));
             let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
             assert_eq!((&all["verified"], &all["fabric"]), (&true.into(), &"mpi".into()), "{pattern:?} {kernel}");
@@ -77,7 +77,7 @@ fn four_ranks_write_netcdf_read_a_file_and_replay_a_trace() {
     let (kept, trace) = (at("kept.nc"), at("trace.dat"));
     std::fs::write(&trace, small::trace()).unwrap();
     let json = |arguments: &[&str]| -> serde_json::Value {
-        let output = mpiexec(4, &[arguments, &["--fabric", "mpi", "--json"]].concat());
+        let output = mpiexec(small::RANKS, &[arguments, &["--fabric", "mpi", "--json"]].concat());
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()
     };
@@ -90,7 +90,7 @@ fn four_ranks_write_netcdf_read_a_file_and_replay_a_trace() {
     let mut wrong = std::fs::read(&kept).unwrap();
     wrong[600] ^= 1;
     std::fs::write(&kept, wrong).unwrap();
-    let output = mpiexec(4, &[&btio[..], &["--fabric", "mpi", "--read-only", &kept, "--verify"]].concat());
+    let output = mpiexec(small::RANKS, &[&btio[..], &["--fabric", "mpi", "--read-only", &kept, "--verify"]].concat());
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && said.contains("offset 600 of the file"), "{said}");
     assert_eq!(said.matches("trib: ").count(), 1, "{said}");

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Ranks of all of them: a square number.
-pub const RANKS: &str = "4";
+pub const RANKS: usize = 4;
 
 /// Lists of four ranks: unsorted, one of them empty, with a hole.
 const LISTS: &str =
