@@ -16,7 +16,7 @@ use tributary_netcdf::{Alignment, Format, Layout, Requests, Schema, Type, UNLIMI
 use crate::blocks::Blocks;
 use crate::closed_form::{ClosedForm, Division};
 use crate::error::PatternError;
-use crate::meeting::fan_in;
+use crate::meeting::{Span, common, fan_in};
 use crate::netcdf_case::{NetcdfCase, Put};
 use crate::pattern::{Pattern, RankAccess, Totals};
 use crate::serial;
@@ -227,7 +227,8 @@ impl Pattern for Btio {
         let Totals { requests, bytes, .. } = self.totals();
         let begin = self.layout.begin(self.variable);
         let within = |bytes, grain| self.blocks.within(begin, bytes, grain);
-        let met = fan_in(division, self.blocks.bytes(), self.ranks as u64, within);
+        let record = self.blocks.bytes();
+        let met = fan_in(division, Span { bytes: record, grain: common(begin, record) }, self.ranks as u64, within);
         ClosedForm { requests, bytes, metadata_fan_in: Some(met.metadata), data_fan_in: Some(met.data) }
     }
 

@@ -8,12 +8,13 @@
 
 use std::fs::File;
 use std::io::Write;
+use std::str::FromStr;
 
 use tributary::access::{BufferLayout, Extents};
 
 use crate::closed_form::{ClosedForm, Division};
 use crate::error::PatternError;
-use crate::meeting::{common, fan_in, touched};
+use crate::meeting::{Span, common, fan_in, touched};
 use crate::pattern::{Pattern, RankAccess, Totals};
 use crate::serial;
 
@@ -30,6 +31,23 @@ pub enum Packet {
     Offset,
     /// `i`: two random numbers of the rank in every word, but for the first of every 4 KiB, as above.
     Incompressible,
+}
+
+impl FromStr for Packet {
+    type Err = PatternError;
+
+    /// The name or its first letter, as IOR takes them.
+    fn from_str(text: &str) -> Result<Self, PatternError> {
+        match text.to_ascii_lowercase().as_str() {
+            "t" | "timestamp" => Ok(Self::Timestamp),
+            "o" | "offset" => Ok(Self::Offset),
+            "i" | "incompressible" => Ok(Self::Incompressible),
+            _ => {
+                let allowed = "timestamp, offset, incompressible, or their first letters";
+                Err(PatternError::argument("packet", text, allowed))
+            }
+        }
+    }
 }
 
 /// IOR's options.
@@ -108,7 +126,7 @@ impl Ior {
         Ok(Self { ranks, options, steps, totals })
     }
 
-    /// Where a rank's transfers of a call begin in the file: the first one, their distance, how many.
+    /// Where transfer `number` of a rank begins in the file.
     fn transfer(&self, rank: u64, number: u64) -> u64 {
         let IorOptions { transfer, block, .. } = self.options;
         let per_block = block / transfer;
@@ -171,8 +189,8 @@ impl Pattern for Ior {
         let numbers = self.numbers(step);
         let first = self.transfer(rank as u64, numbers.start);
         let file = match one_call {
-            // Larger than 2^63 - 1 only where there is a single segment, whose stride does not matter.
-            true => Extents::strided(first, block, i64::try_from(self.ranks * block).unwrap_or(i64::MAX), segments)?,
+            // Below 2^63, as the whole file is.
+            true => Extents::strided(first, block, (self.ranks * block) as i64, segments)?,
             false => Extents::contiguous(first, transfer)?,
         };
         Ok(RankAccess { file, layout: BufferLayout::Contiguous, requests: numbers.end - numbers.start })
@@ -199,9 +217,12 @@ impl Pattern for Ior {
         let IorOptions { transfer, block, one_call, .. } = self.options;
         let Totals { requests, bytes, .. } = self.totals;
         let met = match one_call {
-            true => fan_in(division, bytes, self.ranks, |bytes, grain| touched(bytes, block, common(grain, block))),
+            true => {
+                let span = Span { bytes, grain: bytes };
+                fan_in(division, span, self.ranks, |bytes, grain| touched(bytes, block, common(grain, block)))
+            }
             false => {
-                let span = (self.ranks - 1) * block + transfer;
+                let span = Span { bytes: (self.ranks - 1) * block + transfer, grain: transfer };
                 fan_in(division, span, self.ranks, |bytes, grain| {
                     let grain = common(grain, transfer);
                     (bytes + transfer - grain).div_ceil(block).max(u64::from(bytes > 0))

@@ -26,20 +26,30 @@ pub(crate) fn touched(bytes: u64, piece: u64, grain: u64) -> u64 {
     }
 }
 
+/// What a call writes in: contiguous bytes of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span {
+    /// How many.
+    pub bytes: u64,
+    /// What both ends are multiples of, in every call.
+    pub grain: u64,
+}
+
 /// The most ranks an aggregator is told of, and the most that send into one of its windows, in a call of `ranks` ranks
-/// that writes within `span` contiguous bytes. `within(bytes, grain)` bounds the ranks that write to any `bytes`
+/// that writes within `span`. `within(bytes, grain)` bounds the ranks that write to any `bytes`
 /// contiguous bytes of the file which begin and end at multiples of `grain`. Ranges are taken to be whole file-system
 /// blocks no larger than a window, as all drivers cut them.
-pub(crate) fn fan_in(division: Division, span: u64, ranks: u64, within: impl Fn(u64, u64) -> u64) -> FanIn {
+pub(crate) fn fan_in(division: Division, span: Span, ranks: u64, within: impl Fn(u64, u64) -> u64) -> FanIn {
     let window = division.window().max(1);
     let aggregators = division.aggregators().max(1);
     let (metadata, data) = match division {
         Division::Stripes { .. } => {
             let data = within(window, window);
-            (touched(span, window, 1).div_ceil(aggregators).saturating_mul(data), data)
+            let stripes = touched(span.bytes, window, common(span.grain, window));
+            (stripes.div_ceil(aggregators).saturating_mul(data), data)
         }
         Division::Ranges { .. } => {
-            let range = (span / aggregators).saturating_add(window.saturating_mul(3)).min(span);
+            let range = (span.bytes / aggregators).saturating_add(window.saturating_mul(3)).min(span.bytes);
             (within(range, 1), within(window, 1))
         }
     };

@@ -64,7 +64,7 @@ fn offsets_wrap_in_32_bits() {
     let mut data = vec![0; 8192];
     ior.fill(1, step, &mut data).unwrap();
     assert_eq!(words(&data)[0], 1 << 32 | offset);
-    assert_eq!(words(&data)[512], 1 << 32 | (2 * offset & 0xffff_ffff));
+    assert_eq!(words(&data)[512], 1 << 32 | ((2 * offset) & 0xffff_ffff));
 }
 
 #[test]
@@ -106,6 +106,14 @@ fn closed_forms_are_reached() {
     let segmented = Ior::new(8, options).unwrap();
     let met = assert_met(&segmented, Division::Stripes { stripe: 4096, aggregators: 16 }, 1);
     assert_eq!((met.data, met.metadata), (1, 1));
+}
+
+#[test]
+fn packets_by_name() {
+    let named: Vec<Packet> = ["t", "Offset", "incompressible"].iter().map(|name| name.parse().unwrap()).collect();
+    assert_eq!(named, PACKETS);
+    let error = "random".parse::<Packet>().unwrap_err().to_string();
+    assert_eq!(error, "packet: random; allowed: timestamp, offset, incompressible, or their first letters");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The definitions of FLASH-IO's three files: dimensions, variables, attributes, in the benchmark's order.
 
 use std::fmt;
+use std::str::FromStr;
 
 use tributary_netcdf::{Format, Schema, Type, VariableId};
 
@@ -38,6 +39,17 @@ impl fmt::Display for FlashFile {
             Self::PlotCenter => "plot-center",
             Self::PlotCorner => "plot-corner",
         })
+    }
+}
+
+impl FromStr for FlashFile {
+    type Err = PatternError;
+
+    /// The name that it is displayed with.
+    fn from_str(text: &str) -> Result<Self, PatternError> {
+        let all = [Self::Checkpoint, Self::PlotCenter, Self::PlotCorner];
+        let wrong = || PatternError::argument("file", text, "checkpoint, plot-center, plot-corner");
+        all.into_iter().find(|file| file.to_string() == text).ok_or_else(wrong)
     }
 }
 

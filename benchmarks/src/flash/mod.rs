@@ -17,7 +17,7 @@ use tributary_netcdf::{Alignment, Layout, Requests, Schema};
 use crate::blocks::times;
 use crate::closed_form::{ClosedForm, Division};
 use crate::error::PatternError;
-use crate::meeting::{common, fan_in, touched};
+use crate::meeting::{FanIn, Span, common, fan_in, touched};
 use crate::netcdf_case::{NetcdfCase, Put};
 use crate::pattern::{Pattern, RankAccess, Totals};
 use crate::serial;
@@ -90,13 +90,19 @@ impl Flash {
     /// rank in the checkpoint.
     pub fn unknowns_form(&self, division: Division) -> ClosedForm {
         let unknowns = &self.variables[file::TREE..];
-        let piece = unknowns.iter().map(|variable| variable.block_bytes() * self.options.blocks).min().unwrap_or(0);
-        let grain = unknowns.iter().fold(0, |grain, variable| common(grain, self.grain(variable)));
-        let blocks = self.first_block(self.ranks);
-        let bytes = unknowns.iter().map(|variable| variable.block_bytes() * blocks).sum();
-        let met = fan_in(division, bytes, self.ranks as u64, |bytes, of| touched(bytes, piece, common(grain, of)));
+        let (count, one) = (unknowns.len() as u64, self.span(&unknowns[0]));
+        let bytes = count * one.bytes;
+        // Where all aggregators' stripes together divide a variable, each hears of the same ranks in every variable.
+        let same = match division {
+            Division::Stripes { stripe, aggregators } => {
+                stripe.checked_mul(aggregators).is_some_and(|all| one.bytes.is_multiple_of(all))
+            }
+            Division::Ranges { .. } => false,
+        };
+        let span = Span { bytes: if same { one.bytes } else { bytes }, ..one };
+        let met = self.met(division, span, unknowns);
         ClosedForm {
-            requests: (unknowns.len() * self.ranks) as u64,
+            requests: count * self.ranks as u64,
             bytes,
             metadata_fan_in: Some(met.metadata),
             data_fan_in: Some(met.data),
@@ -114,10 +120,20 @@ impl Flash {
         rank * self.options.blocks + if self.options.uneven { extra(rank) } else { 0 }
     }
 
-    /// What all ends of ranks' pieces of a variable are multiples of, as places in the file.
-    fn grain(&self, variable: &Variable) -> u64 {
+    /// Where a variable lies.
+    fn span(&self, variable: &Variable) -> Span {
+        let bytes = variable.block_bytes() * self.first_block(self.ranks);
+        Span { bytes, grain: common(self.layout.begin(variable.id), bytes) }
+    }
+
+    /// The bounds for adjoining variables that lie in `span`.
+    fn met(&self, division: Division, span: Span, variables: &[Variable]) -> FanIn {
         let blocks = if self.options.uneven { 1 } else { self.options.blocks };
-        common(self.layout.begin(variable.id), variable.block_bytes() * blocks)
+        let piece = variables.iter().map(|variable| variable.block_bytes() * self.options.blocks).min().unwrap_or(0);
+        let grain = variables.iter().fold(0, |grain, variable| {
+            common(grain, common(self.layout.begin(variable.id), variable.block_bytes() * blocks))
+        });
+        fan_in(division, span, self.ranks as u64, |bytes, of| touched(bytes, piece, common(grain, of)))
     }
 
     /// A rank's part of a variable: first element and elements along each dimension.
@@ -188,22 +204,21 @@ impl Pattern for Flash {
     /// few windows; of the unknowns alone, [`Flash::unknowns_form`] tells.
     fn closed_form(&self, division: Division) -> ClosedForm {
         let Totals { requests, bytes, file_size } = self.totals;
-        let ranks = self.ranks as u64;
-        let piece = |variable: &Variable| variable.block_bytes() * self.options.blocks;
-        let least = self.variables.iter().map(piece).min().unwrap_or(0);
-        let grain = self.variables.iter().fold(0, |grain, variable| common(grain, self.grain(variable)));
-        let span = file_size - self.layout.begin(self.variables[0].id);
-        let whole = fan_in(division, span, ranks, |bytes, of| touched(bytes, least, common(grain, of)));
+        let begin = self.layout.begin(self.variables[0].id);
+        let span = Span { bytes: file_size - begin, grain: common(begin, file_size) };
+        let whole = self.met(division, span, &self.variables);
         // Where stripes are dealt out, an aggregator hears of no more ranks than of each variable together.
         let metadata = match division {
             Division::Ranges { .. } => whole.metadata,
-            Division::Stripes { .. } => self.variables.iter().fold(0u64, |sum, variable| {
-                let bytes = variable.block_bytes() * self.first_block(self.ranks);
-                let within = |bytes, of| touched(bytes, piece(variable), common(self.grain(variable), of));
-                sum.saturating_add(fan_in(division, bytes, ranks, within).metadata)
-            }),
+            Division::Stripes { .. } => {
+                let tree = self.variables[..file::TREE].iter();
+                let of_tree =
+                    tree.map(|variable| self.met(division, self.span(variable), std::slice::from_ref(variable)));
+                let of_unknowns = self.unknowns_form(division).metadata_fan_in.unwrap_or(u64::MAX);
+                of_tree.fold(of_unknowns, |sum, met| sum.saturating_add(met.metadata)).min(whole.metadata)
+            }
         };
-        ClosedForm { requests, bytes, metadata_fan_in: Some(metadata.min(ranks)), data_fan_in: Some(whole.data) }
+        ClosedForm { requests, bytes, metadata_fan_in: Some(metadata), data_fan_in: Some(whole.data) }
     }
 
     /// The header's bytes stay zero: it is not the ranks'.
