@@ -61,7 +61,7 @@ pub mod schedule;
 pub mod topology;
 
 pub use access::{BufferLayout, Extent, Extents, FileView};
-pub use engine::{CallReport, File, Mode};
+pub use engine::{CallReport, File, Mode, ReadReport};
 pub use error::{Error, Result};
 pub use fabric::Endpoint;
 pub use hints::Hints;

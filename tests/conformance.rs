@@ -1,5 +1,7 @@
 //! The conformance suite on the threads fabric.
 
+#[path = "common/reading.rs"]
+mod reading;
 #[path = "common/suite.rs"]
 mod suite;
 

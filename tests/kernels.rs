@@ -6,7 +6,7 @@ use tributary::exchange::pairwise::with_empty;
 use tributary::exchange::two_layer::{Share, TwoLayer};
 use tributary::exchange::{Exchange, KERNELS, Kernel, Message, RankList};
 use tributary::schedule::validate::{Delivery, Evidence, run};
-use tributary::schedule::{Buffer, Schedule, Span, Throttle};
+use tributary::schedule::{Buffer, Schedule, SendMode, Span, Throttle};
 use tributary::{Rank, Topology};
 
 /// An all-to-many pattern: `sizes[s]` lists (receiver index, bytes) of sender s, ascending, bytes above 0.
@@ -76,9 +76,26 @@ impl Pattern {
         self.check(schedules.collect(), &self.wanted())
     }
 
+    /// Both ways: a collective read runs the transposes.
     fn check(&self, schedules: Vec<Schedule>, wanted: &[Delivery]) -> Evidence {
         let (ranks, receivers) = (self.ranks(), self.receivers.len());
-        run(schedules, wanted).unwrap_or_else(|violation| panic!("{ranks} ranks, {receivers} receivers: {violation}"))
+        let back = |d: &Delivery| Delivery {
+            from: d.to,
+            from_offset: d.to_offset,
+            to: d.from,
+            to_offset: d.from_offset,
+            len: d.len,
+        };
+        let fail = |violation| panic!("{ranks} ranks, {receivers} receivers: {violation}");
+        let backwards = schedules.iter().map(|s| s.transposed(SendMode::Synchronous).unwrap()).collect();
+        let back = run(backwards, &wanted.iter().map(back).collect::<Vec<_>>()).unwrap_or_else(fail);
+        let evidence = run(schedules, wanted).unwrap_or_else(fail);
+        assert_eq!(back.messages, evidence.messages);
+        Evidence {
+            messages: evidence.messages,
+            peak_sends: evidence.peak_sends.max(back.peak_receives),
+            peak_receives: evidence.peak_receives.max(back.peak_sends),
+        }
     }
 
     fn shares(&self, rank: Rank) -> Vec<Share> {

@@ -6,6 +6,8 @@
 
 #[path = "common/mpiexec.rs"]
 mod mpiexec;
+#[path = "common/reading.rs"]
+mod reading;
 #[path = "common/suite.rs"]
 mod suite;
 

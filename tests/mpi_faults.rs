@@ -9,6 +9,8 @@ mod interleaved;
 mod mounted;
 #[path = "common/mpiexec.rs"]
 mod mpiexec;
+#[path = "common/read_trial.rs"]
+mod read_trial;
 #[path = "common/settings.rs"]
 mod settings;
 #[path = "common/trial.rs"]
@@ -158,5 +160,13 @@ fn a_rank_that_panics_in_the_middle_ends_all() {
         }
         assert_ne!(rank, 3, "rank 3 dies on purpose");
         operation.wait().unwrap();
+    });
+}
+
+#[test]
+fn one_aggregator_cannot_read() {
+    under_mpiexec("one_aggregator_cannot_read", &[RANKS], || {
+        let (_world, endpoint) = world();
+        read_trial::run(Endpoint::new(Box::new(endpoint)), &directory());
     });
 }

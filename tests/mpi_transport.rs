@@ -160,19 +160,20 @@ fn around_the_limit(endpoint: &mut MpiEndpoint, mode: SendMode, chunk: usize) {
 fn more_than_an_int_can_count() {
     under_mpiexec("more_than_an_int_can_count", &[2], || {
         let (_world, mut endpoint) = world();
-        let len = (1usize << 31) + 17;
-        if endpoint.rank() == 0 {
-            let mut body = vec![0u8; len];
-            // One mark per page, and the last bytes.
-            (0..len).step_by(4096).chain(len - 20..len).for_each(|i| body[i] = (i / 4096 + i) as u8);
-            let ticket = endpoint.send(1, 9, Synchronous, Bytes::from(body)).unwrap();
-            finish(&mut endpoint, &[ticket]).unwrap();
-        } else {
-            let ticket = endpoint.receive(0, 9, len as u64 + 5).unwrap();
-            let brought = finish(&mut endpoint, &[ticket]).unwrap();
-            let body = brought[0].as_ref().unwrap();
-            assert_eq!(body.len(), len);
-            assert!((0..len).step_by(4096).chain(len - 20..len).all(|i| body[i] == (i / 4096 + i) as u8));
+        for len in [(1usize << 31) - 1, (1 << 32) + 1] {
+            if endpoint.rank() == 0 {
+                let mut body = vec![0u8; len];
+                // One mark per page, and the last bytes.
+                (0..len).step_by(4096).chain(len - 20..len).for_each(|i| body[i] = (i / 4096 + i) as u8);
+                let ticket = endpoint.send(1, 9, Synchronous, Bytes::from(body)).unwrap();
+                finish(&mut endpoint, &[ticket]).unwrap();
+            } else {
+                let ticket = endpoint.receive(0, 9, len as u64 + 5).unwrap();
+                let brought = finish(&mut endpoint, &[ticket]).unwrap();
+                let body = brought[0].as_ref().unwrap();
+                assert_eq!(body.len(), len);
+                assert!((0..len).step_by(4096).chain(len - 20..len).all(|i| body[i] == (i / 4096 + i) as u8));
+            }
         }
     });
 }

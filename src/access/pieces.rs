@@ -43,6 +43,16 @@ pub struct Piece {
     pub memory: u64,
     /// Number of bytes.
     pub len: u64,
+    /// First byte in the file of the extent that it is part of.
+    pub extent: u64,
+}
+
+impl Piece {
+    /// What is left behind its first `len` bytes.
+    #[inline]
+    pub fn behind(self, len: u64) -> Self {
+        Self { offset: self.offset + len, memory: self.memory + len, len: self.len - len, ..self }
+    }
 }
 
 /// Walks both sides in sequence. O(1) memory beyond the two cursors.
@@ -53,16 +63,17 @@ pub fn pieces<'a>(file: &'a Extents, layout: &'a BufferLayout) -> impl Iterator<
     };
     let mut source = Extent { offset: 0, len: 0 };
     let mut files = file.iter();
-    let mut target = Extent { offset: 0, len: 0 };
+    let (mut target, mut extent) = (Extent { offset: 0, len: 0 }, 0);
     std::iter::from_fn(move || {
         if target.len == 0 {
             target = files.next()?;
+            extent = target.offset;
         }
         if source.len == 0 {
             source = memory.next()?;
         }
         let len = target.len.min(source.len);
-        let piece = Piece { offset: target.offset, memory: source.offset, len };
+        let piece = Piece { offset: target.offset, memory: source.offset, len, extent };
         for side in [&mut target, &mut source] {
             *side = Extent { offset: side.offset + len, len: side.len - len };
         }

@@ -1,9 +1,10 @@
 //! GPFS (IBM Storage Scale): equal ranges of whole blocks, the lowest rank of every node (main paper, figure 2 (b)).
 //! Locks are handed out by block, so no block has two aggregators.
 
+use std::fs::File;
 use std::path::Path;
 
-use super::{Domains, Driver, FileSystem, Layout, Written, file_system, open, placement, window};
+use super::{Domains, Driver, FileSystem, Layout, Written, file_system, placement, window};
 use crate::error::Result;
 use crate::hints::{DriverName, Hints};
 use crate::topology::{Rank, Topology};
@@ -22,8 +23,7 @@ impl Driver for Gpfs {
     }
 
     /// The block size is the hint `striping_unit`, or else that of the file system where it is GPFS, or else 1 MiB.
-    fn create(&self, path: &Path, hints: &Hints) -> Result<Layout> {
-        open(path)?;
+    fn layout(&self, path: &Path, _: &File, hints: &Hints) -> Result<Layout> {
         let own = match file_system(path) {
             Some(FileSystem { magic: MAGIC, block }) if block > 0 => block,
             _ => BLOCK,

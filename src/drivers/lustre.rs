@@ -38,16 +38,20 @@ impl Driver for Lustre {
         DriverName::Lustre
     }
 
-    /// What is hinted, or else what the file tells, or else stripes of 1 MiB over an unknown number of servers (factor 0).
-    fn create(&self, path: &Path, hints: &Hints) -> Result<Layout> {
-        let real = file_system(path).is_some_and(|found| found.magic == MAGIC);
-        let unit = hinted_unit(hints, real)?;
-        let count = hints.striping_factor;
+    fn create(&self, path: &Path, hints: &Hints) -> Result<File> {
+        let real = is_real(path);
+        let (unit, count) = (hinted_unit(hints, real)?, hints.striping_factor);
         if real && (unit.is_some() || count.is_some()) {
             create_striped(path, unit, count)?;
         }
-        let file = open(path)?;
-        let own = if real { told(&file, path) } else { None };
+        open(path)
+    }
+
+    /// What is hinted, or else what the file tells, or else stripes of 1 MiB over an unknown number of servers (factor 0).
+    fn layout(&self, path: &Path, file: &File, hints: &Hints) -> Result<Layout> {
+        let real = is_real(path);
+        let (unit, count) = (hinted_unit(hints, real)?, hints.striping_factor);
+        let own = if real { told(file, path) } else { None };
         let fits = |own: Stripes| {
             unit.is_none_or(|unit| unit == own.unit) && count.is_none_or(|count| count == u32::from(own.count))
         };
@@ -88,6 +92,11 @@ fn hinted_unit(hints: &Hints, real: bool) -> Result<Option<u32>> {
         _ if real => Err(Error::hint("striping_unit", bytes, "multiples of 65536 bytes below 4 GiB on Lustre")),
         _ => Err(Error::hint("striping_unit", bytes, "1 to 4294967295 bytes with the Lustre driver")),
     }
+}
+
+/// Whether the file is on Lustre, and not only taken as if it were.
+fn is_real(path: &Path) -> bool {
+    file_system(path).is_some_and(|found| found.magic == MAGIC)
 }
 
 /// Makes the file with a layout, unless it is there already; where the layout is refused, the new file is removed.

@@ -47,12 +47,20 @@ pub trait Driver: Send + Sync {
     /// The driver's name, as in the hint `trib_driver`.
     fn name(&self) -> DriverName;
 
-    /// Makes the file if it is not there (a new one with the hinted layout where the file system can) and tells its
-    /// layout. A hinted layout wins over the file's own. Called on rank 0 only.
+    /// Opens the file for writing; makes it if it is not there, with the hinted layout where the file system can. Called on
+    /// rank 0 only.
     ///
     /// # Errors
-    /// [`crate::Error::Io`] when the file cannot be made or asked.
-    fn create(&self, path: &Path, hints: &Hints) -> Result<Layout>;
+    /// [`crate::Error::Io`] when the file cannot be made.
+    fn create(&self, path: &Path, _hints: &Hints) -> Result<File> {
+        open(path)
+    }
+
+    /// The layout of an open file. A hinted layout wins over the file's own. Called on rank 0 only.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`] when the file cannot be asked; [`crate::Error::Hint`] for a layout that cannot be.
+    fn layout(&self, path: &Path, file: &File, hints: &Hints) -> Result<Layout>;
 
     /// The aggregators in ascending order, none twice, at least one. A pure function; called on every rank alike.
     ///

@@ -1,9 +1,10 @@
 //! Any POSIX file system: ranges of equal bytes, one aggregator per node.
 
+use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::{Domains, Driver, Layout, Written, open, placement, window};
+use super::{Domains, Driver, Layout, Written, placement, window};
 use crate::error::{Error, Result};
 use crate::hints::{DriverName, Hints};
 use crate::topology::{Rank, Topology};
@@ -19,8 +20,8 @@ impl Driver for Posix {
     }
 
     /// The unit is the hint `striping_unit`, or else what the file system calls its preferred size (`st_blksize`).
-    fn create(&self, path: &Path, hints: &Hints) -> Result<Layout> {
-        let told = open(path)?.metadata().map_err(|cause| Error::io(0, "stat", path, 0, &cause))?.blksize();
+    fn layout(&self, path: &Path, file: &File, hints: &Hints) -> Result<Layout> {
+        let told = file.metadata().map_err(|cause| Error::io(0, "stat", path, 0, &cause))?.blksize();
         let own = if told == 0 { PAGE } else { told };
         Ok(Layout { unit: hints.striping_unit.unwrap_or(own), factor: 1 })
     }

@@ -13,6 +13,11 @@ fn every_driver() -> impl Iterator<Item = Box<dyn Driver>> {
     NAMES.into_iter().map(|name| driver(name, Path::new("unused")))
 }
 
+/// The layout of a file that is made if it is not there.
+fn made(driver: &dyn Driver, path: &Path, hints: &Hints) -> Layout {
+    driver.layout(path, &driver.create(path, hints).unwrap(), hints).unwrap()
+}
+
 #[test]
 fn names_and_detection() {
     for (driver, name) in every_driver().zip(NAMES) {
@@ -38,15 +43,15 @@ fn creating_makes_a_file_and_keeps_one() {
     let dir = tempfile::tempdir().unwrap();
     for driver in every_driver() {
         let path = dir.path().join(driver.name().to_string());
-        let first = driver.create(&path, &Hints::default()).unwrap();
+        let first = made(&*driver, &path, &Hints::default());
         let mode = std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode & !0o644, 0, "{mode:o}");
         assert_ne!(mode & 0o400, 0, "{mode:o}");
         std::fs::write(&path, "kept").unwrap();
-        assert_eq!(driver.create(&path, &Hints::default()), Ok(first));
+        assert_eq!(made(&*driver, &path, &Hints::default()), first);
         assert_eq!(std::fs::read(&path).unwrap(), b"kept");
         let hints = Hints::parse("striping_unit=128k;striping_factor=7").unwrap();
-        let hinted = driver.create(&path, &hints).unwrap();
+        let hinted = made(&*driver, &path, &hints);
         assert_eq!(hinted.unit, 131_072);
         assert_eq!(hinted.factor, if driver.name() == DriverName::Lustre { 7 } else { 1 });
     }
@@ -58,7 +63,7 @@ fn defaults_where_nothing_is_hinted_or_told() {
     if detect(dir.path()) != DriverName::Posix {
         return; // The file system tells something.
     }
-    let layout = |name| driver(name, dir.path()).create(&dir.path().join("file"), &Hints::default()).unwrap();
+    let layout = |name| made(&*driver(name, dir.path()), &dir.path().join("file"), &Hints::default());
     assert_eq!(layout(DriverName::Lustre), Layout { unit: 1 << 20, factor: 0 });
     assert_eq!(layout(DriverName::Gpfs), Layout { unit: 1 << 20, factor: 1 });
     assert!(layout(DriverName::Posix).unit.is_power_of_two());

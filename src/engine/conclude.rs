@@ -1,9 +1,9 @@
 //! The end of a collective call: all ranks learn what became of it.
 
-use super::plan::Agreed;
+use super::depot::Outcome;
+use super::plan::{Agreed, Direction};
 use super::report::{CallReport, Clock, Path, Seconds};
 use super::rounds::Tally;
-use super::sink::Outcome;
 use crate::collectives::{allreduce, tell};
 use crate::error::Result;
 use crate::fabric::{Endpoint, Traffic};
@@ -12,6 +12,8 @@ use crate::topology::Rank;
 
 /// What one call did on this rank, for the agreement.
 pub struct Done {
+    /// Write or read.
+    pub direction: Direction,
     /// Which way the bytes went.
     pub path: Path,
     /// Why.
@@ -24,13 +26,15 @@ pub struct Done {
     pub metadata: Traffic,
     /// What the data phase did.
     pub tally: Tally,
-    /// What became of the writes.
+    /// What became of the bytes.
     pub outcome: Outcome,
 }
 
-impl Default for Done {
-    fn default() -> Self {
+impl Done {
+    /// Nothing yet.
+    pub fn new(direction: Direction) -> Self {
         Self {
+            direction,
             path: Path::Nothing,
             why: String::new(),
             reused: false,
@@ -48,7 +52,7 @@ impl Default for Done {
 /// The error of the lowest rank that has one, on every rank; or the fabric's.
 pub async fn conclude(endpoint: &mut Endpoint, agreed: Agreed, done: Done, mut clock: Clock) -> Result<CallReport> {
     const OPS: [ReduceOp; 13] = [Sum, Sum, Sum, Sum, Max, Max, Max, Max, Max, Max, Max, Max, Min];
-    let Done { path, why, reused, aggregators, metadata, tally, outcome } = done;
+    let Done { direction, path, why, reused, aggregators, metadata, tally, outcome } = done;
     let failed = if outcome.error.is_some() { endpoint.rank() as u64 } else { u64::MAX };
     clock.agreement.lap();
     let micros = |time: std::time::Duration| time.as_micros() as u64;
@@ -68,10 +72,14 @@ pub async fn conclude(endpoint: &mut Endpoint, agreed: Agreed, done: Done, mut c
         failed,
     ];
     allreduce(endpoint, &OPS, &mut lanes).await?;
-    let [bytes_written, metadata_bytes, metadata_messages, data_messages, rounds, times @ .., failed] = lanes;
+    let [moved, metadata_bytes, metadata_messages, data_messages, rounds, times @ .., failed] = lanes;
     if failed != u64::MAX {
         return Err(tell(endpoint, failed as Rank, outcome.error.as_ref()).await?);
     }
+    let (bytes_written, bytes_read) = match direction {
+        Direction::Write => (moved, 0),
+        Direction::Read => (0, moved),
+    };
     let [flatten, metadata, data, placement, io, agreement, total] = times.map(|micros| micros as f64 / 1e6);
     Ok(CallReport {
         path,
@@ -81,6 +89,7 @@ pub async fn conclude(endpoint: &mut Endpoint, agreed: Agreed, done: Done, mut c
         requests: agreed.requests,
         bytes: agreed.bytes,
         bytes_written,
+        bytes_read,
         rounds,
         metadata_bytes,
         metadata_messages,

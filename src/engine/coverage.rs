@@ -1,12 +1,12 @@
-//! Which bytes of a window have been placed: a bit for each.
+//! Which bytes of a window have data: a bit for each.
 //!
 //! The count of newly set bits is exact whatever overlaps, so "as many bytes as the window holds" proves a full window
 //! without sorting or merging the pieces (bytes received alone would not: two ranks that write the same bytes hide a
-//! hole of that size). Marking costs an eighth of the copying it accompanies; holes are found by scanning words.
+//! hole of that size), and "fewer than came" proves an overlap. Holes are found by scanning words.
 
 use std::collections::TryReserveError;
 
-/// A bitmap over the bytes of one window.
+/// A bitmap over the bytes of one window, from its first byte to the last that is covered.
 #[derive(Debug, Default)]
 pub struct Coverage {
     words: Vec<u64>,
@@ -15,22 +15,22 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Nothing covered of `len` bytes; keeps its memory.
-    ///
-    /// # Errors
-    /// Memory that is not to be had.
-    pub fn reset(&mut self, len: u64) -> Result<(), TryReserveError> {
+    /// Nothing covered; keeps its memory.
+    pub fn clear(&mut self) {
         self.words.clear();
-        self.words.try_reserve_exact(len.div_ceil(64) as usize)?;
-        self.words.resize(len.div_ceil(64) as usize, 0);
-        (self.len, self.covered) = (len, 0);
-        Ok(())
+        (self.len, self.covered) = (0, 0);
     }
 
     /// Bytes `from..from + len` are there.
+    ///
+    /// # Errors
+    /// Memory that is not to be had.
     #[inline]
-    pub fn mark(&mut self, from: u64, len: u64) {
+    pub fn mark(&mut self, from: u64, len: u64) -> Result<(), TryReserveError> {
         let end = from + len;
+        if end > self.len && len > 0 {
+            self.grow(end)?;
+        }
         let mut at = from;
         while at < end {
             let (word, bit) = ((at / 64) as usize, at % 64);
@@ -40,6 +40,20 @@ impl Coverage {
             self.words[word] |= mask;
             at += count;
         }
+        Ok(())
+    }
+
+    fn grow(&mut self, end: u64) -> Result<(), TryReserveError> {
+        let words = end.div_ceil(64) as usize;
+        self.words.try_reserve(words.saturating_sub(self.words.len()))?;
+        self.words.resize(words.max(self.words.len()), 0);
+        self.len = end;
+        Ok(())
+    }
+
+    /// How many bytes are there.
+    pub fn covered(&self) -> u64 {
+        self.covered
     }
 
     /// Whether no byte is missing.
@@ -83,17 +97,19 @@ mod tests {
             len in 1u64..400, marks in prop::collection::vec((0u64..400, 0u64..150), 0..12), from in 0u64..400
         ) {
             let mut coverage = Coverage::default();
-            coverage.reset(len).unwrap();
+            coverage.mark(0, 7).unwrap();
+            coverage.clear();
             let mut flags = vec![false; len as usize];
             for (start, count) in marks {
                 let start = start.min(len);
                 let count = count.min(len - start);
-                coverage.mark(start, count);
+                coverage.mark(start, count).unwrap();
                 flags[start as usize..(start + count) as usize].fill(true);
             }
             prop_assert_eq!(coverage.covered, flags.iter().filter(|&&f| f).count() as u64);
-            prop_assert_eq!(coverage.is_full(), flags.iter().all(|&f| f));
-            let from = from.min(len);
+            let end = flags.iter().rposition(|&f| f).map_or(0, |last| last + 1);
+            prop_assert_eq!(coverage.is_full(), flags[..end].iter().all(|&f| f));
+            let (from, len) = (from.min(end as u64), end as u64);
             let mut seen = vec![false; len as usize];
             let mut last = None;
             for run in coverage.runs(from, len) {
@@ -101,7 +117,7 @@ mod tests {
                 last = Some(run.end);
                 seen[run.start as usize..run.end as usize].fill(true);
             }
-            prop_assert_eq!(&seen[from as usize..], &flags[from as usize..]);
+            prop_assert_eq!(&seen[from as usize..], &flags[from as usize..end]);
         }
     }
 }

@@ -2,11 +2,10 @@
 
 use std::time::Instant;
 
-use super::sink::Outcome;
+use super::depot::Outcome;
 use super::storage::{Failure, Storage, without_size_signal, write_all};
 use crate::access::pieces::{Piece, pieces};
 use crate::access::{BufferLayout, Extents};
-use crate::error::Error;
 use crate::topology::Rank;
 
 /// Pieces that adjoin in the file but not in memory are packed up to this size, so that the file sees fewer calls.
@@ -26,8 +25,7 @@ pub fn write(
     let mut bytes = 0;
     let mut writer = Packing { storage, buffer, packed: Vec::new(), at: 0, last: None, bytes: &mut bytes };
     let written = pieces(file, layout).try_for_each(|piece| writer.add(piece)).and_then(|()| writer.flush());
-    let fail = |Failure { operation, offset, cause }| Error::io(rank, operation, path, offset, &cause);
-    Outcome { error: written.err().map(fail), bytes, busy: begin.elapsed() }
+    Outcome { error: written.err().map(|failure| failure.of(rank, path)), bytes, busy: begin.elapsed() }
 }
 
 struct Packing<'a> {

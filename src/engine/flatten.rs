@@ -1,7 +1,7 @@
 //! Flattening: one pass over an access, each piece into the stream of the aggregator that owns it.
 //!
 //! A stream is two packed lists: where the bytes go in the file (which is also the metadata message, byte for byte) and
-//! where they are in the caller's buffer. Nothing is kept per extent. O(extents); O(extents log extents) time and 24 bytes
+//! where they are in the caller's buffer. Nothing is kept per extent. O(extents); O(extents log extents) time and 32 bytes
 //! each where the access is not ascending and must be sorted first.
 
 use crate::access::pieces::{Piece, pieces};
@@ -19,20 +19,32 @@ pub struct Outgoing {
     pub memory: Packed,
 }
 
-/// Divides an access by owner; aggregators without data are left out, the others ascend.
-pub fn flatten(file: &Extents, layout: &BufferLayout, domains: &Domains) -> Vec<Outgoing> {
+/// Divides an access by owner; aggregators without data are left out, the others ascend. What lies at or behind `limit` is
+/// left out (a read ends where the file does).
+pub fn flatten(file: &Extents, layout: &BufferLayout, domains: &Domains, limit: u64) -> Vec<Outgoing> {
     let mut streams: Vec<Option<Box<Stream>>> = Vec::new();
     streams.resize_with(domains.aggregators(), || None);
-    let mut divider = Divider { domains, streams, owner: 0, until: 0, covered: 0 };
+    let mut divider = Divider { domains, streams, owner: 0, until: 0, covered: 0, limit };
     if file.is_ascending() {
         pieces(file, layout).for_each(|piece| divider.add(piece));
     } else {
-        let mut all: Vec<Piece> = pieces(file, layout).collect();
-        all.sort_by_key(|piece| piece.offset);
-        all.into_iter().for_each(|piece| divider.add(piece));
+        in_order(file, layout).into_iter().for_each(|piece| divider.add(piece));
     }
     let streams = divider.streams.into_iter().enumerate();
     streams.filter_map(|(aggregator, stream)| Some(stream?.finish(aggregator))).collect()
+}
+
+/// The pieces of any access by the offset of their extent, then as they come: of extents that overlap, the one with the
+/// lower offset, or else the earlier, is first with all its pieces. 32 bytes a piece.
+pub fn in_order(file: &Extents, layout: &BufferLayout) -> Vec<Piece> {
+    let mut all: Vec<Piece> = pieces(file, layout).collect();
+    all.sort_by_key(|piece| piece.extent);
+    all
+}
+
+/// The bytes at the front of a piece that earlier ones have.
+pub fn overlap(piece: &Piece, covered: u64) -> u64 {
+    covered.saturating_sub(piece.offset).min(piece.len)
 }
 
 struct Divider<'a> {
@@ -43,14 +55,16 @@ struct Divider<'a> {
     until: u64,
     /// Everything below is taken already.
     covered: u64,
+    /// Nothing from here on is wanted.
+    limit: u64,
 }
 
 impl Divider<'_> {
-    /// Adds a piece, cut where ownership changes. Pieces come by ascending offset; what overlaps an earlier one is dropped
-    /// (MPI leaves open which of a rank's own overlapping bytes stay).
+    /// Adds a piece, cut where ownership changes. Pieces come [`in_order`]; what overlaps an earlier one is dropped (MPI
+    /// leaves open which of a rank's own overlapping bytes stay).
     fn add(&mut self, mut piece: Piece) {
-        let overlap = self.covered.saturating_sub(piece.offset).min(piece.len);
-        piece = Piece { offset: piece.offset + overlap, memory: piece.memory + overlap, len: piece.len - overlap };
+        piece = piece.behind(overlap(&piece, self.covered));
+        piece.len = piece.len.min(self.limit.saturating_sub(piece.offset));
         self.covered = self.covered.max(piece.offset + piece.len);
         while piece.len > 0 {
             if piece.offset >= self.until {
@@ -60,7 +74,7 @@ impl Divider<'_> {
             let stream = self.streams[self.owner].get_or_insert_default();
             stream.file.push(Extent { offset: piece.offset, len });
             stream.memory.push(Extent { offset: piece.memory, len });
-            piece = Piece { offset: piece.offset + len, memory: piece.memory + len, len: piece.len - len };
+            piece = piece.behind(len);
         }
     }
 }
@@ -125,12 +139,13 @@ mod tests {
     proptest! {
         #[test]
         fn every_byte_goes_to_its_owner_once(
-            list in prop::collection::vec((0u64..400, 0u64..30), 0..40), stripe in 1u64..20, aggregators in 1u64..5
+            list in prop::collection::vec((0u64..400, 0u64..30), 0..40), stripe in 1u64..20, aggregators in 1u64..5,
+            limit in 0u64..500
         ) {
             let domains = Domains::Cyclic { stripe, aggregators, stripes: 1 };
             let list = list.into_iter().map(|(offset, len)| Extent { offset, len });
             let file = Extents::from_list(list).unwrap();
-            let out = flatten(&file, &BufferLayout::Contiguous, &domains);
+            let out = flatten(&file, &BufferLayout::Contiguous, &domains, limit);
             for stream in &out {
                 prop_assert!(stream.file.summary().ascending);
                 prop_assert_eq!(stream.file.summary().bytes, stream.memory.summary().bytes);
@@ -141,7 +156,9 @@ mod tests {
             let mut expected = std::collections::BTreeMap::new();
             for piece in pieces {
                 for i in 0..piece.len {
-                    expected.entry(piece.offset + i).or_insert(piece.memory + i);
+                    if piece.offset + i < limit {
+                        expected.entry(piece.offset + i).or_insert(piece.memory + i);
+                    }
                 }
             }
             let expected: Vec<_> =

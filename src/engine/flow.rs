@@ -8,8 +8,8 @@ use std::collections::BinaryHeap;
 
 use bytes::Bytes;
 
-use super::writer::WindowBuffer;
-use crate::access::{Packed, PackedCursor};
+use super::coverage::Coverage;
+use crate::access::{Extent, Packed, PackedCursor};
 use crate::drivers::{Domains, Window};
 use crate::topology::Rank;
 
@@ -58,9 +58,29 @@ impl Flow {
         passed
     }
 
+    /// The same; and marks them in `coverage`, which is gone when there is no memory for it.
+    pub fn pass_covering(&mut self, window: &Window, coverage: &mut Option<Coverage>) -> Passed {
+        let mut passed = Passed { bytes: 0, start: window.end, end: window.start };
+        while let Some(extent) = self.cursor.take_before(window.end) {
+            passed.bytes += extent.len;
+            passed.start = passed.start.min(extent.offset);
+            passed.end = extent.end();
+            let marked = coverage.as_mut().map(|c| c.mark(window.position(extent.offset), extent.len));
+            if matches!(marked, Some(Err(_))) {
+                *coverage = None;
+            }
+        }
+        passed
+    }
+
+    /// The offset of the next extent.
+    pub fn next_offset(&self) -> Option<u64> {
+        self.cursor.peek().map(|extent| extent.offset)
+    }
+
     /// The extents of `window`, one by one.
     #[inline]
-    pub fn next_in(&mut self, window: &Window) -> Option<crate::access::Extent> {
+    pub fn next_in(&mut self, window: &Window) -> Option<Extent> {
         self.cursor.take_before(window.end)
     }
 }
@@ -93,18 +113,41 @@ impl Outflow {
     }
 
     /// Places the window's bytes straight where they belong: this rank is the aggregator itself.
-    pub fn place(&mut self, window: &Window, buffer: &[u8], into: &mut WindowBuffer) {
+    pub fn place(&mut self, window: &Window, buffer: &[u8], into: &mut [u8]) {
+        self.meet(window, |position, piece| copy(into, position, &buffer[piece.offset as usize..piece.end() as usize]));
+    }
+
+    /// Takes the window's bytes straight from it: this rank is the aggregator itself.
+    pub fn take(&mut self, window: &Window, from: &[u8], buffer: &mut [u8]) {
+        self.meet(window, |position, piece| {
+            copy(buffer, piece.offset, &from[position as usize..][..piece.len as usize])
+        });
+    }
+
+    /// Every part of the window's bytes that is contiguous in the window and in the buffer.
+    fn meet(&mut self, window: &Window, mut part: impl FnMut(u64, Extent)) {
         while let Some(extent) = self.file.next_in(window) {
             let mut position = window.position(extent.offset);
-            into.coverage.mark(position, extent.len);
             let mut left = extent.len;
             while left > 0
                 && let Some(piece) = self.memory.take(left)
             {
-                copy(&mut into.bytes, position, &buffer[piece.offset as usize..piece.end() as usize]);
+                part(position, piece);
                 position += piece.len;
                 left -= piece.len;
             }
+        }
+    }
+
+    /// Puts a message with the next bytes of this flow, whose window has been passed, where they belong in the buffer.
+    pub fn scatter(&mut self, message: &[u8], buffer: &mut [u8]) {
+        let mut rest = message;
+        while !rest.is_empty()
+            && let Some(piece) = self.memory.take(rest.len() as u64)
+        {
+            let (front, behind) = rest.split_at(piece.len as usize);
+            copy(buffer, piece.offset, front);
+            rest = behind;
         }
     }
 }
@@ -129,16 +172,23 @@ impl Inflow {
 
     /// Copies a message to where its bytes belong in the window; whether it had just the bytes that were announced.
     /// O(extents in the window + bytes).
-    pub fn place(&mut self, window: &Window, message: &Bytes, into: &mut WindowBuffer) -> bool {
+    pub fn place(&mut self, window: &Window, message: &Bytes, into: &mut [u8]) -> bool {
         let mut at = 0;
         while let Some(extent) = self.placing.next_in(window) {
-            let position = window.position(extent.offset);
             let Some(bytes) = message.get(at..at + extent.len as usize) else { return false };
-            copy(&mut into.bytes, position, bytes);
-            into.coverage.mark(position, extent.len);
+            copy(into, window.position(extent.offset), bytes);
             at += extent.len as usize;
         }
         at == message.len()
+    }
+
+    /// The window's bytes that the source asked for, one after the other.
+    pub fn collect(&mut self, window: &Window, from: &[u8], len: u64) -> Bytes {
+        let mut message = Vec::with_capacity(len as usize);
+        while let Some(extent) = self.placing.next_in(window) {
+            message.extend_from_slice(&from[window.position(extent.offset) as usize..][..extent.len as usize]);
+        }
+        message.into()
     }
 
     /// Passes the extents of a window whose bytes nobody wants any more.

@@ -1,10 +1,11 @@
 //! What a local aggregator makes of its members' extents: one list, and the order in which their bytes follow it.
 //!
 //! Merging happens once, with the metadata; in the rounds the bytes are only dealt out in the recorded order, without a
-//! heap and without looking at offsets. The order compresses as the extents do.
+//! heap and without looking at offsets. The order compresses as the extents do. A read deals the other way.
 
 use bytes::Bytes;
 
+use super::clusters::{Clusters, shared};
 use super::flatten::Joining;
 use super::flow::Flow;
 use crate::access::pairs::{PairCursor, PairEncoder};
@@ -26,32 +27,34 @@ pub struct Merged {
 }
 
 impl Merged {
-    /// Merges the lists of (member, extents), window by window: O(extents log extents in a window). Where members overlap,
-    /// the lower offset, then the lower member, stays.
+    /// Merges the lists of (member, extents), window by window: O(extents log extents in a window). Of bytes that several
+    /// members have, the highest member's stay.
     pub fn of(aggregator: usize, members: &[(usize, Packed)], domains: &Domains) -> Self {
         let mut flows: Vec<_> =
             members.iter().map(|(member, packed)| (*member, Flow::new(aggregator, packed.clone()))).collect();
         let (mut file, mut order) = (Joining::default(), PairEncoder::default());
-        let mut extents: Vec<(u64, usize, u64)> = Vec::new();
-        let mut covered = 0;
+        let mut extents: Vec<(Extent, usize)> = Vec::new();
         while let Some(window) = flows.iter().filter_map(|(_, flow)| flow.window(domains)).min_by_key(|w| w.index) {
             for (member, flow) in &mut flows {
                 while let Some(extent) = flow.next_in(&window) {
-                    extents.push((extent.offset, *member, extent.len));
+                    extents.push((extent, *member));
                 }
             }
             extents.sort_unstable();
-            for (offset, member, len) in extents.drain(..) {
-                let left_out = u64::saturating_sub(covered, offset).min(len);
-                if left_out > 0 {
-                    order.push((member as i64 * 2 + 1, left_out));
+            for cluster in Clusters::of(&extents) {
+                if let &[(extent, member)] = cluster {
+                    order.push((member as i64 * 2, extent.len));
+                    file.push(extent);
+                    continue;
                 }
-                if len > left_out {
-                    order.push((member as i64 * 2, len - left_out));
-                    file.push(Extent { offset: offset + left_out, len: len - left_out });
+                for (extent, member, left_out) in shared(cluster) {
+                    order.push((member as i64 * 2 + i64::from(left_out), extent.len));
+                    if !left_out {
+                        file.push(extent);
+                    }
                 }
-                covered = covered.max(offset + len);
             }
+            extents.clear();
             order.push((END, 0));
         }
         Self { aggregator, file: file.finish(), order: order.finish().into() }
@@ -85,6 +88,22 @@ impl Dealer {
         }
         Bytes::from(out)
     }
+
+    /// The other way round: cuts the next window's merged bytes into what each of `members` members asked for. What
+    /// was left out follows directly behind the same bytes of another member.
+    pub fn deal_back(&mut self, merged: &[u8], members: usize) -> Vec<Vec<u8>> {
+        let mut out = vec![Vec::new(); members];
+        let mut at = 0;
+        while let Some((code, len)) = self.cursor.next(&self.order)
+            && code != END
+        {
+            if code % 2 == 0 {
+                at = merged.len().min(at + len as usize);
+            }
+            out[(code / 2) as usize].extend_from_slice(&merged[at.saturating_sub(len as usize)..at]);
+        }
+        out
+    }
 }
 
 #[cfg(test)]
@@ -113,11 +132,13 @@ mod tests {
             prop_assert!(merged.file.summary().ascending);
             let mut dealer = Dealer::new(&merged);
             let mut flows: Vec<_> = members.iter().map(|(_, p)| Flow::new(0, p.clone())).collect();
+            let mut reading = flows.clone();
             let mut whole = Flow::new(0, merged.file.clone());
-            let holders = |at: u64| {
+            let highest = |at: u64| {
                 let has = |p: &Packed| p.iter().any(|e| e.offset <= at && at < e.end());
-                members.iter().filter(|(_, p)| has(p)).map(|(m, _)| *m as u8).collect::<Vec<_>>()
+                members.iter().rev().find(|(_, p)| has(p)).map(|(m, _)| *m as u8)
             };
+            let mut back = Dealer::new(&merged);
             let mut seen = 0;
             while let Some(window) = whole.window(&domains) {
                 let mut sources: Vec<_> = flows
@@ -130,17 +151,26 @@ mod tests {
                     .collect();
                 let bytes = dealer.deal(&mut sources);
                 prop_assert!(sources.iter().all(Bytes::is_empty), "all bytes of the window are consumed");
-                let mut at = 0;
+                let mut offsets = Vec::new();
                 while let Some(extent) = whole.next_in(&window) {
-                    for offset in extent.offset..extent.end() {
-                        prop_assert!(holders(offset).contains(&bytes[at]), "byte {}", offset);
-                        at += 1;
-                        seen += 1;
-                    }
+                    offsets.extend(extent.offset..extent.end());
                 }
-                prop_assert_eq!(at, bytes.len());
+                prop_assert_eq!(offsets.len(), bytes.len());
+                for (&offset, &byte) in offsets.iter().zip(&bytes) {
+                    prop_assert_eq!(highest(offset), Some(byte), "byte {}", offset);
+                    seen += 1;
+                }
+                // Backwards, with the low byte of its offset as the value of a byte.
+                let read: Vec<u8> = offsets.iter().map(|&offset| offset as u8).collect();
+                for (m, got) in back.deal_back(&read, members.len()).into_iter().enumerate() {
+                    let mut wanted = Vec::new();
+                    while let Some(extent) = reading[m].next_in(&window) {
+                        wanted.extend((extent.offset..extent.end()).map(|offset| offset as u8));
+                    }
+                    prop_assert_eq!(got, wanted, "member {}", m);
+                }
             }
-            prop_assert_eq!(seen, (0..1000).filter(|&at| !holders(at).is_empty()).count());
+            prop_assert_eq!(seen, (0..1000).filter(|&at| highest(at).is_some()).count());
         }
     }
 }

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use super::bodies;
 use super::flatten::Outgoing;
 use super::merge::Merged;
+use super::phase::Phase;
 use crate::access::{Packed, varint};
 use crate::collectives::FIRST_FREE_TAG;
 use crate::drivers::Domains;
@@ -22,15 +23,6 @@ use crate::topology::Rank;
 
 const INNER: u16 = FIRST_FREE_TAG;
 const OUTER: u16 = FIRST_FREE_TAG + 1;
-
-/// Which way a phase goes.
-#[derive(Debug, Clone)]
-pub struct Phase {
-    /// Between the senders and the aggregators.
-    pub route: Route,
-    /// With two layers: who gathers for whom.
-    pub local: Option<Arc<LocalAggregators>>,
-}
 
 /// Lists by aggregator, ascending.
 pub type Lists = Vec<(usize, Packed)>;

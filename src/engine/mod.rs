@@ -1,21 +1,27 @@
-//! The two-phase engine: collective writes of a shared file.
+//! The two-phase engine: collective writes and reads of a shared file.
 //!
 //! ```text
 //! view + buffer -> agree on ranges -> plan: domains, flatten -> metadata exchange
 //!   -> rounds: data exchange -> place -> write behind -> agreement: error, bytes, statistics
 //! ```
 //!
+//! A read goes the same road the other way: the same plan and metadata, then rounds of read ahead, exchange backwards (the
+//! transposed schedules), deliver.
+//!
 //! | module | holds |
 //! |---|---|
-//! | [`mod@file`] | [`File`]: open, write, close; what a caller uses |
+//! | [`mod@file`], `write`, `read` | [`File`]: open, write, read, close; what a caller uses |
 //! | `setup` | what is fixed at open: topology, driver, aggregators, kernels |
 //! | `plan` | ranges, the choice of path, domains; the plan that is used again |
-//! | `flatten`, `flow` | the access cut by aggregator; its cursors, on both sides |
-//! | `bodies`, `metadata` | exchange of bodies of unknown size; who tells whom what |
-//! | `merge`, `relay` | what a local aggregator does with its members' extents and bytes |
-//! | `rounds`, `lockstep` | the data phase; rounds that all ranks take part in |
-//! | `coverage`, `writer`, `sieve`, `sink`, `storage` | windows, the write-behind thread, holes, the file |
-//! | `direct` | the path without exchange |
+//! | `flatten`, `echoes`, `flow` | the access cut by aggregator; what it wants twice; its cursors, on both sides |
+//! | `phase`, `bodies`, `metadata` | which way it goes; exchange of bodies of unknown size; who tells whom what |
+//! | `clusters`, `merge`, `relay` | what a local aggregator does with its members' extents and bytes |
+//! | `windows` | what an aggregator holds in a round |
+//! | `rounds`, `lockstep` | where a rank stands in the data phase; rounds that all ranks take part in |
+//! | `writing`, `placing` | the rounds of a write, and one of them in memory |
+//! | `reading`, `delivering` | the rounds of a read, and one of them in memory |
+//! | `coverage`, `worker`, `sieve`, `depot`, `storage` | windows, the thread that writes behind and reads ahead, holes, the file |
+//! | `direct`, `direct_read` | the path without exchange |
 //! | `conclude`, `operation` | the agreement at the end; a call that is tested and waited for |
 //! | [`planning`] | a plan without a run, at any scale |
 //! | `report` | what a call did, in numbers |
@@ -24,9 +30,14 @@
 //! returns the same error on every rank.
 
 mod bodies;
+mod clusters;
 mod conclude;
 mod coverage;
+mod delivering;
+mod depot;
 mod direct;
+mod direct_read;
+mod echoes;
 pub mod file;
 mod flatten;
 mod flow;
@@ -34,18 +45,25 @@ mod lockstep;
 mod merge;
 mod metadata;
 mod operation;
+mod phase;
+mod placing;
 mod plan;
 pub mod planning;
+mod read;
+mod reading;
 mod relay;
 mod report;
 mod rounds;
 mod setup;
 mod sieve;
-mod sink;
 pub mod storage;
-mod writer;
+mod windows;
+mod worker;
+mod write;
+mod writing;
 
 pub use file::File;
 pub use operation::Operation;
+pub use read::ReadReport;
 pub use report::{CallReport, FanIn, Path, Seconds};
 pub use setup::Mode;

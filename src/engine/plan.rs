@@ -10,7 +10,7 @@ use crate::collectives::{agree, allreduce, tell};
 use crate::drivers::{Domains, Written};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
-use crate::hints::Switch;
+use crate::hints::{Overlap, Switch};
 use crate::schedule::ReduceOp::{self, Max, Min, Sum};
 use crate::topology::Rank;
 
@@ -22,7 +22,7 @@ pub const HISTOGRAM: usize = 1024;
 pub struct Agreed {
     /// Lowest offset.
     pub start: u64,
-    /// Highest end.
+    /// Highest end, or that of the file where a read goes beyond it.
     pub end: u64,
     /// Bytes.
     pub bytes: u64,
@@ -35,27 +35,38 @@ pub struct Agreed {
 }
 
 /// Agrees on ranges and sizes, with one allreduce of scalars: 2 ceil(log2 p) (t_s + 64 t_w). A rank whose arguments are
-/// bad makes the call fail on all. Collective.
+/// bad makes the call fail on all. `checked` is the end of the file, where this rank has looked and it matters, or else
+/// `u64::MAX`. Collective.
 ///
 /// # Errors
-/// The lowest rank's argument error, on every rank.
+/// The lowest rank's error, on every rank.
 pub async fn agree_on_ranges(
     endpoint: &mut Endpoint,
     file: &Extents,
-    checked: Result<()>,
+    checked: Result<u64>,
     unchanged: bool,
 ) -> Result<Agreed> {
-    const OPS: [ReduceOp; 7] = [Min, Max, Sum, Sum, Sum, Min, Min];
+    const OPS: [ReduceOp; 8] = [Min, Max, Sum, Sum, Sum, Min, Min, Min];
     let (start, end) = file.span().unwrap_or((u64::MAX, 0));
     let failed = if checked.is_err() { endpoint.rank() as u64 } else { u64::MAX };
     let span = end.saturating_sub(start);
-    let mut lanes = [start, end, file.bytes(), file.count(), span, u64::from(unchanged), failed];
+    let limit = checked.as_ref().map_or(u64::MAX, |limit| *limit);
+    let mut lanes = [start, end, file.bytes(), file.count(), span, u64::from(unchanged), limit, failed];
     allreduce(endpoint, &OPS, &mut lanes).await?;
-    let [start, end, bytes, requests, spans, unchanged, failed] = lanes;
+    let [start, end, bytes, requests, spans, unchanged, limit, failed] = lanes;
     if failed != u64::MAX {
         return Err(tell(endpoint, failed as Rank, checked.err().as_ref()).await?);
     }
-    Ok(Agreed { start, end, bytes, requests, spans, unchanged: unchanged == 1 })
+    Ok(Agreed { start, end: end.min(limit), bytes, requests, spans, unchanged: unchanged == 1 })
+}
+
+/// Which way a call moves bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// To the file.
+    Write,
+    /// From it.
+    Read,
 }
 
 /// Chooses the path and says why. Pure: the same on all ranks.
@@ -63,22 +74,32 @@ pub async fn agree_on_ranges(
 /// The rule of `automatic`: an exchange moves every byte twice and costs a message for each (rank, aggregator) and
 /// round; it pays where requests are small or interleave. Ranges that do not overlap (their lengths add up to no more than
 /// the whole) with requests of `trib_direct_min` or more on average go directly.
-pub fn choose_path(agreed: &Agreed, setup: &Setup) -> (Path, String) {
+pub fn choose_path(agreed: &Agreed, setup: &Setup, direction: Direction) -> (Path, String) {
     let hints = &setup.hints;
+    let (switch, key) = match direction {
+        Direction::Write => (hints.cb_write, "romio_cb_write"),
+        Direction::Read => (hints.cb_read, "romio_cb_read"),
+    };
     if agreed.bytes == 0 {
         return (Path::Nothing, "no rank has data".to_string());
+    }
+    if agreed.end <= agreed.start {
+        return (Path::Nothing, "the file ends before the first byte".to_string());
     }
     if hints.no_indep_rw {
         return (Path::Exchange, "romio_no_indep_rw=true".to_string());
     }
     let mean = agreed.bytes / agreed.requests.max(1);
     let disjoint = agreed.spans <= agreed.end - agreed.start;
-    if agreed.bytes <= hints.tiny_call && hints.cb_write != Switch::Disable {
+    if !disjoint && direction == Direction::Write && hints.overlap == Overlap::RankOrder {
+        return (Path::Exchange, "trib_overlap=rank_order, and the ranges of ranks overlap".to_string());
+    }
+    if agreed.bytes <= hints.tiny_call && switch != Switch::Disable {
         return (Path::Exchange, format!("{} bytes in all: the first aggregator takes them", agreed.bytes));
     }
-    match hints.cb_write {
-        Switch::Enable => (Path::Exchange, "romio_cb_write=enable".to_string()),
-        Switch::Disable => (Path::Direct, "romio_cb_write=disable".to_string()),
+    match switch {
+        Switch::Enable => (Path::Exchange, format!("{key}=enable")),
+        Switch::Disable => (Path::Direct, format!("{key}=disable")),
         Switch::Automatic if mean < hints.direct_min => {
             (Path::Exchange, format!("requests of {mean} bytes on average, below trib_direct_min={}", hints.direct_min))
         }
@@ -94,7 +115,7 @@ pub fn choose_path(agreed: &Agreed, setup: &Setup) -> (Path, String) {
 pub struct Plan {
     /// The file, divided.
     pub domains: Domains,
-    /// What this rank sends.
+    /// What this rank sends, or wants.
     pub outgoing: Vec<Outgoing>,
     /// What this rank was told.
     pub announced: Announced,
@@ -125,7 +146,7 @@ impl Plan {
         let written = Written { start: agreed.start, end: agreed.end, histogram: &histogram };
         let domains = setup.driver.domains(&setup.layout, roles.aggregators.len(), written, &setup.hints);
         clock.agreement.lap();
-        let outgoing = flatten(file, layout, &domains);
+        let outgoing = flatten(file, layout, &domains, agreed.end);
         clock.flatten.lap();
         let announced = announce(endpoint, &roles.metadata, &roles.data, &domains, &outgoing).await;
         let announced = agree(endpoint, announced).await?;
@@ -148,6 +169,7 @@ pub fn count_bytes(file: &Extents, agreed: &Agreed) -> Vec<u64> {
     // Most extents lie in the part of the one before: no division for those.
     let (mut part, mut from, mut until) = (0, 0, 0);
     for mut extent in file.iter() {
+        extent.len = extent.len.min(agreed.end.saturating_sub(extent.offset));
         while extent.len > 0 {
             if extent.offset < from || extent.offset >= until {
                 part = ((extent.offset - agreed.start) / width) as usize;
@@ -166,13 +188,15 @@ pub fn count_bytes(file: &Extents, agreed: &Agreed) -> Vec<u64> {
 pub struct Cached {
     file: Extents,
     layout: BufferLayout,
+    /// The end that was agreed.
+    end: u64,
     plan: std::rc::Rc<Plan>,
 }
 
 impl Cached {
     /// Keeps a plan.
-    pub fn new(file: &Extents, layout: &BufferLayout, plan: std::rc::Rc<Plan>) -> Self {
-        Self { file: file.clone(), layout: layout.clone(), plan }
+    pub fn new(file: &Extents, layout: &BufferLayout, end: u64, plan: std::rc::Rc<Plan>) -> Self {
+        Self { file: file.clone(), layout: layout.clone(), end, plan }
     }
 
     /// Whether this is the plan of that access. O(encoded size of the access).
@@ -180,9 +204,9 @@ impl Cached {
         self.file == *file && self.layout == *layout
     }
 
-    /// The plan.
-    pub fn plan(&self) -> std::rc::Rc<Plan> {
-        self.plan.clone()
+    /// The plan, if all ranks have it.
+    pub fn plan(&self, agreed: &Agreed) -> Option<std::rc::Rc<Plan>> {
+        (agreed.unchanged && agreed.end == self.end).then(|| self.plan.clone())
     }
 }
 

@@ -142,7 +142,7 @@ impl Planner {
     /// What `rank` sends with flat kernels: a head (and a tail where it does not fit) to every aggregator, then a message
     /// for each of its windows. O(extents) time.
     pub fn rank(&self, rank: Rank, file: &Extents, layout: &BufferLayout) -> Exchanged {
-        let outgoing = flatten(file, layout, &self.domains);
+        let outgoing = flatten(file, layout, &self.domains, u64::MAX);
         let aggregators = &self.aggregators;
         let mut all = Exchanged { bytes: file.bytes(), ..Exchanged::default() };
         let own = aggregators.binary_search(&rank).ok();

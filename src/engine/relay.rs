@@ -1,4 +1,4 @@
-//! A local aggregator in the data phase: its members' bytes in, merged messages out.
+//! A local aggregator in the data phase: its members' bytes in, merged messages out; or, in a read, the other way.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub struct RelayRound {
     messages: Vec<(u64, usize, Vec<Share>)>,
     /// (address in the merged buffer, aggregator) of each merged message.
     merged: Vec<(u64, usize)>,
-    /// What each member has for each aggregator, as it arrives.
+    /// What each member has for (or, in a read, gets from) each aggregator, as it arrives.
     arrived: BTreeMap<(usize, usize), Bytes>,
 }
 
@@ -92,6 +92,21 @@ impl Relaying {
         opened
     }
 
+    /// A merged message of a read has arrived at address `at`: deals it back into what each member asked for.
+    pub fn deal_back(&mut self, round: &mut RelayRound, at: u64, merged: &[u8]) {
+        let Some(&(_, aggregator)) = round.merged.iter().find(|(start, _)| *start == at) else { return };
+        let Some(dealer) = self.dealers.get_mut(&aggregator) else { return };
+        let parts = dealer.deal_back(merged, self.members.len()).into_iter().enumerate();
+        let parts = parts.filter(|(_, part)| !part.is_empty());
+        round.arrived.extend(parts.map(|(member, part)| ((member, aggregator), Bytes::from(part))));
+    }
+
+    /// What this rank itself asked of an aggregator, once it has been dealt back.
+    pub fn own_part(&self, round: &RelayRound, aggregator: usize) -> Bytes {
+        let part = self.own.and_then(|own| round.arrived.get(&(own, aggregator)));
+        part.cloned().unwrap_or_default()
+    }
+
     /// The merged message at address `at`; `own` gives what this rank itself has for an aggregator.
     pub fn deal(&mut self, round: &RelayRound, at: u64, own: impl Fn(usize) -> Option<Bytes>) -> Bytes {
         let Some(&(_, aggregator)) = round.merged.iter().find(|(start, _)| *start == at) else { return Bytes::new() };
@@ -112,5 +127,14 @@ impl RelayRound {
             let bytes = message.split_to((share.len as usize).min(message.len()));
             self.arrived.insert((*member, share.aggregator), bytes);
         }
+    }
+
+    /// The message of a read to the member at address `at`: its shares, once all of them have been dealt back.
+    pub fn message(&self, at: u64) -> Bytes {
+        let Some((_, member, shares)) = self.messages.iter().find(|(start, ..)| *start == at) else {
+            return Bytes::new();
+        };
+        let part = |share: &Share| self.arrived.get(&(*member, share.aggregator)).map_or(&[][..], |part| &part[..]);
+        Bytes::from(shares.iter().map(part).collect::<Vec<_>>().concat())
     }
 }

@@ -10,9 +10,9 @@ use serde::Serialize;
 pub enum Path {
     /// Two phases.
     Exchange,
-    /// Every rank writes its own extents.
+    /// Every rank writes, or reads, its own extents.
     Direct,
-    /// There was nothing to write.
+    /// There was nothing to write, or to read.
     Nothing,
 }
 
@@ -48,10 +48,12 @@ pub struct CallReport {
     pub aggregators: usize,
     /// Extents, as the ranks gave them.
     pub requests: u64,
-    /// Bytes asked to be written.
+    /// Bytes asked to be written, or read.
     pub bytes: u64,
     /// Bytes that are in the file (bytes that ranks write twice count once).
     pub bytes_written: u64,
+    /// Bytes that were read: those that lie before the end of the file.
+    pub bytes_read: u64,
     /// The most windows with data that any aggregator had.
     pub rounds: u64,
     /// Bytes of metadata messages.
@@ -64,7 +66,7 @@ pub struct CallReport {
     pub seconds: Seconds,
 }
 
-/// How many ranks an aggregator received from in a round, itself included; over all aggregators and rounds.
+/// How many ranks an aggregator exchanged with in a round, itself included; over all aggregators and rounds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct FanIn {
     /// The least.

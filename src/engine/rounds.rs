@@ -1,31 +1,25 @@
-//! The data phase: round by round, exchange, place, write behind.
+//! The data phase, either way: where every flow of a rank stands, round after round.
 //!
 //! A rank takes part in the rounds for which it has data or owns a window with data, and in no others: rounds follow
-//! data, not range (but for [`super::lockstep`]). Rounds are numbered alike everywhere and taken in ascending order, so the lowest round that is not
-//! finished anywhere has been reached by all who take part in it, and the exchange cannot deadlock across rounds.
+//! data, not range (but for [`super::lockstep`]). Rounds are numbered alike everywhere and taken in ascending order, so
+//! the lowest round that is not finished anywhere has been reached by all who take part in it, and the exchange cannot
+//! deadlock across rounds.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use bytes::Bytes;
-
-use super::bodies::{slot, slot_of};
-use super::flow::{Agenda, Inflow, Outflow};
-use super::metadata::Phase;
+use super::flow::{Agenda, Outflow};
+use super::phase::Phase;
 use super::plan::Plan;
-use super::relay::{RelayRound, Relaying};
-use super::sink::Sink;
-use super::writer::WindowBuffer;
+use super::relay::Relaying;
+use super::windows::Windows;
 use crate::collectives::FIRST_FREE_TAG;
-use crate::drivers::{Domains, Window};
-use crate::error::{Error, Result};
-use crate::exchange::Message;
-use crate::exchange::two_layer::{GATHERED, MERGED, Share, TwoLayer};
-use crate::fabric::{self, Endpoint, Memory, Traffic};
-use crate::schedule::{Buffer, ReduceOp, Schedule, Span};
+use crate::drivers::Domains;
+use crate::fabric::Traffic;
 use crate::topology::Rank;
 
-const DATA: u16 = FIRST_FREE_TAG + 2;
+/// The tag of the data phase.
+pub const DATA: u16 = FIRST_FREE_TAG + 2;
 
 /// What the data phase cost this rank.
 #[derive(Debug, Default)]
@@ -34,7 +28,7 @@ pub struct Tally {
     pub traffic: Traffic,
     /// Rounds in which this rank owned a window with data.
     pub windows: u64,
-    /// How often this aggregator received from so many ranks in a round (itself included).
+    /// How often this aggregator exchanged with so many ranks in a round (itself included).
     pub fan_in: BTreeMap<u32, u64>,
     /// Time in packing and exchange.
     pub exchange: Duration,
@@ -42,281 +36,70 @@ pub struct Tally {
     pub placement: Duration,
 }
 
-/// The data phase of one rank.
+impl Tally {
+    /// Counts a window that so many ranks have a part in.
+    pub fn opened(&mut self, ranks: usize) {
+        self.windows += 1;
+        *self.fan_in.entry(ranks as u32).or_default() += 1;
+    }
+}
+
+/// Where a rank stands in the data phase.
 pub struct Rounds<'a> {
-    phase: &'a Phase,
-    domains: &'a Domains,
-    lockstep: Option<&'a [u64]>,
-    buffer: &'a [u8],
-    outflows: Vec<Outflow>,
-    leaving: Agenda,
-    inflows: Vec<Inflow>,
-    arriving: Agenda,
-    relaying: Option<Relaying>,
-    tally: Tally,
+    /// How data travels.
+    pub phase: &'a Phase,
+    /// The file, divided.
+    pub domains: &'a Domains,
+    /// Rounds that every rank takes part in.
+    pub lockstep: &'a [u64],
+    /// What this rank has (or wants), by aggregator.
+    pub outflows: Vec<Outflow>,
+    /// When.
+    pub leaving: Agenda,
+    /// What this aggregator gathers (or hands out).
+    pub windows: Windows,
+    /// What this local aggregator relays.
+    pub relaying: Option<Relaying>,
+    /// What it has cost so far.
+    pub tally: Tally,
 }
 
 impl<'a> Rounds<'a> {
     /// At the first round of a plan.
-    pub fn new(plan: &'a Plan, phase: &'a Phase, buffer: &'a [u8]) -> Self {
+    pub fn new(plan: &'a Plan, phase: &'a Phase) -> Self {
         let domains = &plan.domains;
         let own = phase.route.receivers.binary_search(&phase.route.rank).unwrap_or_default();
         let outflow = |o: &super::flatten::Outgoing| Outflow::new(o.aggregator, o.file.clone(), o.memory.clone());
         let outflows: Vec<_> = plan.outgoing.iter().map(outflow).collect();
-        let inflow = |(source, packed): &(Rank, _)| Inflow::new(*source, own, Clone::clone(packed));
-        let inflows: Vec<_> = plan.announced.incoming.iter().map(inflow).collect();
-        let (mut leaving, mut arriving) = (Agenda::default(), Agenda::default());
+        let windows = Windows::new(own, plan);
+        let mut leaving = Agenda::default();
         outflows.iter().enumerate().for_each(|(id, out)| leaving.file(id, &out.file, domains));
-        inflows.iter().enumerate().for_each(|(id, inflow)| arriving.file(id, &inflow.sizing, domains));
         let relaying = plan.announced.relay.as_ref().map(|relay| Relaying::new(relay, phase.route.rank, domains));
-        let tally = Tally::default();
-        let lockstep = plan.lockstep.as_deref();
-        Self { phase, domains, lockstep, buffer, outflows, leaving, inflows, arriving, relaying, tally }
+        let lockstep = plan.lockstep.as_deref().unwrap_or_default();
+        Self { phase, domains, lockstep, outflows, leaving, windows, relaying, tally: Tally::default() }
     }
 
-    /// Runs all rounds. Windows go to `sink`, which only aggregators need. Collective over the ranks that have data.
-    ///
-    /// # Errors
-    /// The fabric's. A failure to write is no error here: it stays in the sink for the agreement.
-    pub async fn run(mut self, endpoint: &mut Endpoint, sink: &mut Option<Sink>) -> Result<Tally> {
-        for &round in self.lockstep.unwrap_or_default() {
-            self.round(round, endpoint, sink).await?;
-        }
-        while let Some(round) = self.next_round() {
-            self.round(round, endpoint, sink).await?;
-        }
-        Ok(self.tally)
+    /// This rank.
+    pub fn rank(&self) -> Rank {
+        self.phase.route.rank
     }
 
-    fn next_round(&self) -> Option<u64> {
+    /// The next round that this rank takes part in.
+    pub fn next_round(&self) -> Option<u64> {
         let relayed = self.relaying.as_ref().and_then(Relaying::next_round);
-        [self.leaving.next_round(), self.arriving.next_round(), relayed].into_iter().flatten().min()
+        [self.leaving.next_round(), self.windows.next_round(), relayed].into_iter().flatten().min()
     }
 
-    async fn round(&mut self, round: u64, endpoint: &mut Endpoint, sink: &mut Option<Sink>) -> Result<()> {
-        let (window, receives) = self.open_window(round);
-        let mut buffer = match (&window, sink) {
-            (Some(window), Some(sink)) => sink.buffer(window.len()).await.map(|buffer| (buffer, sink)),
-            _ => None,
-        };
-        let begin = Instant::now();
-        let outgoing = self.pack(round);
-        let relay = self.relaying.as_mut().map(|relaying| relaying.round(round, self.domains)).unwrap_or_default();
-        let schedule = self.schedule(&outgoing, &relay, &receives);
-        let mut memory = RoundMemory {
-            rank: self.phase.route.rank,
-            packed: outgoing.packed,
-            starts: outgoing.starts,
-            own: outgoing.own,
-            relay,
-            relaying: self.relaying.as_mut(),
-            outflows: &mut self.outflows,
-            inflows: &mut self.inflows,
-            user: self.buffer,
-            window,
-            placed: buffer.as_mut().map(|(buffer, _)| buffer),
-            placement: Duration::ZERO,
-        };
-        let traffic = endpoint.run(schedule, &mut memory, DATA).await?;
-        let placement = memory.placement;
-        self.tally.traffic += traffic;
-        self.tally.placement += placement;
-        self.tally.exchange += begin.elapsed().saturating_sub(placement);
-        for id in outgoing.due {
+    /// Whether the share for `aggregator` is this rank's own and goes no way at all: it is the aggregator, and nobody
+    /// gathers in between.
+    pub fn stays(&self, aggregator: usize) -> bool {
+        self.phase.local.is_none() && self.phase.route.receivers[aggregator] == self.rank()
+    }
+
+    /// The outflows of a round that is over have their next windows.
+    pub fn refile(&mut self, due: &[usize]) {
+        for &id in due {
             self.leaving.file(id, &self.outflows[id].file, self.domains);
         }
-        if let (Some(window), Some((buffer, sink))) = (window, buffer) {
-            sink.submit(window, buffer);
-        }
-        Ok(())
-    }
-
-    /// This aggregator's window of the round, if it has data, and what will arrive for it.
-    fn open_window(&mut self, round: u64) -> (Option<Window>, Vec<Message>) {
-        let due = self.arriving.take(round);
-        let window = due.first().and_then(|&id| self.inflows[id].sizing.window(self.domains));
-        let Some(mut window) = window else { return (None, Vec::new()) };
-        let (mut from, mut to) = (window.end, window.start);
-        let mut receives = Vec::with_capacity(due.len());
-        for id in due {
-            let inflow = &mut self.inflows[id];
-            let passed = inflow.sizing.pass(&window);
-            (from, to) = (from.min(passed.start), to.max(passed.end));
-            receives.push(Message { peer: inflow.source, span: Span::new(Buffer::Receive, slot(id), passed.bytes) });
-            self.arriving.file(id, &inflow.sizing, self.domains);
-        }
-        // No more memory than there is data, however large the hints make a window.
-        window = window.trimmed(from, to);
-        self.tally.windows += 1;
-        *self.tally.fan_in.entry(receives.len() as u32).or_default() += 1;
-        (Some(window), receives)
-    }
-
-    /// Collects what this rank sends in the round, message after message. What it has for itself stays in the caller's
-    /// buffer, unless it goes through a local aggregator.
-    fn pack(&mut self, round: u64) -> Outgoing {
-        let mut out = Outgoing { due: self.leaving.take(round), ..Outgoing::default() };
-        let mut packed = Vec::new();
-        let me = self.phase.route.rank;
-        for &id in &out.due {
-            let outflow = &mut self.outflows[id];
-            let aggregator = outflow.file.aggregator();
-            let Some(window) = outflow.file.window(self.domains) else { continue };
-            if self.phase.local.is_none() && self.phase.route.receivers[aggregator] == me {
-                out.own = Some(id);
-                out.shares.push(Share { aggregator, len: 0 });
-                continue;
-            }
-            out.starts.push((packed.len() as u64, aggregator));
-            let len = outflow.pack(&window, self.buffer, &mut packed);
-            out.shares.push(Share { aggregator, len });
-        }
-        out.packed = packed.into();
-        out
-    }
-
-    fn schedule(&self, outgoing: &Outgoing, relay: &RelayRound, receives: &[Message]) -> Schedule {
-        let route = &self.phase.route;
-        let Some(local) = &self.phase.local else {
-            let mut at = 0;
-            let place = |share: &Share| {
-                at += share.len;
-                Message { peer: share.aggregator, span: Span::new(Buffer::Send, at - share.len, share.len) }
-            };
-            return route.schedule(&outgoing.shares.iter().map(place).collect::<Vec<_>>(), receives);
-        };
-        let two_layer = TwoLayer {
-            rank: route.rank,
-            ranks: route.ranks,
-            receivers: &route.receivers,
-            rank_list: &route.rank_list,
-            local_aggregator: local.aggregator_of(route.rank),
-            own: &outgoing.shares,
-            members: &relay.members,
-            receives,
-        };
-        two_layer.schedule(route.kernel, route.throttle, route.throttle)
-    }
-}
-
-/// What a rank sends in one round.
-#[derive(Default)]
-struct Outgoing {
-    /// The outflows with data in this round.
-    due: Vec<usize>,
-    /// The messages' bytes, one after the other.
-    packed: Bytes,
-    /// Where each message begins in `packed`, and its aggregator.
-    starts: Vec<(u64, usize)>,
-    /// By ascending aggregator; a share of this rank itself has length 0.
-    shares: Vec<Share>,
-    /// The outflow to this rank itself.
-    own: Option<usize>,
-}
-
-/// What stands behind the buffers of a round's schedule.
-struct RoundMemory<'r> {
-    rank: Rank,
-    packed: Bytes,
-    starts: Vec<(u64, usize)>,
-    own: Option<usize>,
-    relay: RelayRound,
-    relaying: Option<&'r mut Relaying>,
-    outflows: &'r mut [Outflow],
-    inflows: &'r mut [Inflow],
-    user: &'r [u8],
-    window: Option<Window>,
-    /// Where to place; none when the window's bytes are not wanted any more.
-    placed: Option<&'r mut WindowBuffer>,
-    placement: Duration,
-}
-
-impl RoundMemory<'_> {
-    /// Puts a message of inflow `id` where its bytes belong.
-    fn place(&mut self, id: usize, message: &Bytes) -> Result<()> {
-        let begin = Instant::now();
-        let (Some(window), Some(inflow)) = (&self.window, self.inflows.get_mut(id)) else { return Ok(()) };
-        let fits = match &mut self.placed {
-            Some(placed) => inflow.place(window, message, placed),
-            None => {
-                inflow.drop_window(window);
-                true
-            }
-        };
-        self.placement += begin.elapsed();
-        if fits {
-            return Ok(());
-        }
-        let what = format!("{} bytes from rank {} are not what it announced", message.len(), inflow.source);
-        Err(Error::Internal { rank: self.rank, what })
-    }
-
-    /// Places what this rank has for itself.
-    fn place_own(&mut self, inflow: usize) {
-        let begin = Instant::now();
-        if let (Some(window), Some(own)) = (&self.window, self.own) {
-            if let Some(placed) = &mut self.placed {
-                self.outflows[own].place(window, self.user, placed);
-            } else {
-                self.outflows[own].file.pass(window);
-            }
-            // The announced list stands for the same bytes.
-            self.inflows[inflow].drop_window(window);
-        }
-        self.placement += begin.elapsed();
-    }
-
-    /// The merged message at an address of [`MERGED`].
-    fn merged(&mut self, at: u64) -> Bytes {
-        let own = |aggregator: usize| {
-            let index = self.starts.iter().position(|(_, a)| *a == aggregator)?;
-            let end = self.starts.get(index + 1).map_or(self.packed.len() as u64, |next| next.0);
-            Some(self.packed.slice(self.starts[index].0 as usize..end as usize))
-        };
-        match &mut self.relaying {
-            Some(relaying) => relaying.deal(&self.relay, at, own),
-            None => Bytes::new(),
-        }
-    }
-}
-
-impl Memory for RoundMemory<'_> {
-    fn read(&mut self, span: Span) -> Result<fabric::Message> {
-        Ok(match span.buffer {
-            MERGED => self.merged(span.offset),
-            _ => self.packed.slice(span.offset as usize..(span.offset + span.len) as usize),
-        })
-    }
-
-    fn write(&mut self, _from: Rank, span: Span, message: fabric::Message) -> Result<()> {
-        match span.buffer {
-            Buffer::Receive if span.len == 0 => Ok(()),
-            Buffer::Receive => self.place(slot_of(span.offset), &message),
-            _ => {
-                self.relay.arrived(span.offset, message);
-                Ok(())
-            }
-        }
-    }
-
-    fn copy(&mut self, from: Span, to: Span) -> Result<()> {
-        match (from.buffer, to.buffer) {
-            (Buffer::Send, Buffer::Receive) => self.place_own(slot_of(to.offset)),
-            (MERGED, Buffer::Receive) => {
-                let message = self.merged(from.offset);
-                self.place(slot_of(to.offset), &message)?;
-            }
-            // Members' shares are dealt out when the merged message is read.
-            (Buffer::Send | GATHERED, MERGED) => {}
-            (from, to) => {
-                let what = format!("a round copies from {from:?} to {to:?}");
-                return Err(Error::Internal { rank: self.rank, what });
-            }
-        }
-        Ok(())
-    }
-
-    fn reduce(&mut self, _from: Span, _to: Span, _with: ReduceOp) -> Result<()> {
-        Err(Error::Internal { rank: self.rank, what: "a round reduces nothing".to_string() })
     }
 }

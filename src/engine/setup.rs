@@ -4,30 +4,34 @@ use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::metadata::Phase;
+use super::phase::Phase;
 use crate::collectives::{agree, allreduce, broadcast, gather};
 use crate::drivers::{Driver, Layout, driver};
 use crate::error::{Error, Result};
 use crate::exchange::local::LocalAggregators;
 use crate::exchange::{Kernel, RankList, Route};
 use crate::fabric::Endpoint;
-use crate::hints::{Hints, KernelName, PairwiseEmpty, RankListHint};
+use crate::hints::{Hints, KernelName, Overlap, PairwiseEmpty, RankListHint};
 use crate::schedule::{ReduceOp, Throttle};
 use crate::topology::{Rank, Topology};
 
 /// How a file is opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// A new file, or an existing one emptied.
     Create,
     /// An existing file as it is, or a new one.
     Update,
+    /// An existing file, which is only read.
+    Read,
 }
 
 /// The fixed part of an open file. Equal on all ranks but for the rank.
 pub struct Setup {
     /// The file.
     pub path: PathBuf,
+    /// How it is opened.
+    pub mode: Mode,
     /// The hints, checked.
     pub hints: Hints,
     /// Ranks and nodes.
@@ -80,7 +84,8 @@ impl Setup {
         let driver = driver(name, &path);
         let aggregators = driver.aggregators(&topology, &layout, &hints);
         let aggregators = agree(endpoint, aggregators).await?;
-        Self::of(endpoint.rank(), path, topology, layout, driver, aggregators, hints)
+        let setup = Self::of(endpoint.rank(), topology, layout, driver, aggregators, hints)?;
+        Ok(Self { path, mode, ..setup })
     }
 
     /// Works out everything that needs no file and no messages: for planning at any scale.
@@ -90,12 +95,11 @@ impl Setup {
     pub fn dry(rank: Rank, topology: Topology, layout: Layout, driver: Box<dyn Driver>, hints: Hints) -> Result<Self> {
         hints.check(topology.ranks())?;
         let aggregators = driver.aggregators(&topology, &layout, &hints)?;
-        Self::of(rank, PathBuf::new(), topology, layout, driver, aggregators, hints)
+        Self::of(rank, topology, layout, driver, aggregators, hints)
     }
 
     fn of(
         rank: Rank,
-        path: PathBuf,
         topology: Topology,
         layout: Layout,
         driver: Box<dyn Driver>,
@@ -105,7 +109,8 @@ impl Setup {
         let first = aggregators.iter().copied().take(1).collect();
         let roles = Roles::new(rank, &topology, aggregators.into(), &hints)?;
         let tiny = Roles::new(rank, &topology, first, &hints)?;
-        Ok(Self { path, driver, layout, topology, roles, tiny, hints })
+        let (path, mode) = (PathBuf::new(), Mode::Create);
+        Ok(Self { path, mode, driver, layout, topology, roles, tiny, hints })
     }
 
     /// Who aggregates a call of so many bytes.
@@ -117,7 +122,7 @@ impl Setup {
 /// Ranks that were given different files or hints would wait for each other for ever; here they all get an error.
 async fn check_alike(endpoint: &mut Endpoint, path: &std::path::Path, mode: Mode, hints: &Hints) -> Result<()> {
     let mut hasher = std::hash::DefaultHasher::new();
-    (path, mode == Mode::Create, serde_json::to_string(hints).unwrap_or_default()).hash(&mut hasher);
+    (path, mode, serde_json::to_string(hints).unwrap_or_default()).hash(&mut hasher);
     let mut lanes = [hasher.finish(); 2];
     allreduce(endpoint, &[ReduceOp::Min, ReduceOp::Max], &mut lanes).await?;
     if lanes[0] == lanes[1] {
@@ -138,13 +143,16 @@ async fn find_topology(endpoint: &mut Endpoint, hints: &Hints) -> Result<Topolog
     Topology::listed(&all.chunks_exact(8).map(label).collect::<Vec<_>>())
 }
 
-/// On rank 0: the driver by name, and the file with its layout.
+/// On rank 0: the file, made or found; the driver by name, and the layout.
 fn create(path: &std::path::Path, mode: Mode, hints: &Hints) -> Result<(crate::hints::DriverName, Option<Layout>)> {
     let driver = driver(hints.driver, path);
-    let layout = driver.create(path, hints)?;
+    let file = match mode {
+        Mode::Read => std::fs::File::open(path).map_err(|cause| Error::io(0, "open", path, 0, &cause))?,
+        Mode::Create | Mode::Update => driver.create(path, hints)?,
+    };
+    let layout = driver.layout(path, &file, hints)?;
     if mode == Mode::Create {
-        let file = std::fs::OpenOptions::new().write(true).open(path);
-        let emptied = file.and_then(|file| if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) });
+        let emptied = file.metadata().and_then(|told| if told.is_file() { file.set_len(0) } else { Ok(()) });
         emptied.map_err(|cause| Error::io(0, "truncate", path, 0, &cause))?;
     }
     Ok((driver.name(), Some(layout)))
@@ -164,6 +172,10 @@ fn phase(
             let local = match hints.num_aggrs_per_node {
                 0 => LocalAggregators::in_total(topology, hints.local_aggregators),
                 per_node => LocalAggregators::per_node(topology, per_node),
+            };
+            let local = match hints.overlap {
+                Overlap::Any => local,
+                Overlap::RankOrder => local.of_consecutive_ranks(),
             };
             (hints.two_layer_outer, Some(Arc::new(local)))
         }

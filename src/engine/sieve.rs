@@ -1,8 +1,8 @@
-//! How the placed bytes of a window get into the file: whole, run by run, or with the holes read first.
+//! How the bytes of a window get into the file and out of it: whole, run by run, or with the holes between them.
 
 use super::coverage::Coverage;
 use super::storage::{Failure, Storage, read_all, write_all};
-use super::writer::WindowBuffer;
+use super::worker::WindowBuffer;
 use crate::access::Extent;
 use crate::drivers::Window;
 use crate::hints::Switch;
@@ -29,6 +29,34 @@ pub fn write_window(
         if facts.count > 0 {
             segment.write(storage, buffer, &facts, sieve, written)?;
         }
+        at += extent.len;
+    }
+    Ok(())
+}
+
+/// Parts that are wanted and lie closer together than this are read in one call: a call costs about what so many bytes do.
+const BRIDGE: u64 = 256 << 10;
+
+/// The widest gap that reading goes over rather than stop and start again.
+pub fn bridge(sieve: Switch) -> u64 {
+    match sieve {
+        Switch::Enable => u64::MAX,
+        Switch::Disable => 0,
+        Switch::Automatic => BRIDGE,
+    }
+}
+
+/// Reads the covered bytes of a window, and what lies in the gaps that it goes over. Beyond the end of the file are zeros.
+pub fn read_window(
+    storage: &dyn Storage,
+    window: Window,
+    buffer: &mut WindowBuffer,
+    sieve: Switch,
+) -> Result<(), Failure> {
+    let mut at = 0;
+    for extent in window.segments() {
+        let segment = Segment { extent, at };
+        segment.read(storage, buffer, bridge(sieve))?;
         at += extent.len;
     }
     Ok(())
@@ -108,6 +136,18 @@ impl Segment {
         for run in buffer.coverage.runs(self.at, self.end()) {
             let bytes = &buffer.bytes[run.start as usize..run.end as usize];
             write_all(storage, bytes, self.offset(run.start), written)?;
+        }
+        Ok(())
+    }
+
+    fn read(&self, storage: &dyn Storage, buffer: &mut WindowBuffer, bridge: u64) -> Result<(), Failure> {
+        let WindowBuffer { bytes, coverage } = buffer;
+        let mut runs = coverage.runs(self.at, self.end()).peekable();
+        while let Some(mut run) = runs.next() {
+            while let Some(next) = runs.next_if(|next| next.start - run.end <= bridge) {
+                run.end = next.end;
+            }
+            read_all(storage, &mut bytes[run.start as usize..run.end as usize], self.offset(run.start))?;
         }
         Ok(())
     }

@@ -7,6 +7,9 @@ use std::path::Path;
 
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 
+use crate::error::Error;
+use crate::topology::Rank;
+
 /// An open file. Calls may come from any thread.
 pub trait Storage: Send + Sync {
     /// Writes some of `bytes` at `offset`, as pwrite(2) does; returns how many.
@@ -21,6 +24,12 @@ pub trait Storage: Send + Sync {
     /// The system's.
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
 
+    /// The size of the file; `u64::MAX` of what has none (a device, a pipe).
+    ///
+    /// # Errors
+    /// The system's.
+    fn size(&self) -> io::Result<u64>;
+
     /// Waits until what was written is stored.
     ///
     /// # Errors
@@ -34,7 +43,7 @@ pub trait Storage: Send + Sync {
     fn settle(&self) -> io::Result<()>;
 }
 
-/// Opens files for reading and writing; each rank that does I/O calls it once a file.
+/// Opens files for reading and writing, as far as the file permits; each rank that does I/O calls it once a file.
 pub trait OpenStorage: Send + Sync {
     /// Opens an existing file.
     ///
@@ -49,10 +58,11 @@ pub struct SystemFiles;
 
 impl OpenStorage for SystemFiles {
     fn open(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
-        // A file that may be written but not read is still fit for writing; only filling holes then fails.
-        let file = OpenOptions::new().read(true).write(true).open(path);
-        let file = file.or_else(|_| OpenOptions::new().write(true).open(path))?;
-        Ok(Box::new(file))
+        // A file that may be written but not read is still fit for writing; only filling holes then fails. One that may
+        // only be read is fit for reading. What is said of a file that may be neither is said of writing.
+        let open = |read, write| OpenOptions::new().read(read).write(write).open(path);
+        let file = open(true, true).or_else(|_| open(false, true));
+        Ok(Box::new(file.or_else(|cause| open(true, false).map_err(|_| cause))?))
     }
 }
 
@@ -63,6 +73,11 @@ impl Storage for std::fs::File {
 
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         FileExt::read_at(self, bytes, offset)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        let told = self.metadata()?;
+        Ok(if told.is_file() { told.len() } else { u64::MAX })
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -117,6 +132,13 @@ pub struct Failure {
     pub offset: u64,
     /// Why.
     pub cause: io::Error,
+}
+
+impl Failure {
+    /// As the error of a rank.
+    pub fn of(self, rank: Rank, path: &Path) -> Error {
+        Error::io(rank, self.operation, path, self.offset, &self.cause)
+    }
 }
 
 /// Writes all of `bytes`; `written` counts those that got there, also when it fails.

@@ -36,6 +36,21 @@ impl LocalAggregators {
         Self { aggregator_of }
     }
 
+    /// The same cut so that the members of each are ranks that follow one another: bytes then meet at an aggregator in
+    /// rank order. Where nodes hold ranks in turn (0, 2, 4, ... and 1, 3, 5, ...) every rank is its own.
+    pub fn of_consecutive_ranks(mut self) -> Self {
+        let mut before = None;
+        for (rank, aggregator) in self.aggregator_of.iter_mut().enumerate() {
+            let here = *aggregator;
+            *aggregator = match before {
+                Some((node, first)) if node == here => first,
+                _ => rank as u32,
+            };
+            before = Some((here, *aggregator));
+        }
+        self
+    }
+
     /// The local aggregator of `rank`; itself if it is one.
     pub fn aggregator_of(&self, rank: Rank) -> Rank {
         self.aggregator_of[rank] as Rank
@@ -79,6 +94,15 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn consecutive_ranks_stay_together_and_others_are_cut() {
+        let blocks = LocalAggregators::per_node(&Topology::blocks(8, 4).unwrap(), 1);
+        assert_eq!(blocks.clone().of_consecutive_ranks(), blocks);
+        let mixed = LocalAggregators::per_node(&Topology::listed(&[0, 0, 1, 0, 0, 1]).unwrap(), 1);
+        let cut = mixed.of_consecutive_ranks();
+        assert_eq!((0..6).map(|rank| cut.aggregator_of(rank)).collect::<Vec<_>>(), [0, 0, 2, 3, 3, 5]);
     }
 
     #[test]

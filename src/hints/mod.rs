@@ -28,7 +28,9 @@ mod rows;
 mod values;
 
 pub use markdown::markdown;
-pub use names::{DriverName, KernelName, Limit, LustreRound, PairwiseEmpty, PlacementHint, RankListHint, Switch};
+pub use names::{
+    DriverName, KernelName, Limit, LustreRound, Overlap, PairwiseEmpty, PlacementHint, RankListHint, Switch,
+};
 pub use rows::Hints;
 
 use rows::{KEYS, Key};

@@ -90,6 +90,15 @@ words! {
     Stripe = "stripe",
 }
 
+words! {
+    /// Which rank's bytes stay where several ranks write.
+    Overlap, "overlap", "any|rank_order":
+    /// Those of any one of them, the same throughout two extents that overlap.
+    Any = "any",
+    /// Those of the highest rank.
+    RankOrder = "rank_order",
+}
+
 /// The codec of a flat kernel; a test holds the words to the registry.
 pub(super) const FLAT: Codec<Flat> = Codec {
     parse: |text| text.parse().ok(),

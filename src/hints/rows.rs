@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::names::{
-    DriverName, FLAT, KernelName, Limit, LustreRound, PairwiseEmpty, PlacementHint, RankListHint, Switch, THROTTLE_MODE,
+    DriverName, FLAT, KernelName, Limit, LustreRound, Overlap, PairwiseEmpty, PlacementHint, RankListHint, Switch,
+    THROTTLE_MODE,
 };
 use super::values::{
     ABLE, COUNT, COUNT_OR_AUTO, COUNT_OR_ZERO, PER_NODE, SIZE, SIZE_OR_AUTO, SIZE_OR_ZERO, STRIPES_OR_AUTO, TRUTH,
@@ -74,15 +75,15 @@ hints! {
     /// file system has it.
     "striping_factor" striping_factor: Option<u32> = None, STRIPES_OR_AUTO, "stripes";
     /// Whether collective writes are exchanged. `automatic`: unless the requests are large and do not interleave (see
-    /// `trib_direct_min`).
+    /// `trib_direct_min`). Overlapping bytes of several ranks are one rank's only where they are exchanged.
     "romio_cb_write" cb_write: Switch = Switch::Automatic, Switch::CODEC, "";
-    /// Whether collective reads are exchanged; as for writes. Taken, and without effect until there is a collective read.
+    /// Whether collective reads are exchanged; as for writes.
     "romio_cb_read" cb_read: Switch = Switch::Automatic, Switch::CODEC, "";
     /// Whether a window with holes is read, changed and written as a whole. `disable`: each piece is written by itself;
     /// `automatic`: whichever is expected to take less time.
     "romio_ds_write" ds_write: Switch = Switch::Automatic, Switch::CODEC, "";
-    /// Whether a window is read as a whole where only parts of it are wanted; as for writes. Taken, and without effect until
-    /// there is a collective read.
+    /// Whether a window (or, on the direct path, 4 MiB) is read as a whole where only parts of it are wanted. `disable`: each
+    /// part is read by itself; `automatic`: parts less than 256 KiB apart are read together.
     "romio_ds_read" ds_read: Switch = Switch::Automatic, Switch::CODEC, "";
     /// A promise that the file is not read or written independently: only aggregators open it.
     "romio_no_indep_rw" no_indep_rw: bool = false, TRUTH, "";
@@ -118,12 +119,16 @@ hints! {
     /// What the Lustre driver takes in a round: as many stripes per aggregator as `cb_buffer_size` holds, or one stripe (as
     /// in the paper).
     "trib_lustre_round" lustre_round: LustreRound = LustreRound::Buffer, LustreRound::CODEC, "";
+    /// Whose bytes stay where several ranks write. `any`: one of theirs, never a mixture within an extent; `rank_order`: the
+    /// highest rank's, whatever the kernel and path. (`two_layer` then gathers only for ranks that follow one another;
+    /// ranges of ranks that overlap are never written directly.)
+    "trib_overlap" overlap: Overlap = Overlap::Any, Overlap::CODEC, "";
     /// Calls of so many bytes or fewer, over all ranks, go through the first aggregator only: more would cost a message
     /// from every rank to each of them for nothing. 0: never.
     "trib_tiny_call" tiny_call: u64 = 64 << 10, SIZE_OR_ZERO, "bytes";
     /// Pretends that nodes hold so many consecutive ranks; 0: what the machine says.
     "trib_ranks_per_node" ranks_per_node: usize = 0, COUNT_OR_ZERO, "ranks per node";
-    /// Buffers of `cb_buffer_size` per aggregator: one round is written while the next is exchanged. 1: no overlap.
+    /// Buffers of `cb_buffer_size` per aggregator: one round is written (or read) while another is exchanged. 1: no overlap.
     "trib_write_buffers" write_buffers: usize = 2, COUNT, "buffers";
     /// Whether flattening, plan and metadata are kept for the next call with the same view.
     "trib_plan_cache" plan_cache: bool = true, ABLE, "";

@@ -32,6 +32,7 @@ const VALUES: &[(&str, &[&str], &[&str])] = &[
         &["stride:0", "stride", "list:", "far"],
     ),
     ("trib_lustre_round", &["stripe"], &["2"]),
+    ("trib_overlap", &["rank_order"], &["first"]),
     ("trib_tiny_call", &["0", "4096"], &["-1", "tiny"]),
     ("trib_ranks_per_node", &["42"], &["-42"]),
     ("trib_write_buffers", &["1", "8"], &["0"]),

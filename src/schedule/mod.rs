@@ -8,11 +8,13 @@
 //! | [`ir`] | operations, spans, dependencies, windows |
 //! | [`build`] | the builder: chains of operations under a throttle |
 //! | [`progress`] | which operations may start now: the one bookkeeping of all executors |
+//! | `transpose` | a schedule backwards: what a collective read runs |
 //! | [`validate`] | exactly-once delivery, no deadlock without buffering, bounded requests |
 
 pub mod build;
 pub mod ir;
 pub mod progress;
+mod transpose;
 pub mod validate;
 
 pub use build::{Builder, Throttle, ThrottleMode};

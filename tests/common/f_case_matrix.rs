@@ -88,6 +88,10 @@ fn write(
     assert!(report.rounds > 1, "{what}: {} rounds", report.rounds);
     let fan_in = file.fan_in().unwrap();
     assert!(fan_in.max > 1 && fan_in.max as usize <= RANKS, "{what}: {fan_in:?}");
+    let mut back = vec![0xa4; buffer.len()];
+    let read = file.read_all(&access.file, &access.layout, &mut back).unwrap();
+    assert!(back == buffer, "{what}: other bytes are read than were written");
+    assert_eq!((read.call.bytes_read, read.call.rounds), (totals.bytes, report.rounds), "{what}");
     file.close().unwrap()
 }
 

@@ -23,7 +23,7 @@ pub enum Fault {
     WriteZero(u64),
     /// Nothing is read at or behind the offset: errno.
     Read(u64, i32),
-    /// A write at or behind the offset panics.
+    /// A write at or behind the offset, or a read up to behind it, panics.
     Panic(u64),
     /// Writes and reads do at most so many bytes at a time.
     Short(usize),
@@ -153,12 +153,20 @@ impl Storage for HostileFile {
                 self.failed(offset);
                 Err(io::Error::from_raw_os_error(errno))
             }
+            Fault::Panic(from) if offset + bytes.len() as u64 > from => {
+                self.failed(offset);
+                panic!("{PANIC}");
+            }
             Fault::Short(most) => {
                 let most = bytes.len().min(most);
                 self.file.read_at(&mut bytes[..most], offset)
             }
             _ => self.file.read_at(bytes, offset),
         }
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        self.file.size()
     }
 
     fn sync(&self) -> io::Result<()> {

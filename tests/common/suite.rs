@@ -111,6 +111,7 @@ pub fn write_and_check(endpoint: Endpoint, case: &Case, hints: &Hints, path: &Pa
     assert_eq!((first.bytes_written, first.rounds), (again.bytes_written, again.rounds), "{}", case.name);
     assert!(again.bytes == 0 || again.plan_reused, "the same call again costs no plan");
     assert_eq!(again.metadata_messages, 0);
+    crate::reading::read_back(&mut file, case, &bytes);
     let fan_in = file.fan_in().unwrap();
     assert!(fan_in.min <= fan_in.median && fan_in.median <= fan_in.max && fan_in.max as usize <= case.file.len());
     let endpoint = file.close().unwrap();
@@ -118,7 +119,7 @@ pub fn write_and_check(endpoint: Endpoint, case: &Case, hints: &Hints, path: &Pa
         let written = check_image(case, path, base);
         assert_eq!(first.bytes_written, written, "{} under {hints:?}", case.name);
     }
-    endpoint
+    crate::reading::read_everything(endpoint, case, hints, path, base)
 }
 
 /// Compares the file with the expected image from `base` on; returns how many bytes the case covers.
@@ -227,7 +228,8 @@ pub fn run_part(mut endpoint: Endpoint, directory: &Path, part: usize) {
         let path = directory.join(format!("{ranks}-default"));
         endpoint = write_and_check(endpoint, case, &Hints::default(), &path);
     }
-    let direct = Hints { cb_write: tributary::hints::Switch::Disable, ..Hints::default() };
+    let disable = tributary::hints::Switch::Disable;
+    let direct = Hints { cb_write: disable, cb_read: disable, ..Hints::default() };
     for case in &cases {
         endpoint = write_directly_and_check(endpoint, case, &direct, &directory.join(format!("{ranks}-direct")));
     }
@@ -239,6 +241,7 @@ fn write_directly_and_check(endpoint: Endpoint, case: &Case, hints: &Hints, path
     let mut file = File::open(endpoint, path, Mode::Create, hints.clone()).unwrap();
     let bytes = buffer(&case.file[rank], &case.layout[rank]);
     let report = file.write_all(&case.file[rank], &case.layout[rank], &bytes).unwrap();
+    crate::reading::read_back(&mut file, case, &bytes);
     let endpoint = file.close().unwrap();
     assert_eq!(report.bytes_written, report.bytes);
     if rank == 0 && report.bytes > 0 {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use tributary::collectives::{broadcast, gather};
 use tributary::error::IoClass;
-use tributary::{CallReport, Endpoint, Error, File, Hints, Mode};
+use tributary::{Endpoint, Error, File, Hints, Mode};
 
 use crate::hostile::{Fault, Hostile};
 use crate::interleaved::Interleaved;
@@ -75,7 +75,7 @@ pub fn all_gather(endpoint: &mut Endpoint, body: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Asserts that all ranks have the same error, and returns it. Collective.
-pub fn same_error(endpoint: &mut Endpoint, outcome: Result<CallReport, Error>, what: &str) -> Error {
+pub fn same_error<T: std::fmt::Debug>(endpoint: &mut Endpoint, outcome: Result<T, Error>, what: &str) -> Error {
     let all = all_gather(endpoint, &serde_json::to_vec(&outcome.as_ref().err()).unwrap());
     let error = outcome.expect_err(what);
     for (rank, other) in all.iter().enumerate() {

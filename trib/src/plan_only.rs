@@ -88,7 +88,7 @@ fn probe(hints: &Hints) -> Result<(Box<dyn Driver>, Layout), Failure> {
     let directory = tempfile::tempdir()?;
     let path = directory.path().join("probe");
     let driver = driver(hints.driver, &path);
-    let layout = driver.create(&path, hints)?;
+    let layout = driver.layout(&path, &driver.create(&path, hints)?, hints)?;
     Ok((driver, layout))
 }
 

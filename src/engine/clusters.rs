@@ -1,0 +1,95 @@
+//! Extents of several members that overlap, taken apart into parts that members share as a whole.
+
+use std::collections::BTreeSet;
+
+use crate::access::Extent;
+
+/// An extent and the member that has it.
+pub type Owned = (Extent, usize);
+
+/// Ascending extents in clusters: an extent that overlaps one before it is in that one's cluster.
+pub struct Clusters<'a>(&'a [Owned]);
+
+impl<'a> Clusters<'a> {
+    /// The clusters of `ascending` extents.
+    pub fn of(ascending: &'a [Owned]) -> Self {
+        Self(ascending)
+    }
+}
+
+impl<'a> Iterator for Clusters<'a> {
+    type Item = &'a [Owned];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [Owned]> {
+        let mut end = self.0.first()?.0.end();
+        let behind = self.0[1..].iter().position(|(extent, _)| {
+            let apart = extent.offset >= end;
+            end = end.max(extent.end());
+            apart
+        });
+        let (cluster, rest) = self.0.split_at(behind.map_or(self.0.len(), |behind| behind + 1));
+        self.0 = rest;
+        Some(cluster)
+    }
+}
+
+/// The parts of a cluster, ascending: each once for the highest member that has it, then, marked, for each other.
+/// O(parts log members).
+pub fn shared(cluster: &[Owned]) -> Vec<(Extent, usize, bool)> {
+    // (offset, whether it begins, member): where one ends and another begins, the ends come first.
+    let ends = cluster.iter().map(|(extent, member)| (extent.end(), false, *member));
+    let starts = cluster.iter().map(|(extent, member)| (extent.offset, true, *member));
+    let mut changes: Vec<_> = ends.chain(starts).collect();
+    changes.sort_unstable();
+    let (mut parts, mut here, mut at) = (Vec::new(), BTreeSet::new(), 0);
+    for (offset, begins, member) in changes {
+        if offset > at {
+            let part = Extent { offset: at, len: offset - at };
+            parts.extend(here.iter().rev().enumerate().map(|(place, &member)| (part, member, place > 0)));
+            at = offset;
+        }
+        if begins {
+            here.insert(member);
+        } else {
+            here.remove(&member);
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extent(offset: u64, end: u64) -> Extent {
+        Extent { offset, len: end - offset }
+    }
+
+    #[test]
+    fn what_touches_is_apart_and_what_overlaps_is_together() {
+        let all = [(extent(0, 5), 0), (extent(5, 9), 1), (extent(6, 7), 0), (extent(8, 12), 2), (extent(20, 21), 0)];
+        let sizes: Vec<_> = Clusters::of(&all).map(<[_]>::len).collect();
+        assert_eq!(sizes, [1, 3, 1]);
+    }
+
+    #[test]
+    fn parts_go_to_the_highest_and_the_others_follow() {
+        let cluster = [(extent(0, 10), 1), (extent(4, 8), 0), (extent(6, 14), 2), (extent(8, 9), 0)];
+        let expected = [
+            (extent(0, 4), 1, false),
+            (extent(4, 6), 1, false),
+            (extent(4, 6), 0, true),
+            (extent(6, 8), 2, false),
+            (extent(6, 8), 1, true),
+            (extent(6, 8), 0, true),
+            (extent(8, 9), 2, false),
+            (extent(8, 9), 1, true),
+            (extent(8, 9), 0, true),
+            (extent(9, 10), 2, false),
+            (extent(9, 10), 1, true),
+            (extent(10, 14), 2, false),
+        ];
+        assert_eq!(shared(&cluster), expected);
+    }
+}

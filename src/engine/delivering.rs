@@ -1,0 +1,162 @@
+//! A round of a read in memory: what the schedule's buffers are, how a window's bytes get into messages and messages into
+//! the caller's buffer.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+
+use super::bodies::slot_of;
+use super::flow::Outflow;
+use super::relay::{RelayRound, Relaying};
+use super::windows::Windows;
+use crate::drivers::Window;
+use crate::error::{Error, Result};
+use crate::exchange::two_layer::{GATHERED, MERGED, Share};
+use crate::fabric::{self, Memory};
+use crate::schedule::{Buffer, ReduceOp, Span};
+use crate::topology::Rank;
+
+/// What stands behind the buffers of a round's schedule in a read.
+pub struct Delivering<'r> {
+    /// This rank.
+    pub rank: Rank,
+    /// What it gets.
+    pub incoming: &'r Incoming,
+    /// What it relays.
+    pub relay: RelayRound,
+    /// How.
+    pub relaying: Option<&'r mut Relaying>,
+    /// What it gets, as cursors.
+    pub outflows: &'r mut [Outflow],
+    /// What it hands out, as cursors.
+    pub windows: &'r mut Windows,
+    /// The caller's buffer.
+    pub user: &'r mut [u8],
+    /// This aggregator's window.
+    pub window: Option<Window>,
+    /// Its bytes; none if they could not be read: zeros go out, and the agreement says why.
+    pub read: Option<&'r [u8]>,
+    /// Time spent in placing.
+    pub placement: Duration,
+}
+
+/// What a rank gets in one round.
+#[derive(Default)]
+pub struct Incoming {
+    /// The outflows with data in this round.
+    pub due: Vec<usize>,
+    /// (address in the receive buffer, outflow, bytes), ascending.
+    pub parts: Vec<(u64, usize, u64)>,
+    /// By ascending aggregator; a share of this rank itself has length 0.
+    pub shares: Vec<Share>,
+    /// The outflow from this rank itself.
+    pub own: Option<usize>,
+}
+
+impl Delivering<'_> {
+    /// The message to the source of inflow `id`.
+    fn message(&mut self, id: usize, len: u64) -> Bytes {
+        let (Some(window), Some(inflow)) = (&self.window, self.windows.inflow(id)) else { return Bytes::new() };
+        match self.read {
+            Some(read) => inflow.collect(window, read, len),
+            None => {
+                inflow.drop_window(window);
+                Bytes::from(vec![0; len as usize])
+            }
+        }
+    }
+
+    /// Puts a message for address `at` where its parts belong in the caller's buffer.
+    fn deliver(&mut self, at: u64, mut message: Bytes) -> Result<()> {
+        let begin = Instant::now();
+        let first = self.incoming.parts.partition_point(|part| part.0 < at);
+        for &(_, outflow, len) in &self.incoming.parts[first..] {
+            if message.is_empty() {
+                break;
+            }
+            let part = message.split_to((len as usize).min(message.len()));
+            if part.len() as u64 != len {
+                let what = format!("{} bytes arrived where {len} were asked for", part.len());
+                return Err(Error::Internal { rank: self.rank, what });
+            }
+            self.outflows[outflow].scatter(&part, self.user);
+        }
+        self.placement += begin.elapsed();
+        Ok(())
+    }
+
+    /// Takes what this rank has for itself straight from its window.
+    fn deliver_own(&mut self, id: usize) {
+        let begin = Instant::now();
+        let (Some(window), Some(own)) = (&self.window, self.incoming.own) else { return };
+        match self.read {
+            Some(read) => self.outflows[own].take(window, read, self.user),
+            None => {
+                // As from any other aggregator.
+                let zeros = vec![0; self.outflows[own].file.pass(window).bytes as usize];
+                self.outflows[own].scatter(&zeros, self.user);
+            }
+        }
+        // The announced list stands for the same bytes.
+        if let Some(inflow) = self.windows.inflow(id) {
+            inflow.drop_window(window);
+        }
+        self.placement += begin.elapsed();
+    }
+
+    fn deal_back(&mut self, at: u64, merged: &[u8]) {
+        if let Some(relaying) = &mut self.relaying {
+            relaying.deal_back(&mut self.relay, at, merged);
+        }
+    }
+
+    /// A share that came through this rank as its own local aggregator.
+    fn deliver_relayed(&mut self, at: u64) -> Result<()> {
+        let part = self.incoming.parts.iter().find(|part| part.0 == at);
+        let (Some(&(_, outflow, _)), Some(relaying)) = (part, &self.relaying) else { return Ok(()) };
+        let bytes = relaying.own_part(&self.relay, self.outflows[outflow].file.aggregator());
+        self.deliver(at, bytes)
+    }
+}
+
+impl Memory for Delivering<'_> {
+    fn read(&mut self, span: Span) -> Result<fabric::Message> {
+        Ok(match span.buffer {
+            GATHERED => self.relay.message(span.offset),
+            _ if span.len == 0 => Bytes::new(),
+            _ => self.message(slot_of(span.offset), span.len),
+        })
+    }
+
+    fn write(&mut self, _from: Rank, span: Span, message: fabric::Message) -> Result<()> {
+        match span.buffer {
+            Buffer::Receive => self.deliver(span.offset, message),
+            _ => {
+                self.deal_back(span.offset, &message);
+                Ok(())
+            }
+        }
+    }
+
+    fn copy(&mut self, from: Span, to: Span) -> Result<()> {
+        match (from.buffer, to.buffer) {
+            (Buffer::Send, Buffer::Receive) => self.deliver_own(slot_of(from.offset)),
+            (Buffer::Send, MERGED) => {
+                let message = self.message(slot_of(from.offset), from.len);
+                self.deal_back(to.offset, &message);
+            }
+            (MERGED, Buffer::Receive) => self.deliver_relayed(to.offset)?,
+            // Shares are put together when a member's message is read.
+            (MERGED, GATHERED) => {}
+            (from, to) => {
+                let what = format!("a round copies from {from:?} to {to:?}");
+                return Err(Error::Internal { rank: self.rank, what });
+            }
+        }
+        Ok(())
+    }
+
+    fn reduce(&mut self, _from: Span, _to: Span, _with: ReduceOp) -> Result<()> {
+        Err(Error::Internal { rank: self.rank, what: "a round reduces nothing".to_string() })
+    }
+}

@@ -1,0 +1,45 @@
+//! A phase's way: the route between senders and aggregators, and who gathers in between.
+
+use std::sync::Arc;
+
+use crate::exchange::local::LocalAggregators;
+use crate::exchange::two_layer::{Share, TwoLayer};
+use crate::exchange::{Message, Route};
+use crate::schedule::{Buffer, Schedule, Span};
+use crate::topology::Rank;
+
+/// Which way a phase goes.
+#[derive(Debug, Clone)]
+pub struct Phase {
+    /// Between the senders and the aggregators.
+    pub route: Route,
+    /// With two layers: who gathers for whom.
+    pub local: Option<Arc<LocalAggregators>>,
+}
+
+impl Phase {
+    /// The schedule of one round's data: `shares` is what this rank has, by ascending aggregator, one after the other in
+    /// [`Buffer::Send`]; `members` what a local aggregator gathers; `receives` what an aggregator gets.
+    pub fn schedule(&self, shares: &[Share], members: &[(Rank, Vec<Share>)], receives: &[Message]) -> Schedule {
+        let route = &self.route;
+        let Some(local) = &self.local else {
+            let mut at = 0;
+            let place = |share: &Share| {
+                at += share.len;
+                Message { peer: share.aggregator, span: Span::new(Buffer::Send, at - share.len, share.len) }
+            };
+            return route.schedule(&shares.iter().map(place).collect::<Vec<_>>(), receives);
+        };
+        let two_layer = TwoLayer {
+            rank: route.rank,
+            ranks: route.ranks,
+            receivers: &route.receivers,
+            rank_list: &route.rank_list,
+            local_aggregator: local.aggregator_of(route.rank),
+            own: shares,
+            members,
+            receives,
+        };
+        two_layer.schedule(route.kernel, route.throttle, route.throttle)
+    }
+}

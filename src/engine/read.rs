@@ -1,0 +1,123 @@
+//! The collective read: the same road the other way.
+
+use super::conclude::{Done, conclude};
+use super::depot::Outcome;
+use super::direct_read;
+use super::echoes::{Echo, echoes};
+use super::file::File;
+use super::operation::Operation;
+use super::plan::{self, Agreed, Direction};
+use super::reading::Reading;
+use super::report::{CallReport, Clock, Path};
+use crate::access::{BufferLayout, Extents};
+use crate::error::{Error, Result};
+
+/// What one rank got from a collective read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadReport {
+    /// Bytes of this rank's access that lie before the end of the file; what lies behind it stays as it was in the buffer.
+    pub bytes: u64,
+    /// The call; the same on all ranks.
+    pub call: CallReport,
+}
+
+impl File {
+    /// Reads the extents `file` into `buffer` (laid out as `layout`), together with all ranks. Collective; a rank that wants
+    /// nothing calls it with no extents. Ranks may want the same bytes. Holes of the file read as zeros; bytes behind its
+    /// end, and bytes of the buffer outside of `layout`, are left alone. Costs what a write of the same access costs, with
+    /// aggregators that send and ranks that receive.
+    ///
+    /// # Errors
+    /// The first rank's argument or I/O error, on every rank; what the buffers hold is of no meaning then.
+    pub fn read_all(&mut self, file: &Extents, layout: &BufferLayout, buffer: &mut [u8]) -> Result<ReadReport> {
+        self.start_read_all(file, layout, buffer).wait()
+    }
+
+    /// Starts a collective read, which goes on whenever the operation is tested or waited for. Collective.
+    pub fn start_read_all<'a>(
+        &'a mut self,
+        file: &'a Extents,
+        layout: &'a BufferLayout,
+        buffer: &'a mut [u8],
+    ) -> Operation<'a, ReadReport> {
+        let waiting = self.endpoint.waiting().clone();
+        let usable = self.usable();
+        // As with a write.
+        self.busy = true;
+        let future = Box::pin(async move {
+            usable?;
+            let outcome = self.read(file, layout, buffer).await;
+            self.busy = matches!(&outcome, Err(Error::Fabric(_)));
+            outcome
+        });
+        Operation::new(future, waiting)
+    }
+
+    async fn read(&mut self, file: &Extents, layout: &BufferLayout, buffer: &mut [u8]) -> Result<ReadReport> {
+        let mut clock = Clock::start();
+        let checked = plan::check_access(file, layout, buffer.len()).and_then(|()| self.file_end());
+        let same = self.cached.as_ref().is_some_and(|cached| cached.is_of(file, layout));
+        clock.flatten.lap();
+        let agreed = plan::agree_on_ranges(&mut self.endpoint, file, checked, same).await?;
+        clock.agreement.lap();
+        let (path, why) = plan::choose_path(&agreed, &self.setup, Direction::Read);
+        let mut done = Done { path, why, ..Done::new(Direction::Read) };
+        match path {
+            Path::Nothing => {}
+            Path::Direct => {
+                done.outcome = self.read_directly(file, layout, buffer, agreed.end);
+                clock.elsewhere.lap();
+            }
+            Path::Exchange => self.exchange_read(file, layout, buffer, &agreed, &mut clock, &mut done).await?,
+        }
+        let bytes = done.outcome.bytes;
+        let call = conclude(&mut self.endpoint, agreed, done, clock).await?;
+        Ok(ReadReport { bytes, call })
+    }
+
+    /// Where the file ends, on the first aggregator; the others leave it to that one.
+    fn file_end(&mut self) -> Result<u64> {
+        let rank = self.endpoint.rank();
+        if self.setup.roles.aggregators.first() != Some(&rank) {
+            return Ok(u64::MAX);
+        }
+        let storage = self.storage()?;
+        storage.size().map_err(|cause| Error::io(rank, "stat", &self.setup.path, 0, &cause))
+    }
+
+    async fn exchange_read(
+        &mut self,
+        file: &Extents,
+        layout: &BufferLayout,
+        buffer: &mut [u8],
+        agreed: &Agreed,
+        clock: &mut Clock,
+        done: &mut Done,
+    ) -> Result<()> {
+        let plan = self.plan(file, layout, agreed, clock, done).await?;
+        let echoes = echoes(file, layout, agreed.end);
+        clock.flatten.lap();
+        let roles = self.setup.roles(agreed.bytes);
+        done.aggregators = roles.aggregators.len();
+        let rounds = Reading::new(&plan, &roles.data, buffer);
+        done.tally = rounds.run(&mut self.endpoint, &mut self.depot).await?;
+        echoes.iter().for_each(|echo: &Echo| echo.copy(buffer));
+        self.settle(done).await;
+        let asked: u64 = plan.outgoing.iter().map(|out| out.file.summary().bytes).sum();
+        done.outcome.bytes = asked + echoes.iter().map(|echo| echo.len).sum::<u64>();
+        clock.elsewhere.lap();
+        Ok(())
+    }
+
+    fn read_directly(&mut self, file: &Extents, layout: &BufferLayout, buffer: &mut [u8], end: u64) -> Outcome {
+        if file.count() == 0 {
+            return Outcome::default();
+        }
+        let (rank, path, sieve) = (self.endpoint.rank(), self.setup.path.clone(), self.setup.hints.ds_read);
+        match self.storage() {
+            Ok(storage) => direct_read::read(&*storage, file, layout, buffer, end, sieve)
+                .unwrap_or_else(|failure| Outcome { error: Some(failure.of(rank, &path)), ..Outcome::default() }),
+            Err(error) => Outcome { error: Some(error), ..Outcome::default() },
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! A helper thread that writes full windows, and reads windows ahead, while others are exchanged. It never touches the
+//! fabric.
+
+use std::any::Any;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crossbeam::channel::{Receiver, Sender, TryRecvError, unbounded};
+
+use super::coverage::Coverage;
+use super::sieve::{read_window, write_window};
+use super::storage::{Failure, Storage, without_size_signal};
+use crate::drivers::Window;
+use crate::fabric::Idle;
+use crate::hints::Switch;
+
+/// The memory of one window, and what of it is there.
+#[derive(Debug, Default)]
+pub struct WindowBuffer {
+    /// The window's bytes.
+    pub bytes: Vec<u8>,
+    /// Which of them have data.
+    pub coverage: Coverage,
+}
+
+impl WindowBuffer {
+    /// Makes room for `len` bytes; what they hold is of no meaning until placed.
+    ///
+    /// # Errors
+    /// Memory that is not to be had.
+    pub fn reserve(&mut self, len: u64) -> std::result::Result<(), std::collections::TryReserveError> {
+        let missing = (len as usize).saturating_sub(self.bytes.len());
+        self.bytes.try_reserve_exact(missing)?;
+        self.bytes.resize(self.bytes.len() + missing, 0);
+        Ok(())
+    }
+}
+
+/// What is to be done with a window: the bytes that are covered go to the file, or come from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Task {
+    /// Write them.
+    Write,
+    /// Read them; what lies beyond the end of the file is zeros.
+    Read,
+}
+
+/// A window with something to be done.
+pub struct Job {
+    /// What.
+    pub task: Task,
+    /// Where in the file.
+    pub window: Window,
+    /// Where in memory.
+    pub buffer: WindowBuffer,
+    /// The hint `romio_ds_write` or `romio_ds_read`.
+    pub sieve: Switch,
+}
+
+/// A window written or read, or not.
+#[derive(Debug)]
+pub struct Done {
+    /// What was to be done.
+    pub task: Task,
+    /// The buffer: free for the next window, or with what was read.
+    pub buffer: WindowBuffer,
+    /// Bytes that got into the file.
+    pub bytes: u64,
+    /// Time spent in the file system.
+    pub busy: Duration,
+    /// What went wrong first, if anything.
+    pub failure: Option<Failure>,
+}
+
+/// The helper thread of one file on one aggregator. Dropping it waits for what was submitted.
+pub struct Worker {
+    jobs: Option<Sender<Job>>,
+    finished: Receiver<Done>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Worker {
+    /// Starts the thread; `waker` ends the rank's idling when a window is done.
+    ///
+    /// # Errors
+    /// The system's, when it has no thread to give.
+    pub fn start(storage: Arc<dyn Storage>, waker: Arc<dyn Idle>) -> std::io::Result<Self> {
+        let (jobs, inbox) = unbounded::<Job>();
+        let (outbox, finished) = unbounded();
+        let thread = std::thread::Builder::new().name("tributary worker".to_string()).spawn(move || {
+            let _quiet = without_size_signal();
+            let mut failed = false;
+            for job in inbox {
+                let done = perform(&*storage, job, failed);
+                failed |= done.failure.is_some();
+                if outbox.send(done).is_err() {
+                    return;
+                }
+                waker.wake();
+            }
+        })?;
+        Ok(Self { jobs: Some(jobs), finished, thread: Some(thread) })
+    }
+
+    /// Hands a window over. The buffer comes back with [`Worker::poll`], in the order of submission.
+    pub fn submit(&self, job: Job) {
+        if let Some(jobs) = &self.jobs {
+            // The thread ends only when `jobs` is dropped; if it were gone all the same, poll reports it.
+            let _ = jobs.send(job);
+        }
+    }
+
+    /// The next window that is done; `Err` if the thread is gone.
+    pub fn poll(&self) -> Result<Option<Done>, WorkerGone> {
+        match self.finished.try_recv() {
+            Ok(done) => Ok(Some(done)),
+            Err(TryRecvError::Empty) => Ok(None),
+            Err(TryRecvError::Disconnected) => Err(WorkerGone),
+        }
+    }
+}
+
+/// The helper thread ended before its time.
+#[derive(Debug)]
+pub struct WorkerGone;
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic outside of the storage has been reported by poll, or nobody waits for it.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Writes or reads one window. After a failure nothing more is tried, so that a full disk is asked once and not once a
+/// window. A storage that panics has failed like any other: the rank must go on with the rounds, or all others wait for it.
+fn perform(storage: &dyn Storage, job: Job, failed: bool) -> Done {
+    let Job { task, window, mut buffer, sieve } = job;
+    let begin = Instant::now();
+    let mut bytes = 0;
+    let carry = || match task {
+        _ if failed => Ok(()),
+        Task::Write => write_window(storage, window, &mut buffer, sieve, &mut bytes),
+        Task::Read => read_window(storage, window, &mut buffer, sieve),
+    };
+    // The buffer is reset before it is used again, and the storage is not called again.
+    let outcome = catch_unwind(AssertUnwindSafe(carry)).unwrap_or_else(|panic| {
+        let operation = if task == Task::Write { "write" } else { "read" };
+        Err(Failure { operation, offset: window.start, cause: io::Error::other(words(&*panic)) })
+    });
+    Done { task, buffer, bytes, busy: begin.elapsed(), failure: outcome.err() }
+}
+
+/// What a panic says.
+fn words(panic: &(dyn Any + Send)) -> String {
+    let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    format!("the storage panicked: {}", said.unwrap_or("it did not say why"))
+}

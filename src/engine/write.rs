@@ -1,0 +1,99 @@
+//! The collective write.
+
+use super::conclude::{Done, conclude};
+use super::depot::Outcome;
+use super::direct;
+use super::file::File;
+use super::operation::Operation;
+use super::plan::{self, Agreed, Direction};
+use super::report::{CallReport, Clock, Path};
+use super::setup::Mode;
+use super::writing::Writing;
+use crate::access::{BufferLayout, Extents};
+use crate::error::{Error, Result};
+
+impl File {
+    /// Writes `buffer` (laid out as `layout`) to the extents `file`, together with all ranks. Collective; a rank without
+    /// data calls it with no extents. Where ranks overlap, see the hint `trib_overlap`.
+    ///
+    /// # Errors
+    /// The first rank's argument or I/O error, on every rank. Bytes of other ranks and windows are in the file then.
+    pub fn write_all(&mut self, file: &Extents, layout: &BufferLayout, buffer: &[u8]) -> Result<CallReport> {
+        self.start_write_all(file, layout, buffer).wait()
+    }
+
+    /// Starts a collective write, which goes on whenever the operation is tested or waited for. Collective.
+    pub fn start_write_all<'a>(
+        &'a mut self,
+        file: &'a Extents,
+        layout: &'a BufferLayout,
+        buffer: &'a [u8],
+    ) -> Operation<'a, CallReport> {
+        let waiting = self.endpoint.waiting().clone();
+        let usable = self.usable();
+        // From the start on, so that an operation dropped before its first test counts as dropped on every rank.
+        self.busy = true;
+        let future = Box::pin(async move {
+            usable?;
+            let outcome = self.write(file, layout, buffer).await;
+            // What is not agreed may have left messages on their way.
+            self.busy = matches!(&outcome, Err(Error::Fabric(_)));
+            outcome
+        });
+        Operation::new(future, waiting)
+    }
+
+    async fn write(&mut self, file: &Extents, layout: &BufferLayout, buffer: &[u8]) -> Result<CallReport> {
+        let mut clock = Clock::start();
+        let writable = match self.setup.mode {
+            Mode::Read => Err(Error::argument("file", "opened with Mode::Read", "to be read")),
+            Mode::Create | Mode::Update => plan::check_access(file, layout, buffer.len()),
+        };
+        let same = self.cached.as_ref().is_some_and(|cached| cached.is_of(file, layout));
+        clock.flatten.lap();
+        let checked = writable.map(|()| u64::MAX);
+        let agreed = plan::agree_on_ranges(&mut self.endpoint, file, checked, same).await?;
+        clock.agreement.lap();
+        let (path, why) = plan::choose_path(&agreed, &self.setup, Direction::Write);
+        let mut done = Done { path, why, ..Done::new(Direction::Write) };
+        match path {
+            Path::Nothing => {}
+            Path::Direct => {
+                done.outcome = self.write_directly(file, layout, buffer);
+                clock.elsewhere.lap();
+            }
+            Path::Exchange => self.exchange_write(file, layout, buffer, &agreed, &mut clock, &mut done).await?,
+        }
+        conclude(&mut self.endpoint, agreed, done, clock).await
+    }
+
+    async fn exchange_write(
+        &mut self,
+        file: &Extents,
+        layout: &BufferLayout,
+        buffer: &[u8],
+        agreed: &Agreed,
+        clock: &mut Clock,
+        done: &mut Done,
+    ) -> Result<()> {
+        let plan = self.plan(file, layout, agreed, clock, done).await?;
+        let roles = self.setup.roles(agreed.bytes);
+        done.aggregators = roles.aggregators.len();
+        let rounds = Writing::new(&plan, &roles.data, buffer);
+        done.tally = rounds.run(&mut self.endpoint, &mut self.depot).await?;
+        self.settle(done).await;
+        clock.elsewhere.lap();
+        Ok(())
+    }
+
+    fn write_directly(&mut self, file: &Extents, layout: &BufferLayout, buffer: &[u8]) -> Outcome {
+        if file.count() == 0 {
+            return Outcome::default();
+        }
+        let (rank, path) = (self.endpoint.rank(), self.setup.path.clone());
+        match self.storage() {
+            Ok(storage) => direct::write(&*storage, file, layout, buffer, rank, &path),
+            Err(error) => Outcome { error: Some(error), ..Outcome::default() },
+        }
+    }
+}

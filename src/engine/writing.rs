@@ -1,0 +1,122 @@
+//! The rounds of a write: pack, exchange, place, write behind.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use super::depot::Depot;
+use super::phase::Phase;
+use super::placing::{Outgoing, Placing};
+use super::plan::Plan;
+use super::rounds::{DATA, Rounds, Tally};
+use super::windows::Opened;
+use super::worker::{Task, WindowBuffer};
+use crate::error::Result;
+use crate::exchange::Message;
+use crate::exchange::two_layer::Share;
+use crate::fabric::Endpoint;
+use crate::schedule::Buffer;
+
+/// The data phase of one rank in a write.
+pub struct Writing<'a> {
+    at: Rounds<'a>,
+    buffer: &'a [u8],
+}
+
+impl<'a> Writing<'a> {
+    /// At the first round of a plan.
+    pub fn new(plan: &'a Plan, phase: &'a Phase, buffer: &'a [u8]) -> Self {
+        Self { at: Rounds::new(plan, phase), buffer }
+    }
+
+    /// Runs all rounds. Windows go to `depot`, which only aggregators need. Collective over the ranks that have data.
+    ///
+    /// # Errors
+    /// The fabric's. A failure to write is no error here: it stays in the depot for the agreement.
+    pub async fn run(mut self, endpoint: &mut Endpoint, depot: &mut Option<Depot>) -> Result<Tally> {
+        for &round in self.at.lockstep {
+            self.round(round, endpoint, depot).await?;
+        }
+        while let Some(round) = self.at.next_round() {
+            self.round(round, endpoint, depot).await?;
+        }
+        Ok(self.at.tally)
+    }
+
+    async fn round(&mut self, round: u64, endpoint: &mut Endpoint, depot: &mut Option<Depot>) -> Result<()> {
+        let opened = self.at.windows.open(round, self.at.domains, Buffer::Receive);
+        let (window, overlap) = opened.as_ref().map_or((None, false), |opened| (Some(opened.window), opened.overlap));
+        let (mut buffer, receives) = self.make_room(opened, depot).await;
+        let begin = Instant::now();
+        let outgoing = self.pack(round);
+        let relay =
+            self.at.relaying.as_mut().map(|relaying| relaying.round(round, self.at.domains)).unwrap_or_default();
+        let schedule = self.at.phase.schedule(&outgoing.shares, &relay.members, &receives);
+        let mut memory = Placing {
+            rank: self.at.rank(),
+            outgoing: &outgoing,
+            relay,
+            relaying: self.at.relaying.as_mut(),
+            outflows: &mut self.at.outflows,
+            windows: &mut self.at.windows,
+            user: self.buffer,
+            window,
+            placed: buffer.as_mut().map(|buffer| &mut buffer.bytes[..]),
+            held: overlap.then(BTreeMap::new),
+            placement: Duration::ZERO,
+        };
+        let traffic = endpoint.run(schedule, &mut memory, DATA).await?;
+        memory.place_held()?;
+        let placement = memory.placement;
+        self.at.tally.traffic += traffic;
+        self.at.tally.placement += placement;
+        self.at.tally.exchange += begin.elapsed().saturating_sub(placement);
+        self.at.refile(&outgoing.due);
+        if let (Some(window), Some(buffer), Some(depot)) = (window, buffer, depot) {
+            depot.submit(Task::Write, window, buffer);
+        }
+        Ok(())
+    }
+
+    /// A buffer for the window, if its bytes are wanted, and what will arrive for it.
+    async fn make_room(
+        &mut self,
+        opened: Option<Opened>,
+        depot: &mut Option<Depot>,
+    ) -> (Option<WindowBuffer>, Vec<Message>) {
+        let Some(opened) = opened else { return (None, Vec::new()) };
+        self.at.tally.opened(opened.messages.len());
+        let Some(depot) = depot else { return (None, opened.messages) };
+        let Some(coverage) = opened.coverage else {
+            depot.no_memory(opened.window.len());
+            return (None, opened.messages);
+        };
+        let mut buffer = depot.buffer(opened.window.len()).await;
+        if let Some(buffer) = &mut buffer {
+            self.at.windows.recycle(std::mem::replace(&mut buffer.coverage, coverage));
+        }
+        (buffer, opened.messages)
+    }
+
+    /// Collects what this rank sends in the round, message after message. What it has for itself stays in the caller's
+    /// buffer, unless it goes through a local aggregator.
+    fn pack(&mut self, round: u64) -> Outgoing {
+        let mut out = Outgoing { due: self.at.leaving.take(round), ..Outgoing::default() };
+        let mut packed = Vec::new();
+        for &id in &out.due {
+            let aggregator = self.at.outflows[id].file.aggregator();
+            let stays = self.at.stays(aggregator);
+            let outflow = &mut self.at.outflows[id];
+            let Some(window) = outflow.file.window(self.at.domains) else { continue };
+            if stays {
+                out.own = Some(id);
+                out.shares.push(Share { aggregator, len: 0 });
+                continue;
+            }
+            out.starts.push((packed.len() as u64, aggregator));
+            let len = outflow.pack(&window, self.buffer, &mut packed);
+            out.shares.push(Share { aggregator, len });
+        }
+        out.packed = packed.into();
+        out
+    }
+}

@@ -1,0 +1,88 @@
+//! A file of any size that takes no room: its bytes repeat with a known period, writes are compared with them, reads are
+//! made of them.
+#![allow(dead_code, reason = "each test file uses what it needs")]
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tributary::engine::storage::{OpenStorage, Storage};
+
+/// Bytes of the period: no power of two, so that a shift by one is a difference.
+pub const PERIOD: usize = (1 << 20) - 3;
+
+/// The byte at `offset`.
+pub fn value(offset: u64) -> u8 {
+    ((offset % PERIOD as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
+}
+
+/// One period and as much again, so that any part of a period is a slice.
+pub fn two_periods() -> Vec<u8> {
+    (0..2 * PERIOD as u64).map(value).collect()
+}
+
+/// Whether `bytes` are those at `offset`.
+pub fn same(periods: &[u8], bytes: &[u8], offset: u64) -> bool {
+    let mut at = offset;
+    bytes.chunks(PERIOD).all(|part| {
+        let from = (at % PERIOD as u64) as usize;
+        at += part.len() as u64;
+        part == &periods[from..from + part.len()]
+    })
+}
+
+/// The file; `size` bytes long, and what was written of it.
+#[derive(Clone)]
+pub struct Periodic(Arc<(Vec<u8>, u64, AtomicU64)>);
+
+impl Periodic {
+    /// A file of `size` bytes.
+    pub fn new(size: u64) -> Self {
+        Self(Arc::new((two_periods(), size, AtomicU64::new(0))))
+    }
+
+    /// Bytes that have been written.
+    pub fn written(&self) -> u64 {
+        self.0.2.load(Ordering::SeqCst)
+    }
+}
+
+impl OpenStorage for Periodic {
+    fn open(&self, _: &Path) -> io::Result<Box<dyn Storage>> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl Storage for Periodic {
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        if !same(&self.0.0, bytes, offset) {
+            return Err(io::Error::other("other bytes than the file has"));
+        }
+        self.0.2.fetch_add(bytes.len() as u64, Ordering::SeqCst);
+        Ok(bytes.len())
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut at = offset;
+        let len = self.0.1.saturating_sub(offset).min(bytes.len() as u64) as usize;
+        for part in bytes[..len].chunks_mut(PERIOD) {
+            let from = (at % PERIOD as u64) as usize;
+            part.copy_from_slice(&self.0.0[from..from + part.len()]);
+            at += part.len() as u64;
+        }
+        Ok(len)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.0.1)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn settle(&self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,88 @@
+//! Extents and messages beyond what 31 and 32 bits count, written and read back.
+
+#[path = "common/memory.rs"]
+mod memory;
+#[path = "common/periodic.rs"]
+mod periodic;
+#[path = "common/watchdog.rs"]
+mod watchdog;
+
+use std::sync::{Arc, Mutex};
+
+use periodic::{PERIOD, Periodic, same, two_periods, value};
+use tributary::fabric::threads;
+use tributary::{BufferLayout, Endpoint, Extents, File, Hints, Mode};
+use watchdog::Watchdog;
+
+const SIZES: [u64; 2] = [(1 << 31) - 1, (1 << 32) + 1];
+/// Where the extent begins.
+const START: u64 = 5;
+
+/// One at a time: each holds gigabytes.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Rank 1 writes (and reads) one extent of `size` bytes through rank 0.
+fn through_the_exchange(size: u64, hints: &str) {
+    let hints = Hints::parse(hints).unwrap();
+    let storage = Periodic::new(START + size + 1000);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    let periods = two_periods();
+    threads::run(2, |transport| {
+        let endpoint = Endpoint::new(transport);
+        let mine = endpoint.rank() == 1;
+        let mut file = File::open_on(endpoint, &path, Mode::Create, hints.clone(), Arc::new(storage.clone())).unwrap();
+        assert_eq!(file.aggregators(), [0]);
+        let len = if mine { size } else { 0 };
+        let extents = Extents::contiguous(START, len).unwrap();
+        let report = file.write_all(&extents, &repeated(len), &periods[START as usize..]).unwrap();
+        assert_eq!((report.bytes, report.bytes_written), (size, size));
+        assert_eq!(report.path, tributary::engine::Path::Exchange);
+        let mut buffer = vec![0; len as usize];
+        let report = file.read_all(&extents, &BufferLayout::Contiguous, &mut buffer).unwrap();
+        assert_eq!((report.bytes, report.call.bytes_read), (len, size));
+        assert!(same(&periods, &buffer, START), "other bytes than the file has");
+        file.close().unwrap();
+    })
+    .unwrap();
+    assert_eq!(storage.written(), size);
+}
+
+/// A buffer of one period that stands for `len` bytes.
+fn repeated(len: u64) -> BufferLayout {
+    let period = PERIOD as u64;
+    let mut layout = Extents::contiguous(0, period).unwrap().repeat(0, len / period).unwrap();
+    layout.push(&Extents::contiguous(0, len % period).unwrap()).unwrap();
+    BufferLayout::Extents(layout)
+}
+
+#[test]
+fn extents_beyond_32_bits() {
+    let _alone = ALONE.lock();
+    let _watchdog = Watchdog::new("extents_beyond_32_bits", 300);
+    if memory::is_there(6 << 30) {
+        for size in SIZES {
+            through_the_exchange(size, "romio_cb_write=enable;romio_cb_read=enable;cb_nodes=1");
+        }
+    }
+}
+
+#[test]
+fn messages_beyond_32_bits() {
+    let _alone = ALONE.lock();
+    let _watchdog = Watchdog::new("messages_beyond_32_bits", 300);
+    if memory::is_there(15 << 30) {
+        let whole = "romio_cb_write=enable;romio_cb_read=enable;cb_nodes=1;cb_buffer_size=8GiB;trib_write_buffers=1";
+        for size in SIZES {
+            through_the_exchange(size, whole);
+        }
+    }
+}
+
+#[test]
+fn the_file_repeats_with_its_period() {
+    let periods = two_periods();
+    assert_eq!(value(PERIOD as u64 + 9), value(9));
+    assert!(same(&periods, &periods[7..PERIOD + 7], 7));
+    assert!(!same(&periods, &periods[7..PERIOD + 7], 8));
+}
