@@ -1,17 +1,21 @@
 //! All files of all cases: requests and bytes of the real benchmark, records appended, the same through NetCDF calls.
 
 mod common;
+#[path = "../../tests/common/netcdf_tools.rs"]
+mod tools;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use common::{at_hand, place_all, real_map, serial};
+use common::{at_hand, every, place_all, real_map, serial};
+use tributary::fabric::threads;
+use tributary::{Endpoint, Hints};
 use tributary_benchmarks::e3sm::decomposition::merged;
 use tributary_benchmarks::e3sm::layout::Owner;
 use tributary_benchmarks::e3sm::{
     Case, Content, DecompositionMap, Decompositions, Generator, History, Options, map_file,
 };
-use tributary_benchmarks::{E3sm, ElementType, GeneratorOptions, Pattern};
+use tributary_benchmarks::{E3sm, ElementType, GeneratorOptions, Pattern, write_case};
 use tributary_netcdf::VariableId;
 
 const FILES: [(Case, History); 5] = [
@@ -105,6 +109,34 @@ fn records_are_appended_at_the_distance_of_a_record() {
         };
         assert_ne!(data(1), data(4));
         assert!(five.rank_access(0, 5).unwrap_err().to_string().contains("step: 5; allowed: 0 to 4"));
+    }
+}
+
+#[test]
+fn every_file_holds_what_every_pattern_must() {
+    for (case, history) in FILES {
+        // As many columns in every group: the last elements of the file are somebody's.
+        let options = GeneratorOptions { columns_per_rank: 4, groups: 2, seed: 1 };
+        let source = Arc::new(Generator::of(case, 2, options).unwrap());
+        every::check(&E3sm::with_content(source, content(case, history, 2)).unwrap());
+    }
+}
+
+#[test]
+fn every_file_is_valid_netcdf() {
+    let directory = tempfile::tempdir().unwrap();
+    for (case, history) in FILES {
+        let path = directory.path().join(format!("{case:?}_{history:?}.nc"));
+        let case = small(case, history, 2, 3);
+        let written = threads::run(3, |transport| {
+            let netcdf = case.netcdf().unwrap();
+            write_case(Endpoint::new(transport), netcdf, &path, &Hints::default()).unwrap().0.calls.len()
+        });
+        assert_eq!(written.unwrap(), [2; 3], "one flush a record");
+        tools::validate(&path);
+        // Behind the header it is the pattern's own file.
+        let (bytes, expected, header) = (std::fs::read(&path).unwrap(), serial(&case), case.layout().header as usize);
+        assert!(bytes[header..expected.len()] == expected[header..], "{}", case.describe());
     }
 }
 

@@ -1,19 +1,17 @@
 //! Where every variable lies in the file, as PnetCDF lays it out: the header, the fixed-size variables in the order of
 //! their definition, then the records one after the other, each with its part of every record variable.
 
-use tributary::access::Extent;
 use tributary::{Error, Extents, Result};
 
 use crate::alignment::Alignment;
 use crate::format::Format;
 use crate::header::{self, ALIGN, Place};
-use crate::runs::Runs;
 use crate::schema::{Schema, UNLIMITED, Variable, VariableId};
 
 /// A variable as the layout needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Slot {
-    name: String,
+    pub(crate) name: String,
     /// Bytes of an element.
     pub(crate) size: u64,
     /// Lengths of its dimensions; of a record variable without the unlimited one.
@@ -27,12 +25,12 @@ pub(crate) struct Slot {
 /// The places of all variables, and the header that states them. Offsets and lengths are bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
-    format: Format,
+    pub(crate) format: Format,
     header: Vec<u8>,
     slots: Vec<Slot>,
     end_of_fixed: u64,
     begin_of_records: u64,
-    record_size: u64,
+    pub(crate) record_size: u64,
 }
 
 impl Layout {
@@ -138,102 +136,6 @@ impl Layout {
         end.filter(|&end| end <= i64::MAX as u64)
     }
 
-    /// The part `count` from `start` on of a variable, both in elements along each dimension, the unlimited one included.
-    /// O(dimensions) memory and time, for any number of elements and records.
-    ///
-    /// # Errors
-    /// A variable that is not there, lists of another length than the variable has dimensions, a part that leaves it, an
-    /// end beyond 2^63 - 1.
-    pub fn extents(&self, variable: VariableId, start: &[u64], count: &[u64]) -> Result<Extents> {
-        let slot = self.slot(variable)?;
-        slot.check(self.format, start, count)?;
-        let (first, records, start, count) = match (slot.record, start, count) {
-            (true, [first, start @ ..], [records, count @ ..]) => (*first, *records, start, count),
-            _ => (0, 1, start, count),
-        };
-        if records == 0 || count.contains(&0) {
-            return Ok(Extents::empty());
-        }
-        let begin = self.begin_of_record(slot, first)?;
-        let stride = i64::try_from(self.record_size).map_err(|_| too_far(slot))?;
-        Extents::subarray(begin, slot.size, &slot.shape, count, start)?.repeat(stride, records)
-    }
-
-    /// Many parts of a variable in sequence, packed: no allocation for each part, and memory only for what does not
-    /// repeat.
-    ///
-    /// # Errors
-    /// As [`Layout::extents`], for the first part that has one.
-    pub fn extents_of_all<S, C>(&self, variable: VariableId, parts: impl IntoIterator<Item = (S, C)>) -> Result<Extents>
-    where
-        S: AsRef<[u64]>,
-        C: AsRef<[u64]>,
-    {
-        let slot = self.slot(variable)?;
-        let mut runs = Runs::new(slot, self.record_size);
-        let mut parts = parts.into_iter();
-        let mut failed = None;
-        let list = std::iter::from_fn(|| {
-            loop {
-                if let Some(extent) = runs.next() {
-                    return Some(extent);
-                }
-                let (start, count) = parts.next()?;
-                let (start, count) = (start.as_ref(), count.as_ref());
-                let begun = slot.check(self.format, start, count).and_then(|()| {
-                    let first = if slot.record { start[0] } else { 0 };
-                    let last = if slot.record { count[0].saturating_sub(1) } else { 0 };
-                    self.begin_of_record(slot, first.saturating_add(last))?;
-                    self.begin_of_record(slot, first)
-                });
-                match begun {
-                    Ok(begin) => runs.start(begin, start, count),
-                    Err(error) => {
-                        failed = Some(error);
-                        return None;
-                    }
-                }
-            }
-        });
-        let extents = Extents::from_list(list)?;
-        failed.map_or(Ok(extents), Err)
-    }
-
-    /// Elements of one record of a variable (`record` 0 for a fixed-size one) as (first element, number of elements), in
-    /// row-major order over the dimensions without the unlimited one; packed.
-    ///
-    /// # Errors
-    /// As [`Layout::extents`].
-    pub fn elements(
-        &self,
-        variable: VariableId,
-        record: u64,
-        runs: impl IntoIterator<Item = (u64, u64)>,
-    ) -> Result<Extents> {
-        let slot = self.slot(variable)?;
-        if record > 0 && !slot.record {
-            return Err(Error::argument(format!("record of variable {}", slot.name), record, "0: it has no records"));
-        }
-        let begin = self.begin_of_record(slot, record)?;
-        let elements = slot.bytes / slot.size;
-        let mut outside = None;
-        let list = runs.into_iter().map_while(|(first, number)| {
-            if first.checked_add(number).is_none_or(|end| end > elements) {
-                outside = Some((first, number));
-                return None;
-            }
-            Some(Extent { offset: begin + first * slot.size, len: number * slot.size })
-        });
-        let extents = Extents::from_list(list)?;
-        match outside {
-            None => Ok(extents),
-            Some((first, number)) => {
-                let what = format!("elements of variable {}", slot.name);
-                Err(Error::argument(what, format!("{number} from {first} on"), format!("below {elements}")))
-            }
-        }
-    }
-
     /// First byte of one record of a variable.
     pub(crate) fn begin_of(&self, variable: VariableId, record: u64) -> Result<u64> {
         self.begin_of_record(self.slot(variable)?, record)
@@ -253,34 +155,10 @@ impl Layout {
         self.slots.get(variable.0).ok_or_else(wrong)
     }
 
-    fn begin_of_record(&self, slot: &Slot, record: u64) -> Result<u64> {
+    pub(crate) fn begin_of_record(&self, slot: &Slot, record: u64) -> Result<u64> {
         let begin = record.checked_mul(self.record_size).and_then(|far| far.checked_add(slot.begin));
         let inside = begin.filter(|begin| begin.checked_add(slot.bytes).is_some_and(|end| end <= i64::MAX as u64));
         inside.ok_or_else(|| too_far(slot))
-    }
-}
-
-impl Slot {
-    /// Checks that a part lies inside.
-    fn check(&self, format: Format, start: &[u64], count: &[u64]) -> Result<()> {
-        let dimensions = self.shape.len() + usize::from(self.record);
-        if start.len() != dimensions || count.len() != dimensions {
-            let given = format!("{} start(s), {} count(s)", start.len(), count.len());
-            return Err(Error::argument(
-                format!("part of variable {}", self.name),
-                given,
-                format!("{dimensions} each"),
-            ));
-        }
-        let unlimited = self.record.then_some(format.largest_count());
-        for (at, length) in unlimited.into_iter().chain(self.shape.iter().copied()).enumerate() {
-            if start[at].checked_add(count[at]).is_none_or(|end| end > length) {
-                let what = format!("dimension {at} of variable {}", self.name);
-                let given = format!("start {}, count {}", start[at], count[at]);
-                return Err(Error::argument(what, given, format!("start + count <= {length}")));
-            }
-        }
-        Ok(())
     }
 }
 
@@ -336,6 +214,6 @@ fn place(format: Format, slot: &mut Slot, at: u64) -> Result<u64> {
     end.ok_or_else(|| too_far(slot))
 }
 
-fn too_far(slot: &Slot) -> Error {
+pub(crate) fn too_far(slot: &Slot) -> Error {
     Error::argument(format!("end of variable {}", slot.name), "beyond 2^63 - 1", "a file of up to 2^63 - 1 bytes")
 }

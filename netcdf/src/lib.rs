@@ -60,7 +60,8 @@
 //!
 //! On MPI the same program takes its endpoint from `tributary::fabric::mpi`. What a flush costs beside the collective
 //! write: one agreement of a few numbers, one copy of the data (the conversion), and 24 bytes for each request of a
-//! single extent; parts of one `iput_varn` are packed as they come.
+//! single extent; parts of one `iput_varn` are packed as they come. A part of an `iput_varn` takes some 40 nanoseconds to
+//! queue, a call for a single element some 200 (measured with a million of each, on one core).
 //!
 //! | module | holds |
 //! |---|---|
@@ -71,7 +72,7 @@
 //! | [`format`](mod@format) | the three formats and their types |
 //! | [`value`], [`values`] | native numbers and their conversion; what attributes hold |
 //! | [`requests`] | parts of a variable as a list |
-//! | `header`, `runs`, `queue`, `fill`, `name` | encoding, parts as extents, queued requests, fill values, NetCDF's names |
+//! | `header`, `parts`, `runs`, `queue`, `fill`, `name` | encoding, parts as extents, queued requests, fill values, NetCDF's names |
 
 pub mod alignment;
 pub mod dataset;
@@ -80,6 +81,7 @@ pub mod format;
 mod header;
 pub mod layout;
 mod name;
+mod parts;
 mod queue;
 pub mod requests;
 mod runs;

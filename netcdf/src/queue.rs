@@ -3,7 +3,15 @@
 use std::collections::BinaryHeap;
 
 use tributary::Result;
-use tributary::access::{BufferLayout, Extent, Extents, Piece};
+use tributary::access::{BufferLayout, Extent, Extents};
+
+/// Bytes that are contiguous in the file and in the queue's data.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    offset: u64,
+    memory: u64,
+    len: u64,
+}
 
 /// Queued requests. A request of one extent takes 24 bytes beside its data, any other those of its [`Extents`]; the data
 /// are copied once, when they are converted.

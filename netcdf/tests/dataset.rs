@@ -170,3 +170,24 @@ fn what_is_not_there_is_named() {
     });
     outcomes.into_iter().for_each(|outcome| outcome.unwrap());
 }
+
+/// The disk is full: every rank hears of it, at once and in every later call.
+#[test]
+fn a_failed_write_fails_everywhere() {
+    let outcomes = threads::run(3, |transport| -> Result<[String; 2]> {
+        let endpoint = Endpoint::new(transport);
+        let rank = endpoint.rank() as u64;
+        let mut file = Dataset::create(endpoint, "/dev/full", Format::Cdf2, Hints::default())?;
+        let (fixed, _) = define(&mut file)?;
+        file.end_define()?;
+        file.iput_vara(fixed, &[rank], &[1], &[1])?;
+        let first = said(file.wait_all());
+        // The request is gone, the header still is not written: closing tries that once more.
+        Ok([first, said(file.close())])
+    });
+    let outcomes: Vec<_> = outcomes.unwrap().into_iter().map(|outcome| outcome.unwrap()).collect();
+    for outcome in &outcomes {
+        assert!(outcome.iter().all(|error| error.contains("No space left on device")), "{outcome:?}");
+        assert_eq!(outcome, &outcomes[0]);
+    }
+}

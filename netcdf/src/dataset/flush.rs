@@ -1,0 +1,115 @@
+//! Flushes: everything queued by all ranks, and what of the header is new, by one collective write.
+
+use std::pin::pin;
+
+use tributary::access::{BufferLayout, Extents};
+use tributary::collectives::{allreduce, tell};
+use tributary::schedule::ReduceOp::{self, Max, Min};
+use tributary::{CallReport, Result};
+
+use super::{Dataset, Header};
+use crate::fill::{self, Filled};
+use crate::schema::VariableId;
+
+impl Dataset {
+    /// Writes all queued requests of all variables and ranks, and what of the header is new, in one collective write.
+    /// Collective; a rank without requests calls it too. Costs one agreement beside the write. On an error the requests
+    /// are gone, and part of them may be in the file.
+    ///
+    /// # Errors
+    /// Define mode, or the engine's.
+    pub fn wait_all(&mut self) -> Result<CallReport> {
+        let queue = std::mem::take(&mut self.queue);
+        let access = self.data_mode().map(drop).and_then(|()| queue.take());
+        self.flush(access)
+    }
+
+    /// Writes the fill value to every element of one record of a variable, at once and without the queued requests.
+    /// Collective, with the same arguments on all ranks.
+    ///
+    /// # Errors
+    /// Define mode, a variable without records, a record beyond the format, or the engine's.
+    pub fn fill_record(&mut self, variable: VariableId, record: u64) -> Result<CallReport> {
+        let share = self.share();
+        let filled = self.data_mode().and_then(|layout| fill::record(&self.schema, layout, variable, record, share));
+        let asked = std::mem::replace(&mut self.records_asked, if filled.is_ok() { record + 1 } else { 0 });
+        let report = self.flush(filled.map(Filled::into_access));
+        self.records_asked = asked.max(self.records);
+        report
+    }
+
+    /// One collective write: an access of each rank, and from rank 0 what of the header is new.
+    pub(super) fn flush(&mut self, access: Result<(Extents, BufferLayout, Vec<u8>)>) -> Result<CallReport> {
+        let access = access.and_then(|access| {
+            // Before any rank writes: the format must be able to count the records.
+            self.data_mode()?.records(self.records_asked)?;
+            Ok(access)
+        });
+        let end = access.as_ref().ok().and_then(|(extents, ..)| extents.span()).map_or(0, |(_, end)| end);
+        let mut lanes = [self.records_asked.max(self.records), end.max(self.end)];
+        let agreed = self.agree_with(access, &[Max, Max], &mut lanes);
+        // Whatever becomes of the write: those requests are gone.
+        self.records_asked = self.records;
+        let (extents, layout, mut buffer) = agreed?;
+        let [records, end] = lanes;
+        let news = if self.rank() == 0 { self.news(records)? } else { None };
+        let (extents, layout) = match news {
+            Some((at, bytes)) => in_front(at, &bytes, &extents, layout, &mut buffer)?,
+            None => (extents, layout),
+        };
+        let report = self.file.write_all(&extents, &layout, &buffer)?;
+        (self.records, self.records_asked, self.end, self.header) = (records, records, end, Header::Written);
+        Ok(report)
+    }
+
+    /// The bytes of the header that are not in the file: all of it, or the number of records.
+    fn news(&self, records: u64) -> Result<Option<(u64, Vec<u8>)>> {
+        let layout = self.data_mode()?;
+        Ok(match self.header {
+            Header::Missing => Some((0, layout.header(records)?)),
+            Header::Written if records > self.records => Some(layout.records(records)?),
+            Header::Written => None,
+        })
+    }
+
+    /// Agrees on an outcome and, at the same time, on numbers: one allreduce.
+    pub(super) fn agree_with<T, const N: usize>(
+        &mut self,
+        outcome: Result<T>,
+        ops: &[ReduceOp; N],
+        lanes: &mut [u64; N],
+    ) -> Result<T> {
+        let endpoint = self.file.endpoint();
+        let waiting = endpoint.waiting().clone();
+        let failed = if outcome.is_err() { endpoint.rank() as u64 } else { u64::MAX };
+        let mut all: Vec<u64> = std::iter::once(failed).chain(lanes.iter().copied()).collect();
+        let ops: Vec<_> = std::iter::once(Min).chain(ops.iter().copied()).collect();
+        waiting.wait(pin!(async {
+            allreduce(endpoint, &ops, &mut all).await?;
+            lanes.copy_from_slice(&all[1..]);
+            match (all[0], outcome) {
+                (u64::MAX, Ok(value)) => Ok(value),
+                (rank, outcome) => Err(tell(endpoint, rank as usize, outcome.err().as_ref()).await?),
+            }
+        }))
+    }
+}
+
+/// An access with `bytes` for offset `at` in front of it, which lies below all of it.
+fn in_front(
+    at: u64,
+    bytes: &[u8],
+    extents: &Extents,
+    layout: BufferLayout,
+    buffer: &mut Vec<u8>,
+) -> Result<(Extents, BufferLayout)> {
+    let mut file = Extents::contiguous(at, bytes.len() as u64)?;
+    file.push(extents)?;
+    let mut memory = Extents::contiguous(buffer.len() as u64, bytes.len() as u64)?;
+    match layout {
+        BufferLayout::Contiguous => memory.push(&Extents::contiguous(0, extents.bytes())?)?,
+        BufferLayout::Extents(own) => memory.push(&own)?,
+    }
+    buffer.extend_from_slice(bytes);
+    Ok((file, BufferLayout::Extents(memory)))
+}
