@@ -1,8 +1,8 @@
-//! Collective I/O for supercomputers: many ranks write one shared file together, through few of them.
+//! Collective I/O for supercomputers: many ranks write and read one shared file together, through few of them.
 //!
 //! Ranks hand their bytes to *aggregators*, which own parts of the file, gather large windows and write them (the
 //! two-phase method of MPI-IO). Who talks to whom, in which order and how many at a time is an exchange *kernel*: a pure
-//! function whose result, a [`schedule::Schedule`], is data. A fabric runs it, validators check it.
+//! function whose result, a [`schedule::Schedule`], is data. A fabric runs it, validators check it; a read runs it backwards.
 //!
 //! ```
 //! use tributary::fabric::threads;
@@ -20,6 +20,9 @@
 //!     let buffer = vec![rank as u8; extents.bytes() as usize];
 //!     let mut file = File::open(endpoint, &path, Mode::Create, hints.clone())?;
 //!     let report = file.write_all(&extents, &BufferLayout::Contiguous, &buffer)?;
+//!     let mut back = vec![0; buffer.len()];
+//!     file.read_all(&extents, &BufferLayout::Contiguous, &mut back)?; // the same plan, the kernel backwards
+//!     assert_eq!(back, buffer);
 //!     file.close()?;
 //!     Ok::<_, Error>(report)
 //! })?;
@@ -36,7 +39,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`engine`] | [`File`]: open, write, close; plan, metadata, rounds, write-behind, agreement |
+//! | [`engine`] | [`File`]: open, write, read, close; plan, metadata, rounds, agreement |
 //! | [`access`] | [`Extents`], [`FileView`], [`BufferLayout`]: what a rank touches, in little memory and on the wire |
 //! | [`hints`] | [`Hints`]: every knob, from code, environment and files |
 //! | [`exchange`] | the kernels and their registry: **a new kernel goes here** |
