@@ -3,7 +3,15 @@
 use std::collections::BinaryHeap;
 
 use tributary::Result;
-use tributary::access::{BufferLayout, Extent, Extents, Piece};
+use tributary::access::{BufferLayout, Extent, Extents};
+
+/// Bytes that are contiguous in the file and in the queue's data.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    offset: u64,
+    memory: u64,
+    len: u64,
+}
 
 /// Queued requests. A request of one extent takes 24 bytes beside its data, any other those of its [`Extents`]; the data
 /// are copied once, when they are converted.
@@ -27,7 +35,7 @@ impl Queue {
     pub fn push(&mut self, extents: Extents, memory: u64) {
         match extents.span() {
             Some((offset, end)) if extents.count() == 1 => {
-                self.singles.push(Piece { offset, memory, len: end - offset, extent: offset });
+                self.singles.push(Piece { offset, memory, len: end - offset });
             }
             Some(_) => self.parts.push((extents, memory)),
             None => {}
@@ -99,7 +107,7 @@ fn expanded(mut singles: Vec<Piece>, parts: &[(Extents, u64)]) -> Vec<Piece> {
         let mut memory = *memory;
         singles.extend(extents.iter().map(|Extent { offset, len }| {
             memory += len;
-            Piece { offset, memory: memory - len, len, extent: offset }
+            Piece { offset, memory: memory - len, len }
         }));
     }
     singles.sort_by_key(|piece| piece.offset);
@@ -147,7 +155,7 @@ fn without_overlap(pieces: Vec<Piece>) -> Vec<Piece> {
         let Some(&(memory, offset, end)) = begun.peek() else { continue };
         let end = waiting.peek().map_or(end, |next| end.min(next.offset));
         if end > at {
-            cut.push(Piece { offset: at, memory: memory + (at - offset), len: end - at, extent: at });
+            cut.push(Piece { offset: at, memory: memory + (at - offset), len: end - at });
             at = end;
         }
     }

@@ -231,49 +231,6 @@ fn a_lone_record_variable_is_not_padded() {
     }
 }
 
-/// Offsets beyond 2 and 4 GiB, in files that are mostly holes.
-#[test]
-fn variables_beyond_two_gibibytes() {
-    let directory = tempfile::tempdir().unwrap();
-    let cdl = "netcdf y { dimensions: time = UNLIMITED; k = 1310720; x = 2048; y = 3; \
-               variables: byte large(x, k); int small(y); short r(time, y); byte q(time, y); \
-               data: small = 1, 2, 3; r = 4, 5, 6, 7, 8, 9; q = 1, 1, 1, 2, 2, 2; }";
-    for format in [Format::Cdf2, Format::Cdf5] {
-        let (ours, theirs) = (directory.path().join("x.nc"), directory.path().join("y.nc"));
-        let outcomes = threads::run(3, |transport| -> Result<u64> {
-            let endpoint = Endpoint::new(transport);
-            let rank = endpoint.rank() as u64;
-            let mut file = Dataset::create(endpoint, &ours, format, Hints::default())?;
-            let time = file.define_dimension("time", UNLIMITED)?;
-            let [k, x, y] = [("k", 1_310_720), ("x", 2048), ("y", 3)];
-            let k = file.define_dimension(k.0, k.1)?;
-            let x = file.define_dimension(x.0, x.1)?;
-            let y = file.define_dimension(y.0, y.1)?;
-            file.define_variable("large", Type::Byte, &[x, k])?;
-            let small = file.define_variable("small", Type::Int, &[y])?;
-            let r = file.define_variable("r", Type::Short, &[time, y])?;
-            let q = file.define_variable("q", Type::Byte, &[time, y])?;
-            file.end_define()?;
-            file.iput_vara(small, &[rank], &[1], &[1 + rank])?;
-            file.iput_vara(r, &[0, rank], &[2, 1], &[4 + rank, 7 + rank])?;
-            file.iput_vara(q, &[0, rank], &[2, 1], &[1, 2])?;
-            file.wait_all()?;
-            let begin = file.layout().unwrap().begin(small);
-            file.close()?;
-            Ok(begin)
-        });
-        let begins: Vec<u64> = outcomes.unwrap().into_iter().map(|outcome| outcome.unwrap()).collect();
-        assert!(begins.iter().all(|&begin| begin > 5 << 29), "{begins:?}");
-        tools::generate(cdl, format.version(), false, &theirs);
-        tools::validate(&ours);
-        for name in ["small", "r", "q"] {
-            tools::same(&ours, &theirs, Some(name));
-            let data = |path: &Path| tools::dump(path, Some(name)).split_once("data:").unwrap().1.to_string();
-            assert_eq!(data(&ours), data(&theirs));
-        }
-    }
-}
-
 /// What a reader sees, word by word.
 #[test]
 fn ncdump_prints_what_was_written() {

@@ -43,20 +43,23 @@ pub struct Piece {
     pub memory: u64,
     /// Number of bytes.
     pub len: u64,
-    /// First byte in the file of the extent that it is part of.
-    pub extent: u64,
 }
 
 impl Piece {
     /// What is left behind its first `len` bytes.
     #[inline]
     pub fn behind(self, len: u64) -> Self {
-        Self { offset: self.offset + len, memory: self.memory + len, len: self.len - len, ..self }
+        Self { offset: self.offset + len, memory: self.memory + len, len: self.len - len }
     }
 }
 
 /// Walks both sides in sequence. O(1) memory beyond the two cursors.
 pub fn pieces<'a>(file: &'a Extents, layout: &'a BufferLayout) -> impl Iterator<Item = Piece> + 'a {
+    pieces_of_extents(file, layout).map(|(_, piece)| piece)
+}
+
+/// The same, each with the first byte in the file of the extent that it is part of.
+pub fn pieces_of_extents<'a>(file: &'a Extents, layout: &'a BufferLayout) -> impl Iterator<Item = (u64, Piece)> + 'a {
     let mut memory: Box<dyn Iterator<Item = Extent> + 'a> = match layout {
         BufferLayout::Contiguous => Box::new(std::iter::once(Extent { offset: 0, len: file.bytes() })),
         BufferLayout::Extents(extents) => Box::new(extents.iter()),
@@ -73,11 +76,11 @@ pub fn pieces<'a>(file: &'a Extents, layout: &'a BufferLayout) -> impl Iterator<
             source = memory.next()?;
         }
         let len = target.len.min(source.len);
-        let piece = Piece { offset: target.offset, memory: source.offset, len, extent };
+        let piece = Piece { offset: target.offset, memory: source.offset, len };
         for side in [&mut target, &mut source] {
             *side = Extent { offset: side.offset + len, len: side.len - len };
         }
-        Some(piece)
+        Some((extent, piece))
     })
 }
 

@@ -4,7 +4,7 @@
 //! where they are in the caller's buffer. Nothing is kept per extent. O(extents); O(extents log extents) time and 32 bytes
 //! each where the access is not ascending and must be sorted first.
 
-use crate::access::pieces::{Piece, pieces};
+use crate::access::pieces::{Piece, pieces, pieces_of_extents};
 use crate::access::{BufferLayout, Extent, Extents, Packed, Packer};
 use crate::drivers::Domains;
 
@@ -28,7 +28,7 @@ pub fn flatten(file: &Extents, layout: &BufferLayout, domains: &Domains, limit: 
     if file.is_ascending() {
         pieces(file, layout).for_each(|piece| divider.add(piece));
     } else {
-        in_order(file, layout).into_iter().for_each(|piece| divider.add(piece));
+        in_order(file, layout).for_each(|piece| divider.add(piece));
     }
     let streams = divider.streams.into_iter().enumerate();
     streams.filter_map(|(aggregator, stream)| Some(stream?.finish(aggregator))).collect()
@@ -36,10 +36,10 @@ pub fn flatten(file: &Extents, layout: &BufferLayout, domains: &Domains, limit: 
 
 /// The pieces of any access by the offset of their extent, then as they come: of extents that overlap, the one with the
 /// lower offset, or else the earlier, is first with all its pieces. 32 bytes a piece.
-pub fn in_order(file: &Extents, layout: &BufferLayout) -> Vec<Piece> {
-    let mut all: Vec<Piece> = pieces(file, layout).collect();
-    all.sort_by_key(|piece| piece.extent);
-    all
+pub fn in_order(file: &Extents, layout: &BufferLayout) -> impl Iterator<Item = Piece> {
+    let mut all: Vec<(u64, Piece)> = pieces_of_extents(file, layout).collect();
+    all.sort_by_key(|(extent, _)| *extent);
+    all.into_iter().map(|(_, piece)| piece)
 }
 
 /// The bytes at the front of a piece that earlier ones have.

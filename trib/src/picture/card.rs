@@ -98,7 +98,7 @@ fn run(sheet: &mut Sheet, x: f64, width: f64, owners: &[Owner], many: bool) {
         sheet.add(block(x, y, slice, 16.0, ink::of_rank(owner.rank), tint(owner.step)));
         let label = if many { format!("{}·{}", owner.rank, owner.step) } else { owner.rank.to_string() };
         if slice > 6.0 * label.chars().count() as f64 {
-            let colour = if owner.step % 2 == 0 { ink::on_rank(owner.rank) } else { DARK };
+            let colour = if owner.step.is_multiple_of(2) { ink::on_rank(owner.rank) } else { DARK };
             sheet.add(words(x + slice / 2.0, y + 11.5, 9, "middle", colour, label));
         }
     }
@@ -106,7 +106,7 @@ fn run(sheet: &mut Sheet, x: f64, width: f64, owners: &[Owner], many: bool) {
 
 /// Later calls alternate.
 fn tint(step: usize) -> f64 {
-    if step % 2 == 0 { 1.0 } else { 0.5 }
+    if step.is_multiple_of(2) { 1.0 } else { 0.5 }
 }
 
 /// The stripes of a part of the file, dealt to the aggregators in turn.

@@ -71,6 +71,5 @@ fn clipped(piece: Piece, strip: &Strip) -> Option<Piece> {
         offset,
         memory: piece.memory + (offset - piece.offset),
         len: end - offset,
-        extent: offset,
     })
 }
