@@ -67,9 +67,5 @@ impl Lane {
 /// The part of a piece that lies in the part of the file that is drawn.
 fn clipped(piece: Piece, strip: &Strip) -> Option<Piece> {
     let (offset, end) = (piece.offset.max(strip.from), (piece.offset + piece.len).min(strip.to));
-    (offset < end).then(|| Piece {
-        offset,
-        memory: piece.memory + (offset - piece.offset),
-        len: end - offset,
-    })
+    (offset < end).then(|| Piece { offset, memory: piece.memory + (offset - piece.offset), len: end - offset })
 }

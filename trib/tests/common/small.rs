@@ -43,7 +43,7 @@ pub fn trace() -> Vec<u8> {
                 true => (0..4).map(|from| (from, bytes(from, rank))).collect::<Vec<_>>(),
                 false => Vec::new(),
             });
-            [sends, receives].iter().flat_map(|direction| half(direction)).collect()
+            [sends, receives].iter().flat_map(half).collect()
         })
         .collect();
     let lengths = blocks.iter().map(|block| block.len() as i32);
