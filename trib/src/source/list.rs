@@ -22,7 +22,7 @@ impl Parameters for Lists {
     const CODE: &'static str = "\
 Whatever a program's trace shows: one list of extents a rank, in any order, also overlapping. The file is memory-mapped, so \
 lists may be longer than memory. Bytes are a hash of offset and rank; the serial file is that of rank order, so where ranks \
-overlap verify with `--hint trib_overlap=rank_order`.";
+overlap verify with `--hint trib_overlap=rank_order`; `--read` then finds the bytes of the rank that won.";
     const ORIGIN: &'static str = "the user";
     const FORMULAS: &'static [(&'static str, &'static str)] = &[
         ("requests", "the lines of all lists"),
