@@ -1,5 +1,6 @@
 //! [`E3sm`] as a [`NetcdfCase`]: what the benchmark hands to PnetCDF, variable by variable.
 
+use smallvec::{SmallVec, smallvec};
 use tributary_netcdf::{Alignment, Requests, Schema, VariableId};
 
 use crate::error::PatternError;
@@ -55,10 +56,13 @@ fn whole(variable: &Variable, step: usize) -> Requests {
     requests
 }
 
+/// A number for each dimension, without an allocation: there are millions of them.
+type Index = SmallVec<[u64; 4]>;
+
 /// An entry, which lies inside a row: one element along every dimension but the last.
 fn push(requests: &mut Requests, variable: &Variable, step: usize, entry: Entry) {
     let dimensions = variable.shape.len() + usize::from(variable.is_record);
-    let (mut start, mut count) = (vec![0; dimensions], vec![1; dimensions]);
+    let (mut start, mut count): (Index, Index) = (smallvec![0; dimensions], smallvec![1; dimensions]);
     let mut rest = entry.offset;
     for (place, length) in (0..dimensions).rev().zip(variable.shape.iter().rev()) {
         start[place] = rest % length;
