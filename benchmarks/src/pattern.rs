@@ -95,6 +95,21 @@ pub trait Pattern: Send + Sync {
     /// A rank or step out of range, or data of another size than the rank's bytes.
     fn fill(&self, rank: usize, step: usize, data: &mut [u8]) -> Result<(), PatternError>;
 
+    /// Whether ranks may write the same bytes. The file is then that of rank order: the highest rank's bytes stay
+    /// (`trib_overlap=rank_order`).
+    fn overlaps(&self) -> bool {
+        false
+    }
+
+    /// Fills `data`, as [`Pattern::fill`] does, with what a read of the same access finds when all ranks have written:
+    /// other bytes than the rank wrote only where ranks overlap.
+    ///
+    /// # Errors
+    /// As [`Pattern::fill`].
+    fn fill_as_read(&self, rank: usize, step: usize, data: &mut [u8]) -> Result<(), PatternError> {
+        self.fill(rank, step, data)
+    }
+
     /// Sums over all ranks and steps, without expanding any rank's requests.
     fn totals(&self) -> Totals;
 

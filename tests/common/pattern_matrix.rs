@@ -120,6 +120,9 @@ fn read(mut file: File, pattern: &dyn Pattern, expected: &[u8], what: &str) -> E
         let access = pattern.rank_access(rank, step).unwrap();
         let of = |extent: Extent| &expected[extent.offset as usize..extent.end() as usize];
         let data: Vec<u8> = access.file.iter().flat_map(of).copied().collect();
+        let mut stated = vec![0; data.len()];
+        pattern.fill_as_read(rank, step, &mut stated).unwrap();
+        assert!(stated == data, "{what}, rank {rank}, call {step}: the pattern states other bytes than the file has");
         let wanted = access.scatter(&data, GAP).unwrap();
         let mut buffer = access.scatter(&vec![!GAP; data.len()], GAP).unwrap();
         let report = file.read_all(&access.file, &access.layout, &mut buffer).unwrap();

@@ -19,6 +19,15 @@ pub struct Prepared {
     pub buffer: Vec<u8>,
 }
 
+/// What a rank's memory is to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bytes {
+    /// What the rank writes.
+    Written,
+    /// What a read finds when all ranks have written.
+    Read,
+}
+
 /// Makes the rank's memory for one call.
 ///
 /// # Errors
@@ -28,10 +37,14 @@ pub fn prepare(
     rank: usize,
     step: usize,
     asked: Option<Buffer>,
+    bytes: Bytes,
 ) -> Result<Prepared, PatternError> {
     let access = laid_out(pattern.rank_access(rank, step)?, asked)?;
     let mut data = vec![0; access.file.bytes() as usize];
-    pattern.fill(rank, step, &mut data)?;
+    match bytes {
+        Bytes::Written => pattern.fill(rank, step, &mut data)?,
+        Bytes::Read => pattern.fill_as_read(rank, step, &mut data)?,
+    }
     let buffer = match access.layout {
         BufferLayout::Contiguous => data,
         BufferLayout::Extents(_) => {
@@ -97,8 +110,8 @@ mod tests {
     #[test]
     fn gaps_are_before_between_and_behind_the_extents() {
         let case = E3smF::shipped().unwrap();
-        let plain = prepare(&case, 3, 0, Some(Buffer::Contiguous)).unwrap();
-        let apart = prepare(&case, 3, 0, Some(Buffer::Noncontiguous)).unwrap();
+        let plain = prepare(&case, 3, 0, Some(Buffer::Contiguous), Bytes::Written).unwrap();
+        let apart = prepare(&case, 3, 0, Some(Buffer::Noncontiguous), Bytes::Written).unwrap();
         let extents = plain.access.file.count() as usize;
         assert_eq!(apart.buffer.len(), plain.buffer.len() + (extents + 1) * GAP as usize);
         let (mut at, mut from) = (0, 0);
@@ -114,7 +127,7 @@ mod tests {
     #[test]
     fn every_wrong_byte_is_found_and_named() {
         let case = E3smF::shipped().unwrap();
-        let expected = prepare(&case, 5, 0, Some(Buffer::Noncontiguous)).unwrap();
+        let expected = prepare(&case, 5, 0, Some(Buffer::Noncontiguous), Bytes::Written).unwrap();
         assert_eq!(expected.difference(&expected.buffer), None);
         let first = expected.access.file.iter().next().unwrap();
         let unread = expected.difference(&expected.inverted()).unwrap();

@@ -8,7 +8,7 @@ use tributary::hints::DriverName;
 use tributary::{Endpoint, Error, File, Hints, Mode};
 use tributary_benchmarks::{NetcdfCase, Pattern, write_case};
 
-use crate::buffers::{self, Prepared};
+use crate::buffers::{self, Bytes, Prepared};
 use crate::calls::Calls;
 use crate::cli::replay::{Format, How, Wanted};
 
@@ -82,26 +82,30 @@ impl Task<'_> {
     /// # Errors
     /// The engine's, or the pattern's on the lowest rank that has one.
     pub fn run(&self, mut endpoint: Endpoint) -> Result<Outcome, Error> {
-        // A pattern that cannot be met on some rank is met before there is a file.
-        let first = self.prepare(endpoint.rank(), 0);
-        let first = endpoint.waiting().clone().wait(pin!(agree(&mut endpoint, first)))?;
         if self.wanted.read_only.is_some() {
+            let first = self.first(&mut endpoint, Bytes::Read)?;
             let (read, shown) = self.read(endpoint, first)?;
             return Ok(shown.with(Done::Read(read)));
         }
+        let first = self.first(&mut endpoint, Bytes::Written)?;
         let (written, shown, mut endpoint) = self.write(endpoint, first)?;
         if !self.wanted.read {
             return Ok(shown.with(Done::Wrote(written)));
         }
-        let first = self.prepare(endpoint.rank(), 0);
-        let first = endpoint.waiting().clone().wait(pin!(agree(&mut endpoint, first)))?;
+        let first = self.first(&mut endpoint, Bytes::Read)?;
         let (read, _) = self.read(endpoint, first)?;
         Ok(shown.with(Done::ReadBack(written, read)))
     }
 
-    fn prepare(&self, rank: usize, step: usize) -> Result<Prepared, Error> {
+    /// The first call's memory: a pattern that cannot be met on some rank is met before there is a file. Collective.
+    fn first(&self, endpoint: &mut Endpoint, bytes: Bytes) -> Result<Prepared, Error> {
+        let first = self.prepare(endpoint.rank(), 0, bytes);
+        endpoint.waiting().clone().wait(pin!(agree(endpoint, first)))
+    }
+
+    fn prepare(&self, rank: usize, step: usize, bytes: Bytes) -> Result<Prepared, Error> {
         let failed = |error| Error::argument(format!("rank {rank}, call {step}"), error, "a whole pattern");
-        buffers::prepare(self.pattern, rank, step, self.how.buffer).map_err(failed)
+        buffers::prepare(self.pattern, rank, step, self.how.buffer, bytes).map_err(failed)
     }
 
     /// One collective write a step.
@@ -111,7 +115,7 @@ impl Task<'_> {
         }
         let file = File::open(endpoint, self.path, Mode::Create, self.hints.clone())?;
         let (shown, mut calls) = (Shown::of(&file), Calls::default());
-        let mut file = self.steps(file, first, |file, Prepared { access, buffer }, _| {
+        let mut file = self.steps(file, first, Bytes::Written, |file, Prepared { access, buffer }, _| {
             let call = file.write_all(&access.file, &access.layout, &buffer)?;
             calls.add(call.bytes_written, call);
             Ok(())
@@ -139,7 +143,7 @@ impl Task<'_> {
         let rank = endpoint.rank();
         let file = File::open(endpoint, self.path, Mode::Read, self.hints.clone())?;
         let (shown, mut calls, mut wrong) = (Shown::of(&file), Calls::default(), None);
-        let mut file = self.steps(file, first, |file, expected, step| {
+        let mut file = self.steps(file, first, Bytes::Read, |file, expected, step| {
             let mut buffer = expected.inverted();
             let call = file.read_all(&expected.access.file, &expected.access.layout, &mut buffer)?.call;
             calls.add(call.bytes_read, call);
@@ -160,13 +164,14 @@ impl Task<'_> {
         &self,
         mut file: File,
         first: Prepared,
+        bytes: Bytes,
         mut step: impl FnMut(&mut File, Prepared, usize) -> Result<(), Error>,
     ) -> Result<File, Error> {
         let (rank, mut first) = (file.endpoint().rank(), Some(first));
         for number in 0..self.pattern.steps() {
             let prepared = match first.take() {
                 Some(first) => first,
-                None => file.agree(self.prepare(rank, number))?,
+                None => file.agree(self.prepare(rank, number, bytes))?,
             };
             step(&mut file, prepared, number)?;
         }

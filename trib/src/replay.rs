@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use tributary::fabric::threads;
+use tributary::hints::Overlap;
 use tributary::{Endpoint, Hints};
 use tributary_benchmarks::Pattern;
 use tributary_benchmarks::wrf::Replay;
@@ -37,9 +38,13 @@ struct Prepared {
 
 /// Everything that can be wrong with the command line is found here.
 fn prepare(options: &ReplayOptions, ranks: Option<usize>, reports: bool) -> Result<Prepared, Failure> {
-    let hints = hints::of_replay(&options.how)?;
+    let mut hints = hints::of_replay(&options.how)?;
     let subject = options.pattern.subject(ranks)?;
     hints.check(subject.ranks())?;
+    if matches!(&subject, Subject::File(pattern) if pattern.overlaps()) {
+        // What the serial file is; one of the outcomes that any other setting permits.
+        hints.overlap = Overlap::RankOrder;
+    }
     let output = match &subject {
         Subject::Exchange(_) => {
             exchange::check(options)?;

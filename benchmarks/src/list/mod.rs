@@ -24,8 +24,10 @@
 //! | `lists` | an open file of either form, checked |
 //! | `text`, `binary` | the forms |
 //! | `pattern` | the pattern [`List`] |
+//! | `held` | what one rank holds, by offset |
 
 mod binary;
+mod held;
 mod lists;
 mod pattern;
 mod text;

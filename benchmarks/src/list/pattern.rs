@@ -17,6 +17,7 @@ use crate::error::PatternError;
 use crate::pattern::{Pattern, RankAccess, Totals};
 use crate::value::fill_bytes;
 
+use super::held::Held;
 use super::lists::Lists;
 
 /// Most bytes written at once by the serial writer.
@@ -109,6 +110,23 @@ impl Pattern for List {
             let (front, behind) = rest.split_at_mut(len);
             fill_bytes(rank, extent.offset, front);
             rest = behind;
+        }
+        Ok(())
+    }
+
+    fn overlaps(&self) -> bool {
+        true
+    }
+
+    /// O(own extents) memory; every extent of the higher ranks is looked for among them.
+    fn fill_as_read(&self, rank: usize, step: usize, data: &mut [u8]) -> Result<(), PatternError> {
+        self.fill(rank, step, data)?;
+        let own = Held::of(self.lists.extents(rank))?;
+        for higher in rank + 1..self.ranks() {
+            for extent in self.lists.extents(higher) {
+                let extent = extent?;
+                own.within(extent, |part, at| fill_bytes(higher, part.offset, &mut data[at..][..part.len as usize]));
+            }
         }
         Ok(())
     }

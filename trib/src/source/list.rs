@@ -11,8 +11,8 @@ use crate::Failure;
 /// Any extents: a list of (offset, length) for each rank, from a text or binary file
 #[derive(Args)]
 pub struct Lists {
-    /// The lists; must be given. Text: `ranks P`, then for each rank `rank R` and lines `OFFSET LENGTH`; binary: see the documentation of
-    /// tributary_benchmarks::list.
+    /// The lists; must be given. Text: `ranks P`, then for each rank `rank R` and lines `OFFSET LENGTH`; binary: see the
+    /// documentation of tributary_benchmarks::list.
     #[arg(long, value_name = "FILE")]
     lists: Option<PathBuf>,
 }
@@ -21,8 +21,8 @@ impl Parameters for Lists {
     const NAME: &'static str = "list";
     const CODE: &'static str = "\
 Whatever a program's trace shows: one list of extents a rank, in any order, also overlapping. The file is memory-mapped, so \
-lists may be longer than memory. Bytes are a hash of offset and rank; the serial file is that of rank order, so where ranks \
-overlap verify with `--hint trib_overlap=rank_order`; `--read` then finds the bytes of the rank that won.";
+lists may be longer than memory. Bytes are a hash of offset and rank; where ranks overlap the highest rank's stay \
+(`trib_overlap=rank_order` is set).";
     const ORIGIN: &'static str = "the user";
     const FORMULAS: &'static [(&'static str, &'static str)] = &[
         ("requests", "the lines of all lists"),

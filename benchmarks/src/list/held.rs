@@ -1,0 +1,48 @@
+//! What one rank holds, by offset: where bytes of the file are in its buffer.
+
+use tributary::Extent;
+
+use crate::error::PatternError;
+
+/// A rank's extents by offset, with their places in its buffer. They may overlap.
+pub(super) struct Held {
+    /// Ascending offsets.
+    extents: Vec<(Extent, usize)>,
+    /// The highest end up to each extent.
+    ends: Vec<u64>,
+}
+
+impl Held {
+    /// Of a list as it comes. O(extents log extents).
+    ///
+    /// # Errors
+    /// The list's.
+    pub fn of(list: impl Iterator<Item = Result<Extent, PatternError>>) -> Result<Self, PatternError> {
+        let mut extents = Vec::new();
+        let mut at = 0;
+        for extent in list {
+            let extent = extent?;
+            extents.push((extent, at));
+            at += extent.len as usize;
+        }
+        extents.sort_by_key(|(extent, _)| extent.offset);
+        let highest = |end: &mut u64, (extent, _): &(Extent, usize)| {
+            *end = extent.end().max(*end);
+            Some(*end)
+        };
+        let ends = extents.iter().scan(0, highest).collect();
+        Ok(Self { extents, ends })
+    }
+
+    /// Every part of `wanted` that is held, and where.
+    pub fn within(&self, wanted: Extent, mut part: impl FnMut(Extent, usize)) {
+        let behind = self.extents.partition_point(|(extent, _)| extent.offset < wanted.end());
+        for index in (0..behind).rev().take_while(|&index| self.ends[index] > wanted.offset) {
+            let (extent, at) = self.extents[index];
+            let (from, to) = (extent.offset.max(wanted.offset), extent.end().min(wanted.end()));
+            if from < to {
+                part(Extent { offset: from, len: to - from }, at + (from - extent.offset) as usize);
+            }
+        }
+    }
+}
