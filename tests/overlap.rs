@@ -115,3 +115,25 @@ fn the_highest_rank_wins_in_rank_order() {
         });
     }
 }
+
+/// Ranks 0 and 1 overlap; the gap before rank 2 makes the sum of the ranges small.
+#[test]
+fn the_highest_rank_wins_beside_a_gap() {
+    let _watchdog = Watchdog::new("the_highest_rank_wins_beside_a_gap", 60);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    for way in ["romio_cb_write=disable", "trib_direct_min=1"] {
+        let hints = hints(&["trib_overlap=rank_order;trib_tiny_call=0", way]);
+        threads::run(3, |transport| {
+            let endpoint = Endpoint::new(transport);
+            let rank = endpoint.rank();
+            let mut file = File::open(endpoint, &path, Mode::Create, hints.clone()).unwrap();
+            let extents = Extents::contiguous(if rank == 2 { 100_000 } else { 0 }, 5000).unwrap();
+            let report = file.write_all(&extents, &BufferLayout::Contiguous, &[rank as u8; 5000]).unwrap();
+            assert_eq!(report.path, tributary::engine::Path::Exchange, "{way}: {}", report.why);
+            file.close().unwrap();
+        })
+        .unwrap();
+        assert!(std::fs::read(&path).unwrap()[..5000].iter().all(|&byte| byte == 1), "{way}");
+    }
+}

@@ -108,3 +108,23 @@ fn a_buffer_that_is_too_small_on_one_rank() {
         file.close().unwrap();
     });
 }
+
+/// The last rank gets less than it asked for; that does not make ranges overlap.
+#[test]
+fn a_file_that_ends_early_is_still_read_directly() {
+    on_threads("a_file_that_ends_early_is_still_read_directly", |endpoint, directory| {
+        let path = directory.join("file");
+        let hints = Hints::parse("trib_direct_min=1;trib_tiny_call=0").unwrap();
+        let mut file = File::open(endpoint, &path, Mode::Create, hints).unwrap();
+        let rank = file.endpoint().rank() as u64;
+        let extents = Extents::contiguous(rank * 1000, 1000).unwrap();
+        let len = if rank as usize == RANKS - 1 { 300 } else { 1000 };
+        file.write_all(&extents.slice(0, len), &BufferLayout::Contiguous, &[1 + rank as u8; 1000]).unwrap();
+        let mut buffer = vec![0; 1000];
+        let report = file.read_all(&extents, &BufferLayout::Contiguous, &mut buffer).unwrap();
+        assert_eq!((report.bytes, report.call.path), (len, tributary::engine::Path::Direct), "{}", report.call.why);
+        let expected = |at: u64| if at < len { 1 + rank as u8 } else { 0 };
+        assert!((0..1000).all(|at| buffer[at as usize] == expected(at)));
+        file.close().unwrap();
+    });
+}

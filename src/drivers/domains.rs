@@ -150,6 +150,8 @@ impl Domains {
                 let index = offset / pitch / stripes;
                 let start = index * stripes * pitch + aggregator as u64 * stripe;
                 let end = start + (stripes - 1) * pitch + stripe;
+                // One stripe is contiguous, and can be trimmed to any byte.
+                let pitch = if *stripes == 1 { *stripe } else { pitch };
                 Window { index, start, end, segment: *stripe, pitch }
             }
             Self::Ranges { bounds, window } => {
@@ -206,7 +208,7 @@ mod tests {
     fn paper_figure_2() {
         let lustre = Domains::Cyclic { stripe: 10, aggregators: 3, stripes: 1 };
         assert_eq!(lustre.owner(45), (1, 50));
-        assert_eq!(lustre.window(1, 45), Window { index: 1, start: 40, end: 50, segment: 10, pitch: 30 });
+        assert_eq!(lustre.window(1, 45), Window { index: 1, start: 40, end: 50, segment: 10, pitch: 10 });
         let gpfs = Domains::equal_blocks(0, 90, 10, 3, 10);
         assert_eq!(gpfs.owner(45), (1, 60));
         assert_eq!(gpfs.window(1, 45).index, 1);
@@ -220,6 +222,15 @@ mod tests {
         let domains = Domains::equal_bytes(0, 1000, &histogram, 1, 3, 16);
         assert_eq!(domains, Domains::Ranges { bounds: vec![0, 37, 74, 1000], window: 16 });
         check(&domains, 1000);
+    }
+
+    #[test]
+    fn a_window_of_one_stripe_takes_the_memory_of_its_data() {
+        let stripes = |stripes| Domains::Cyclic { stripe: 100, aggregators: 2, stripes }.window(0, 250);
+        let one = stripes(1).trimmed(250, 260);
+        assert_eq!((one.start, one.end, one.len()), (250, 260, 10));
+        let two = stripes(2).trimmed(250, 260);
+        assert_eq!((two.start, two.end, two.len()), (200, 260, 60));
     }
 
     proptest! {

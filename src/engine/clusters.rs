@@ -34,19 +34,20 @@ impl<'a> Iterator for Clusters<'a> {
     }
 }
 
-/// The parts of a cluster, ascending: each once for the highest member that has it, then, marked, for each other.
-/// O(parts log members).
-pub fn shared(cluster: &[Owned]) -> Vec<(Extent, usize, bool)> {
+/// Gives `part` the parts of a cluster, ascending: each once for the highest member that has it, then, marked, for each
+/// other. O(parts log members) time; memory for the extents only, since where many members have what one has in pieces,
+/// there are members x pieces parts.
+pub fn shared(cluster: &[Owned], mut part: impl FnMut(Extent, usize, bool)) {
     // (offset, whether it begins, member): where one ends and another begins, the ends come first.
     let ends = cluster.iter().map(|(extent, member)| (extent.end(), false, *member));
     let starts = cluster.iter().map(|(extent, member)| (extent.offset, true, *member));
     let mut changes: Vec<_> = ends.chain(starts).collect();
     changes.sort_unstable();
-    let (mut parts, mut here, mut at) = (Vec::new(), BTreeSet::new(), 0);
+    let (mut here, mut at) = (BTreeSet::new(), 0);
     for (offset, begins, member) in changes {
         if offset > at {
-            let part = Extent { offset: at, len: offset - at };
-            parts.extend(here.iter().rev().enumerate().map(|(place, &member)| (part, member, place > 0)));
+            let extent = Extent { offset: at, len: offset - at };
+            here.iter().rev().enumerate().for_each(|(place, &member)| part(extent, member, place > 0));
             at = offset;
         }
         if begins {
@@ -55,7 +56,6 @@ pub fn shared(cluster: &[Owned]) -> Vec<(Extent, usize, bool)> {
             here.remove(&member);
         }
     }
-    parts
 }
 
 #[cfg(test)]
@@ -90,6 +90,8 @@ mod tests {
             (extent(9, 10), 1, true),
             (extent(10, 14), 2, false),
         ];
-        assert_eq!(shared(&cluster), expected);
+        let mut parts = Vec::new();
+        shared(&cluster, |extent, member, left_out| parts.push((extent, member, left_out)));
+        assert_eq!(parts, expected);
     }
 }

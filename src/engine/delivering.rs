@@ -34,7 +34,7 @@ pub struct Delivering<'r> {
     pub user: &'r mut [u8],
     /// This aggregator's window.
     pub window: Option<Window>,
-    /// Its bytes; none if they could not be read: zeros go out, and the agreement says why.
+    /// Its bytes; none if reading has failed: zeros go out, and the agreement says why.
     pub read: Option<&'r [u8]>,
     /// Time spent in placing.
     pub placement: Duration,

@@ -55,9 +55,14 @@ impl Depot {
         self.hints.write_buffers.max(1)
     }
 
-    /// Whether [`Depot::buffer`] would not have to wait.
+    /// Whether [`Depot::buffer`] would give one without waiting.
     pub fn has_room(&self) -> bool {
-        !self.free.is_empty() || self.made < self.limit()
+        !self.failed() && (!self.free.is_empty() || self.made < self.limit())
+    }
+
+    /// Whether no further window of the call is placed, or read.
+    fn failed(&self) -> bool {
+        self.worker.is_none() || self.outcome.error.is_some()
     }
 
     /// A buffer for a window of `len` bytes; waits until one is free. None once the outcome has an error (no worker, no
@@ -65,7 +70,7 @@ impl Depot {
     pub async fn buffer(&mut self, len: u64) -> Option<WindowBuffer> {
         loop {
             self.collect();
-            if self.worker.is_none() || self.outcome.error.is_some() {
+            if self.failed() {
                 return None;
             }
             let buffer = match self.free.pop() {
@@ -161,5 +166,18 @@ impl Depot {
             Task::Write => self.free.push(done.buffer),
             Task::Read => self.read.push_back(done.buffer),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Or else a read that has failed would open window after window that nobody asks for.
+    #[test]
+    fn there_is_no_room_once_the_call_has_failed() {
+        let error = Error::argument("file", "is gone", "to be there");
+        let depot = Depot::new(Err(error), &Hints::default(), 0, PathBuf::new());
+        assert!(!depot.has_room());
     }
 }

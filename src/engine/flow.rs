@@ -18,8 +18,6 @@ use crate::topology::Rank;
 pub struct Passed {
     /// Bytes.
     pub bytes: u64,
-    /// Lowest offset; the window's end where there is nothing.
-    pub start: u64,
     /// Highest end; the window's start where there is nothing.
     pub end: u64,
 }
@@ -49,10 +47,9 @@ impl Flow {
 
     /// Passes all extents of `window` and returns what there was.
     pub fn pass(&mut self, window: &Window) -> Passed {
-        let mut passed = Passed { bytes: 0, start: window.end, end: window.start };
+        let mut passed = Passed { bytes: 0, end: window.start };
         while let Some(extent) = self.cursor.take_before(window.end) {
             passed.bytes += extent.len;
-            passed.start = passed.start.min(extent.offset);
             passed.end = extent.end();
         }
         passed
@@ -60,10 +57,9 @@ impl Flow {
 
     /// The same; and marks them in `coverage`, which is gone when there is no memory for it.
     pub fn pass_covering(&mut self, window: &Window, coverage: &mut Option<Coverage>) -> Passed {
-        let mut passed = Passed { bytes: 0, start: window.end, end: window.start };
+        let mut passed = Passed { bytes: 0, end: window.start };
         while let Some(extent) = self.cursor.take_before(window.end) {
             passed.bytes += extent.len;
-            passed.start = passed.start.min(extent.offset);
             passed.end = extent.end();
             let marked = coverage.as_mut().map(|c| c.mark(window.position(extent.offset), extent.len));
             if matches!(marked, Some(Err(_))) {

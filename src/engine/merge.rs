@@ -47,12 +47,12 @@ impl Merged {
                     file.push(extent);
                     continue;
                 }
-                for (extent, member, left_out) in shared(cluster) {
+                shared(cluster, |extent, member, left_out| {
                     order.push((member as i64 * 2 + i64::from(left_out), extent.len));
                     if !left_out {
                         file.push(extent);
                     }
-                }
+                });
             }
             extents.clear();
             order.push((END, 0));
@@ -74,16 +74,17 @@ impl Dealer {
         Self { order: merged.order.clone(), cursor: PairCursor::default() }
     }
 
-    /// The next window's merged bytes; `sources[m]` is what member m has for it.
-    pub fn deal(&mut self, sources: &mut [Bytes]) -> Bytes {
-        let mut out = Vec::with_capacity(sources.iter().map(Bytes::len).sum());
+    /// The next window's merged bytes; `sources[m]` is what member m has for it, and then what is left of that: nothing.
+    pub fn deal(&mut self, sources: &mut [&[u8]]) -> Bytes {
+        let mut out = Vec::with_capacity(sources.iter().map(|source| source.len()).sum());
         while let Some((code, len)) = self.cursor.next(&self.order)
             && code != END
         {
             let source = &mut sources[(code / 2) as usize];
-            let bytes = source.split_to((len as usize).min(source.len()));
+            let (bytes, rest) = source.split_at((len as usize).min(source.len()));
+            *source = rest;
             if code % 2 == 0 {
-                out.extend_from_slice(&bytes);
+                out.extend_from_slice(bytes);
             }
         }
         Bytes::from(out)
@@ -141,16 +142,17 @@ mod tests {
             let mut back = Dealer::new(&merged);
             let mut seen = 0;
             while let Some(window) = whole.window(&domains) {
-                let mut sources: Vec<_> = flows
+                let own: Vec<_> = flows
                     .iter_mut()
                     .enumerate()
                     .map(|(m, flow)| {
                         let here = flow.window(&domains).is_some_and(|w| w.index == window.index);
-                        Bytes::from(vec![m as u8; if here { flow.pass(&window).bytes as usize } else { 0 }])
+                        vec![m as u8; if here { flow.pass(&window).bytes as usize } else { 0 }]
                     })
                     .collect();
+                let mut sources: Vec<_> = own.iter().map(Vec::as_slice).collect();
                 let bytes = dealer.deal(&mut sources);
-                prop_assert!(sources.iter().all(Bytes::is_empty), "all bytes of the window are consumed");
+                prop_assert!(sources.iter().all(|source| source.is_empty()), "all bytes of the window are consumed");
                 let mut offsets = Vec::new();
                 while let Some(extent) = whole.next_in(&window) {
                     offsets.extend(extent.offset..extent.end());

@@ -28,8 +28,9 @@ pub struct Agreed {
     pub bytes: u64,
     /// Extents, as the ranks gave them.
     pub requests: u64,
-    /// Sum over ranks of the length of their ranges: above `end - start`, ranges overlap.
-    pub spans: u64,
+    /// Whether the lengths of the ranks' ranges add up to no more than the whole: if not, ranges overlap; if so, they may
+    /// all the same, and leave a gap elsewhere.
+    pub disjoint: bool,
     /// Whether every rank gave what it gave the last time.
     pub unchanged: bool,
 }
@@ -57,7 +58,8 @@ pub async fn agree_on_ranges(
     if failed != u64::MAX {
         return Err(tell(endpoint, failed as Rank, checked.err().as_ref()).await?);
     }
-    Ok(Agreed { start, end: end.min(limit), bytes, requests, spans, unchanged: unchanged == 1 })
+    let disjoint = spans <= end.saturating_sub(start);
+    Ok(Agreed { start, end: end.min(limit), bytes, requests, disjoint, unchanged: unchanged == 1 })
 }
 
 /// Which way a call moves bytes.
@@ -72,8 +74,8 @@ pub enum Direction {
 /// Chooses the path and says why. Pure: the same on all ranks.
 ///
 /// The rule of `automatic`: an exchange moves every byte twice and costs a message for each (rank, aggregator) and
-/// round; it pays where requests are small or interleave. Ranges that do not overlap (their lengths add up to no more than
-/// the whole) with requests of `trib_direct_min` or more on average go directly.
+/// round; it pays where requests are small or interleave. Ranges whose lengths add up to no more than the whole, with requests
+/// of `trib_direct_min` or more on average, go directly.
 pub fn choose_path(agreed: &Agreed, setup: &Setup, direction: Direction) -> (Path, String) {
     let hints = &setup.hints;
     let (switch, key) = match direction {
@@ -89,11 +91,11 @@ pub fn choose_path(agreed: &Agreed, setup: &Setup, direction: Direction) -> (Pat
     if hints.no_indep_rw {
         return (Path::Exchange, "romio_no_indep_rw=true".to_string());
     }
-    let mean = agreed.bytes / agreed.requests.max(1);
-    let disjoint = agreed.spans <= agreed.end - agreed.start;
-    if !disjoint && direction == Direction::Write && hints.overlap == Overlap::RankOrder {
-        return (Path::Exchange, "trib_overlap=rank_order, and the ranges of ranks overlap".to_string());
+    if direction == Direction::Write && hints.overlap == Overlap::RankOrder {
+        // Nothing here proves that ranges do not overlap.
+        return (Path::Exchange, "trib_overlap=rank_order".to_string());
     }
+    let mean = agreed.bytes / agreed.requests.max(1);
     if agreed.bytes <= hints.tiny_call && switch != Switch::Disable {
         return (Path::Exchange, format!("{} bytes in all: the first aggregator takes them", agreed.bytes));
     }
@@ -103,7 +105,7 @@ pub fn choose_path(agreed: &Agreed, setup: &Setup, direction: Direction) -> (Pat
         Switch::Automatic if mean < hints.direct_min => {
             (Path::Exchange, format!("requests of {mean} bytes on average, below trib_direct_min={}", hints.direct_min))
         }
-        Switch::Automatic if !disjoint => (Path::Exchange, "the ranges of ranks overlap".to_string()),
+        Switch::Automatic if !agreed.disjoint => (Path::Exchange, "the ranges of ranks overlap".to_string()),
         Switch::Automatic => {
             (Path::Direct, format!("requests of {mean} bytes on average in ranges that do not overlap"))
         }

@@ -41,7 +41,7 @@ impl<'a> Reading<'a> {
     /// Runs all rounds. Windows come from `depot`, which only aggregators need. Collective over the ranks that want data.
     ///
     /// # Errors
-    /// The fabric's. A failure to read is no error here: it stays in the depot for the agreement, and zeros are delivered.
+    /// The fabric's. A failure to read is no error here: it stays in the depot for the agreement, and anything is delivered.
     pub async fn run(mut self, endpoint: &mut Endpoint, depot: &mut Option<Depot>) -> Result<Tally> {
         for &round in self.at.lockstep {
             self.round(round, endpoint, depot).await?;

@@ -114,7 +114,8 @@ impl Relaying {
             Some(index) if index == member => own(aggregator).unwrap_or_default(),
             _ => round.arrived.get(&(member, aggregator)).cloned().unwrap_or_default(),
         };
-        let mut sources: Vec<Bytes> = (0..self.members.len()).map(source).collect();
+        let sources: Vec<Bytes> = (0..self.members.len()).map(source).collect();
+        let mut sources: Vec<&[u8]> = sources.iter().map(|source| &source[..]).collect();
         self.dealers.get_mut(&aggregator).map(|dealer| dealer.deal(&mut sources)).unwrap_or_default()
     }
 }
@@ -134,7 +135,10 @@ impl RelayRound {
         let Some((_, member, shares)) = self.messages.iter().find(|(start, ..)| *start == at) else {
             return Bytes::new();
         };
-        let part = |share: &Share| self.arrived.get(&(*member, share.aggregator)).map_or(&[][..], |part| &part[..]);
-        Bytes::from(shares.iter().map(part).collect::<Vec<_>>().concat())
+        let part = |share: &Share| self.arrived.get(&(*member, share.aggregator)).cloned().unwrap_or_default();
+        match &shares[..] {
+            [only] => part(only),
+            _ => Bytes::from(shares.iter().map(part).collect::<Vec<_>>().concat()),
+        }
     }
 }

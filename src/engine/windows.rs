@@ -24,7 +24,8 @@ pub struct Windows {
 /// One window with data.
 #[derive(Debug)]
 pub struct Opened {
-    /// No larger than from the first byte with data to the last, however large the hints make a window.
+    /// No larger than from the first byte with data (of several stripes: from the start of its stripe) to the last, however
+    /// large the hints make a window.
     pub window: Window,
     /// Which of its bytes have data; none where there is no memory even for that.
     pub coverage: Option<Coverage>,

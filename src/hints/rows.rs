@@ -119,9 +119,9 @@ hints! {
     /// What the Lustre driver takes in a round: as many stripes per aggregator as `cb_buffer_size` holds, or one stripe (as
     /// in the paper).
     "trib_lustre_round" lustre_round: LustreRound = LustreRound::Buffer, LustreRound::CODEC, "";
-    /// Whose bytes stay where several ranks write. `any`: one of theirs, never a mixture within an extent; `rank_order`: the
-    /// highest rank's, whatever the kernel and path. (`two_layer` then gathers only for ranks that follow one another;
-    /// ranges of ranks that overlap are never written directly.)
+    /// Whose bytes stay where several ranks write. `any`: one of theirs, and where they are exchanged never a mixture
+    /// within an extent; `rank_order`: the highest rank's, whatever the kernel. (`two_layer` then gathers only for ranks that
+    /// follow one another, and everything is exchanged, also with `romio_cb_write=disable`.)
     "trib_overlap" overlap: Overlap = Overlap::Any, Overlap::CODEC, "";
     /// Calls of so many bytes or fewer, over all ranks, go through the first aggregator only: more would cost a message
     /// from every rank to each of them for nothing. 0: never.

@@ -2,9 +2,9 @@
 //!
 //! A collective read is a collective write with the roles reversed, and an exchange has a transpose as a matrix has one:
 //! if the schedules of all ranks move bytes from A to B, their transposes move them from B to A, through the same staging
-//! buffers. **Why the transposes are free of deadlock where the originals are**: without buffering a message is one event
-//! of both its sides, so any order in which the originals can be carried out, read backwards, is one for the transposes.
-//! A throttle is kept for the same reason: what was never in flight together is not now.
+//! buffers. **Why the transposes are free of deadlock where the originals are**: all ranks chain their messages in one order
+//! ([`super::Builder::chain`]); the transposes chain them in that order backwards, which is one order on all ranks too. A
+//! throttle is kept: a batch backwards is a batch, and a window has the same limit.
 
 use super::ir::{Action, Buffer, Op, OpId, Schedule, SendMode, Span};
 
