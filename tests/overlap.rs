@@ -122,8 +122,8 @@ fn the_highest_rank_wins_beside_a_gap() {
     let _watchdog = Watchdog::new("the_highest_rank_wins_beside_a_gap", 60);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
-    for way in ["romio_cb_write=disable", "trib_direct_min=1"] {
-        let hints = hints(&["trib_overlap=rank_order;trib_tiny_call=0", way]);
+    for way in ["trib_overlap=rank_order;romio_cb_write=disable", "trib_overlap=rank_order", "trib_overlap=any"] {
+        let hints = hints(&["trib_direct_min=1;trib_tiny_call=0", way]);
         threads::run(3, |transport| {
             let endpoint = Endpoint::new(transport);
             let rank = endpoint.rank();

@@ -119,7 +119,7 @@ impl File {
         if let Some(storage) = &self.storage {
             return Ok(storage.clone());
         }
-        let opened = self.files.open(&self.setup.path);
+        let opened = self.files.open(&self.setup.path, self.setup.mode);
         let fail = |cause| Error::io(self.endpoint.rank(), "open", &self.setup.path, 0, &cause);
         let storage: Arc<dyn Storage> = opened.map_err(fail)?.into();
         self.storage = Some(storage.clone());

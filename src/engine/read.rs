@@ -47,7 +47,7 @@ impl File {
         let future = Box::pin(async move {
             usable?;
             let outcome = self.read(file, layout, buffer).await;
-            self.busy = matches!(&outcome, Err(Error::Fabric(_)));
+            self.busy = matches!(&outcome, Err(Error::Fabric(_) | Error::Internal { .. }));
             outcome
         });
         Operation::new(future, waiting)

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 
+use super::setup::Mode;
 use crate::error::Error;
 use crate::topology::Rank;
 
@@ -43,13 +44,13 @@ pub trait Storage: Send + Sync {
     fn settle(&self) -> io::Result<()>;
 }
 
-/// Opens files for reading and writing, as far as the file permits; each rank that does I/O calls it once a file.
+/// Opens files; each rank that does I/O calls it once a file.
 pub trait OpenStorage: Send + Sync {
-    /// Opens an existing file.
+    /// Opens an existing file: for reading with [`Mode::Read`], or else for writing, and for reading as far as it permits.
     ///
     /// # Errors
     /// The system's.
-    fn open(&self, path: &Path) -> io::Result<Box<dyn Storage>>;
+    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn Storage>>;
 }
 
 /// Files of the operating system.
@@ -57,12 +58,14 @@ pub trait OpenStorage: Send + Sync {
 pub struct SystemFiles;
 
 impl OpenStorage for SystemFiles {
-    fn open(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
-        // A file that may be written but not read is still fit for writing; only filling holes then fails. One that may
-        // only be read is fit for reading. What is said of a file that may be neither is said of writing.
-        let open = |read, write| OpenOptions::new().read(read).write(write).open(path);
-        let file = open(true, true).or_else(|_| open(false, true));
-        Ok(Box::new(file.or_else(|cause| open(true, false).map_err(|_| cause))?))
+    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn Storage>> {
+        if mode == Mode::Read {
+            return Ok(Box::new(std::fs::File::open(path)?));
+        }
+        // A file that may be written but not read is still fit for writing; only filling holes then fails.
+        let file = OpenOptions::new().read(true).write(true).open(path);
+        let file = file.or_else(|_| OpenOptions::new().write(true).open(path))?;
+        Ok(Box::new(file))
     }
 }
 

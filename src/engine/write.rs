@@ -11,6 +11,7 @@ use super::setup::Mode;
 use super::writing::Writing;
 use crate::access::{BufferLayout, Extents};
 use crate::error::{Error, Result};
+use crate::hints::Switch;
 
 impl File {
     /// Writes `buffer` (laid out as `layout`) to the extents `file`, together with all ranks. Collective; a rank without
@@ -37,7 +38,7 @@ impl File {
             usable?;
             let outcome = self.write(file, layout, buffer).await;
             // What is not agreed may have left messages on their way.
-            self.busy = matches!(&outcome, Err(Error::Fabric(_)));
+            self.busy = matches!(&outcome, Err(Error::Fabric(_) | Error::Internal { .. }));
             outcome
         });
         Operation::new(future, waiting)
@@ -54,7 +55,11 @@ impl File {
         let checked = writable.map(|()| u64::MAX);
         let agreed = plan::agree_on_ranges(&mut self.endpoint, file, checked, same).await?;
         clock.agreement.lap();
-        let (path, why) = plan::choose_path(&agreed, &self.setup, Direction::Write);
+        let (mut path, mut why) = plan::choose_path(&agreed, &self.setup, Direction::Write);
+        let chosen = path == Path::Direct && self.setup.hints.cb_write == Switch::Automatic;
+        if chosen && !plan::truly_disjoint(&mut self.endpoint, file).await? {
+            (path, why) = (Path::Exchange, plan::OVERLAP.to_string());
+        }
         let mut done = Done { path, why, ..Done::new(Direction::Write) };
         match path {
             Path::Nothing => {}

@@ -119,8 +119,8 @@ hints! {
     /// What the Lustre driver takes in a round: as many stripes per aggregator as `cb_buffer_size` holds, or one stripe (as
     /// in the paper).
     "trib_lustre_round" lustre_round: LustreRound = LustreRound::Buffer, LustreRound::CODEC, "";
-    /// Whose bytes stay where several ranks write. `any`: one of theirs, and where they are exchanged never a mixture
-    /// within an extent; `rank_order`: the highest rank's, whatever the kernel. (`two_layer` then gathers only for ranks that
+    /// Whose bytes stay where several ranks write. `any`: one of theirs, never a mixture within an extent (but with
+    /// `romio_cb_write=disable`, where the file system decides); `rank_order`: the highest rank's, whatever the kernel. (`two_layer` then gathers only for ranks that
     /// follow one another, and everything is exchanged, also with `romio_cb_write=disable`.)
     "trib_overlap" overlap: Overlap = Overlap::Any, Overlap::CODEC, "";
     /// Calls of so many bytes or fewer, over all ranks, go through the first aggregator only: more would cost a message

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tributary::Mode;
 use tributary::engine::storage::{OpenStorage, Storage, SystemFiles};
 
 /// Where a file fails, and how. Offsets are in the file; a write that begins before is cut there, as the system does it.
@@ -87,11 +88,11 @@ impl Hostile {
 }
 
 impl OpenStorage for Hostile {
-    fn open(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
+    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn Storage>> {
         if let Fault::Open(errno) = *self.0.fault.lock().unwrap() {
             return Err(io::Error::from_raw_os_error(errno));
         }
-        Ok(Box::new(HostileFile { file: SystemFiles.open(path)?, state: self.0.clone() }))
+        Ok(Box::new(HostileFile { file: SystemFiles.open(path, mode)?, state: self.0.clone() }))
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tributary::Mode;
 use tributary::engine::storage::{OpenStorage, Storage};
 
 /// Bytes of the period: no power of two, so that a shift by one is a difference.
@@ -49,7 +50,7 @@ impl Periodic {
 }
 
 impl OpenStorage for Periodic {
-    fn open(&self, _: &Path) -> io::Result<Box<dyn Storage>> {
+    fn open(&self, _: &Path, _: Mode) -> io::Result<Box<dyn Storage>> {
         Ok(Box::new(self.clone()))
     }
 }
