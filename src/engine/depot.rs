@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::worker::{Done, Job, Task, WindowBuffer, Worker, WorkerGone};
+use super::buffer::WindowBuffer;
+use super::worker::{Done, Job, Task, Worker, WorkerGone};
 use crate::drivers::Window;
 use crate::error::{Error, Result};
 use crate::fabric::execute::pause;

@@ -20,7 +20,7 @@
 //! | `rounds`, `lockstep` | where a rank stands in the data phase; rounds that all ranks take part in |
 //! | `writing`, `placing` | the rounds of a write, and one of them in memory |
 //! | `reading`, `delivering` | the rounds of a read, and one of them in memory |
-//! | `coverage`, `worker`, `sieve`, `depot`, `storage` | windows, the thread that writes behind and reads ahead, holes, the file |
+//! | `coverage`, `buffer`, `worker`, `sieve`, `depot`, `storage` | windows, the thread that writes behind and reads ahead, holes, the file |
 //! | `direct`, `direct_read` | the path without exchange |
 //! | `conclude`, `operation` | the agreement at the end; a call that is tested and waited for |
 //! | [`planning`] | a plan without a run, at any scale |
@@ -30,6 +30,7 @@
 //! returns the same error on every rank.
 
 mod bodies;
+mod buffer;
 mod clusters;
 mod conclude;
 mod coverage;

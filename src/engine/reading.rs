@@ -6,13 +6,14 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use super::buffer::WindowBuffer;
 use super::delivering::{Delivering, Incoming};
 use super::depot::Depot;
 use super::phase::Phase;
 use super::plan::Plan;
 use super::rounds::{DATA, Rounds, Tally};
 use super::windows::Opened;
-use super::worker::{Task, WindowBuffer};
+use super::worker::Task;
 use crate::error::{Error, Result};
 use crate::exchange::two_layer::Share;
 use crate::fabric::Endpoint;

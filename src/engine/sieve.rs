@@ -1,8 +1,8 @@
 //! How the bytes of a window get into the file and out of it: whole, run by run, or with the holes between them.
 
+use super::buffer::WindowBuffer;
 use super::coverage::Coverage;
 use super::storage::{Failure, Storage, read_all, write_all};
-use super::worker::WindowBuffer;
 use crate::access::Extent;
 use crate::drivers::Window;
 use crate::hints::Switch;

@@ -10,34 +10,12 @@ use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, Sender, TryRecvError, unbounded};
 
-use super::coverage::Coverage;
+use super::buffer::WindowBuffer;
 use super::sieve::{read_window, write_window};
 use super::storage::{Failure, Storage, without_size_signal};
 use crate::drivers::Window;
 use crate::fabric::Idle;
 use crate::hints::Switch;
-
-/// The memory of one window, and what of it is there.
-#[derive(Debug, Default)]
-pub struct WindowBuffer {
-    /// The window's bytes.
-    pub bytes: Vec<u8>,
-    /// Which of them have data.
-    pub coverage: Coverage,
-}
-
-impl WindowBuffer {
-    /// Makes room for `len` bytes; what they hold is of no meaning until placed.
-    ///
-    /// # Errors
-    /// Memory that is not to be had.
-    pub fn reserve(&mut self, len: u64) -> std::result::Result<(), std::collections::TryReserveError> {
-        let missing = (len as usize).saturating_sub(self.bytes.len());
-        self.bytes.try_reserve_exact(missing)?;
-        self.bytes.resize(self.bytes.len() + missing, 0);
-        Ok(())
-    }
-}
 
 /// What is to be done with a window: the bytes that are covered go to the file, or come from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

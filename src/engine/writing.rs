@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use super::buffer::WindowBuffer;
 use super::depot::Depot;
 use super::phase::Phase;
 use super::placing::{Outgoing, Placing};
 use super::plan::Plan;
 use super::rounds::{DATA, Rounds, Tally};
 use super::windows::Opened;
-use super::worker::{Task, WindowBuffer};
+use super::worker::Task;
 use crate::error::Result;
 use crate::exchange::Message;
 use crate::exchange::two_layer::Share;
