@@ -3,14 +3,26 @@
 //! One algorithm a file; each is a pure function to a schedule. The functions here run them on an endpoint. All are
 //! collective: every rank of the endpoint calls them, in the same order on each.
 
+pub mod algorithm;
+mod allgather;
 mod broadcast;
 mod gather;
 mod reduce;
+
+pub use algorithm::{Algorithm, Operation, Problem};
 
 use crate::error::{Error, Result};
 use crate::fabric::{Buffers, Endpoint};
 use crate::schedule::{Buffer, ReduceOp};
 use crate::topology::Rank;
+
+/// All algorithms, by operation.
+pub static ALGORITHMS: &[&Algorithm] = &[&allgather::RING];
+
+/// The algorithm of that operation and name.
+pub fn algorithm(operation: Operation, name: &str) -> Option<&'static Algorithm> {
+    ALGORITHMS.iter().copied().find(|algorithm| algorithm.operation == operation && algorithm.name == name)
+}
 
 /// Tags of the schedules here; the engine's begin above.
 const REDUCE: u16 = 0;

@@ -1,0 +1,97 @@
+//! Collective algorithms as data: one rank's problem in, one rank's schedule out, and what is known of each.
+//!
+//! **Where bytes are.** A rank's contribution is in [`Buffer::Send`], what it gets in [`Buffer::Receive`]; blocks of several
+//! ranks lie there one after the other in rank order ([`Problem::place`]). Scratch space is [`Buffer::Stage`].
+//!
+//! | operation | `Send` | `Receive` |
+//! |---|---|---|
+//! | allgather | the rank's own block | all blocks, in rank order |
+//! | gather | the rank's own block | at the root: all blocks, in rank order |
+//! | scatter | at the root: all blocks, in rank order | the rank's own block |
+//! | broadcast | at the root: the message | the message, on every rank |
+//! | reduce | the rank's own lanes | at the root: the combined lanes |
+//! | allreduce | the rank's own lanes | the combined lanes, on every rank |
+//!
+//! A rank's own bytes are copied, never sent. Messages of no bytes are not sent. **A new algorithm** is one file that
+//! defines a `static` [`Algorithm`], and one row in [`super::ALGORITHMS`]; the validators and the conformance suite on both
+//! fabrics take it from there.
+
+use crate::schedule::{Buffer, ReduceOp, Schedule, Span};
+use crate::topology::{Rank, Topology};
+
+/// What is done collectively. The irregular forms (gatherv, ...) are the same operations with sizes that differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Operation {
+    /// Every rank gets the blocks of all.
+    Allgather,
+    /// The root gets the blocks of all.
+    Gather,
+    /// Every rank gets its block of the root's.
+    Scatter,
+    /// Every rank gets the root's message.
+    Broadcast,
+    /// The root gets all ranks' lanes, combined.
+    Reduce,
+    /// Every rank gets all ranks' lanes, combined.
+    Allreduce,
+}
+
+/// One rank's view of a collective operation. Equal on all ranks but for `rank`.
+#[derive(Debug, Clone, Copy)]
+pub struct Problem<'a> {
+    /// This rank.
+    pub rank: Rank,
+    /// Ranks and nodes.
+    pub topology: &'a Topology,
+    /// Where the operation begins or ends, if it has a root.
+    pub root: Rank,
+    /// Bytes of every rank's block, by rank; of a broadcast, a reduction: the message's at the root's place, and only that
+    /// one counts.
+    pub sizes: &'a [u64],
+    /// How lanes of 8 bytes are combined, where they are.
+    pub with: ReduceOp,
+    /// Bytes of a segment, for algorithms that cut messages; above 0, a multiple of 8.
+    pub segment: u64,
+}
+
+impl Problem<'_> {
+    /// How many ranks there are.
+    pub fn ranks(&self) -> usize {
+        self.topology.ranks()
+    }
+
+    /// Where the blocks of ranks `first..first + count` lie in a buffer that holds all in rank order. O(count + first).
+    pub fn place(&self, buffer: Buffer, first: Rank, count: usize) -> Span {
+        let offset = self.sizes[..first].iter().sum();
+        Span::new(buffer, offset, self.sizes[first..first + count].iter().sum())
+    }
+
+    /// This rank's own block where it stands alone, at the start of `buffer`.
+    pub fn own(&self, buffer: Buffer) -> Span {
+        Span::new(buffer, 0, self.sizes[self.rank])
+    }
+
+    /// The message of a broadcast or reduction, in `buffer`.
+    pub fn message(&self, buffer: Buffer) -> Span {
+        Span::new(buffer, 0, self.sizes[self.root])
+    }
+}
+
+/// One algorithm of one operation.
+#[derive(Debug)]
+pub struct Algorithm {
+    /// What it does.
+    pub operation: Operation,
+    /// As hints and reports name it.
+    pub name: &'static str,
+    /// One line for people.
+    pub about: &'static str,
+    /// Where it is from: paper, section, equation or algorithm.
+    pub source: &'static str,
+    /// Its cost in words and t_s, t_w.
+    pub cost: &'static str,
+    /// Whether blocks may differ in size.
+    pub irregular: bool,
+    /// The schedule of one rank. Pure; for any rank count, root and sizes that the operation allows.
+    pub schedule: fn(&Problem<'_>) -> Schedule,
+}

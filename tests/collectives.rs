@@ -1,0 +1,100 @@
+//! Every collective algorithm: under the validators at any number of ranks, and on the threads fabric.
+
+#[path = "common/collective_suite.rs"]
+mod collective_suite;
+#[path = "common/watchdog.rs"]
+mod watchdog;
+
+use collective_suite::{Case, cases};
+use rand::{RngExt, SeedableRng, rngs::SmallRng};
+use tributary::Endpoint;
+use tributary::collectives::{ALGORITHMS, Algorithm, Operation};
+use tributary::fabric::threads;
+use tributary::schedule::validate::{Delivery, run};
+use watchdog::Watchdog;
+
+const ALL: [Operation; 6] = [
+    Operation::Allgather,
+    Operation::Gather,
+    Operation::Scatter,
+    Operation::Broadcast,
+    Operation::Reduce,
+    Operation::Allreduce,
+];
+
+/// What must get where, if bytes are only moved.
+fn wanted(operation: Operation, case: &Case) -> Vec<Delivery> {
+    let offset = |rank: usize| case.sizes[..rank].iter().sum::<u64>();
+    let ranks = 0..case.ranks();
+    let gathered = |to: usize| {
+        let block =
+            move |from: usize| Delivery { from, from_offset: 0, to, to_offset: offset(from), len: case.sizes[from] };
+        (0..case.ranks()).map(block).collect::<Vec<_>>()
+    };
+    let all: Vec<Delivery> = match operation {
+        Operation::Allgather => ranks.flat_map(gathered).collect(),
+        Operation::Gather => gathered(case.root),
+        Operation::Scatter => ranks
+            .map(|to| Delivery { from: case.root, from_offset: offset(to), to, to_offset: 0, len: case.sizes[to] })
+            .collect(),
+        Operation::Broadcast => {
+            let len = case.sizes[case.root];
+            ranks.map(|to| Delivery { from: case.root, from_offset: 0, to, to_offset: 0, len }).collect()
+        }
+        Operation::Reduce | Operation::Allreduce => Vec::new(),
+    };
+    all.into_iter().filter(|delivery| delivery.len > 0).collect()
+}
+
+fn validate(algorithm: &Algorithm, case: &Case) {
+    if matches!(algorithm.operation, Operation::Reduce | Operation::Allreduce) {
+        // Where bytes go is not to be said of what is combined; that it comes to an end is.
+        return;
+    }
+    let schedules = (0..case.ranks()).map(|rank| (algorithm.schedule)(&case.problem(rank))).collect();
+    run(schedules, &wanted(algorithm.operation, case)).unwrap_or_else(|violation| {
+        let (ranks, root, sizes) = (case.ranks(), case.root, &case.sizes);
+        panic!("{:?} {}: {ranks} ranks, root {root}, {sizes:?}: {violation}", algorithm.operation, algorithm.name)
+    });
+}
+
+#[test]
+fn up_to_64_ranks_under_the_validators() {
+    for algorithm in ALGORITHMS {
+        for ranks in 1..=64 {
+            cases(algorithm, ranks).iter().for_each(|case| validate(algorithm, case));
+        }
+    }
+}
+
+#[test]
+fn random_problems_up_to_2048_ranks() {
+    let mut random = SmallRng::seed_from_u64(5);
+    for algorithm in ALGORITHMS {
+        let ranks = if algorithm.operation == Operation::Allgather { 65..400 } else { 65..2048 };
+        for _ in 0..2 {
+            let ranks = random.random_range(ranks.clone());
+            let case = random.random_range(0..6);
+            validate(algorithm, &cases(algorithm, ranks)[case]);
+        }
+    }
+}
+
+#[test]
+fn on_threads() {
+    let _watchdog = Watchdog::new("on_threads", 300);
+    for ranks in [1, 2, 3, 5, 8, 13, 16, 33] {
+        threads::run(ranks, |transport| collective_suite::run(&mut Endpoint::new(transport), &ALL)).unwrap();
+    }
+}
+
+#[test]
+fn every_algorithm_says_what_it_is_and_is_found_by_name() {
+    for algorithm in ALGORITHMS {
+        let found = tributary::collectives::algorithm(algorithm.operation, algorithm.name).unwrap();
+        assert!(std::ptr::eq(found, *algorithm), "{}: two of one name", algorithm.name);
+        for text in [algorithm.about, algorithm.source, algorithm.cost] {
+            assert!(!text.is_empty(), "{}", algorithm.name);
+        }
+    }
+}
