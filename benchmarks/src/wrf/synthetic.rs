@@ -18,7 +18,7 @@ const ELEMENT: usize = 4;
 /// `benchmarks/data/example_trace.dat`; the example `write_trace` writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Synthetic {
-    /// Points along x, y and z; not 0. Default 120 x 96 x 9.
+    /// Points along x, y and z; not 0. Default 123 x 90 x 10.
     pub points: [usize; 3],
     /// Ranks along x and y; not 0. Default 8 x 4.
     pub ranks: [usize; 2],
@@ -30,7 +30,7 @@ pub struct Synthetic {
 
 impl Default for Synthetic {
     fn default() -> Self {
-        Self { points: [120, 96, 9], ranks: [8, 4], aggregators: 4, rounds: 3 }
+        Self { points: [123, 90, 10], ranks: [8, 4], aggregators: 4, rounds: 3 }
     }
 }
 

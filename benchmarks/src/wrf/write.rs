@@ -38,7 +38,8 @@ impl Trace {
     }
 
     fn number(&self, value: u64) -> Result<i32, PatternError> {
-        let wrong = |_| PatternError::input(self.name(), "file", format!("would hold {value}; allowed: 0 to {}", i32::MAX));
+        let wrong =
+            |_| PatternError::input(self.name(), "file", format!("would hold {value}; allowed: 0 to {}", i32::MAX));
         i32::try_from(value).map_err(wrong)
     }
 }

@@ -91,3 +91,41 @@ fn lines(count: usize) -> impl Iterator<Item = Range<usize>> {
     let lines = count.min(LINES);
     (0..lines).map(move |line| share(count, line, lines))
 }
+
+#[cfg(test)]
+mod tests {
+    use tributary_benchmarks::wrf::Synthetic;
+
+    use super::*;
+
+    /// Against the transfers, one by one: nothing is lost, and nothing stands in another's line.
+    #[test]
+    fn a_line_holds_its_ranks_and_no_others() {
+        let wide = Synthetic { points: [300, 90, 8], ranks: [50, 4], aggregators: 100, rounds: 2 };
+        for (synthetic, columns, rows) in [(Synthetic::default(), 32, 4), (wide, 64, 64)] {
+            let trace = synthetic.trace().unwrap();
+            let matrix = Matrix::of(&trace, Some(1)).unwrap();
+            assert_eq!((matrix.columns.len(), matrix.rows.len()), (columns, rows));
+            let mut messages = 0;
+            for row in &matrix.rows {
+                let mut bytes = vec![0; columns];
+                let of_row = |receiver: &usize| (row.receivers.0..=row.receivers.1).contains(receiver);
+                let mut fan_ins = Vec::new();
+                for receiver in (0..trace.ranks()).filter(of_row) {
+                    let received = trace.receives(1, receiver);
+                    fan_ins.push(received.len());
+                    for transfer in received {
+                        let column = matrix.columns.iter().position(|senders| senders.contains(&transfer.peer));
+                        bytes[column.unwrap()] += transfer.bytes;
+                    }
+                }
+                assert_eq!(row.bytes, bytes);
+                assert_eq!(row.fan_in, *fan_ins.iter().max().unwrap());
+                messages += fan_ins.iter().sum::<usize>() as u64;
+            }
+            assert_eq!(matrix.messages, messages);
+            let sent: u64 = (0..trace.ranks()).flat_map(|rank| trace.sends(1, rank)).map(|send| send.bytes).sum();
+            assert_eq!(matrix.bytes(), sent);
+        }
+    }
+}

@@ -88,10 +88,13 @@ fn legend(sheet: &mut Sheet, matrix: &Matrix) {
     }
     swatch(sheet, FAN_IN, 1.0, "ranks that a receiver hears".to_string());
     sheet.y += 30.0;
-    let mut notes = "Shades: bytes of a cell, up to the number given. Ranks that receive nothing in the round have no row."
-        .to_string();
+    let mut notes =
+        "Shades: bytes of a cell, up to the number given. Ranks that receive nothing in the round have no row."
+            .to_string();
     if matrix.columns.iter().any(|senders| senders.len() > 1) {
-        notes.push_str(" Neighbouring senders share a column, which has the number of its first and the sum of their bytes.");
+        notes.push_str(
+            " Neighbouring senders share a column, which has the number of its first and the sum of their bytes.",
+        );
     }
     if matrix.rows.iter().any(|row| row.receivers.0 != row.receivers.1) {
         notes.push_str(" Neighbouring receivers share a row: the sum of their bytes, the largest of their fan-ins.");
