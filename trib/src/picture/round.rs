@@ -64,8 +64,8 @@ fn shade(bytes: u64, largest: u64) -> u64 {
 fn senders(sheet: &mut Sheet, matrix: &Matrix) {
     let count = matrix.columns.len();
     let width = (EDGE - LEFT) / count as f64;
-    let every = (count * 2).div_ceil(32).next_power_of_two() / 2;
-    for (column, senders) in matrix.columns.iter().enumerate().step_by(every.max(1)) {
+    let every = if count > 32 { 4 } else { 1 };
+    for (column, senders) in matrix.columns.iter().enumerate().step_by(every) {
         let x = LEFT + (column as f64 + 0.5) * width;
         sheet.add(words(x, sheet.y + 11.0, 9, "middle", GREY, senders.start.to_string()));
     }
