@@ -221,7 +221,7 @@ pub fn run_part(mut endpoint: Endpoint, directory: &Path, part: usize) {
         for (c, case) in cases.iter().enumerate() {
             if (h + h / part + c).is_multiple_of(part) {
                 let path = directory.join(format!("{ranks}-{h}-{c}"));
-                endpoint = write_and_check(endpoint, case, hints, &path, (h + h / part + c) / part % 3 == 0);
+                endpoint = write_and_check(endpoint, case, hints, &path, ((h + h / part + c) / part).is_multiple_of(3));
                 if endpoint.rank() == 0 {
                     std::fs::remove_file(&path).unwrap();
                 }
