@@ -21,7 +21,7 @@ use settings::{DRIVERS, KERNELS};
 use trial::{Expected, Offset, RANKS, Recorded, same_error, trial_hints};
 use tributary::error::IoClass;
 use tributary::fabric::threads;
-use tributary::{Endpoint, Error, File, Hints, Mode};
+use tributary::{BufferLayout, Endpoint, Error, File, Hints, Mode};
 use watchdog::Watchdog;
 
 const SECONDS: u64 = 120;
@@ -215,6 +215,30 @@ fn a_rank_that_fails_on_the_direct_path() {
         if rank == 0 {
             full().check_whole(&path, 2, "direct");
         }
+    });
+}
+
+#[test]
+fn storage_that_panics_on_the_direct_path() {
+    on_threads("storage_that_panics_on_the_direct_path", RANKS, |endpoint, directory| {
+        let path = directory.join("file");
+        let hints = Hints::parse("romio_cb_write=disable;romio_cb_read=disable").unwrap();
+        let storage = Hostile::new(Fault::None);
+        let mut file = File::open_on(endpoint, &path, Mode::Create, hints, Arc::new(storage.clone())).unwrap();
+        full().write(&mut file, 1).unwrap();
+        if file.endpoint().rank() == 2 {
+            storage.set(Fault::Panic(0));
+        }
+        let (extents, mut buffer) = full().part(file.endpoint().rank(), 1);
+        let written = full().write(&mut file, 2);
+        let error = same_error(file.endpoint(), written, "write");
+        assert!(matches!(&error, Error::Io { rank: 2, cause, .. } if cause.contains(PANIC)), "{error}");
+        let read = file.read_all(&extents, &BufferLayout::Contiguous, &mut buffer);
+        let error = same_error(file.endpoint(), read, "read");
+        assert!(matches!(&error, Error::Io { rank: 2, cause, .. } if cause.contains(PANIC)), "{error}");
+        storage.set(Fault::None);
+        full().write(&mut file, 3).unwrap();
+        file.close().unwrap();
     });
 }
 

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use tributary::exchange::{BALANCED, KERNELS};
 use tributary::fabric::threads;
 use tributary::{Endpoint, Hints, Topology};
-use tributary_benchmarks::wrf::{Replay, ReplayReport, Settings, Trace};
+use tributary_benchmarks::wrf::{Replay, ReplayReport, Settings, Synthetic, Trace};
 
 /// Bytes by (round, from, to).
 type Sends = BTreeMap<(usize, usize, usize), i32>;
@@ -286,4 +286,54 @@ fn the_real_trace_at_its_full_size() {
         assert_eq!((report.bytes_sent, report.bytes_received, report.messages), (BYTES, BYTES, 1_389_840), "{kernel}");
         println!("{kernel}: {report:?}");
     }
+}
+
+#[test]
+fn a_trace_is_written_as_it_was_read() {
+    let bytes = file(&numbers(7, 4, &some(7, 4)));
+    assert_eq!(Trace::from_bytes("t", &bytes).unwrap().to_bytes().unwrap(), bytes);
+    let large = Sends::from([((0, 0, 1), i32::MAX), ((0, 1, 2), i32::MAX)]);
+    let folded = open(4, 1, &Sends::from([((0, 0, 2), i32::MAX), ((0, 1, 3), i32::MAX)])).folded(2).unwrap();
+    let error = folded.to_bytes().unwrap_err().to_string();
+    assert!(error.contains("4294967294; allowed"), "{error}");
+    assert!(open(3, 1, &large).to_bytes().is_ok());
+}
+
+/// Element by element: who owns it, in whose window it lies.
+#[test]
+fn the_synthetic_trace_sends_every_element_once() {
+    for synthetic in [
+        Synthetic::default(),
+        Synthetic { points: [7, 5, 3], ranks: [3, 2], aggregators: 5, rounds: 4 },
+        Synthetic { points: [2, 1, 1], ranks: [2, 2], aggregators: 1, rounds: 9 },
+    ] {
+        let Synthetic { points: [x, y, z], ranks: [across, down], aggregators, rounds } = synthetic;
+        let part = |at: usize, length: usize, parts: usize| {
+            (0..parts).rfind(|part| part * (length / parts) + (*part).min(length % parts) <= at).unwrap()
+        };
+        let domain = (x * y * z).div_ceil(aggregators);
+        let mut sends = Sends::new();
+        for element in 0..x * y * z {
+            let from = part(element / x % y, y, down) * across + part(element % x, x, across);
+            let to = element / domain * across * down / aggregators;
+            *sends.entry((element % domain / domain.div_ceil(rounds), from, to)).or_default() += 4;
+        }
+        let expected = file(&numbers(across * down, rounds, &sends));
+        assert_eq!(synthetic.trace().unwrap().to_bytes().unwrap(), expected, "{synthetic:?}");
+    }
+    for wrong in [
+        Synthetic { rounds: 0, ..Synthetic::default() },
+        Synthetic { aggregators: 33, ..Synthetic::default() },
+        Synthetic { ranks: [0, 4], ..Synthetic::default() },
+    ] {
+        assert!(wrong.trace().is_err(), "{wrong:?}");
+    }
+}
+
+#[test]
+fn the_shipped_trace_is_the_synthetic_one() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/example_trace.dat");
+    let written = Synthetic::default().trace().unwrap().to_bytes().unwrap();
+    let how = "cargo run -p tributary-benchmarks --example write_trace -- benchmarks/data/example_trace.dat";
+    assert!(std::fs::read(path).unwrap() == written, "{path} is stale; regenerate with: {how}");
 }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::depot::Outcome;
-use super::storage::{Failure, Storage, without_size_signal, write_all};
+use super::storage::{Failure, Storage, guarded, without_size_signal, write_all};
 use crate::access::pieces::{Piece, pieces};
 use crate::access::{BufferLayout, Extents};
 use crate::topology::Rank;
@@ -24,7 +24,8 @@ pub fn write(
     let _quiet = without_size_signal();
     let mut bytes = 0;
     let mut writer = Packing { storage, buffer, packed: Vec::new(), at: 0, last: None, bytes: &mut bytes };
-    let written = pieces(file, layout).try_for_each(|piece| writer.add(piece)).and_then(|()| writer.flush());
+    let all = || pieces(file, layout).try_for_each(|piece| writer.add(piece)).and_then(|()| writer.flush());
+    let written = guarded("write", 0, all);
     Outcome { error: written.err().map(|failure| failure.of(rank, path)), bytes, busy: begin.elapsed() }
 }
 

@@ -11,7 +11,7 @@ use super::depot::Depot;
 use super::plan::{Agreed, Cached, Plan};
 use super::report::{Clock, FanIn};
 use super::setup::{Mode, Setup};
-use super::storage::{OpenStorage, Storage, SystemFiles};
+use super::storage::{Failure, OpenStorage, Storage, SystemFiles, guarded};
 use super::worker::Worker;
 use crate::access::{BufferLayout, Extents, varint};
 use crate::collectives::{agree, broadcast, gather};
@@ -119,9 +119,10 @@ impl File {
         if let Some(storage) = &self.storage {
             return Ok(storage.clone());
         }
-        let opened = self.files.open(&self.setup.path, self.setup.mode);
-        let fail = |cause| Error::io(self.endpoint.rank(), "open", &self.setup.path, 0, &cause);
-        let storage: Arc<dyn Storage> = opened.map_err(fail)?.into();
+        let Setup { path, mode, .. } = &self.setup;
+        let open = || self.files.open(path, *mode).map_err(|cause| Failure { operation: "open", offset: 0, cause });
+        let opened = guarded("open", 0, open).map_err(|failure| failure.of(self.endpoint.rank(), path));
+        let storage: Arc<dyn Storage> = opened?.into();
         self.storage = Some(storage.clone());
         Ok(storage)
     }

@@ -9,6 +9,7 @@ use super::operation::Operation;
 use super::plan::{self, Agreed, Direction};
 use super::reading::Reading;
 use super::report::{CallReport, Clock, Path};
+use super::storage::{Failure, guarded};
 use crate::access::{BufferLayout, Extents};
 use crate::error::{Error, Result};
 
@@ -82,7 +83,8 @@ impl File {
             return Ok(u64::MAX);
         }
         let storage = self.storage()?;
-        storage.size().map_err(|cause| Error::io(rank, "stat", &self.setup.path, 0, &cause))
+        let size = || storage.size().map_err(|cause| Failure { operation: "stat", offset: 0, cause });
+        guarded("stat", 0, size).map_err(|failure| failure.of(rank, &self.setup.path))
     }
 
     async fn exchange_read(
@@ -115,7 +117,7 @@ impl File {
         }
         let (rank, path, sieve) = (self.endpoint.rank(), self.setup.path.clone(), self.setup.hints.ds_read);
         match self.storage() {
-            Ok(storage) => direct_read::read(&*storage, file, layout, buffer, end, sieve)
+            Ok(storage) => guarded("read", 0, || direct_read::read(&*storage, file, layout, buffer, end, sieve))
                 .unwrap_or_else(|failure| Outcome { error: Some(failure.of(rank, &path)), ..Outcome::default() }),
             Err(error) => Outcome { error: Some(error), ..Outcome::default() },
         }

@@ -1,8 +1,10 @@
 //! The shared file behind a narrow trait, so that tests can put a failing one in its place.
 
+use std::any::Any;
 use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
@@ -142,6 +144,23 @@ impl Failure {
     pub fn of(self, rank: Rank, path: &Path) -> Error {
         Error::io(rank, self.operation, path, self.offset, &self.cause)
     }
+}
+
+/// Calls a storage that may panic; a panic is a failure like any other: the rank must go on, or all others wait for it.
+pub fn guarded<T>(
+    operation: &'static str,
+    offset: u64,
+    call: impl FnOnce() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    // What the call leaves behind is not looked at after a failure.
+    catch_unwind(AssertUnwindSafe(call))
+        .unwrap_or_else(|panic| Err(Failure { operation, offset, cause: io::Error::other(words(&*panic)) }))
+}
+
+/// What a panic says.
+fn words(panic: &(dyn Any + Send)) -> String {
+    let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    format!("the storage panicked: {}", said.unwrap_or("it did not say why"))
 }
 
 /// Writes all of `bytes`; `written` counts those that got there, also when it fails.

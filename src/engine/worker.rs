@@ -1,9 +1,6 @@
 //! A helper thread that writes full windows, and reads windows ahead, while others are exchanged. It never touches the
 //! fabric.
 
-use std::any::Any;
-use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -12,7 +9,7 @@ use crossbeam::channel::{Receiver, Sender, TryRecvError, unbounded};
 
 use super::buffer::WindowBuffer;
 use super::sieve::{read_window, write_window};
-use super::storage::{Failure, Storage, without_size_signal};
+use super::storage::{Failure, Storage, guarded, without_size_signal};
 use crate::drivers::Window;
 use crate::fabric::Idle;
 use crate::hints::Switch;
@@ -116,26 +113,16 @@ impl Drop for Worker {
 }
 
 /// Writes or reads one window. After a failure nothing more is tried, so that a full disk is asked once and not once a
-/// window. A storage that panics has failed like any other: the rank must go on with the rounds, or all others wait for it.
+/// window.
 fn perform(storage: &dyn Storage, job: Job, failed: bool) -> Done {
     let Job { task, window, mut buffer, sieve } = job;
     let begin = Instant::now();
     let mut bytes = 0;
-    let carry = || match task {
+    let operation = if task == Task::Write { "write" } else { "read" };
+    let outcome = guarded(operation, window.start, || match task {
         _ if failed => Ok(()),
         Task::Write => write_window(storage, window, &mut buffer, sieve, &mut bytes),
         Task::Read => read_window(storage, window, &mut buffer, sieve),
-    };
-    // The buffer is reset before it is used again, and the storage is not called again.
-    let outcome = catch_unwind(AssertUnwindSafe(carry)).unwrap_or_else(|panic| {
-        let operation = if task == Task::Write { "write" } else { "read" };
-        Err(Failure { operation, offset: window.start, cause: io::Error::other(words(&*panic)) })
     });
     Done { task, buffer, bytes, busy: begin.elapsed(), failure: outcome.err() }
-}
-
-/// What a panic says.
-fn words(panic: &(dyn Any + Send)) -> String {
-    let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    format!("the storage panicked: {}", said.unwrap_or("it did not say why"))
 }

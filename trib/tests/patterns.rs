@@ -301,6 +301,33 @@ fn a_picture_is_svg() {
     assert!(error(&large).contains("requests; allowed"));
 }
 
+/// A round of an exchange, and what cannot be drawn: one line each.
+#[test]
+fn a_picture_of_an_exchange() {
+    let text = |words: &[&str]| String::from_utf8(trib(words).stdout).unwrap();
+    let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../benchmarks/data/example_trace.dat");
+    let drawn = text(&["picture", "wrf", "--trace", trace, "--round", "2"]);
+    for word in ["Round 2 of 0 to 2", "rank 24", "fan-in", "</svg>"] {
+        assert!(drawn.contains(word), "{word}");
+    }
+    let folded = text(&["picture", "wrf", "--trace", trace, "--ranks", "8"]);
+    assert!(folded.contains("8 ranks") && folded.contains("Round 0"));
+    let lists = concat!(env!("CARGO_MANIFEST_DIR"), "/../benchmarks/data/example_lists.txt");
+    assert!(text(&["picture", "list", "--lists", lists]).contains("several ranks write it"));
+    let refused = [
+        (format!("picture wrf --trace {trace} --round 3"), "--round: 3; allowed: 0 to 2"),
+        (format!("picture wrf --trace {trace} --row 64"), "--row: wrf is an exchange"),
+        ("picture wrf".to_string(), "--trace FILE is missing"),
+        ("picture list".to_string(), "--lists FILE is missing"),
+        ("picture btio --ranks 4 --round 0".to_string(), "--round: btio"),
+    ];
+    for (line, expected) in refused {
+        let words: Vec<_> = line.split(' ').map(String::from).collect();
+        let said = error(&words);
+        assert!(said.contains(expected) && said.trim().lines().count() == 1, "{line}: {said}");
+    }
+}
+
 #[test]
 fn every_pattern_has_a_page_of_help() {
     for command in ["replay", "patterns", "picture"] {

@@ -21,8 +21,10 @@ static SMALL_MAP: &[u8] = include_bytes!("../../data/small_map_16p.nc");
 pub const SMALL_MAP_NAME: &str = "small_map_16p.nc (shipped)";
 /// Ranks of the small decompositions that need no file.
 const SMALL_RANKS: usize = 16;
-/// What each of these ranks has of the G and I cases, which hold more for a column than the F case.
+/// What each of these ranks has of the G and I cases, which hold more for a column than the F case. A number of columns
+/// that the groups do not divide leaves cells of the I case's grid to nobody, where there is no land.
 const SMALL: GeneratorOptions = GeneratorOptions { columns_per_rank: 6, groups: 3, seed: 0 };
+const SMALL_LAND: GeneratorOptions = GeneratorOptions { columns_per_rank: 7, ..SMALL };
 
 /// What [`E3sm::open`] opens.
 #[derive(Debug, Clone, Copy, Default)]
@@ -65,8 +67,11 @@ impl E3sm {
                 Arc::new(Generator::new(ranks, GeneratorOptions::default())?)
             }
             (None, Case::F, _) => Arc::new(small_map()?),
-            (None, case, Some(ranks)) if !fold => Arc::new(Generator::of(case, ranks, SMALL)?),
-            (None, case, _) => Arc::new(Generator::of(case, SMALL_RANKS, SMALL)?),
+            (None, case, ranks) => {
+                let small = if case == Case::I { SMALL_LAND } else { SMALL };
+                let ranks = ranks.filter(|_| !fold).unwrap_or(SMALL_RANKS);
+                Arc::new(Generator::of(case, ranks, small)?)
+            }
         };
         let case = Self::with_content(source, content)?;
         let ranks = ranks.unwrap_or(case.ranks);

@@ -12,6 +12,8 @@
 //! |---|---|
 //! | [`trace`] | a trace in memory; folding onto fewer ranks |
 //! | `parse` | the file, every number checked |
+//! | `write` | a trace as a file |
+//! | [`synthetic`] | a trace by arithmetic, for where the recorded one is not at hand |
 //! | [`replay`](mod@replay) | the trace through an exchange kernel |
 //! | `payload` | what the messages carry, and the check |
 //! | `memory` | the buffers behind a replay's schedules |
@@ -20,7 +22,10 @@ mod memory;
 mod parse;
 mod payload;
 pub mod replay;
+pub mod synthetic;
 pub mod trace;
+mod write;
 
 pub use replay::{Replay, ReplayReport, Settings};
+pub use synthetic::Synthetic;
 pub use trace::{Trace, Transfer};

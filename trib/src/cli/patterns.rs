@@ -58,9 +58,9 @@ pub struct Drawing {
     /// Number of ranks.
     #[arg(long, global = true, value_name = "P", help_heading = "Picture")]
     pub ranks: Option<usize>,
-    /// First byte of the file that is drawn.
-    #[arg(long, global = true, value_name = "OFFSET", default_value_t = 0, help_heading = "Picture")]
-    pub from: u64,
+    /// First byte of the file that is drawn; 0 by default.
+    #[arg(long, global = true, value_name = "OFFSET", help_heading = "Picture")]
+    pub from: Option<u64>,
     /// Bytes of the file that are drawn; all by default.
     #[arg(long, global = true, value_name = "SIZE", value_parser = size, help_heading = "Picture")]
     pub bytes: Option<u64>,
@@ -70,7 +70,34 @@ pub struct Drawing {
     /// Bytes of a stripe; by default a row of the picture.
     #[arg(long, global = true, value_name = "SIZE", value_parser = size, help_heading = "Picture")]
     pub stripe: Option<u64>,
+    /// Number of aggregators that the stripes are dealt to; 2 by default.
+    #[arg(long, global = true, value_name = "A", value_parser = positive, help_heading = "Picture")]
+    pub aggregators: Option<u64>,
+    /// The round of an exchange that is drawn, from 0 on; by default the first with messages.
+    #[arg(long, global = true, value_name = "N", help_heading = "Picture")]
+    pub round: Option<usize>,
+}
+
+impl Drawing {
+    /// First byte of the file that is drawn.
+    pub fn from(&self) -> u64 {
+        self.from.unwrap_or(0)
+    }
+
     /// Number of aggregators that the stripes are dealt to.
-    #[arg(long, global = true, value_name = "A", default_value_t = 2, value_parser = positive, help_heading = "Picture")]
-    pub aggregators: u64,
+    pub fn aggregators(&self) -> u64 {
+        self.aggregators.unwrap_or(2)
+    }
+
+    /// The first option that is given and makes sense for a file alone.
+    pub fn of_a_file(&self) -> Option<&'static str> {
+        let given = [
+            ("--from", self.from.is_some()),
+            ("--bytes", self.bytes.is_some()),
+            ("--row", self.row.is_some()),
+            ("--stripe", self.stripe.is_some()),
+            ("--aggregators", self.aggregators.is_some()),
+        ];
+        given.into_iter().find_map(|(option, given)| given.then_some(option))
+    }
 }

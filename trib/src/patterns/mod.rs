@@ -74,7 +74,7 @@ fn about(source: &Source) -> Value {
         "origin": source.origin,
         "parameters": parameters::of(source),
         "closed_form": source.formulas.iter().copied().collect::<std::collections::BTreeMap<_, _>>(),
-        "picture": (!source.picture.is_empty()).then(|| format!("trib picture {} {}", source.name, source.picture)),
+        "picture": format!("trib picture {} {}", source.name, source.picture),
         "example": format!("trib replay {} {}", source.name, source.example),
     })
 }
@@ -88,9 +88,7 @@ fn one(source: &Source, subject: Result<&Subject, &String>, options: &DivisionOp
     rows.push(("parameters", parameters.join("\n")));
     rows.extend(formulas.iter().map(|(what, formula)| (*what, formula.to_string())));
     rows.push(("example", format!("trib replay {name} {example}")));
-    if !picture.is_empty() {
-        rows.push(("picture", format!("trib picture {name} {picture} --output {name}.svg")));
-    }
+    rows.push(("picture", format!("trib picture {name} {picture} --output {name}.svg")));
     match subject {
         Err(why) => rows.push(("in numbers", why.clone())),
         Ok(Subject::File(pattern)) => rows.extend(numbers::rows(&**pattern, options)),

@@ -1,67 +1,24 @@
-//! The picture of a pattern: an opaque card, so that it reads the same on light and dark pages.
+//! The picture of a pattern: the file, the memory of some ranks, and what colours mean.
 
-use svg::Document;
-use svg::node::element::{Rectangle, Title};
 use tributary_benchmarks::Pattern;
 
 use super::ink::{self, DARK, GREY, NOBODY, block, ribbon, words};
 use super::memory::Lane;
-use super::strip::{Owner, Strip};
+use super::sheet::{LEFT, RIGHT, Sheet};
+use super::strip::{Cell, Strip};
 use crate::cli::patterns::Drawing;
 use crate::report::grouped;
 
-/// Width of the card.
-const WIDTH: f64 = 980.0;
-/// Where strips begin and end.
-const LEFT: f64 = 104.0;
-const RIGHT: f64 = 920.0;
-/// Characters of a line of words.
-const LINE: usize = 135;
 /// Most slices that a cell of several ranks is cut into.
 const SLICES: usize = 8;
 
-/// What is drawn so far, and where the next thing goes.
-struct Sheet {
-    nodes: Vec<Box<dyn svg::Node>>,
-    y: f64,
-}
-
-impl Sheet {
-    fn add(&mut self, node: impl Into<Box<dyn svg::Node>>) {
-        self.nodes.push(node.into());
-    }
-
-    fn heading(&mut self, text: impl Into<String>) {
-        self.y += 30.0;
-        self.add(words(24.0, self.y, 13, "start", DARK, text).set("font-weight", "bold"));
-        self.y += 12.0;
-    }
-}
-
 /// The whole picture.
 pub fn card(pattern: &dyn Pattern, drawing: &Drawing, strip: &Strip, lanes: &[Lane]) -> String {
-    let title = format!("{}: who writes what", pattern.name());
-    let mut sheet = Sheet { nodes: vec![Box::new(Title::new(&title).set("id", "title"))], y: 32.0 };
-    sheet.add(words(24.0, 32.0, 16, "start", DARK, title).set("font-weight", "bold"));
-    for line in wrapped(&pattern.describe()) {
-        sheet.y += 19.0;
-        sheet.add(words(24.0, sheet.y, 12, "start", GREY, line));
-    }
+    let mut sheet = Sheet::new(format!("{}: who writes what", pattern.name()), &pattern.describe());
     file(&mut sheet, drawing, strip, pattern.steps() > 1);
     memory(&mut sheet, strip, lanes, pattern.steps() > 1);
     legend(&mut sheet, pattern, drawing, strip);
-    let height = sheet.y + 24.0;
-    let back = Rectangle::new().set("x", 1).set("y", 1).set("width", WIDTH - 2.0).set("height", ink::at(height - 2.0));
-    let back = back.set("rx", 10).set("fill", "#ffffff").set("stroke", "#d0d7de").set("stroke-width", "1.5");
-    let whole = Document::new()
-        .set("viewBox", format!("0 0 {WIDTH} {}", ink::at(height)))
-        .set("width", WIDTH)
-        .set("height", ink::at(height))
-        .set("font-family", "Helvetica, Arial, sans-serif")
-        .set("role", "img")
-        .set("aria-labelledby", "title")
-        .add(back);
-    format!("{}\n", sheet.nodes.into_iter().fold(whole, Document::add))
+    sheet.finish()
 }
 
 /// The file, a row under the other; under each row whose stripes they are.
@@ -70,7 +27,7 @@ fn file(sheet: &mut Sheet, drawing: &Drawing, strip: &Strip, many: bool) {
     sheet.heading(format!("The file: {} bytes a row, {} a cell", grouped(row), grouped(strip.cell)));
     let scale = (RIGHT - LEFT) / row as f64;
     let mut start = strip.from;
-    for cells in strip.owners.chunks(strip.columns as usize) {
+    for cells in strip.cells.chunks(strip.columns as usize) {
         let y = sheet.y;
         sheet.add(words(LEFT - 8.0, y + 12.0, 10, "end", GREY, grouped(start)));
         let width = strip.cell as f64 * scale;
@@ -80,15 +37,15 @@ fn file(sheet: &mut Sheet, drawing: &Drawing, strip: &Strip, many: bool) {
             column += same.len();
         }
         let end = (start + row).min(strip.to);
-        bands(sheet, (start, end), stripe, drawing.aggregators, scale);
+        bands(sheet, (start, end), stripe, drawing.aggregators(), scale);
         start = end;
         sheet.y += 34.0;
     }
 }
 
-/// Cells of the same owners.
-fn run(sheet: &mut Sheet, x: f64, width: f64, owners: &[Owner], many: bool) {
-    let y = sheet.y;
+/// Adjoining cells that are the same.
+fn run(sheet: &mut Sheet, x: f64, width: f64, cell: &Cell, many: bool) {
+    let (y, owners) = (sheet.y, &cell.owners);
     if owners.is_empty() {
         return sheet.add(block(x, y, width, 16.0, NOBODY, 1.0));
     }
@@ -101,6 +58,9 @@ fn run(sheet: &mut Sheet, x: f64, width: f64, owners: &[Owner], many: bool) {
             let colour = if owner.step.is_multiple_of(2) { ink::on_rank(owner.rank) } else { DARK };
             sheet.add(words(x + slice / 2.0, y + 11.5, 9, "middle", colour, label));
         }
+    }
+    if cell.overlap {
+        sheet.add(block(x, y + 12.5, width, 4.0, DARK, 1.0));
     }
 }
 
@@ -178,32 +138,16 @@ fn legend(sheet: &mut Sheet, pattern: &dyn Pattern, drawing: &Drawing, strip: &S
     sheet.add(block(x, sheet.y, 14.0, 14.0, NOBODY, 1.0));
     sheet.add(words(x + 18.0, sheet.y + 11.0, 10, "start", DARK, "nobody (header, holes, gaps of memory)"));
     sheet.y += 30.0;
-    let (stripe, aggregators) = (drawing.stripe.unwrap_or(strip.row()), drawing.aggregators);
+    let (stripe, aggregators) = (drawing.stripe.unwrap_or(strip.row()), drawing.aggregators());
     let mut notes = format!("A0, A1, ...: aggregators; stripes of {} bytes dealt to {aggregators}", grouped(stripe));
     if pattern.steps() > 1 {
         notes.push_str(&format!("; r·c: rank r in call c of {}, every second call paler", pattern.steps()));
     }
-    if strip.owners.iter().any(|owners| owners.len() > 1) {
+    if strip.cells.iter().any(|cell| cell.owners.len() > 1) {
         notes.push_str("; a cell of several ranks is cut into slices, one a rank");
     }
-    for line in wrapped(&notes) {
-        sheet.add(words(24.0, sheet.y, 11, "start", GREY, line));
-        sheet.y += 16.0;
+    if strip.cells.iter().any(|cell| cell.overlap) {
+        notes.push_str("; a dark line below a cell: several ranks write it, and the highest one's bytes, whose colour it has, stay");
     }
-    sheet.y -= 16.0;
-}
-
-/// Lines of words.
-fn wrapped(text: &str) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let last = lines.len() - 1;
-        if !lines[last].is_empty() && lines[last].len() + word.len() >= LINE {
-            lines.push(word.to_string());
-        } else {
-            let space = if lines[last].is_empty() { "" } else { " " };
-            lines[last] += &format!("{space}{word}");
-        }
-    }
-    lines
+    sheet.notes(&notes);
 }

@@ -1,42 +1,76 @@
-//! `trib picture`: who owns what, as SVG. Drawn from what every pattern says of each rank, so any pattern can be drawn.
+//! `trib picture`: who owns what, as SVG. Drawn from what every pattern says of each rank, so any pattern can be drawn; an
+//! exchange, which has no file, as who sends how much to whom.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`strip`] | the file as cells |
 //! | [`memory`] | a rank's memory and where its pieces go |
-//! | [`card`] | the picture: title, strips, legend |
+//! | [`card`] | the picture of a pattern: strips, memory, legend |
+//! | [`matrix`] | one round of an exchange, binned |
+//! | [`round`] | its picture: matrix, fan-in, legend |
+//! | [`sheet`] | what pictures are drawn on |
 //! | [`ink`] | colours, rectangles, words |
 
 mod card;
 mod ink;
+mod matrix;
 mod memory;
+mod round;
+mod sheet;
 mod strip;
 
 use tributary_benchmarks::Pattern;
+use tributary_benchmarks::wrf::Trace;
 
 use crate::cli::patterns::{Drawing, PictureOptions};
-use crate::{Failure, say};
+use crate::source::Subject;
+use crate::{Failure, exchange, say};
 
 /// Draws.
 pub fn run(options: &PictureOptions) -> Result<(), Failure> {
-    let pattern = options.pattern.subject(options.drawing.ranks)?.into_file("picture")?;
-    let picture = draw(&*pattern, &options.drawing)?;
+    let subject = options.pattern.subject(options.drawing.ranks)?;
+    let picture = draw(&subject, &options.drawing)?;
     match &options.output {
         None => say(picture.trim_end()),
         Some(path) => {
             let fail = |cause| Failure::new(format!("{}: {cause}", path.display()));
             std::fs::write(path, picture).map_err(fail)?;
-            say(format!("{}: {}", path.display(), pattern.describe()))
+            let what = match &subject {
+                Subject::File(pattern) => pattern.describe(),
+                Subject::Exchange(trace) => exchange::describe(trace),
+            };
+            say(format!("{}: {what}", path.display()))
         }
     }
 }
 
-/// The picture of a pattern, as SVG. The same arguments give the same text.
+/// The picture of a pattern or of a round of an exchange, as SVG. The same arguments give the same text.
 ///
 /// # Errors
-/// A pattern too large to draw, or one whose extents cannot be had.
-pub fn draw(pattern: &dyn Pattern, drawing: &Drawing) -> Result<String, Failure> {
-    let strip = strip::Strip::of(pattern, drawing.from, drawing.bytes, drawing.row)?;
+/// A pattern too large to draw, or one whose extents cannot be had; a round that is not there or has no messages; options
+/// of a file for an exchange, or the other way round.
+pub fn draw(subject: &Subject, drawing: &Drawing) -> Result<String, Failure> {
+    match subject {
+        Subject::File(pattern) => file(&**pattern, drawing),
+        Subject::Exchange(trace) => messages(trace, drawing),
+    }
+}
+
+fn file(pattern: &dyn Pattern, drawing: &Drawing) -> Result<String, Failure> {
+    if drawing.round.is_some() {
+        let name = pattern.name();
+        return Err(Failure::new(format!("--round: {name} writes a file, it is no exchange; allowed: wrf")));
+    }
+    let strip = strip::Strip::of(pattern, drawing.from(), drawing.bytes, drawing.row)?;
     let lanes = memory::lanes(pattern, &strip)?;
     Ok(card::card(pattern, drawing, &strip, &lanes))
+}
+
+fn messages(trace: &Trace, drawing: &Drawing) -> Result<String, Failure> {
+    if let Some(option) = drawing.of_a_file() {
+        let what = "wrf is an exchange, no file";
+        return Err(Failure::new(format!("{option}: {what}; allowed: --round, --ranks, --output")));
+    }
+    let matrix = matrix::Matrix::of(trace, drawing.round)?;
+    Ok(round::card(trace, &matrix))
 }

@@ -1,4 +1,7 @@
-//! The file as cells: which ranks write into each, in which call.
+//! The file as cells: whose bytes are in each when all have written, and of which call.
+//!
+//! Calls come one after the other, and within a call the highest rank's bytes stay (`trib_overlap=rank_order`). So who
+//! writes a whole cell takes it from whom it had before; only who writes a part of a cell shares it.
 
 use tributary::access::Extent;
 use tributary_benchmarks::Pattern;
@@ -21,6 +24,28 @@ pub struct Owner {
     pub step: usize,
 }
 
+/// A cell.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cell {
+    /// Whose bytes it has, ascending, nobody twice.
+    pub owners: Vec<Owner>,
+    /// Whether a rank wrote all of it where another one had written in the same call.
+    pub overlap: bool,
+}
+
+impl Cell {
+    /// `owner` writes the cell, or a part of it.
+    fn written(&mut self, owner: Owner, whole: bool) {
+        if whole {
+            self.overlap |= self.owners.iter().any(|other| other.rank != owner.rank && other.step == owner.step);
+            self.owners.clear();
+        }
+        if let Err(at) = self.owners.binary_search(&owner) {
+            self.owners.insert(at, owner);
+        }
+    }
+}
+
 /// A part of the file, in equal cells.
 #[derive(Debug)]
 pub struct Strip {
@@ -32,8 +57,8 @@ pub struct Strip {
     pub cell: u64,
     /// Cells of a row.
     pub columns: u64,
-    /// Who writes into each cell, ascending, nobody twice.
-    pub owners: Vec<Vec<Owner>>,
+    /// The cells.
+    pub cells: Vec<Cell>,
 }
 
 impl Strip {
@@ -56,18 +81,17 @@ impl Strip {
         each(pattern, from, to, |_, part| unit = gcd(gcd(unit, part.offset - from), part.len))?;
         let fits = unit * CELLS >= to - from;
         let cell = if fits { unit } else { (to - from).div_ceil(CELLS).next_multiple_of(unit) };
-        let cells = (to - from).div_ceil(cell);
-        let columns = row.map_or(COLUMNS.min(cells), |row| row.div_ceil(cell).clamp(1, cells));
-        let mut owners = vec![Vec::new(); cells as usize];
+        let count = (to - from).div_ceil(cell);
+        let columns = row.map_or(COLUMNS.min(count), |row| row.div_ceil(cell).clamp(1, count));
+        let mut cells = vec![Cell::default(); count as usize];
         each(pattern, from, to, |owner, part| {
             let (first, last) = ((part.offset - from) / cell, (part.end() - 1 - from) / cell);
-            for cell in &mut owners[first as usize..=last as usize] {
-                if let Err(at) = cell.binary_search(&owner) {
-                    cell.insert(at, owner);
-                }
+            for at in first..=last {
+                let (start, end) = (from + at * cell, (from + (at + 1) * cell).min(to));
+                cells[at as usize].written(owner, part.offset <= start && end <= part.end());
             }
         })?;
-        Ok(Self { from, to, cell, columns, owners })
+        Ok(Self { from, to, cell, columns, cells })
     }
 
     /// Bytes of a row.
@@ -76,7 +100,7 @@ impl Strip {
     }
 }
 
-/// Visits what every rank writes of `from..to` in every call.
+/// Visits what every rank writes of `from..to` in every call; calls in their order, and in each the ranks in theirs.
 fn each(pattern: &dyn Pattern, from: u64, to: u64, mut visit: impl FnMut(Owner, Extent)) -> Result<(), Failure> {
     for step in 0..pattern.steps() {
         for rank in 0..pattern.ranks() {
@@ -93,4 +117,33 @@ fn each(pattern: &dyn Pattern, from: u64, to: u64, mut visit: impl FnMut(Owner, 
 
 fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owners(writes: &[(usize, usize, bool)]) -> (Vec<usize>, bool) {
+        let mut cell = Cell::default();
+        for &(step, rank, whole) in writes {
+            cell.written(Owner { rank, step }, whole);
+        }
+        (cell.owners.iter().map(|owner| owner.rank).collect(), cell.overlap)
+    }
+
+    #[test]
+    fn the_last_to_write_a_whole_cell_has_it() {
+        assert_eq!(owners(&[]), (vec![], false));
+        assert_eq!(owners(&[(0, 1, true), (0, 3, true)]), (vec![3], true));
+        // A rank over itself, or a later call over an earlier one, is no overlap of ranks.
+        assert_eq!(owners(&[(0, 1, true), (0, 1, true)]), (vec![1], false));
+        assert_eq!(owners(&[(0, 2, true), (1, 0, true)]), (vec![0], false));
+    }
+
+    #[test]
+    fn who_writes_a_part_shares_the_cell() {
+        assert_eq!(owners(&[(0, 0, false), (0, 2, false), (0, 2, false)]), (vec![0, 2], false));
+        assert_eq!(owners(&[(0, 0, true), (0, 2, false)]), (vec![0, 2], false));
+        assert_eq!(owners(&[(0, 0, false), (0, 1, false), (0, 2, true)]), (vec![2], true));
+    }
 }

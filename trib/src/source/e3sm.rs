@@ -139,7 +139,7 @@ ranks.";
         MET[1],
     ];
     const EXAMPLE: &'static str = "--map map_g_case_16p.nc --records 2 --verify";
-    const PICTURE: &'static str = "";
+    const PICTURE: &'static str = "--from 178896 --bytes 115200 --row 12800 --stripe 25600";
 
     fn subject(&self, ranks: Option<usize>) -> Result<Subject, Failure> {
         self.decomposed.subject(Case::G, HistoryFile::H0, Element::Double, ranks)
@@ -160,7 +160,7 @@ netcdf, as its writer leaves it. A map is given by its user.";
         MET[1],
     ];
     const EXAMPLE: &'static str = "--ranks 16 --records 2 --verify";
-    const PICTURE: &'static str = "";
+    const PICTURE: &'static str = "--from 310608 --bytes 2304 --row 384 --stripe 768";
 
     fn subject(&self, ranks: Option<usize>) -> Result<Subject, Failure> {
         self.decomposed.subject(Case::I, self.history, self.element, ranks)

@@ -22,7 +22,7 @@ impl Parameters for Lists {
     const CODE: &'static str = "\
 Whatever a program's trace shows: one list of extents a rank, in any order, also overlapping. The file is memory-mapped, so \
 lists may be longer than memory. Bytes are a hash of offset and rank; where ranks overlap the highest rank's stay \
-(`trib_overlap=rank_order` is set).";
+(`trib_overlap=rank_order` is set). benchmarks/data/example_lists.txt is a small example, the one of the picture.";
     const ORIGIN: &'static str = "the user";
     const FORMULAS: &'static [(&'static str, &'static str)] = &[
         ("requests", "the lines of all lists"),
@@ -30,8 +30,8 @@ lists may be longer than memory. Bytes are a hash of offset and rank; where rank
         ("metadata fan-in", "only the data can tell; at most p"),
         ("data fan-in", "only the data can tell; at most p"),
     ];
-    const EXAMPLE: &'static str = "--lists extents.txt --verify";
-    const PICTURE: &'static str = "";
+    const EXAMPLE: &'static str = "--lists benchmarks/data/example_lists.txt --verify";
+    const PICTURE: &'static str = "--lists benchmarks/data/example_lists.txt --row 1024 --stripe 512";
 
     fn subject(&self, ranks: Option<usize>) -> Result<Subject, Failure> {
         let path = self.lists.as_ref().ok_or_else(|| Failure::missing("--lists FILE"))?;

@@ -48,7 +48,8 @@ pub trait Parameters: Args + Send + Sync + 'static {
     const FORMULAS: &'static [(&'static str, &'static str)];
     /// A command line that shows it: what follows the name.
     const EXAMPLE: &'static str;
-    /// Parameters, options of `trib picture` included, that make a picture one can read.
+    /// Parameters, options of `trib picture` included, that make a picture one can read. Files are the project's, by their
+    /// path from its root.
     const PICTURE: &'static str;
 
     /// What is replayed on `ranks` ranks (`None`: as many as it is made for).
