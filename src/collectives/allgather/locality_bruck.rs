@@ -7,12 +7,12 @@
 //! messages and q + q^2 + ... + q^k blocks to other regions, at most ceil(log2 q) (k + 1) messages inside its own:
 //! k t_s + (q + ... + q^k) m t_w outside. Equation 4 has the last term of that sum, p / q blocks.
 //!
-//! **Any shape.** Where r is no power of q, the last round fetches only the regions that are missing and the ranks over
-//! bring nothing. Where regions differ, a fetch of which a region has more than ranks falls to ranks in turn of their order,
-//! several each; the factor is the one by which no rank has more messages than it must, the largest such. **More levels**:
-//! what a region gathers, it gathers by the same algorithm over the regions inside it ([`locality_bruck`]); innermost is
-//! Algorithm 1. O(p) memory a rank, O(p)
-//! time a level where regions hold consecutive ranks (O(p log p) elsewhere); each byte is copied at most three times a level.
+//! **Any shape.** Where r is no power of q, the last round fetches only the regions that are missing; ranks without a fetch
+//! bring nothing. Where regions differ in size, one with fewer ranks than fetches deals them out in equal shares; the factor
+//! is then the largest of those by which a rank of the smallest region has the fewest messages (a region of one rank: 2).
+//! **More levels**: what a region gathers, it gathers by the same algorithm over the regions inside it
+//! ([`locality_bruck`]); innermost is Algorithm 1. O(p) memory a rank, O(p) time a level where regions hold consecutive
+//! ranks (O(p log p) elsewhere).
 
 use super::bruck;
 use super::staged::{Circle, Gathered, Staged, part};
