@@ -10,6 +10,7 @@ mod gather;
 mod reduce;
 
 pub use algorithm::{Algorithm, Operation, Problem};
+pub use allgather::locality_bruck;
 
 use crate::error::{Error, Result};
 use crate::fabric::{Buffers, Endpoint};
@@ -17,7 +18,15 @@ use crate::schedule::{Buffer, ReduceOp};
 use crate::topology::Rank;
 
 /// All algorithms, by operation.
-pub static ALGORITHMS: &[&Algorithm] = &[&allgather::RING];
+pub static ALGORITHMS: &[&Algorithm] = &[
+    &allgather::RING,
+    &allgather::RECURSIVE_DOUBLING,
+    &allgather::DISSEMINATION,
+    &allgather::BRUCK,
+    &allgather::HIERARCHICAL,
+    &allgather::MULTI_LANE,
+    &allgather::LOCALITY_BRUCK,
+];
 
 /// The algorithm of that operation and name.
 pub fn algorithm(operation: Operation, name: &str) -> Option<&'static Algorithm> {

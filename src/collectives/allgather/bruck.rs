@@ -1,0 +1,51 @@
+//! Bruck allgather: what a rank has doubles each step, by one message down the ranks.
+//!
+//! Paper: Bienz, Gautam, Kharel, A Locality-Aware Bruck Allgather (EuroMPI/USA 2022), Algorithm 1, after Bruck et al. (1997).
+//! In step i rank r sends the first min(2^i, p - 2^i) blocks it has to rank r - 2^i, and appends what it gets from
+//! r + 2^i; a rotation at the end brings blocks into rank order. ceil(log2 p) messages a rank, p - 1 blocks of m bytes, two
+//! copies: ceil(log2 p) t_s + (p - 1) m t_w (equation 1; equation 3 where every message leaves its region).
+//! O(p) memory for the sizes.
+
+use super::staged::{Circle, Gathered, Staged, part};
+use crate::collectives::algorithm::{Algorithm, Operation, Problem};
+use crate::schedule::{Buffer, Schedule, Span};
+use crate::topology::Rank;
+
+/// See the module.
+pub static BRUCK: Algorithm = Algorithm {
+    operation: Operation::Allgather,
+    name: "bruck",
+    about: "each step, every rank sends all it has down the ranks, twice as far as before; one rotation at the end",
+    source: "Bienz et al. 2022, Algorithm 1, equation 3; Bruck et al. 1997",
+    cost: "ceil(log2 p) t_s + (p - 1) m t_w",
+    irregular: true,
+    schedule,
+};
+
+fn schedule(problem: &Problem<'_>) -> Schedule {
+    let ranks: Vec<Rank> = (0..problem.ranks()).collect();
+    let circle = Circle::new(problem.sizes.iter().copied());
+    let mut staged = Staged::default();
+    let gathered = among(&mut staged, &ranks, &circle, problem.rank, problem.own(Buffer::Send));
+    staged.place(problem, (problem.rank..problem.ranks()).chain(0..problem.rank), gathered.span)
+}
+
+/// Gathers among `ranks` the contributions of `circle`; this rank is `ranks[me]` and brings `own`. Contributions of no
+/// bytes are not sent: where only one is not empty this is a broadcast in ceil(log2) steps, each rank receiving once.
+pub fn among(staged: &mut Staged, ranks: &[Rank], circle: &Circle, me: usize, own: Span) -> Gathered {
+    let count = ranks.len();
+    if count == 1 {
+        return Gathered { span: own, first: 0 };
+    }
+    let all = staged.scratch(circle.total());
+    staged.copy([(own, part(all, 0, own.len))]);
+    let mut held = 1;
+    while held < count {
+        let more = held.min(count - held);
+        let from = (me + held) % count;
+        staged.send(ranks[(me + count - held) % count], part(all, 0, circle.bytes(me, more)));
+        staged.receive(ranks[from], part(all, circle.bytes(me, held), circle.bytes(from, more)));
+        held += more;
+    }
+    Gathered { span: all, first: me }
+}
