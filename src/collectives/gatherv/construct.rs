@@ -80,8 +80,8 @@ impl Construction {
         (self.level, self.fixed, self.gathered)
     }
 
-    /// The next schedule to run, and its memory; none when the tree is finished. Empty schedules are left out where all
-    /// ranks leave them out.
+    /// The next schedule to run, and its memory; none when the tree is finished. All ranks take equally many steps; at
+    /// many of them a rank has nothing to do, and the schedule is empty.
     pub fn step(&self) -> Option<(Schedule, Buffers)> {
         if 1 << self.level >= self.ranks {
             return None;

@@ -53,7 +53,8 @@ impl Part {
         let mut all = own;
         if is_root || !self.received.is_empty() {
             let buffer = if is_root { Buffer::Receive } else { Buffer::Stage(0) };
-            let (place, chain) = self.places(buffer);
+            let (place, mut chain) = self.places(buffer);
+            chain.sort_by_key(|(action, _)| self.level(action));
             if own.len > 0 {
                 before.push(builder.copy(own, place, &[]));
             }
@@ -70,6 +71,13 @@ impl Part {
     pub fn scatter(&self) -> Schedule {
         // Only a reduction has no transpose.
         self.gather().transposed(SendMode::Standard).unwrap_or_default()
+    }
+
+    /// The level at which this rank joins the cube of whom it receives from. A gather may take its messages in any order,
+    /// but a scatter has to serve the largest cube, which has the longest way to go, first: the order backwards.
+    fn level(&self, action: &Action) -> Option<u32> {
+        let Action::Receive { from } = action else { return None };
+        (from ^ self.own.gatherer).checked_ilog2()
     }
 
     /// Where the own block and those received lie in `buffer`.
