@@ -50,7 +50,8 @@ pub struct Problem<'a> {
     pub sizes: &'a [u64],
     /// How lanes of 8 bytes are combined, where they are.
     pub with: ReduceOp,
-    /// Bytes of a segment, for algorithms that cut messages; above 0, a multiple of 8.
+    /// Bytes of a segment, for algorithms that cut messages; above 0, a multiple of 8. For the ordered tree with a
+    /// threshold: a subtree of more bytes goes to the root directly.
     pub segment: u64,
 }
 

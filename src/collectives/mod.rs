@@ -7,10 +7,12 @@ pub mod algorithm;
 mod allgather;
 mod broadcast;
 mod gather;
+pub mod gatherv;
 mod reduce;
 
 pub use algorithm::{Algorithm, Operation, Problem};
 pub use allgather::locality_bruck;
+pub use gatherv::{gatherv, scatterv};
 
 use crate::error::{Error, Result};
 use crate::fabric::{Buffers, Endpoint};
@@ -26,6 +28,14 @@ pub static ALGORITHMS: &[&Algorithm] = &[
     &allgather::HIERARCHICAL,
     &allgather::MULTI_LANE,
     &allgather::LOCALITY_BRUCK,
+    &gatherv::LINEAR_GATHER,
+    &gatherv::BINOMIAL_GATHER,
+    &gatherv::ORDERED_GATHER,
+    &gatherv::ORDERED_GATHER_THRESHOLD,
+    &gatherv::LINEAR_SCATTER,
+    &gatherv::BINOMIAL_SCATTER,
+    &gatherv::ORDERED_SCATTER,
+    &gatherv::ORDERED_SCATTER_THRESHOLD,
 ];
 
 /// The algorithm of that operation and name.
@@ -37,8 +47,10 @@ pub fn algorithm(operation: Operation, name: &str) -> Option<&'static Algorithm>
 const REDUCE: u16 = 0;
 const BROADCAST: u16 = 1;
 const GATHER: u16 = 2;
+/// Of gatherv and scatterv: the construction of the tree, and the data.
+const IRREGULAR: u16 = 3;
 /// The first tag that the collectives leave free.
-pub const FIRST_FREE_TAG: u16 = 3;
+pub const FIRST_FREE_TAG: u16 = 4;
 
 /// Combines each lane over all ranks; every rank gets the results in `lanes`. Binomial reduction to rank 0, binomial
 /// broadcast back: 2 ceil(log2 p) (t_s + 8 lanes t_w).

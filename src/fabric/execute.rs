@@ -232,6 +232,11 @@ impl Buffers {
         self.buffers.get(&buffer).map_or(&[], Vec::as_slice)
     }
 
+    /// Takes the contents of a buffer away.
+    pub fn take(&mut self, buffer: Buffer) -> Vec<u8> {
+        self.buffers.remove(&buffer).unwrap_or_default()
+    }
+
     /// Sets a buffer.
     pub fn set(&mut self, buffer: Buffer, bytes: Vec<u8>) {
         self.buffers.insert(buffer, bytes);

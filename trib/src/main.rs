@@ -1,5 +1,6 @@
 //! `trib`: the command line of Tributary.
 
+mod algorithms;
 mod buffers;
 mod calls;
 mod cli;
@@ -81,6 +82,7 @@ fn main() -> std::process::ExitCode {
         Command::Patterns(options) => patterns::run(&options),
         Command::Picture(options) => picture::run(&options),
         Command::Hints(options) => hints::run(&options),
+        Command::Algorithms(options) => algorithms::run(&options),
         Command::Map(options) => map::run(&options),
     };
     match outcome {

@@ -80,6 +80,8 @@ pub enum Command {
     Picture(PictureOptions),
     /// List all hints: value, default, unit, meaning.
     Hints(HintsOptions),
+    /// List the collective algorithms: operation, name, cost, source.
+    Algorithms(AlgorithmsOptions),
     /// Write a generated decomposition map in the format of E3SM-IO.
     Map(MapOptions),
 }
@@ -90,6 +92,14 @@ pub struct HintsOptions {
     /// Hints to show in force, on top of TRIB_HINTS_FILE and TRIB_HINTS.
     #[arg(long = "hint", value_name = "KEY=VALUE")]
     pub hints: Vec<String>,
+    /// Print a JSON array.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `trib algorithms`.
+#[derive(Args)]
+pub struct AlgorithmsOptions {
     /// Print a JSON array.
     #[arg(long)]
     pub json: bool,

@@ -1,0 +1,34 @@
+//! Binomial gather and scatter: neighbouring ranges of ranks join, the lower gather root keeping, whatever the sizes.
+//!
+//! The tree is that of the ordered hypercubes, with the root of the operation as gather root of every cube that it is in, so
+//! that any root has the whole tree in ceil(log2 p) levels and every message is of consecutive blocks: nothing is rotated.
+//! p - 1 messages at most; ceil(log2 p) t_s + (sum of the others' blocks) t_w for equal blocks. A large block far from the
+//! root is passed on at every level: up to ceil(log2 p) (t_s + (sum of m_i) t_w) (irregular gather and scatter, section 1).
+
+use super::part::Part;
+use super::tree::{Rule, joins};
+use crate::collectives::algorithm::{Algorithm, Operation, Problem};
+
+/// The gather; see the module.
+pub static GATHER: Algorithm = Algorithm {
+    operation: Operation::Gather,
+    name: "binomial",
+    about: "ranges of ranks join pairwise, the lower gather root receiving whatever the sizes",
+    source: "Irregular gather and scatter, sections 1 and 2",
+    cost: "ceil(log2 p) t_s + (p - 1) m t_w; irregular: up to ceil(log2 p) (t_s + (sum of m_i) t_w)",
+    irregular: true,
+    schedule: |problem| part(problem).gather(),
+};
+
+/// The scatter; see the module.
+pub static SCATTER: Algorithm = Algorithm {
+    operation: Operation::Scatter,
+    about: "ranges of ranks are halved, one message for each half, whatever the sizes",
+    schedule: |problem| part(problem).scatter(),
+    ..GATHER
+};
+
+fn part(problem: &Problem<'_>) -> Part {
+    let Problem { rank, root, sizes, .. } = *problem;
+    Part::of(rank, root, sizes[rank], &joins(sizes, root, Rule::Oblivious))
+}

@@ -1,0 +1,39 @@
+//! Linear gather and scatter: every rank sends its block to the root, or gets it from there, without a tree.
+//!
+//! p - 1 messages at the root, at most 32 of them outstanding: (p - 1) t_s + (sum of the others' blocks) t_w. Each byte
+//! travels once; fit for large blocks. (Irregular gather and scatter, section 1, names it as what libraries do.)
+
+use super::part::Part;
+use super::tree::Run;
+use crate::collectives::algorithm::{Algorithm, Operation, Problem};
+
+/// The gather; see the module.
+pub static GATHER: Algorithm = Algorithm {
+    operation: Operation::Gather,
+    name: "linear",
+    about: "every rank sends its block to the root",
+    source: "Irregular gather and scatter, section 1",
+    cost: "(p - 1) t_s + (sum of m_i, i not the root) t_w",
+    irregular: true,
+    schedule: |problem| part(problem).gather(),
+};
+
+/// The scatter; see the module.
+pub static SCATTER: Algorithm = Algorithm {
+    operation: Operation::Scatter,
+    about: "the root sends every rank its block",
+    schedule: |problem| part(problem).scatter(),
+    ..GATHER
+};
+
+fn part(problem: &Problem<'_>) -> Part {
+    let Problem { rank, root, sizes, .. } = *problem;
+    let mut part = Part::new(rank, root, sizes[rank]);
+    if rank == root {
+        let others = sizes.iter().enumerate().filter(|&(other, &bytes)| other != root && bytes > 0);
+        part.received.extend(others.map(|(other, &bytes)| Run::own(other, bytes)));
+    } else {
+        part.to = (sizes[rank] > 0).then_some(root);
+    }
+    part
+}

@@ -1,0 +1,45 @@
+//! `trib algorithms`: the collective algorithms of the registry.
+
+use comfy_table::{ContentArrangement, Table, presets};
+use tributary::collectives::{ALGORITHMS, Algorithm};
+
+use crate::cli::AlgorithmsOptions;
+use crate::{Failure, say};
+
+/// Columns of the table where no terminal says how many there are.
+const PIPED: u16 = 120;
+
+/// Prints all algorithms.
+pub fn run(options: &AlgorithmsOptions) -> Result<(), Failure> {
+    if options.json {
+        let rows: Vec<_> = ALGORITHMS.iter().map(|algorithm| object(algorithm)).collect();
+        return say(serde_json::to_string_pretty(&rows)?);
+    }
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    if !table.is_tty() {
+        table.set_width(PIPED);
+    }
+    table.set_header(["operation", "name", "what", "cost", "source"]);
+    for algorithm in ALGORITHMS {
+        let Algorithm { name, about, cost, source, .. } = algorithm;
+        table.add_row([&operation(algorithm), *name, *about, *cost, *source]);
+    }
+    say(format!("{table}\nt_s: start of a message, t_w: a byte, p: ranks, m: bytes of a block."))
+}
+
+fn operation(algorithm: &Algorithm) -> String {
+    format!("{:?}", algorithm.operation).to_lowercase()
+}
+
+fn object(algorithm: &Algorithm) -> serde_json::Value {
+    serde_json::json!({
+        "operation": operation(algorithm),
+        "name": algorithm.name,
+        "about": algorithm.about,
+        "cost": algorithm.cost,
+        "source": algorithm.source,
+        "irregular": algorithm.irregular,
+    })
+}
