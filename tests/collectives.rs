@@ -5,12 +5,15 @@ mod collective_suite;
 #[path = "common/watchdog.rs"]
 mod watchdog;
 
+use std::collections::{HashMap, HashSet};
+
 use collective_suite::{Case, cases};
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::Endpoint;
 use tributary::collectives::{ALGORITHMS, Algorithm, Operation};
 use tributary::fabric::threads;
 use tributary::schedule::validate::{Delivery, run};
+use tributary::schedule::{Action, Schedule};
 use watchdog::Watchdog;
 
 const ALL: [Operation; 6] = [
@@ -65,6 +68,50 @@ fn up_to_64_ranks_under_the_validators() {
             cases(algorithm, ranks).iter().for_each(|case| validate(algorithm, case));
         }
     }
+}
+
+/// Messages between the same two ranks must start in the order of the operations, on both sides, whichever of several
+/// receives a fabric reports first: whatever the earlier one waits for, the later one must wait for too.
+#[test]
+fn messages_of_a_pair_start_in_order() {
+    for algorithm in ALGORITHMS {
+        for ranks in [2, 3, 5, 8, 13, 17] {
+            for (case, rank) in cases(algorithm, ranks).iter().flat_map(|case| (0..ranks).map(move |r| (case, r))) {
+                let schedule = (algorithm.schedule)(&case.problem(rank));
+                let late = overtaking(&schedule);
+                let what = format!("{:?} {}: rank {rank} of {ranks}", algorithm.operation, algorithm.name);
+                assert_eq!(
+                    late,
+                    None,
+                    "{what}, sizes {:?}: may start in the other order\n{}",
+                    case.sizes,
+                    schedule.dump()
+                );
+            }
+        }
+    }
+}
+
+/// Two messages to or from one rank, of which the second may start first.
+fn overtaking(schedule: &Schedule) -> Option<(usize, usize)> {
+    let mut waits: Vec<HashSet<usize>> = Vec::new();
+    let mut last = HashMap::new();
+    for (id, op) in schedule.ops().iter().enumerate() {
+        let direct = schedule.dependencies(id as u32).iter().map(|&before| before as usize);
+        waits.push(direct.flat_map(|before| waits[before].iter().copied().chain([before])).collect());
+        let peer = match op.action {
+            Action::Send { to, .. } => (true, to, op.stage),
+            Action::Receive { from } => (false, from, op.stage),
+            _ => continue,
+        };
+        if let Some(earlier) = last.insert(peer, id) {
+            let same_window = op.window.is_some() && op.window == schedule.ops()[earlier].window;
+            if !same_window && !waits[earlier].is_subset(&waits[id]) {
+                return Some((earlier, id));
+            }
+        }
+    }
+    None
 }
 
 #[test]
