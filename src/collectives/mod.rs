@@ -1,7 +1,15 @@
-//! Collective operations as schedules: what the engine needs to agree.
+//! Collective operations as schedules: what the engine needs to agree, and the algorithms of the papers.
 //!
-//! One algorithm a file; each is a pure function to a schedule. The functions here run them on an endpoint. All are
-//! collective: every rank of the endpoint calls them, in the same order on each.
+//! One algorithm a file; each is a pure function to a schedule, with a row in [`ALGORITHMS`] ([`algorithm`] says where
+//! bytes are; `trib algorithms` lists them). The functions here run schedules on an endpoint. All are collective: every rank
+//! of the endpoint calls them, in the same order on each.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`mod@algorithm`] | the problem, the row of the registry |
+//! | `allgather` | every rank gets all blocks; three of them know nodes |
+//! | [`mod@gatherv`] | irregular gather and scatter; the ordered tree, and its construction from sizes known only locally |
+//! | `broadcast`, `reduce`, `gather` | what the engine agrees with: binomial trees, a linear gather |
 
 pub mod algorithm;
 mod allgather;

@@ -274,8 +274,19 @@ fn hints_are_listed_and_environment_gives_way_to_options() {
 }
 
 #[test]
+fn algorithms_are_listed() {
+    let listed = text(&trib(&["algorithms"]).stdout);
+    assert!(listed.contains("allgather") && listed.contains("locality_bruck") && listed.contains("ordered_tree"));
+    let rows: Value = serde_json::from_slice(&trib(&["algorithms", "--json"]).stdout).unwrap();
+    assert_eq!(rows.as_array().unwrap().len(), tributary::collectives::ALGORITHMS.len());
+    assert!(rows.as_array().unwrap().iter().all(|row| !row["source"].as_str().unwrap().is_empty()));
+}
+
+#[test]
 fn help_shows_the_way() {
-    for arguments in [&["--help"][..], &["replay", "--help"], &["hints", "--help"], &["map", "--help"]] {
+    for arguments in
+        [&["--help"][..], &["replay", "--help"], &["hints", "--help"], &["algorithms", "--help"], &["map", "--help"]]
+    {
         let help = text(&trib(arguments).stdout);
         assert!(help.contains("Usage: trib"), "{help}");
     }
