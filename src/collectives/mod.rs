@@ -5,19 +5,61 @@
 
 pub mod algorithm;
 mod allgather;
-mod broadcast;
+pub mod allreduce;
+mod blocks;
+pub mod broadcast;
+mod division;
+mod fold;
 mod gather;
-mod reduce;
+mod group;
+pub mod hierarchical;
+pub mod in_place;
+pub mod reduce;
 
 pub use algorithm::{Algorithm, Operation, Problem};
+pub use group::Group;
+pub use hierarchical::{Groups, Scheme, hierarchical};
+pub use in_place::InPlace;
 
 use crate::error::{Error, Result};
 use crate::fabric::{Buffers, Endpoint};
-use crate::schedule::{Buffer, ReduceOp};
+use crate::schedule::{Buffer, Builder, ReduceOp, Schedule, Span};
 use crate::topology::Rank;
+use in_place::{Lanes, Part};
 
 /// All algorithms, by operation.
-pub static ALGORITHMS: &[&Algorithm] = &[&allgather::RING];
+pub static ALGORITHMS: &[&Algorithm] = &[
+    &allgather::RING,
+    &broadcast::FLAT.algorithm,
+    &broadcast::CHAIN.algorithm,
+    &broadcast::PIPELINE.algorithm,
+    &broadcast::BINARY.algorithm,
+    &broadcast::BINOMIAL.algorithm,
+    &hierarchical::BROADCAST,
+    &reduce::FLAT.algorithm,
+    &reduce::CHAIN.algorithm,
+    &reduce::BINOMIAL.algorithm,
+    &hierarchical::REDUCE,
+    &allreduce::LINEAR.algorithm,
+    &allreduce::NON_OVERLAPPING.algorithm,
+    &allreduce::RECURSIVE_DOUBLING.algorithm,
+    &hierarchical::ALLREDUCE,
+];
+
+/// The algorithms among [`ALGORITHMS`] that work in place among any ranks: what a hierarchy is made of.
+pub static IN_PLACE: &[&InPlace] = &[
+    &broadcast::FLAT,
+    &broadcast::CHAIN,
+    &broadcast::PIPELINE,
+    &broadcast::BINARY,
+    &broadcast::BINOMIAL,
+    &reduce::FLAT,
+    &reduce::CHAIN,
+    &reduce::BINOMIAL,
+    &allreduce::LINEAR,
+    &allreduce::NON_OVERLAPPING,
+    &allreduce::RECURSIVE_DOUBLING,
+];
 
 /// The algorithm of that operation and name.
 pub fn algorithm(operation: Operation, name: &str) -> Option<&'static Algorithm> {
@@ -39,14 +81,27 @@ pub const FIRST_FREE_TAG: u16 = 3;
 pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], lanes: &mut [u64]) -> Result<()> {
     let mut buffers = Buffers::default();
     buffers.set(Buffer::Receive, lanes.iter().flat_map(|lane| lane.to_le_bytes()).collect());
-    let reduce = reduce::binomial(endpoint.rank(), endpoint.ranks(), ops);
-    endpoint.run(reduce, &mut buffers, REDUCE).await?;
-    let broadcast = broadcast::binomial(endpoint.rank(), endpoint.ranks(), 0, lanes.len() as u64 * 8);
-    endpoint.run(broadcast, &mut buffers, BROADCAST).await?;
+    let len = lanes.len() as u64 * 8;
+    endpoint.run(received(endpoint, &reduce::BINOMIAL, 0, len, ops), &mut buffers, REDUCE).await?;
+    endpoint.run(received(endpoint, &broadcast::BINOMIAL, 0, len, ops), &mut buffers, BROADCAST).await?;
     for (lane, bytes) in lanes.iter_mut().zip(buffers.get(Buffer::Receive).chunks_exact(8)) {
         *lane = u64::from_le_bytes(bytes.try_into().unwrap_or_default());
     }
     Ok(())
+}
+
+/// The schedule of `algorithm` on the first `len` bytes of [`Buffer::Receive`] of every rank.
+fn received(endpoint: &Endpoint, algorithm: &InPlace, root: Rank, len: u64, ops: &[ReduceOp]) -> Schedule {
+    let part = Part {
+        group: Group::world(endpoint.rank(), endpoint.ranks()),
+        root,
+        message: Span::new(Buffer::Receive, 0, len),
+        lanes: Lanes::Each(ops),
+        segment: u64::MAX,
+    };
+    let mut builder = Builder::default();
+    (algorithm.append)(&part, &mut builder, &[]);
+    builder.finish()
 }
 
 /// Gives every rank the bytes of `root`; the others' argument is ignored. Two binomial broadcasts, of the length and of
@@ -55,16 +110,15 @@ pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], lanes: &mut [u
 /// # Errors
 /// The fabric's.
 pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Result<Vec<u8>> {
-    let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
     let mut length = Buffers::default();
     length.set(Buffer::Receive, (bytes.len() as u64).to_le_bytes().to_vec());
-    endpoint.run(broadcast::binomial(rank, ranks, root, 8), &mut length, BROADCAST).await?;
+    endpoint.run(received(endpoint, &broadcast::BINOMIAL, root, 8, &[]), &mut length, BROADCAST).await?;
     let length = u64::from_le_bytes(length.get(Buffer::Receive).try_into().unwrap_or_default());
     let mut body = Buffers::default();
-    if rank == root {
+    if endpoint.rank() == root {
         body.set(Buffer::Receive, bytes.to_vec());
     }
-    endpoint.run(broadcast::binomial(rank, ranks, root, length), &mut body, BROADCAST).await?;
+    endpoint.run(received(endpoint, &broadcast::BINOMIAL, root, length, &[]), &mut body, BROADCAST).await?;
     Ok(body.get(Buffer::Receive).to_vec())
 }
 

@@ -8,12 +8,14 @@
 //! | [`ir`] | operations, spans, dependencies, windows |
 //! | [`build`] | the builder: chains of operations under a throttle |
 //! | [`progress`] | which operations may start now: the one bookkeeping of all executors |
+//! | [`timing`] | how long the schedules of all ranks take in the one-port model |
 //! | `transpose` | a schedule backwards: what a collective read runs |
 //! | [`validate`] | exactly-once delivery, no deadlock without buffering, bounded requests |
 
 pub mod build;
 pub mod ir;
 pub mod progress;
+pub mod timing;
 mod transpose;
 pub mod validate;
 
