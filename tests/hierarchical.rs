@@ -5,12 +5,15 @@ mod collective_suite;
 #[path = "common/payload.rs"]
 mod payload;
 
+use std::collections::HashMap;
+
 use collective_suite::Case;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::Topology;
 use tributary::collectives::{ALGORITHMS, Groups, IN_PLACE, InPlace, Operation, Scheme, hierarchical};
-use tributary::schedule::Schedule;
+use tributary::fabric::{Memory, Message};
 use tributary::schedule::validate::{Delivery, run};
+use tributary::schedule::{Buffer, ReduceOp, Schedule, Span};
 
 const OPERATIONS: [Operation; 3] = [Operation::Broadcast, Operation::Reduce, Operation::Allreduce];
 
@@ -100,6 +103,47 @@ fn random_scheme(random: &mut SmallRng, operation: Operation, topology: &Topolog
     let inner = random_scheme(random, operation, topology, levels - 1, false);
     let outer = random_scheme(random, operation, topology, levels - 1, false);
     hierarchical(groups, inner, outer).unwrap()
+}
+
+/// Memory in which bytes are the ranks that they were combined from, in order.
+#[derive(Default)]
+struct Order(HashMap<(Buffer, u64), Vec<u8>>);
+
+impl Memory for Order {
+    fn read(&mut self, span: Span) -> tributary::Result<Message> {
+        Ok(Message::copy_from_slice(&self.0[&(span.buffer, span.offset)]))
+    }
+
+    fn write(&mut self, _from: usize, span: Span, message: Message) -> tributary::Result<()> {
+        self.0.insert((span.buffer, span.offset), message.to_vec());
+        Ok(())
+    }
+
+    fn copy(&mut self, from: Span, to: Span) -> tributary::Result<()> {
+        let bytes = self.read(from)?;
+        self.write(0, to, bytes)
+    }
+
+    fn reduce(&mut self, from: Span, to: Span, _with: ReduceOp) -> tributary::Result<()> {
+        let other = self.read(from)?;
+        self.0.entry((to.buffer, to.offset)).or_default().extend(other);
+        Ok(())
+    }
+}
+
+#[test]
+fn in_order_binary_keeps_the_order() {
+    let in_order = of(Operation::Reduce).into_iter().find(|it| it.algorithm.name == "in_order_binary").unwrap();
+    for ranks in 1..50 {
+        for root in 0..ranks {
+            let case = case(ranks, root, 8, 8);
+            let mut memory: Vec<_> =
+                (0..ranks).map(|rank| Order([((Buffer::Send, 0), vec![rank as u8])].into())).collect();
+            payload::execute(schedules(&in_order.into(), &case), &mut memory);
+            let all: Vec<u8> = (0..ranks as u8).collect();
+            assert_eq!(memory[root].0[&(Buffer::Receive, 0)], all, "root {root} of {ranks}");
+        }
+    }
 }
 
 /// By node, a broadcast enters every other node once: n - 1 messages between nodes.

@@ -1,4 +1,5 @@
 //! Schedules of all ranks executed with their bytes on one thread, without any buffering; and races inside a schedule.
+#![allow(dead_code, reason = "each test file uses what it needs")]
 
 use std::collections::{HashMap, VecDeque};
 
@@ -32,7 +33,7 @@ pub fn check(operation: Operation, name: &str, case: &Case, schedules: Vec<Sched
 type Queue = HashMap<(Rank, Rank, u8), VecDeque<OpId>>;
 
 /// Executes to the end; panics if they cannot end.
-fn execute(schedules: Vec<Schedule>, memory: &mut [Buffers]) {
+pub fn execute(schedules: Vec<Schedule>, memory: &mut [impl Memory]) {
     let mut progress: Vec<_> = schedules.into_iter().map(Progress::new).collect();
     let (mut sends, mut receives) = (Queue::new(), Queue::new());
     let mut active: VecDeque<Rank> = (0..progress.len()).collect();
