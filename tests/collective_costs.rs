@@ -86,7 +86,8 @@ fn segments_hide_the_combination() {
     assert!(cut < 0.8 * whole, "{cut}, {whole}");
 }
 
-/// Equations 3.1, 3.3, 3.5, 3.8, 3.10, 3.12, 3.14, 3.15, 3.16, 3.19 and 3.21 as the thesis prints them, for p ranks in G groups.
+/// Equations 3.1, 3.3, 3.5, 3.8, 3.10, 3.12, 3.14, 3.15, 3.16, 3.19 and 3.21 as the thesis prints them, for p ranks in
+/// G groups.
 fn printed(algorithm: &InPlace, p: f64, g: f64, m: f64, x: f64) -> Option<f64> {
     let Rates { startup: a, byte: b, combine: c } = RATES;
     let both = 2.0 - 1.0 / g - g / p;
@@ -156,8 +157,8 @@ fn hierarchies_of_binary_trees() {
     }
 }
 
-/// Equations 3.2, 3.4, 3.7, 3.11, 3.13, 3.18, 3.20 and 3.23: sqrt(p) groups are the best for algorithms that are linear in p, and the
-/// worst for those of blocks and logarithmic steps.
+/// Equations 3.2, 3.4, 3.7, 3.11, 3.13, 3.18, 3.20 and 3.23: sqrt(p) groups are the best for algorithms that are linear
+/// in p, and the worst for those of blocks and logarithmic steps.
 #[test]
 fn the_best_number_of_groups_is_the_square_root() {
     use Operation::{Allreduce, Broadcast, Reduce};

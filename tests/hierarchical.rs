@@ -188,6 +188,9 @@ fn what_cannot_be_is_named() {
     assert_eq!(refused(Groups::Count(2), &case(6, 6, 8, 8)), "root: 6; allowed: 0 to 5");
     assert_eq!(refused(Groups::Count(2), &case(6, 0, 8, 0)), "segment: 0; allowed: a multiple of 8 above 0");
     assert_eq!(refused(Groups::Count(2), &case(6, 0, 8, 12)), "segment: 12; allowed: a multiple of 8 above 0");
+    let torn = case(6, 0, 12, 8);
+    let scheme = Scheme::from(reduce).schedule(&torn.problem(1)).unwrap_err().to_string();
+    assert_eq!(scheme, "bytes to combine: 12; allowed: a multiple of 8");
     let short = Case { sizes: vec![8; 5], ..good };
     assert_eq!(refused(Groups::Count(2), &short), "number of sizes: 5; allowed: 6, one a rank");
 }

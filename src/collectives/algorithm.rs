@@ -74,7 +74,7 @@ impl Problem<'_> {
         if self.sizes.len() != ranks {
             return Err(Error::argument("number of sizes", self.sizes.len(), format!("{ranks}, one a rank")));
         }
-        if self.segment == 0 || self.segment % 8 != 0 {
+        if self.segment == 0 || !self.segment.is_multiple_of(8) {
             return Err(Error::argument("segment", self.segment, "a multiple of 8 above 0"));
         }
         Ok(())

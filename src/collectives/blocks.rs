@@ -4,7 +4,7 @@
 //! what must finish before a next step may use all blocks that it is about, and before it may overwrite any.
 
 use crate::collectives::group::Group;
-use crate::collectives::in_place::{Part, or_before, segments};
+use crate::collectives::in_place::{InOrder, Part, or_before, segments};
 use crate::schedule::{Builder, OpId, Span};
 
 /// The lowest set bit of member `me` of `size`; of member 0, which has none, the power of two that spans all: the
@@ -45,8 +45,8 @@ impl Cut {
     }
 }
 
-/// Down the binomial tree from member 0, which has all blocks: every member gets its own and those of the members below it.
-/// log2 p t_s + (p - 1)/p m t_w.
+/// Down the binomial tree from member 0, which has all blocks: every member gets its own and those of the members below
+/// it. log2 p t_s + (p - 1)/p m t_w.
 pub fn scatter(group: &Group, cut: &Cut, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let (me, size) = (group.me(), group.size());
     let low = lowest_bit(me, size);
@@ -98,24 +98,24 @@ pub fn ring_allgather(
     let (me, size) = (group.me(), group.size());
     let (next, previous) = ((me + 1) % size, (me + size - 1) % size);
     let mut all = before.to_vec();
-    let mut last = before.to_vec();
+    let mut order = InOrder::new(before);
+    let mut arrived = None;
     for step in 1..size {
         let (sent, received) = ((me + size - step + 1) % size, (me + size - step) % size);
         if !has(next, sent, size) {
-            all.extend(group.send(builder, next, block(sent), &last));
+            let after = order.after(builder, arrived.take()).to_vec();
+            all.extend(group.send(builder, next, block(sent), &after));
         }
-        last = before.to_vec();
         if !has(me, received, size) {
-            let arrived: Vec<_> = group.receive(builder, previous, block(received), before).into_iter().collect();
-            all.extend(&arrived);
-            last = or_before(arrived, before);
+            arrived = group.receive(builder, previous, block(received), before);
+            all.extend(arrived);
         }
     }
     all
 }
 
-/// At doubling distance: in step k, partners that differ in bit k exchange all blocks that they have. For a power of two
-/// of members. log2 p t_s + (p - 1)/p m t_w.
+/// At doubling distance: in step k, partners that differ in bit k exchange all blocks that they have. For a power of
+/// two of members. log2 p t_s + (p - 1)/p m t_w.
 pub fn doubling_allgather(group: &Group, cut: &Cut, has: Has, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let (me, size) = (group.me(), group.size());
     let mut all = before.to_vec();
@@ -134,8 +134,8 @@ pub fn doubling_allgather(group: &Group, cut: &Cut, has: Has, builder: &mut Buil
     all
 }
 
-/// At halving distance: in step k, partners exchange half of what they work on and combine the other half, until member i
-/// has block i, combined. For a power of two of members. log2 p t_s + (p - 1)/p m (t_w + t_c).
+/// At halving distance: in step k, partners exchange half of what they work on and combine the other half, until member
+/// i has block i, combined. For a power of two of members. log2 p t_s + (p - 1)/p m (t_w + t_c).
 pub fn halving_reduce_scatter(
     part: &Part<'_>,
     group: &Group,
@@ -158,9 +158,9 @@ pub fn halving_reduce_scatter(
     last
 }
 
-/// Round the ring, in segments: each step, every member passes on to the next the block that it combined last, until member
-/// i has block i, combined. A segment goes on as soon as it is combined. (p - 1)(t_s + m/p (t_w + t_c)) for one segment a
-/// block.
+/// Round the ring, in segments: each step, every member passes on to the next the block that it combined last, until
+/// member i has block i, combined. A segment goes on as soon as it is combined. (p - 1)(t_s + m/p (t_w + t_c)) for one
+/// segment a block.
 pub fn ring_reduce_scatter(
     part: &Part<'_>,
     cut: &Cut,
@@ -173,26 +173,23 @@ pub fn ring_reduce_scatter(
     let (next, previous) = ((me + 1) % size, (me + size - 1) % size);
     let pieces = |block: usize| segments(cut.span(block, block + 1), segment);
     let mut sends = Vec::new();
-    // What the segments of the block passed on next wait for, and those whose place in scratch space is used again.
-    let mut last: Vec<Vec<OpId>> = Vec::new();
-    let piece_before = |last: &[Vec<OpId>], piece: usize| last.get(piece).cloned().unwrap_or_else(|| before.to_vec());
+    let mut order = InOrder::new(before);
+    // The last combination of every piece of a block: the piece can go on and its place in scratch space is free after it.
+    let mut combined: Vec<Option<OpId>> = Vec::new();
     for step in 1..size {
-        let (sent, received) = ((me + size - step) % size, (me + 2 * size - step - 1) % size);
-        for (piece, &span) in pieces(sent).iter().enumerate() {
-            sends.extend(group.send(builder, next, span, &piece_before(&last, piece)));
+        let sent = pieces((me + size - step) % size);
+        let received = pieces((me + 2 * size - step - 1) % size);
+        combined.resize(combined.len().max(sent.len()).max(received.len()), None);
+        let ready: Vec<_> = combined.iter().map(|&combined| order.after(builder, combined).to_vec()).collect();
+        for (span, after) in sent.into_iter().zip(&ready) {
+            sends.extend(group.send(builder, next, span, after));
         }
-        for (piece, &span) in pieces(received).iter().enumerate() {
-            let free = piece_before(&last, piece);
+        for (piece, (span, free)) in received.into_iter().zip(&ready).enumerate() {
             let place = piece as u64 * segment;
-            let combined = part.receive_and_combine(builder, group, previous, (span, place), (&free, &[]));
-            let after = or_before(combined.into_iter().collect(), &free);
-            match last.get_mut(piece) {
-                Some(slot) => *slot = after,
-                None => last.push(after),
-            }
+            combined[piece] = part.receive_and_combine(builder, group, previous, (span, place), (free, &[]));
         }
     }
-    before.iter().copied().chain(last.into_iter().flatten()).chain(sends).collect()
+    before.iter().copied().chain(combined.into_iter().flatten()).chain(sends).collect()
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use crate::collectives::group::Group;
 
-/// See the module: of p members, q = 2^floor(log2 p) are cores; the p - q extras are the odd ones of the first p - q pairs.
+/// See the module: of p members, q = 2^floor(log2 p) are cores; the p - q extras are the odd ones of the first p - q
+/// pairs.
 #[derive(Debug, Clone, Copy)]
 pub struct Fold {
     size: usize,

@@ -1,7 +1,7 @@
 //! Some ranks in an order, as one of them sees them: what an algorithm numbers 0, 1, ... and sends to.
 //!
-//! A group is a size, an own place and a function from members to ranks, so that groups of groups (rotated to a root, folded
-//! to a power of two, the leaders, the inside) cost O(1) to make and no lists.
+//! A group is a size, an own place and a function from members to ranks, so that groups of groups (rotated to a root,
+//! folded to a power of two, the leaders, the inside) cost O(1) to make and no lists.
 
 use std::rc::Rc;
 

@@ -1,7 +1,7 @@
 //! The hierarchical transformation: any algorithm inside groups, any among their leaders, in any number of levels.
 //!
-//! Hasanov, thesis, chapter 3. The members are divided into G groups ([`Groups`]); the leader of the root's group is the root,
-//! of every other its first member.
+//! Hasanov, thesis, chapter 3. The members are divided into G groups ([`Groups`]); the leader of the root's group is
+//! the root, of every other its first member.
 //!
 //! - broadcast (Algorithm 1): among the leaders, then inside every group;
 //! - reduce (Algorithm 2): inside every group, then among the leaders;
@@ -9,8 +9,8 @@
 //!   differ in size, members with numbers that the smallest group does not have get the result from those with the same
 //!   number modulo its size, by a binomial broadcast.
 //!
-//! The time is that of the outer algorithm for G ranks and the inner for p / G: equations 3.1 to 3.23. Algorithms with p in
-//! their startup term gain most at G = sqrt(p). G = 1 and G = p are the inner and the outer algorithm as they are.
+//! The time is that of the outer algorithm for G ranks and the inner for p / G: equations 3.1 to 3.23. Algorithms with
+//! p in their startup term gain most at G = sqrt(p). G = 1 and G = p are the inner and the outer algorithm as they are.
 
 use std::fmt;
 use std::rc::Rc;
@@ -75,10 +75,15 @@ impl Scheme {
     /// The schedule of one rank of all.
     ///
     /// # Errors
-    /// A bad problem ([`Problem::check`]), more groups of all ranks than ranks, the nodes of other ranks: alike on all ranks.
+    /// A bad problem ([`Problem::check`]), lanes that are not whole, more groups of all ranks than ranks, the nodes of
+    /// other ranks: alike on all ranks.
     pub fn schedule(&self, problem: &Problem<'_>) -> Result<Schedule> {
         problem.check()?;
         self.check(problem.ranks(), true)?;
+        let bytes = problem.sizes[problem.root];
+        if self.operation() != Operation::Broadcast && !bytes.is_multiple_of(8) {
+            return Err(Error::argument("bytes to combine", bytes, "a multiple of 8"));
+        }
         Ok(self.unchecked(problem))
     }
 
@@ -110,8 +115,8 @@ impl Scheme {
         }
     }
 
-    /// The time that theory gives it for so many ranks, bytes and segments (equations 3.1 to 3.23): the sum over the levels,
-    /// with groups of equal size.
+    /// The time that theory gives it for so many ranks, bytes and segments (equations 3.1 to 3.23): the sum over the
+    /// levels, with groups of equal size.
     pub fn time(&self, rates: &Rates, ranks: f64, bytes: f64, segments: f64) -> f64 {
         match self {
             Self::Plain(algorithm) => (algorithm.time)(rates, ranks, bytes, segments),

@@ -1,13 +1,13 @@
 //! Algorithms that work on one message in place, among any ranks: broadcast, reduce, allreduce.
 //!
-//! A [`Part`] is a collective among the members of a group, as a step of a larger one: reduce + broadcast, a hierarchy, the
-//! engine's agreement. An algorithm appends its operations for a part to a builder.
+//! A [`Part`] is a collective among the members of a group, as a step of a larger one: reduce + broadcast, a hierarchy,
+//! the engine's agreement. An algorithm appends its operations for a part to a builder.
 //!
 //! **What composes.** The message lies in [`Part::message`] on every member that has one when `before` is finished; the
-//! ids that come back mean that it is there afterwards, that scratch space ([`SCRATCH`]) is free again, that all receives
-//! of the part are done, and that the message may be overwritten unless the operation is a broadcast, after which it may be
-//! read only. All sends that are not among them were ready no later than they were. So the messages of two parts
-//! between the same two ranks match in order, whatever the parts are, without a stage of their own.
+//! ids that come back mean that it is there afterwards, that scratch space ([`SCRATCH`]) is free again, that all
+//! receives of the part are done, and that the message may be overwritten unless the operation is a broadcast, after
+//! which it may be read only. All sends that are not among them were ready no later than they were. So the messages of
+//! two parts between the same two ranks match in order, whatever the parts are, without a stage of their own.
 
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
 use crate::collectives::group::Group;
@@ -171,6 +171,33 @@ pub fn one(builder: &mut Builder, ids: &[OpId]) -> Option<OpId> {
         [] => None,
         [id] => Some(*id),
         _ => Some(builder.join(ids)),
+    }
+}
+
+/// Sends to one rank (or receives from one), each of which waits for a receive or a combination: started in the order
+/// of this, although a fabric may finish receives in any order. Without it the messages of a rank that is slow to see
+/// one would match the wrong receives.
+pub struct InOrder(Vec<OpId>, bool);
+
+impl InOrder {
+    /// The first of them wait for `before`.
+    pub fn new(before: &[OpId]) -> Self {
+        Self(before.to_vec(), false)
+    }
+
+    /// What the next of them waits for, if it has to wait for `new`, which follows `before`, as well as the last one
+    /// did.
+    pub fn after(&mut self, builder: &mut Builder, new: Option<OpId>) -> &[OpId] {
+        if let Some(new) = new {
+            self.0 = if self.1 { vec![builder.join(&[self.0[0], new])] } else { vec![new] };
+            self.1 = true;
+        }
+        &self.0
+    }
+
+    /// What the last of them waits for.
+    pub fn last(self) -> Vec<OpId> {
+        self.0
     }
 }
 

@@ -1,9 +1,9 @@
 //! The one-port model: how long the schedules of all ranks take together.
 //!
-//! A message of m bytes takes t_s + m t_w (Hockney). A rank sends at most one and receives at most one at a time, both at
-//! once (full duplex); a message begins when both sides have started it and both ports are free, the one whose send was
-//! started first before others. Combining m bytes takes m t_c, one combination at a time; copies take nothing. This is the
-//! model of the papers' cost formulas: without a network between the ports, so not the simulator.
+//! A message of m bytes takes t_s + m t_w (Hockney). A rank sends at most one and receives at most one at a time, both
+//! at once (full duplex); a message begins when both sides have started it and both ports are free, the one whose send
+//! was started first before others. Combining m bytes takes m t_c, one combination at a time; copies take nothing. This
+//! is the model of the papers' cost formulas: without a network between the ports, so not the simulator.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
@@ -35,8 +35,8 @@ impl Rates {
     }
 }
 
-/// When the last of ranks 0, 1, ... is done with its schedule; `None` if they cannot all end. Every message looks at the
-/// open messages of its two ranks: O(messages x open messages of a rank).
+/// When the last of ranks 0, 1, ... is done with its schedule; `None` if they cannot all end. Every message looks at
+/// the open messages of its two ranks: O(messages x open messages of a rank).
 pub fn one_port(schedules: Vec<Schedule>, rates: &Rates) -> Option<f64> {
     let ranks = schedules.len();
     let mut clock = Clock {

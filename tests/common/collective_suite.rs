@@ -48,7 +48,7 @@ pub fn sizes(algorithm: &Algorithm, ranks: usize, turn: usize) -> Vec<u64> {
         }
         3 => (ranks - rank) as u64,
         4 => {
-            if rank % 2 == 0 {
+            if rank.is_multiple_of(2) {
                 40
             } else {
                 0

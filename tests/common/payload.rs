@@ -4,6 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use crate::collective_suite::{Case, contribution, expected};
+use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::Rank;
 use tributary::collectives::Operation;
 use tributary::fabric::{Buffers, Memory};
@@ -17,10 +18,11 @@ pub fn check(operation: Operation, name: &str, case: &Case, schedules: Vec<Sched
         memory.set(Buffer::Send, contribution(operation, case, rank));
     }
     execute(schedules, &mut memory);
-    // The reference is the same on all ranks that have one: computed once for a reduction.
-    let result = expected(operation, case, root);
-    for (rank, memory) in memory.iter().enumerate().filter(|(rank, _)| operation != Operation::Reduce || *rank == root)
-    {
+    // The result of a reduction is the same on all ranks that have one: computed once.
+    let folded = matches!(operation, Operation::Reduce | Operation::Allreduce).then(|| expected(operation, case, root));
+    let rooted = matches!(operation, Operation::Reduce | Operation::Gather);
+    for (rank, memory) in memory.iter().enumerate().filter(|(rank, _)| !rooted || *rank == root) {
+        let result = folded.clone().unwrap_or_else(|| expected(operation, case, rank));
         assert!(
             Some(memory.get(Buffer::Receive)) == result.as_deref(),
             "{operation:?} {name}: rank {rank} of {ranks}, root {root}, {sizes} bytes, segment {}",
@@ -32,50 +34,57 @@ pub fn check(operation: Operation, name: &str, case: &Case, schedules: Vec<Sched
 /// Messages by (sender, receiver, stage), in the order in which they were started.
 type Queue = HashMap<(Rank, Rank, u8), VecDeque<OpId>>;
 
-/// Executes to the end; panics if they cannot end.
+/// Executes to the end; panics if they cannot end. Messages match in the order in which they were started, and finish
+/// in a random order.
 pub fn execute(schedules: Vec<Schedule>, memory: &mut [impl Memory]) {
+    let mut random = SmallRng::seed_from_u64(schedules.len() as u64);
     let mut progress: Vec<_> = schedules.into_iter().map(Progress::new).collect();
     let (mut sends, mut receives) = (Queue::new(), Queue::new());
-    let mut active: VecDeque<Rank> = (0..progress.len()).collect();
-    while let Some(rank) = active.pop_front() {
-        while let Some(id) = progress[rank].next_ready() {
-            let op = progress[rank].schedule().ops()[id as usize];
-            let key = match op.action {
-                Action::Copy { from } => {
-                    memory[rank].copy(from, op.span).unwrap();
-                    progress[rank].finish(id);
-                    continue;
+    let mut matched = Vec::new();
+    let mut active: Vec<Rank> = (0..progress.len()).collect();
+    loop {
+        while let Some(rank) = active.pop() {
+            while let Some(id) = progress[rank].next_ready() {
+                let op = progress[rank].schedule().ops()[id as usize];
+                let key = match op.action {
+                    Action::Copy { from } => {
+                        memory[rank].copy(from, op.span).unwrap();
+                        progress[rank].finish(id);
+                        continue;
+                    }
+                    Action::Reduce { from, with } => {
+                        memory[rank].reduce(from, op.span, with).unwrap();
+                        progress[rank].finish(id);
+                        continue;
+                    }
+                    Action::Send { to, .. } => {
+                        sends.entry((rank, to, op.stage)).or_default().push_back(id);
+                        (rank, to, op.stage)
+                    }
+                    Action::Receive { from } => {
+                        receives.entry((from, rank, op.stage)).or_default().push_back(id);
+                        (from, rank, op.stage)
+                    }
+                    Action::Join => unreachable!("joins are not handed out"),
+                };
+                let (Some(sent), Some(wanted)) = (sends.get_mut(&key), receives.get_mut(&key)) else { continue };
+                if !sent.is_empty() && !wanted.is_empty() {
+                    matched.push((key.0, key.1, sent.pop_front().unwrap(), wanted.pop_front().unwrap()));
                 }
-                Action::Reduce { from, with } => {
-                    memory[rank].reduce(from, op.span, with).unwrap();
-                    progress[rank].finish(id);
-                    continue;
-                }
-                Action::Send { to, .. } => {
-                    sends.entry((rank, to, op.stage)).or_default().push_back(id);
-                    (rank, to, op.stage)
-                }
-                Action::Receive { from } => {
-                    receives.entry((from, rank, op.stage)).or_default().push_back(id);
-                    (from, rank, op.stage)
-                }
-                Action::Join => unreachable!("joins are not handed out"),
-            };
-            let (Some(sent), Some(wanted)) = (sends.get_mut(&key), receives.get_mut(&key)) else { continue };
-            if sent.is_empty() || wanted.is_empty() {
-                continue;
             }
-            let (from, to, _) = key;
-            let (send, receive) = (sent.pop_front().unwrap(), wanted.pop_front().unwrap());
-            let source = progress[from].schedule().ops()[send as usize].span;
-            let target = progress[to].schedule().ops()[receive as usize].span;
-            assert_eq!(source.len, target.len, "from {from} to {to}");
-            let message = memory[from].read(source).unwrap();
-            memory[to].write(from, target, message).unwrap();
-            progress[from].finish(send);
-            progress[to].finish(receive);
-            active.extend([from, to]);
         }
+        if matched.is_empty() {
+            break;
+        }
+        let (from, to, send, receive) = matched.swap_remove(random.random_range(0..matched.len()));
+        let source = progress[from].schedule().ops()[send as usize].span;
+        let target = progress[to].schedule().ops()[receive as usize].span;
+        assert_eq!(source.len, target.len, "from {from} to {to}");
+        let message = memory[from].read(source).unwrap();
+        memory[to].write(from, target, message).unwrap();
+        progress[from].finish(send);
+        progress[to].finish(receive);
+        active.extend([from, to]);
     }
     assert!(progress.iter().all(Progress::is_done), "not all can end");
 }

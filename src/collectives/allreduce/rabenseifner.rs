@@ -1,8 +1,8 @@
 //! Rabenseifner's allreduce: every rank combines one block of all ranks' lanes, and all gather the blocks.
 //!
-//! Reduce-scatter by recursive halving, allgather by recursive doubling. For long messages:
-//! 2 log2 p t_s + 2 (p - 1)/p m t_w + (p - 1)/p m t_c for a power of two (Hasanov, thesis, 2.3.2.2, equation 2.19). Else pairs are
-//! folded as in the reduction, and the odd ones get the result at the end: 3 t_s + 2 m t_w + m/2 t_c more than for the next lower
+//! Reduce-scatter by recursive halving, allgather by recursive doubling. For long messages: 2 log2 p t_s + 2 (p - 1)/p
+//! m t_w + (p - 1)/p m t_c for a power of two (Hasanov, thesis, 2.3.2.2, equation 2.19). Else pairs are folded as in
+//! the reduction, and the odd ones get the result at the end: 3 t_s + 2 m t_w + m/2 t_c more than for the next lower
 //! power of two.
 
 use crate::collectives::algorithm::{Algorithm, Operation};

@@ -1,8 +1,9 @@
 //! Segmented ring allreduce: as the ring, but a segment of a block goes on as soon as it is combined.
 //!
-//! The combination hides behind the messages. Between neighbours only: (p - 1)(x t_s + m/p t_w) and at most the combination of a
-//! block more on the first way round, x segments a block; (p - 1)(t_s + m/p t_w) on the second. Hasanov, thesis, 2.3.2.2, equation
-//! 2.21 counts the first way as a pipeline of the message in X segments, (p + X - 2)(t_s + m/X (t_w + t_c)): an upper bound.
+//! The combination hides behind the messages. Between neighbours only: (p - 1)(x t_s + m/p t_w) and at most the
+//! combination of a block more on the first way round, x segments a block; (p - 1)(t_s + m/p t_w) on the second.
+//! Hasanov, thesis, 2.3.2.2, equation 2.21 counts the first way as a pipeline of the message in X segments, (p + X -
+//! 2)(t_s + m/X (t_w + t_c)): an upper bound.
 
 use super::ring::around;
 use crate::collectives::algorithm::{Algorithm, Operation};

@@ -1,7 +1,7 @@
 //! Binomial broadcast.
 //!
-//! Counting ranks from the root, a rank receives from the one without its lowest set bit and then sends to those with one
-//! lower bit more, the farthest first. p - 1 messages of m bytes in ceil(log2 p) steps: ceil(log2 p)(t_s + m t_w)
+//! Counting ranks from the root, a rank receives from the one without its lowest set bit and then sends to those with
+//! one lower bit more, the farthest first. p - 1 messages of m bytes in ceil(log2 p) steps: ceil(log2 p)(t_s + m t_w)
 //! (Hasanov, thesis, 2.3.1.2, equation 2.7).
 
 use crate::collectives::algorithm::{Algorithm, Operation};

@@ -3,7 +3,7 @@
 //! p - 1 messages of m bytes one after the other: (p - 1)(t_s + m t_w) (Hasanov, thesis, 2.3.1.2, equation 2.3).
 
 use crate::collectives::algorithm::{Algorithm, Operation};
-use crate::collectives::in_place::{InPlace, Part, or_before};
+use crate::collectives::in_place::{InOrder, InPlace, Part, or_before};
 use crate::schedule::timing::Rates;
 use crate::schedule::{Builder, OpId, Span};
 
@@ -30,15 +30,17 @@ fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> 
 pub(super) fn along(part: &Part<'_>, segments: &[Span], builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let group = part.rooted();
     let me = group.me();
+    let mut order = InOrder::new(before);
     let mut arrived = Vec::new();
     for &segment in segments {
         let here = if me > 0 { group.receive(builder, me - 1, segment, before) } else { None };
         if me + 1 < group.size() {
-            group.send(builder, me + 1, segment, here.as_ref().map_or(before, std::slice::from_ref));
+            let after = order.after(builder, here).to_vec();
+            group.send(builder, me + 1, segment, &after);
         }
         arrived.extend(here);
     }
-    or_before(arrived, before)
+    if me + 1 < group.size() { order.last() } else { or_before(arrived, before) }
 }
 
 /// Equation 2.3.

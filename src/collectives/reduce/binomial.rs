@@ -1,8 +1,9 @@
 //! Binomial reduction.
 //!
-//! Counting ranks from the root, in step k a rank with bit k set sends what it has to the rank without it and is done; the
-//! other combines. Every step has its own place for what arrives, so that partners may come in any order. p - 1 messages
-//! of m bytes in ceil(log2 p) steps: ceil(log2 p)(t_s + m t_w + m t_c) (Hasanov, thesis, 2.3.2.1, equation 2.15).
+//! Counting ranks from the root, in step k a rank with bit k set sends what it has to the rank without it and is done;
+//! the other combines. Every step has its own place for what arrives, so that partners may come in any order. p - 1
+//! messages of m bytes in ceil(log2 p) steps: ceil(log2 p)(t_s + m t_w + m t_c) (Hasanov, thesis, 2.3.2.1, equation
+//! 2.15).
 
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::blocks::{children, lowest_bit};

@@ -1,7 +1,7 @@
 //! Flat tree reduction: the root receives from one rank after the other, and combines.
 //!
-//! p - 1 messages of m bytes into one place of m bytes: (p - 1)(t_s + m t_w + m t_c) (Hasanov, thesis, 2.3.2.1, equation
-//! 2.10).
+//! p - 1 messages of m bytes into one place of m bytes: (p - 1)(t_s + m t_w + m t_c) (Hasanov, thesis, 2.3.2.1,
+//! equation 2.10).
 
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::in_place::{InPlace, Part, or_before};

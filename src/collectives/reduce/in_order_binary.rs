@@ -1,9 +1,10 @@
-//! In-order binary tree reduction: every rank combines what those before it have, its own, and what those after it have.
+//! In-order binary tree reduction: every rank combines what those before it have, its own, and what those after it
+//! have.
 //!
-//! The lanes are combined in rank order whatever the root, as operators that do not commute need it. The root is the top of
-//! the tree, with the middle of the ranks before it and of those after it below. p - 1 messages of m bytes into two places.
-//! 2 (log2(p + 1) - 1)(t_s + m t_w + m t_c) at most for a full tree, that is the root in the middle (Hasanov, thesis, 2.3.2.1,
-//! equation 2.14 with one segment); any other root costs at most two steps more.
+//! The lanes are combined in rank order whatever the root, as operators that do not commute need it. The root is the
+//! top of the tree, with the middle of the ranks before it and of those after it below. p - 1 messages of m bytes into
+//! two places. 2 (log2(p + 1) - 1)(t_s + m t_w + m t_c) at most for a full tree, that is the root in the middle
+//! (Hasanov, thesis, 2.3.2.1, equation 2.14 with one segment); any other root costs at most two steps more.
 
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::in_place::{InPlace, Part, or_before};

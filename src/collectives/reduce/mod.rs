@@ -1,5 +1,5 @@
-//! Reduce: the root gets all ranks' lanes, combined. All in place (see [`super::in_place`]); members are counted from the
-//! root but where the order of combination counts.
+//! Reduce: the root gets all ranks' lanes, combined. All in place (see [`super::in_place`]); members are counted from
+//! the root but where the order of combination counts.
 
 mod binary;
 mod binomial;

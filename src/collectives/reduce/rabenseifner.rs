@@ -1,8 +1,8 @@
 //! Rabenseifner's reduction: every rank combines one block of all ranks' lanes, and the root gathers the blocks.
 //!
-//! Reduce-scatter by recursive halving, gather by a binomial tree. For long messages:
-//! 2 log2 p t_s + 2 (p - 1)/p m t_w + (p - 1)/p m t_c for a power of two (Hasanov, thesis, 2.3.2.1, equation 2.16). Else each of the
-//! first pairs combines first, half the lanes on either rank, and the odd one hands its half over: 2 t_s + m t_w + m/2 t_c more
+//! Reduce-scatter by recursive halving, gather by a binomial tree. For long messages: 2 log2 p t_s + 2 (p - 1)/p m t_w
+//! + (p - 1)/p m t_c for a power of two (Hasanov, thesis, 2.3.2.1, equation 2.16). Else each of the first pairs
+//! combines first, half the lanes on either rank, and the odd one hands its half over: 2 t_s + m t_w + m/2 t_c more
 //! than for the next lower power of two.
 
 use crate::collectives::algorithm::{Algorithm, Operation};
