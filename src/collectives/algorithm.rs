@@ -64,8 +64,8 @@ impl Problem<'_> {
     /// Whether algorithms can be asked for it. Call it before [`Algorithm::schedule`] with numbers from outside.
     ///
     /// # Errors
-    /// A root out of range, a number of sizes that is not that of ranks, a segment that is 0 or no multiple of 8: alike on
-    /// all ranks.
+    /// A root out of range, a number of sizes that is not that of ranks, a segment that is 0 or no multiple of 8: alike
+    /// on all ranks.
     pub fn check(&self) -> Result<()> {
         let ranks = self.ranks();
         if self.root >= ranks {

@@ -174,7 +174,7 @@ pub fn ring_reduce_scatter(
     let pieces = |block: usize| segments(cut.span(block, block + 1), segment);
     let mut sends = Vec::new();
     let mut order = InOrder::new(before);
-    // The last combination of every piece of a block: the piece can go on and its place in scratch space is free after it.
+    // The last combination of every piece of a block: after it the piece can go on, and its place in scratch is free.
     let mut combined: Vec<Option<OpId>> = Vec::new();
     for step in 1..size {
         let sent = pieces((me + size - step) % size);

@@ -5,9 +5,9 @@
 //!
 //! - broadcast (Algorithm 1): among the leaders, then inside every group;
 //! - reduce (Algorithm 2): inside every group, then among the leaders;
-//! - allreduce (Algorithm 3): inside every group, then among the members with the same number in all groups. Where groups
-//!   differ in size, members with numbers that the smallest group does not have get the result from those with the same
-//!   number modulo its size, by a binomial broadcast.
+//! - allreduce (Algorithm 3): inside every group, then among the members with the same number in all groups. Where
+//!   groups differ in size, members with numbers that the smallest group does not have get the result from those with
+//!   the same number modulo its size, by a binomial broadcast.
 //!
 //! The time is that of the outer algorithm for G ranks and the inner for p / G: equations 3.1 to 3.23. Algorithms with
 //! p in their startup term gain most at G = sqrt(p). G = 1 and G = p are the inner and the outer algorithm as they are.

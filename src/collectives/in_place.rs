@@ -4,7 +4,7 @@
 //! the engine's agreement. An algorithm appends its operations for a part to a builder.
 //!
 //! **What composes.** The message lies in [`Part::message`] on every member that has one when `before` is finished; the
-//! ids that come back mean that it is there afterwards, that scratch space ([`SCRATCH`]) is free again, that all
+//! ids that come back mean that it is there afterwards, that scratch space (`Stage(1)`) is free again, that all
 //! receives of the part are done, and that the message may be overwritten unless the operation is a broadcast, after
 //! which it may be read only. All sends that are not among them were ready no later than they were. So the messages of
 //! two parts between the same two ranks match in order, whatever the parts are, without a stage of their own.

@@ -1,9 +1,10 @@
 //! Rabenseifner's allreduce: every rank combines one block of all ranks' lanes, and all gather the blocks.
 //!
-//! Reduce-scatter by recursive halving, allgather by recursive doubling. For long messages: 2 log2 p t_s + 2 (p - 1)/p
-//! m t_w + (p - 1)/p m t_c for a power of two (Hasanov, thesis, 2.3.2.2, equation 2.19). Else pairs are folded as in
-//! the reduction, and the odd ones get the result at the end: 3 t_s + 2 m t_w + m/2 t_c more than for the next lower
-//! power of two.
+//! Reduce-scatter by recursive halving, allgather by recursive doubling. For long messages.
+//!
+//! For a power of two it takes 2 log2 p t_s + 2 (p - 1)/p m t_w + (p - 1)/p m t_c (Hasanov, thesis, 2.3.2.2, equation
+//! 2.19), in 2 p log2 p messages and 2 (p - 1) m bytes in all. Else pairs are folded as in the reduction, and the odd
+//! ones get the result at the end: 3 t_s + 2 m t_w + m/2 t_c more than for the next lower power of two.
 
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::blocks::{Cut, OWN, doubling_allgather, halving_reduce_scatter};
@@ -20,7 +21,7 @@ pub static RABENSEIFNER: InPlace = InPlace {
         name: "rabenseifner",
         about: "recursive halving reduce-scatter, then a recursive doubling allgather",
         source: "Hasanov, thesis, 2.3.2.2, equation 2.19",
-        cost: "2 log2 p t_s + 2 (p - 1)/p m t_w + (p - 1)/p m t_c; 3 t_s + 2 m t_w + m/2 t_c more if p is no power of two",
+        cost: "2 log2 p t_s + 2 (p - 1)/p m t_w + (p - 1)/p m t_c; 3 t_s + 2 m t_w + m/2 t_c more off powers of two",
         irregular: false,
         schedule: |problem| RABENSEIFNER.schedule(problem),
     },

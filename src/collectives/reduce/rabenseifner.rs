@@ -1,9 +1,11 @@
 //! Rabenseifner's reduction: every rank combines one block of all ranks' lanes, and the root gathers the blocks.
 //!
-//! Reduce-scatter by recursive halving, gather by a binomial tree. For long messages: 2 log2 p t_s + 2 (p - 1)/p m t_w
-//! + (p - 1)/p m t_c for a power of two (Hasanov, thesis, 2.3.2.1, equation 2.16). Else each of the first pairs
-//! combines first, half the lanes on either rank, and the odd one hands its half over: 2 t_s + m t_w + m/2 t_c more
-//! than for the next lower power of two.
+//! Reduce-scatter by recursive halving, gather by a binomial tree. For long messages.
+//!
+//! For a power of two it takes 2 log2 p t_s + 2 (p - 1)/p m t_w + (p - 1)/p m t_c (Hasanov, thesis, 2.3.2.1, equation
+//! 2.16), in p log2 p + p - 1 messages, (p - 1) m and log2 p m/2 bytes in all. Else each of the first pairs combines
+//! first, half the lanes on either rank, and the odd one hands its half over: 2 t_s + m t_w + m/2 t_c more than for the
+//! next lower power of two, 3 messages a pair.
 
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::blocks::{Cut, gather, halving_reduce_scatter};
@@ -20,7 +22,7 @@ pub static RABENSEIFNER: InPlace = InPlace {
         name: "rabenseifner",
         about: "recursive halving reduce-scatter, then a binomial gather",
         source: "Hasanov, thesis, 2.3.2.1, equation 2.16",
-        cost: "2 log2 p t_s + 2 (p - 1)/p m t_w + (p - 1)/p m t_c; 2 t_s + m t_w + m/2 t_c more if p is no power of two",
+        cost: "2 log2 p t_s + 2 (p - 1)/p m t_w + (p - 1)/p m t_c; 2 t_s + m t_w + m/2 t_c more off powers of two",
         irregular: false,
         schedule: |problem| RABENSEIFNER.schedule(problem),
     },
