@@ -16,6 +16,7 @@
 //! defines a `static` [`Algorithm`], and one row in [`super::ALGORITHMS`]; the validators and the conformance suite on both
 //! fabrics take it from there.
 
+use crate::error::{Error, Result};
 use crate::schedule::{Buffer, ReduceOp, Schedule, Span};
 use crate::topology::{Rank, Topology};
 
@@ -59,6 +60,25 @@ impl Problem<'_> {
     /// How many ranks there are.
     pub fn ranks(&self) -> usize {
         self.topology.ranks()
+    }
+
+    /// Whether algorithms can be asked for it. Call it before [`Algorithm::schedule`] with numbers from outside.
+    ///
+    /// # Errors
+    /// A root out of range, a number of sizes that is not that of ranks, a segment that is 0 or no multiple of 8: alike
+    /// on all ranks.
+    pub fn check(&self) -> Result<()> {
+        let ranks = self.ranks();
+        if self.root >= ranks {
+            return Err(Error::argument("root", self.root, format!("0 to {}", ranks - 1)));
+        }
+        if self.sizes.len() != ranks {
+            return Err(Error::argument("number of sizes", self.sizes.len(), format!("{ranks}, one a rank")));
+        }
+        if self.segment == 0 || !self.segment.is_multiple_of(8) {
+            return Err(Error::argument("segment", self.segment, "a multiple of 8 above 0"));
+        }
+        Ok(())
     }
 
     /// Where the blocks of ranks `first..first + count` lie in a buffer that holds all in rank order. O(count + first).

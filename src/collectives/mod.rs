@@ -9,23 +9,37 @@
 //! | [`mod@algorithm`] | the problem, the row of the registry |
 //! | `allgather` | every rank gets all blocks; three of them know nodes |
 //! | [`mod@gatherv`] | irregular gather and scatter; the ordered tree, and its construction from sizes known only locally |
-//! | `broadcast`, `reduce`, `gather` | what the engine agrees with: binomial trees, a linear gather |
+//! | [`mod@broadcast`], [`reduce`], [`mod@allreduce`] | the algorithms of the thesis |
+//! | [`in_place`], [`mod@hierarchical`] | algorithms among any ranks, and hierarchies of them |
+//! | `group`, `blocks`, `division`, `fold` | what they share: ranks, cuts, trees, combining |
+//! | `gather` | the linear gather that the engine's statistics use |
 
 pub mod algorithm;
 mod allgather;
-mod broadcast;
+pub mod allreduce;
+mod blocks;
+pub mod broadcast;
+mod division;
+mod fold;
 mod gather;
 pub mod gatherv;
-mod reduce;
+mod group;
+pub mod hierarchical;
+pub mod in_place;
+pub mod reduce;
 
 pub use algorithm::{Algorithm, Operation, Problem};
 pub use allgather::locality_bruck;
 pub use gatherv::{gatherv, scatterv};
+pub use group::Group;
+pub use hierarchical::{Groups, Scheme, hierarchical};
+pub use in_place::InPlace;
 
 use crate::error::{Error, Result};
 use crate::fabric::{Buffers, Endpoint};
-use crate::schedule::{Buffer, ReduceOp};
+use crate::schedule::{Buffer, Builder, ReduceOp, Schedule, Span};
 use crate::topology::Rank;
+use in_place::{Lanes, Part};
 
 /// All algorithms, by operation.
 pub static ALGORITHMS: &[&Algorithm] = &[
@@ -44,6 +58,55 @@ pub static ALGORITHMS: &[&Algorithm] = &[
     &gatherv::BINOMIAL_SCATTER,
     &gatherv::ORDERED_SCATTER,
     &gatherv::ORDERED_SCATTER_THRESHOLD,
+    &broadcast::FLAT.algorithm,
+    &broadcast::CHAIN.algorithm,
+    &broadcast::PIPELINE.algorithm,
+    &broadcast::BINARY.algorithm,
+    &broadcast::SPLIT_BINARY.algorithm,
+    &broadcast::BINOMIAL.algorithm,
+    &broadcast::SCATTER_RING_ALLGATHER.algorithm,
+    &broadcast::SCATTER_RECURSIVE_DOUBLING_ALLGATHER.algorithm,
+    &hierarchical::BROADCAST,
+    &reduce::FLAT.algorithm,
+    &reduce::CHAIN.algorithm,
+    &reduce::PIPELINE.algorithm,
+    &reduce::BINARY.algorithm,
+    &reduce::BINOMIAL.algorithm,
+    &reduce::IN_ORDER_BINARY.algorithm,
+    &reduce::RABENSEIFNER.algorithm,
+    &hierarchical::REDUCE,
+    &allreduce::LINEAR.algorithm,
+    &allreduce::NON_OVERLAPPING.algorithm,
+    &allreduce::RECURSIVE_DOUBLING.algorithm,
+    &allreduce::RING.algorithm,
+    &allreduce::SEGMENTED_RING.algorithm,
+    &allreduce::RABENSEIFNER.algorithm,
+    &hierarchical::ALLREDUCE,
+];
+
+/// The algorithms among [`ALGORITHMS`] that work in place among any ranks: what a hierarchy is made of.
+pub static IN_PLACE: &[&InPlace] = &[
+    &broadcast::FLAT,
+    &broadcast::CHAIN,
+    &broadcast::PIPELINE,
+    &broadcast::BINARY,
+    &broadcast::SPLIT_BINARY,
+    &broadcast::BINOMIAL,
+    &broadcast::SCATTER_RING_ALLGATHER,
+    &broadcast::SCATTER_RECURSIVE_DOUBLING_ALLGATHER,
+    &reduce::FLAT,
+    &reduce::CHAIN,
+    &reduce::PIPELINE,
+    &reduce::BINARY,
+    &reduce::BINOMIAL,
+    &reduce::IN_ORDER_BINARY,
+    &reduce::RABENSEIFNER,
+    &allreduce::LINEAR,
+    &allreduce::NON_OVERLAPPING,
+    &allreduce::RECURSIVE_DOUBLING,
+    &allreduce::RING,
+    &allreduce::SEGMENTED_RING,
+    &allreduce::RABENSEIFNER,
 ];
 
 /// The algorithm of that operation and name.
@@ -68,14 +131,27 @@ pub const FIRST_FREE_TAG: u16 = 4;
 pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], lanes: &mut [u64]) -> Result<()> {
     let mut buffers = Buffers::default();
     buffers.set(Buffer::Receive, lanes.iter().flat_map(|lane| lane.to_le_bytes()).collect());
-    let reduce = reduce::binomial(endpoint.rank(), endpoint.ranks(), ops);
-    endpoint.run(reduce, &mut buffers, REDUCE).await?;
-    let broadcast = broadcast::binomial(endpoint.rank(), endpoint.ranks(), 0, lanes.len() as u64 * 8);
-    endpoint.run(broadcast, &mut buffers, BROADCAST).await?;
+    let len = lanes.len() as u64 * 8;
+    endpoint.run(received(endpoint, &reduce::BINOMIAL, 0, len, ops), &mut buffers, REDUCE).await?;
+    endpoint.run(received(endpoint, &broadcast::BINOMIAL, 0, len, ops), &mut buffers, BROADCAST).await?;
     for (lane, bytes) in lanes.iter_mut().zip(buffers.get(Buffer::Receive).chunks_exact(8)) {
         *lane = u64::from_le_bytes(bytes.try_into().unwrap_or_default());
     }
     Ok(())
+}
+
+/// The schedule of `algorithm` on the first `len` bytes of [`Buffer::Receive`] of every rank.
+fn received(endpoint: &Endpoint, algorithm: &InPlace, root: Rank, len: u64, ops: &[ReduceOp]) -> Schedule {
+    let part = Part {
+        group: Group::world(endpoint.rank(), endpoint.ranks()),
+        root,
+        message: Span::new(Buffer::Receive, 0, len),
+        lanes: Lanes::Each(ops),
+        segment: u64::MAX,
+    };
+    let mut builder = Builder::default();
+    (algorithm.append)(&part, &mut builder, &[]);
+    builder.finish()
 }
 
 /// Gives every rank the bytes of `root`; the others' argument is ignored. Two binomial broadcasts, of the length and of
@@ -84,16 +160,15 @@ pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], lanes: &mut [u
 /// # Errors
 /// The fabric's.
 pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Result<Vec<u8>> {
-    let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
     let mut length = Buffers::default();
     length.set(Buffer::Receive, (bytes.len() as u64).to_le_bytes().to_vec());
-    endpoint.run(broadcast::binomial(rank, ranks, root, 8), &mut length, BROADCAST).await?;
+    endpoint.run(received(endpoint, &broadcast::BINOMIAL, root, 8, &[]), &mut length, BROADCAST).await?;
     let length = u64::from_le_bytes(length.get(Buffer::Receive).try_into().unwrap_or_default());
     let mut body = Buffers::default();
-    if rank == root {
+    if endpoint.rank() == root {
         body.set(Buffer::Receive, bytes.to_vec());
     }
-    endpoint.run(broadcast::binomial(rank, ranks, root, length), &mut body, BROADCAST).await?;
+    endpoint.run(received(endpoint, &broadcast::BINOMIAL, root, length, &[]), &mut body, BROADCAST).await?;
     Ok(body.get(Buffer::Receive).to_vec())
 }
 

@@ -62,6 +62,11 @@ impl Builder {
         self.stage = stage;
     }
 
+    /// The id that the next operation will get: all from one such id to a later one are a part of the schedule.
+    pub fn next_id(&self) -> OpId {
+        self.schedule.ops.len() as OpId
+    }
+
     /// Adds one operation that starts when all of `after` are finished.
     pub fn op(&mut self, action: Action, span: Span, after: &[OpId]) -> OpId {
         let from = self.schedule.after.len() as u32;

@@ -74,7 +74,7 @@ pub fn cases(algorithm: &Algorithm, ranks: usize) -> Vec<Case> {
             topology: Topology::blocks(ranks, per_node).unwrap(),
             root: [0, ranks - 1, ranks / 2, ranks / 3, 1 % ranks, 0][turn],
             sizes: sizes(algorithm, ranks, turn),
-            segment: [8, 64, 1 << 20][turn % 3],
+            segment: [64, 24, 1 << 10][turn % 3],
         });
     }
     cases
@@ -106,7 +106,8 @@ pub fn run(endpoint: &mut Endpoint, operations: &[Operation]) {
     }
 }
 
-fn contribution(operation: Operation, case: &Case, rank: Rank) -> Vec<u8> {
+/// What a rank brings in its send buffer.
+pub fn contribution(operation: Operation, case: &Case, rank: Rank) -> Vec<u8> {
     let all = |from: Rank| (0..case.ranks()).flat_map(|to| block(from * 64 + to, case.sizes[to])).collect();
     match operation {
         Operation::Allgather | Operation::Gather => block(rank, case.sizes[rank]),
@@ -118,7 +119,7 @@ fn contribution(operation: Operation, case: &Case, rank: Rank) -> Vec<u8> {
 }
 
 /// What the operation's definition puts into the receive buffer; none where it says nothing.
-fn expected(operation: Operation, case: &Case, rank: Rank) -> Option<Vec<u8>> {
+pub fn expected(operation: Operation, case: &Case, rank: Rank) -> Option<Vec<u8>> {
     let blocks = || (0..case.ranks()).flat_map(|from| block(from, case.sizes[from])).collect();
     let folded = || {
         let lanes = |rank| -> Vec<u64> {

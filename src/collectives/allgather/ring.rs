@@ -3,7 +3,9 @@
 //! p - 1 steps, in each one message a rank: (p - 1) t_s + (sum of all blocks) t_w for equal blocks.
 
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
-use crate::schedule::{Buffer, Builder, Schedule, SendMode};
+use crate::collectives::blocks::{OWN, ring_allgather};
+use crate::collectives::group::Group;
+use crate::schedule::{Buffer, Builder, Schedule};
 
 /// See the module.
 pub static RING: Algorithm = Algorithm {
@@ -17,25 +19,11 @@ pub static RING: Algorithm = Algorithm {
 };
 
 fn schedule(problem: &Problem<'_>) -> Schedule {
-    let (rank, ranks) = (problem.rank, problem.ranks());
+    let group = Group::world(problem.rank, problem.ranks());
     let mut builder = Builder::default();
     let block = |of| problem.place(Buffer::Receive, of, 1);
-    let mut before = Vec::new();
-    if problem.sizes[rank] > 0 {
-        before.push(builder.copy(problem.own(Buffer::Send), block(rank), &[]));
-    }
-    for step in 1..ranks {
-        let (sent, received) = ((rank + ranks - step + 1) % ranks, (rank + ranks - step) % ranks);
-        if problem.sizes[sent] > 0 {
-            builder.send((rank + 1) % ranks, SendMode::Standard, block(sent), &before);
-        }
-        if problem.sizes[received] > 0 {
-            before.push(builder.receive((rank + ranks - 1) % ranks, block(received), &[]));
-        }
-        // A fabric may report two receives in either order; all messages go to one rank, so sends keep the steps' order.
-        if before.len() > 1 {
-            before = vec![builder.join(&before)];
-        }
-    }
+    let own = problem.own(Buffer::Send);
+    let before: Vec<_> = (own.len > 0).then(|| builder.copy(own, block(problem.rank), &[])).into_iter().collect();
+    ring_allgather(&group, block, OWN, &mut builder, &before);
     builder.finish()
 }

@@ -1,0 +1,30 @@
+//! Linear allreduce: a flat reduction, then a flat broadcast from the same root.
+//!
+//! 2 (p - 1) messages of m bytes, all through the root's port: 2 (p - 1)(t_s + m t_w) + (p - 1) m t_c (Hasanov, thesis,
+//! 2.3.2.2, equation 2.17). For few ranks.
+
+use super::non_overlapping::reduce_and_broadcast;
+use crate::collectives::algorithm::{Algorithm, Operation};
+use crate::collectives::in_place::InPlace;
+use crate::collectives::{broadcast, reduce};
+use crate::schedule::timing::Rates;
+
+/// See the module.
+pub static LINEAR: InPlace = InPlace {
+    algorithm: Algorithm {
+        operation: Operation::Allreduce,
+        name: "linear",
+        about: "flat reduction, then flat broadcast",
+        source: "Hasanov, thesis, 2.3.2.2, equation 2.17",
+        cost: "2 (p - 1)(t_s + m t_w) + (p - 1) m t_c",
+        irregular: false,
+        schedule: |problem| LINEAR.schedule(problem),
+    },
+    append: |part, builder, before| reduce_and_broadcast(part, (&reduce::FLAT, &broadcast::FLAT), builder, before),
+    time,
+};
+
+/// Equation 2.17.
+fn time(rates: &Rates, ranks: f64, bytes: f64, segments: f64) -> f64 {
+    (reduce::FLAT.time)(rates, ranks, bytes, segments) + (broadcast::FLAT.time)(rates, ranks, bytes, segments)
+}

@@ -1,0 +1,34 @@
+//! Segmented ring allreduce: as the ring, but a segment of a block goes on as soon as it is combined.
+//!
+//! The combination hides behind the messages. Between neighbours only: (p - 1)(x t_s + m/p t_w) and at most the
+//! combination of a block more on the first way round, x segments a block; (p - 1)(t_s + m/p t_w) on the second.
+//! Hasanov, thesis, 2.3.2.2, equation 2.21 counts the first way as a pipeline of the message in X segments, (p + X -
+//! 2)(t_s + m/X (t_w + t_c)): an upper bound.
+
+use super::ring::around;
+use crate::collectives::algorithm::{Algorithm, Operation};
+use crate::collectives::in_place::InPlace;
+use crate::schedule::timing::Rates;
+
+/// See the module.
+pub static SEGMENTED_RING: InPlace = InPlace {
+    algorithm: Algorithm {
+        operation: Operation::Allreduce,
+        name: "segmented_ring",
+        about: "ring reduce-scatter in segments, then a ring allgather",
+        source: "Hasanov, thesis, 2.3.2.2, equation 2.21",
+        cost: "(p - 1)(x t_s + m/p t_w) + (p - 1)(t_s + m/p t_w) and a combined segment more, x segments a block",
+        irregular: false,
+        schedule: |problem| SEGMENTED_RING.schedule(problem),
+    },
+    append: |part, builder, before| around(part, part.segment, builder, before),
+    time,
+};
+
+/// Equation 2.21.
+fn time(rates: &Rates, ranks: f64, bytes: f64, segments: f64) -> f64 {
+    if ranks < 2.0 {
+        return 0.0;
+    }
+    (ranks + segments - 2.0) * rates.combined(bytes / segments) + (ranks - 1.0) * rates.message(bytes / ranks)
+}

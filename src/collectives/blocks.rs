@@ -1,0 +1,227 @@
+//! Binomial trees, and messages cut into blocks: the steps that the algorithms for long messages are made of.
+//!
+//! Every step moves or combines blocks of one message, of which member i of a group has or gets block i, and gives back
+//! what must finish before a next step may use all blocks that it is about, and before it may overwrite any.
+
+use crate::collectives::group::Group;
+use crate::collectives::in_place::{InOrder, Part, or_before, segments};
+use crate::schedule::{Builder, OpId, Span};
+
+/// The lowest set bit of member `me` of `size`; of member 0, which has none, the power of two that spans all: the
+/// members `me..me + lowest_bit` are those below it in a binomial tree.
+pub fn lowest_bit(me: usize, size: usize) -> usize {
+    if me == 0 { size.next_power_of_two() } else { me & me.wrapping_neg() }
+}
+
+/// The children of a member in the binomial tree, the nearest first.
+pub fn children(me: usize, size: usize) -> impl DoubleEndedIterator<Item = usize> {
+    let steps = lowest_bit(me, size).trailing_zeros();
+    (0..steps).map(move |step| me + (1 << step)).filter(move |&child| child < size)
+}
+
+/// A message cut into blocks of whole lanes of 8 bytes that differ by at most one lane; the last has what is no lane.
+#[derive(Debug, Clone, Copy)]
+pub struct Cut {
+    message: Span,
+    blocks: u64,
+}
+
+impl Cut {
+    /// `message` in `blocks` blocks.
+    pub fn new(message: Span, blocks: usize) -> Self {
+        Self { message, blocks: blocks as u64 }
+    }
+
+    /// Where blocks `first..end` lie.
+    pub fn span(&self, first: usize, end: usize) -> Span {
+        let (from, to) = (self.begin(first as u64), self.begin(end as u64));
+        Span::new(self.message.buffer, self.message.offset + from, to - from)
+    }
+
+    fn begin(&self, block: u64) -> u64 {
+        let lanes = u128::from(self.message.len / 8);
+        let lane = (lanes * u128::from(block) / u128::from(self.blocks)) as u64;
+        if block == self.blocks { self.message.len } else { lane * 8 }
+    }
+}
+
+/// Down the binomial tree from member 0, which has all blocks: every member gets its own and those of the members below
+/// it. log2 p t_s + (p - 1)/p m t_w.
+pub fn scatter(group: &Group, cut: &Cut, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
+    let (me, size) = (group.me(), group.size());
+    let low = lowest_bit(me, size);
+    let parent = me.checked_sub(low);
+    let arrived = parent.and_then(|parent| group.receive(builder, parent, cut.span(me, below(me, size)), before));
+    let here = or_before(arrived.into_iter().collect(), before);
+    for child in children(me, size).rev() {
+        group.send(builder, child, cut.span(child, below(child, size)), &here);
+    }
+    here
+}
+
+/// Up the binomial tree to member 0, which gets all blocks. log2 p t_s + (p - 1)/p m t_w.
+pub fn gather(group: &Group, cut: &Cut, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
+    let (me, size) = (group.me(), group.size());
+    let mut here = before.to_vec();
+    for child in children(me, size) {
+        here.extend(group.receive(builder, child, cut.span(child, below(child, size)), before));
+    }
+    let parent = me.checked_sub(lowest_bit(me, size));
+    let sent = parent.and_then(|parent| group.send(builder, parent, cut.span(me, below(me, size)), &here));
+    here.extend(sent);
+    here
+}
+
+/// The end of the members that a member stands for in the binomial tree: itself and those below.
+fn below(me: usize, size: usize) -> usize {
+    (me + lowest_bit(me, size)).min(size)
+}
+
+/// Who has a block (second) before an allgather: a member (first) that does is not sent it.
+pub type Has = fn(usize, usize, usize) -> bool;
+
+/// Every member has its own block only.
+pub const OWN: Has = |member, block, _| member == block;
+
+/// What [`scatter`] leaves.
+pub const SCATTERED: Has = |member, block, size| (member..below(member, size)).contains(&block);
+
+/// Round the ring: each step, every member passes on to the next the block that it got last.
+/// (p - 1) t_s + (p - 1)/p m t_w.
+pub fn ring_allgather(
+    group: &Group,
+    block: impl Fn(usize) -> Span,
+    has: Has,
+    builder: &mut Builder,
+    before: &[OpId],
+) -> Vec<OpId> {
+    let (me, size) = (group.me(), group.size());
+    let (next, previous) = ((me + 1) % size, (me + size - 1) % size);
+    let mut all = before.to_vec();
+    let mut order = InOrder::new(before);
+    let mut arrived = None;
+    for step in 1..size {
+        let (sent, received) = ((me + size - step + 1) % size, (me + size - step) % size);
+        if !has(next, sent, size) {
+            let after = order.after(builder, arrived.take()).to_vec();
+            all.extend(group.send(builder, next, block(sent), &after));
+        }
+        if !has(me, received, size) {
+            arrived = group.receive(builder, previous, block(received), before);
+            all.extend(arrived);
+        }
+    }
+    all
+}
+
+/// At doubling distance: in step k, partners that differ in bit k exchange all blocks that they have. For a power of
+/// two of members. log2 p t_s + (p - 1)/p m t_w.
+pub fn doubling_allgather(group: &Group, cut: &Cut, has: Has, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
+    let (me, size) = (group.me(), group.size());
+    let mut all = before.to_vec();
+    let mut here = before.to_vec();
+    for distance in (0..size.ilog2()).map(|step| 1 << step) {
+        let partner = me ^ distance;
+        let (mine, theirs) = (me & !(distance - 1), partner & !(distance - 1));
+        if !has(partner, mine, size) {
+            all.extend(group.send(builder, partner, cut.span(mine, mine + distance), &here));
+        }
+        if !has(me, theirs, size) {
+            here.extend(group.receive(builder, partner, cut.span(theirs, theirs + distance), before));
+        }
+    }
+    all.extend(&here[before.len()..]);
+    all
+}
+
+/// At halving distance: in step k, partners exchange half of what they work on and combine the other half, until member
+/// i has block i, combined. For a power of two of members. log2 p t_s + (p - 1)/p m (t_w + t_c).
+pub fn halving_reduce_scatter(
+    part: &Part<'_>,
+    group: &Group,
+    cut: &Cut,
+    builder: &mut Builder,
+    before: &[OpId],
+) -> Vec<OpId> {
+    let me = group.me();
+    let mut sends = Vec::new();
+    let mut last = before.to_vec();
+    for distance in (0..group.size().ilog2()).rev().map(|step| 1 << step) {
+        let partner = me ^ distance;
+        let (kept, given) = (me & !(distance - 1), partner & !(distance - 1));
+        sends.extend(group.send(builder, partner, cut.span(given, given + distance), &last));
+        let kept = cut.span(kept, kept + distance);
+        let combined = part.receive_and_combine(builder, group, partner, (kept, 0), (&last, &[]));
+        last = or_before(combined.into_iter().collect(), &last);
+    }
+    last.extend(sends);
+    last
+}
+
+/// Round the ring, in segments: each step, every member passes on to the next the block that it combined last, until
+/// member i has block i, combined. A segment goes on as soon as it is combined. (p - 1)(t_s + m/p (t_w + t_c)) for one
+/// segment a block.
+pub fn ring_reduce_scatter(
+    part: &Part<'_>,
+    cut: &Cut,
+    segment: u64,
+    builder: &mut Builder,
+    before: &[OpId],
+) -> Vec<OpId> {
+    let group = &part.group;
+    let (me, size) = (group.me(), group.size());
+    let (next, previous) = ((me + 1) % size, (me + size - 1) % size);
+    let pieces = |block: usize| segments(cut.span(block, block + 1), segment);
+    let mut sends = Vec::new();
+    let mut order = InOrder::new(before);
+    // The last combination of every piece of a block: after it the piece can go on, and its place in scratch is free.
+    let mut combined: Vec<Option<OpId>> = Vec::new();
+    for step in 1..size {
+        let sent = pieces((me + size - step) % size);
+        let received = pieces((me + 2 * size - step - 1) % size);
+        combined.resize(combined.len().max(sent.len()).max(received.len()), None);
+        let ready: Vec<_> = combined.iter().map(|&combined| order.after(builder, combined).to_vec()).collect();
+        for (span, after) in sent.into_iter().zip(&ready) {
+            sends.extend(group.send(builder, next, span, after));
+        }
+        for (piece, (span, free)) in received.into_iter().zip(&ready).enumerate() {
+            let place = piece as u64 * segment;
+            combined[piece] = part.receive_and_combine(builder, group, previous, (span, place), (free, &[]));
+        }
+    }
+    before.iter().copied().chain(combined.into_iter().flatten()).chain(sends).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::Buffer;
+
+    #[test]
+    fn blocks_are_the_message() {
+        for (len, blocks) in [(0, 3), (8, 5), (100, 4), (7, 2), (8000, 33), (u64::MAX - 7, 1000)] {
+            let cut = Cut::new(Span::new(Buffer::Receive, 4, len), blocks);
+            let mut at = 4;
+            for block in 0..blocks {
+                let span = cut.span(block, block + 1);
+                assert_eq!(span.offset, at);
+                assert!(block + 1 == blocks || span.len % 8 == 0);
+                assert!(span.len.abs_diff(len / blocks as u64) < 16);
+                at += span.len;
+            }
+            assert_eq!(at, 4u64.wrapping_add(len));
+        }
+    }
+
+    #[test]
+    fn a_binomial_tree_spans_all() {
+        for size in 1..70 {
+            let mut parents = vec![0; size];
+            for me in 0..size {
+                children(me, size).for_each(|child| parents[child] += 1);
+                assert!(children(me, size).all(|child| child - lowest_bit(child, size) == me));
+            }
+            assert_eq!((parents[0], parents.iter().sum::<usize>()), (0, size - 1));
+        }
+    }
+}

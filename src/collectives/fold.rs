@@ -1,0 +1,62 @@
+//! Any number of members on a power of two: of each of the first pairs, the even one stands in for the odd one.
+
+use crate::collectives::group::Group;
+
+/// See the module: of p members, q = 2^floor(log2 p) are cores; the p - q extras are the odd ones of the first p - q
+/// pairs.
+#[derive(Debug, Clone, Copy)]
+pub struct Fold {
+    size: usize,
+    cores: usize,
+}
+
+impl Fold {
+    /// For so many members.
+    pub fn new(size: usize) -> Self {
+        Self { size, cores: 1 << size.ilog2() }
+    }
+
+    /// The members that are cores, as a group that this rank is in; none if it is an extra.
+    pub fn cores(self, group: &Group) -> Option<Group> {
+        let (me, extras) = (group.me(), self.extras());
+        let core = match me < 2 * extras {
+            true if me % 2 == 1 => return None,
+            true => me / 2,
+            false => me - extras,
+        };
+        Some(group.part(self.cores, core, move |core| if core < extras { 2 * core } else { core + extras }))
+    }
+
+    /// The other member of a member's pair, if it is in one.
+    pub fn partner(self, me: usize) -> Option<usize> {
+        (me < 2 * self.extras()).then_some(me ^ 1)
+    }
+
+    fn extras(self) -> usize {
+        self.size - self.cores
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_member_is_a_core_or_has_one() {
+        for size in 1..70 {
+            let fold = Fold::new(size);
+            let mut cores = Vec::new();
+            for me in 0..size {
+                match fold.cores(&Group::world(me, size)) {
+                    Some(group) => {
+                        assert_eq!(group.rank_of(group.me()), me);
+                        cores.push(group.me());
+                    }
+                    None => assert!(fold.cores(&Group::world(fold.partner(me).unwrap(), size)).is_some()),
+                }
+            }
+            assert!(cores.len().is_power_of_two() && cores.len() * 2 > size);
+            assert!(cores.iter().copied().eq(0..cores.len()));
+        }
+    }
+}

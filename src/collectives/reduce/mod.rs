@@ -1,0 +1,19 @@
+//! Reduce: the root gets all ranks' lanes, combined. All in place (see [`super::in_place`]); members are counted from
+//! the root but where the order of combination counts.
+
+mod binary;
+mod binomial;
+mod chain;
+mod flat;
+mod in_order_binary;
+mod pipeline;
+mod rabenseifner;
+
+pub use binary::BINARY;
+pub use binomial::BINOMIAL;
+pub use chain::CHAIN;
+pub use flat::FLAT;
+pub use in_order_binary::IN_ORDER_BINARY;
+pub use pipeline::PIPELINE;
+pub use rabenseifner::RABENSEIFNER;
+pub(in crate::collectives) use rabenseifner::fold_halves;
