@@ -1,6 +1,6 @@
 //! Collective operations as schedules: what the engine needs to agree, and the algorithms of the papers.
 //!
-//! One algorithm a file; each is a pure function to a schedule, with a row in [`ALGORITHMS`] ([`algorithm`] says where
+//! One algorithm a file; each is a pure function to a schedule, with a row in [`ALGORITHMS`] ([`mod@algorithm`] says where
 //! bytes are; `trib algorithms` lists them). The functions here run schedules on an endpoint. All are collective: every rank
 //! of the endpoint calls them, in the same order on each.
 //!
