@@ -205,7 +205,7 @@ mod tests {
             for block in 0..blocks {
                 let span = cut.span(block, block + 1);
                 assert_eq!(span.offset, at);
-                assert!(block + 1 == blocks || span.len % 8 == 0);
+                assert!(block + 1 == blocks || span.len.is_multiple_of(8));
                 assert!(span.len.abs_diff(len / blocks as u64) < 16);
                 at += span.len;
             }
