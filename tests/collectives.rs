@@ -9,7 +9,7 @@ mod watchdog;
 
 use std::collections::{HashMap, HashSet};
 
-use collective_suite::{Case, cases};
+use collective_suite::{ALL, Case, cases};
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::Endpoint;
 use tributary::collectives::{ALGORITHMS, Algorithm, Operation};
@@ -17,15 +17,6 @@ use tributary::fabric::threads;
 use tributary::schedule::validate::{Delivery, run};
 use tributary::schedule::{Action, Schedule};
 use watchdog::Watchdog;
-
-const ALL: [Operation; 6] = [
-    Operation::Allgather,
-    Operation::Gather,
-    Operation::Scatter,
-    Operation::Broadcast,
-    Operation::Reduce,
-    Operation::Allreduce,
-];
 
 /// What must get where, if bytes are only moved.
 fn wanted(operation: Operation, case: &Case) -> Vec<Delivery> {

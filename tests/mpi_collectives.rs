@@ -8,20 +8,11 @@ mod mpiexec;
 
 use mpiexec::{under_mpiexec, world};
 use tributary::Endpoint;
-use tributary::collectives::Operation;
 
 #[test]
 fn every_algorithm() {
     under_mpiexec("every_algorithm", &[1, 2, 3, 5, 8, 16], || {
         let (_world, endpoint) = world();
-        let all = [
-            Operation::Allgather,
-            Operation::Gather,
-            Operation::Scatter,
-            Operation::Broadcast,
-            Operation::Reduce,
-            Operation::Allreduce,
-        ];
-        collective_suite::run(&mut Endpoint::new(Box::new(endpoint)), &all);
+        collective_suite::run(&mut Endpoint::new(Box::new(endpoint)), &collective_suite::ALL);
     });
 }

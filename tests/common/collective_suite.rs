@@ -6,6 +6,16 @@ use tributary::fabric::Buffers;
 use tributary::schedule::{Buffer, ReduceOp};
 use tributary::{Endpoint, Rank, Topology};
 
+/// All operations.
+pub const ALL: [Operation; 6] = [
+    Operation::Allgather,
+    Operation::Gather,
+    Operation::Scatter,
+    Operation::Broadcast,
+    Operation::Reduce,
+    Operation::Allreduce,
+];
+
 /// A problem of all ranks.
 pub struct Case {
     pub topology: Topology,

@@ -1,13 +1,9 @@
 //! `trib algorithms`: the collective algorithms of the registry.
 
-use comfy_table::{ContentArrangement, Table, presets};
 use tributary::collectives::{ALGORITHMS, Algorithm};
 
 use crate::cli::AlgorithmsOptions;
-use crate::{Failure, say};
-
-/// Columns of the table where no terminal says how many there are.
-const PIPED: u16 = 120;
+use crate::{Failure, listing, say};
 
 /// Prints all algorithms.
 pub fn run(options: &AlgorithmsOptions) -> Result<(), Failure> {
@@ -15,13 +11,7 @@ pub fn run(options: &AlgorithmsOptions) -> Result<(), Failure> {
         let rows: Vec<_> = ALGORITHMS.iter().map(|algorithm| object(algorithm)).collect();
         return say(serde_json::to_string_pretty(&rows)?);
     }
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY);
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    if !table.is_tty() {
-        table.set_width(PIPED);
-    }
-    table.set_header(["operation", "name", "what", "cost", "source"]);
+    let mut table = listing::table(["operation", "name", "what", "cost", "source"]);
     for algorithm in ALGORITHMS {
         let Algorithm { name, about, cost, source, .. } = algorithm;
         table.add_row([&operation(algorithm), *name, *about, *cost, *source]);

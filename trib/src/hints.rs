@@ -1,14 +1,10 @@
 //! `trib hints`, and the hints of a command: environment first, options over it.
 
-use comfy_table::{ContentArrangement, Table, presets};
 use tributary::Hints;
 
 use crate::cli::HintsOptions;
 use crate::cli::replay::How;
-use crate::{Failure, say};
-
-/// Columns of the table where no terminal says how many there are.
-const PIPED: u16 = 120;
+use crate::{Failure, listing, say};
 
 /// Environment and `KEY=VALUE` options.
 fn with_options<'a>(options: impl IntoIterator<Item = &'a String>) -> Result<Hints, Failure> {
@@ -53,13 +49,7 @@ pub fn run(options: &HintsOptions) -> Result<(), Failure> {
         let rows: Vec<_> = rows.iter().map(row).collect();
         return say(serde_json::to_string_pretty(&rows)?);
     }
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY);
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    if !table.is_tty() {
-        table.set_width(PIPED);
-    }
-    table.set_header(["hint", "value", "default", "unit", "allowed", "meaning"]);
+    let mut table = listing::table(["hint", "value", "default", "unit", "allowed", "meaning"]);
     for row in rows {
         let meaning = row.meaning.split_whitespace().collect::<Vec<_>>().join(" ");
         table.add_row([row.key, &row.value, &row.default, row.unit, row.allowed, &meaning]);

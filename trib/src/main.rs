@@ -6,6 +6,7 @@ mod calls;
 mod cli;
 mod exchange;
 mod hints;
+mod listing;
 mod map;
 mod output;
 mod patterns;

@@ -145,10 +145,13 @@ impl Task<'_> {
         let (shown, mut calls, mut wrong) = (Shown::of(&file), Calls::default(), None);
         let mut file = self.steps(file, first, Bytes::Read, |file, expected, step| {
             let mut buffer = expected.inverted();
-            let call = file.read_all(&expected.access.file, &expected.access.layout, &mut buffer)?.call;
-            calls.add(call.bytes_read, call);
+            let read = file.read_all(&expected.access.file, &expected.access.layout, &mut buffer)?;
+            calls.add(read.call.bytes_read, read.call);
             if wrong.is_none() {
-                wrong = expected.difference(&buffer).map(|what| format!("rank {rank}, call {step}: {what}"));
+                let asked = expected.access.file.bytes();
+                let short = (read.bytes < asked).then(|| format!("the file has {} of {asked} bytes", read.bytes));
+                let what = short.or_else(|| expected.difference(&buffer));
+                wrong = what.map(|what| format!("rank {rank}, call {step}: {what}"));
             }
             Ok(())
         })?;
