@@ -1,0 +1,2 @@
+//! The C API of Tributary.
+#![cfg(feature = "mpi")]

@@ -1,0 +1,44 @@
+//! Compiles what only a C compiler knows of `mpi.h`: constants that are macros, and which functions there are.
+
+fn main() {
+    #[cfg(feature = "mpi")]
+    shim::build();
+}
+
+#[cfg(feature = "mpi")]
+mod shim {
+    use std::path::PathBuf;
+
+    /// The C side of the module `abi`.
+    const SOURCES: &[&str] = &["constants.c", "combiner.c"];
+
+    pub fn build() {
+        println!("cargo:rerun-if-env-changed=MPICC");
+        println!("cargo:rustc-check-cfg=cfg(large_count)");
+        let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_string());
+        let mut shim = cc::Build::new();
+        shim.compiler(&mpicc);
+        for source in SOURCES {
+            let path = PathBuf::from("src/abi").join(source);
+            println!("cargo:rerun-if-changed={}", path.display());
+            shim.file(path);
+        }
+        shim.compile("tributary_mpiio_shim");
+        if has_large_counts(&mpicc) {
+            println!("cargo:rustc-cfg=large_count");
+        }
+    }
+
+    /// Whether this MPI has the `_c` functions of MPI-4.
+    fn has_large_counts(mpicc: &str) -> bool {
+        let directory = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
+        let probe = directory.join("large_count.c");
+        let text = "#include <mpi.h>\nvoid *probe(void) { return (void *)MPI_File_write_all_c; }\n";
+        let compile = || {
+            let mut command = std::process::Command::new(mpicc);
+            command.args(["-Werror=implicit-function-declaration", "-c", "-o"]).arg(directory.join("large_count.o"));
+            command.arg(&probe).output()
+        };
+        std::fs::write(&probe, text).and_then(|()| compile()).is_ok_and(|output| output.status.success())
+    }
+}
