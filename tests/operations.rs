@@ -14,7 +14,7 @@ use interleaved::Interleaved;
 use settings::{DRIVERS, KERNELS, hints};
 use tributary::engine::Operation;
 use tributary::fabric::threads;
-use tributary::{BufferLayout, CallReport, Endpoint, Error, File, Hints, Mode};
+use tributary::{BufferLayout, CallReport, Endpoint, Error, Extents, File, Hints, Mode};
 use watchdog::Watchdog;
 
 const RANKS: usize = 8;
@@ -180,4 +180,29 @@ fn a_thousand_and_twenty_four_ranks() {
             }
         });
     }
+}
+
+#[test]
+fn a_refused_call_fails_on_every_rank_and_the_next_one_goes_well() {
+    on_threads("refuse", RANKS, |endpoint, directory| {
+        let rank = endpoint.rank();
+        let mut file = File::open(endpoint, directory.join("f"), Mode::Create, hints(&[COMMON])).unwrap();
+        let own = Extents::strided(rank as u64 * 10, 10, 10 * RANKS as u64, 30).unwrap();
+        let mut buffer = vec![rank as u8; 300];
+        for refusing in [vec![3], vec![6, 5], (0..RANKS).collect()] {
+            let first = *refusing.iter().min().unwrap();
+            let told = Error::argument("count", format!("-{first}"), "0 or more");
+            for reads in [false, true] {
+                let error = match (refusing.contains(&rank), reads) {
+                    (true, _) => file.refuse(Error::argument("count", format!("-{rank}"), "0 or more")),
+                    (false, false) => file.write_all(&own, &BufferLayout::Contiguous, &buffer).unwrap_err(),
+                    (false, true) => file.read_all(&own, &BufferLayout::Contiguous, &mut buffer).unwrap_err(),
+                };
+                assert_eq!(error, told);
+            }
+        }
+        let report = file.write_all(&own, &BufferLayout::Contiguous, &buffer).unwrap();
+        assert_eq!(report.bytes_written, 300 * RANKS as u64);
+        file.close().unwrap();
+    });
 }

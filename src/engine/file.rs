@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::conclude::Done;
 use super::depot::Depot;
-use super::plan::{Agreed, Cached, Plan};
+use super::plan::{Agreed, Cached, Plan, agree_on_ranges};
 use super::report::{Clock, FanIn};
 use super::setup::{Mode, Setup};
 use super::storage::{Failure, OpenStorage, Storage, SystemFiles, guarded};
@@ -196,6 +196,20 @@ impl File {
     pub fn agree<T>(&mut self, outcome: Result<T>) -> Result<T> {
         let waiting = self.endpoint.waiting().clone();
         waiting.wait(pin!(agree(&mut self.endpoint, outcome)))
+    }
+
+    /// Takes part in a collective write or read with an error in place of an access: the call fails on every rank, with the
+    /// error of the lowest rank that has one, which is returned. Collective: the other ranks call [`File::write_all`] or
+    /// [`File::read_all`], or have errors of their own.
+    pub fn refuse(&mut self, error: Error) -> Error {
+        if let Err(unusable) = self.usable() {
+            return unusable;
+        }
+        let waiting = self.endpoint.waiting().clone();
+        let nothing = Extents::empty();
+        let refused = waiting.wait(pin!(agree_on_ranges(&mut self.endpoint, &nothing, Err(error), false)));
+        let never = || Error::Internal { rank: self.endpoint.rank(), what: "a refused call went well".to_string() };
+        refused.err().unwrap_or_else(never)
     }
 
     /// The driver in use.
