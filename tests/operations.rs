@@ -187,7 +187,7 @@ fn a_refused_call_fails_on_every_rank_and_the_next_one_goes_well() {
     on_threads("refuse", RANKS, |endpoint, directory| {
         let rank = endpoint.rank();
         let mut file = File::open(endpoint, directory.join("f"), Mode::Create, hints(&[COMMON])).unwrap();
-        let own = Extents::strided(rank as u64 * 10, 10, 10 * RANKS as u64, 30).unwrap();
+        let own = Extents::strided(rank as u64 * 10, 10, 10 * RANKS as i64, 30).unwrap();
         let mut buffer = vec![rank as u8; 300];
         for refusing in [vec![3], vec![6, 5], (0..RANKS).collect()] {
             let first = *refusing.iter().min().unwrap();

@@ -4,18 +4,17 @@
 const MPI_Datatype trib_byte = MPI_BYTE;
 const MPI_Offset trib_displacement_current = MPI_DISPLACEMENT_CURRENT;
 
-/* The classes of errors, in the order of enum Class in classes.rs. */
-const int trib_error_classes[] = {
-    MPI_ERR_NO_SPACE, MPI_ERR_QUOTA,    MPI_ERR_READ_ONLY, MPI_ERR_ACCESS,     MPI_ERR_NO_SUCH_FILE,
-    MPI_ERR_BAD_FILE, MPI_ERR_IO,       MPI_ERR_ARG,       MPI_ERR_INFO_VALUE, MPI_ERR_OTHER,
-    MPI_ERR_COUNT,    MPI_ERR_TYPE,     MPI_ERR_BUFFER,
+/* Classes of errors, in the order of the enumeration Class in errors.rs. */
+const int trib_error_classes[10] = {
+    MPI_ERR_NO_SPACE, MPI_ERR_QUOTA, MPI_ERR_READ_ONLY, MPI_ERR_ACCESS,     MPI_ERR_NO_SUCH_FILE,
+    MPI_ERR_BAD_FILE, MPI_ERR_IO,    MPI_ERR_ARG,       MPI_ERR_INFO_VALUE, MPI_ERR_OTHER,
 };
 
-/* MPICH, Open MPI, or another library: what this build was made for. */
+/* The MPI library that this is built for, as its version string begins. */
 #if defined(OPEN_MPI)
 const char trib_family[] = "Open MPI";
 #elif defined(MPICH_VERSION)
 const char trib_family[] = "MPICH";
 #else
-#error "neither MPICH (or one of its kin) nor Open MPI: this mpi.h is not known"
+#error "neither Open MPI nor MPICH (or one of its kin): this mpi.h is not known"
 #endif

@@ -3,5 +3,80 @@
 //! Handles differ (32-bit integers in MPICH, pointers in Open MPI), and so do most constants. Everything else in this
 //! crate uses the names exported here, so that a build for another interface (the standard one of MPI-5) is a change to
 //! this module.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`word`] | an argument of an interposed call, whatever its type |
+//! | [`info`] | `MPI_Info` as keys and values |
+//! | [`errors`] | classes of errors, and codes with words of our own |
+//! | [`status`] | what a status says, and requests that are complete when they are made |
 
-pub use ::mpi::ffi::{MPI_Datatype, MPI_File, MPI_Info, MPI_Request, MPI_Status};
+use std::ffi::{c_char, c_int};
+
+pub mod errors;
+pub mod info;
+pub mod status;
+pub mod word;
+
+pub use ::mpi::ffi::{MPI_Comm, MPI_Datatype, MPI_File, MPI_Info, MPI_Offset, MPI_Request, MPI_Status};
+
+use ::mpi::ffi;
+use tributary::Error;
+
+/// The return code of a call that went well.
+pub const SUCCESS: c_int = ffi::MPI_SUCCESS as c_int;
+
+/// Modes of MPI_File_open.
+#[allow(clippy::unnecessary_cast)] // i32 with one MPI library, u32 with the other
+pub mod amode {
+    use super::{c_int, ffi};
+
+    pub const RDONLY: c_int = ffi::MPI_MODE_RDONLY as c_int;
+    pub const WRONLY: c_int = ffi::MPI_MODE_WRONLY as c_int;
+    pub const SEQUENTIAL: c_int = ffi::MPI_MODE_SEQUENTIAL as c_int;
+}
+
+unsafe extern "C" {
+    static trib_byte: MPI_Datatype;
+    static trib_displacement_current: MPI_Offset;
+    static trib_family: c_char;
+}
+
+/// MPI_BYTE.
+pub fn byte() -> MPI_Datatype {
+    // SAFETY: a constant of constants.c.
+    unsafe { trib_byte }
+}
+
+/// MPI_DISPLACEMENT_CURRENT.
+pub fn displacement_current() -> MPI_Offset {
+    // SAFETY: a constant of constants.c.
+    unsafe { trib_displacement_current }
+}
+
+/// MPI_DATATYPE_NULL.
+pub fn datatype_null() -> MPI_Datatype {
+    // SAFETY: a constant of the C library.
+    unsafe { ffi::RSMPI_DATATYPE_NULL }
+}
+
+/// The MPI family that this library was built for, as its version string begins.
+pub fn family() -> &'static str {
+    // SAFETY: a string of constants.c, with its terminator.
+    unsafe { std::ffi::CStr::from_ptr(&raw const trib_family) }.to_str().unwrap_or_default()
+}
+
+/// Whether ranks of `comm` can share a file in the usual sense: a communicator that is there, of one group.
+///
+/// # Safety
+/// `comm` is MPI_COMM_NULL or a communicator, and MPI is initialised.
+pub unsafe fn is_intracommunicator(comm: MPI_Comm) -> bool {
+    let mut inter = 0;
+    // SAFETY: a constant of the C library; a communicator, as the caller promises.
+    unsafe { comm != ffi::RSMPI_COMM_NULL && ffi::MPI_Comm_test_inter(comm, &mut inter) == SUCCESS && inter == 0 }
+}
+
+/// Turns the return code of `call` into a result.
+pub fn check(call: &str, code: c_int) -> Result<(), Error> {
+    if code == SUCCESS { Ok(()) } else { Err(Error::Fabric(format!("{call}: MPI error code {code}"))) }
+}
