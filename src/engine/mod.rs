@@ -65,6 +65,7 @@ mod writing;
 
 pub use file::File;
 pub use operation::Operation;
+pub use plan::Direction;
 pub use read::ReadReport;
 pub use report::{CallReport, FanIn, Path, Seconds};
 pub use setup::Mode;

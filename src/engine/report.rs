@@ -16,6 +16,16 @@ pub enum Path {
     Nothing,
 }
 
+impl std::fmt::Display for Path {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Exchange => "exchange",
+            Self::Direct => "direct",
+            Self::Nothing => "nothing",
+        })
+    }
+}
+
 /// Seconds of each phase: the most of any rank (file I/O overlaps the exchange, so the parts may exceed the total).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Seconds {
@@ -33,6 +43,18 @@ pub struct Seconds {
     pub agreement: f64,
     /// From start to end.
     pub total: f64,
+}
+
+impl std::ops::AddAssign for Seconds {
+    fn add_assign(&mut self, other: Self) {
+        self.flatten += other.flatten;
+        self.metadata += other.metadata;
+        self.data += other.data;
+        self.placement += other.placement;
+        self.io += other.io;
+        self.agreement += other.agreement;
+        self.total += other.total;
+    }
 }
 
 /// One collective call.

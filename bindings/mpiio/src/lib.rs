@@ -1,8 +1,36 @@
 //! The library that is preloaded under an unmodified MPI program and runs its collective file I/O on Tributary.
 //!
 //! ```text
-//! mpiexec -n 64 -env LD_PRELOAD /usr/local/lib/libtributary_mpiio_mpich.so ./program
+//! mpiexec -n 64 -env LD_PRELOAD libtributary_mpiio.so ./program
 //! ```
+//!
+//! Every function of MPI's chapter on files is interposed. The MPI library's own file is always open below; collective
+//! reads and writes go to the engine where it knows the view, and everything else passes through, unharmed and counted.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`abi`] | the MPI library's binary interface, in one place |
+//! | `exports` | the table of interposed functions: **a new function is a row there** |
+//! | `entry`, `next`, `family` | on or off; the function behind ours; whether this is the MPI it was built for |
+//! | `calls` | what the interposed functions do |
+//! | `files`, `open_file` | the program's open files; one of them |
+//! | `view`, `hints` | what it sees of the file; what it asks for |
+//! | [`datatype`] | MPI datatypes as extents |
+//! | `tally`, `report` | what became of the calls, and TRIB_REPORT |
+//!
+//! `docs/drop-in.md` in the repository tells users what to type.
 #![cfg(feature = "mpi")]
 
 pub mod abi;
+mod calls;
+pub mod datatype;
+mod entry;
+mod exports;
+mod family;
+mod files;
+mod hints;
+mod next;
+mod open_file;
+mod report;
+mod tally;
+mod view;

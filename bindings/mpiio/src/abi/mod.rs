@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`word`] | an argument of an interposed call, whatever its type |
 //! | [`info`] | `MPI_Info` as keys and values |
-//! | [`errors`] | classes of errors, and codes with words of our own |
+//! | [`errors`] | classes of errors |
 //! | [`status`] | what a status says, and requests that are complete when they are made |
 
 use std::ffi::{c_char, c_int};
@@ -31,8 +31,11 @@ pub const SUCCESS: c_int = ffi::MPI_SUCCESS as c_int;
 pub mod amode {
     use super::{c_int, ffi};
 
+    /// Only to be read.
     pub const RDONLY: c_int = ffi::MPI_MODE_RDONLY as c_int;
+    /// Only to be written.
     pub const WRONLY: c_int = ffi::MPI_MODE_WRONLY as c_int;
+    /// Data comes and goes in order, at the shared pointer only.
     pub const SEQUENTIAL: c_int = ffi::MPI_MODE_SEQUENTIAL as c_int;
 }
 
@@ -40,6 +43,12 @@ unsafe extern "C" {
     static trib_byte: MPI_Datatype;
     static trib_displacement_current: MPI_Offset;
     static trib_family: c_char;
+}
+
+/// MPI_SEEK_SET.
+#[allow(clippy::unnecessary_cast)] // i32 with one MPI library, u32 with the other
+pub fn seek_set() -> c_int {
+    ffi::MPI_SEEK_SET as c_int
 }
 
 /// MPI_BYTE.
@@ -52,6 +61,12 @@ pub fn byte() -> MPI_Datatype {
 pub fn displacement_current() -> MPI_Offset {
     // SAFETY: a constant of constants.c.
     unsafe { trib_displacement_current }
+}
+
+/// MPI_FILE_NULL.
+pub fn file_null() -> MPI_File {
+    // SAFETY: a constant of the C library.
+    unsafe { ffi::RSMPI_FILE_NULL }
 }
 
 /// MPI_DATATYPE_NULL.

@@ -1,0 +1,22 @@
+//! MPI_File_set_atomicity: in atomic mode the MPI library runs every call.
+
+use std::ffi::c_int;
+
+use crate::abi::SUCCESS;
+use crate::abi::word::{Word, from_word};
+use crate::entry::Answer;
+use crate::files;
+use crate::next::Function;
+
+/// Takes the call.
+pub fn set_atomicity(function: &'static Function, arguments: &[Word]) -> Answer {
+    let code = function.call(arguments);
+    if let [handle, flag] = *arguments
+        && code as c_int == SUCCESS
+        && let Some(file) = files::find(handle)
+    {
+        // SAFETY: the argument is an int.
+        file.hold().is_atomic = unsafe { from_word::<c_int>(flag) } != 0;
+    }
+    Answer::Return(code)
+}

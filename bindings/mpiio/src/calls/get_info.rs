@@ -1,0 +1,29 @@
+//! MPI_File_get_info: MPI's own hints, and over them those that the engine has in force.
+
+use std::ffi::c_int;
+
+use crate::abi::word::Word;
+use crate::abi::{MPI_Info, SUCCESS, info};
+use crate::entry::Answer;
+use crate::files;
+use crate::hints;
+use crate::next::Function;
+use crate::open_file::Runner;
+
+/// Takes the call.
+pub fn get_info(function: &'static Function, arguments: &[Word]) -> Answer {
+    let code = function.call(arguments);
+    if let [handle, place] = *arguments
+        && code as c_int == SUCCESS
+        && let Some(shared) = files::find(handle)
+        && let Runner::Engine(engine) = &shared.hold().runner
+    {
+        // SAFETY: MPI_File_get_info went well and wrote a new info, which the program is to free.
+        let used = unsafe { *(place as *const MPI_Info) };
+        for (key, value) in hints::effective(engine) {
+            // SAFETY: a valid info.
+            unsafe { info::set(used, key, &value) };
+        }
+    }
+    Answer::Return(code)
+}

@@ -1,0 +1,148 @@
+//! Every function of MPI's chapter on files, under both of its names, and who takes it.
+//!
+//! A new function is a row: its name, its arguments in order (each one word), its handler. Exported are `MPI_...` and
+//! `PMPI_...`: Fortran wrappers call the one or the other, depending on the MPI library and on the module used.
+
+use crate::abi::word::Word;
+use crate::calls::collective::{Counts::*, Ending::*, Form, Place::*, run};
+use crate::calls::{atomicity, close, get_info, open, passing, set_info, set_view, split, sync};
+use crate::entry::{Answer, enter};
+use crate::next::Function;
+use tributary::engine::Direction::*;
+
+macro_rules! exports {
+    ($($(#[$attribute:meta])* $name:ident($($argument:ident)*) $handler:expr;)+) => {$(
+        $(#[$attribute])*
+        const _: () = {
+            static FUNCTION: Function = Function::new(concat!("P", stringify!($name), "\0"));
+
+            #[unsafe(export_name = stringify!($name))]
+            extern "C" fn plain($($argument: Word),*) -> Word {
+                enter(&FUNCTION, &[$($argument),*], $handler)
+            }
+
+            #[unsafe(export_name = concat!("P", stringify!($name)))]
+            extern "C" fn profiling($($argument: Word),*) -> Word {
+                enter(&FUNCTION, &[$($argument),*], $handler)
+            }
+        };
+    )+};
+}
+
+/// A handler of collective reads or writes.
+macro_rules! collective {
+    ($direction:ident $place:ident $ending:ident $counts:ident) => {
+        |function, arguments| {
+            const FORM: Form = Form { direction: $direction, place: $place, ending: $ending, counts: $counts };
+            run(FORM, function, arguments)
+        }
+    };
+}
+
+/// The call is MPI's business, and nothing that a report tells.
+const PASS: crate::entry::Handler = |function, arguments| Answer::Return(function.call(arguments));
+/// Data that one rank moves by itself.
+const ALONE: crate::entry::Handler = |function, arguments| passing::note(function, arguments, "independent");
+/// Data moved at the pointer that ranks share.
+const SHARED: crate::entry::Handler = |function, arguments| passing::note(function, arguments, "shared file pointer");
+
+exports! {
+    MPI_File_open(comm name amode info file) open::open;
+    MPI_File_close(file) close::close;
+    MPI_File_set_view(file displacement etype filetype representation info) set_view::set_view;
+    MPI_File_set_info(file info) set_info::set_info;
+    MPI_File_get_info(file info) get_info::get_info;
+    MPI_File_set_atomicity(file flag) atomicity::set_atomicity;
+    MPI_File_sync(file) sync::sync;
+
+    MPI_File_write_all(file buffer count datatype status) collective!(Write Pointer Now Int);
+    MPI_File_write_at_all(file offset buffer count datatype status) collective!(Write Offset Now Int);
+    MPI_File_read_all(file buffer count datatype status) collective!(Read Pointer Now Int);
+    MPI_File_read_at_all(file offset buffer count datatype status) collective!(Read Offset Now Int);
+    MPI_File_iwrite_all(file buffer count datatype request) collective!(Write Pointer Request Int);
+    MPI_File_iwrite_at_all(file offset buffer count datatype request) collective!(Write Offset Request Int);
+    MPI_File_iread_all(file buffer count datatype request) collective!(Read Pointer Request Int);
+    MPI_File_iread_at_all(file offset buffer count datatype request) collective!(Read Offset Request Int);
+    MPI_File_write_all_begin(file buffer count datatype) collective!(Write Pointer Begin Int);
+    MPI_File_write_at_all_begin(file offset buffer count datatype) collective!(Write Offset Begin Int);
+    MPI_File_read_all_begin(file buffer count datatype) collective!(Read Pointer Begin Int);
+    MPI_File_read_at_all_begin(file offset buffer count datatype) collective!(Read Offset Begin Int);
+    MPI_File_write_all_end(file buffer status) |f, a| split::end(Write, Pointer, f, a);
+    MPI_File_write_at_all_end(file buffer status) |f, a| split::end(Write, Offset, f, a);
+    MPI_File_read_all_end(file buffer status) |f, a| split::end(Read, Pointer, f, a);
+    MPI_File_read_at_all_end(file buffer status) |f, a| split::end(Read, Offset, f, a);
+
+    MPI_File_write(file buffer count datatype status) ALONE;
+    MPI_File_write_at(file offset buffer count datatype status) ALONE;
+    MPI_File_read(file buffer count datatype status) ALONE;
+    MPI_File_read_at(file offset buffer count datatype status) ALONE;
+    MPI_File_iwrite(file buffer count datatype request) ALONE;
+    MPI_File_iwrite_at(file offset buffer count datatype request) ALONE;
+    MPI_File_iread(file buffer count datatype request) ALONE;
+    MPI_File_iread_at(file offset buffer count datatype request) ALONE;
+    MPI_File_write_shared(file buffer count datatype status) SHARED;
+    MPI_File_read_shared(file buffer count datatype status) SHARED;
+    MPI_File_iwrite_shared(file buffer count datatype request) SHARED;
+    MPI_File_iread_shared(file buffer count datatype request) SHARED;
+    MPI_File_write_ordered(file buffer count datatype status) SHARED;
+    MPI_File_read_ordered(file buffer count datatype status) SHARED;
+    MPI_File_write_ordered_begin(file buffer count datatype) SHARED;
+    MPI_File_read_ordered_begin(file buffer count datatype) SHARED;
+    MPI_File_write_ordered_end(file buffer status) PASS;
+    MPI_File_read_ordered_end(file buffer status) PASS;
+
+    MPI_File_delete(name info) PASS;
+    MPI_File_set_size(file size) PASS;
+    MPI_File_preallocate(file size) PASS;
+    MPI_File_get_size(file size) PASS;
+    MPI_File_get_group(file group) PASS;
+    MPI_File_get_amode(file amode) PASS;
+    MPI_File_get_view(file displacement etype filetype representation) PASS;
+    MPI_File_seek(file offset whence) PASS;
+    MPI_File_get_position(file offset) PASS;
+    MPI_File_get_byte_offset(file offset displacement) PASS;
+    MPI_File_seek_shared(file offset whence) PASS;
+    MPI_File_get_position_shared(file offset) PASS;
+    MPI_File_get_type_extent(file datatype extent) PASS;
+    MPI_File_get_atomicity(file flag) PASS;
+    MPI_File_create_errhandler(function handler) PASS;
+    MPI_File_set_errhandler(file handler) PASS;
+    MPI_File_get_errhandler(file handler) PASS;
+    MPI_File_call_errhandler(file code) PASS;
+    MPI_File_f2c(file) PASS;
+    MPI_File_c2f(file) PASS;
+}
+
+#[cfg(large_count)]
+exports! {
+    MPI_File_write_all_c(file buffer count datatype status) collective!(Write Pointer Now Large);
+    MPI_File_write_at_all_c(file offset buffer count datatype status) collective!(Write Offset Now Large);
+    MPI_File_read_all_c(file buffer count datatype status) collective!(Read Pointer Now Large);
+    MPI_File_read_at_all_c(file offset buffer count datatype status) collective!(Read Offset Now Large);
+    MPI_File_iwrite_all_c(file buffer count datatype request) collective!(Write Pointer Request Large);
+    MPI_File_iwrite_at_all_c(file offset buffer count datatype request) collective!(Write Offset Request Large);
+    MPI_File_iread_all_c(file buffer count datatype request) collective!(Read Pointer Request Large);
+    MPI_File_iread_at_all_c(file offset buffer count datatype request) collective!(Read Offset Request Large);
+    MPI_File_write_all_begin_c(file buffer count datatype) collective!(Write Pointer Begin Large);
+    MPI_File_write_at_all_begin_c(file offset buffer count datatype) collective!(Write Offset Begin Large);
+    MPI_File_read_all_begin_c(file buffer count datatype) collective!(Read Pointer Begin Large);
+    MPI_File_read_at_all_begin_c(file offset buffer count datatype) collective!(Read Offset Begin Large);
+
+    MPI_File_write_c(file buffer count datatype status) ALONE;
+    MPI_File_write_at_c(file offset buffer count datatype status) ALONE;
+    MPI_File_read_c(file buffer count datatype status) ALONE;
+    MPI_File_read_at_c(file offset buffer count datatype status) ALONE;
+    MPI_File_iwrite_c(file buffer count datatype request) ALONE;
+    MPI_File_iwrite_at_c(file offset buffer count datatype request) ALONE;
+    MPI_File_iread_c(file buffer count datatype request) ALONE;
+    MPI_File_iread_at_c(file offset buffer count datatype request) ALONE;
+    MPI_File_write_shared_c(file buffer count datatype status) SHARED;
+    MPI_File_read_shared_c(file buffer count datatype status) SHARED;
+    MPI_File_iwrite_shared_c(file buffer count datatype request) SHARED;
+    MPI_File_iread_shared_c(file buffer count datatype request) SHARED;
+    MPI_File_write_ordered_c(file buffer count datatype status) SHARED;
+    MPI_File_read_ordered_c(file buffer count datatype status) SHARED;
+    MPI_File_write_ordered_begin_c(file buffer count datatype) SHARED;
+    MPI_File_read_ordered_begin_c(file buffer count datatype) SHARED;
+    MPI_File_get_type_extent_c(file datatype extent) PASS;
+}

@@ -1,0 +1,84 @@
+//! The files that the program has open, by their handles.
+
+use std::collections::HashMap;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use crate::abi::word::Word;
+use crate::open_file::OpenFile;
+use crate::tally::Tally;
+
+/// An open file, for all threads. What independent calls need is apart: they must not wait for a collective call that is
+/// under way in another thread.
+pub struct Shared {
+    file: Mutex<Movable>,
+    tally: Mutex<Tally>,
+}
+
+impl Shared {
+    /// Waits until no other call uses the file. A call that panicked leaves it as it was.
+    pub fn hold(&self) -> Held<'_> {
+        Held(lock(&self.file))
+    }
+
+    /// What became of the calls.
+    pub fn tally(&self) -> MutexGuard<'_, Tally> {
+        lock(&self.tally)
+    }
+}
+
+/// A file, with the right to use it.
+pub struct Held<'a>(MutexGuard<'a, Movable>);
+
+impl Deref for Held<'_> {
+    type Target = OpenFile;
+
+    fn deref(&self) -> &OpenFile {
+        &self.0.0
+    }
+}
+
+impl DerefMut for Held<'_> {
+    fn deref_mut(&mut self) -> &mut OpenFile {
+        &mut self.0.0
+    }
+}
+
+struct Movable(OpenFile);
+
+// SAFETY: an OpenFile shares nothing with anything else that is not itself `Send`: its reference-counted parts (plans,
+// clocks) point to one another only, so they move together, and the mutex lets one thread at a time touch them. Nothing in
+// it is bound to a thread: MPI calls may come from the thread that the program calls from, whose thread level says so (a
+// program that calls from several has MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE); wakers meant for the thread that opened
+// the file are hints, and waiting ends by itself.
+unsafe impl Send for Movable {}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+type Table = Mutex<HashMap<Word, Arc<Shared>>>;
+
+fn table() -> MutexGuard<'static, HashMap<Word, Arc<Shared>>> {
+    static TABLE: OnceLock<Table> = OnceLock::new();
+    lock(TABLE.get_or_init(Table::default))
+}
+
+/// Keeps an open file under its handle.
+pub fn add(handle: Word, file: OpenFile) {
+    let (file, tally) = (Mutex::new(Movable(file)), Mutex::default());
+    table().insert(handle, Arc::new(Shared { file, tally }));
+}
+
+/// The file of a handle; none for one that was opened unseen, or is no handle.
+pub fn find(handle: Word) -> Option<Arc<Shared>> {
+    table().get(&handle).cloned()
+}
+
+/// Forgets a handle and gives the file back, when no other thread still uses it.
+pub fn remove(handle: Word) -> Option<(OpenFile, Tally)> {
+    let shared = table().remove(&handle)?;
+    let Shared { file, tally } = Arc::into_inner(shared)?;
+    let file = file.into_inner().unwrap_or_else(PoisonError::into_inner).0;
+    Some((file, tally.into_inner().unwrap_or_else(PoisonError::into_inner)))
+}

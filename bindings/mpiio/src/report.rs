@@ -1,0 +1,144 @@
+//! TRIB_REPORT: what ran where, and what it took; once for each file, on its first rank, when it is closed.
+
+use std::collections::BTreeMap;
+
+use comfy_table::{Table, presets::UTF8_BORDERS_ONLY};
+use serde::Serialize;
+use tributary::engine::Seconds;
+
+use crate::hints::effective;
+use crate::open_file::{OpenFile, Runner};
+use crate::tally::{Passed, Ran, Tally};
+
+/// How the report is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Table,
+    Json,
+}
+
+/// The report of one file.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    file: String,
+    /// None where the engine did not take the file; then why.
+    #[serde(flatten)]
+    engine: Option<Engine>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_taken: Option<String>,
+    accelerated: BTreeMap<&'static str, Ran>,
+    passed_through: Vec<Passed>,
+    paths: BTreeMap<String, u64>,
+    plans_reused: u64,
+    seconds: Seconds,
+    #[serde(skip)]
+    style: Option<Style>,
+}
+
+/// What the engine was set to.
+#[derive(Debug, Serialize)]
+struct Engine {
+    ranks: usize,
+    driver: String,
+    aggregators: usize,
+    kernel_meta: String,
+    throttle_meta: String,
+    kernel_data: String,
+    throttle_data: String,
+    hints: BTreeMap<&'static str, String>,
+}
+
+impl Report {
+    /// What is known of a file before it is closed. Printed on its first rank only, and only if TRIB_REPORT asks for it.
+    pub fn new(open: &OpenFile, tally: &Tally) -> Self {
+        let (engine, not_taken) = match &open.runner {
+            Runner::Engine(file) => (Some(Engine::of(file)), None),
+            Runner::Mpi(why) => (None, Some(why.clone())),
+        };
+        Self {
+            file: open.path.display().to_string(),
+            engine,
+            not_taken,
+            accelerated: tally.all_run().clone(),
+            passed_through: tally.all_passed(),
+            paths: tally.paths().clone(),
+            plans_reused: tally.plans_reused(),
+            seconds: tally.seconds(),
+            style: wanted().filter(|_| open.is_first),
+        }
+    }
+
+    /// Prints it to standard error, in one piece.
+    pub fn print(&self) {
+        match self.style {
+            Some(Style::Json) => {
+                eprintln!("tributary: {}", serde_json::to_string(self).unwrap_or_default());
+            }
+            Some(Style::Table) => eprintln!("{}", self.text()),
+            None => {}
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut rows = vec![("tributary", self.file.clone())];
+        rows.extend(self.engine.iter().flat_map(Engine::rows));
+        rows.extend(self.not_taken.iter().map(|why| ("left to MPI", why.clone())));
+        let ran = |(call, ran): (&&str, &Ran)| ("accelerated", format!("{} {call}, {} bytes", ran.calls, ran.bytes));
+        rows.extend(self.accelerated.iter().map(ran));
+        let passed = |passed: &Passed| format!("{} {}: {}", passed.calls, passed.call, passed.why);
+        rows.extend(self.passed_through.iter().map(|all| ("passed through", passed(all))));
+        rows.extend(self.paths.iter().map(|(path, calls)| ("path", format!("{calls} by {path}"))));
+        if !self.accelerated.is_empty() {
+            rows.push(("plans used again", self.plans_reused.to_string()));
+            rows.push(("seconds", times(&self.seconds)));
+        }
+        let mut table = Table::new();
+        table.load_style(UTF8_BORDERS_ONLY);
+        for (what, value) in rows {
+            table.add_row([what, &value]);
+        }
+        table.to_string()
+    }
+}
+
+impl Engine {
+    fn of(file: &tributary::File) -> Self {
+        let hints = file.hints();
+        Self {
+            ranks: file.topology().ranks(),
+            driver: file.driver().to_string(),
+            aggregators: file.aggregators().len(),
+            kernel_meta: hints.kernel_meta.to_string(),
+            throttle_meta: hints.throttle_meta().to_string(),
+            kernel_data: hints.kernel_data.to_string(),
+            throttle_data: hints.throttle_data().to_string(),
+            hints: effective(file).into_iter().collect(),
+        }
+    }
+
+    fn rows(&self) -> [(&'static str, String); 3] {
+        let Self { ranks, driver, aggregators, .. } = self;
+        [
+            ("metadata", format!("{}, throttle {}", self.kernel_meta, self.throttle_meta)),
+            ("data", format!("{}, throttle {}", self.kernel_data, self.throttle_data)),
+            ("aggregators", format!("{aggregators} of {ranks} ranks, driver {driver}")),
+        ]
+    }
+}
+
+/// The most of any rank in each phase, and all of it.
+fn times(seconds: &Seconds) -> String {
+    let Seconds { flatten, metadata, data, placement, io, agreement, total } = seconds;
+    format!(
+        "{total:.4} in all: flatten {flatten:.4}, metadata {metadata:.4}, data {data:.4}, placement {placement:.4}, \
+         i/o {io:.4}, agreement {agreement:.4}"
+    )
+}
+
+fn wanted() -> Option<Style> {
+    match std::env::var("TRIB_REPORT").ok()?.as_str() {
+        "" | "0" => None,
+        "json" => Some(Style::Json),
+        _ => Some(Style::Table),
+    }
+}

@@ -1,0 +1,79 @@
+//! What became of a file's calls: which the engine ran, which the MPI library ran and why.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use tributary::CallReport;
+use tributary::engine::Seconds;
+
+/// Calls of one function that the engine ran.
+#[derive(Debug, Default, Clone, Serialize)]
+pub struct Ran {
+    /// How many.
+    pub calls: u64,
+    /// Bytes of all ranks.
+    pub bytes: u64,
+}
+
+/// Calls of one function that the MPI library ran.
+#[derive(Debug, Clone, Serialize)]
+pub struct Passed {
+    /// The function.
+    pub call: &'static str,
+    /// Why.
+    pub why: String,
+    /// How many, on this rank.
+    pub calls: u64,
+}
+
+/// Counts of one file.
+#[derive(Debug, Default)]
+pub struct Tally {
+    ran: BTreeMap<&'static str, Ran>,
+    passed: BTreeMap<(&'static str, String), u64>,
+    paths: BTreeMap<String, u64>,
+    seconds: Seconds,
+    plans_reused: u64,
+}
+
+impl Tally {
+    /// The engine ran a call.
+    pub fn ran(&mut self, call: &'static str, report: &CallReport) {
+        let ran = self.ran.entry(call).or_default();
+        ran.calls += 1;
+        ran.bytes += report.bytes;
+        *self.paths.entry(format!("{}: {}", report.path, report.why)).or_default() += 1;
+        self.plans_reused += u64::from(report.plan_reused);
+        self.seconds += report.seconds;
+    }
+
+    /// The MPI library runs a call.
+    pub fn passed(&mut self, call: &'static str, why: &str) {
+        *self.passed.entry((call, why.to_string())).or_default() += 1;
+    }
+
+    /// By function, what the engine ran.
+    pub fn all_run(&self) -> &BTreeMap<&'static str, Ran> {
+        &self.ran
+    }
+
+    /// By function and reason, what the MPI library ran.
+    pub fn all_passed(&self) -> Vec<Passed> {
+        self.passed.iter().map(|((call, why), &calls)| Passed { call, why: why.clone(), calls }).collect()
+    }
+
+    /// By the way the bytes went and why, how many calls.
+    pub fn paths(&self) -> &BTreeMap<String, u64> {
+        &self.paths
+    }
+
+    /// Time by phase, of all calls.
+    pub fn seconds(&self) -> Seconds {
+        self.seconds
+    }
+
+    /// Calls that used the plan of the call before.
+    pub fn plans_reused(&self) -> u64 {
+        self.plans_reused
+    }
+}

@@ -1,0 +1,109 @@
+//! What the program sees of a file: its current view.
+
+use std::ffi::CStr;
+use std::ffi::c_char;
+
+use tributary::{Error, Extents, FileView};
+
+use crate::abi::{MPI_Datatype, MPI_Offset, displacement_current};
+use crate::datatype::flattened;
+
+/// A view, as far as the engine can take it.
+#[derive(Debug)]
+pub enum View {
+    /// The engine's.
+    Engine(Window),
+    /// One that is left to the MPI library; why. The same on all ranks.
+    Foreign(String),
+}
+
+/// Bytes of the file in the program's order.
+#[derive(Debug)]
+pub struct Window {
+    /// Which; none when the file type holds no data.
+    bytes: Option<FileView>,
+    /// Bytes of an etype: the unit of offsets.
+    pub etype: u64,
+}
+
+impl Window {
+    /// The view of a file that was just opened: all bytes.
+    pub fn all() -> Self {
+        Self { bytes: Some(FileView::all()), etype: 1 }
+    }
+
+    /// The view that MPI_File_set_view was given.
+    ///
+    /// # Errors
+    /// Why it cannot be a view of the engine.
+    ///
+    /// # Safety
+    /// The datatypes are valid and committed, and the representation is a terminated text: MPI_File_set_view has taken
+    /// them.
+    pub unsafe fn new(
+        displacement: MPI_Offset,
+        etype: MPI_Datatype,
+        filetype: MPI_Datatype,
+        representation: *const c_char,
+    ) -> Result<Self, String> {
+        // SAFETY: the caller's promise.
+        let representation = unsafe { CStr::from_ptr(representation) }.to_string_lossy();
+        if !representation.eq_ignore_ascii_case("native") {
+            return Err(format!("data representation {representation}"));
+        }
+        if displacement == displacement_current() {
+            return Err("MPI_DISPLACEMENT_CURRENT".to_string());
+        }
+        let words = |error: Error| error.to_string();
+        let etype = flattened(etype).map_err(words)?.size();
+        let bytes = flattened(filetype).and_then(|flat| flat.view(displacement)).map_err(words)?;
+        Ok(Self { bytes, etype })
+    }
+
+    /// The extents in the file of `bytes` bytes from etype `offset` on.
+    ///
+    /// # Errors
+    /// An offset below 0, bytes that are no whole number of etypes, data where the view has none, and what lies beyond
+    /// 2^63 - 1.
+    pub fn select(&self, offset: MPI_Offset, bytes: u64) -> Result<Extents, Error> {
+        let Ok(offset) = u64::try_from(offset) else {
+            return Err(Error::argument("file offset", offset, "0 or more"));
+        };
+        if bytes == 0 {
+            return Ok(Extents::empty());
+        }
+        let etype = self.etype;
+        if etype == 0 || !bytes.is_multiple_of(etype) {
+            return Err(Error::argument("count", format!("{bytes} bytes"), format!("whole etypes of {etype} bytes")));
+        }
+        let Some(view) = &self.bytes else {
+            return Err(Error::argument("file view", format!("no data, for {bytes} bytes"), "a file type with data"));
+        };
+        let skip =
+            offset.checked_mul(etype).ok_or_else(|| Error::argument("file offset", offset, "below 2^63 bytes"))?;
+        view.select(skip, bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_count_in_etypes() {
+        let view = FileView::new(100, Extents::contiguous(0, 8).unwrap(), 16).unwrap();
+        let got = Window { bytes: Some(view), etype: 8 }.select(2, 16).unwrap();
+        assert_eq!(got.iter().map(|extent| (extent.offset, extent.len)).collect::<Vec<_>>(), [(132, 8), (148, 8)]);
+        assert_eq!(Window { bytes: None, etype: 8 }.select(2, 0).unwrap(), Extents::empty());
+    }
+
+    #[test]
+    fn what_is_outside_is_refused() {
+        let words = |window: Window, offset, bytes| window.select(offset, bytes).unwrap_err().to_string();
+        let of = |etype| Window { etype, ..Window::all() };
+        assert_eq!(words(of(1), -1, 4), "file offset: -1; allowed: 0 or more");
+        assert_eq!(words(of(8), 0, 12), "count: 12 bytes; allowed: whole etypes of 8 bytes");
+        assert_eq!(words(of(16), i64::MAX, 16), format!("file offset: {}; allowed: below 2^63 bytes", i64::MAX));
+        assert!(words(Window { bytes: None, etype: 1 }, 0, 4).starts_with("file view: no data"));
+    }
+}
