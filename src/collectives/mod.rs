@@ -7,7 +7,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`mod@algorithm`] | the problem, the row of the registry |
-//! | `allgather` | every rank gets all blocks; three of them know nodes |
+//! | [`mod@allgather`] | every rank gets all blocks; three of them know nodes |
 //! | [`mod@gatherv`] | irregular gather and scatter; the ordered tree, and its construction from sizes known only locally |
 //! | [`mod@broadcast`], [`reduce`], [`mod@allreduce`] | the algorithms of the thesis |
 //! | [`in_place`], [`mod@hierarchical`] | algorithms among any ranks, and hierarchies of them |
@@ -15,7 +15,7 @@
 //! | `gather` | the linear gather that the engine's statistics use |
 
 pub mod algorithm;
-mod allgather;
+pub mod allgather;
 pub mod allreduce;
 mod blocks;
 pub mod broadcast;
@@ -38,7 +38,7 @@ pub use in_place::InPlace;
 use crate::error::{Error, Result};
 use crate::fabric::{Buffers, Endpoint};
 use crate::schedule::{Buffer, Builder, ReduceOp, Schedule, Span};
-use crate::topology::Rank;
+use crate::topology::{Rank, Topology};
 use in_place::{Lanes, Part};
 
 /// All algorithms, by operation.
@@ -120,8 +120,10 @@ const BROADCAST: u16 = 1;
 const GATHER: u16 = 2;
 /// Of gatherv and scatterv: the construction of the tree, and the data.
 const IRREGULAR: u16 = 3;
+/// Of allgather.
+const ALLGATHER: u16 = 4;
 /// The first tag that the collectives leave free.
-pub const FIRST_FREE_TAG: u16 = 4;
+pub const FIRST_FREE_TAG: u16 = 5;
 
 /// Combines each lane over all ranks; every rank gets the results in `lanes`. Binomial reduction to rank 0, binomial
 /// broadcast back: 2 ceil(log2 p) (t_s + 8 lanes t_w).
@@ -170,6 +172,21 @@ pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Res
     }
     endpoint.run(received(endpoint, &broadcast::BINOMIAL, root, length, &[]), &mut body, BROADCAST).await?;
     Ok(body.get(Buffer::Receive).to_vec())
+}
+
+/// Gives every rank the blocks of all, in rank order, by `how`; all are as long as `own`. Costs what the algorithm's row
+/// says.
+///
+/// # Errors
+/// The fabric's.
+pub async fn allgather(endpoint: &mut Endpoint, topology: &Topology, how: &Algorithm, own: &[u8]) -> Result<Vec<u8>> {
+    let sizes = vec![own.len() as u64; endpoint.ranks()];
+    let (rank, with) = (endpoint.rank(), ReduceOp::Max);
+    let problem = Problem { rank, topology, root: 0, sizes: &sizes, with, segment: u64::MAX - 7 };
+    let mut buffers = Buffers::default();
+    buffers.set(Buffer::Send, own.to_vec());
+    endpoint.run((how.schedule)(&problem), &mut buffers, ALLGATHER).await?;
+    Ok(buffers.get(Buffer::Receive).to_vec())
 }
 
 /// Brings the bytes of every rank to `root`, in rank order; the others get nothing. An allreduce of the longest length,

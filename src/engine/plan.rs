@@ -6,7 +6,7 @@ use super::metadata::{Announced, announce};
 use super::report::Path;
 use super::setup::Setup;
 use crate::access::{BufferLayout, Extent, Extents};
-use crate::collectives::{agree, allreduce, broadcast, gather, tell};
+use crate::collectives::{agree, allgather, allreduce, tell};
 use crate::drivers::{Domains, Written};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
@@ -115,26 +115,31 @@ pub fn choose_path(agreed: &Agreed, setup: &Setup, direction: Direction) -> (Pat
     }
 }
 
-/// Whether no two ranks' ranges overlap, beyond doubt: [`Agreed::disjoint`] is fooled by a gap elsewhere. Collective;
-/// O(ranks) messages and 16 bytes each at rank 0, for calls of large requests only.
+/// Whether no two ranks' ranges overlap, beyond doubt: [`Agreed::disjoint`] is fooled by a gap elsewhere. Collective; an
+/// allgather of 16 bytes a rank, for calls of large requests only.
 ///
 /// # Errors
 /// The fabric's.
-pub async fn truly_disjoint(endpoint: &mut Endpoint, file: &Extents) -> Result<bool> {
-    let mut own = Vec::new();
-    if let Some((start, end)) = file.span() {
-        own.extend([start.to_le_bytes(), end.to_le_bytes()].concat());
-    }
-    let mut ranges = Vec::new();
-    for body in gather(endpoint, 0, &own).await? {
-        if let Ok([start, end]) = <[[u8; 8]; 2]>::try_from(body.as_chunks::<8>().0) {
-            ranges.push((u64::from_le_bytes(start), u64::from_le_bytes(end)));
-        }
-    }
+pub async fn truly_disjoint(endpoint: &mut Endpoint, setup: &Setup, file: &Extents) -> Result<bool> {
+    let (start, end) = file.span().unwrap_or((NO_RANGE, NO_RANGE));
+    let own = [start.to_le_bytes(), end.to_le_bytes()].concat();
+    let all = allgather(endpoint, &setup.topology, setup.hints.allgather.algorithm(), &own).await?;
+    let number = |bytes: [u8; 8]| u64::from_le_bytes(bytes);
+    let mut ranges: Vec<_> = all
+        .as_chunks::<16>()
+        .0
+        .iter()
+        .map(|pair| {
+            let (start, end) = pair.split_at(8);
+            (number(start.try_into().unwrap_or_default()), number(end.try_into().unwrap_or_default()))
+        })
+        .collect();
     ranges.sort_unstable();
-    let apart = ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0);
-    Ok(broadcast(endpoint, 0, &[u8::from(apart)]).await? == [1])
+    Ok(ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0))
 }
+
+/// What stands for the range of a rank without data: behind all others.
+const NO_RANGE: u64 = u64::MAX;
 
 /// Everything about a call that the same call again can use again.
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::phase::Phase;
-use crate::collectives::{agree, allreduce, broadcast, gather};
+use crate::collectives::{agree, allgather, allreduce, broadcast};
 use crate::drivers::{Driver, Layout, driver};
 use crate::error::{Error, Result};
 use crate::exchange::local::LocalAggregators;
@@ -131,14 +131,15 @@ async fn check_alike(endpoint: &mut Endpoint, path: &std::path::Path, mode: Mode
     Err(Error::argument("open", "ranks gave different paths, modes or hints", "the same on all ranks"))
 }
 
-/// The topology the hints pretend, or the one the fabric tells (an O(ranks) gather and broadcast, once a file).
+/// The topology the hints pretend, or the one the fabric tells: an allgather of labels, once a file, among ranks that do not
+/// yet know who shares a node.
 async fn find_topology(endpoint: &mut Endpoint, hints: &Hints) -> Result<Topology> {
     if hints.ranks_per_node > 0 {
         return Topology::blocks(endpoint.ranks(), hints.ranks_per_node);
     }
     let label = (endpoint.node_label() as u64).to_le_bytes();
-    let all = gather(endpoint, 0, &label).await?;
-    let all = broadcast(endpoint, 0, &all.concat()).await?;
+    let apart = Topology::blocks(endpoint.ranks(), 1)?;
+    let all = allgather(endpoint, &apart, hints.allgather.algorithm(), &label).await?;
     let label = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default()) as usize;
     Topology::listed(&all.chunks_exact(8).map(label).collect::<Vec<_>>())
 }

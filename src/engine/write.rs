@@ -57,7 +57,7 @@ impl File {
         clock.agreement.lap();
         let (mut path, mut why) = plan::choose_path(&agreed, &self.setup, Direction::Write);
         let chosen = path == Path::Direct && self.setup.hints.cb_write == Switch::Automatic;
-        if chosen && !plan::truly_disjoint(&mut self.endpoint, file).await? {
+        if chosen && !plan::truly_disjoint(&mut self.endpoint, &self.setup, file).await? {
             (path, why) = (Path::Exchange, plan::OVERLAP.to_string());
         }
         let mut done = Done { path, why, ..Done::new(Direction::Write) };

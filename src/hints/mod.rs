@@ -29,7 +29,8 @@ mod values;
 
 pub use markdown::markdown;
 pub use names::{
-    DriverName, KernelName, Limit, LustreRound, Overlap, PairwiseEmpty, PlacementHint, RankListHint, Switch,
+    AllgatherName, DriverName, KernelName, Limit, LustreRound, Overlap, PairwiseEmpty, PlacementHint, RankListHint,
+    Switch,
 };
 pub use rows::Hints;
 

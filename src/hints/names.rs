@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::values::{Codec, list};
+use crate::collectives::{Algorithm, allgather};
 use crate::error::{Error, Result};
 use crate::exchange::Flat;
 use crate::schedule::ThrottleMode;
@@ -97,6 +98,40 @@ words! {
     Any = "any",
     /// Those of the highest rank.
     RankOrder = "rank_order",
+}
+
+words! {
+    /// An algorithm by which every rank gets the blocks of all; a test holds the words to the registry.
+    AllgatherName, "allgather", "ring|recursive_doubling|dissemination|bruck|hierarchical|multi_lane|locality_bruck":
+    /// Blocks go round.
+    Ring = "ring",
+    /// With partners at doubling distances; any rank count.
+    RecursiveDoubling = "recursive_doubling",
+    /// With partners at doubling distances, round the ring.
+    Dissemination = "dissemination",
+    /// The same with blocks in order of distance.
+    Bruck = "bruck",
+    /// Through one leader a node.
+    Hierarchical = "hierarchical",
+    /// Every rank of a node carries a lane between nodes.
+    MultiLane = "multi_lane",
+    /// Bruck's between nodes, whose ranks share the messages.
+    LocalityBruck = "locality_bruck",
+}
+
+impl AllgatherName {
+    /// The algorithm of that name.
+    pub fn algorithm(self) -> &'static Algorithm {
+        match self {
+            Self::Ring => &allgather::RING,
+            Self::RecursiveDoubling => &allgather::RECURSIVE_DOUBLING,
+            Self::Dissemination => &allgather::DISSEMINATION,
+            Self::Bruck => &allgather::BRUCK,
+            Self::Hierarchical => &allgather::HIERARCHICAL,
+            Self::MultiLane => &allgather::MULTI_LANE,
+            Self::LocalityBruck => &allgather::LOCALITY_BRUCK,
+        }
+    }
 }
 
 /// The codec of a flat kernel; a test holds the words to the registry.

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::names::{
-    DriverName, FLAT, KernelName, Limit, LustreRound, Overlap, PairwiseEmpty, PlacementHint, RankListHint, Switch,
-    THROTTLE_MODE,
+    AllgatherName, DriverName, FLAT, KernelName, Limit, LustreRound, Overlap, PairwiseEmpty, PlacementHint,
+    RankListHint, Switch, THROTTLE_MODE,
 };
 use super::values::{
     ABLE, COUNT, COUNT_OR_AUTO, COUNT_OR_ZERO, PER_NODE, SIZE, SIZE_OR_AUTO, SIZE_OR_ZERO, STRIPES_OR_AUTO, TRUTH,
@@ -123,6 +123,9 @@ hints! {
     /// `romio_cb_write=disable`, where the file system decides); `rank_order`: the highest rank's, whatever the kernel. (`two_layer` then gathers only for ranks that
     /// follow one another, and everything is exchanged, also with `romio_cb_write=disable`.)
     "trib_overlap" overlap: Overlap = Overlap::Any, Overlap::CODEC, "";
+    /// How ranks tell each other what all must know of each: their nodes, when a file is opened, and their ranges, before large
+    /// requests are written directly. (Where sums and bounds are enough, an allreduce of some numbers takes its place.)
+    "trib_allgather" allgather: AllgatherName = AllgatherName::LocalityBruck, AllgatherName::CODEC, "";
     /// Calls of so many bytes or fewer, over all ranks, go through the first aggregator only: more would cost a message
     /// from every rank to each of them for nothing. 0: never.
     "trib_tiny_call" tiny_call: u64 = 64 << 10, SIZE_OR_ZERO, "bytes";

@@ -33,6 +33,7 @@ const VALUES: &[(&str, &[&str], &[&str])] = &[
     ),
     ("trib_lustre_round", &["stripe"], &["2"]),
     ("trib_overlap", &["rank_order"], &["first"]),
+    ("trib_allgather", &["ring", "bruck"], &["", "allreduce"]),
     ("trib_tiny_call", &["0", "4096"], &["-1", "tiny"]),
     ("trib_ranks_per_node", &["42"], &["-42"]),
     ("trib_write_buffers", &["1", "8"], &["0"]),
@@ -219,4 +220,15 @@ proptest! {
             prop_assert_eq!(Hints::parse(&text), Ok(hints));
         }
     }
+}
+
+#[test]
+fn allgather_names_are_the_registry() {
+    let registry = crate::collectives::ALGORITHMS.iter();
+    let registered: Vec<_> =
+        registry.filter(|a| a.operation == crate::collectives::Operation::Allgather).map(|a| a.name).collect();
+    let named: Vec<_> = AllgatherName::ALL.iter().map(|name| name.algorithm().name).collect();
+    assert_eq!(named, registered);
+    assert_eq!(AllgatherName::CODEC.allowed, registered.join("|"));
+    assert!(AllgatherName::ALL.iter().all(|name| name.to_string() == name.algorithm().name));
 }
