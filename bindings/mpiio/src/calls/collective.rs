@@ -8,7 +8,7 @@ use std::ffi::c_int;
 use tributary::engine::Direction;
 use tributary::{BufferLayout, CallReport, Error, Extents, File};
 
-use super::passing::note;
+use super::passing::{note, unseen};
 use super::split::Split;
 use crate::abi::word::{Word, from_word, to_word};
 use crate::abi::{MPI_Datatype, MPI_Offset, SUCCESS, check, datatype_null, seek_set, status};
@@ -97,7 +97,7 @@ const UNKNOWN_TYPE: &str = "type of the buffer";
 pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answer {
     let handle = arguments.first().copied().unwrap_or_default();
     let (Some(shared), Some(call)) = (files::find(handle), Call::parse(form, arguments)) else {
-        return Answer::Return(function.call(arguments));
+        return unseen(function, arguments);
     };
     let mut file = shared.hold();
     let (engine, window) = match file.engine(form.direction) {
