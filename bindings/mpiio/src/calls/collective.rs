@@ -12,6 +12,7 @@ use super::passing::{note, unseen};
 use super::split::Split;
 use crate::abi::word::{Word, from_word, to_word};
 use crate::abi::{MPI_Datatype, MPI_Offset, SUCCESS, check, datatype_null, seek_set, status};
+use crate::datatype::flat::Memory;
 use crate::datatype::flattened;
 use crate::entry::Answer;
 use crate::files;
@@ -200,7 +201,7 @@ impl Call {
         let too_long = || Error::argument("count", count, "less than 2^63 bytes in all");
         let bytes = flat.size().checked_mul(count).ok_or_else(too_long)?;
         let file = window.select(offset, bytes)?;
-        let (displacement, span, layout) = flat.memory(count)?;
+        let Memory { displacement, span, layout } = flat.memory(count)?;
         let memory = self.buffer.wrapping_offset(displacement as isize);
         Ok(Access { file, memory, span: span as usize, layout })
     }
