@@ -204,8 +204,10 @@ impl Contents {
     }
 
     /// The next argument that is an address, or a count.
+    #[allow(clippy::unnecessary_cast)] // i64 with one MPI library, isize with the other
     pub fn address(&mut self) -> Result<i64, Error> {
-        let next = if self.is_large { self.large.next() } else { self.addresses.next() };
+        let address = |address| address as i64;
+        let next = if self.is_large { self.large.next() } else { self.addresses.next().map(address) };
         next.ok_or_else(missing)
     }
 
