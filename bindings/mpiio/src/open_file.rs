@@ -19,12 +19,19 @@ pub enum Runner {
 }
 
 impl Runner {
-    /// The engine over a file that MPI has opened; or MPI itself, when the engine cannot. Collective.
+    /// The engine over a file that MPI has opened; or MPI itself, when the engine cannot, which the first rank says.
+    /// Collective.
     pub fn start(endpoint: Endpoint, path: &Path, amode: c_int, hints: Hints) -> Self {
         let mode = if amode & amode::RDONLY != 0 { Mode::Read } else { Mode::Update };
+        let speaks = endpoint.rank() == 0;
         match File::open(endpoint, path, mode, hints) {
             Ok(file) => Self::Engine(Box::new(file)),
-            Err(error) => Self::Mpi(format!("the engine did not open it: {error}")),
+            Err(error) => {
+                if speaks {
+                    eprintln!("tributary: {} is left to MPI: {error}", path.display());
+                }
+                Self::Mpi(format!("the engine did not open it: {error}"))
+            }
         }
     }
 }
