@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::conclude::Done;
 use super::depot::Depot;
+use super::handing_over::HandedOver;
 use super::plan::{Agreed, Cached, Plan, agree_on_ranges};
 use super::report::{Clock, FanIn};
 use super::setup::{Mode, Setup};
@@ -32,6 +33,8 @@ pub struct File {
     pub(super) depot: Option<Depot>,
     pub(super) cached: Option<Cached>,
     fan_in: BTreeMap<u32, u64>,
+    /// A write that was handed over to I/O ranks and is not concluded.
+    pub(super) handed_over: Option<HandedOver>,
     /// Set while an operation runs; still set if one was dropped in the middle.
     pub(super) busy: bool,
 }
@@ -58,8 +61,8 @@ impl File {
     ) -> Result<Self> {
         let waiting = endpoint.waiting().clone();
         let setup = waiting.wait(pin!(Setup::open(&mut endpoint, path.into(), mode, hints)))?;
-        let (storage, depot, cached) = (None, None, None);
-        Ok(Self { endpoint, setup, files, storage, depot, cached, fan_in: BTreeMap::new(), busy: false })
+        let (storage, depot, cached, handed_over) = Default::default();
+        Ok(Self { endpoint, setup, files, storage, depot, cached, fan_in: BTreeMap::new(), handed_over, busy: false })
     }
 
     /// An operation that was dropped has messages on their way that nobody expects any more.
@@ -143,6 +146,7 @@ impl File {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
         waiting.wait(pin!(async {
+            self.complete().await?;
             let mut own = Vec::new();
             for (fan_in, times) in &self.fan_in {
                 varint::put(&mut own, u64::from(*fan_in));
@@ -163,10 +167,11 @@ impl File {
     /// Waits until everything written so far is stored. Collective.
     ///
     /// # Errors
-    /// The first rank's, on every rank; or an operation was dropped in the middle.
+    /// The first rank's, on every rank, also that of a write that was handed over; or an operation was dropped in the middle.
     pub fn sync(&mut self) -> Result<()> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
+        waiting.wait(pin!(self.complete()))?;
         let (rank, path) = (self.endpoint.rank(), &self.setup.path);
         let synced = self.storage.as_ref().map_or(Ok(()), |storage| storage.sync());
         let synced = synced.map_err(|cause| Error::io(rank, "sync", path, 0, &cause));
@@ -177,15 +182,19 @@ impl File {
     /// handles, so that the file may be removed or its file system unmounted at once.
     ///
     /// # Errors
-    /// What the file system reports on closing on any rank, on every rank; or the fabric's. Where an operation was dropped,
+    /// What the file system reports on closing on any rank, or that of a write that was handed over, on every rank; or the
+    /// fabric's. Where an operation was dropped,
     /// the file is closed at once, without the other ranks, and the endpoint goes with it.
     pub fn close(mut self) -> Result<Endpoint> {
+        let waiting = self.endpoint.waiting().clone();
+        let completed = if self.usable().is_ok() { waiting.wait(pin!(self.complete())) } else { Ok(()) };
         self.depot = None;
         let (rank, path) = (self.endpoint.rank(), &self.setup.path);
         let settled = self.storage.take().map_or(Ok(()), |storage| storage.settle());
         let settled = settled.map_err(|cause| Error::io(rank, "close", path, 0, &cause));
         self.usable()?;
         self.agree(settled)?;
+        completed?;
         Ok(self.endpoint)
     }
 
@@ -207,7 +216,10 @@ impl File {
         }
         let waiting = self.endpoint.waiting().clone();
         let nothing = Extents::empty();
-        let refused = waiting.wait(pin!(agree_on_ranges(&mut self.endpoint, &nothing, Err(error), false)));
+        let refused = waiting.wait(pin!(async {
+            self.complete().await?;
+            agree_on_ranges(&mut self.endpoint, self.setup.io.as_ref(), &nothing, Err(error), false).await
+        }));
         let never = || Error::Internal { rank: self.endpoint.rank(), what: "a refused call went well".to_string() };
         refused.err().unwrap_or_else(never)
     }

@@ -6,6 +6,7 @@ use super::metadata::{Announced, announce};
 use super::report::Path;
 use super::setup::Setup;
 use crate::access::{BufferLayout, Extent, Extents};
+use crate::collectives::intergroup::{TwoGroups, intergroup_allreduce};
 use crate::collectives::{agree, allgather, allreduce, tell};
 use crate::drivers::{Domains, Written};
 use crate::error::{Error, Result};
@@ -38,14 +39,15 @@ pub struct Agreed {
     pub unchanged: bool,
 }
 
-/// Agrees on ranges and sizes, with one allreduce of scalars: 2 ceil(log2 p) (t_s + 64 t_w). A rank whose arguments are
-/// bad makes the call fail on all. `checked` is the end of the file, where this rank has looked and it matters, or else
-/// `u64::MAX`. Collective.
+/// Agrees on ranges and sizes, with one allreduce of scalars: 2 ceil(log2 p) (t_s + 64 t_w); with dedicated I/O ranks, by
+/// exchanges between the two groups. A rank whose arguments are bad makes the call fail on all. `checked` is the end of the
+/// file, where this rank has looked and it matters, or else `u64::MAX`. Collective.
 ///
 /// # Errors
 /// The lowest rank's error, on every rank.
 pub async fn agree_on_ranges(
     endpoint: &mut Endpoint,
+    io: Option<&TwoGroups>,
     file: &Extents,
     checked: Result<u64>,
     unchanged: bool,
@@ -56,7 +58,10 @@ pub async fn agree_on_ranges(
     let span = end.saturating_sub(start);
     let limit = checked.as_ref().map_or(u64::MAX, |limit| *limit);
     let mut lanes = [start, end, file.bytes(), file.count(), span, u64::from(unchanged), limit, failed];
-    allreduce(endpoint, &OPS, &mut lanes).await?;
+    match io {
+        None => allreduce(endpoint, &OPS, &mut lanes).await?,
+        Some(groups) => intergroup_allreduce(endpoint, groups, &OPS, &mut lanes).await?,
+    }
     let [start, end, bytes, requests, spans, unchanged, limit, failed] = lanes;
     if failed != u64::MAX {
         return Err(tell(endpoint, failed as Rank, checked.err().as_ref()).await?);
@@ -90,6 +95,9 @@ pub fn choose_path(agreed: &Agreed, setup: &Setup, direction: Direction) -> (Pat
     }
     if agreed.end <= agreed.start {
         return (Path::Nothing, "the file ends before the first byte".to_string());
+    }
+    if hints.io_ranks > 0 {
+        return (Path::Exchange, format!("trib_io_ranks={}", hints.io_ranks));
     }
     if hints.no_indep_rw {
         return (Path::Exchange, "romio_no_indep_rw=true".to_string());

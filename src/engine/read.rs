@@ -55,11 +55,13 @@ impl File {
     }
 
     async fn read(&mut self, file: &Extents, layout: &BufferLayout, buffer: &mut [u8]) -> Result<ReadReport> {
+        self.complete().await?;
         let mut clock = Clock::start();
-        let checked = plan::check_access(file, layout, buffer.len()).and_then(|()| self.file_end());
+        let access = plan::check_access(file, layout, buffer.len()).and_then(|()| self.may_have_data(file));
+        let checked = access.and_then(|()| self.file_end());
         let same = self.cached.as_ref().is_some_and(|cached| cached.is_of(file, layout));
         clock.flatten.lap();
-        let agreed = plan::agree_on_ranges(&mut self.endpoint, file, checked, same).await?;
+        let agreed = plan::agree_on_ranges(&mut self.endpoint, self.setup.io.as_ref(), file, checked, same).await?;
         clock.agreement.lap();
         let (path, why) = plan::choose_path(&agreed, &self.setup, Direction::Read);
         let mut done = Done { path, why, ..Done::new(Direction::Read) };

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::phase::Phase;
+use crate::collectives::intergroup::TwoGroups;
 use crate::collectives::{agree, allgather, allreduce, broadcast};
 use crate::drivers::{Driver, Layout, driver};
 use crate::error::{Error, Result};
@@ -44,6 +45,8 @@ pub struct Setup {
     pub roles: Roles,
     /// The same with the first aggregator only: the short path of tiny calls.
     pub tiny: Roles,
+    /// With dedicated I/O ranks: the compute ranks, and them.
+    pub io: Option<TwoGroups>,
 }
 
 /// The aggregators, and the ways to them.
@@ -106,17 +109,24 @@ impl Setup {
         aggregators: Vec<Rank>,
         hints: Hints,
     ) -> Result<Self> {
+        let io = (hints.io_ranks > 0).then(|| two_groups(topology.ranks(), &aggregators)).transpose()?;
         let first = aggregators.iter().copied().take(1).collect();
         let roles = Roles::new(rank, &topology, aggregators.into(), &hints)?;
         let tiny = Roles::new(rank, &topology, first, &hints)?;
         let (path, mode) = (PathBuf::new(), Mode::Create);
-        Ok(Self { path, mode, driver, layout, topology, roles, tiny, hints })
+        Ok(Self { path, mode, driver, layout, topology, roles, tiny, io, hints })
     }
 
     /// Who aggregates a call of so many bytes.
     pub fn roles(&self, bytes: u64) -> &Roles {
         if bytes <= self.hints.tiny_call { &self.tiny } else { &self.roles }
     }
+}
+
+/// Compute ranks and I/O ranks.
+fn two_groups(ranks: usize, io_ranks: &[Rank]) -> Result<TwoGroups> {
+    let compute = (0..ranks).filter(|rank| io_ranks.binary_search(rank).is_err()).collect();
+    TwoGroups::new(compute, io_ranks.to_vec())
 }
 
 /// Ranks that were given different files or hints would wait for each other for ever; here they all get an error.

@@ -45,15 +45,17 @@ impl File {
     }
 
     async fn write(&mut self, file: &Extents, layout: &BufferLayout, buffer: &[u8]) -> Result<CallReport> {
+        self.complete().await?;
         let mut clock = Clock::start();
         let writable = match self.setup.mode {
             Mode::Read => Err(Error::argument("file", "opened with Mode::Read", "to be read")),
             Mode::Create | Mode::Update => plan::check_access(file, layout, buffer.len()),
         };
+        let writable = writable.and_then(|()| self.may_have_data(file));
         let same = self.cached.as_ref().is_some_and(|cached| cached.is_of(file, layout));
         clock.flatten.lap();
         let checked = writable.map(|()| u64::MAX);
-        let agreed = plan::agree_on_ranges(&mut self.endpoint, file, checked, same).await?;
+        let agreed = plan::agree_on_ranges(&mut self.endpoint, self.setup.io.as_ref(), file, checked, same).await?;
         clock.agreement.lap();
         let (mut path, mut why) = plan::choose_path(&agreed, &self.setup, Direction::Write);
         let chosen = path == Path::Direct && self.setup.hints.cb_write == Switch::Automatic;
@@ -67,7 +69,14 @@ impl File {
                 done.outcome = self.write_directly(file, layout, buffer);
                 clock.elsewhere.lap();
             }
-            Path::Exchange => self.exchange_write(file, layout, buffer, &agreed, &mut clock, &mut done).await?,
+            Path::Exchange => {
+                self.exchange_write(file, layout, buffer, &agreed, &mut clock, &mut done).await?;
+                if self.setup.io.is_some() {
+                    return Ok(self.hand_over(agreed, done, clock));
+                }
+                self.settle(&mut done).await;
+                clock.elsewhere.lap();
+            }
         }
         conclude(&mut self.endpoint, agreed, done, clock).await
     }
@@ -86,7 +95,6 @@ impl File {
         done.aggregators = roles.aggregators.len();
         let rounds = Writing::new(&plan, &roles.data, buffer);
         done.tally = rounds.run(&mut self.endpoint, &mut self.depot).await?;
-        self.settle(done).await;
         clock.elsewhere.lap();
         Ok(())
     }

@@ -181,7 +181,8 @@ impl Hints {
     ///
     /// # Errors
     /// [`Error::Hint`] for a field that holds what its text could not, a rank list that is no permutation, a placement that names a rank twice or one that is not
-    /// there, a count of aggregators that contradicts a list of them, and a throttle for `pairwise` other than 1.
+    /// there, a count of aggregators that contradicts a list of them, a throttle for `pairwise` other than 1, and I/O ranks that
+    /// leave no other rank or contradict a choice of aggregators.
     pub fn check(&self, ranks: usize) -> Result<()> {
         for row in KEYS {
             let value = (row.get)(self);
@@ -198,6 +199,7 @@ impl Hints {
                 return Err(Error::hint(key, value, format!("default|1, because the kernel {kernel} is pairwise")));
             }
         }
+        self.check_io_ranks(ranks)?;
         if let RankListHint::Explicit(list) = &self.rank_list {
             distinct("trib_rank_list", list, ranks)?;
             if list.len() != ranks {
@@ -211,6 +213,27 @@ impl Hints {
                 let allowed = format!("auto|{}, because trib_placement lists so many ranks", list.len());
                 return Err(Error::hint("cb_nodes", count, allowed));
             }
+        }
+        Ok(())
+    }
+}
+
+impl Hints {
+    /// Dedicated I/O ranks leave others to compute, and are the aggregators whatever else asks for some.
+    fn check_io_ranks(&self, ranks: usize) -> Result<()> {
+        let io_ranks = self.io_ranks;
+        if io_ranks == 0 {
+            return Ok(());
+        }
+        if io_ranks >= ranks {
+            return Err(Error::hint("trib_io_ranks", io_ranks, format!("fewer than the {ranks} ranks")));
+        }
+        if let Some(count) = self.cb_nodes.filter(|&count| count != io_ranks) {
+            return Err(Error::hint("cb_nodes", count, format!("auto|{io_ranks}, because of trib_io_ranks")));
+        }
+        if self.placement != PlacementHint::Default {
+            let given = (PlacementHint::CODEC.print)(&self.placement);
+            return Err(Error::hint("trib_placement", given, "default, because of trib_io_ranks"));
         }
         Ok(())
     }

@@ -129,6 +129,10 @@ hints! {
     /// Calls of so many bytes or fewer, over all ranks, go through the first aggregator only: more would cost a message
     /// from every rank to each of them for nothing. 0: never.
     "trib_tiny_call" tiny_call: u64 = 64 << 10, SIZE_OR_ZERO, "bytes";
+    /// Dedicated I/O mode: so many ranks, the last of every node in turn, only aggregate and must have no data of their own; the
+    /// others hand theirs over and go on. A write is then complete, and its error told, at the next call on the file, at its
+    /// sync or its close. 0: ranks with data aggregate too.
+    "trib_io_ranks" io_ranks: usize = 0, COUNT_OR_ZERO, "ranks";
     /// Pretends that nodes hold so many consecutive ranks; 0: what the machine says.
     "trib_ranks_per_node" ranks_per_node: usize = 0, COUNT_OR_ZERO, "ranks per node";
     /// Buffers of `cb_buffer_size` per aggregator: one round is written (or read) while another is exchanged. 1: no overlap.

@@ -33,6 +33,7 @@ const VALUES: &[(&str, &[&str], &[&str])] = &[
     ),
     ("trib_lustre_round", &["stripe"], &["2"]),
     ("trib_overlap", &["rank_order"], &["first"]),
+    ("trib_io_ranks", &["1", "64"], &["-1", "", "all"]),
     ("trib_allgather", &["ring", "bruck"], &["", "allreduce"]),
     ("trib_tiny_call", &["0", "4096"], &["-1", "tiny"]),
     ("trib_ranks_per_node", &["42"], &["-42"]),
@@ -169,6 +170,9 @@ fn what_fits_the_ranks() {
         ("trib_placement=list:0,0", "rank 0 twice"),
         ("trib_placement=list:0,1;cb_nodes=3", "hint cb_nodes"),
         ("trib_kernel_data=pairwise;trib_throttle_data=2", "hint trib_throttle_data"),
+        ("trib_io_ranks=4", "hint trib_io_ranks"),
+        ("trib_io_ranks=2;cb_nodes=1", "hint cb_nodes"),
+        ("trib_io_ranks=2;trib_placement=spread", "hint trib_placement"),
         ("trib_kernel_meta=pairwise;trib_throttle_meta=none", "hint trib_throttle_meta"),
         ("trib_kernel_meta=two_layer;trib_two_layer_outer=pairwise;trib_throttle_meta=8", "hint trib_throttle_meta"),
     ] {
