@@ -22,6 +22,7 @@
 //! | `reading`, `delivering` | the rounds of a read, and one of them in memory |
 //! | `coverage`, `buffer`, `worker`, `sieve`, `depot`, `storage` | windows, the thread that writes behind and reads ahead, holes, the file |
 //! | `direct`, `direct_read` | the path without exchange |
+//! | `independent` | what one rank does alone; the size of the file |
 //! | `conclude`, `operation` | the agreement at the end; a call that is tested and waited for |
 //! | [`planning`] | a plan without a run, at any scale |
 //! | `report` | what a call did, in numbers |
@@ -42,6 +43,7 @@ mod echoes;
 pub mod file;
 mod flatten;
 mod flow;
+mod independent;
 mod lockstep;
 mod merge;
 mod metadata;
