@@ -224,14 +224,14 @@ module tributary
             type(c_ptr), value :: file, value
             character(kind=c_char), intent(in) :: key(*)
             integer(c_size_t), value :: size
-            integer(c_size_t), intent(out) :: length
+            integer(c_size_t), intent(inout) :: length
         end function
 
         integer(c_int) function c_report_json(file, text, size, length) bind(c, name="trib_report_json")
             import
             type(c_ptr), value :: file, text
             integer(c_size_t), value :: size
-            integer(c_size_t), intent(out) :: length
+            integer(c_size_t), intent(inout) :: length
         end function
 
         type(c_ptr) function c_error_string(code) bind(c, name="trib_error_string")
@@ -274,6 +274,7 @@ contains
         integer(c_size_t) :: length
 
         value = ""
+        length = 0
         trib_get_hint = c_get_hint(file, trim(key) // c_null_char, c_null_ptr, 0_c_size_t, length)
         if (trib_get_hint /= trib_ok) return
         allocate (text(length + 1))
@@ -288,6 +289,7 @@ contains
         integer(c_size_t) :: length
 
         report = ""
+        length = 0
         trib_report_json = c_report_json(file, c_null_ptr, 0_c_size_t, length)
         if (trib_report_json /= trib_ok) return
         allocate (text(length + 1))

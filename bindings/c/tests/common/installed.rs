@@ -20,8 +20,7 @@ pub enum Link {
 pub fn prefix() -> &'static Path {
     static PREFIX: LazyLock<PathBuf> = LazyLock::new(|| {
         let program = std::env::current_exe().expect("the path of this test program");
-        let name = program.file_stem().expect("a name");
-        let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join(env!("CARGO_CRATE_NAME"));
         let _ = std::fs::remove_dir_all(&prefix);
         let built = program.parent().expect("a directory");
         expect(install().arg("--built").arg(built).arg(&prefix), "bindings/install");
