@@ -47,6 +47,15 @@ fn the_example_in_fortran() {
 }
 
 #[test]
+fn the_first_program_of_the_documentation() {
+    let page = std::fs::read_to_string(crate_directory().join("../../docs/c-api.md")).unwrap();
+    let program = page.split("```c\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let source = prefix().join("first.c");
+    std::fs::write(&source, program).unwrap();
+    on_all_worlds(source.to_str().unwrap(), Link::Shared, &[], "the same");
+}
+
+#[test]
 fn every_function_does_what_the_header_says() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("hints");
