@@ -135,6 +135,11 @@ fn times(seconds: &Seconds) -> String {
     )
 }
 
+/// Whether the program's user wants reports.
+pub fn is_wanted() -> bool {
+    wanted().is_some()
+}
+
 fn wanted() -> Option<Style> {
     match std::env::var("TRIB_REPORT").ok()?.as_str() {
         "" | "0" => None,

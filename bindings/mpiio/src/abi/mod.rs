@@ -9,6 +9,7 @@
 //! | [`word`] | an argument of an interposed call, whatever its type |
 //! | [`info`] | `MPI_Info` as keys and values |
 //! | [`errors`] | classes of errors |
+//! | [`types`] | how datatypes were made, and values kept on them |
 //! | [`status`] | what a status says, and requests that are complete when they are made |
 
 use std::ffi::{c_char, c_int};
@@ -16,6 +17,7 @@ use std::ffi::{c_char, c_int};
 pub mod errors;
 pub mod info;
 pub mod status;
+pub mod types;
 pub mod word;
 
 pub use ::mpi::ffi::{MPI_Comm, MPI_Datatype, MPI_File, MPI_Info, MPI_Offset, MPI_Request, MPI_Status};

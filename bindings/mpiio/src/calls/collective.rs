@@ -8,10 +8,11 @@ use std::ffi::c_int;
 use tributary::engine::Direction;
 use tributary::{BufferLayout, CallReport, Error, Extents, File};
 
-use super::passing::note;
+use super::passing::{note, unseen};
 use super::split::Split;
 use crate::abi::word::{Word, from_word, to_word};
 use crate::abi::{MPI_Datatype, MPI_Offset, SUCCESS, check, datatype_null, seek_set, status};
+use crate::datatype::flat::Memory;
 use crate::datatype::flattened;
 use crate::entry::Answer;
 use crate::files;
@@ -97,7 +98,7 @@ const UNKNOWN_TYPE: &str = "type of the buffer";
 pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answer {
     let handle = arguments.first().copied().unwrap_or_default();
     let (Some(shared), Some(call)) = (files::find(handle), Call::parse(form, arguments)) else {
-        return Answer::Return(function.call(arguments));
+        return unseen(function, arguments);
     };
     let mut file = shared.hold();
     let (engine, window) = match file.engine(form.direction) {
@@ -200,7 +201,7 @@ impl Call {
         let too_long = || Error::argument("count", count, "less than 2^63 bytes in all");
         let bytes = flat.size().checked_mul(count).ok_or_else(too_long)?;
         let file = window.select(offset, bytes)?;
-        let (displacement, span, layout) = flat.memory(count)?;
+        let Memory { displacement, span, layout } = flat.memory(count)?;
         let memory = self.buffer.wrapping_offset(displacement as isize);
         Ok(Access { file, memory, span: span as usize, layout })
     }

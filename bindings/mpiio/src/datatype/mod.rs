@@ -1,19 +1,38 @@
-//! stub
-use crate::abi::MPI_Datatype;
+//! MPI datatypes as extents.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`mod@shape`] | bytes in an order, relative to any address: extents, and where their first one lies |
+//! | `build` | a datatype's shape from how it was made |
+//! | [`mod@flat`] | a datatype as the engine uses it: as memory, as a file view |
+
 use std::sync::Arc;
-use tributary::{BufferLayout, Error, FileView};
-pub struct Flat;
-impl Flat {
-    pub fn size(&self) -> u64 {
-        1
+
+use tributary::Error;
+
+use crate::abi::MPI_Datatype;
+use crate::abi::types::Attribute;
+
+mod array;
+mod build;
+pub mod flat;
+pub mod shape;
+
+pub use flat::Flat;
+
+/// The bytes of a datatype. Worked out once, in O(arguments of its constructors), and kept on the datatype until it is freed.
+///
+/// # Errors
+/// No datatype, one made by a constructor that is not known, or bytes beyond 2^63 - 1.
+pub fn flattened(datatype: MPI_Datatype) -> Result<Arc<Flat>, Error> {
+    static KEPT: Attribute<Flat> = Attribute::new();
+    if let Some(flat) = KEPT.get(datatype) {
+        return Ok(flat);
     }
-    pub fn view(&self, _d: i64) -> Result<Option<FileView>, Error> {
-        Ok(Some(FileView::all()))
+    let (flat, is_predefined) = build::flat(datatype)?;
+    let flat = Arc::new(flat);
+    if !is_predefined {
+        KEPT.set(datatype, flat.clone());
     }
-    pub fn memory(&self, count: u64) -> Result<(i64, u64, BufferLayout), Error> {
-        Ok((0, count, BufferLayout::Contiguous))
-    }
-}
-pub fn flattened(_d: MPI_Datatype) -> Result<Arc<Flat>, Error> {
-    Ok(Arc::new(Flat))
+    Ok(flat)
 }

@@ -1,0 +1,95 @@
+//! Parts of arrays: subarrays (MPI 4.1, section 5.1.3) and distributed arrays (section 5.1.4).
+
+use tributary::Error;
+
+use super::build::{natural, times};
+use super::shape::Shape;
+use crate::abi::types::{Contents, words};
+
+/// A subarray, fastest dimension innermost. O(dimensions).
+pub fn subarray(element: &Shape, extent: i64, of: &mut Contents) -> Result<Shape, Error> {
+    let dimensions = of.int()?;
+    let sizes = of.list(dimensions, Contents::count)?;
+    let subsizes = of.list(dimensions, Contents::count)?;
+    let starts = of.list(dimensions, Contents::count)?;
+    let order = of.int()?;
+    let (mut shape, mut pitch, mut start) = (element.clone(), extent, 0i64);
+    for d in fastest_first(sizes.len(), order) {
+        shape = shape.repeat(pitch, natural(subsizes[d])?)?;
+        start = start.checked_add(times(starts[d], pitch)?).ok_or_else(|| beyond(starts[d]))?;
+        pitch = times(sizes[d], pitch)?;
+    }
+    shape.shift(start)
+}
+
+/// One process's part of a distributed array. O(dimensions), and twice as much where a last block is cut.
+pub fn darray(element: &Shape, extent: i64, of: &mut Contents) -> Result<Shape, Error> {
+    let (_processes, rank, dimensions) = (of.int()?, of.int()?, of.int()?);
+    let sizes = of.list(dimensions, Contents::count)?;
+    let distributions = of.list(dimensions, Contents::int)?;
+    let arguments = of.list(dimensions, Contents::int)?;
+    let grid = of.list(dimensions, Contents::int)?;
+    let order = of.int()?;
+    let coordinates = coordinates(rank, &grid);
+    let (mut shape, mut pitch) = (element.clone(), extent);
+    for d in fastest_first(sizes.len(), order) {
+        let deal = Deal::new(distributions[d], arguments[d], sizes[d], grid[d]);
+        shape = deal.part(&shape, pitch, coordinates[d], sizes[d])?;
+        pitch = times(sizes[d], pitch)?;
+    }
+    Ok(shape)
+}
+
+fn fastest_first(dimensions: usize, order: i64) -> Vec<usize> {
+    let fortran = order == words().order_fortran;
+    if fortran { (0..dimensions).collect() } else { (0..dimensions).rev().collect() }
+}
+
+/// Where a process sits in the grid, which is row-major whatever the order of the array.
+fn coordinates(rank: i64, grid: &[i64]) -> Vec<i64> {
+    let mut left = rank;
+    let mut all = vec![0; grid.len()];
+    for d in (0..grid.len()).rev() {
+        let processes = grid[d].max(1);
+        (all[d], left) = (left % processes, left / processes);
+    }
+    all
+}
+
+/// How one dimension is dealt: blocks of `block` to `processes` in turn.
+struct Deal {
+    block: i64,
+    processes: i64,
+}
+
+impl Deal {
+    fn new(distribution: i64, argument: i64, size: i64, processes: i64) -> Self {
+        let words = words();
+        let given = |default: i64| if argument == words.default { default } else { argument };
+        match distribution {
+            // One block each, so that nobody has a second one.
+            d if d == words.block => Self { block: given((size + processes - 1) / processes.max(1)).max(1), processes },
+            d if d == words.cyclic => Self { block: given(1).max(1), processes },
+            _ => Self { block: size.max(1), processes: 1 },
+        }
+    }
+
+    /// The blocks of process `coordinate`: whole ones, and one that the end cuts.
+    fn part(&self, shape: &Shape, pitch: i64, coordinate: i64, size: i64) -> Result<Shape, Error> {
+        let coordinate = if self.processes == 1 { 0 } else { coordinate };
+        let cycle = times(self.block, self.processes)?;
+        let first = times(self.block, coordinate)?;
+        let mine = (size - first).max(0);
+        let (whole, rest) = (mine / cycle, (mine % cycle).min(self.block));
+        let (whole, rest) = if rest == self.block { (whole + 1, 0) } else { (whole, rest) };
+        let block = shape.repeat(pitch, natural(self.block)?)?;
+        let blocks = block.repeat(times(cycle, pitch)?, natural(whole)?)?.shift(times(first, pitch)?)?;
+        let cut = times(first.saturating_add(times(whole, cycle)?), pitch)?;
+        let last = shape.repeat(pitch, natural(rest)?)?.shift(cut)?;
+        if rest == 0 { Ok(blocks) } else { Shape::concat(&[blocks, last]) }
+    }
+}
+
+fn beyond(start: i64) -> Error {
+    Error::argument("datatype", format!("a subarray that starts at {start}"), "bytes below 2^63")
+}

@@ -1,0 +1,117 @@
+//! A datatype's shape from how it was made (MPI 4.1, section 5.1): one arm for each constructor.
+
+use tributary::Error;
+
+use super::array;
+use super::flat::Flat;
+use super::shape::Shape;
+use crate::abi::MPI_Datatype;
+use crate::abi::types::{Combiner, Contents, Measures, measures, short_int};
+
+/// A datatype, and whether it is predefined.
+pub fn flat(datatype: MPI_Datatype) -> Result<(Flat, bool), Error> {
+    let Measures { size, extent, .. } = measures(datatype)?;
+    let contents = Contents::of(datatype)?;
+    let is_predefined = matches!(contents.combiner, Combiner::Named | Combiner::F90);
+    let shape = made(datatype, contents)?;
+    if shape.extents().bytes() != size {
+        let given = format!("{} bytes by its constructors, {size} by MPI", shape.extents().bytes());
+        return Err(Error::argument("datatype", given, "the same"));
+    }
+    Ok((Flat::new(shape, extent, size), is_predefined))
+}
+
+/// What an argument of a constructor contributes: its bytes and its extent.
+struct Part {
+    shape: Shape,
+    extent: i64,
+}
+
+fn part(datatype: MPI_Datatype) -> Result<Part, Error> {
+    let shape = made(datatype, Contents::of(datatype)?)?;
+    Ok(Part { shape, extent: measures(datatype)?.extent })
+}
+
+fn made(datatype: MPI_Datatype, mut contents: Contents) -> Result<Shape, Error> {
+    let of = &mut contents;
+    match of.combiner {
+        Combiner::Named | Combiner::F90 => predefined(datatype),
+        Combiner::Dup | Combiner::Resized => Ok(part(of.datatype()?)?.shape),
+        Combiner::Contiguous => {
+            let Part { shape, extent } = part(of.datatype()?)?;
+            shape.repeat(extent, natural(of.count()?)?)
+        }
+        Combiner::Vector | Combiner::Hvector => {
+            let Part { shape, extent } = part(of.datatype()?)?;
+            let (count, block) = (natural(of.count()?)?, natural(of.count()?)?);
+            let stride = match of.combiner {
+                Combiner::Vector => times(of.count()?, extent)?,
+                _ => of.address()?,
+            };
+            shape.repeat(extent, block)?.repeat(stride, count)
+        }
+        Combiner::Indexed | Combiner::Hindexed | Combiner::IndexedBlock | Combiner::HindexedBlock => blocks(of),
+        Combiner::Struct => structure(of),
+        Combiner::Subarray => {
+            let Part { shape, extent } = part(of.datatype()?)?;
+            array::subarray(&shape, extent, of)
+        }
+        Combiner::Darray => {
+            let Part { shape, extent } = part(of.datatype()?)?;
+            array::darray(&shape, extent, of)
+        }
+    }
+}
+
+/// Predefined types are one run of bytes, but for the one with a hole; a tail of padding is no data.
+fn predefined(datatype: MPI_Datatype) -> Result<Shape, Error> {
+    let of = measures(datatype)?;
+    if let Some([first, second]) = short_int(datatype) {
+        return Shape::concat(&[Shape::contiguous(0, first)?, Shape::contiguous(second as i64, of.size - first)?]);
+    }
+    if of.size > 0 && i64::try_from(of.size) != Ok(of.true_extent) {
+        let given = format!("predefined, {} bytes in {}", of.size, of.true_extent);
+        return Err(Error::argument("datatype", given, "predefined types without holes, and MPI_SHORT_INT"));
+    }
+    Shape::contiguous(of.true_lower_bound, of.size)
+}
+
+fn blocks(of: &mut Contents) -> Result<Shape, Error> {
+    let Part { shape, extent } = part(of.datatype()?)?;
+    let count = of.count()?;
+    let lengths = match of.combiner {
+        Combiner::Indexed | Combiner::Hindexed => of.list(count, Contents::count)?,
+        _ => vec![of.count()?; natural(count)? as usize],
+    };
+    let displacements = match of.combiner {
+        Combiner::Indexed | Combiner::IndexedBlock => {
+            let places = of.list(count, Contents::count)?.into_iter();
+            places.map(|place| times(place, extent)).collect::<Result<_, _>>()?
+        }
+        _ => of.list(count, Contents::address)?,
+    };
+    shape.blocks(extent, &displacements.into_iter().zip(lengths).collect::<Vec<_>>())
+}
+
+fn structure(of: &mut Contents) -> Result<Shape, Error> {
+    let count = of.count()?;
+    let lengths = of.list(count, Contents::count)?;
+    let displacements = of.list(count, Contents::address)?;
+    let mut parts = Vec::with_capacity(lengths.len());
+    for ((datatype, length), displacement) in of.datatypes().zip(lengths).zip(displacements) {
+        let Part { shape, extent } = part(datatype)?;
+        parts.push(shape.repeat(extent, natural(length)?)?.shift(displacement)?);
+    }
+    Shape::concat(&parts)
+}
+
+/// A count that MPI has taken.
+pub fn natural(count: i64) -> Result<u64, Error> {
+    u64::try_from(count).map_err(|_| Error::argument("count in a datatype", count, "0 or more"))
+}
+
+/// A product of bytes.
+pub fn times(count: i64, bytes: i64) -> Result<i64, Error> {
+    let too_far = || Error::argument("datatype", format!("{count} times {bytes} bytes"), "less than 2^63");
+    count.checked_mul(bytes).ok_or_else(too_far)
+}

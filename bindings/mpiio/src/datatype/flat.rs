@@ -1,0 +1,76 @@
+//! A datatype as the engine uses it.
+
+use tributary::{BufferLayout, Error, FileView};
+
+use super::shape::Shape;
+
+/// The bytes of one element of a datatype, in typemap order, and how elements follow one another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flat {
+    shape: Shape,
+    extent: i64,
+    size: u64,
+}
+
+/// Elements in memory.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Of the lowest byte, in bytes from the buffer's address.
+    pub displacement: i64,
+    /// Bytes from the lowest to behind the highest.
+    pub span: u64,
+    /// Where the data is in that span.
+    pub layout: BufferLayout,
+}
+
+impl Flat {
+    pub(super) fn new(shape: Shape, extent: i64, size: u64) -> Self {
+        Self { shape, extent, size }
+    }
+
+    /// Bytes of data of an element.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Bytes from one element to the next; may be negative.
+    pub fn extent(&self) -> i64 {
+        self.extent
+    }
+
+    /// The bytes of an element.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// `count` elements in memory.
+    ///
+    /// # Errors
+    /// Bytes more than 2^63 - 1 apart.
+    pub fn memory(&self, count: u64) -> Result<Memory, Error> {
+        let shape = self.shape.repeat(self.extent, count)?;
+        let (displacement, extents) = (shape.low(), shape.extents());
+        let span = extents.span().map_or(0, |(_, end)| end);
+        let layout = match extents.count() {
+            0 | 1 => BufferLayout::Contiguous,
+            _ => BufferLayout::Extents(extents.clone()),
+        };
+        Ok(Memory { displacement, span, layout })
+    }
+
+    /// Elements one after the other from byte `displacement` of a file on; none for a datatype without data.
+    ///
+    /// # Errors
+    /// Bytes before the first of the file, or elements that do not go forward.
+    pub fn view(&self, displacement: i64) -> Result<Option<FileView>, Error> {
+        if self.size == 0 {
+            return Ok(None);
+        }
+        let start = displacement.checked_add(self.shape.low()).and_then(|start| u64::try_from(start).ok());
+        let given = || format!("displacement {displacement}, first byte of data {}", self.shape.low());
+        let start = start.ok_or_else(|| Error::argument("file view", given(), "no byte before the file"))?;
+        let extent =
+            u64::try_from(self.extent).map_err(|_| Error::argument("extent of a file type", self.extent, "above 0"))?;
+        FileView::new(start, self.shape.extents().clone(), extent).map(Some)
+    }
+}
