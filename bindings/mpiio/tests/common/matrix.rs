@@ -53,16 +53,15 @@ impl Setting {
 pub fn same_as_without(launch: &Launch, settings: &[Setting], calls: &[&str]) -> Outcome {
     let plain = launch.run();
     assert!(plain.reports.is_empty(), "a report without the library: {:?}", plain.reports);
-    let same = |outcome: &Outcome, what: &str| {
-        assert_eq!(
-            outcome.stdout, plain.stdout,
-            "{what}: output with the library (left) and without\n{}",
-            outcome.stderr
-        );
-        compare_files(&outcome.files, &plain.files, what);
-    };
-    with_library(launch, settings, calls, same);
+    with_library(launch, settings, calls, |outcome, what| same(outcome, &plain, what));
     plain
+}
+
+/// # Panics
+/// When output or files of two runs, `with` the library and `without`, differ; `what` says how it was set.
+pub fn same(with: &Outcome, without: &Outcome, what: &str) {
+    assert_eq!(with.stdout, without.stdout, "{what}: output with the library (left) and without\n{}", with.stderr);
+    compare_files(&with.files, &without.files, what);
 }
 
 /// Runs `launch` with the library, under its defaults and under each of `settings`, and hands each outcome to `judge`.
@@ -82,7 +81,7 @@ pub fn with_library(launch: &Launch, settings: &[Setting], calls: &[&str], judge
         judge(&outcome, &what);
         for call in calls {
             let ran = accelerated(&outcome.reports, call) > 0;
-            assert!(ran, "{what}: {call} was never run by the engine: {:#?}", outcome.reports);
+            assert!(ran, "{what}: {call} was never run by the engine\n{}", outcome.stderr);
         }
         if let Some(setting) = setting {
             let other = outcome.reports.iter().find(|report| !setting.is_in(report));

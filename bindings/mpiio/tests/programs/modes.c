@@ -134,7 +134,7 @@ static void sizes(void)
     MUST(MPI_File_get_amode(file, &amode));
     say("extent %ld, mode as opened %d\n", (long)extent, amode == (MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_UNIQUE_OPEN));
     /* Nothing at all, from some ranks and then from all. */
-    MUST(MPI_File_write_at_all(file, 0, data, rank % 2 ? 0 : 10, MPI_INT, &status));
+    MUST(MPI_File_write_at_all(file, 40 * rank, data, rank % 2 ? 0 : 10, MPI_INT, &status));
     say("some: %lld bytes\n", bytes_of(&status));
     MUST(MPI_File_write_at_all(file, 0, NULL, 0, MPI_INT, &status));
     say("none: %lld bytes\n", bytes_of(&status));
