@@ -20,7 +20,7 @@ use super::status::{guarded, trib_status};
 /// of the program. The lists are read once: they need not outlive the call.
 ///
 /// `*bytes`, unless `bytes` is NULL, becomes the number of bytes that were written for this rank: all, or 0 on an error.
-/// Where ranks write the same byte, the higher rank's stays (hint trib_overlap).
+/// Where ranks write the same byte, one of theirs stays (which one: hint trib_overlap).
 ///
 /// Costs what docs/design.md says of an exchange: each byte travels once to the rank that writes it. The same lists as in
 /// the call before cost no planning again, for a read as well.
