@@ -9,8 +9,9 @@ use std::sync::Arc;
 use super::conclude::Done;
 use super::depot::Depot;
 use super::handing_over::HandedOver;
+use super::operation::Operation;
 use super::plan::{Agreed, Cached, Plan, agree_on_ranges};
-use super::report::{Clock, FanIn};
+use super::report::{CallReport, Clock, FanIn};
 use super::setup::{Mode, Setup};
 use super::storage::{Failure, OpenStorage, Storage, SystemFiles, guarded};
 use super::worker::Worker;
@@ -211,17 +212,31 @@ impl File {
     /// error of the lowest rank that has one, which is returned. Collective: the other ranks call [`File::write_all`] or
     /// [`File::read_all`], or have errors of their own.
     pub fn refuse(&mut self, error: Error) -> Error {
-        if let Err(unusable) = self.usable() {
-            return unusable;
-        }
+        let rank = self.endpoint.rank();
+        let never = || Error::Internal { rank, what: "a refused call went well".to_string() };
+        self.start_refuse(error).wait().err().unwrap_or_else(never)
+    }
+
+    /// As [`File::refuse`], for the part of a call that other ranks start and test: the operation's outcome is the error.
+    /// Collective.
+    pub fn start_refuse(&mut self, error: Error) -> Operation<'_, CallReport> {
         let waiting = self.endpoint.waiting().clone();
-        let nothing = Extents::empty();
-        let refused = waiting.wait(pin!(async {
-            self.complete().await?;
-            agree_on_ranges(&mut self.endpoint, self.setup.io.as_ref(), &nothing, Err(error), false).await
-        }));
-        let never = || Error::Internal { rank: self.endpoint.rank(), what: "a refused call went well".to_string() };
-        refused.err().unwrap_or_else(never)
+        let usable = self.usable();
+        // As with a write.
+        self.busy = true;
+        let future = Box::pin(async move {
+            usable?;
+            let refused = self.refusal(error).await.err();
+            self.busy = matches!(&refused, Some(Error::Fabric(_) | Error::Internal { .. }));
+            let rank = self.endpoint.rank();
+            Err(refused.unwrap_or_else(|| Error::Internal { rank, what: "a refused call went well".to_string() }))
+        });
+        Operation::new(future, waiting)
+    }
+
+    async fn refusal(&mut self, error: Error) -> Result<Agreed> {
+        self.complete().await?;
+        agree_on_ranges(&mut self.endpoint, self.setup.io.as_ref(), &Extents::empty(), Err(error), false).await
     }
 
     /// The driver in use.

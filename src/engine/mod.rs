@@ -23,6 +23,7 @@
 //! | `coverage`, `buffer`, `worker`, `sieve`, `depot`, `storage` | windows, the thread that writes behind and reads ahead, holes, the file |
 //! | `direct`, `direct_read` | the path without exchange |
 //! | `handing_over` | dedicated I/O ranks: writes that are concluded later |
+//! | `independent` | what one rank does alone; the size of the file |
 //! | `conclude`, `operation` | the agreement at the end; a call that is tested and waited for |
 //! | [`planning`] | a plan without a run, at any scale |
 //! | `report` | what a call did, in numbers |
@@ -44,6 +45,7 @@ pub mod file;
 mod flatten;
 mod flow;
 mod handing_over;
+mod independent;
 mod lockstep;
 mod merge;
 mod metadata;

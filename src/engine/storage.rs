@@ -33,6 +33,12 @@ pub trait Storage: Send + Sync {
     /// The system's.
     fn size(&self) -> io::Result<u64>;
 
+    /// Makes the file `len` bytes long, as ftruncate(2) does: cut there, or zeros behind what there was.
+    ///
+    /// # Errors
+    /// The system's.
+    fn set_len(&self, len: u64) -> io::Result<()>;
+
     /// Waits until what was written is stored.
     ///
     /// # Errors
@@ -83,6 +89,10 @@ impl Storage for std::fs::File {
     fn size(&self) -> io::Result<u64> {
         let told = self.metadata()?;
         Ok(if told.is_file() { told.len() } else { u64::MAX })
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        Self::set_len(self, len)
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -182,8 +192,8 @@ pub fn write_all(storage: &dyn Storage, bytes: &[u8], offset: u64, written: &mut
     Ok(())
 }
 
-/// Reads all of `bytes`; what lies beyond the end of the file is zeros. Returns how many bytes the file had.
-pub fn read_all(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Result<u64, Failure> {
+/// Reads all of `bytes` that the file has; what lies beyond its end stays as it is. Returns how many bytes the file had.
+pub fn read_present(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Result<u64, Failure> {
     let mut done = 0;
     while done < bytes.len() {
         let at = offset + done as u64;
@@ -194,6 +204,12 @@ pub fn read_all(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Result<
             Err(cause) => return Err(Failure { operation: "read", offset: at, cause }),
         }
     }
-    bytes[done..].fill(0);
     Ok(done as u64)
+}
+
+/// As [`read_present`], with zeros beyond the end of the file.
+pub fn read_all(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Result<u64, Failure> {
+    let present = read_present(storage, bytes, offset)?;
+    bytes[present as usize..].fill(0);
+    Ok(present)
 }

@@ -18,7 +18,7 @@ pub enum Fault {
     None,
     /// It cannot be opened: errno.
     Open(i32),
-    /// Nothing is written at or behind the offset: errno.
+    /// Nothing is written at or behind the offset, and the file does not grow beyond it: errno.
     Write(u64, i32),
     /// Writes at or behind the offset write nothing, and say so.
     WriteZero(u64),
@@ -168,6 +168,14 @@ impl Storage for HostileFile {
 
     fn size(&self) -> io::Result<u64> {
         self.file.size()
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        match self.fault()? {
+            Fault::Write(from, errno) if len > from => Err(io::Error::from_raw_os_error(errno)),
+            Fault::Panic(from) if len > from => panic!("{PANIC}"),
+            _ => self.file.set_len(len),
+        }
     }
 
     fn sync(&self) -> io::Result<()> {

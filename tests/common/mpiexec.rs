@@ -17,6 +17,7 @@
 //! and when the ranks never ran the test: nothing is skipped.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -120,15 +121,23 @@ pub fn is_mpich() -> bool {
 fn launch(test: &str, ranks: usize, environment: &[(&str, &str)]) -> Output {
     let this = std::env::current_exe().expect("the path of this test program");
     let directory = tempfile::tempdir().expect("a directory for the ranks");
+    let (count, place) = (ranks.to_string(), directory.path().to_str().expect("a path in UTF-8"));
+    let inner = [(INNER, test), (RANKS, &count), (DIRECTORY, place)];
+    let arguments = [test, "--exact", "--test-threads=1", "--nocapture"];
+    start(ranks, &this, &arguments, &[&inner, environment].concat())
+}
+
+/// Starts `program` on `ranks` ranks, with environment variables, and waits for its end.
+///
+/// # Panics
+/// When there is no launcher of this MPI.
+pub fn start(ranks: usize, program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     let candidates = launchers();
     for launcher in &candidates {
         let outcome = Command::new(launcher)
             .args(["-n", &ranks.to_string()])
-            .arg(&this)
-            .args([test, "--exact", "--test-threads=1", "--nocapture"])
-            .env(INNER, test)
-            .env(RANKS, ranks.to_string())
-            .env(DIRECTORY, directory.path())
+            .arg(program)
+            .args(arguments)
             .env("MPIEXEC_TIMEOUT", std::env::var("MPIEXEC_TIMEOUT").unwrap_or_else(|_| TIMEOUT.to_string()))
             // Open MPI: more ranks than cores, polling ranks that let others run, and containers where all is root.
             .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
@@ -141,10 +150,11 @@ fn launch(test: &str, ranks: usize, environment: &[(&str, &str)]) -> Output {
         match outcome {
             Ok(output) => return output,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => panic!("{test}: {launcher}: {error}"),
+            Err(error) => panic!("{}: {launcher}: {error}", program.display()),
         }
     }
-    panic!("{test}: none of {candidates:?} is there; install the launcher of {}, or set MPIEXEC", mpi::library());
+    let what = program.display();
+    panic!("{what}: none of {candidates:?} is there; install the launcher of {}, or set MPIEXEC", mpi::library());
 }
 
 /// `$MPIEXEC`, or the names under which the launcher of this program's MPI goes.

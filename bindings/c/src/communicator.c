@@ -1,0 +1,22 @@
+/* What is macros in the mpi.h of one MPI library or the other. */
+#include <mpi.h>
+#include <stddef.h>
+
+/* The communicator of a Fortran handle. */
+MPI_Comm tributary_c_communicator(MPI_Fint handle) {
+    return MPI_Comm_f2c(handle);
+}
+
+/* Why `comm` cannot open a file; NULL when nothing is to be said against it. */
+const char *tributary_c_objection(MPI_Comm comm) {
+    int flag = 0;
+    if (MPI_Initialized(&flag) != MPI_SUCCESS || !flag)
+        return "MPI is not initialised";
+    if (MPI_Finalized(&flag) != MPI_SUCCESS || flag)
+        return "MPI is finalised";
+    if (comm == MPI_COMM_NULL)
+        return "MPI_COMM_NULL";
+    if (MPI_Comm_test_inter(comm, &flag) != MPI_SUCCESS)
+        return "not a communicator";
+    return flag ? "an intercommunicator" : NULL;
+}

@@ -1,0 +1,86 @@
+//! The hints in force.
+
+use std::ffi::{CStr, CString, c_char};
+
+use tributary::{Error, File, Result};
+
+use super::file::{opened, trib_file};
+use super::lists::put;
+use super::status::{guarded, trib_status};
+use super::text::copy;
+
+/// All hints of a file with the values in force, as C reads them.
+pub struct Table(Vec<(CString, CString)>);
+
+impl Table {
+    /// The hints of an open file. Where a hint leaves a choice (`auto`), the choice that was made.
+    pub fn of(file: &File) -> Self {
+        let made = |key: &str| match key {
+            "cb_nodes" => Some(file.aggregators().len().to_string()),
+            "trib_driver" => Some(file.driver().to_string()),
+            "striping_unit" => Some(file.layout().unit.to_string()),
+            "striping_factor" => {
+                Some(file.layout().factor).filter(|&factor| factor > 0).map(|factor| factor.to_string())
+            }
+            _ => None,
+        };
+        let text = |text: String| CString::new(text).unwrap_or_default();
+        let rows = file.hints().table().into_iter();
+        Self(rows.map(|row| (text(row.key.to_string()), text(made(row.key).unwrap_or(row.value)))).collect())
+    }
+}
+
+/// How many hints there are, for `trib_hint_at`; 0 for a NULL file. Not collective.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trib_hint_count(file: *const trib_file) -> i64 {
+    // SAFETY: the caller's promise: null or an open file.
+    unsafe { file.as_ref() }.map_or(0, |file| file.hints.0.len() as i64)
+}
+
+/// The hint of number `index`, from 0 to `trib_hint_count` - 1, with the value in force: where the hint leaves a choice, the
+/// one that was made. Both texts live until the file is closed. Not collective.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trib_hint_at(
+    file: *mut trib_file,
+    index: i64,
+    key: *mut *const c_char,
+    value: *mut *const c_char,
+) -> trib_status {
+    // SAFETY: the caller's promises: an open file; `key` and `value` are null or may be written.
+    guarded(|| unsafe {
+        let hints = &opened(file)?.hints.0;
+        let found = usize::try_from(index).ok().and_then(|index| hints.get(index));
+        let (this, its) = found.ok_or_else(|| Error::argument("index", index, format!("0 to {}", hints.len() - 1)))?;
+        put(key, this.as_ptr());
+        put(value, its.as_ptr());
+        Ok(())
+    })
+}
+
+/// The value in force of the hint `key`, as `trib_hint_at` gives it, for the `size` bytes at `value`: a text that ends with
+/// 0, cut where it does not fit. `*length`, unless `length` is NULL, becomes the length of the whole text, without the 0.
+/// Not collective.
+///
+/// Errors: TRIB_ERR_HINT for a key that is no hint's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trib_get_hint(
+    file: *mut trib_file,
+    key: *const c_char,
+    value: *mut c_char,
+    size: usize,
+    length: *mut usize,
+) -> trib_status {
+    // SAFETY: the caller's promises: an open file, a key that ends with 0, `size` bytes at `value`.
+    guarded(|| unsafe { copy(find(opened(file)?, key)?, value, size, length) })
+}
+
+unsafe fn find(file: &trib_file, key: *const c_char) -> Result<&str> {
+    if key.is_null() {
+        return Err(Error::argument("key", "NULL", "the name of a hint"));
+    }
+    // SAFETY: not null, so it ends with 0.
+    let key = unsafe { CStr::from_ptr(key) };
+    let found = file.hints.0.iter().find(|(known, _)| known.as_c_str() == key);
+    let (_, value) = found.ok_or_else(|| Error::hint(key.to_string_lossy(), "", "the keys of docs/hints.md"))?;
+    Ok(value.to_str().unwrap_or_default())
+}

@@ -1,0 +1,54 @@
+//! Writes and reads of one rank alone.
+
+use std::ffi::c_void;
+
+use tributary::{Error, Result};
+
+use super::file::{opened, trib_file};
+use super::lists::{Buffer, put};
+use super::running::Memory;
+use super::status::{guarded, trib_status};
+
+/// Writes `length` bytes of `buffer` at `offset`, this rank alone. Not collective. `*bytes`, unless `bytes` is NULL, becomes
+/// the number of bytes written: all, or 0 on an error (some may be in the file then).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trib_write_at(
+    file: *mut trib_file,
+    offset: i64,
+    buffer: *const c_void,
+    length: i64,
+    bytes: *mut i64,
+) -> trib_status {
+    // SAFETY: the caller's promises: an open file, a buffer of `length` bytes, `bytes` null or to be written.
+    guarded(|| unsafe { alone(file, offset, Buffer::Source(buffer), length, bytes) })
+}
+
+/// Reads `length` bytes at `offset` into `buffer`, this rank alone. Not collective. `*bytes`, unless `bytes` is NULL, becomes
+/// the number of bytes that the file had there; behind its end the buffer stays as it was.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trib_read_at(
+    file: *mut trib_file,
+    offset: i64,
+    buffer: *mut c_void,
+    length: i64,
+    bytes: *mut i64,
+) -> trib_status {
+    // SAFETY: the caller's promises: an open file, a buffer of `length` bytes, `bytes` null or to be written.
+    guarded(|| unsafe { alone(file, offset, Buffer::Target(buffer), length, bytes) })
+}
+
+unsafe fn alone(file: *mut trib_file, offset: i64, buffer: Buffer, length: i64, bytes: *mut i64) -> Result<()> {
+    // SAFETY: the caller's promises; nobody else touches the buffer in the meantime.
+    unsafe {
+        put(bytes, 0);
+        let file = opened(file)?.busy.file()?;
+        let at = u64::try_from(offset).map_err(|_| Error::argument("offset", offset, "0 or more"))?;
+        let len = usize::try_from(length).map_err(|_| Error::argument("length", length, "0 or more"))?;
+        let moved = match buffer.reaching(len)? {
+            Memory::Source(from, len) => file.write_at(at, std::slice::from_raw_parts(from, len))?,
+            Memory::Target(to, len) => file.read_at(at, std::slice::from_raw_parts_mut(to, len))?,
+        };
+        put(bytes, moved as i64);
+    }
+    Ok(())
+}

@@ -1,0 +1,186 @@
+//! A file together with the operation in flight on it, which borrows it: one owner for both.
+
+use std::ptr::NonNull;
+
+use tributary::engine::Operation;
+use tributary::{BufferLayout, CallReport, Error, Extents, File, ReadReport, Result};
+
+/// What a rank writes or reads in one collective call.
+pub struct Access {
+    /// In the file.
+    pub file: Extents,
+    /// In memory.
+    pub layout: BufferLayout,
+    /// The memory.
+    pub buffer: Memory,
+}
+
+/// The caller's memory, from the first byte of `buffer` to the last that is touched.
+#[derive(Clone, Copy)]
+pub enum Memory {
+    /// To be written to the file.
+    Source(*const u8, usize),
+    /// To be read into.
+    Target(*mut u8, usize),
+}
+
+/// What became of a call on this rank.
+pub struct Moved {
+    /// Bytes of this rank's access that were written, or that the file had.
+    pub bytes: u64,
+    /// The call.
+    pub report: CallReport,
+}
+
+/// A value that stays where it is while its owner moves, so that it can be borrowed by something the owner holds too.
+struct Fixed<T>(NonNull<T>);
+
+impl<T> Fixed<T> {
+    fn new(value: T) -> Self {
+        Self(NonNull::from(Box::leak(Box::new(value))))
+    }
+
+    fn into_inner(self) -> T {
+        let place = std::mem::ManuallyDrop::new(self).0;
+        // SAFETY: from the box of `new`, taken back once, because `self` is not dropped.
+        *unsafe { Box::from_raw(place.as_ptr()) }
+    }
+}
+
+impl<T> Drop for Fixed<T> {
+    fn drop(&mut self) {
+        // SAFETY: from the box of `new`; taken back once, here.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+}
+
+enum Started {
+    Write(Operation<'static, CallReport>, u64),
+    Read(Operation<'static, ReadReport>),
+    Refusal(Operation<'static, CallReport>),
+}
+
+/// An operation in flight and what it borrows beside the file. The operation is dropped first.
+struct Running {
+    operation: Started,
+    _access: Option<Fixed<(Extents, BufferLayout)>>,
+}
+
+/// A file and its operation in flight, if there is one. The operation is dropped first: it borrows the file.
+pub struct Busy {
+    running: Option<Running>,
+    file: Fixed<File>,
+}
+
+impl Busy {
+    /// A file without an operation.
+    pub fn new(file: File) -> Self {
+        Self { running: None, file: Fixed::new(file) }
+    }
+
+    /// The file, while no operation is in flight.
+    ///
+    /// # Errors
+    /// One is.
+    pub fn file(&mut self) -> Result<&mut File> {
+        match self.running {
+            // SAFETY: the file lives as long as `self`, and is borrowed by nobody else: no operation is in flight, and
+            // `self` is borrowed as long as the result.
+            None => Ok(unsafe { self.file.0.as_mut() }),
+            Some(_) => {
+                let allowed = "trib_wait, or trib_test until it is done, before the next call";
+                Err(Error::argument("file", "an operation is in flight on it", allowed))
+            }
+        }
+    }
+
+    /// The file. An operation in flight is dropped, which leaves the file fit for closing only.
+    pub fn into_file(self) -> File {
+        drop(self.running);
+        self.file.into_inner()
+    }
+
+    /// Starts a collective write or read, or takes part in one with an error of its own, which then is the outcome on all
+    /// ranks. Collective.
+    ///
+    /// # Errors
+    /// An operation is in flight already.
+    ///
+    /// # Safety
+    /// The memory of the access is valid for reads (a source) or for writes, and not otherwise touched (a target), until
+    /// the operation has ended or `self` is gone.
+    pub unsafe fn start(&mut self, access: Result<Access>) -> Result<()> {
+        self.file()?;
+        // SAFETY: the file stays where it is until `self` is gone. The operation goes before it (the order of the
+        // fields, and `into_file`), and until it goes `file` gives the file to nobody.
+        let file: &'static mut File = unsafe { &mut *self.file.0.as_ptr() };
+        let (operation, access) = match access {
+            Err(error) => (Started::Refusal(file.start_refuse(error)), None),
+            Ok(Access { file: extents, layout, buffer }) => {
+                let bytes = extents.bytes();
+                let access = Fixed::new((extents, layout));
+                // SAFETY: it stays where it is until `Running` is gone, whose first field is the operation; nobody else
+                // looks at it.
+                let (extents, layout): &'static (Extents, BufferLayout) = unsafe { &*access.0.as_ptr() };
+                let started = match buffer {
+                    Memory::Source(at, len) => {
+                        // SAFETY: the caller's promise.
+                        let buffer = unsafe { std::slice::from_raw_parts(at, len) };
+                        Started::Write(file.start_write_all(extents, layout, buffer), bytes)
+                    }
+                    Memory::Target(at, len) => {
+                        // SAFETY: the caller's promise.
+                        let buffer = unsafe { std::slice::from_raw_parts_mut(at, len) };
+                        Started::Read(file.start_read_all(extents, layout, buffer))
+                    }
+                };
+                (started, Some(access))
+            }
+        };
+        self.running = Some(Running { operation, _access: access });
+        Ok(())
+    }
+
+    /// Goes on with the operation as far as it can without waiting; the outcome when it is done.
+    ///
+    /// # Errors
+    /// No operation is in flight.
+    pub fn test(&mut self) -> Result<Option<Result<Moved>>> {
+        let running = self.running.as_mut().ok_or_else(nothing)?;
+        let outcome = match &mut running.operation {
+            Started::Write(operation, bytes) => operation.test().map(|outcome| written(outcome, *bytes)),
+            Started::Read(operation) => operation.test().map(read),
+            Started::Refusal(operation) => operation.test().map(|outcome| written(outcome, 0)),
+        };
+        if outcome.is_some() {
+            self.running = None;
+        }
+        Ok(outcome)
+    }
+
+    /// Goes on with the operation to its end.
+    ///
+    /// # Errors
+    /// The operation's; or none is in flight.
+    pub fn wait(&mut self) -> Result<Moved> {
+        // What the operation borrows goes when it has ended.
+        let Running { operation, _access } = self.running.take().ok_or_else(nothing)?;
+        match operation {
+            Started::Write(operation, bytes) => written(operation.wait(), bytes),
+            Started::Read(operation) => read(operation.wait()),
+            Started::Refusal(operation) => written(operation.wait(), 0),
+        }
+    }
+}
+
+fn nothing() -> Error {
+    Error::argument("file", "no operation is in flight on it", "trib_test and trib_wait after a trib_start_ function")
+}
+
+fn written(outcome: Result<CallReport>, bytes: u64) -> Result<Moved> {
+    outcome.map(|report| Moved { bytes, report })
+}
+
+fn read(outcome: Result<ReadReport>) -> Result<Moved> {
+    outcome.map(|ReadReport { bytes, call }| Moved { bytes, report: call })
+}

@@ -1,0 +1,121 @@
+//! Error codes, their words, and the guard around every function.
+
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use tributary::error::IoClass;
+use tributary::{Error, Result};
+
+/// What a function returns. Collective functions return the same on every rank.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum trib_status {
+    /// All went well.
+    TRIB_OK = 0,
+    /// An argument that cannot be met.
+    TRIB_ERR_ARGUMENT = 1,
+    /// A hint with a bad value, or an unknown key that begins with trib_.
+    TRIB_ERR_HINT = 2,
+    /// The file system is full (ENOSPC).
+    TRIB_ERR_NO_SPACE = 3,
+    /// The quota is used up (EDQUOT).
+    TRIB_ERR_QUOTA = 4,
+    /// The file-size limit of a process or of the file system (EFBIG).
+    TRIB_ERR_TOO_LARGE = 5,
+    /// A file system, or a file opened, for reading only.
+    TRIB_ERR_READ_ONLY = 6,
+    /// Permission denied.
+    TRIB_ERR_ACCESS = 7,
+    /// There is no such file or directory.
+    TRIB_ERR_NO_SUCH_FILE = 8,
+    /// A path that is no file, or misused.
+    TRIB_ERR_BAD_FILE = 9,
+    /// Any other error of an operating-system call on the file.
+    TRIB_ERR_IO = 10,
+    /// MPI returned an error. Other ranks may not know of it; the file can only be closed.
+    TRIB_ERR_FABRIC = 11,
+    /// An error of Tributary itself. Other ranks may not know of it. Please report it.
+    TRIB_ERR_INTERNAL = 12,
+}
+
+use trib_status::*;
+
+/// Every status and what it is, by its number.
+const WORDS: [(trib_status, &CStr); 13] = [
+    (TRIB_OK, c"no error"),
+    (TRIB_ERR_ARGUMENT, c"bad argument"),
+    (TRIB_ERR_HINT, c"bad hint"),
+    (TRIB_ERR_NO_SPACE, c"no space left on the file system"),
+    (TRIB_ERR_QUOTA, c"quota exceeded"),
+    (TRIB_ERR_TOO_LARGE, c"file too large"),
+    (TRIB_ERR_READ_ONLY, c"file or file system is for reading only"),
+    (TRIB_ERR_ACCESS, c"permission denied"),
+    (TRIB_ERR_NO_SUCH_FILE, c"no such file or directory"),
+    (TRIB_ERR_BAD_FILE, c"not a file that can be used so"),
+    (TRIB_ERR_IO, c"input/output error"),
+    (TRIB_ERR_FABRIC, c"error of MPI"),
+    (TRIB_ERR_INTERNAL, c"internal error of Tributary"),
+];
+
+thread_local! {
+    static LAST: RefCell<CString> = RefCell::default();
+}
+
+/// What a status is, in a few words. `code` may be any number. Not collective. The text lives as long as the program.
+#[unsafe(no_mangle)]
+pub extern "C" fn trib_error_string(code: c_int) -> *const c_char {
+    let known = WORDS.iter().find(|(status, _)| *status as c_int == code);
+    known.map_or(c"not a status of Tributary", |(_, words)| words).as_ptr()
+}
+
+/// The error of the last function that failed on this thread, as a sentence that names the thing, its value, and what is
+/// allowed; empty when none has. Not collective. The text lives until the next function fails on this thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn trib_last_error_message() -> *const c_char {
+    // A thread that is about to end has no text any more.
+    LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+}
+
+/// The version of the library, as "0.1.0". Not collective. The text lives as long as the program.
+#[unsafe(no_mangle)]
+pub extern "C" fn trib_version() -> *const c_char {
+    const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
+    VERSION.as_ptr().cast()
+}
+
+/// Runs the body of a function: its error becomes a code and the thread's last message, a panic an internal error.
+pub fn guarded(body: impl FnOnce() -> Result<()>) -> trib_status {
+    // What a panic leaves behind is not looked at: an operation that did not end leaves its file fit for closing only.
+    let outcome = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
+        Err(Error::Internal { rank: 0, what: format!("panic: {}", said.unwrap_or("without words")) })
+    });
+    match outcome {
+        Ok(()) => TRIB_OK,
+        Err(error) => {
+            let text = error.to_string().replace('\0', "\\0");
+            let _ = LAST.try_with(|last| *last.borrow_mut() = CString::new(text).unwrap_or_default());
+            code(&error)
+        }
+    }
+}
+
+fn code(error: &Error) -> trib_status {
+    match error {
+        Error::Argument { .. } => TRIB_ERR_ARGUMENT,
+        Error::Hint { .. } => TRIB_ERR_HINT,
+        Error::Fabric(_) => TRIB_ERR_FABRIC,
+        Error::Codec { .. } | Error::Internal { .. } => TRIB_ERR_INTERNAL,
+        Error::Io { class, .. } => match class {
+            IoClass::NoSpace => TRIB_ERR_NO_SPACE,
+            IoClass::Quota => TRIB_ERR_QUOTA,
+            IoClass::TooLarge => TRIB_ERR_TOO_LARGE,
+            IoClass::ReadOnly => TRIB_ERR_READ_ONLY,
+            IoClass::Access => TRIB_ERR_ACCESS,
+            IoClass::NoSuchFile => TRIB_ERR_NO_SUCH_FILE,
+            IoClass::BadFile => TRIB_ERR_BAD_FILE,
+            IoClass::Other => TRIB_ERR_IO,
+        },
+    }
+}

@@ -1,0 +1,126 @@
+//! The libraries of this build, installed as a user would have them, and programs compiled against them.
+#![allow(dead_code, reason = "each test file uses what it needs")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::LazyLock;
+
+use crate::mpiexec;
+
+/// How a program is linked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Link {
+    /// With the shared library.
+    Shared,
+    /// With the static one, and what it needs of the system.
+    Static,
+}
+
+/// Where this test program's installation is: made by `bindings/install` from what Cargo has built beside the program.
+pub fn prefix() -> &'static Path {
+    static PREFIX: LazyLock<PathBuf> = LazyLock::new(|| {
+        let program = std::env::current_exe().expect("the path of this test program");
+        let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join(env!("CARGO_CRATE_NAME"));
+        let _ = std::fs::remove_dir_all(&prefix);
+        let built = program.parent().expect("a directory");
+        expect(install().arg("--built").arg(built).arg(&prefix), "bindings/install");
+        prefix
+    });
+    &PREFIX
+}
+
+/// The script, for the MPI library of this build.
+pub fn install() -> Command {
+    let mut command = Command::new(crate_directory().join("../install"));
+    command.env("MPICC", mpicc());
+    command
+}
+
+/// The directory of the crate.
+pub fn crate_directory() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The C compiler of the MPI library that this build is for.
+pub fn mpicc() -> String {
+    std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_string())
+}
+
+/// The wrapper of another language beside it: mpicxx.mpich beside mpicc.mpich.
+fn wrapper(name: &str, variable: &str) -> String {
+    std::env::var(variable).unwrap_or_else(|_| mpicc().replace("mpicc", name))
+}
+
+/// Compiles one source against the installation and links it; the program's path.
+///
+/// # Panics
+/// When it does not compile without a warning.
+pub fn compile(source: &Path, link: Link) -> PathBuf {
+    let extension = source.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let stem = source.file_stem().expect("a name").to_string_lossy();
+    let program = prefix().join(format!("{stem}-{extension}-{link:?}"));
+    let mut command = compiler(extension);
+    if extension == "f90" {
+        command.arg(prefix().join("include/tributary.f90"));
+    }
+    command.arg(source).arg("-o").arg(&program).arg("-I").arg(prefix().join("include"));
+    match link {
+        Link::Shared => {
+            let lib = prefix().join("lib");
+            command.arg("-L").arg(&lib).arg("-ltributary").arg(format!("-Wl,-rpath,{}", lib.display()));
+        }
+        Link::Static => {
+            command.arg(prefix().join("lib/libtributary.a"));
+            command.args(["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"]);
+        }
+    }
+    // The Fortran compiler leaves a file for the module where it runs.
+    expect(command.current_dir(prefix()), "the compiler");
+    program
+}
+
+/// The strictest compiler of a language.
+pub fn compiler(extension: &str) -> Command {
+    let (wrapper, flags): (_, &[&str]) = match extension {
+        "c" => (mpicc(), &["-std=c99", "-D_GNU_SOURCE", "-pedantic"]),
+        // The C++ interface of MPI-2, which Open MPI's mpi.h brings unasked, does not compile without warnings.
+        "cpp" => {
+            (wrapper("mpicxx", "MPICXX"), &["-std=c++11", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", "-pedantic"])
+        }
+        // gfortran takes no part of the MPI modules' interfaces for its own: -pedantic would warn of theirs.
+        "f90" => (wrapper("mpifort", "MPIFC"), &["-std=f2018", "-Wno-unused-dummy-argument"]),
+        other => panic!("a source that ends with .{other}"),
+    };
+    let mut command = Command::new(wrapper);
+    command.args(flags).args(["-Wall", "-Wextra", "-Werror", "-O1"]);
+    command
+}
+
+/// Runs a program to its end.
+///
+/// # Panics
+/// When it cannot be run, or fails: with all it printed.
+pub fn expect(command: &mut Command, what: &str) -> Output {
+    let output = command.output().unwrap_or_else(|error| panic!("{what}: {command:?}: {error}"));
+    assert!(output.status.success(), "{what} failed: {command:?}\n{}", printed(&output));
+    output
+}
+
+/// Everything that a program printed.
+pub fn printed(output: &Output) -> String {
+    [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned()).concat()
+}
+
+/// Runs a program on so many ranks, with a file in a directory of its own as its argument.
+///
+/// # Panics
+/// When it fails, and when nobody prints `words`.
+pub fn run(program: &Path, ranks: usize, environment: &[(&str, &str)], words: &str) {
+    let directory = tempfile::tempdir().expect("a directory for the ranks");
+    let file = directory.path().join("file");
+    let output = mpiexec::start(ranks, program, &[file.to_str().expect("a path in UTF-8")], environment);
+    let printed = printed(&output);
+    let what = program.display();
+    assert!(output.status.success(), "{what} on {ranks} ranks ended with {}:\n{printed}", output.status);
+    assert!(printed.contains(words), "{what} on {ranks} ranks did not print `{words}`:\n{printed}");
+}

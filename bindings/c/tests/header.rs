@@ -1,0 +1,78 @@
+//! `include/tributary.h` is what the functions and their documentation say.
+
+use std::path::Path;
+
+use cbindgen::{Builder, Config, DocumentationStyle, ExportConfig, Language, Style};
+
+const HEAD: &str = "\
+/* The C API of Tributary: collective I/O of many ranks in one shared file.
+ *
+ * Every function returns a trib_status, but for those that return a text or a number. A function that is collective is
+ * called by all ranks of the file's communicator, in the same order on each, and all get the same status. A NULL file is
+ * the one error that no other rank learns of. Pointers are to be what the function says, or NULL where it says so; other
+ * NULLs are TRIB_ERR_ARGUMENT. Sizes, offsets and counts are in bytes and have 64 bits.
+ *
+ * docs/c-api.md of Tributary has a first program; docs/hints.md lists the hints.
+ *
+ * Generated from bindings/c/src; regenerate with: TRIB_REGENERATE=1 cargo test -p tributary-c --test header */";
+
+/// The sources, in the order of the header.
+const SOURCES: [&str; 8] =
+    ["status", "file", "collective", "extents", "nonblocking", "independent", "hints", "statistics"];
+
+fn header() -> String {
+    let config = Config {
+        header: Some(HEAD.to_string()),
+        include_guard: Some("TRIBUTARY_H".to_string()),
+        sys_includes: ["mpi.h", "stddef.h", "stdint.h"].map(String::from).to_vec(),
+        no_includes: true,
+        cpp_compat: true,
+        language: Language::C,
+        style: Style::Type,
+        usize_is_size_t: true,
+        documentation_style: DocumentationStyle::Doxy,
+        line_length: 120,
+        export: ExportConfig {
+            include: vec!["trib_mode".to_string()],
+            exclude: vec!["MPI_Fint".to_string()],
+            ..ExportConfig::default()
+        },
+        ..Config::default()
+    };
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut builder = Builder::new().with_config(config);
+    for source in SOURCES {
+        builder = builder.with_src(sources.join(source).with_extension("rs"));
+    }
+    let mut text = Vec::new();
+    builder.generate().expect("sources that cbindgen can read").write(&mut text);
+    String::from_utf8(text).expect("a header in UTF-8")
+}
+
+#[test]
+fn the_header_is_current() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("include/tributary.h");
+    let header = header();
+    if std::env::var_os("TRIB_REGENERATE").is_some() {
+        std::fs::write(&path, &header).expect("a header that may be written");
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(kept == header, "include/tributary.h is not what src/ says; its head tells how to regenerate it");
+}
+
+#[test]
+fn every_function_is_in_the_header_and_documented() {
+    let header = header();
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut functions = 0;
+    for entry in std::fs::read_dir(sources).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        for name in text.split("extern \"C\" fn ").skip(1).filter_map(|rest| rest.split('(').next()) {
+            let at = header.find(&format!("{name}(")).unwrap_or_else(|| panic!("{name} is not in the header"));
+            let before = header[..at].rsplit('\n').nth(1);
+            assert_eq!(before.map(str::trim), Some("*/"), "{name} has no text");
+            functions += 1;
+        }
+    }
+    assert!(functions > 25, "{functions} functions");
+}

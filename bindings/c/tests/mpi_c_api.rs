@@ -1,0 +1,171 @@
+//! The C API as its users meet it: installed, found by pkg-config and CMake, linked by programs in C, C++ and Fortran.
+#![cfg(feature = "mpi")]
+
+#[path = "common/installed.rs"]
+mod installed;
+#[allow(dead_code, reason = "the ranks here are programs in C")]
+#[path = "../../../tests/common/mpiexec.rs"]
+mod mpiexec;
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+use installed::{Link, compile, crate_directory, expect, install, mpicc, prefix, printed, run};
+
+const WORLDS: [usize; 3] = [1, 2, 4];
+
+/// One program at a time: ranks that poll starve each other on few cores.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn on_all_worlds(source: &str, link: Link, environment: &[(&str, &str)], words: &str) {
+    let program = compile(&crate_directory().join(source), link);
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    for ranks in WORLDS {
+        run(&program, ranks, environment, words);
+    }
+}
+
+#[test]
+fn the_example_in_c() {
+    on_all_worlds("examples/checkerboard.c", Link::Shared, &[], "verified");
+}
+
+#[test]
+fn the_example_in_c_linked_statically() {
+    on_all_worlds("examples/checkerboard.c", Link::Static, &[], "verified");
+}
+
+#[test]
+fn the_example_in_cpp() {
+    on_all_worlds("examples/lists.cpp", Link::Shared, &[], "verified");
+}
+
+#[test]
+fn the_example_in_fortran() {
+    on_all_worlds("examples/stripes.f90", Link::Shared, &[], "verified 5952 bytes");
+}
+
+#[test]
+fn the_first_program_of_the_documentation() {
+    let page = std::fs::read_to_string(crate_directory().join("../../docs/c-api.md")).unwrap();
+    let program = page.split("```c\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let source = prefix().join("first.c");
+    std::fs::write(&source, program).unwrap();
+    on_all_worlds(source.to_str().unwrap(), Link::Shared, &[], "the same");
+}
+
+#[test]
+fn every_function_does_what_the_header_says() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("hints");
+    std::fs::write(&file, "cb_buffer_size=1MiB;cb_nodes=1;trib_throttle_data=5\n").unwrap();
+    let environment = [
+        ("TRIB_HINTS_FILE", file.to_str().unwrap()),
+        ("TRIB_HINTS", "cb_buffer_size=2MiB;trib_throttle_data=6"),
+        ("TRIB_TEST_VERSION", env!("CARGO_PKG_VERSION")),
+    ];
+    on_all_worlds("tests/programs/features.c", Link::Shared, &environment, "all well");
+}
+
+#[test]
+fn bad_input_is_refused_alike_on_all_ranks() {
+    on_all_worlds("tests/programs/refusals.c", Link::Shared, &[], "all well");
+}
+
+#[test]
+fn a_file_size_limit_on_one_rank() {
+    on_all_worlds("tests/programs/size_limit.c", Link::Shared, &[], "all well");
+}
+
+#[test]
+fn the_shared_library_exports_the_functions_of_the_header_and_nothing_else() {
+    let header = std::fs::read_to_string(prefix().join("include/tributary.h")).unwrap();
+    let library = prefix().join("lib/libtributary.so");
+    let listed = expect(Command::new("nm").args(["-D", "--defined-only", "--format=posix"]).arg(&library), "nm");
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let mut exported: Vec<_> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
+    exported.sort_unstable();
+    let words = header.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '('));
+    let declared = words.filter_map(|word| word.split_once('(')).map(|(name, _)| name);
+    let mut declared: Vec<_> = declared.filter(|name| name.starts_with("trib_")).collect();
+    declared.sort_unstable();
+    assert_eq!(exported, declared);
+    let told = expect(Command::new("readelf").arg("-d").arg(&library), "readelf");
+    assert!(printed(&told).contains("Library soname: [libtributary.so.0]"), "{}", printed(&told));
+}
+
+#[test]
+fn pkg_config_tells_what_a_program_needs() {
+    let mut command = Command::new("pkg-config");
+    command.env("PKG_CONFIG_PATH", prefix().join("lib/pkgconfig"));
+    let flags = expect(command.args(["--cflags", "--libs", "tributary"]), "pkg-config");
+    let flags = String::from_utf8(flags.stdout).unwrap();
+    let program = prefix().join("by-pkg-config");
+    let mut compiler = Command::new(mpicc());
+    compiler.arg(crate_directory().join("examples/checkerboard.c")).args(flags.split_whitespace());
+    expect(compiler.arg("-o").arg(&program), "the compiler");
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let lib = prefix().join("lib");
+    run(&program, 2, &[("LD_LIBRARY_PATH", lib.to_str().unwrap())], "verified");
+}
+
+#[test]
+fn cmake_finds_the_package() {
+    let build = prefix().join("by-cmake");
+    let source = crate_directory().join("examples/checkerboard.c");
+    let define = |key: &str, value: &Path| format!("-D{key}={}", value.display());
+    let mut configure = Command::new("cmake");
+    configure.arg("-S").arg(crate_directory().join("tests/consumer")).arg("-B").arg(&build);
+    configure.args([define("CMAKE_PREFIX_PATH", prefix()), define("MPI_C_COMPILER", Path::new(&mpicc()))]);
+    expect(configure.arg(define("SOURCE", &source)), "cmake (the tests need it: Debian package cmake)");
+    expect(Command::new("cmake").arg("--build").arg(&build), "cmake --build");
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    for program in ["shared", "static"] {
+        run(&build.join(program), 2, &[], "verified");
+    }
+    // A version that is not there.
+    let asks = build.join("asks");
+    std::fs::create_dir_all(&asks).unwrap();
+    let text = "cmake_minimum_required(VERSION 3.18)\nproject(asks C)\nfind_package(Tributary 0.2 REQUIRED)\n";
+    std::fs::write(asks.join("CMakeLists.txt"), text).unwrap();
+    let mut configure = Command::new("cmake");
+    configure.arg("-S").arg(&asks).arg("-B").arg(asks.join("build")).arg(define("CMAKE_PREFIX_PATH", prefix()));
+    let output = configure.output().unwrap();
+    assert!(!output.status.success() && printed(&output).contains("0.2"), "{}", printed(&output));
+}
+
+#[test]
+fn what_is_installed() {
+    let family = if mpiexec::is_mpich() { "mpich" } else { "openmpi" };
+    let lib = prefix().join("lib");
+    for (link, target) in [
+        ("libtributary.so", "libtributary.so.0".to_string()),
+        ("libtributary.so.0", format!("libtributary.so.{}", env!("CARGO_PKG_VERSION"))),
+        ("libtributary_mpiio.so", format!("libtributary_mpiio_{family}.so")),
+    ] {
+        assert_eq!(std::fs::read_link(lib.join(link)).unwrap(), Path::new(&target));
+        assert!(lib.join(target).is_file());
+    }
+}
+
+#[test]
+fn the_script_refuses_what_it_cannot_install() {
+    let cases: [(&[&str], &str); 5] = [
+        (&[], "no prefix"),
+        (&["--fast", "somewhere"], "option --fast is not known"),
+        (&["one", "two"], "two prefixes, one and two"),
+        (&["--built"], "--built needs a directory"),
+        (&["--built", "nowhere", "somewhere"], "nowhere/libtributary_c.so is not there"),
+    ];
+    for (arguments, words) in cases {
+        let output = install().args(arguments).output().unwrap();
+        let said = printed(&output);
+        assert!(!output.status.success() && said.contains(words), "{arguments:?}: {said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+    let output = install().env("MPICC", "false").args(["somewhere"]).output().unwrap();
+    assert!(!output.status.success() && printed(&output).contains("MPICC=false"), "{}", printed(&output));
+    let help = expect(install().arg("--help"), "--help");
+    assert!(printed(&help).contains("--built DIRECTORY"));
+}

@@ -1,0 +1,101 @@
+//! The MPI library that this test was built with: what its compilers and its launcher are called.
+
+use std::process::Command;
+
+use tributary::fabric::mpi;
+
+/// Whose library it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// MPICH and what is derived from it.
+    Mpich,
+    /// Open MPI.
+    OpenMpi,
+}
+
+/// The family of this build.
+pub fn ours() -> Family {
+    if mpi::library().starts_with("Open MPI") { Family::OpenMpi } else { Family::Mpich }
+}
+
+impl Family {
+    /// The one that this is not.
+    pub fn other(self) -> Self {
+        match self {
+            Self::Mpich => Self::OpenMpi,
+            Self::OpenMpi => Self::Mpich,
+        }
+    }
+
+    /// As distributions end the names of its tools.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mpich => "mpich",
+            Self::OpenMpi => "openmpi",
+        }
+    }
+
+    /// The compiler wrapper for C: `$MPICC` if that is of this family.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn mpicc(self) -> String {
+        let given = std::env::var("MPICC").ok();
+        let names = given.into_iter().chain([format!("mpicc.{}", self.name()), "mpicc".to_string()]);
+        self.first_wrapper(names.collect(), "MPICC")
+    }
+
+    /// The compiler wrapper for Fortran: `$MPIFORT` if that is of this family.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn mpifort(self) -> String {
+        let given = std::env::var("MPIFORT").ok();
+        let names = given.into_iter().chain([format!("mpifort.{}", self.name()), "mpifort".to_string()]);
+        self.first_wrapper(names.collect(), "MPIFORT")
+    }
+
+    /// The launcher: `$MPIEXEC` for the family of this build.
+    pub fn launchers(self) -> Vec<String> {
+        if let (true, Ok(given)) = (self == ours(), std::env::var("MPIEXEC")) {
+            return vec![given];
+        }
+        let names = match self {
+            Self::Mpich => ["mpiexec.mpich", "mpiexec.hydra"],
+            Self::OpenMpi => ["mpiexec.openmpi", "orterun"],
+        };
+        names.into_iter().chain(["mpiexec"]).map(String::from).collect()
+    }
+
+    /// Arguments of the launcher that set a variable for the ranks, and not for the launcher.
+    pub fn for_ranks(self, name: &str, value: &str) -> Vec<String> {
+        match self {
+            Self::Mpich => vec!["-genv".to_string(), name.to_string(), value.to_string()],
+            Self::OpenMpi => vec!["-x".to_string(), format!("{name}={value}")],
+        }
+    }
+
+    /// Folders that a program must be linked with first, or it may get another MPI library of the same name: in Debian
+    /// `libmpi.so` is whatever library the alternatives point to, and Open MPI's Fortran wrapper looks there.
+    pub fn library_folders(self) -> Vec<String> {
+        if self == Self::Mpich {
+            return Vec::new();
+        }
+        let said = Command::new(self.mpicc()).arg("--showme:libdirs").output().map(|output| output.stdout);
+        let folders = String::from_utf8(said.unwrap_or_default()).unwrap_or_default();
+        folders.split_whitespace().map(|folder| format!("-L{folder}")).collect()
+    }
+
+    fn first_wrapper(self, names: Vec<String>, variable: &str) -> String {
+        names.iter().find(|name| of_wrapper(name) == Some(self)).cloned().unwrap_or_else(|| {
+            panic!("none of {names:?} is a compiler wrapper of {}; install one, or set {variable}", self.name())
+        })
+    }
+}
+
+/// Whose wrapper this is. Only Open MPI's know the option; the others hand it to their compiler.
+fn of_wrapper(name: &str) -> Option<Family> {
+    let output = Command::new(name).arg("--showme:version").output().ok()?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    Some(if output.status.success() && said.contains("Open MPI") { Family::OpenMpi } else { Family::Mpich })
+}

@@ -1,0 +1,16 @@
+//! Unmodified programs with and without the library under them.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`family`] | the MPI library of this build: its compilers and its launcher |
+//! | [`programs`] | the test programs in C and Fortran, compiled |
+//! | [`launch`] | one run under `mpiexec`: its output, files and reports |
+//! | [`report`] | what the library says of a file |
+//! | [`matrix`] | the kernels and drivers that every program runs with, and what must be equal |
+#![allow(dead_code, reason = "each test file uses what it needs")]
+
+pub mod family;
+pub mod launch;
+pub mod matrix;
+pub mod programs;
+pub mod report;

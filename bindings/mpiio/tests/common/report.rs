@@ -1,0 +1,62 @@
+//! What the library says of a file when TRIB_REPORT=json: the lines of standard error that begin with `tributary: {`.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// What begins a report.
+const MARK: &str = "tributary: {";
+
+/// Calls of one function that the engine ran.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Ran {
+    pub calls: u64,
+    pub bytes: u64,
+}
+
+/// Calls of one function that the MPI library ran.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Passed {
+    pub call: String,
+    pub why: String,
+    pub calls: u64,
+}
+
+/// One file, from open to close.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Report {
+    pub file: String,
+    pub ranks: Option<usize>,
+    pub driver: Option<String>,
+    pub aggregators: Option<usize>,
+    pub kernel_meta: Option<String>,
+    pub kernel_data: Option<String>,
+    pub accelerated: BTreeMap<String, Ran>,
+    pub passed_through: Vec<Passed>,
+}
+
+impl Report {
+    /// All reports in what a program printed.
+    ///
+    /// # Panics
+    /// When one of them cannot be read.
+    pub fn all(printed: &str) -> Vec<Self> {
+        let texts = printed.lines().filter(|line| line.starts_with(MARK));
+        let parse = |line: &str| {
+            let text = &line[MARK.len() - 1..];
+            serde_json::from_str(text).unwrap_or_else(|cause| panic!("a report that is none: {cause}: {line}"))
+        };
+        texts.map(parse).collect()
+    }
+}
+
+/// How often the engine ran `call`, in all files.
+pub fn accelerated(reports: &[Report], call: &str) -> u64 {
+    reports.iter().filter_map(|report| report.accelerated.get(call)).map(|ran| ran.calls).sum()
+}
+
+/// How often `call` was passed through, in all files.
+pub fn passed_through(reports: &[Report], call: &str) -> u64 {
+    let all = reports.iter().flat_map(|report| &report.passed_through);
+    all.filter(|passed| passed.call == call).map(|passed| passed.calls).sum()
+}
