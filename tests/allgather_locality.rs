@@ -25,7 +25,7 @@ struct Count {
 }
 
 fn problem<'a>(rank: Rank, topology: &'a Topology, sizes: &'a [u64]) -> Problem<'a> {
-    Problem { rank, topology, root: 0, sizes, with: ReduceOp::Sum, segment: 8 }
+    Problem { rank, topology, root: 0, sizes, with: ReduceOp::Sum, segment: 8, groups: None }
 }
 
 /// The schedules of all ranks by an algorithm of the registry.

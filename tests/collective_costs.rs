@@ -18,7 +18,8 @@ fn find(operation: Operation, name: &str) -> &'static InPlace {
 
 /// The time of the schedules of `ranks` ranks, and the theory's.
 fn both(scheme: &Scheme, ranks: usize, root: usize, bytes: u64, segment: u64, rates: &Rates) -> (f64, f64) {
-    let case = Case { topology: Topology::blocks(ranks, 1).unwrap(), root, sizes: vec![bytes; ranks], segment };
+    let case =
+        Case { topology: Topology::blocks(ranks, 1).unwrap(), root, sizes: vec![bytes; ranks], segment, groups: None };
     let all = (0..ranks).map(|rank| scheme.schedule(&case.problem(rank)).unwrap()).collect();
     let segments = bytes.div_ceil(segment) as f64;
     (one_port(all, rates).unwrap(), scheme.time(rates, ranks as f64, bytes as f64, segments))

@@ -179,7 +179,7 @@ fn a_root_without_data_waits_for_its_largest_subtree() {
 
 fn schedules(name: &str, operation: Operation, sizes: &[u64], root: Rank) -> Vec<Schedule> {
     let topology = Topology::blocks(sizes.len(), 1).unwrap();
-    let of = |rank| Problem { rank, topology: &topology, root, sizes, with: ReduceOp::Sum, segment: 8 };
+    let of = |rank| Problem { rank, topology: &topology, root, sizes, with: ReduceOp::Sum, segment: 8, groups: None };
     let algorithm = algorithm(operation, name).unwrap();
     (0..sizes.len()).map(|rank| (algorithm.schedule)(&of(rank))).collect()
 }

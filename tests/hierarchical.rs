@@ -22,7 +22,7 @@ fn of(operation: Operation) -> Vec<&'static InPlace> {
 }
 
 fn case(ranks: usize, root: usize, len: u64, segment: u64) -> Case {
-    Case { topology: Topology::blocks(ranks, 3).unwrap(), root, sizes: vec![len; ranks], segment }
+    Case { topology: Topology::blocks(ranks, 3).unwrap(), root, sizes: vec![len; ranks], segment, groups: None }
 }
 
 fn schedules(scheme: &Scheme, case: &Case) -> Vec<Schedule> {

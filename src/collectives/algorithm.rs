@@ -11,11 +11,13 @@
 //! | broadcast | at the root: the message | the message, on every rank |
 //! | reduce | the rank's own lanes | at the root: the combined lanes |
 //! | allreduce | the rank's own lanes | the combined lanes, on every rank |
+//! | intergroup allgather | the rank's own block | the blocks of the other group, in that group's order |
 //!
 //! A rank's own bytes are copied, never sent. Messages of no bytes are not sent. **A new algorithm** is one file that
 //! defines a `static` [`Algorithm`], and one row in [`super::ALGORITHMS`]; the validators and the conformance suite on both
 //! fabrics take it from there.
 
+use crate::collectives::intergroup::TwoGroups;
 use crate::error::{Error, Result};
 use crate::schedule::{Buffer, ReduceOp, Schedule, Span};
 use crate::topology::{Rank, Topology};
@@ -35,6 +37,23 @@ pub enum Operation {
     Reduce,
     /// Every rank gets all ranks' lanes, combined.
     Allreduce,
+    /// Every rank gets the blocks of all ranks of the other of two groups.
+    IntergroupAllgather,
+}
+
+impl Operation {
+    /// As hints and reports name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Allgather => "allgather",
+            Self::Gather => "gather",
+            Self::Scatter => "scatter",
+            Self::Broadcast => "broadcast",
+            Self::Reduce => "reduce",
+            Self::Allreduce => "allreduce",
+            Self::IntergroupAllgather => "intergroup_allgather",
+        }
+    }
 }
 
 /// One rank's view of a collective operation. Equal on all ranks but for `rank`.
@@ -54,6 +73,8 @@ pub struct Problem<'a> {
     /// Bytes of a segment, for algorithms that cut messages; above 0, a multiple of 8. For the ordered tree with a
     /// threshold: a subtree of more bytes goes to the root directly.
     pub segment: u64,
+    /// The groups of an operation between two groups; without them, no rank is in either.
+    pub groups: Option<&'a TwoGroups>,
 }
 
 impl Problem<'_> {
@@ -65,8 +86,8 @@ impl Problem<'_> {
     /// Whether algorithms can be asked for it. Call it before [`Algorithm::schedule`] with numbers from outside.
     ///
     /// # Errors
-    /// A root out of range, a number of sizes that is not that of ranks, a segment that is 0 or no multiple of 8: alike
-    /// on all ranks.
+    /// A root out of range, a number of sizes that is not that of ranks, a segment that is 0 or no multiple of 8, a group
+    /// with a member that is no rank: alike on all ranks.
     pub fn check(&self) -> Result<()> {
         let ranks = self.ranks();
         if self.root >= ranks {
@@ -78,7 +99,7 @@ impl Problem<'_> {
         if self.segment == 0 || !self.segment.is_multiple_of(8) {
             return Err(Error::argument("segment", self.segment, "a multiple of 8 above 0"));
         }
-        Ok(())
+        self.groups.map_or(Ok(()), |groups| groups.check(ranks))
     }
 
     /// Where the blocks of ranks `first..first + count` lie in a buffer that holds all in rank order. O(count + first).

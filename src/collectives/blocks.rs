@@ -73,7 +73,7 @@ pub fn gather(group: &Group, cut: &Cut, builder: &mut Builder, before: &[OpId]) 
 }
 
 /// The end of the members that a member stands for in the binomial tree: itself and those below.
-fn below(me: usize, size: usize) -> usize {
+pub fn below(me: usize, size: usize) -> usize {
     (me + lowest_bit(me, size)).min(size)
 }
 

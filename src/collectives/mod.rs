@@ -11,6 +11,7 @@
 //! | [`mod@gatherv`] | irregular gather and scatter; the ordered tree, and its construction from sizes known only locally |
 //! | [`mod@broadcast`], [`reduce`], [`mod@allreduce`] | the algorithms of the thesis |
 //! | [`in_place`], [`mod@hierarchical`] | algorithms among any ranks, and hierarchies of them |
+//! | [`intergroup`] | every rank of one group gets the blocks of another group |
 //! | `group`, `blocks`, `division`, `fold` | what they share: ranks, cuts, trees, combining |
 //! | `gather` | the linear gather that the engine's statistics use |
 
@@ -26,6 +27,7 @@ pub mod gatherv;
 mod group;
 pub mod hierarchical;
 pub mod in_place;
+pub mod intergroup;
 pub mod reduce;
 
 pub use algorithm::{Algorithm, Operation, Problem};
@@ -34,6 +36,7 @@ pub use gatherv::{gatherv, scatterv};
 pub use group::Group;
 pub use hierarchical::{Groups, Scheme, hierarchical};
 pub use in_place::InPlace;
+pub use intergroup::{TwoGroups, intergroup_allgatherv};
 
 use crate::error::{Error, Result};
 use crate::fabric::{Buffers, Endpoint};
@@ -82,6 +85,10 @@ pub static ALGORITHMS: &[&Algorithm] = &[
     &allreduce::SEGMENTED_RING.algorithm,
     &allreduce::RABENSEIFNER.algorithm,
     &hierarchical::ALLREDUCE,
+    &intergroup::allgather::ALLGATHER,
+    &intergroup::allgatherv::ALLGATHERV,
+    &intergroup::two_step::TWO_STEP,
+    &intergroup::root_gathering::ROOT_GATHERING,
 ];
 
 /// The algorithms among [`ALGORITHMS`] that work in place among any ranks: what a hierarchy is made of.
@@ -122,8 +129,10 @@ const GATHER: u16 = 2;
 const IRREGULAR: u16 = 3;
 /// Of allgather.
 const ALLGATHER: u16 = 4;
+/// Of the allgather between two groups.
+const INTERGROUP: u16 = 5;
 /// The first tag that the collectives leave free.
-pub const FIRST_FREE_TAG: u16 = 5;
+pub const FIRST_FREE_TAG: u16 = 6;
 
 /// Combines each lane over all ranks; every rank gets the results in `lanes`. Binomial reduction to rank 0, binomial
 /// broadcast back: 2 ceil(log2 p) (t_s + 8 lanes t_w).
@@ -182,7 +191,7 @@ pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Res
 pub async fn allgather(endpoint: &mut Endpoint, topology: &Topology, how: &Algorithm, own: &[u8]) -> Result<Vec<u8>> {
     let sizes = vec![own.len() as u64; endpoint.ranks()];
     let (rank, with) = (endpoint.rank(), ReduceOp::Max);
-    let problem = Problem { rank, topology, root: 0, sizes: &sizes, with, segment: u64::MAX - 7 };
+    let problem = Problem { rank, topology, root: 0, sizes: &sizes, with, segment: u64::MAX - 7, groups: None };
     let mut buffers = Buffers::default();
     buffers.set(Buffer::Send, own.to_vec());
     endpoint.run((how.schedule)(&problem), &mut buffers, ALLGATHER).await?;

@@ -1,19 +1,20 @@
 //! Every collective algorithm on any fabric: the result is what the operation's definition says.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
-use tributary::collectives::{ALGORITHMS, Algorithm, Operation, Problem};
+use tributary::collectives::{ALGORITHMS, Algorithm, Operation, Problem, TwoGroups};
 use tributary::fabric::Buffers;
 use tributary::schedule::{Buffer, ReduceOp};
 use tributary::{Endpoint, Rank, Topology};
 
 /// All operations.
-pub const ALL: [Operation; 6] = [
+pub const ALL: [Operation; 7] = [
     Operation::Allgather,
     Operation::Gather,
     Operation::Scatter,
     Operation::Broadcast,
     Operation::Reduce,
     Operation::Allreduce,
+    Operation::IntergroupAllgather,
 ];
 
 /// A problem of all ranks.
@@ -22,12 +23,14 @@ pub struct Case {
     pub root: Rank,
     pub sizes: Vec<u64>,
     pub segment: u64,
+    pub groups: Option<TwoGroups>,
 }
 
 impl Case {
     pub fn problem(&self, rank: Rank) -> Problem<'_> {
-        let Self { topology, root, sizes, segment } = self;
-        Problem { rank, topology, root: *root, sizes, with: ReduceOp::Sum, segment: *segment }
+        let Self { topology, root, sizes, segment, groups } = self;
+        let (with, groups) = (ReduceOp::Sum, groups.as_ref());
+        Problem { rank, topology, root: *root, sizes, with, segment: *segment, groups }
     }
 
     pub fn ranks(&self) -> usize {
@@ -85,9 +88,28 @@ pub fn cases(algorithm: &Algorithm, ranks: usize) -> Vec<Case> {
             root: [0, ranks - 1, ranks / 2, ranks / 3, 1 % ranks, 0][turn],
             sizes: sizes(algorithm, ranks, turn),
             segment: [64, 24, 1 << 10][turn % 3],
+            groups: Some(two_groups(ranks, turn)),
         });
     }
     cases
+}
+
+/// Two groups: halves, in turn, one against all in descending order, a quarter in any order, some in neither, only A.
+pub fn two_groups(ranks: usize, turn: usize) -> TwoGroups {
+    let those = |is_in: &dyn Fn(usize) -> bool| (0..ranks).filter(|&rank| is_in(rank)).collect::<Vec<Rank>>();
+    let (a, b) = match turn % 6 {
+        0 => (those(&|rank| rank < ranks / 2), those(&|rank| rank >= ranks / 2)),
+        1 => (those(&|rank| rank % 2 == 1), those(&|rank| rank % 2 == 0)),
+        2 => (vec![ranks / 2], those(&|rank| rank != ranks / 2).into_iter().rev().collect()),
+        3 => {
+            let mut quarter = those(&|rank| rank % 4 == 1);
+            quarter.sort_by_key(|rank| rank * 7919 % 31);
+            (those(&|rank| rank % 4 != 1), quarter)
+        }
+        4 => (those(&|rank| rank % 5 < 3), those(&|rank| rank % 5 == 3)),
+        _ => (those(&|_| true), Vec::new()),
+    };
+    TwoGroups::new(a, b).unwrap()
 }
 
 /// The block of one rank; lanes of 8 bytes for reductions.
@@ -120,7 +142,7 @@ pub fn run(endpoint: &mut Endpoint, operations: &[Operation]) {
 pub fn contribution(operation: Operation, case: &Case, rank: Rank) -> Vec<u8> {
     let all = |from: Rank| (0..case.ranks()).flat_map(|to| block(from * 64 + to, case.sizes[to])).collect();
     match operation {
-        Operation::Allgather | Operation::Gather => block(rank, case.sizes[rank]),
+        Operation::Allgather | Operation::Gather | Operation::IntergroupAllgather => block(rank, case.sizes[rank]),
         Operation::Scatter if rank == case.root => all(rank),
         Operation::Broadcast if rank == case.root => block(rank, case.sizes[rank]),
         Operation::Scatter | Operation::Broadcast => Vec::new(),
@@ -141,6 +163,11 @@ pub fn expected(operation: Operation, case: &Case, rank: Rank) -> Option<Vec<u8>
     };
     match operation {
         Operation::Allgather => Some(blocks()),
+        Operation::IntergroupAllgather => {
+            let groups = case.groups.as_ref().and_then(|groups| groups.locate(rank));
+            let other = groups.map_or(&[][..], |(_, _, other)| other);
+            Some(other.iter().flat_map(|&from| block(from, case.sizes[from])).collect())
+        }
         Operation::Gather => (rank == case.root).then(blocks),
         Operation::Scatter => Some(block(case.root * 64 + rank, case.sizes[rank])),
         Operation::Broadcast => Some(block(case.root, case.sizes[case.root])),

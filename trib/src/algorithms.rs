@@ -13,19 +13,15 @@ pub fn run(options: &AlgorithmsOptions) -> Result<(), Failure> {
     }
     let mut table = listing::table(["operation", "name", "what", "cost", "source"]);
     for algorithm in ALGORITHMS {
-        let Algorithm { name, about, cost, source, .. } = algorithm;
-        table.add_row([&operation(algorithm), *name, *about, *cost, *source]);
+        let Algorithm { operation, name, about, cost, source, .. } = algorithm;
+        table.add_row([operation.name(), name, about, cost, source]);
     }
     say(format!("{table}\nt_s: start of a message, t_w: a byte, p: ranks, m: bytes of a block."))
 }
 
-fn operation(algorithm: &Algorithm) -> String {
-    format!("{:?}", algorithm.operation).to_lowercase()
-}
-
 fn object(algorithm: &Algorithm) -> serde_json::Value {
     serde_json::json!({
-        "operation": operation(algorithm),
+        "operation": algorithm.operation.name(),
         "name": algorithm.name,
         "about": algorithm.about,
         "cost": algorithm.cost,

@@ -8,7 +8,8 @@
 
 use super::staged::Circle;
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
-use crate::schedule::{Buffer, Builder, Schedule, SendMode, Span};
+use crate::collectives::group::Group;
+use crate::schedule::{Buffer, Builder, OpId, Schedule, Span};
 
 /// See the module.
 pub static DISSEMINATION: Algorithm = Algorithm {
@@ -22,35 +23,43 @@ pub static DISSEMINATION: Algorithm = Algorithm {
 };
 
 fn schedule(problem: &Problem<'_>) -> Schedule {
-    let (rank, ranks) = (problem.rank, problem.ranks());
     let circle = Circle::new(problem.sizes.iter().copied());
     let mut builder = Builder::default();
     let mut before = Vec::new();
-    if problem.sizes[rank] > 0 {
-        let place = Span::new(Buffer::Receive, circle.bytes(0, rank), problem.sizes[rank]);
+    if problem.sizes[problem.rank] > 0 {
+        let place = problem.place(Buffer::Receive, problem.rank, 1);
         before.push(builder.copy(problem.own(Buffer::Send), place, &[]));
     }
-    let mut held = 1;
-    while held < ranks {
-        let more = held.min(ranks - held);
-        let from = (rank + ranks - held) % ranks;
-        // Blocks up to the sender's own.
-        let last = |of: usize| pieces(&circle, (of + 1 + ranks - more) % ranks, more);
-        for span in last(rank) {
-            builder.send((rank + held) % ranks, SendMode::Standard, span, &before);
-        }
-        for span in last(from) {
-            before.push(builder.receive(from, span, &[]));
-        }
-        held += more;
-    }
+    among(&Group::world(problem.rank, problem.ranks()), &circle, 0, &mut builder, before);
     builder.finish()
 }
 
-/// The blocks of `count` ranks from `first` on in the receive buffer: two spans where they go round, none where empty.
-fn pieces(circle: &Circle, first: usize, count: usize) -> impl Iterator<Item = Span> {
+/// Gathers among the members of `group` their contributions, which lie in a row from byte `at` of the receive buffer on.
+/// Nothing starts before `before` is finished, and a step's receives not before those of the step before it: a member
+/// that is ahead does not take the port of one that others wait for. Returns what must finish before all is there.
+pub fn among(group: &Group, circle: &Circle, at: u64, builder: &mut Builder, before: Vec<OpId>) -> Vec<OpId> {
+    let (me, size) = (group.me(), group.size());
+    let mut here = before;
+    let mut held = 1;
+    while held < size {
+        let more = held.min(size - held);
+        let from = (me + size - held) % size;
+        // Blocks up to the sender's own.
+        let last = |of: usize| pieces(circle, at, (of + 1 + size - more) % size, more);
+        for span in last(me) {
+            group.send(builder, (me + held) % size, span, &here);
+        }
+        let arrived: Vec<_> = last(from).filter_map(|span| group.receive(builder, from, span, &here)).collect();
+        here.extend(arrived);
+        held += more;
+    }
+    here
+}
+
+/// The blocks of `count` members from `first` on in the receive buffer: two spans where they go round.
+fn pieces(circle: &Circle, at: u64, first: usize, count: usize) -> impl Iterator<Item = Span> {
     let straight = count.min(circle.count() - first);
     let pieces = [(first, straight), (0, count - straight)];
-    let span = |(first, count)| Span::new(Buffer::Receive, circle.bytes(0, first), circle.bytes(first, count));
-    pieces.map(span).into_iter().filter(|span| span.len > 0)
+    let span = |(first, count)| Span::new(Buffer::Receive, at + circle.begin(first), circle.bytes(first, count));
+    pieces.map(span).into_iter()
 }

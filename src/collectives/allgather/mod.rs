@@ -16,3 +16,4 @@ pub use locality_bruck::{LOCALITY_BRUCK, locality_bruck};
 pub use multi_lane::MULTI_LANE;
 pub use recursive_doubling::RECURSIVE_DOUBLING;
 pub use ring::RING;
+pub(super) use {dissemination::among as disseminate, staged::Circle};

@@ -40,6 +40,20 @@ impl Circle {
         }
     }
 
+    /// Where a contribution begins, counted from the first; of the one after the last: where all end.
+    pub fn begin(&self, contribution: usize) -> u64 {
+        self.0[contribution]
+    }
+
+    /// The contributions that have some of the bytes `from..end`, and from where to where. O(log contributions + found).
+    pub fn overlapping(&self, from: u64, end: u64) -> impl Iterator<Item = (usize, u64, u64)> + '_ {
+        let first = self.0.partition_point(|&begin| begin <= from).saturating_sub(1);
+        (first..self.count())
+            .take_while(move |&index| self.0[index] < end)
+            .map(move |index| (index, self.0[index].max(from), self.0[index + 1].min(end)))
+            .filter(|&(_, from, end)| from < end)
+    }
+
     /// Bytes of all.
     pub fn total(&self) -> u64 {
         self.0[self.count()]

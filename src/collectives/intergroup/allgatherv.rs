@@ -1,0 +1,55 @@
+//! Intergroup allgatherv: every rank gets an equal part of the other group's full message, whatever the blocks; then an
+//! allgather inside both groups.
+//!
+//! Paper: Kang et al. 2019 (see `allgather`), Algorithm 2, section 4.1. The bytes of a group are numbered through, in rank
+//! order, and cut into as many parts as the other group has ranks; the parts differ by at most one byte, the larger first.
+//! A large block goes to several ranks in several messages, small ones to one rank together. The order of messages is that
+//! of the paper (see `exchange`). An allgather by dissemination, in place, ends it. That all ranks know all sizes takes the
+//! place of the paper's Allreduce and Exscan.
+//!
+//! At most p + q - 1 messages each way between the groups, at most 2 p ceil(log2 p) + 2 q ceil(log2 q) inside; every rank
+//! gets every byte of the other group once. A rank's rounds: its receivers, or senders if those are more, and at most
+//! 2 ceil(log2 p).
+//!
+//! Transfer time at most M + max(block) t_w, M = max(sum of A's blocks, sum of B's) t_w being the least there can be: the
+//! second expression of Theorem 3, equation 4, less the log(pq) t_w of the Allreduce. Sums count rounded up to a multiple of
+//! the number of receivers: the parts of few bytes are not equal. The *first* expression of equation 4 does not hold with
+//! one port a rank: its proof lets the allgather in B (Line 26) run in parallel with the sends of B's blocks (Lines 22-24),
+//! which need the same ports. O(p + q) memory.
+
+use super::Pair;
+use super::exchange::{Side, share};
+use crate::collectives::algorithm::{Algorithm, Operation, Problem};
+use crate::collectives::allgather::{Circle, disseminate};
+use crate::schedule::timing::Rates;
+use crate::schedule::{Builder, Schedule};
+
+/// See the module.
+pub static ALLGATHERV: Algorithm = Algorithm {
+    operation: Operation::IntergroupAllgather,
+    name: "allgatherv",
+    about: "an equal part of the full message to every rank of the other group, then an allgather inside both groups",
+    source: "Kang et al. 2019, Algorithm 2, equation 4",
+    cost: "at most (p + q + 2 ceil(log2 p)) t_s + (max(sum of A, sum of B) + largest block) t_w for p >= q",
+    irregular: true,
+    schedule,
+};
+
+fn schedule(problem: &Problem<'_>) -> Schedule {
+    let Some(side) = Side::of(problem) else { return Schedule::default() };
+    let mut builder = Builder::default();
+    let (parts, done) = side.exchange(evenly, &mut builder);
+    disseminate(&side.group, &parts, 0, &mut builder, done);
+    builder.finish()
+}
+
+/// As Algorithm 2 cuts (Lines 5-11 and 15-21).
+fn evenly(blocks: &Circle, receivers: usize) -> Circle {
+    Circle::new((0..receivers).map(|receiver| share(blocks.total(), receivers, receiver)))
+}
+
+/// The bound of Theorem 3 on the transfer time, equation 4, second expression: M, the `largest` block of all, and
+/// log2(pq) t_w for the paper's Allreduce of one word.
+pub fn bound(rates: &Rates, pair: &Pair, largest: f64) -> f64 {
+    pair.least(rates) + (largest + (pair.p * pair.q).log2()) * rates.byte
+}

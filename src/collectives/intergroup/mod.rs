@@ -1,0 +1,78 @@
+//! Allgather between two groups: every rank gets the blocks of all ranks of the *other* group, none of its own.
+//!
+//! Compute ranks and I/O ranks that tell each other ranges and domains are such groups, and so are the two sides of an MPI
+//! inter-communicator. Kang et al., Scalable Algorithms for MPI Intergroup Allgather and Allgatherv (2019).
+//!
+//! | file | holds |
+//! |---|---|
+//! | [`mod@allgather`] | Algorithm 1: for equal blocks |
+//! | [`allgatherv`] | Algorithm 2: for any blocks |
+//! | [`two_step`] | the larger group's allgather inside and across subgroups (EuroMPI 2018) |
+//! | [`mod@root_gathering`] | the baseline, what libraries do |
+//! | `exchange` | what all but the baseline begin with: parts of the full message, and the order of sends |
+//! | `groups` | [`TwoGroups`] |
+
+pub mod allgather;
+pub mod allgatherv;
+mod exchange;
+mod groups;
+pub mod root_gathering;
+pub mod two_step;
+
+pub use groups::TwoGroups;
+
+use super::INTERGROUP;
+use super::algorithm::Problem;
+use super::allgather::BRUCK;
+use crate::error::Result;
+use crate::fabric::{Buffers, Endpoint};
+use crate::schedule::timing::Rates;
+use crate::schedule::{Buffer, ReduceOp};
+use crate::topology::Topology;
+
+/// Two groups as the cost formulas see them: p ranks with blocks of k_A bytes (in the mean), q ranks with blocks of k_B.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pair {
+    /// Ranks of A.
+    pub p: f64,
+    /// Ranks of B.
+    pub q: f64,
+    /// Bytes of a block of A.
+    pub k_a: f64,
+    /// Bytes of a block of B.
+    pub k_b: f64,
+}
+
+impl Pair {
+    /// M: the least transfer time there can be, that of the longer full message (section 2.2).
+    pub fn least(&self, rates: &Rates) -> f64 {
+        (self.p * self.k_a).max(self.q * self.k_b) * rates.byte
+    }
+
+    /// With the larger group as A.
+    pub fn larger_first(self) -> Self {
+        if self.p < self.q { Self { p: self.q, q: self.p, k_a: self.k_b, k_b: self.k_a } } else { self }
+    }
+}
+
+/// Gives every rank the bytes of all ranks of the other group, one after the other in that group's order; a rank in neither
+/// group gives and gets nothing. No rank knows how many another has: an allgather of all sizes comes first, then
+/// [`allgatherv`]. Collective over all ranks of the endpoint. O(log(p + q)) and at most p + q rounds; the bound of
+/// [`allgatherv::bound`] with 8 (p + q) bytes more.
+///
+/// # Errors
+/// Groups with a member that is no rank, alike on all ranks and before anything is sent; the fabric's.
+pub async fn intergroup_allgatherv(endpoint: &mut Endpoint, groups: &TwoGroups, bytes: Vec<u8>) -> Result<Vec<u8>> {
+    let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
+    groups.check(ranks)?;
+    let topology = Topology::blocks(ranks, 1)?;
+    let lengths = super::allgather(endpoint, &topology, &BRUCK, &(bytes.len() as u64).to_le_bytes()).await?;
+    let length = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
+    let sizes: Vec<u64> = lengths.chunks_exact(8).map(length).collect();
+    let (with, groups) = (ReduceOp::Max, Some(groups));
+    let problem = Problem { rank, topology: &topology, root: 0, sizes: &sizes, with, segment: 8, groups };
+    let mut buffers = Buffers::default();
+    buffers.set(Buffer::Send, bytes);
+    endpoint.run((allgatherv::ALLGATHERV.schedule)(&problem), &mut buffers, INTERGROUP).await?;
+    Ok(buffers.take(Buffer::Receive))
+}
