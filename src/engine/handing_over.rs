@@ -83,7 +83,8 @@ impl File {
     pub(super) fn may_have_data(&self, file: &Extents) -> Result<()> {
         let rank = self.endpoint.rank();
         if file.count() > 0 && self.io_ranks().binary_search(&rank).is_ok() {
-            let given = format!("{} bytes on rank {rank}, one of the trib_io_ranks={}", file.bytes(), self.io_ranks().len());
+            let given =
+                format!("{} bytes on rank {rank}, one of the trib_io_ranks={}", file.bytes(), self.io_ranks().len());
             return Err(Error::argument("access", given, "no data on I/O ranks"));
         }
         Ok(())

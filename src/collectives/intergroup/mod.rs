@@ -11,15 +11,18 @@
 //! | [`mod@root_gathering`] | the baseline, what libraries do |
 //! | `exchange` | what all but the baseline begin with: parts of the full message, and the order of sends |
 //! | `groups` | [`TwoGroups`] |
+//! | `reduction` | numbers of both groups combined, by exchanges between them only |
 
 pub mod allgather;
 pub mod allgatherv;
 mod exchange;
 mod groups;
+mod reduction;
 pub mod root_gathering;
 pub mod two_step;
 
 pub use groups::TwoGroups;
+pub use reduction::intergroup_allreduce;
 
 use super::INTERGROUP;
 use super::algorithm::Problem;
@@ -63,14 +66,20 @@ impl Pair {
 /// # Errors
 /// Groups with a member that is no rank, alike on all ranks and before anything is sent; the fabric's.
 pub async fn intergroup_allgatherv(endpoint: &mut Endpoint, groups: &TwoGroups, bytes: Vec<u8>) -> Result<Vec<u8>> {
-    let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
+    let ranks = endpoint.ranks();
     groups.check(ranks)?;
     let topology = Topology::blocks(ranks, 1)?;
     let lengths = super::allgather(endpoint, &topology, &BRUCK, &(bytes.len() as u64).to_le_bytes()).await?;
     let length = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
     let sizes: Vec<u64> = lengths.chunks_exact(8).map(length).collect();
+    of_known_sizes(endpoint, groups, &sizes, bytes).await
+}
+
+/// As [`intergroup_allgatherv`], where all ranks know that rank r has `sizes[r]` bytes.
+async fn of_known_sizes(endpoint: &mut Endpoint, groups: &TwoGroups, sizes: &[u64], bytes: Vec<u8>) -> Result<Vec<u8>> {
+    let (rank, topology) = (endpoint.rank(), Topology::blocks(endpoint.ranks(), 1)?);
     let (with, groups) = (ReduceOp::Max, Some(groups));
-    let problem = Problem { rank, topology: &topology, root: 0, sizes: &sizes, with, segment: 8, groups };
+    let problem = Problem { rank, topology: &topology, root: 0, sizes, with, segment: 8, groups };
     let mut buffers = Buffers::default();
     buffers.set(Buffer::Send, bytes);
     endpoint.run((allgatherv::ALLGATHERV.schedule)(&problem), &mut buffers, INTERGROUP).await?;
