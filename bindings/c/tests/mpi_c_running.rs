@@ -1,0 +1,92 @@
+//! The owner of a file and its operation in flight: it moves, it goes in the middle, and nothing that is borrowed goes
+//! before the operation. On the threads fabric.
+#![cfg(feature = "mpi")]
+
+#[path = "../../../tests/common/watchdog.rs"]
+mod watchdog;
+
+use std::path::Path;
+
+use tributary::fabric::threads;
+use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
+use tributary_c::running::{Access, Busy, Memory};
+use watchdog::Watchdog;
+
+const RANKS: usize = 4;
+
+fn on_threads(test: &str, program: impl Fn(Endpoint, &Path) + Sync) {
+    let _watchdog = Watchdog::new(test, 120);
+    let directory = tempfile::tempdir().unwrap();
+    threads::run(RANKS, |transport| program(Endpoint::new(transport), directory.path())).unwrap();
+}
+
+fn open(endpoint: Endpoint, directory: &Path) -> Busy {
+    let hints = Hints::parse("romio_cb_write=enable;romio_cb_read=enable;trib_tiny_call=0;cb_buffer_size=64").unwrap();
+    Busy::new(File::open(endpoint, directory.join("file"), Mode::Create, hints).unwrap())
+}
+
+fn access(rank: usize, buffer: Memory) -> Access {
+    let file = Extents::strided(10 * rank as u64, 10, 10 * RANKS as i64, 30).unwrap();
+    Access { file, layout: BufferLayout::Contiguous, buffer }
+}
+
+#[test]
+fn an_operation_goes_on_while_its_owner_moves() {
+    on_threads("moves", |endpoint, directory| {
+        let rank = endpoint.rank();
+        let mut busy = open(endpoint, directory);
+        let written = vec![rank as u8 + 1; 300];
+        let mut read = vec![0; 300];
+        for reads in [false, true] {
+            let memory = match reads {
+                false => Memory::Source(written.as_ptr(), 300),
+                true => Memory::Target(read.as_mut_ptr(), 300),
+            };
+            // SAFETY: both buffers outlive the operation, and are not touched before it has ended.
+            unsafe { busy.start(Ok(access(rank, memory))).unwrap() };
+            assert!(busy.file().err().is_some_and(|error| error.to_string().contains("in flight")));
+            let mut homes = Vec::with_capacity(1);
+            let outcome = loop {
+                homes.push(busy);
+                let outcome = homes[0].test().unwrap();
+                busy = homes.pop().unwrap();
+                if let Some(outcome) = outcome {
+                    break outcome.unwrap();
+                }
+                std::thread::yield_now();
+            };
+            assert_eq!(outcome.bytes, 300);
+            assert_eq!(outcome.report.bytes, 300 * RANKS as u64);
+        }
+        assert_eq!(read, written);
+        assert!(busy.test().is_err() && busy.wait().is_err());
+        busy.into_file().close().unwrap();
+    });
+}
+
+/// A file whose operation did not end is fit for closing only, as in the library.
+#[test]
+fn an_owner_that_goes_in_the_middle() {
+    on_threads("goes", |mut endpoint, directory| {
+        let rank = endpoint.rank();
+        let second = endpoint.duplicate().unwrap();
+        let mut busy = open(second, directory);
+        let buffer = vec![7; 300];
+        // SAFETY: the buffer outlives the operation.
+        unsafe { busy.start(Ok(access(rank, Memory::Source(buffer.as_ptr(), 300)))).unwrap() };
+        if rank % 2 == 1 {
+            drop(busy);
+        } else {
+            let error = busy.into_file().close().err().unwrap();
+            assert!(error.to_string().contains("dropped in the middle"), "{error}");
+        }
+        // Other files go on.
+        let mut busy = open(endpoint, directory);
+        let told = Error::argument("count", -1, "0 or more");
+        let own = if rank == 2 { Err(told.clone()) } else { Ok(access(rank, Memory::Source(buffer.as_ptr(), 300))) };
+        // SAFETY: as above.
+        unsafe { busy.start(own).unwrap() };
+        assert_eq!(busy.wait().err(), Some(told));
+        busy.into_file().close().unwrap();
+    });
+}
