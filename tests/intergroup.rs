@@ -89,12 +89,12 @@ b3 sends a5 [0..3]; receives [32..40] from a5, [30..32] from a4
     assert_eq!(world.exchange("allgatherv"), expected);
 }
 
-/// The first and the last sender of a receiver have others: it takes the last, those between, the first.
+/// A sender that has served others before comes last; one that has others after comes first.
 #[test]
 fn senders_between_two_of_several_targets() {
     let world = World::of_sizes(vec![15, 2, 3, 20, 0], vec![1; 4]);
     let b1 = world.exchange("allgatherv").lines().nth(6).unwrap().to_string();
-    assert_eq!(b1, "b1 sends a1 [0..1]; receives [10..15] from a0, [15..17] from a1, [17..20] from a2");
+    assert_eq!(b1, "b1 sends a1 [0..1]; receives [15..17] from a1, [17..20] from a2, [10..15] from a0");
     let world = World::of_sizes(vec![13, 2, 3, 22, 0], vec![1; 4]);
     let b1 = world.exchange("allgatherv").lines().nth(6).unwrap().to_string();
     assert_eq!(
@@ -128,7 +128,7 @@ fn all_pairs_up_to_64_ranks_a_group_under_the_validators() {
 #[test]
 fn random_groups_up_to_2048_ranks() {
     let mut random = SmallRng::seed_from_u64(3);
-    for turn in 0..6 {
+    for turn in 0..4 {
         let all = random.random_range(200..=2048);
         let p = random.random_range(1..all);
         validate(&World::interleaved(p, all - p, turn));
