@@ -48,7 +48,8 @@ b1 sends a3 [0..2], a4 [2..4], a5 [4..6]; receives [12..16] from a3, [16..20] fr
     assert_eq!(schedule.dump(), expected);
 }
 
-/// Figure 2: p = 8, q = 3. The subgroups are {0, 1, 2}, {3, 4, 5} and {6, 7}: blocks of B are cut in three, three and two.
+/// Figure 2: p = 8, q = 3. The subgroups are {0, 1, 2}, {3, 4, 5} and {6, 7}: blocks of B are cut in three, three and
+/// two.
 #[test]
 fn figure_2_eight_and_three_ranks() {
     let world = World::of_sizes(vec![4; 8], vec![6; 3]);
@@ -69,8 +70,8 @@ b2 sends a6 [0..3], a7 [3..6]; receives [24..28] from a6, [28..32] from a7
     assert_eq!(world.exchange("two_step"), expected);
 }
 
-/// Figure 3, as section 4.1 describes it (the paper gives no sizes, and its caption's q = 2 has no b2): a3 sends to b1 and
-/// b2, and b1 takes it before a2; b2 gets from a3 and a4, both with several receivers, and takes the higher first.
+/// Figure 3, as section 4.1 describes it (the paper gives no sizes, and its caption's q = 2 has no b2): a3 sends to b1
+/// and b2, and b1 takes it before a2; b2 gets from a3 and a4, both with several receivers, and takes the higher first.
 #[test]
 fn figure_3_the_order_of_sends() {
     let world = World::of_sizes(vec![6, 4, 5, 8, 9, 8], vec![7, 0, 20, 3]);

@@ -104,8 +104,8 @@ fn theorem_3_for_any_blocks() {
     }
 }
 
-/// Any sizes. A message of 8 bytes for 24 ranks has parts of one byte and of none, and an allgather that costs as if it had
-/// 24 bytes, which the proof leaves out (it has p (size_A - 1) for (p - 1) size_A).
+/// Any sizes. A message of 8 bytes for 24 ranks has parts of one byte and of none, and an allgather that costs as if it
+/// had 24 bytes, which the proof leaves out (it has p (size_A - 1) for (p - 1) size_A).
 #[test]
 fn parts_that_are_not_equal_take_what_the_formula_says() {
     for turn in 0..400 {
@@ -162,8 +162,8 @@ fn setting(number: usize, n: usize, unit: u64) -> World {
 
 const RATIOS: [f64; 8] = [7.0, 4.84, 4.21, 6.68, 7.0, 7.0, 4.84, 4.84];
 
-/// Equation 5 for the eight settings, with the sizes that these figures imply: a factor of 4 between the groups' blocks in
-/// 3 and 4, sequences that end at the same size in 6 and 8.
+/// Equation 5 for the eight settings, with the sizes that these figures imply: a factor of 4 between the groups' blocks
+/// in 3 and 4, sequences that end at the same size in 6 and 8.
 #[test]
 fn equation_5_gives_the_ratios_of_the_paper() {
     for (number, expected) in (1..).zip(RATIOS) {

@@ -12,12 +12,14 @@ use crate::error::Result;
 use crate::topology::Rank;
 
 impl MpiEndpoint {
-    /// An endpoint over both groups of the inter-communicator `comm`, which itself stays untouched, and the ranks of the two
-    /// groups there, in the order that they have in their groups; equal on all ranks. Which group comes first is MPI's
-    /// choice. Collective over both groups: one MPI_Intercomm_merge, and what [`MpiEndpoint::from_raw`] does inside nodes.
+    /// An endpoint over both groups of the inter-communicator `comm`, which itself stays untouched, and the ranks of
+    /// the two groups there, in the order that they have in their groups; equal on all ranks. Which group comes first
+    /// is MPI's choice. Collective over both groups: one MPI_Intercomm_merge, and what [`MpiEndpoint::from_raw`] does
+    /// inside nodes.
     ///
     /// # Errors
-    /// An intra-communicator; [`crate::Error::Fabric`] in MPI's words, where the error handler of `comm` lets it return.
+    /// An intra-communicator; [`crate::Error::Fabric`] in MPI's words, where the error handler of `comm` lets it
+    /// return.
     ///
     /// # Safety
     /// MPI is initialised, and not finalised before the last call on the endpoint or on a duplicate of it other than
