@@ -48,7 +48,8 @@ b1 sends a3 [0..2], a4 [2..4], a5 [4..6]; receives [12..16] from a3, [16..20] fr
     assert_eq!(schedule.dump(), expected);
 }
 
-/// Figure 2: p = 8, q = 3. The subgroups are {0, 1, 2}, {3, 4, 5} and {6, 7}: blocks of B are cut in three, three and two.
+/// Figure 2: p = 8, q = 3. The subgroups are {0, 1, 2}, {3, 4, 5} and {6, 7}: blocks of B are cut in three, three and
+/// two.
 #[test]
 fn figure_2_eight_and_three_ranks() {
     let world = World::of_sizes(vec![4; 8], vec![6; 3]);
@@ -69,8 +70,8 @@ b2 sends a6 [0..3], a7 [3..6]; receives [24..28] from a6, [28..32] from a7
     assert_eq!(world.exchange("two_step"), expected);
 }
 
-/// Figure 3, as section 4.1 describes it (the paper gives no sizes, and its caption's q = 2 has no b2): a3 sends to b1 and
-/// b2, and b1 takes it before a2; b2 gets from a3 and a4, both with several receivers, and takes the higher first.
+/// Figure 3, as section 4.1 describes it (the paper gives no sizes, and its caption's q = 2 has no b2): a3 sends to b1
+/// and b2, and b1 takes it before a2; b2 gets from a3 and a4, both with several receivers, and takes the higher first.
 #[test]
 fn figure_3_the_order_of_sends() {
     let world = World::of_sizes(vec![6, 4, 5, 8, 9, 8], vec![7, 0, 20, 3]);
@@ -89,12 +90,12 @@ b3 sends a5 [0..3]; receives [32..40] from a5, [30..32] from a4
     assert_eq!(world.exchange("allgatherv"), expected);
 }
 
-/// The first and the last sender of a receiver have others: it takes the last, those between, the first.
+/// A sender that has served others before comes last; one that has others after comes first.
 #[test]
 fn senders_between_two_of_several_targets() {
     let world = World::of_sizes(vec![15, 2, 3, 20, 0], vec![1; 4]);
     let b1 = world.exchange("allgatherv").lines().nth(6).unwrap().to_string();
-    assert_eq!(b1, "b1 sends a1 [0..1]; receives [10..15] from a0, [15..17] from a1, [17..20] from a2");
+    assert_eq!(b1, "b1 sends a1 [0..1]; receives [15..17] from a1, [17..20] from a2, [10..15] from a0");
     let world = World::of_sizes(vec![13, 2, 3, 22, 0], vec![1; 4]);
     let b1 = world.exchange("allgatherv").lines().nth(6).unwrap().to_string();
     assert_eq!(
@@ -128,7 +129,7 @@ fn all_pairs_up_to_64_ranks_a_group_under_the_validators() {
 #[test]
 fn random_groups_up_to_2048_ranks() {
     let mut random = SmallRng::seed_from_u64(3);
-    for turn in 0..6 {
+    for turn in 0..4 {
         let all = random.random_range(200..=2048);
         let p = random.random_range(1..all);
         validate(&World::interleaved(p, all - p, turn));

@@ -1,16 +1,18 @@
-//! Intergroup allgather with segments: whole blocks one way, blocks in segments the other, then an allgather inside both.
+//! Intergroup allgather with segments: whole blocks one way, blocks in segments the other, then an allgather inside
+//! both.
 //!
-//! Paper: Kang, Träff, Al-Bahrani, Agrawal, Choudhary, Liao, Scalable Algorithms for MPI Intergroup Allgather and Allgatherv
-//! (Parallel Computing 85, 2019), Algorithm 1. Of p >= q ranks the larger group A is divided into q subgroups of neighbours
-//! whose sizes differ by at most one, the larger first (section 4). Rank j of B and the ranks of subgroup j exchange: each of
-//! these sends its block and gets a segment of b_j's. What arrives is in rank order on both sides, so an allgather inside
-//! each group ends it, in place: by dissemination, as section 4 counts log p startups.
+//! Paper: Kang, Träff, Al-Bahrani, Agrawal, Choudhary, Liao, Scalable Algorithms for MPI Intergroup Allgather and
+//! Allgatherv (Parallel Computing 85, 2019), Algorithm 1. Of p >= q ranks the larger group A is divided into q
+//! subgroups of neighbours whose sizes differ by at most one, the larger first (section 4). Rank j of B and the ranks
+//! of subgroup j exchange: each of these sends its block and gets a segment of b_j's. What arrives is in rank order on
+//! both sides, so an allgather inside each group ends it, in place: by dissemination, as section 4 counts log p
+//! startups.
 //!
-//! At most ceil(p/q) + 2 ceil(log2 p) rounds. 2 p messages between the groups, inside at most 2 p ceil(log2 p) +
-//! 2 q ceil(log2 q); every rank gets every byte of the other group once. For p a multiple of q, transfer time at most
-//! M + k_B t_w, M = max(p k_A, q k_B) t_w being the least there can be (Theorem 1). Otherwise the largest subgroup sets the
-//! pace: q ceil(p/q) k_A in place of p k_A. Blocks of a group may differ in size, but nothing balances them then. O(p + q)
-//! memory.
+//! At most ceil(p/q) + 2 ceil(log2 p) rounds. 2 p messages between the groups, inside at most 2 p ceil(log2 p) + 2 q
+//! ceil(log2 q); every rank gets every byte of the other group once. For p a multiple of q, transfer time at most M +
+//! k_B t_w, M = max(p k_A, q k_B) t_w being the least there can be (Theorem 1). Otherwise the largest subgroup sets the
+//! pace: q ceil(p/q) k_A in place of p k_A. Blocks of a group may differ in size, but nothing balances them then. O(p +
+//! q) memory.
 
 use super::Pair;
 use super::exchange::{Side, share};
@@ -58,9 +60,9 @@ pub fn by_subgroups(blocks: &Circle, receivers: usize) -> Circle {
     Circle::new((0..senders).flat_map(segments))
 }
 
-/// The most time that it takes for equal blocks: the first line of equation 3, the exchange and then the longer of the two
-/// allgathers, whose steps have one message or two. Where q does not divide p, the larger subgroups and the larger segments
-/// count. If B's allgather is the longer, this transfer time is exact.
+/// The most time that it takes for equal blocks: the first line of equation 3, the exchange and then the longer of the
+/// two allgathers, whose steps have one message or two. Where q does not divide p, the larger subgroups and the larger
+/// segments count. If B's allgather is the longer, this transfer time is exact.
 pub fn time(rates: &Rates, pair: &Pair) -> f64 {
     let Pair { p, q, k_a, k_b } = pair.larger_first();
     let (most, fewest) = ((p / q).ceil(), (p / q).floor());

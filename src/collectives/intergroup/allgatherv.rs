@@ -1,21 +1,21 @@
 //! Intergroup allgatherv: every rank gets an equal part of the other group's full message, whatever the blocks; then an
 //! allgather inside both groups.
 //!
-//! Paper: Kang et al. 2019 (see `allgather`), Algorithm 2, section 4.1. The bytes of a group are numbered through, in rank
-//! order, and cut into as many parts as the other group has ranks; the parts differ by at most one byte, the larger first.
-//! A large block goes to several ranks in several messages, small ones to one rank together. The order of messages is that
-//! of the paper (see `exchange`). An allgather by dissemination, in place, ends it. That all ranks know all sizes takes the
-//! place of the paper's Allreduce and Exscan.
+//! Paper: Kang et al. 2019 (see `allgather`), Algorithm 2, section 4.1. The bytes of a group are numbered through, in
+//! rank order, and cut into as many parts as the other group has ranks; the parts differ by at most one byte, the
+//! larger first. A large block goes to several ranks in several messages, small ones to one rank together. The order of
+//! messages is that of the paper (see `exchange`). An allgather by dissemination, in place, ends it. That all ranks
+//! know all sizes takes the place of the paper's Allreduce and Exscan.
 //!
-//! At most p + q - 1 messages each way between the groups, at most 2 p ceil(log2 p) + 2 q ceil(log2 q) inside; every rank
-//! gets every byte of the other group once. A rank's rounds: its receivers, or senders if those are more, and at most
-//! 2 ceil(log2 p).
+//! At most p + q - 1 messages each way between the groups, at most 2 p ceil(log2 p) + 2 q ceil(log2 q) inside; every
+//! rank gets every byte of the other group once. A rank's rounds: its receivers, or senders if those are more, and at
+//! most 2 ceil(log2 p).
 //!
-//! Transfer time at most M + max(block) t_w, M = max(sum of A's blocks, sum of B's) t_w being the least there can be: the
-//! second expression of Theorem 3, equation 4, less the log(pq) t_w of the Allreduce. Sums count rounded up to a multiple of
-//! the number of receivers: the parts of few bytes are not equal. The *first* expression of equation 4 does not hold with
-//! one port a rank: its proof lets the allgather in B (Line 26) run in parallel with the sends of B's blocks (Lines 22-24),
-//! which need the same ports. O(p + q) memory.
+//! Transfer time at most M + max(block) t_w, M = max(sum of A's blocks, sum of B's) t_w being the least there can be:
+//! the second expression of Theorem 3, equation 4, less the log(pq) t_w of the Allreduce. It takes equal parts, that is
+//! sums which are multiples of the number of receivers; [`time`] is for any. The *first* expression of equation 4 does
+//! not hold with one port a rank: its proof lets the allgather in B (Line 26) run in parallel with the sends of B's
+//! blocks (Lines 22-24), which need the same ports. O(p + q) memory.
 
 use super::Pair;
 use super::exchange::{Side, share};
@@ -52,4 +52,14 @@ fn evenly(blocks: &Circle, receivers: usize) -> Circle {
 /// log2(pq) t_w for the paper's Allreduce of one word.
 pub fn bound(rates: &Rates, pair: &Pair, largest: f64) -> f64 {
     pair.least(rates) + (largest + (pair.p * pair.q).log2()) * rates.byte
+}
+
+/// The most time that it takes, parts rounded up to whole bytes: the exchange, which the largest block or part ends,
+/// then the longer of the two allgathers. Never above [`bound`] where the parts are equal.
+pub fn time(rates: &Rates, pair: &Pair, largest: f64) -> f64 {
+    let Pair { p, q, k_a, k_b } = *pair;
+    let (of_a, of_b) = ((p * k_a / q).ceil(), (q * k_b / p).ceil());
+    let startups = p + q + 2.0 * p.max(q).log2().ceil();
+    let inside = ((q - 1.0) * of_a).max((p - 1.0) * of_b);
+    startups * rates.startup + (largest.max(of_a).max(of_b) + inside) * rates.byte
 }

@@ -1,17 +1,17 @@
-//! The first step of the segmented algorithms: every rank sends what it has to the other group, of which every rank gets a
-//! part of its own; the parts in rank order are the full message.
+//! The first step of the segmented algorithms: every rank sends what it has to the other group, of which every rank
+//! gets a part of its own; the parts in rank order are the full message.
 //!
-//! **Order** (section 4.1). A sender serves its receivers in rank order, one at a time. A receiver takes one message at a
-//! time too, and decides whose: first that of its last sender, if that one has other receivers after it (a multi-target
-//! sender); then those that send to nobody else; at last that of its first sender, if that one has served others before.
-//! So a receiver is never idle while something is left for it, but for the last message of all.
+//! **Order** (section 4.1). A sender serves its receivers in rank order, one at a time. A receiver takes one message at
+//! a time too, and decides whose: first that of its last sender, if that one has other receivers after it (a
+//! multi-target sender); then those that send to nobody else; at last that of its first sender, if that one has served
+//! others before. So a receiver is never idle while something is left for it, but for the last message of all.
 //!
-//! **Why it ends without buffering.** A sender's first receiver takes it first or has it as an only sender, or it has no
-//! other receiver; the receivers in the middle have no other sender; the last takes it after senders of whom it is the
-//! first receiver.
+//! **Why it ends without buffering.** A sender's first message is the first that its receiver takes, or it is the
+//! sender's only one. Receivers between a sender's first and last have no other sender. Its last message waits for
+//! messages that are their senders' first or only ones.
 //!
-//! Sends and receives are two chains that do not wait for each other (full duplex). Two partitions of n bytes into p and q
-//! parts overlap in at most p + q - 1 messages.
+//! Sends and receives are two chains that do not wait for each other (full duplex). Two partitions of n bytes into p
+//! and q parts overlap in at most p + q - 1 messages.
 
 use crate::collectives::algorithm::Problem;
 use crate::collectives::allgather::Circle;
@@ -35,8 +35,8 @@ pub struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    /// The side of the problem's rank; none for a rank in neither group, and where the other group is empty: such a rank
-    /// neither sends nor receives. O(members).
+    /// The side of the problem's rank; none for a rank in neither group, and where the other group is empty: such a
+    /// rank neither sends nor receives. O(members).
     pub fn of(problem: &Problem<'a>) -> Option<Self> {
         let (members, me, other) = problem.groups?.locate(problem.rank)?;
         let blocks = |group: &[Rank]| Circle::new(group.iter().map(|&rank| problem.sizes[rank]));
@@ -51,8 +51,8 @@ impl<'a> Side<'a> {
         Span::new(Buffer::Receive, 0, self.others.total())
     }
 
-    /// Adds the exchange. Returns the parts in which this rank's group then has the other's message, each at its place in
-    /// the receive buffer of the rank that got it; and what is to finish before this rank is done with the exchange.
+    /// Adds the exchange. Returns the parts in which this rank's group then has the other's message, each at its place
+    /// in the receive buffer of the rank that got it; and what is to finish before this rank is done with the exchange.
     pub fn exchange(&self, cut: Cut, builder: &mut Builder) -> (Circle, Vec<OpId>) {
         let me = self.group.me();
         let parts = cut(&self.others, self.group.size());

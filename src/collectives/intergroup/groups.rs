@@ -1,4 +1,5 @@
-//! Two disjoint groups of ranks, in any interleaving: compute ranks and I/O ranks, or the sides of an inter-communicator.
+//! Two disjoint groups of ranks, in any interleaving: compute ranks and I/O ranks, or the sides of an
+//! inter-communicator.
 
 use crate::error::{Error, Result};
 use crate::topology::Rank;

@@ -1,7 +1,7 @@
 //! Allgather between two groups: every rank gets the blocks of all ranks of the *other* group, none of its own.
 //!
-//! Compute ranks and I/O ranks that tell each other ranges and domains are such groups, and so are the two sides of an MPI
-//! inter-communicator. Kang et al., Scalable Algorithms for MPI Intergroup Allgather and Allgatherv (2019).
+//! Compute ranks and I/O ranks that tell each other ranges and domains are such groups, and so are the two sides of an
+//! MPI inter-communicator. Kang et al., Scalable Algorithms for MPI Intergroup Allgather and Allgatherv (2019).
 //!
 //! | file | holds |
 //! |---|---|
@@ -33,7 +33,8 @@ use crate::schedule::timing::Rates;
 use crate::schedule::{Buffer, ReduceOp};
 use crate::topology::Topology;
 
-/// Two groups as the cost formulas see them: p ranks with blocks of k_A bytes (in the mean), q ranks with blocks of k_B.
+/// Two groups as the cost formulas see them: p ranks with blocks of k_A bytes (in the mean), q ranks with blocks of
+/// k_B.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
     /// Ranks of A.
@@ -58,9 +59,9 @@ impl Pair {
     }
 }
 
-/// Gives every rank the bytes of all ranks of the other group, one after the other in that group's order; a rank in neither
-/// group gives and gets nothing. No rank knows how many another has: an allgather of all sizes comes first, then
-/// [`allgatherv`]. Collective over all ranks of the endpoint. O(log(p + q)) and at most p + q rounds; the bound of
+/// Gives every rank the bytes of all ranks of the other group, one after the other in that group's order; a rank in
+/// neither group gives and gets nothing. No rank knows how many another has: an allgather of all sizes comes first,
+/// then [`allgatherv`]. Collective over all ranks of the endpoint. O(log(p + q)) and at most p + q rounds; the bound of
 /// [`allgatherv::bound`] with 8 (p + q) bytes more.
 ///
 /// # Errors

@@ -1,13 +1,13 @@
 //! Root gathering: one root a group gathers, the roots exchange, each broadcasts in its group. What MPI libraries do.
 //!
-//! Kang et al. 2019 (see `allgather`), section 3.1, as they describe MPICH's: the gathers of both groups run in parallel; then
-//! A's full message goes to B's root and is broadcast there; then B's goes to A's root and is broadcast. Gathers are binomial
-//! where all blocks of a group are equal and linear where they differ; broadcasts scatter and gather round a ring, a factor
-//! of two above the best.
+//! Kang et al. 2019 (see `allgather`), section 3.1, as they describe MPICH's: the gathers of both groups run in
+//! parallel; then A's full message goes to B's root and is broadcast there; then B's goes to A's root and is broadcast.
+//! Gathers are binomial where all blocks of a group are equal and linear where they differ; broadcasts scatter and
+//! gather round a ring, a factor of two above the best.
 //!
-//! Transfer time max((p - 1) k_A, (q - 1) k_B) t_w, and about 3 (p k_A + q k_B) t_w: equation 2. The paper's startups are
-//! logarithmic; this ring has p + q. At most p + q + p^2 + q^2 messages. The roots keep a copy of their group's message.
-//! It is the baseline of the other algorithms, not for use.
+//! Transfer time max((p - 1) k_A, (q - 1) k_B) t_w, and about 3 (p k_A + q k_B) t_w: equation 2. The paper's startups
+//! are logarithmic; this ring has p + q. At most p + q + p^2 + q^2 messages. The roots keep a copy of their group's
+//! message. It is the baseline of the other algorithms, not for use.
 
 use super::Pair;
 use super::exchange::Side;
@@ -117,8 +117,8 @@ impl Tree {
     }
 }
 
-/// The time of root gathering for equal blocks as implemented here: equation 2, stage by stage, with this ring's startups.
-/// Exact in the one-port model for powers of two whose messages are multiples of 8 p and 8 q bytes.
+/// The time of root gathering for equal blocks as implemented here: equation 2, stage by stage, with this ring's
+/// startups. Exact in the one-port model for powers of two whose messages are multiples of 8 p and 8 q bytes.
 pub fn time(rates: &Rates, pair: &Pair) -> f64 {
     let Pair { p, q, k_a, k_b } = *pair;
     let gather = |ranks: f64, block: f64| ranks.log2().ceil() * rates.startup + (ranks - 1.0) * block * rates.byte;

@@ -1,15 +1,15 @@
 //! Intergroup allgather with segments and an allgather in two steps: inside the subgroups, then across them.
 //!
-//! Kang, Träff, Al-Bahrani, Agrawal, Choudhary, Liao, Full-Duplex Inter-Group All-to-All Broadcast Algorithms with Optimal
-//! Bandwidth (EuroMPI 2018), as Kang et al. 2019 (see `allgather`) describe it in section 4. The exchange is as in `allgather`. A subgroup
-//! of the larger group then has one block in segments: the first allgather puts the block together; the second, among the
-//! ranks with the same number in all subgroups, collects the blocks. Where subgroups are nodes, the first stays inside of
-//! them. The smaller group's allgather has one step.
+//! Kang, Träff, Al-Bahrani, Agrawal, Choudhary, Liao, Full-Duplex Inter-Group All-to-All Broadcast Algorithms with
+//! Optimal Bandwidth (EuroMPI 2018), as Kang et al. 2019 (see `allgather`) describe it in section 4. The exchange is as
+//! in `allgather`. A subgroup of the larger group then has one block in segments: the first allgather puts the block
+//! together; the second, among the ranks with the same number in all subgroups, collects the blocks. Where subgroups
+//! are nodes, the first stays inside of them. The smaller group's allgather has one step.
 //!
-//! At most ceil(p/q) + 2 (ceil(log2 p/q) + ceil(log2 q)) rounds, and the transfer time of Algorithm 1. If q does not divide
-//! p, the larger subgroups have a rank for whose number others have none: their first rank sends it the other blocks at the
-//! end, (q - 1) k_B t_w in at most two messages. Messages are otherwise as many as in Algorithm 1 or fewer; every rank gets
-//! every byte of the other group once. O(p + q) memory.
+//! At most ceil(p/q) + 2 (ceil(log2 p/q) + ceil(log2 q)) rounds, and the transfer time of Algorithm 1. If q does not
+//! divide p, the larger subgroups have a rank for whose number others have none: their first rank sends it the other
+//! blocks at the end, (q - 1) k_B t_w in at most two messages. Messages are otherwise as many as in Algorithm 1 or
+//! fewer; every rank gets every byte of the other group once. O(p + q) memory.
 
 use std::rc::Rc;
 
@@ -26,7 +26,7 @@ pub static TWO_STEP: Algorithm = Algorithm {
     name: "two_step",
     about: "as allgather, and the larger group's allgather inside the subgroups first, then across them",
     source: "Kang et al. 2018, Algorithm 2; Kang et al. 2019, section 4",
-    cost: "at most (p/q + 2 ceil(log2 p/q) + 2 ceil(log2 q)) t_s + (max(p k_A, q k_B) + k_B) t_w for p >= q that q divides",
+    cost: "at most (p/q + 2 ceil(log2 p/q) + 2 ceil(log2 q)) t_s + (max(p k_A, q k_B) + k_B) t_w, if q divides p",
     schedule,
     ..ALLGATHER
 };

@@ -91,7 +91,7 @@ impl MpiEndpoint {
         self
     }
 
-    fn over(comm: Comm, node_label: usize, chunk: usize, session: Option<Rc<Session>>) -> Self {
+    pub(super) fn over(comm: Comm, node_label: usize, chunk: usize, session: Option<Rc<Session>>) -> Self {
         Self {
             comm,
             node_label,

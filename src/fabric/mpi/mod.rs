@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 mod endpoint;
 mod flight;
 mod idle;
+mod intercommunicator;
 mod raw;
 mod requests;
 

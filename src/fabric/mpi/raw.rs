@@ -127,6 +127,34 @@ impl Comm {
         Ok(comm)
     }
 
+    /// Both groups of the inter-communicator `parent` in one, and how many ranks the group has that comes first there.
+    /// Collective over both.
+    ///
+    /// # Safety
+    /// `parent` is a valid communicator, MPI is initialised, and this is the thread that may call it.
+    pub(super) unsafe fn merged_from(parent: ffi::MPI_Comm) -> Result<(Self, usize)> {
+        let (mut is_inter, mut rank, mut local, mut remote) = (0, 0, 0, 0);
+        // SAFETY: the caller vouches for `parent`; writes one int.
+        check("MPI_Comm_test_inter", unsafe { ffi::MPI_Comm_test_inter(parent, &mut is_inter) })?;
+        if is_inter == 0 {
+            return Err(Error::argument("communicator", "an intra-communicator", "an inter-communicator"));
+        }
+        // SAFETY: a valid inter-communicator; each writes one int.
+        unsafe {
+            check("MPI_Comm_rank", ffi::MPI_Comm_rank(parent, &mut rank))?;
+            check("MPI_Comm_size", ffi::MPI_Comm_size(parent, &mut local))?;
+            check("MPI_Comm_remote_size", ffi::MPI_Comm_remote_size(parent, &mut remote))?;
+        }
+        // SAFETY: a constant of the C library.
+        let mut handle = unsafe { ffi::RSMPI_COMM_NULL };
+        // SAFETY: a valid inter-communicator. No group says that it is the high one: MPI chooses which comes first.
+        check("MPI_Intercomm_merge", unsafe { ffi::MPI_Intercomm_merge(parent, 0, &mut handle) })?;
+        let mut comm = Self { handle, is_quiet: true, rank: 0, ranks: 0, highest_tag: 0 };
+        comm.learn()?;
+        let is_first = comm.rank == rank as Rank;
+        Ok((comm, (if is_first { local } else { remote }) as usize))
+    }
+
     /// A further communicator over the same ranks. Collective.
     pub(super) fn duplicate(&self) -> Result<Self> {
         // SAFETY: our own handle is valid until drop.
