@@ -1,9 +1,9 @@
 //! Extents, and sequences of them in little memory.
 //!
-//! A sequence is a list of nodes; a node is one extent or one packed list, repeated along any number of strided levels.
-//! A vector, a block-cyclic pattern or a 4-D subarray is one node of O(dimensions) memory, whatever its number of
-//! extents; an irregular list is one node of [`Packed`] bytes, and that list repeated (a variable for each of 72 levels)
-//! is one node too.
+//! A sequence is a list of nodes; a node is one extent, one packed list or a group of nodes, repeated along any number of
+//! strided levels. A vector, a block-cyclic pattern or a 4-D subarray is one node of O(dimensions) memory, whatever its
+//! number of extents; an irregular list is one node of [`Packed`] bytes, and that list repeated (a variable for each of 72
+//! levels) is one node too; so are several subarrays, repeated or scattered together.
 
 use smallvec::SmallVec;
 
@@ -16,10 +16,10 @@ use crate::error::{Error, Result};
 /// Building is checked: an offset below 0 or an end above 2^63 - 1 is an error, never a wrap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extents {
-    nodes: Vec<Node>,
-    summary: Summary,
+    pub(super) nodes: Vec<Node>,
+    pub(super) summary: Summary,
     /// End of the last extent in sequence, for the order check.
-    last_end: u64,
+    pub(super) last_end: u64,
 }
 
 impl Default for Extents {
@@ -75,16 +75,18 @@ impl Extents {
         Ok(Self::from_packed(packer.finish(), last_end))
     }
 
-    fn from_packed(packed: Packed, last_end: u64) -> Self {
+    pub(super) fn from_packed(packed: Packed, last_end: u64) -> Self {
         let summary = *packed.summary();
-        if summary.count == 0 {
-            return Self::empty();
-        }
-        Self { nodes: vec![Node { base: Base::List(packed, 0), levels: SmallVec::new() }], summary, last_end }
+        let base = match summary.count {
+            0 => return Self::empty(),
+            1 => Base::One(Extent { offset: summary.start, len: summary.bytes }),
+            _ => Base::List(packed, 0),
+        };
+        Self { nodes: vec![Node { base, levels: SmallVec::new() }], summary, last_end }
     }
 
-    /// The sequence `count` times, each `stride` bytes behind the one before. A sequence of one node stays one node;
-    /// blocks that adjoin (`stride` equal to the length of a single extent) become one extent.
+    /// The sequence `count` times, each `stride` bytes behind the one before, as one node. Blocks that adjoin (`stride`
+    /// equal to the length of a single extent) become one extent, levels that go on in the same stride one level.
     ///
     /// # Errors
     /// An extent before 0 or beyond 2^63 - 1.
@@ -99,13 +101,15 @@ impl Extents {
         let mut last_end = self.last_end as i64;
         last_end += stride * (count as i64 - 1);
         let [node] = self.nodes.as_slice() else {
-            let packed = self.iter().collect::<Packed>();
-            return Self::from_packed(packed, self.last_end).repeat(stride, count);
+            return self.as_one_node().repeat(stride, count);
         };
         let mut node = node.clone();
-        match (&mut node.base, node.levels.is_empty()) {
-            (Base::One(extent), true) if i64::try_from(extent.len) == Ok(stride) => {
+        match (&mut node.base, node.levels.first_mut()) {
+            (Base::One(extent), None) if i64::try_from(extent.len) == Ok(stride) => {
                 return Self::contiguous(extent.offset, extent.len * count);
+            }
+            (_, Some(outer)) if i128::from(outer.stride) * i128::from(outer.count) == i128::from(stride) => {
+                outer.count *= count;
             }
             _ => node.levels.insert(0, Level { stride, count }),
         }
@@ -121,7 +125,7 @@ impl Extents {
         for node in &mut self.nodes {
             match &mut node.base {
                 Base::One(extent) => extent.offset += by,
-                Base::List(_, shift) => *shift += by as i64,
+                Base::List(_, shift) | Base::Group(_, shift) => *shift += by as i64,
             }
         }
         if self.summary.count > 0 {
@@ -182,11 +186,7 @@ impl Extents {
 
     /// Bytes of memory this sequence takes.
     pub fn memory(&self) -> usize {
-        let lists = self.nodes.iter().map(|node| match &node.base {
-            Base::One(_) => 0,
-            Base::List(packed, _) => packed.encoded_len(),
-        });
-        size_of::<Self>() + self.nodes.len() * size_of::<Node>() + lists.sum::<usize>()
+        size_of::<Self>() + self.nodes.iter().map(Node::memory).sum::<usize>()
     }
 
     /// The extents in sequence.
@@ -232,8 +232,8 @@ pub(super) fn check_end(offset: u64, len: u64) -> Result<()> {
     }
 }
 
-/// The summary of `count` copies, each `stride` behind the one before.
-fn repeated(one: &Summary, stride: i64, count: u64) -> Result<Summary> {
+/// The summary of `count` (1 or more) copies, each `stride` behind the one before.
+pub(super) fn repeated(one: &Summary, stride: i64, count: u64) -> Result<Summary> {
     let bad = || {
         let given = format!("{count} times {} bytes, {stride} apart, from {}", one.bytes, one.start);
         Error::argument("repeated extents", given, "all within 0 and 2^63 - 1")
@@ -251,7 +251,7 @@ fn repeated(one: &Summary, stride: i64, count: u64) -> Result<Summary> {
         bytes: bytes as u64,
         start: start as u64,
         end: end as u64,
-        ascending: one.ascending && i128::from(stride) >= i128::from(one.end) - i128::from(one.start),
+        ascending: one.ascending && (count == 1 || i128::from(stride) >= i128::from(one.end) - i128::from(one.start)),
     })
 }
 

@@ -5,6 +5,7 @@
 //! | [`extent`] | one (offset, length) |
 //! | [`extents`] | sequences of them, regular parts as runs in O(dimensions) memory |
 //! | `node` | a part of such a sequence: a base repeated along strided levels |
+//! | `groups` | sequences put together from others |
 //! | `shapes` | subarrays and block-cyclic distributions |
 //! | [`packed`] | irregular sequences, encoded; the same bytes travel on the wire |
 //! | [`pairs`] | the codec below both: varints and back-references over pairs of integers |
@@ -13,6 +14,7 @@
 
 pub mod extent;
 pub mod extents;
+mod groups;
 mod node;
 pub mod packed;
 pub mod pairs;

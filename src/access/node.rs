@@ -1,4 +1,6 @@
-//! A node of a sequence of extents: one extent or one packed list, repeated along strided levels.
+//! A node of a sequence of extents: one extent, one packed list or a group of nodes, repeated along strided levels.
+
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -12,11 +14,22 @@ pub struct Level {
     pub count: u64,
 }
 
-/// What a node repeats: one extent, or a list some way further on.
+/// What a node repeats: one extent, or a list or a group some way further on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Base {
     One(Extent),
     List(Packed, i64),
+    Group(Arc<Group>, i64),
+}
+
+/// Nodes in sequence, all of them copied to each of a list of places.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Group {
+    pub nodes: Vec<Node>,
+    /// Where, in sequence: `offset` is how far the first copy is moved, `len` the number of copies.
+    pub places: Packed,
+    /// From copy to copy of a place, in bytes.
+    pub stride: i64,
 }
 
 /// A base, repeated.
@@ -32,6 +45,29 @@ impl Node {
     pub fn iter(&self) -> impl Iterator<Item = Extent> + '_ {
         Odometer::new(&self.levels).flat_map(|by| self.base.iter(by))
     }
+
+    /// Bytes of memory it takes.
+    pub fn memory(&self) -> usize {
+        let base = match &self.base {
+            Base::One(_) => 0,
+            Base::List(packed, _) => packed.encoded_len(),
+            Base::Group(group, _) => {
+                let nodes = group.nodes.iter().map(Self::memory).sum::<usize>();
+                size_of::<Group>() + nodes + group.places.encoded_len()
+            }
+        };
+        size_of::<Self>() + base
+    }
+}
+
+impl Group {
+    fn iter(&self, by: i64) -> impl Iterator<Item = Extent> + '_ {
+        let copies = self.places.iter().flat_map(move |place| {
+            let first = by.wrapping_add(place.offset as i64);
+            (0..place.len as i64).map(move |copy| first.wrapping_add(copy.wrapping_mul(self.stride)))
+        });
+        copies.flat_map(|by| self.nodes.iter().flat_map(Node::iter).map(move |extent| moved(extent, by)))
+    }
 }
 
 impl Base {
@@ -40,6 +76,7 @@ impl Base {
         match self {
             Self::One(extent) => BaseIter::One(Some(moved(*extent, by))),
             Self::List(packed, shift) => BaseIter::List(packed.iter(), by + *shift),
+            Self::Group(group, shift) => BaseIter::Group(Box::new(group.iter(by.wrapping_add(*shift)))),
         }
     }
 }
@@ -47,6 +84,7 @@ impl Base {
 enum BaseIter<'a> {
     One(Option<Extent>),
     List(PackedIter<'a>, i64),
+    Group(Box<dyn Iterator<Item = Extent> + 'a>),
 }
 
 impl Iterator for BaseIter<'_> {
@@ -57,6 +95,7 @@ impl Iterator for BaseIter<'_> {
         match self {
             Self::One(extent) => extent.take(),
             Self::List(list, shift) => list.next().map(|extent| moved(extent, *shift)),
+            Self::Group(extents) => extents.next(),
         }
     }
 }

@@ -1,5 +1,7 @@
 /* How a datatype was made, in numbers that are the same with every MPI library: those of the enumeration Combiner in
- * types.rs. */
+ * types/combiner.rs. */
+#include <stddef.h>
+
 #include <mpi.h>
 
 const MPI_Datatype trib_short_int = MPI_SHORT_INT;
@@ -13,7 +15,7 @@ struct short_int {
     short value;
     int index;
 };
-const long trib_short_int_gap[2] = {sizeof(short), (long)&((struct short_int *)0)->index};
+const long trib_short_int_gap[2] = {sizeof(short), offsetof(struct short_int, index)};
 
 int trib_combiner(int combiner) {
     switch (combiner) {

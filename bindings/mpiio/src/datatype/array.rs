@@ -3,7 +3,7 @@
 use tributary::Error;
 
 use super::build::{natural, times};
-use super::shape::Shape;
+use super::shape::{Block, Shape};
 use crate::abi::types::{Contents, words};
 
 /// A subarray, fastest dimension innermost. O(dimensions).
@@ -82,11 +82,13 @@ impl Deal {
         let mine = (size - first).max(0);
         let (whole, rest) = (mine / cycle, (mine % cycle).min(self.block));
         let (whole, rest) = if rest == self.block { (whole + 1, 0) } else { (whole, rest) };
-        let block = shape.repeat(pitch, natural(self.block)?)?;
-        let blocks = block.repeat(times(cycle, pitch)?, natural(whole)?)?.shift(times(first, pitch)?)?;
-        let cut = times(first.saturating_add(times(whole, cycle)?), pitch)?;
-        let last = shape.repeat(pitch, natural(rest)?)?.shift(cut)?;
-        if rest == 0 { Ok(blocks) } else { Shape::concat(&[blocks, last]) }
+        let block = if whole > 0 { shape.repeat(pitch, natural(self.block)?)? } else { Shape::default() };
+        let part = |shape, stride, count, at| {
+            Ok::<_, Error>(Block { shape, stride, count: natural(count)?, displacement: times(at, pitch)? })
+        };
+        let blocks = part(&block, times(cycle, pitch)?, whole, first)?;
+        let last = part(shape, pitch, rest, first.saturating_add(times(whole, cycle)?))?;
+        Shape::concat([blocks, last].into_iter())
     }
 }
 

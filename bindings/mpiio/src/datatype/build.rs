@@ -1,18 +1,21 @@
 //! A datatype's shape from how it was made (MPI 4.1, section 5.1): one arm for each constructor.
 
+use std::collections::HashMap;
+
 use tributary::Error;
 
 use super::array;
 use super::flat::Flat;
-use super::shape::Shape;
+use super::shape::{Block, Shape};
 use crate::abi::MPI_Datatype;
-use crate::abi::types::{Combiner, Contents, Measures, measures, short_int};
+use crate::abi::types::{Combiner, Contents, Measures, measures, name, short_int};
+use crate::abi::word::to_word;
 
 /// A datatype, and whether it is predefined.
 pub fn flat(datatype: MPI_Datatype) -> Result<(Flat, bool), Error> {
     let Measures { size, extent, .. } = measures(datatype)?;
     let contents = Contents::of(datatype)?;
-    let is_predefined = matches!(contents.combiner, Combiner::Named | Combiner::F90);
+    let is_predefined = contents.combiner.is_predefined();
     let shape = made(datatype, contents)?;
     if shape.extents().bytes() != size {
         let given = format!("{} bytes by its constructors, {size} by MPI", shape.extents().bytes());
@@ -67,10 +70,12 @@ fn made(datatype: MPI_Datatype, mut contents: Contents) -> Result<Shape, Error> 
 fn predefined(datatype: MPI_Datatype) -> Result<Shape, Error> {
     let of = measures(datatype)?;
     if let Some([first, second]) = short_int(datatype) {
-        return Shape::concat(&[Shape::contiguous(0, first)?, Shape::contiguous(second as i64, of.size - first)?]);
+        let [value, index] = [Shape::contiguous(0, first)?, Shape::contiguous(second as i64, of.size - first)?];
+        let one = |shape| Block { shape, stride: 0, count: 1, displacement: 0 };
+        return Shape::concat([one(&value), one(&index)].into_iter());
     }
     if of.size > 0 && i64::try_from(of.size) != Ok(of.true_extent) {
-        let given = format!("predefined, {} bytes in {}", of.size, of.true_extent);
+        let given = format!("{}, {} bytes in {}", name(datatype), of.size, of.true_extent);
         return Err(Error::argument("datatype", given, "predefined types without holes, and MPI_SHORT_INT"));
     }
     Shape::contiguous(of.true_lower_bound, of.size)
@@ -80,8 +85,8 @@ fn blocks(of: &mut Contents) -> Result<Shape, Error> {
     let Part { shape, extent } = part(of.datatype()?)?;
     let count = of.count()?;
     let lengths = match of.combiner {
-        Combiner::Indexed | Combiner::Hindexed => of.list(count, Contents::count)?,
-        _ => vec![of.count()?; natural(count)? as usize],
+        Combiner::Indexed | Combiner::Hindexed => naturals(of.list(count, Contents::count)?)?,
+        _ => vec![natural(of.count()?)?; natural(count)? as usize],
     };
     let displacements = match of.combiner {
         Combiner::Indexed | Combiner::IndexedBlock => {
@@ -90,19 +95,32 @@ fn blocks(of: &mut Contents) -> Result<Shape, Error> {
         }
         _ => of.list(count, Contents::address)?,
     };
-    shape.blocks(extent, &displacements.into_iter().zip(lengths).collect::<Vec<_>>())
+    shape.blocks(extent, displacements.iter().copied().zip(lengths.iter().copied()))
 }
 
+/// Each datatype is looked at once, however often it is a member.
 fn structure(of: &mut Contents) -> Result<Shape, Error> {
     let count = of.count()?;
-    let lengths = of.list(count, Contents::count)?;
+    let lengths = naturals(of.list(count, Contents::count)?)?;
     let displacements = of.list(count, Contents::address)?;
-    let mut parts = Vec::with_capacity(lengths.len());
-    for ((datatype, length), displacement) in of.datatypes().zip(lengths).zip(displacements) {
-        let Part { shape, extent } = part(datatype)?;
-        parts.push(shape.repeat(extent, natural(length)?)?.shift(displacement)?);
+    let (mut parts, mut known, mut members) = (Vec::new(), HashMap::new(), Vec::with_capacity(lengths.len()));
+    for datatype in of.datatypes() {
+        let next = parts.len();
+        let member = *known.entry(to_word(datatype)).or_insert(next);
+        if member == next {
+            parts.push(part(datatype)?);
+        }
+        members.push(member);
     }
-    Shape::concat(&parts)
+    let blocks = members.iter().zip(lengths).zip(displacements).map(|((&member, count), displacement)| {
+        let Part { shape, extent } = &parts[member];
+        Block { shape, stride: *extent, count, displacement }
+    });
+    Shape::concat(blocks)
+}
+
+fn naturals(counts: Vec<i64>) -> Result<Vec<u64>, Error> {
+    counts.into_iter().map(natural).collect()
 }
 
 /// A count that MPI has taken.

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use tributary::Error;
 
-use crate::abi::MPI_Datatype;
 use crate::abi::types::Attribute;
+use crate::abi::{MPI_Datatype, datatype_null};
 
 mod array;
 mod build;
@@ -20,19 +20,20 @@ pub mod shape;
 
 pub use flat::Flat;
 
-/// The bytes of a datatype. Worked out once, in O(arguments of its constructors), and kept on the datatype until it is freed.
+/// The bytes of a datatype. Worked out once, in O(arguments of its constructors), and kept on the datatype until it is
+/// freed; a duplicate made later shares it. Local; may be called by several threads.
 ///
 /// # Errors
-/// No datatype, one made by a constructor that is not known, or bytes beyond 2^63 - 1.
+/// MPI_DATATYPE_NULL, a type made by a constructor that is not known, and bytes beyond 2^63 - 1.
 pub fn flattened(datatype: MPI_Datatype) -> Result<Arc<Flat>, Error> {
     static KEPT: Attribute<Flat> = Attribute::new();
-    if let Some(flat) = KEPT.get(datatype) {
+    if datatype == datatype_null() {
+        return Err(Error::argument("datatype", "MPI_DATATYPE_NULL", "a datatype"));
+    }
+    if let Some(flat) = KEPT.get(datatype)? {
         return Ok(flat);
     }
     let (flat, is_predefined) = build::flat(datatype)?;
     let flat = Arc::new(flat);
-    if !is_predefined {
-        KEPT.set(datatype, flat.clone());
-    }
-    Ok(flat)
+    if is_predefined { Ok(flat) } else { KEPT.keep(datatype, flat) }
 }

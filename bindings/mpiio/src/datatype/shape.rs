@@ -1,6 +1,6 @@
 //! Bytes in an order, relative to an address that may lie anywhere among them.
 
-use tributary::{Error, Extent, Extents};
+use tributary::{Error, Extents};
 
 /// What a datatype's constructor puts together: extents in typemap order, and the displacement of the lowest byte.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -10,10 +10,6 @@ pub struct Shape {
     /// The bytes, the lowest at offset 0.
     extents: Extents,
 }
-
-/// A repeated part of at most so many extents is written out, where it is repeated irregularly: a list is smaller then than
-/// the parts it is made of.
-const SHORT: u64 = 8;
 
 impl Shape {
     /// One run of bytes.
@@ -45,8 +41,7 @@ impl Shape {
         Ok(self)
     }
 
-    /// `count` copies, each `stride` bytes (which may be negative) behind the one before. O(1) where the shape is one run or
-    /// nest of runs.
+    /// `count` copies, each `stride` bytes (which may be negative) behind the one before. O(1).
     ///
     /// # Errors
     /// Bytes beyond 2^63 - 1.
@@ -54,73 +49,83 @@ impl Shape {
         if count == 0 || self.extents.count() == 0 {
             return Ok(Self::default());
         }
-        let last = i64::try_from(count - 1).ok().and_then(|steps| stride.checked_mul(steps)).ok_or_else(too_far)?;
-        let back = last.min(0);
+        let back = back(stride, count)?;
         let extents = self.extents.clone().shift(back.unsigned_abs())?.repeat(stride, count)?;
         Ok(Self { low: self.low.checked_add(back).ok_or_else(too_far)?, extents })
     }
 
-    /// Parts one after the other.
+    /// Blocks of this shape: at each (displacement, count), `count` copies, `stride` bytes apart. O(blocks), whatever the
+    /// number of extents.
     ///
     /// # Errors
     /// Bytes that are more than 2^63 - 1 apart.
-    pub fn concat(parts: &[Self]) -> Result<Self, Error> {
-        let parts: Vec<_> = parts.iter().filter(|part| part.extents.count() > 0).collect();
-        let Some(low) = parts.iter().map(|part| part.low).min() else {
+    pub fn blocks(&self, stride: i64, blocks: impl Iterator<Item = (i64, u64)> + Clone) -> Result<Self, Error> {
+        let filled = blocks.filter(|&(_, count)| count > 0 && self.extents.count() > 0);
+        let mut base: Option<i64> = None;
+        for (displacement, count) in filled.clone() {
+            let lowest = displacement.checked_add(back(stride, count)?).ok_or_else(too_far)?;
+            apart(lowest, displacement)?;
+            base = Some(base.map_or(lowest, |base| base.min(lowest)));
+        }
+        let Some(base) = base else {
             return Ok(Self::default());
         };
-        let mut all = Extents::empty();
-        for part in parts {
-            all.push(&part.extents.clone().shift(apart(low, part.low)?)?)?;
+        if filled.clone().any(|(displacement, _)| apart(base, displacement).is_err()) {
+            return Err(too_far());
         }
-        Ok(Self { low, extents: all })
+        let places = filled.map(|(displacement, count)| (displacement.abs_diff(base), count));
+        let low = self.low.checked_add(base).ok_or_else(too_far)?;
+        Ok(Self { low, extents: self.extents.scatter(stride, places)? })
     }
 
-    /// Blocks of this shape: in each (displacement, count), `count` copies, `stride` bytes apart.
+    /// Blocks of any shapes, one after the other. O(blocks), whatever the number of extents.
     ///
     /// # Errors
     /// Bytes that are more than 2^63 - 1 apart.
-    pub fn blocks(&self, stride: i64, blocks: &[(i64, i64)]) -> Result<Self, Error> {
-        let filled = || blocks.iter().filter(|(_, count)| *count > 0 && self.extents.count() > 0);
-        let longest = filled().map(|&(_, count)| count).max().unwrap_or_default();
-        let dense = self.extents.count() == 1 && i64::try_from(self.extents.bytes()) == Ok(stride);
-        let short = dense || (longest as u64).saturating_mul(self.extents.count()) <= SHORT;
-        if !short {
-            let part = |&(displacement, count): &(i64, i64)| self.repeat(stride, count as u64)?.shift(displacement);
-            return Self::concat(&filled().map(part).collect::<Result<Vec<_>, _>>()?);
+    pub fn concat<'a>(blocks: impl Iterator<Item = Block<'a>> + Clone) -> Result<Self, Error> {
+        let filled = blocks.filter(|block| block.count > 0 && block.shape.extents.count() > 0);
+        let mut low: Option<i64> = None;
+        for block in filled.clone() {
+            let lowest = block.low()?;
+            low = Some(low.map_or(lowest, |low| low.min(lowest)));
         }
-        let start = |displacement: i64, count: i64| {
-            let back = stride.min(0).checked_mul(count - 1)?;
-            self.low.checked_add(displacement)?.checked_add(back)
-        };
-        let starts = filled().map(|&(displacement, count)| start(displacement, count).ok_or_else(too_far));
-        let starts: Vec<i64> = starts.collect::<Result<_, _>>()?;
-        let Some(&low) = starts.iter().min() else {
+        let Some(low) = low else {
             return Ok(Self::default());
         };
-        let mut list = Vec::with_capacity(starts.len());
-        for (&(_, count), &start) in filled().zip(&starts) {
-            let from = apart(low, start)?;
-            let block = self.repeat(stride, count as u64)?;
-            for extent in block.extents.iter() {
-                let offset = from.checked_add(extent.offset).ok_or_else(too_far)?;
-                list.push(Extent { offset, len: extent.len });
-            }
-        }
-        Ok(Self { low, extents: Extents::from_list(joined(list))? })
+        let parts = filled.map(|block| {
+            let Self { low: at, extents } = block.shape.repeat(block.stride, block.count)?.shift(block.displacement)?;
+            extents.shift(apart(low, at)?)
+        });
+        Ok(Self { low, extents: Extents::concat(parts)? })
     }
 }
 
-/// Extents that follow one another without a gap, as one.
-fn joined(list: Vec<Extent>) -> Vec<Extent> {
-    let mut all: Vec<Extent> = Vec::with_capacity(list.len());
-    for extent in list {
-        match all.last_mut() {
-            Some(last) if last.end() == extent.offset => last.len += extent.len,
-            _ => all.push(extent),
-        }
+/// Copies of a shape.
+#[derive(Debug, Clone, Copy)]
+pub struct Block<'a> {
+    /// What is copied.
+    pub shape: &'a Shape,
+    /// Bytes from copy to copy.
+    pub stride: i64,
+    /// How many.
+    pub count: u64,
+    /// How far the first is moved, in bytes.
+    pub displacement: i64,
+}
+
+impl Block<'_> {
+    /// Displacement of the lowest byte of one that has bytes.
+    fn low(&self) -> Result<i64, Error> {
+        let first = self.shape.low.checked_add(self.displacement);
+        let back = back(self.stride, self.count)?;
+        first.and_then(|first| first.checked_add(back)).ok_or_else(too_far)
     }
-    all
+}
+
+/// How far the lowest of `count` (1 or more) copies is from the first; 0 or below.
+fn back(stride: i64, count: u64) -> Result<i64, Error> {
+    let steps = i64::try_from(count - 1).map_err(|_| too_far())?;
+    Ok(stride.checked_mul(steps).ok_or_else(too_far)?.min(0))
 }
 
 /// How far `high` is behind `low`.
@@ -135,6 +140,11 @@ fn too_far() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tributary::Extent;
+
+    fn blocks(shape: &Shape, stride: i64, blocks: &[(i64, u64)]) -> Vec<i64> {
+        bytes(&shape.blocks(stride, blocks.iter().copied()).unwrap())
+    }
 
     fn bytes(shape: &Shape) -> Vec<i64> {
         let at = |extent: Extent| (extent.offset..extent.end()).map(|offset| offset as i64 + shape.low);
@@ -154,13 +164,25 @@ mod tests {
     #[test]
     fn blocks_keep_their_order() {
         let one = Shape::contiguous(0, 2).unwrap();
-        let blocks = [(10, 2), (-4, 1), (0, 0), (2, 1)];
-        assert_eq!(bytes(&one.blocks(2, &blocks).unwrap()), [10, 11, 12, 13, -4, -3, 2, 3]);
-        assert_eq!(bytes(&one.blocks(-2, &blocks).unwrap()), [10, 11, 8, 9, -4, -3, 2, 3]);
-        let long = one.repeat(4, 20).unwrap();
-        let parts = bytes(&long.blocks(100, &[(50, 2), (0, 1)]).unwrap());
+        let places = [(10, 2), (-4, 1), (0, 0), (2, 1)];
+        assert_eq!(blocks(&one, 2, &places), [10, 11, 12, 13, -4, -3, 2, 3]);
+        assert_eq!(blocks(&one, -2, &places), [10, 11, 8, 9, -4, -3, 2, 3]);
+        let parts = blocks(&one.repeat(4, 20).unwrap(), 100, &[(50, 2), (0, 1)]);
         assert_eq!(parts.len(), 120);
         assert_eq!((parts[0], parts[40], parts[80], parts[119]), (50, 150, 0, 77));
+        assert!(one.blocks(2, [(i64::MIN, 1), (i64::MAX, 1)].into_iter()).is_err());
+    }
+
+    #[test]
+    fn blocks_of_several_shapes_follow_one_another() {
+        let (two, three) = (Shape::contiguous(1, 2).unwrap(), Shape::contiguous(-3, 3).unwrap());
+        let none = Shape::default();
+        let block = |shape, stride, count, displacement| Block { shape, stride, count, displacement };
+        let all = [block(&two, -4, 2, 8), block(&none, 1, 5, -90), block(&three, 3, 2, 4), block(&two, 0, 0, -50)];
+        let all = Shape::concat(all.into_iter()).unwrap();
+        assert_eq!(bytes(&all), [9, 10, 5, 6, 1, 2, 3, 4, 5, 6]);
+        assert_eq!(all.low(), 1);
+        assert_eq!(Shape::concat([block(&two, 1, 0, 3)].into_iter()).unwrap(), none);
     }
 
     #[test]

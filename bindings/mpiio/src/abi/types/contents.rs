@@ -1,0 +1,200 @@
+//! What a datatype's constructor was given (MPI 4.1, section 5.1.13).
+
+use std::ffi::c_int;
+
+use ::mpi::ffi;
+use tributary::Error;
+
+use super::super::{MPI_Datatype, check, datatype_null};
+use super::Combiner;
+
+/// A datatype as MPI_Type_get_contents gives it: a reference that is ours, unless it is predefined.
+#[derive(Debug)]
+struct Owned {
+    handle: MPI_Datatype,
+    is_ours: bool,
+}
+
+impl Owned {
+    /// Takes the reference over. One whose envelope MPI refuses is left alone.
+    fn new(handle: MPI_Datatype) -> Self {
+        // A combiner that is not known is one of a derived type.
+        let is_ours = envelope(handle)
+            .is_ok_and(|envelope| Combiner::of(envelope.combiner).map_or(true, |combiner| !combiner.is_predefined()));
+        Self { handle, is_ours }
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        if self.is_ours {
+            // SAFETY: a reference that MPI_Type_get_contents gave us, freed once.
+            unsafe { ffi::MPI_Type_free(&mut self.handle) };
+        }
+    }
+}
+
+/// The arguments that a datatype was made from, read one after the other in the order of its constructor.
+#[derive(Debug)]
+pub struct Contents {
+    /// How it was made.
+    pub combiner: Combiner,
+    integers: std::vec::IntoIter<c_int>,
+    addresses: std::vec::IntoIter<ffi::MPI_Aint>,
+    /// Counts and addresses of a constructor with large counts.
+    large: std::vec::IntoIter<ffi::MPI_Count>,
+    is_large: bool,
+    types: Vec<Owned>,
+}
+
+impl Contents {
+    /// Asks MPI.
+    ///
+    /// # Errors
+    /// A datatype that is none, or was made by a constructor that is not known here.
+    pub fn of(datatype: MPI_Datatype) -> Result<Self, Error> {
+        let envelope = envelope(datatype)?;
+        let combiner = Combiner::of(envelope.combiner)?;
+        let lists = if combiner.is_predefined() { Lists::default() } else { envelope.lists(datatype)? };
+        Ok(Self {
+            combiner,
+            integers: lists.integers.into_iter(),
+            addresses: lists.addresses.into_iter(),
+            is_large: !lists.large.is_empty(),
+            large: lists.large.into_iter(),
+            types: lists.types.into_iter().map(Owned::new).collect(),
+        })
+    }
+
+    /// The next argument that is an `int` in every form of the constructor.
+    pub fn int(&mut self) -> Result<i64, Error> {
+        self.integers.next().map(i64::from).ok_or_else(missing)
+    }
+
+    /// The next argument that is an `int`, or a count.
+    #[allow(clippy::useless_conversion)] // i64 with both MPI libraries, under two names
+    pub fn count(&mut self) -> Result<i64, Error> {
+        if self.is_large { self.large.next().map(i64::from).ok_or_else(missing) } else { self.int() }
+    }
+
+    /// The next argument that is an address, or a count.
+    #[allow(clippy::unnecessary_cast)] // i64 with one MPI library, isize with the other
+    pub fn address(&mut self) -> Result<i64, Error> {
+        if self.is_large {
+            return self.count();
+        }
+        self.addresses.next().map(|address| address as i64).ok_or_else(missing)
+    }
+
+    /// So many arguments of a kind.
+    pub fn list(&mut self, count: i64, next: fn(&mut Self) -> Result<i64, Error>) -> Result<Vec<i64>, Error> {
+        (0..count).map(|_| next(self)).collect()
+    }
+
+    /// The only datatype among the arguments.
+    pub fn datatype(&self) -> Result<MPI_Datatype, Error> {
+        self.types.first().map(|owned| owned.handle).ok_or_else(missing)
+    }
+
+    /// All datatypes among the arguments.
+    pub fn datatypes(&self) -> impl Iterator<Item = MPI_Datatype> + '_ {
+        self.types.iter().map(|owned| owned.handle)
+    }
+}
+
+fn missing() -> Error {
+    Error::argument(
+        "datatype",
+        "MPI gives fewer arguments than its constructor takes",
+        "what the constructor was given",
+    )
+}
+
+/// How a datatype was made, in MPI's number, and how many arguments of each kind it was given.
+struct Envelope {
+    combiner: c_int,
+    integers: usize,
+    addresses: usize,
+    large: usize,
+    types: usize,
+}
+
+/// Constructors with large counts need the envelope with large counts: without, MPI refuses them.
+#[cfg(large_count)]
+fn envelope(datatype: MPI_Datatype) -> Result<Envelope, Error> {
+    let (mut integers, mut addresses, mut large, mut types, mut combiner) = (0, 0, 0, 0, 0);
+    // SAFETY: MPI checks the handle; the places are ours.
+    check("MPI_Type_get_envelope_c", unsafe {
+        ffi::MPI_Type_get_envelope_c(datatype, &mut integers, &mut addresses, &mut large, &mut types, &mut combiner)
+    })?;
+    let [integers, addresses, large, types] = [integers, addresses, large, types].map(|count| count as usize);
+    Ok(Envelope { combiner, integers, addresses, large, types })
+}
+
+#[cfg(not(large_count))]
+fn envelope(datatype: MPI_Datatype) -> Result<Envelope, Error> {
+    let (mut integers, mut addresses, mut types, mut combiner) = (0, 0, 0, 0);
+    // SAFETY: MPI checks the handle; the places are ours.
+    check("MPI_Type_get_envelope", unsafe {
+        ffi::MPI_Type_get_envelope(datatype, &mut integers, &mut addresses, &mut types, &mut combiner)
+    })?;
+    let [integers, addresses, types] = [integers, addresses, types].map(|count| count as usize);
+    Ok(Envelope { combiner, integers, addresses, large: 0, types })
+}
+
+#[derive(Default)]
+struct Lists {
+    integers: Vec<c_int>,
+    addresses: Vec<ffi::MPI_Aint>,
+    large: Vec<ffi::MPI_Count>,
+    types: Vec<MPI_Datatype>,
+}
+
+impl Envelope {
+    /// The arguments of a datatype that is not predefined, whose envelope this is.
+    fn lists(&self, datatype: MPI_Datatype) -> Result<Lists, Error> {
+        let mut lists = Lists {
+            integers: vec![0; self.integers],
+            addresses: vec![0; self.addresses],
+            large: vec![0; self.large],
+            types: vec![datatype_null(); self.types],
+        };
+        lists.fill(datatype)?;
+        Ok(lists)
+    }
+}
+
+impl Lists {
+    #[cfg(large_count)]
+    fn fill(&mut self, datatype: MPI_Datatype) -> Result<(), Error> {
+        let lengths = [self.integers.len(), self.addresses.len(), self.large.len(), self.types.len()];
+        let [integers, addresses, large, types] = lengths.map(|length| length as ffi::MPI_Count);
+        let (at_integers, at_addresses) = (self.integers.as_mut_ptr(), self.addresses.as_mut_ptr());
+        // SAFETY: the lists are as long as the envelope says.
+        check("MPI_Type_get_contents_c", unsafe {
+            ffi::MPI_Type_get_contents_c(
+                datatype,
+                integers,
+                addresses,
+                large,
+                types,
+                at_integers,
+                at_addresses,
+                self.large.as_mut_ptr(),
+                self.types.as_mut_ptr(),
+            )
+        })
+    }
+
+    #[cfg(not(large_count))]
+    fn fill(&mut self, datatype: MPI_Datatype) -> Result<(), Error> {
+        let lengths = [self.integers.len(), self.addresses.len(), self.types.len()];
+        let [integers, addresses, types] = lengths.map(|length| length as c_int);
+        let (at_integers, at_addresses) = (self.integers.as_mut_ptr(), self.addresses.as_mut_ptr());
+        // SAFETY: the lists are as long as the envelope says.
+        check("MPI_Type_get_contents", unsafe {
+            let at_types = self.types.as_mut_ptr();
+            ffi::MPI_Type_get_contents(datatype, integers, addresses, types, at_integers, at_addresses, at_types)
+        })
+    }
+}

@@ -1,0 +1,241 @@
+//! Sequences put together from others, irregularly: copied to a list of places, and one behind the other. What is regular
+//! in them stays a run, whatever its number of extents.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::extent::Extent;
+use super::extents::{Extents, check_end, repeated};
+use super::node::{Base, Group, Node};
+use super::packed::{Packed, Summary};
+use crate::error::Result;
+
+/// A sequence of at most so many extents is packed where it would be a group: a list is faster to walk.
+const FEW: u64 = 256;
+/// A part of at most so many extents is packed with its neighbours: it takes no more memory than a node would.
+const SHORT: u64 = 8;
+
+impl Extents {
+    /// Copies of the sequence at `places`, in their order: at each (offset, n), `n` copies, the first moved by `offset`
+    /// bytes and each `stride` bytes behind the one before. Extents that adjoin are joined, places at equal distances
+    /// become a run. O(places) time and memory, whatever the number of extents.
+    ///
+    /// # Errors
+    /// An extent before 0 or beyond 2^63 - 1.
+    pub fn scatter(&self, stride: i64, places: impl Iterator<Item = (u64, u64)> + Clone) -> Result<Self> {
+        let places = places.filter(|&(_, copies)| copies > 0 && self.count() > 0);
+        if let Some(Regular { offset, copies, distance, count }) = Regular::of(places.clone()) {
+            return self.clone().shift(offset)?.repeat(stride, copies)?.repeat(distance, count);
+        }
+        let Scattered { summary, last_end, places: number } = self.scattered(stride, places.clone())?;
+        if let [Node { base: Base::One(extent), levels }] = self.nodes.as_slice()
+            && levels.is_empty()
+            && i64::try_from(extent.len) == Ok(stride)
+        {
+            let blocks = places.map(|(by, copies)| Extent { offset: by + extent.offset, len: copies * extent.len });
+            return Self::from_list(joined(blocks));
+        }
+        if summary.count <= number.saturating_mul(SHORT).max(FEW) {
+            let copies = places.flat_map(|(by, n)| (0..n as i64).map(move |copy| by as i64 + copy * stride));
+            let moved = |by: i64, extent: Extent| Extent { offset: (extent.offset as i64 + by) as u64, ..extent };
+            return Self::from_list(joined(copies.flat_map(|by| self.iter().map(move |extent| moved(by, extent)))));
+        }
+        let places = places.map(|(offset, len)| Extent { offset, len }).collect();
+        Ok(self.group(places, stride, summary, last_end))
+    }
+
+    /// The parts one behind the other, as one node. Short parts are packed together, and extents that adjoin there are
+    /// joined; others stay as they are. O(parts) memory.
+    ///
+    /// # Errors
+    /// The first error of a part; more than 2^63 - 1 bytes or extents in all.
+    pub fn concat(parts: impl IntoIterator<Item = Result<Self>>) -> Result<Self> {
+        let mut all = Self::empty();
+        let mut short = Vec::new();
+        for part in parts {
+            let part = part?;
+            if part.count() <= SHORT {
+                short.extend(part.iter());
+            } else {
+                all.push(&Self::from_list(joined(short.drain(..)))?)?;
+                all.push(&part)?;
+            }
+        }
+        all.push(&Self::from_list(joined(short.into_iter()))?)?;
+        Ok(if all.nodes.len() > 1 { all.as_one_node() } else { all })
+    }
+
+    /// The same sequence as one node: packed if it is short, and else a group.
+    pub(super) fn as_one_node(&self) -> Self {
+        if self.count() <= FEW {
+            return Self::from_packed(self.iter().collect(), self.last_end);
+        }
+        let here = [Extent { offset: 0, len: 1 }].into_iter().collect();
+        self.group(here, 0, self.summary, self.last_end)
+    }
+
+    fn group(&self, places: Packed, stride: i64, summary: Summary, last_end: u64) -> Self {
+        let group = Group { nodes: self.nodes.clone(), places, stride };
+        let node = Node { base: Base::Group(Arc::new(group), 0), levels: SmallVec::new() };
+        Self { nodes: vec![node], summary, last_end }
+    }
+
+    /// What is known of copies at places before they are made; that all of them lie within 0 and 2^63 - 1.
+    fn scattered(&self, stride: i64, places: impl Iterator<Item = (u64, u64)>) -> Result<Scattered> {
+        let first = self.iter().next().map_or(0, |extent| extent.offset);
+        let mut all = Scattered { summary: Summary::EMPTY, last_end: 0, places: 0 };
+        for (by, copies) in places {
+            check_end(by, copies.max(self.summary.end))?;
+            let one = Summary { start: self.summary.start + by, end: self.summary.end + by, ..self.summary };
+            let here = repeated(&one, stride, copies)?;
+            let sum = &mut all.summary;
+            check_end(sum.bytes, here.bytes)?;
+            sum.ascending &= here.ascending && (sum.count == 0 || first + by >= all.last_end);
+            sum.start = if sum.count == 0 { here.start } else { sum.start.min(here.start) };
+            sum.end = sum.end.max(here.end);
+            sum.count += here.count;
+            sum.bytes += here.bytes;
+            all.last_end = (self.last_end as i64 + by as i64 + stride * (copies as i64 - 1)) as u64;
+            all.places += 1;
+        }
+        Ok(all)
+    }
+}
+
+/// Copies at places, summed up.
+struct Scattered {
+    summary: Summary,
+    /// End of the last extent in sequence.
+    last_end: u64,
+    /// How many places.
+    places: u64,
+}
+
+/// Places at equal distances, with equally many copies.
+struct Regular {
+    offset: u64,
+    copies: u64,
+    distance: i64,
+    count: u64,
+}
+
+impl Regular {
+    fn of(mut places: impl Iterator<Item = (u64, u64)>) -> Option<Self> {
+        let (offset, copies) = places.next()?;
+        let mut all = Self { offset, copies, distance: 0, count: 1 };
+        let mut last = offset;
+        for (offset, copies) in places {
+            let distance = i64::try_from(i128::from(offset) - i128::from(last)).ok()?;
+            if copies != all.copies || (all.count > 1 && distance != all.distance) {
+                return None;
+            }
+            (all.distance, last) = (distance, offset);
+            all.count += 1;
+        }
+        Some(all)
+    }
+}
+
+/// Extents without those of length 0, and with those that follow one another without a gap as one.
+fn joined(extents: impl Iterator<Item = Extent>) -> impl Iterator<Item = Extent> {
+    let mut extents = extents.filter(|extent| extent.len > 0).peekable();
+    std::iter::from_fn(move || {
+        let mut whole = extents.next()?;
+        while let Some(next) = extents.next_if(|next| next.offset == whole.end()) {
+            whole.len += next.len;
+        }
+        Some(whole)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::extents::tests::{check_summary, list};
+    use proptest::prelude::*;
+
+    fn bytes(extents: &Extents) -> Vec<u64> {
+        extents.iter().flat_map(|extent| extent.offset..extent.end()).collect()
+    }
+
+    fn at(extents: &Extents, stride: i64, places: &[(u64, u64)]) -> Extents {
+        extents.scatter(stride, places.iter().copied()).unwrap()
+    }
+
+    #[test]
+    fn regular_places_are_a_run() {
+        let one = Extents::contiguous(0, 8).unwrap();
+        assert_eq!(at(&one, 8, &[(0, 2), (40, 2), (80, 2)]), Extents::strided(0, 16, 40, 3).unwrap());
+        assert_eq!(at(&one, 8, &[(0, 1), (5, 0), (8, 1), (16, 1)]), Extents::contiguous(0, 24).unwrap());
+        assert_eq!(at(&one, 8, &[(7, 3)]), Extents::contiguous(7, 24).unwrap());
+        assert_eq!(at(&one, 8, &[]), Extents::empty());
+        assert_eq!(list(&at(&one, 8, &[(0, 2), (16, 1), (40, 1)])), [(0, 24), (40, 8)]);
+        assert_eq!(list(&at(&one, -8, &[(8, 2), (40, 1)])), [(8, 8), (0, 8), (40, 8)]);
+        assert!(one.scatter(-8, [(8, 3), (9, 1)].into_iter()).is_err());
+    }
+
+    #[test]
+    fn parts_that_adjoin_are_joined() {
+        let part = |offset, len| Extents::contiguous(offset, len);
+        assert_eq!(list(&Extents::concat([part(0, 4), part(4, 0), part(4, 4), part(2, 1)]).unwrap()), [(0, 8), (2, 1)]);
+        assert_eq!(Extents::concat([]).unwrap(), Extents::empty());
+        assert!(Extents::concat([part(0, 4), part(u64::MAX, 4)]).is_err());
+    }
+
+    #[test]
+    fn levels_in_one_stride_are_one() {
+        let row = Extents::strided(0, 4, 8, 10).unwrap();
+        assert_eq!(row.repeat(80, 5).unwrap(), Extents::strided(0, 4, 8, 50).unwrap());
+        assert_ne!(row.repeat(88, 5).unwrap(), Extents::strided(0, 4, 8, 50).unwrap());
+    }
+
+    #[test]
+    fn nests_of_large_parts_are_never_written_out() {
+        let cube = |offset| Extents::subarray(offset, 8, &[4096, 4096, 4096], &[1000, 1000, 1000], &[0, 0, 0]);
+        let two = Extents::concat([cube(0), cube(16 << 30)]).unwrap();
+        let nest = at(&two.repeat(1 << 40, 1000).unwrap(), 1 << 52, &[(0, 3), (1 << 51, 1)]);
+        assert_eq!(nest.count(), 2 * 1_000_000 * 1000 * 4);
+        assert!(nest.memory() < 2048, "{} bytes", nest.memory());
+        assert_eq!(nest.iter().next().unwrap().offset, 0);
+    }
+
+    proptest! {
+        #[test]
+        fn copies_lie_where_they_are_put(
+            parts in prop::collection::vec((0u64..500, 1u64..9, 9i64..30, 1u64..80), 1..4),
+            places in prop::collection::vec((20_000u64..40_000, 0u64..4), 0..6),
+            stride in -3000i64..3000,
+            outer in 1u64..4,
+        ) {
+            let mut one = Extents::empty();
+            for &(offset, len, stride, count) in &parts {
+                one.push(&Extents::strided(offset, len, stride, count).unwrap()).unwrap();
+            }
+            let all = at(&one, stride, &places).repeat(50_000, outer).unwrap().shift(7).unwrap();
+            check_summary(&all);
+            let mut expected = Vec::new();
+            for turn in 0..outer {
+                for &(offset, copies) in &places {
+                    for copy in 0..copies as i64 {
+                        let by = (7 + turn * 50_000 + offset) as i64 + copy * stride;
+                        expected.extend(bytes(&one).into_iter().map(|byte| (byte as i64 + by) as u64));
+                    }
+                }
+            }
+            prop_assert_eq!(bytes(&all), expected);
+        }
+
+        #[test]
+        fn parts_follow_one_another(
+            parts in prop::collection::vec((0u64..500, 1u64..9, 0i64..30, 1u64..400), 0..6),
+        ) {
+            let parts = parts.into_iter().map(|(offset, len, stride, count)| Extents::strided(offset, len, stride, count));
+            let parts: Vec<_> = parts.map(Result::unwrap).collect();
+            let all = Extents::concat(parts.iter().cloned().map(Ok)).unwrap();
+            check_summary(&all);
+            prop_assert_eq!(bytes(&all), parts.iter().flat_map(bytes).collect::<Vec<_>>());
+            prop_assert!(all.nodes.len() <= 1);
+        }
+    }
+}
