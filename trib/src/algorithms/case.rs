@@ -1,0 +1,139 @@
+//! What an algorithm is counted and drawn on: ranks, nodes, root, sizes.
+
+use tributary::collectives::{Algorithm, Operation, Problem};
+use tributary::schedule::{ReduceOp, Schedule};
+use tributary::{Rank, Topology};
+
+use super::catalogue::{Entry, What};
+use super::exchange;
+use super::notes::{self, Aggregators, Example};
+use crate::Failure;
+
+/// See the module.
+pub struct Case {
+    /// Ranks and nodes.
+    pub topology: Topology,
+    /// Most ranks of a node.
+    pub ranks_per_node: usize,
+    /// Where the operation begins or ends.
+    pub root: Rank,
+    /// m: bytes of a block, or of the message of a broadcast or reduction.
+    pub unit: u64,
+    /// Bytes of every rank's block.
+    pub sizes: Vec<u64>,
+    /// Bytes of a segment, or the threshold of the ordered tree.
+    pub segment: u64,
+    /// The receivers of an exchange, ascending.
+    pub receivers: Vec<Rank>,
+}
+
+/// Bytes of some ranks' send buffers that are told apart: what travels.
+pub struct Contents {
+    /// Everything that is brought, cut into parts: bytes of each, and the rank whose colour it has.
+    pub parts: Vec<(u64, Rank)>,
+    /// By rank: which of these bytes its send buffer holds, in order, as (first, end).
+    pub brought: Vec<Vec<(u64, u64)>>,
+    /// Whether all ranks bring the same places, to be combined.
+    pub combines: bool,
+}
+
+impl Case {
+    /// Blocks of `unit` bytes on every rank.
+    ///
+    /// # Errors
+    /// Zero ranks, zero ranks per node.
+    pub fn even(entry: &Entry, ranks: usize, ranks_per_node: usize, unit: u64) -> Result<Self, Failure> {
+        let example = Example { ranks, ranks_per_node, root: 0, weights: &[], aggregators: Aggregators::PerNode };
+        Self::of(entry, &example, unit)
+    }
+
+    /// An example, with `unit` bytes for a block of weight 1.
+    ///
+    /// # Errors
+    /// Zero ranks, zero ranks per node; a root that is no rank.
+    pub fn of(entry: &Entry, example: &Example, unit: u64) -> Result<Self, Failure> {
+        let Example { ranks, ranks_per_node, root, weights, ref aggregators } = *example;
+        let topology = Topology::blocks(ranks, ranks_per_node)?;
+        if root >= ranks {
+            return Err(Failure::new(format!("root: {root}; allowed: 0 to {}", ranks - 1)));
+        }
+        let receivers = match aggregators {
+            Aggregators::PerNode => (0..topology.nodes()).map(|node| topology.rank_at(node, 0)).collect(),
+            Aggregators::Lowest(count) => (0..ranks.min(*count)).collect(),
+        };
+        let weight = |rank: Rank| weights.get(rank).map_or(1, |&weight| weight);
+        let sizes = (0..ranks).map(|rank| weight(rank) * unit).collect();
+        let segment = notes::segment(entry, ranks, unit);
+        Ok(Self { topology, ranks_per_node, root, unit, sizes, segment, receivers })
+    }
+
+    /// How many ranks there are.
+    pub fn ranks(&self) -> usize {
+        self.topology.ranks()
+    }
+
+    /// The problem that `rank` has.
+    fn problem(&self, rank: Rank) -> Problem<'_> {
+        let Self { topology, root, sizes, segment, .. } = self;
+        Problem { rank, topology, root: *root, sizes, with: ReduceOp::Sum, segment: *segment }
+    }
+
+    /// Everybody's schedule.
+    pub fn schedules(&self, entry: &Entry) -> Vec<Schedule> {
+        let of: &dyn Fn(Rank) -> Schedule = match entry.what {
+            What::Collective(algorithm) => &|rank| (algorithm.schedule)(&self.problem(rank)),
+            What::Flat(kernel) => &|rank| exchange::flat(self, kernel, rank),
+            What::TwoLayer => &|rank| exchange::two_layer(self, rank),
+        };
+        (0..self.ranks()).map(of).collect()
+    }
+
+    /// What ranks bring.
+    pub fn contents(&self, entry: &Entry) -> Contents {
+        match entry.what {
+            What::Collective(algorithm) => self.contents_of(algorithm),
+            What::Flat(_) | What::TwoLayer => exchange::contents(self),
+        }
+    }
+
+    fn contents_of(&self, algorithm: &Algorithm) -> Contents {
+        let message = self.sizes[self.root];
+        let own_blocks = || self.sizes.iter().copied().zip(0..).collect::<Vec<_>>();
+        let by_root = |bytes| self.by(|rank| if rank == self.root { (0, bytes) } else { (0, 0) });
+        match algorithm.operation {
+            Operation::Scatter => {
+                Contents { parts: own_blocks(), brought: by_root(self.sizes.iter().sum()), combines: false }
+            }
+            Operation::Broadcast => {
+                Contents { parts: vec![(message, self.root)], brought: by_root(message), combines: false }
+            }
+            Operation::Reduce | Operation::Allreduce => {
+                let brought = self.by(|_| (0, message));
+                Contents { parts: vec![(message, self.root)], brought, combines: true }
+            }
+            _ => {
+                let first = |rank: Rank| self.sizes[..rank].iter().sum::<u64>();
+                let brought = self.by(|rank| (first(rank), first(rank + 1)));
+                Contents { parts: own_blocks(), brought, combines: false }
+            }
+        }
+    }
+
+    /// One range for every rank.
+    fn by(&self, range: impl Fn(Rank) -> (u64, u64)) -> Vec<Vec<(u64, u64)>> {
+        (0..self.ranks()).map(|rank| vec![range(rank)]).collect()
+    }
+
+    /// The ranks that stand out, and what they are.
+    pub fn marked(&self, entry: &Entry) -> (Vec<Rank>, &'static str) {
+        match entry.what {
+            What::Flat(_) | What::TwoLayer => (self.receivers.clone(), "aggregator"),
+            What::Collective(algorithm) => match algorithm.operation {
+                Operation::Gather | Operation::Scatter | Operation::Broadcast | Operation::Reduce => {
+                    (vec![self.root], "root")
+                }
+                _ => (Vec::new(), ""),
+            },
+        }
+    }
+}
