@@ -35,6 +35,8 @@ pub struct Contents {
     pub brought: Vec<Vec<(u64, u64)>>,
     /// Whether all ranks bring the same places, to be combined.
     pub combines: bool,
+    /// By rank: the bytes that its bar shows, as (first, end); the ranges are equally long. Some have no bar.
+    pub shown: Vec<Option<(u64, u64)>>,
 }
 
 impl Case {
@@ -97,26 +99,20 @@ impl Case {
     }
 
     fn contents_of(&self, algorithm: &Algorithm) -> Contents {
-        let message = self.sizes[self.root];
-        let own_blocks = || self.sizes.iter().copied().zip(0..).collect::<Vec<_>>();
-        let by_root = |bytes| self.by(|rank| if rank == self.root { (0, bytes) } else { (0, 0) });
-        match algorithm.operation {
-            Operation::Scatter => {
-                Contents { parts: own_blocks(), brought: by_root(self.sizes.iter().sum()), combines: false }
-            }
-            Operation::Broadcast => {
-                Contents { parts: vec![(message, self.root)], brought: by_root(message), combines: false }
-            }
-            Operation::Reduce | Operation::Allreduce => {
-                let brought = self.by(|_| (0, message));
-                Contents { parts: vec![(message, self.root)], brought, combines: true }
-            }
-            _ => {
-                let first = |rank: Rank| self.sizes[..rank].iter().sum::<u64>();
-                let brought = self.by(|rank| (first(rank), first(rank + 1)));
-                Contents { parts: own_blocks(), brought, combines: false }
-            }
-        }
+        let (message, total) = (self.sizes[self.root], self.sizes.iter().sum());
+        let at_root = |bytes| self.by(|rank| if rank == self.root { (0, bytes) } else { (0, 0) });
+        let first = |rank: Rank| self.sizes[..rank].iter().sum::<u64>();
+        let one_message = vec![(message, self.root)];
+        let blocks = || self.sizes.iter().copied().zip(0..).collect();
+        let combines = matches!(algorithm.operation, Operation::Reduce | Operation::Allreduce);
+        let (parts, brought): (Vec<_>, _) = match algorithm.operation {
+            Operation::Broadcast => (one_message, at_root(message)),
+            Operation::Reduce | Operation::Allreduce => (one_message, self.by(|_| (0, message))),
+            Operation::Scatter => (blocks(), at_root(total)),
+            _ => (blocks(), self.by(|rank| (first(rank), first(rank + 1)))),
+        };
+        let all = parts.iter().map(|(bytes, _)| bytes).sum();
+        Contents { parts, brought, combines, shown: vec![Some((0, all)); self.ranks()] }
     }
 
     /// One range for every rank.

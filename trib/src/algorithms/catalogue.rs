@@ -50,6 +50,8 @@ impl From<&'static Algorithm> for Entry {
 impl Entry {
     fn of_exchange(name: &'static str, about: &'static str, what: What) -> Self {
         let Facts { source, cost, .. } = exchange::facts(name);
+        // The source stands apart here.
+        let about = about.split(" (main paper").next().unwrap_or(about);
         Self { operation: EXCHANGE.to_string(), name, about, source, cost, irregular: true, what }
     }
 

@@ -117,7 +117,7 @@ pub fn two_layer(case: &Case, rank: Rank) -> Schedule {
     exchange.schedule(&BALANCED, Throttle::batch(1), Throttle::batch(1))
 }
 
-/// A part for each receiver, in it a block of every rank.
+/// A part for each receiver, in it a block of every rank; shown is a receiver's own.
 pub fn contents(case: &Case) -> Contents {
     let (ranks, unit) = (case.ranks() as u64, case.unit);
     let start = |receiver: usize, rank: Rank| (receiver as u64 * ranks + rank as u64) * unit;
@@ -125,5 +125,10 @@ pub fn contents(case: &Case) -> Contents {
         (0..case.receivers.len()).map(move |receiver| (start(receiver, rank), start(receiver, rank) + unit)).collect()
     };
     let parts = case.receivers.iter().flat_map(|_| (0..case.ranks()).map(|rank| (unit, rank))).collect();
-    Contents { parts, brought: (0..case.ranks()).map(blocks).collect(), combines: false }
+    let own = |rank| {
+        let receiver = case.receivers.iter().position(|&receiver| receiver == rank)?;
+        Some((start(receiver, 0), start(receiver + 1, 0)))
+    };
+    let brought = (0..case.ranks()).map(blocks).collect();
+    Contents { parts, brought, combines: false, shown: (0..case.ranks()).map(own).collect() }
 }

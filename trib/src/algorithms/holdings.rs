@@ -7,7 +7,7 @@ use tributary::schedule::timing::Step;
 use tributary::schedule::{Action, Buffer, Schedule, Span};
 
 use super::case::Contents;
-use crate::picture::messages::{Cell, Paint};
+use crate::picture::messages::{Bar, Cell, Paint};
 
 /// A byte of a buffer: its place in [`Contents::parts`], and a bit for every rank that is combined in it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -29,8 +29,8 @@ struct Holdings<'a> {
     had: Vec<Vec<u64>>,
 }
 
-/// By round boundary (before the first, after the first, ...) and rank: the painted part of its bar.
-pub fn by_round(contents: &Contents, schedules: &[Schedule], steps: &[Step], rounds: usize) -> Vec<Vec<Vec<Cell>>> {
+/// By round boundary (before the first, after the first, ...) and rank: the bar.
+pub fn by_round(contents: &Contents, schedules: &[Schedule], steps: &[Step], rounds: usize) -> Vec<Vec<Bar>> {
     let mut holdings = Holdings::new(contents, schedules);
     let mut steps = steps.iter().peekable();
     let mut all = Vec::new();
@@ -38,7 +38,7 @@ pub fn by_round(contents: &Contents, schedules: &[Schedule], steps: &[Step], rou
         while let Some(step) = steps.next_if(|step| end(step) <= round as f64) {
             holdings.apply(step);
         }
-        all.push((0..schedules.len()).map(|rank| holdings.cells(contents, rank)).collect());
+        all.push((0..schedules.len()).map(|rank| holdings.bar(contents, rank)).collect());
     }
     all
 }
@@ -104,11 +104,12 @@ impl<'a> Holdings<'a> {
     }
 
     /// Adjoining bytes with the same paint are one cell.
-    fn cells(&self, contents: &Contents, rank: Rank) -> Vec<Cell> {
+    fn bar(&self, contents: &Contents, rank: Rank) -> Bar {
+        let (first, end) = contents.shown[rank]?;
         let owners = contents.parts.iter().flat_map(|&(bytes, owner)| std::iter::repeat_n(owner, bytes as usize));
         let mut cells: Vec<Cell> = Vec::new();
-        for (place, (owner, had)) in (0..).zip(owners.zip(&self.had[rank])) {
-            if *had == 0 {
+        for (place, (owner, had)) in (0..end).zip(owners.zip(&self.had[rank])) {
+            if place < first || *had == 0 {
                 continue;
             }
             let paint = match contents.combines {
@@ -116,10 +117,10 @@ impl<'a> Holdings<'a> {
                 false => Paint::Rank(owner),
             };
             match cells.last_mut() {
-                Some(last) if last.end == place && last.paint == paint => last.end += 1,
-                _ => cells.push(Cell { first: place, end: place + 1, paint }),
+                Some(last) if last.end == place - first && last.paint == paint => last.end += 1,
+                _ => cells.push(Cell { first: place - first, end: place - first + 1, paint }),
             }
         }
-        cells
+        Some(cells)
     }
 }

@@ -88,7 +88,7 @@ fn object(entry: &Entry, case: &Case, counts: &Counts) -> Value {
         "irregular": entry.irregular,
         "ranks": case.ranks(),
         "ranks_per_node": case.ranks_per_node,
-        "block": case.unit,
+        "block_bytes": case.unit,
         "rounds": counts.rounds,
         "messages": counts.all.messages,
         "bytes": counts.all.bytes,

@@ -241,7 +241,7 @@ static NOTES: &[Note] = &[
         "reduce",
         "hierarchical",
         TWELVE,
-        "Nodes: of each, one message leaves. Any two reductions make such a hierarchy, of any number of groups and levels.",
+        "Nodes: one message leaves each of them but the root's. Any two reductions make such a hierarchy, of any number of groups and levels.",
     ),
     note("allreduce", "linear", EIGHT, "Two or three ranks. Everything passes through one of them."),
     note(
@@ -274,8 +274,8 @@ static NOTES: &[Note] = &[
         "allreduce",
         "hierarchical",
         SIXTEEN,
-        "Nodes: half of the rounds stay inside. Any two allreduces make such a hierarchy, of any number of groups and \
-         levels.",
+        "Nodes: only the rounds among nodes leave them, though every rank sends its whole message there. Any two \
+         allreduces make such a hierarchy, of any number of groups and levels.",
     ),
     note(
         "exchange",

@@ -104,11 +104,11 @@ fn section(page: &mut String, entry: &Entry) {
     let case = Case::even(entry, RANKS, PER_NODE, UNIT).unwrap();
     let Counts { rounds, all, between } = Counts::of(entry, &case).unwrap();
     let counts = format!(
-        "{}, {} of {} in all; between nodes {} of {}",
+        "{}, {}, {} in all; between nodes {}, {}",
         counted(rounds, "round"),
         counted(all.messages, "message"),
         multiple(all.bytes, UNIT),
-        between.messages,
+        counted(between.messages, "message"),
         multiple(between.bytes, UNIT),
     );
     let _ = writeln!(

@@ -68,7 +68,7 @@ pub fn draw(entry: &Entry, example: &Example) -> Result<String, Failure> {
         rounds,
         messages: steps.iter().filter_map(message).collect(),
         bars: holdings::by_round(&contents, &schedules, &steps, rounds),
-        length: contents.parts.iter().map(|(bytes, _)| bytes).sum(),
+        length: contents.shown.iter().flatten().map(|(first, end)| end - first).max().unwrap_or(0),
         unit: case.unit,
         marked,
         mark,
@@ -102,7 +102,8 @@ fn summary(entry: &Entry, case: &Case, counts: &Counts) -> String {
     );
     if case.topology.nodes() > 1 {
         let Traffic { messages, bytes } = counts.between;
-        words += &format!("; between nodes {messages} and {}", messages::multiple(bytes, case.unit));
+        let messages = listing::counted(messages, "message");
+        words += &format!("; between nodes {messages}, {}", messages::multiple(bytes, case.unit));
     }
     words + "."
 }
@@ -111,7 +112,7 @@ fn summary(entry: &Entry, case: &Case, counts: &Counts) -> String {
 fn meaning(entry: &Entry, combines: bool) -> &'static str {
     match entry.what {
         What::Flat(_) | What::TwoLayer => {
-            "Bars: what a rank has or has had, a part for each aggregator, in it a block of every rank in that rank's colour."
+            "Bars: the blocks for an aggregator that are there, in rank order, in the colours of the ranks they are from."
         }
         What::Collective(_) if combines => {
             "Bars: the message; the darker, the more ranks' lanes are combined in it: of all of them at the darkest."

@@ -33,7 +33,7 @@ pub struct Diagram<'a> {
     /// All messages.
     pub messages: Vec<Message>,
     /// Before the first round and after each: the bar of every rank.
-    pub bars: Vec<Vec<Vec<Cell>>>,
+    pub bars: Vec<Vec<Bar>>,
     /// Bytes of a whole bar.
     pub length: u64,
     /// m.
@@ -57,6 +57,9 @@ pub struct Message {
     /// Its bytes.
     pub bytes: u64,
 }
+
+/// What a rank has; none if it has no bar.
+pub type Bar = Option<Vec<Cell>>;
 
 /// A painted part of a bar.
 pub struct Cell {
@@ -201,7 +204,7 @@ fn bars(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid) {
     for (round, ranks) in diagram.bars.iter().enumerate() {
         let x = grid.bars(round);
         for (cells, &y) in ranks.iter().zip(&grid.rows) {
-            let top = y - BAR / 2.0;
+            let (top, Some(cells)) = (y - BAR / 2.0, cells) else { continue };
             sheet.add(block(x, top, grid.bar, BAR, NOBODY, 1.0).set("stroke", "#d0d7de"));
             for cell in cells {
                 let (left, width) = (x + cell.first as f64 * scale, (cell.end - cell.first) as f64 * scale);
@@ -209,8 +212,11 @@ fn bars(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid) {
                     Paint::Rank(rank) => (ink::of_rank(rank), 1.0),
                     Paint::Combined(ranks) => (COMBINED, shade(ranks, diagram.topology.ranks())),
                 };
-                let edge = if width < 4.0 { "0.2" } else { "0.7" };
-                sheet.add(block(left, top, width, BAR, fill, opacity).set("stroke-width", edge));
+                // A hairline between neighbours; small numbers of attributes, because there are thousands of cells.
+                let width = if width > 2.0 { width - 0.4 } else { width };
+                let cell = Rectangle::new().set("x", at(left)).set("y", at(top)).set("width", at(width));
+                let cell = cell.set("height", at(BAR)).set("fill", fill);
+                sheet.add(if opacity < 1.0 { cell.set("fill-opacity", format!("{opacity:.2}")) } else { cell });
             }
         }
     }
@@ -226,7 +232,7 @@ fn arrow(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid, message: &Messag
     let (x, end) = grid.span(message.round);
     let (y, to) = (grid.rows[message.from], grid.rows[message.to]);
     let narrow = (grid.arrows / 90.0).clamp(0.6, 1.0);
-    let width = (1.3 + 0.55 * (message.bytes as f64 / diagram.least() as f64).log2()).min(4.5) * narrow;
+    let width = (1.7 + 0.55 * (message.bytes as f64 / diagram.least() as f64).log2()).min(4.5) * narrow;
     let (head, half) = ((5.0 + 2.0 * width) * narrow, 2.0 + 1.3 * width * narrow);
     let colour = if diagram.apart(message) { BETWEEN } else { INSIDE };
     let (neck, bend) = (end - head, (end - head - x) * 0.5);
@@ -269,6 +275,7 @@ fn sums(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid) {
         sheet.add(words(LEFT - 10.0, sheet.y, 10, "end", if colour == DARK { GREY } else { colour }, name));
         for (round, value) in values.into_iter().enumerate() {
             let (from, to) = grid.span(round);
+            let colour = if value == "0" { GREY } else { colour };
             sheet.add(words((from + to) / 2.0, sheet.y, grid.small(), "middle", colour, value));
         }
         sheet.y += 15.0;
