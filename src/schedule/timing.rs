@@ -35,9 +35,44 @@ impl Rates {
     }
 }
 
+/// An operation that has ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Step {
+    /// A send and the receive that it met.
+    Message {
+        /// When it began.
+        begin: f64,
+        /// When it ended.
+        end: f64,
+        /// The sender, and its operation.
+        from: (Rank, OpId),
+        /// The receiver, and its operation.
+        to: (Rank, OpId),
+    },
+    /// A copy or a combination, which concerns one rank.
+    Local {
+        /// When it ended.
+        end: f64,
+        /// Whose it is.
+        rank: Rank,
+        /// Which.
+        op: OpId,
+    },
+}
+
 /// When the last of ranks 0, 1, ... is done with its schedule; `None` if they cannot all end. Every message looks at
 /// the open messages of its two ranks: O(messages x open messages of a rank).
 pub fn one_port(schedules: Vec<Schedule>, rates: &Rates) -> Option<f64> {
+    run(schedules, rates, None).map(|clock| clock.now)
+}
+
+/// What [`one_port`] times, operation by operation in the order in which they end; joins are left out. With t_s = 1 and
+/// nothing else every message takes one round, and begins when a round does. O(operations) memory.
+pub fn one_port_steps(schedules: Vec<Schedule>, rates: &Rates) -> Option<Vec<Step>> {
+    run(schedules, rates, Some(Vec::new())).and_then(|clock| clock.steps)
+}
+
+fn run(schedules: Vec<Schedule>, rates: &Rates, steps: Option<Vec<Step>>) -> Option<Clock> {
     let ranks = schedules.len();
     let mut clock = Clock {
         rates: *rates,
@@ -49,6 +84,7 @@ pub fn one_port(schedules: Vec<Schedule>, rates: &Rates) -> Option<f64> {
         started: 0,
         events: BinaryHeap::new(),
         now: 0.0,
+        steps,
     };
     let all: BTreeSet<Rank> = (0..ranks).collect();
     clock.start(&all);
@@ -60,7 +96,7 @@ pub fn one_port(schedules: Vec<Schedule>, rates: &Rates) -> Option<f64> {
         }
         clock.start(&touched);
     }
-    clock.progress.iter().all(Progress::is_done).then_some(clock.now)
+    clock.progress.iter().all(Progress::is_done).then_some(clock)
 }
 
 /// Started, unmatched sides of messages by (sender, receiver, stage), with the number of the start.
@@ -80,6 +116,7 @@ struct Message {
     from: (Rank, OpId),
     to: (Rank, OpId),
     bytes: u64,
+    begin: f64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -125,6 +162,8 @@ struct Clock {
     started: u64,
     events: BinaryHeap<Event>,
     now: f64,
+    /// What has ended, if that is asked for.
+    steps: Option<Vec<Step>>,
 }
 
 impl Clock {
@@ -137,11 +176,12 @@ impl Clock {
         }
         let open: BTreeSet<_> = ranks.iter().flat_map(|&rank| self.ports[rank].open.iter().copied()).collect();
         for (order, index) in open {
-            let Message { from: (from, _), to: (to, _), bytes } = self.messages[index];
+            let Message { from: (from, _), to: (to, _), bytes, .. } = self.messages[index];
             if !self.ports[from].sending && !self.ports[to].receiving {
                 (self.ports[from].sending, self.ports[to].receiving) = (true, true);
                 self.ports[from].open.remove(&(order, index));
                 self.ports[to].open.remove(&(order, index));
+                self.messages[index].begin = self.now;
                 let time = self.now + self.rates.message(bytes as f64);
                 self.events.push(Event { time, what: What::Message(index) });
             }
@@ -165,7 +205,7 @@ impl Clock {
                 self.ports[rank].combining = time;
                 self.events.push(Event { time, what: What::Combination(rank, id) });
             }
-            Action::Reduce { .. } | Action::Copy { .. } | Action::Join => self.progress[rank].finish(id),
+            Action::Reduce { .. } | Action::Copy { .. } | Action::Join => self.end_local(rank, id),
         }
     }
 
@@ -178,7 +218,7 @@ impl Clock {
         let (from, to, _) = key;
         let bytes = self.progress[from].schedule().ops()[send as usize].span.len;
         let open = (order, self.messages.len());
-        self.messages.push(Message { from: (from, send), to: (to, receive), bytes });
+        self.messages.push(Message { from: (from, send), to: (to, receive), bytes, begin: self.now });
         self.ports[from].open.insert(open);
         self.ports[to].open.insert(open);
     }
@@ -187,17 +227,25 @@ impl Clock {
     fn end(&mut self, what: What) -> BTreeSet<Rank> {
         match what {
             What::Message(index) => {
-                let Message { from: (from, send), to: (to, receive), .. } = self.messages[index];
+                let Message { from: (from, send), to: (to, receive), begin, .. } = self.messages[index];
+                let step = Step::Message { begin, end: self.now, from: (from, send), to: (to, receive) };
+                self.steps.iter_mut().for_each(|steps| steps.push(step));
                 (self.ports[from].sending, self.ports[to].receiving) = (false, false);
                 self.progress[from].finish(send);
                 self.progress[to].finish(receive);
                 BTreeSet::from([from, to])
             }
             What::Combination(rank, id) => {
-                self.progress[rank].finish(id);
+                self.end_local(rank, id);
                 BTreeSet::from([rank])
             }
         }
+    }
+
+    fn end_local(&mut self, rank: Rank, op: OpId) {
+        let step = Step::Local { end: self.now, rank, op };
+        self.steps.iter_mut().for_each(|steps| steps.push(step));
+        self.progress[rank].finish(op);
     }
 }
 
@@ -229,7 +277,18 @@ mod tests {
         };
         let all = vec![root.finish(), leaf(1), leaf(2)];
         assert_eq!(one_port(all.clone(), &RATES), Some(18.0 + 18.0 + 16.0));
-        assert_eq!(one_port(all, &Rates { combine: 20.0, ..RATES }), Some(18.0 + 160.0 + 160.0));
+        assert_eq!(one_port(all.clone(), &Rates { combine: 20.0, ..RATES }), Some(18.0 + 160.0 + 160.0));
+        let rounds = Rates { startup: 1.0, byte: 0.0, combine: 0.0 };
+        let begins: Vec<_> = (one_port_steps(all, &rounds).unwrap().into_iter())
+            .filter_map(|step| match step {
+                Step::Message { begin, from: (from, _), to: (to, _), .. } => Some((from, to, begin)),
+                Step::Local { .. } => None,
+            })
+            .collect();
+        assert_eq!(begins.len(), 3);
+        for message in [(0, 1, 0.0), (1, 0, 0.0), (2, 0, 1.0)] {
+            assert!(begins.contains(&message), "{begins:?}");
+        }
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use comfy_table::{ContentArrangement, Table, presets};
 
+use crate::report::grouped;
+
 /// Columns where no terminal says how many there are.
 const PIPED: u16 = 120;
 
@@ -15,4 +17,9 @@ pub fn table<const N: usize>(header: [&str; N]) -> Table {
     }
     table.set_header(header);
     table
+}
+
+/// So many of a thing: `1 node`, `2 nodes`.
+pub fn counted(count: u64, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{} {thing}s", grouped(count)) }
 }

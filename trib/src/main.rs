@@ -5,6 +5,8 @@ mod buffers;
 mod calls;
 mod cli;
 mod exchange;
+#[cfg(test)]
+mod held;
 mod hints;
 mod listing;
 mod map;

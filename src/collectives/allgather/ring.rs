@@ -12,7 +12,7 @@ pub static RING: Algorithm = Algorithm {
     operation: Operation::Allgather,
     name: "ring",
     about: "each step, every rank passes the block it got last to the next rank",
-    source: "folklore; thesis, chapter 2",
+    source: "Hasanov, thesis, chapter 2; folklore",
     cost: "(p - 1) t_s + (p - 1) m t_w",
     irregular: true,
     schedule,

@@ -4,10 +4,12 @@
 //! |---|---|
 //! | [`replay`] | the options all replays share |
 //! | [`values`] | values of options that are more than a number |
+//! | [`algorithms`] | options of the list and the pictures of algorithms |
 //! | [`patterns`] | options of the lists and pictures of patterns |
 //!
 //! The parameters of each pattern are in [`crate::source`], a file each.
 
+pub mod algorithms;
 pub mod patterns;
 pub mod replay;
 pub mod values;
@@ -17,6 +19,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, Parser, Subcommand};
 
+use algorithms::AlgorithmsOptions;
 use patterns::{PatternsOptions, PictureOptions};
 use replay::ReplayOptions;
 
@@ -80,7 +83,7 @@ pub enum Command {
     Picture(PictureOptions),
     /// List all hints: value, default, unit, meaning.
     Hints(HintsOptions),
-    /// List the collective algorithms: operation, name, cost, source.
+    /// List the collective algorithms and exchange kernels, counted for any number of ranks; or draw one.
     Algorithms(AlgorithmsOptions),
     /// Write a generated decomposition map in the format of E3SM-IO.
     Map(MapOptions),
@@ -92,14 +95,6 @@ pub struct HintsOptions {
     /// Hints to show in force, on top of TRIB_HINTS_FILE and TRIB_HINTS.
     #[arg(long = "hint", value_name = "KEY=VALUE")]
     pub hints: Vec<String>,
-    /// Print a JSON array.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Options of `trib algorithms`.
-#[derive(Args)]
-pub struct AlgorithmsOptions {
     /// Print a JSON array.
     #[arg(long)]
     pub json: bool,

@@ -2,12 +2,12 @@
 //! checked-in files to it, and write them when asked.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
 
 use clap::Parser;
 
 use super::parameters;
 use crate::cli::{Cli, Command};
+use crate::held::{self, docs};
 use crate::picture;
 use crate::source::{SOURCES, Source};
 
@@ -66,20 +66,8 @@ fn section(page: &mut String, source: &Source) {
     let _ = writeln!(page, "\n```sh\ntrib replay {name} {example}\n```");
 }
 
-fn docs(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name)
-}
-
-/// Holds the checked-in file to `expected`, or writes it.
 fn hold(name: &str, expected: &str) {
-    let path = docs(name);
-    if std::env::var_os("TRIB_REGENERATE").is_some() {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, expected).unwrap();
-    }
-    let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    let how = "TRIB_REGENERATE=1 cargo test -p trib patterns::page";
-    assert!(kept == expected, "docs/{name} is not what trib/src/source says; regenerate with: {how}");
+    held::hold(name, expected, "trib/src/source", "patterns::page");
 }
 
 #[test]

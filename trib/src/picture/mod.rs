@@ -8,6 +8,7 @@
 //! | [`card`] | the picture of a pattern: strips, memory, legend |
 //! | [`matrix`] | one round of an exchange, binned |
 //! | [`round`] | its picture: matrix, fan-in, legend |
+//! | [`messages`] | the messages of an algorithm, round by round, and what ranks then have |
 //! | [`sheet`] | what pictures are drawn on |
 //! | [`ink`] | colours, rectangles, words |
 
@@ -15,9 +16,12 @@ mod card;
 mod ink;
 mod matrix;
 mod memory;
+pub mod messages;
 mod round;
 mod sheet;
 mod strip;
+
+use std::path::Path;
 
 use tributary_benchmarks::Pattern;
 use tributary_benchmarks::wrf::Trace;
@@ -30,18 +34,21 @@ use crate::{Failure, exchange, say};
 pub fn run(options: &PictureOptions) -> Result<(), Failure> {
     let subject = options.pattern.subject(options.drawing.ranks)?;
     let picture = draw(&subject, &options.drawing)?;
-    match &options.output {
-        None => say(picture.trim_end()),
-        Some(path) => {
-            let fail = |cause| Failure::new(format!("{}: {cause}", path.display()));
-            std::fs::write(path, picture).map_err(fail)?;
-            let what = match &subject {
-                Subject::File(pattern) => pattern.describe(),
-                Subject::Exchange(trace) => exchange::describe(trace),
-            };
-            say(format!("{}: {what}", path.display()))
-        }
-    }
+    write_or_say(options.output.as_deref(), &picture, || match &subject {
+        Subject::File(pattern) => pattern.describe(),
+        Subject::Exchange(trace) => exchange::describe(trace),
+    })
+}
+
+/// Writes a picture and says what it is of; or prints it, if there is no file for it.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn write_or_say(path: Option<&Path>, picture: &str, what: impl FnOnce() -> String) -> Result<(), Failure> {
+    let Some(path) = path else { return say(picture.trim_end()) };
+    let fail = |cause| Failure::new(format!("{}: {cause}", path.display()));
+    std::fs::write(path, picture).map_err(fail)?;
+    say(format!("{}: {}", path.display(), what()))
 }
 
 /// The picture of a pattern or of a round of an exchange, as SVG. The same arguments give the same text.

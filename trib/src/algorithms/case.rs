@@ -1,0 +1,150 @@
+//! What an algorithm is counted and drawn on: ranks, nodes, root, sizes.
+
+use tributary::collectives::intergroup::TwoGroups;
+use tributary::collectives::{Algorithm, Operation, Problem};
+use tributary::schedule::{ReduceOp, Schedule};
+use tributary::{Rank, Topology};
+
+use super::catalogue::{Entry, What};
+use super::exchange;
+use super::notes::{self, Aggregators, Example};
+use crate::Failure;
+
+/// See the module.
+pub struct Case {
+    /// Ranks and nodes.
+    pub topology: Topology,
+    /// Most ranks of a node.
+    pub ranks_per_node: usize,
+    /// Where the operation begins or ends.
+    pub root: Rank,
+    /// m: bytes of a block, or of the message of a broadcast or reduction.
+    pub unit: u64,
+    /// Bytes of every rank's block.
+    pub sizes: Vec<u64>,
+    /// Bytes of a segment, or the threshold of the ordered tree.
+    pub segment: u64,
+    /// The receivers of an exchange, ascending.
+    pub receivers: Vec<Rank>,
+    /// The groups of an operation between two: the last quarter of the ranks, and the others.
+    pub groups: Option<TwoGroups>,
+}
+
+/// Bytes of some ranks' send buffers that are told apart: what travels.
+pub struct Contents {
+    /// Everything that is brought, cut into parts: bytes of each, and the rank whose colour it has.
+    pub parts: Vec<(u64, Rank)>,
+    /// By rank: which of these bytes its send buffer holds, in order, as (first, end).
+    pub brought: Vec<Vec<(u64, u64)>>,
+    /// Whether all ranks bring the same places, to be combined.
+    pub combines: bool,
+    /// By rank: the bytes that its bar shows, as (first, end); the ranges are equally long. Some have no bar.
+    pub shown: Vec<Option<(u64, u64)>>,
+}
+
+impl Case {
+    /// Blocks of `unit` bytes on every rank.
+    ///
+    /// # Errors
+    /// Zero ranks, zero ranks per node.
+    pub fn even(entry: &Entry, ranks: usize, ranks_per_node: usize, unit: u64) -> Result<Self, Failure> {
+        let example = Example { ranks, ranks_per_node, root: 0, weights: &[], aggregators: Aggregators::PerNode };
+        Self::of(entry, &example, unit)
+    }
+
+    /// An example, with `unit` bytes for a block of weight 1.
+    ///
+    /// # Errors
+    /// Zero ranks, zero ranks per node; a root that is no rank.
+    pub fn of(entry: &Entry, example: &Example, unit: u64) -> Result<Self, Failure> {
+        let Example { ranks, ranks_per_node, root, weights, ref aggregators } = *example;
+        let topology = Topology::blocks(ranks, ranks_per_node)?;
+        if root >= ranks {
+            return Err(Failure::new(format!("root: {root}; allowed: 0 to {}", ranks - 1)));
+        }
+        let receivers = match aggregators {
+            Aggregators::PerNode => (0..topology.nodes()).map(|node| topology.rank_at(node, 0)).collect(),
+            Aggregators::Lowest(count) => (0..ranks.min(*count)).collect(),
+        };
+        let weight = |rank: Rank| weights.get(rank).map_or(1, |&weight| weight);
+        let sizes = (0..ranks).map(|rank| weight(rank) * unit).collect();
+        let segment = notes::segment(entry, ranks, unit);
+        let between = entry.operation.starts_with("intergroup");
+        let groups = between.then(|| two_groups(ranks)).transpose()?;
+        Ok(Self { topology, ranks_per_node, root, unit, sizes, segment, receivers, groups })
+    }
+
+    /// How many ranks there are.
+    pub fn ranks(&self) -> usize {
+        self.topology.ranks()
+    }
+
+    /// The problem that `rank` has.
+    fn problem(&self, rank: Rank) -> Problem<'_> {
+        let Self { topology, root, sizes, segment, groups, .. } = self;
+        let (with, groups) = (ReduceOp::Sum, groups.as_ref());
+        Problem { rank, topology, root: *root, sizes, with, segment: *segment, groups }
+    }
+
+    /// Everybody's schedule.
+    pub fn schedules(&self, entry: &Entry) -> Vec<Schedule> {
+        let of: &dyn Fn(Rank) -> Schedule = match entry.what {
+            What::Collective(algorithm) => &|rank| (algorithm.schedule)(&self.problem(rank)),
+            What::Flat(kernel) => &|rank| exchange::flat(self, kernel, rank),
+            What::TwoLayer => &|rank| exchange::two_layer(self, rank),
+        };
+        (0..self.ranks()).map(of).collect()
+    }
+
+    /// What ranks bring.
+    pub fn contents(&self, entry: &Entry) -> Contents {
+        match entry.what {
+            What::Collective(algorithm) => self.contents_of(algorithm),
+            What::Flat(_) | What::TwoLayer => exchange::contents(self),
+        }
+    }
+
+    fn contents_of(&self, algorithm: &Algorithm) -> Contents {
+        let (message, total) = (self.sizes[self.root], self.sizes.iter().sum());
+        let at_root = |bytes| self.by(|rank| if rank == self.root { (0, bytes) } else { (0, 0) });
+        let first = |rank: Rank| self.sizes[..rank].iter().sum::<u64>();
+        let one_message = vec![(message, self.root)];
+        let blocks = || self.sizes.iter().copied().zip(0..).collect();
+        let combines = matches!(algorithm.operation, Operation::Reduce | Operation::Allreduce);
+        let (parts, brought): (Vec<_>, _) = match algorithm.operation {
+            Operation::Broadcast => (one_message, at_root(message)),
+            Operation::Reduce | Operation::Allreduce => (one_message, self.by(|_| (0, message))),
+            Operation::Scatter => (blocks(), at_root(total)),
+            _ => (blocks(), self.by(|rank| (first(rank), first(rank + 1)))),
+        };
+        let all = parts.iter().map(|(bytes, _)| bytes).sum();
+        Contents { parts, brought, combines, shown: vec![Some((0, all)); self.ranks()] }
+    }
+
+    /// One range for every rank.
+    fn by(&self, range: impl Fn(Rank) -> (u64, u64)) -> Vec<Vec<(u64, u64)>> {
+        (0..self.ranks()).map(|rank| vec![range(rank)]).collect()
+    }
+
+    /// The ranks that stand out, and what they are.
+    pub fn marked(&self, entry: &Entry) -> (Vec<Rank>, &'static str) {
+        match entry.what {
+            What::Flat(_) | What::TwoLayer => (self.receivers.clone(), "aggregator"),
+            What::Collective(algorithm) => match algorithm.operation {
+                Operation::Gather | Operation::Scatter | Operation::Broadcast | Operation::Reduce => {
+                    (vec![self.root], "root")
+                }
+                Operation::IntergroupAllgather => {
+                    (self.groups.as_ref().map_or(Vec::new(), |groups| groups.b().to_vec()), "of the smaller group")
+                }
+                _ => (Vec::new(), ""),
+            },
+        }
+    }
+}
+
+/// The last quarter of the ranks, and the others.
+fn two_groups(ranks: usize) -> Result<TwoGroups, Failure> {
+    let first = ranks - (ranks / 4).max(usize::from(ranks > 1));
+    Ok(TwoGroups::new((0..first).collect(), (first..ranks).collect())?)
+}

@@ -1,0 +1,167 @@
+//! Collective algorithms and exchange kernels as rows of one kind, whatever is registered.
+
+use tributary::collectives::{ALGORITHMS, Algorithm};
+use tributary::exchange::{KERNELS, Kernel};
+
+use crate::Failure;
+
+use super::exchange::{self, Facts};
+
+/// What the kernels do, as operations of collectives are named.
+pub const EXCHANGE: &str = "exchange";
+
+/// Where its schedules come from.
+#[derive(Clone, Copy)]
+pub enum What {
+    /// A row of [`ALGORITHMS`].
+    Collective(&'static Algorithm),
+    /// A row of [`KERNELS`].
+    Flat(&'static Kernel),
+    /// The two-layer exchange, over the balanced kernel.
+    TwoLayer,
+}
+
+/// One algorithm.
+pub struct Entry {
+    /// What is done, in the words of hints: `allgather`, ...
+    pub operation: String,
+    /// As hints and reports name it.
+    pub name: &'static str,
+    /// One line for people.
+    pub about: &'static str,
+    /// Paper, section, equation.
+    pub source: &'static str,
+    /// Its cost in words and t_s, t_w.
+    pub cost: &'static str,
+    /// Whether blocks may differ in size.
+    pub irregular: bool,
+    /// Where its schedules come from.
+    pub what: What,
+}
+
+impl From<&'static Algorithm> for Entry {
+    fn from(algorithm: &'static Algorithm) -> Self {
+        let Algorithm { name, about, source, cost, irregular, .. } = *algorithm;
+        let operation = snake(&format!("{:?}", algorithm.operation));
+        Self { operation, name, about, source, cost, irregular, what: What::Collective(algorithm) }
+    }
+}
+
+impl Entry {
+    fn of_exchange(name: &'static str, about: &'static str, what: What) -> Self {
+        let Facts { source, cost, .. } = exchange::facts(name);
+        // The source stands apart here.
+        let about = about.split(" (main paper").next().unwrap_or(about);
+        Self { operation: EXCHANGE.to_string(), name, about, source, cost, irregular: true, what }
+    }
+
+    /// Whether it is about one message, of which all ranks have or get the whole, and not about blocks.
+    pub fn is_of_one_message(&self) -> bool {
+        ["broadcast", "reduce", "allreduce"].contains(&self.operation.as_str())
+    }
+
+    /// The paper, and the place there: the words of the source before and from the first section, equation, ...
+    pub fn paper(&self) -> (String, String) {
+        let first = self.source.split("; ").next().unwrap_or_default();
+        let clauses: Vec<&str> = first.split(", ").collect();
+        let place = clauses.iter().position(|clause| is_place(clause)).unwrap_or(clauses.len());
+        (clauses[..place].join(", "), clauses[place..].join(", "))
+    }
+}
+
+/// Whether these words are of a place in a paper.
+fn is_place(clause: &str) -> bool {
+    let words = ["section", "Algorithm", "equation", "Lemma", "Theorem", "chapter", "figure"];
+    clause.starts_with(|first: char| first.is_ascii_digit()) || words.iter().any(|word| clause.starts_with(word))
+}
+
+/// `IntergroupAllgather` as `intergroup_allgather`.
+fn snake(name: &str) -> String {
+    let mut words = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !words.is_empty() {
+            words.push('_');
+        }
+        words.extend(letter.to_lowercase());
+    }
+    words
+}
+
+/// All of them, by operation.
+pub fn all() -> Vec<Entry> {
+    let mut all: Vec<Entry> = ALGORITHMS.iter().map(|&algorithm| algorithm.into()).collect();
+    all.extend(KERNELS.iter().map(|kernel| Entry::of_exchange(kernel.name, kernel.about, What::Flat(kernel))));
+    all.push(Entry::of_exchange("two_layer", exchange::TWO_LAYER, What::TwoLayer));
+    all
+}
+
+/// All operations, in the order of their first algorithms.
+pub fn operations() -> Vec<String> {
+    let mut operations: Vec<String> = Vec::new();
+    for entry in all() {
+        if !operations.contains(&entry.operation) {
+            operations.push(entry.operation);
+        }
+    }
+    operations
+}
+
+/// The one of that name; `operation` where several have it.
+///
+/// # Errors
+/// An operation that is none; a name that none has, or several.
+pub fn find(name: &str, operation: Option<&str>) -> Result<Entry, Failure> {
+    let refuse = |what: &str, value: &str, allowed: Vec<String>| {
+        Err(Failure::new(format!("{what}: {value}; allowed: {}", allowed.join(", "))))
+    };
+    if let Some(operation) = operation.filter(|&operation| !operations().iter().any(|known| known == operation)) {
+        return refuse("operation", operation, operations());
+    }
+    let of_operation = |entry: &Entry| operation.is_none_or(|operation| entry.operation == operation);
+    let (mut named, others): (Vec<_>, Vec<_>) =
+        all().into_iter().filter(of_operation).partition(|entry| entry.name == name);
+    match (named.pop(), named.is_empty()) {
+        (Some(entry), true) => Ok(entry),
+        (Some(entry), false) => {
+            named.push(entry);
+            let operations = named.into_iter().map(|entry| format!("--operation {}", entry.operation));
+            refuse("algorithm", &format!("{name} is one of several operations"), operations.collect())
+        }
+        (None, _) => {
+            let mut known: Vec<_> = others.into_iter().map(|entry| entry.name.to_string()).collect();
+            known.sort_unstable();
+            known.dedup();
+            refuse("algorithm", name, known)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_name_a_paper_and_a_place() {
+        let split = |source| Entry { source, ..all().swap_remove(0) }.paper();
+        let both = |paper: &str, place: &str| (paper.to_string(), place.to_string());
+        assert_eq!(split("Hasanov, thesis, 2.3.1.2, equation 2.2"), both("Hasanov, thesis", "2.3.1.2, equation 2.2"));
+        assert_eq!(
+            split("Bienz et al. 2022, Algorithm 1, equation 3; Bruck et al. 1997"),
+            both("Bienz et al. 2022", "Algorithm 1, equation 3")
+        );
+        for entry in all() {
+            let (paper, place) = entry.paper();
+            assert!(!paper.is_empty() && !place.is_empty(), "{} {}: {}", entry.operation, entry.name, entry.source);
+        }
+    }
+
+    #[test]
+    fn names_are_found_and_others_refused() {
+        assert_eq!(find("bruck", None).unwrap().operation, "allgather");
+        assert_eq!(find("binomial", Some("reduce")).unwrap().operation, "reduce");
+        assert!(find("binomial", None).is_err_and(|why| why.to_string().contains("--operation scatter")));
+        assert!(find("brick", Some("allgather")).is_err_and(|why| why.to_string().contains("allowed: bruck, ")));
+        assert!(find("bruck", Some("gahter")).is_err_and(|why| why.to_string().contains("gather, scatter")));
+        assert_eq!(snake("IntergroupAllgather"), "intergroup_allgather");
+    }
+}

@@ -1,0 +1,58 @@
+//! The options of `trib algorithms`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::values::size;
+
+/// Options of `trib algorithms`.
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct AlgorithmsOptions {
+    /// What to do with one of them; without it, all are listed.
+    #[command(subcommand)]
+    pub command: Option<AlgorithmsCommand>,
+    /// Number of ranks that rounds, messages and bytes are counted for.
+    #[arg(long, value_name = "P", default_value_t = 16)]
+    pub ranks: usize,
+    /// Ranks of a node.
+    #[arg(long, value_name = "Q", default_value_t = 4)]
+    pub ranks_per_node: usize,
+    /// Bytes of a rank's block, or of the message of a broadcast or reduction.
+    #[arg(long, value_name = "SIZE", default_value = "1KiB", value_parser = size)]
+    pub bytes: u64,
+    /// Print a JSON array.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What is done with one algorithm.
+#[derive(Subcommand)]
+pub enum AlgorithmsCommand {
+    /// Draw the messages of one, round by round, and what ranks then have, as SVG.
+    Show(ShowOptions),
+}
+
+/// Options of `trib algorithms show`.
+#[derive(Args)]
+pub struct ShowOptions {
+    /// The algorithm.
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Its operation, where several have an algorithm of that name.
+    #[arg(long, value_name = "OPERATION")]
+    pub operation: Option<String>,
+    /// Number of ranks; by default those of the algorithm's example.
+    #[arg(long, value_name = "P")]
+    pub ranks: Option<usize>,
+    /// Ranks of a node; by default those of the algorithm's example.
+    #[arg(long, value_name = "Q")]
+    pub ranks_per_node: Option<usize>,
+    /// Where the operation begins or ends; by default the example's root.
+    #[arg(long, value_name = "RANK")]
+    pub root: Option<usize>,
+    /// The file to write; by default the picture is printed.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}

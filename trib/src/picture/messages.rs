@@ -1,0 +1,332 @@
+//! The picture of an algorithm: ranks as rows, on their nodes; rounds as columns; messages as arrows; between the rounds,
+//! as bars, what every rank has.
+
+use svg::node::element::{Circle, Line, Path, Rectangle};
+use tributary::{Rank, Topology};
+
+use super::ink::{self, DARK, GREY, NOBODY, at, block, words};
+use super::sheet::Sheet;
+use crate::listing::counted;
+
+/// Messages inside a node, and those between nodes.
+const INSIDE: &str = "#8c959f";
+const BETWEEN: &str = "#cf222e";
+/// What is combined, and the paper of a node.
+const COMBINED: &str = "#009e73";
+const NODE: &str = "#f6f8fa";
+/// Where the bars begin, and where the last must end.
+const LEFT: f64 = 122.0;
+const EDGE: f64 = 944.0;
+/// Height of a bar.
+const BAR: f64 = 14.0;
+
+/// What is drawn.
+pub struct Diagram<'a> {
+    /// Operation and name.
+    pub title: String,
+    /// What it does, on what, at what cost.
+    pub subject: String,
+    /// Ranks and nodes.
+    pub topology: &'a Topology,
+    /// How many rounds.
+    pub rounds: usize,
+    /// All messages.
+    pub messages: Vec<Message>,
+    /// Before the first round and after each: the bar of every rank.
+    pub bars: Vec<Vec<Bar>>,
+    /// Bytes of a whole bar.
+    pub length: u64,
+    /// m.
+    pub unit: u64,
+    /// Ranks that stand out, and what they are.
+    pub marked: Vec<Rank>,
+    /// See `marked`.
+    pub mark: &'static str,
+    /// What bars are.
+    pub meaning: &'static str,
+}
+
+/// A message.
+pub struct Message {
+    /// When it is sent, from 0 on.
+    pub round: usize,
+    /// By whom.
+    pub from: Rank,
+    /// To whom.
+    pub to: Rank,
+    /// Its bytes.
+    pub bytes: u64,
+}
+
+/// What a rank has; none if it has no bar.
+pub type Bar = Option<Vec<Cell>>;
+
+/// A painted part of a bar.
+pub struct Cell {
+    /// First byte.
+    pub first: u64,
+    /// The byte behind the last.
+    pub end: u64,
+    /// Its colour.
+    pub paint: Paint,
+}
+
+/// The colour of a part of a bar.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Paint {
+    /// A rank's.
+    Rank(Rank),
+    /// A shade for so many ranks' lanes combined.
+    Combined(usize),
+}
+
+/// Where everything is.
+struct Grid {
+    /// Width of a bar, and of the space for arrows between two.
+    bar: f64,
+    arrows: f64,
+    /// The middle of every rank's row.
+    rows: Vec<f64>,
+    /// Upper and lower edge of every node.
+    nodes: Vec<(f64, f64)>,
+}
+
+impl Grid {
+    fn new(diagram: &Diagram<'_>, top: f64) -> Self {
+        let topology = diagram.topology;
+        let (rounds, width) = (diagram.rounds as f64, EDGE - LEFT);
+        let bar = (width / (2.4 * rounds + 1.0)).min(104.0);
+        let arrows = if rounds > 0.0 { ((width - (rounds + 1.0) * bar) / rounds).min(170.0) } else { 0.0 };
+        let pitch = if topology.ranks() <= 8 { 30.0 } else { 25.0 };
+        let (mut rows, mut nodes, mut y) = (vec![0.0; topology.ranks()], Vec::new(), top);
+        for node in 0..topology.nodes() {
+            let (first, ranks) = (y, topology.ranks_on(node));
+            (0..ranks)
+                .for_each(|index| rows[topology.rank_at(node, index)] = first + (index as f64 + 0.5) * pitch + 3.0);
+            y += ranks as f64 * pitch + 6.0;
+            nodes.push((first, y));
+            y += 9.0;
+        }
+        Self { bar, arrows, rows, nodes }
+    }
+
+    /// Left edge of the bars before round `round`.
+    fn bars(&self, round: usize) -> f64 {
+        LEFT + round as f64 * (self.bar + self.arrows)
+    }
+
+    /// Where the arrows of a round begin and end.
+    fn span(&self, round: usize) -> (f64, f64) {
+        (self.bars(round) + self.bar + 2.0, self.bars(round + 1) - 2.0)
+    }
+
+    /// The lower edge.
+    fn bottom(&self) -> f64 {
+        self.nodes.last().map_or(0.0, |node| node.1)
+    }
+
+    /// Size of words that stand below every round.
+    fn small(&self) -> u32 {
+        if self.bar + self.arrows < 54.0 { 8 } else { 10 }
+    }
+}
+
+/// The whole picture.
+pub fn card(diagram: &Diagram<'_>) -> String {
+    let mut sheet = Sheet::new(diagram.title.clone(), &diagram.subject);
+    sheet.y += 28.0;
+    let grid = Grid::new(diagram, sheet.y + 8.0);
+    rounds(&mut sheet, diagram, &grid);
+    nodes(&mut sheet, diagram, &grid);
+    let mut messages: Vec<_> = diagram.messages.iter().collect();
+    messages.sort_by_key(|message| (diagram.apart(message), message.round, message.from));
+    messages.into_iter().for_each(|message| arrow(&mut sheet, diagram, &grid, message));
+    bars(&mut sheet, diagram, &grid);
+    sheet.y = grid.bottom() + 18.0;
+    sums(&mut sheet, diagram, &grid);
+    legend(&mut sheet, diagram);
+    sheet.finish()
+}
+
+impl Diagram<'_> {
+    /// Whether a message is between nodes.
+    fn apart(&self, message: &Message) -> bool {
+        self.topology.node_of(message.from) != self.topology.node_of(message.to)
+    }
+
+    /// The messages of a round.
+    fn of(&self, round: usize) -> impl Iterator<Item = &Message> {
+        self.messages.iter().filter(move |message| message.round == round)
+    }
+
+    /// Bytes of the shortest message.
+    fn least(&self) -> u64 {
+        self.messages.iter().map(|message| message.bytes).min().unwrap_or(1).max(1)
+    }
+}
+
+/// The numbers of the rounds.
+fn rounds(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid) {
+    if diagram.rounds > 0 {
+        sheet.add(words(LEFT - 10.0, sheet.y, 11, "end", GREY, "round"));
+    }
+    for round in 0..diagram.rounds {
+        let (from, to) = grid.span(round);
+        let number = words((from + to) / 2.0, sheet.y, 12, "middle", DARK, (round + 1).to_string());
+        sheet.add(number.set("font-weight", "bold"));
+    }
+}
+
+/// Nodes, and the ranks on them.
+fn nodes(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid) {
+    let right = grid.bars(diagram.rounds) + grid.bar;
+    for (node, &(top, bottom)) in grid.nodes.iter().enumerate() {
+        let paper = Rectangle::new().set("x", 24).set("y", at(top)).set("width", at(right + 12.0 - 24.0));
+        let paper = paper.set("height", at(bottom - top)).set("rx", 8).set("fill", NODE).set("stroke", "#d8dee4");
+        sheet.add(paper);
+        sheet.add(words(34.0, (top + bottom) / 2.0 + 4.0, 11, "start", GREY, format!("node {node}")));
+    }
+    for (rank, &y) in grid.rows.iter().enumerate() {
+        let line = Line::new().set("x1", at(LEFT)).set("x2", at(right)).set("y1", at(y)).set("y2", at(y));
+        sheet.add(line.set("stroke", "#d8dee4").set("stroke-width", "1"));
+        let chip =
+            Circle::new().set("cx", at(LEFT - 18.0)).set("cy", at(y)).set("r", 9).set("fill", ink::of_rank(rank));
+        let marked = diagram.marked.contains(&rank);
+        sheet.add(if marked { chip.set("stroke", DARK).set("stroke-width", "2.5") } else { chip });
+        let number = words(LEFT - 18.0, y + 3.5, 10, "middle", ink::on_rank(rank), rank.to_string());
+        sheet.add(number.set("font-weight", "bold"));
+    }
+}
+
+/// What ranks have before the first round and after each.
+fn bars(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid) {
+    let scale = grid.bar / diagram.length.max(1) as f64;
+    for (round, ranks) in diagram.bars.iter().enumerate() {
+        let x = grid.bars(round);
+        for (cells, &y) in ranks.iter().zip(&grid.rows) {
+            let (top, Some(cells)) = (y - BAR / 2.0, cells) else { continue };
+            sheet.add(block(x, top, grid.bar, BAR, NOBODY, 1.0).set("stroke", "#d0d7de"));
+            for cell in cells {
+                let (left, width) = (x + cell.first as f64 * scale, (cell.end - cell.first) as f64 * scale);
+                let (fill, opacity) = match cell.paint {
+                    Paint::Rank(rank) => (ink::of_rank(rank), 1.0),
+                    Paint::Combined(ranks) => (COMBINED, shade(ranks, diagram.topology.ranks())),
+                };
+                // A hairline between neighbours; small numbers of attributes, because there are thousands of cells.
+                let width = if width > 2.0 { width - 0.4 } else { width };
+                let cell = Rectangle::new().set("x", at(left)).set("y", at(top)).set("width", at(width));
+                let cell = cell.set("height", at(BAR)).set("fill", fill);
+                sheet.add(if opacity < 1.0 { cell.set("fill-opacity", format!("{opacity:.2}")) } else { cell });
+            }
+        }
+    }
+}
+
+/// From a fifth for one rank's lanes to 1 for those of all.
+fn shade(ranks: usize, all: usize) -> f64 {
+    if all < 2 { 1.0 } else { 0.2 + 0.8 * (ranks - 1) as f64 / (all - 1) as f64 }
+}
+
+/// One message: the thicker, the longer it is.
+fn arrow(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid, message: &Message) {
+    let (x, end) = grid.span(message.round);
+    let (y, to) = (grid.rows[message.from], grid.rows[message.to]);
+    let narrow = (grid.arrows / 90.0).clamp(0.6, 1.0);
+    let width = (1.7 + 0.55 * (message.bytes as f64 / diagram.least() as f64).log2()).min(4.5) * narrow;
+    let (head, half) = ((5.0 + 2.0 * width) * narrow, 2.0 + 1.3 * width * narrow);
+    let colour = if diagram.apart(message) { BETWEEN } else { INSIDE };
+    let (neck, bend) = (end - head, (end - head - x) * 0.5);
+    let curve = format!(
+        "M{},{} C{},{} {},{} {},{}",
+        at(x),
+        at(y),
+        at(x + bend),
+        at(y),
+        at(neck - bend),
+        at(to),
+        at(neck + 0.5),
+        at(to)
+    );
+    let path = Path::new().set("d", curve).set("fill", "none").set("stroke", colour);
+    sheet.add(path.set("stroke-width", at(width)));
+    let tip = format!("M{},{} L{},{} L{},{} Z", at(end), at(to), at(neck), at(to - half), at(neck), at(to + half));
+    sheet.add(Path::new().set("d", tip).set("fill", colour));
+}
+
+/// Below the rounds: how many messages, how long they are, how many of them leave their node.
+fn sums(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid) {
+    let mut lines: Vec<(&str, &str, Vec<String>)> = Vec::new();
+    let each = |of: &dyn Fn(Vec<&Message>) -> String| -> Vec<String> {
+        (0..diagram.rounds).map(|round| of(diagram.of(round).collect())).collect()
+    };
+    let sizes = |messages: Vec<&Message>| {
+        let least = messages.iter().map(|message| message.bytes).min().unwrap_or(0);
+        let most = messages.iter().map(|message| message.bytes).max().unwrap_or(0);
+        let (least, most) = (multiple(least, diagram.unit), multiple(most, diagram.unit));
+        if least == most { least } else { format!("{least}–{most}") }
+    };
+    let apart = |messages: Vec<&Message>| messages.iter().filter(|message| diagram.apart(message)).count().to_string();
+    lines.push(("messages", DARK, each(&|messages| messages.len().to_string())));
+    lines.push(("bytes each", DARK, each(&sizes)));
+    if diagram.topology.nodes() > 1 {
+        lines.push(("between nodes", BETWEEN, each(&apart)));
+    }
+    for (name, colour, values) in lines.into_iter().filter(|_| diagram.rounds > 0) {
+        sheet.add(words(LEFT - 10.0, sheet.y, 10, "end", if colour == DARK { GREY } else { colour }, name));
+        for (round, value) in values.into_iter().enumerate() {
+            let (from, to) = grid.span(round);
+            let colour = if value == "0" { GREY } else { colour };
+            sheet.add(words((from + to) / 2.0, sheet.y, grid.small(), "middle", colour, value));
+        }
+        sheet.y += 15.0;
+    }
+}
+
+/// What lines, rings and bars mean.
+fn legend(sheet: &mut Sheet, diagram: &Diagram<'_>) {
+    sheet.y += 12.0;
+    let mut x = 24.0;
+    for (colour, name) in [(INSIDE, "message inside a node"), (BETWEEN, "message between nodes")] {
+        let line = Line::new().set("x1", at(x)).set("x2", at(x + 26.0)).set("y1", at(sheet.y)).set("y2", at(sheet.y));
+        sheet.add(line.set("stroke", colour).set("stroke-width", "2.5"));
+        sheet.add(words(x + 32.0, sheet.y + 3.5, 10, "start", DARK, name));
+        x += 168.0;
+    }
+    if !diagram.marked.is_empty() {
+        let ring = Circle::new().set("cx", at(x + 8.0)).set("cy", at(sheet.y)).set("r", 6).set("fill", "#ffffff");
+        sheet.add(ring.set("stroke", DARK).set("stroke-width", "2.5"));
+        sheet.add(words(x + 22.0, sheet.y + 3.5, 10, "start", DARK, diagram.mark));
+    }
+    sheet.y += 24.0;
+    let rounds = counted(diagram.rounds as u64, "round");
+    sheet.notes(&format!(
+        "{} In each of the {rounds} a rank sends one message at most and receives one; thicker lines are longer messages.",
+        diagram.meaning
+    ));
+}
+
+/// Bytes as a multiple of `unit`, which is m.
+pub fn multiple(bytes: u64, unit: u64) -> String {
+    let (mut divisor, mut rest) = (unit.max(1), bytes);
+    while rest > 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    match (bytes / divisor, unit.max(1) / divisor) {
+        (0, _) => "0".to_string(),
+        (1, 1) => "m".to_string(),
+        (many, 1) => format!("{many}m"),
+        (1, part) => format!("m/{part}"),
+        (many, part) => format!("{many}m/{part}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::multiple;
+
+    #[test]
+    fn bytes_are_fractions_of_m() {
+        let cases = [(0, "0"), (8, "m/8"), (24, "3m/8"), (64, "m"), (192, "3m"), (96, "3m/2")];
+        assert!(cases.iter().all(|&(bytes, words)| multiple(bytes, 64) == words));
+    }
+}
