@@ -32,7 +32,7 @@ pub mod reduce;
 
 pub use algorithm::{Algorithm, Operation, Problem};
 pub use allgather::locality_bruck;
-pub use gatherv::{gatherv, scatterv};
+pub use gatherv::{Gather, gatherv, scatterv};
 pub use group::Group;
 pub use hierarchical::{Groups, Scheme, hierarchical};
 pub use in_place::InPlace;
@@ -53,14 +53,20 @@ pub static ALGORITHMS: &[&Algorithm] = &[
     &allgather::HIERARCHICAL,
     &allgather::MULTI_LANE,
     &allgather::LOCALITY_BRUCK,
-    &gatherv::LINEAR_GATHER,
-    &gatherv::BINOMIAL_GATHER,
-    &gatherv::ORDERED_GATHER,
+    gatherv::LINEAR.gather,
+    gatherv::LINEAR_SYNCHRONIZED.gather,
+    gatherv::BINOMIAL.gather,
+    gatherv::MINIMUM_SPANNING_TREE.gather,
+    gatherv::ORDERED.gather,
     &gatherv::ORDERED_GATHER_THRESHOLD,
-    &gatherv::LINEAR_SCATTER,
-    &gatherv::BINOMIAL_SCATTER,
-    &gatherv::ORDERED_SCATTER,
+    &gatherv::HIERARCHICAL_GATHER,
+    gatherv::LINEAR.scatter,
+    gatherv::LINEAR_SYNCHRONIZED.scatter,
+    gatherv::BINOMIAL.scatter,
+    gatherv::MINIMUM_SPANNING_TREE.scatter,
+    gatherv::ORDERED.scatter,
     &gatherv::ORDERED_SCATTER_THRESHOLD,
+    &gatherv::HIERARCHICAL_SCATTER,
     &broadcast::FLAT.algorithm,
     &broadcast::CHAIN.algorithm,
     &broadcast::PIPELINE.algorithm,
@@ -71,6 +77,7 @@ pub static ALGORITHMS: &[&Algorithm] = &[
     &broadcast::SCATTER_RECURSIVE_DOUBLING_ALLGATHER.algorithm,
     &hierarchical::BROADCAST,
     &reduce::FLAT.algorithm,
+    &reduce::SEGMENTED_FLAT.algorithm,
     &reduce::CHAIN.algorithm,
     &reduce::PIPELINE.algorithm,
     &reduce::BINARY.algorithm,
@@ -102,6 +109,7 @@ pub static IN_PLACE: &[&InPlace] = &[
     &broadcast::SCATTER_RING_ALLGATHER,
     &broadcast::SCATTER_RECURSIVE_DOUBLING_ALLGATHER,
     &reduce::FLAT,
+    &reduce::SEGMENTED_FLAT,
     &reduce::CHAIN,
     &reduce::PIPELINE,
     &reduce::BINARY,
@@ -114,6 +122,15 @@ pub static IN_PLACE: &[&InPlace] = &[
     &allreduce::RING,
     &allreduce::SEGMENTED_RING,
     &allreduce::RABENSEIFNER,
+];
+
+/// The algorithms of gather and scatter among [`ALGORITHMS`] that work among any ranks: what a hierarchy is made of.
+pub static GATHERS: &[&Gather] = &[
+    &gatherv::LINEAR,
+    &gatherv::LINEAR_SYNCHRONIZED,
+    &gatherv::BINOMIAL,
+    &gatherv::MINIMUM_SPANNING_TREE,
+    &gatherv::ORDERED,
 ];
 
 /// The algorithm of that operation and name.
