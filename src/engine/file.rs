@@ -187,6 +187,9 @@ impl File {
         let settled = settled.map_err(|cause| Error::io(rank, "close", path, 0, &cause));
         self.usable()?;
         self.agree(settled)?;
+        if !self.setup.hints.tuned_table.is_empty() {
+            self.endpoint.agree_by(None);
+        }
         Ok(self.endpoint)
     }
 

@@ -5,11 +5,14 @@
 //! | [`replay`] | the options all replays share |
 //! | [`values`] | values of options that are more than a number |
 //! | [`patterns`] | options of the lists and pictures of patterns |
+//! | [`tune`], [`hsumma`] | options of measurements |
 //!
 //! The parameters of each pattern are in [`crate::source`], a file each.
 
+pub mod hsumma;
 pub mod patterns;
 pub mod replay;
+pub mod tune;
 pub mod values;
 
 use std::path::PathBuf;
@@ -17,8 +20,10 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, Parser, Subcommand};
 
+use hsumma::HsummaOptions;
 use patterns::{PatternsOptions, PictureOptions};
 use replay::ReplayOptions;
+use tune::TuneOptions;
 
 /// Collective I/O, from a laptop to a supercomputer: replay the write of a real code, verify it byte for byte, see where
 /// the time goes, plan it for any number of ranks.
@@ -82,6 +87,10 @@ pub enum Command {
     Hints(HintsOptions),
     /// List the collective algorithms: operation, name, cost, source.
     Algorithms(AlgorithmsOptions),
+    /// Measure what is the fastest here, for a hint to use.
+    Tune(TuneOptions),
+    /// Multiply matrices by SUMMA and by hierarchical SUMMA, and say what the broadcasts cost.
+    Hsumma(HsummaOptions),
     /// Write a generated decomposition map in the format of E3SM-IO.
     Map(MapOptions),
 }
