@@ -40,7 +40,7 @@ fn check(scheme: &Scheme<Gather>, case: &Case) {
 
 fn case(ranks: usize, root: usize, turn: usize) -> Case {
     let topology = Topology::blocks(ranks, 3).unwrap();
-    Case { topology, root, sizes: sizes(find("linear").gather, ranks, turn), segment: 16 }
+    Case { topology, root, sizes: sizes(find("linear").gather, ranks, turn), segment: 16, groups: None }
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn what_cannot_be_is_named_alike_on_all_ranks() {
 /// The one-port time for equal blocks, the first segments being shorter than them.
 fn time(scheme: &Scheme<Gather>, operation: Operation, ranks: usize, bytes: u64, rates: &Rates) -> f64 {
     let topology = Topology::blocks(ranks, 1).unwrap();
-    let case = Case { topology, root: ranks / 3, sizes: vec![bytes; ranks], segment: bytes / 4 };
+    let case = Case { topology, root: ranks / 3, sizes: vec![bytes; ranks], segment: bytes / 4, groups: None };
     one_port(schedules(scheme, operation, &case), rates).unwrap()
 }
 
@@ -203,7 +203,7 @@ fn the_best_number_of_groups_is_the_square_root() {
 #[test]
 fn segments_save_memory_at_the_root() {
     let topology = Topology::blocks(9, 1).unwrap();
-    let case = Case { topology, root: 4, sizes: vec![1 << 16; 9], segment: 1 << 10 };
+    let case = Case { topology, root: 4, sizes: vec![1 << 16; 9], segment: 1 << 10, groups: None };
     let room = |name: &str| {
         let reduction =
             IN_PLACE.iter().map(|it| &it.algorithm).find(|it| (it.operation, it.name) == (Operation::Reduce, name));

@@ -80,7 +80,7 @@ fn the_nearest_entry_by_ranks_then_by_bytes() {
 /// Every rank writes two strided extents and reads them back.
 fn write_and_read(endpoint: Endpoint, path: &Path, hints: &Hints) -> Result<u64> {
     let (rank, ranks) = (endpoint.rank() as u64, endpoint.ranks() as u64);
-    let extents = Extents::strided(rank * 100, 100, ranks * 100, 30)?;
+    let extents = Extents::strided(rank * 100, 100, ranks as i64 * 100, 30)?;
     let buffer = vec![rank as u8 + 1; 3000];
     let mut file = File::open(endpoint, path, Mode::Create, hints.clone())?;
     file.write_all(&extents, &BufferLayout::Contiguous, &buffer)?;

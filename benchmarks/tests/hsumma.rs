@@ -27,7 +27,7 @@ fn run(shape: &Shape, broadcast: &'static InPlace) -> Outcome {
 
 #[test]
 fn any_grid_and_any_groups() {
-    for (grid, n) in [([1, 1], 4), ([1, 3], 12), ([2, 2], 16), ([2, 4], 16), ([4, 2], 16), ([3, 4], 24)] {
+    for (grid, n) in [([1, 1], 4usize), ([1, 3], 12), ([2, 2], 16), ([2, 4], 16), ([4, 2], 16), ([3, 4], 24)] {
         let divisors = |of: usize| (1..=of).filter(move |&d| of.is_multiple_of(d));
         let largest = (1..=n).rev().find(|&d| grid.iter().all(|side| (n / side).is_multiple_of(d))).unwrap();
         for groups in divisors(grid[0]).flat_map(|rows| divisors(grid[1]).map(move |columns| [rows, columns])) {

@@ -175,7 +175,15 @@ mod tests {
         fn gather(&self, rank: Rank, ranks: usize, root: Rank, len: u64) -> Option<Schedule> {
             self.count(2);
             let (topology, sizes) = (Topology::blocks(ranks, 1).ok()?, vec![len; ranks]);
-            let problem = Problem { rank, topology: &topology, root, sizes: &sizes, with: ReduceOp::Max, segment: 8, groups: None };
+            let problem = Problem {
+                rank,
+                topology: &topology,
+                root,
+                sizes: &sizes,
+                with: ReduceOp::Max,
+                segment: 8,
+                groups: None,
+            };
             Some(crate::collectives::gatherv::BINOMIAL.gather(&problem))
         }
     }

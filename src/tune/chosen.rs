@@ -59,7 +59,10 @@ impl Agreements for Chosen {
             Candidate::new(candidate.operation, candidate.groups.min(ranks), candidate.inner, candidate.outer);
         let (topology, sizes) = (Topology::blocks(ranks, 1).ok()?, vec![len; ranks]);
         let (with, segment) = (ReduceOp::Max, entry.segment);
-        fitting.ok()?.schedule(&Problem { rank, topology: &topology, root, sizes: &sizes, with, segment, groups: None }).ok()
+        fitting
+            .ok()?
+            .schedule(&Problem { rank, topology: &topology, root, sizes: &sizes, with, segment, groups: None })
+            .ok()
     }
 }
 

@@ -114,7 +114,8 @@ async fn repeat(
 ) -> Result<Sample> {
     let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
     let (topology, sizes) = (Topology::blocks(ranks, 1)?, vec![bytes; ranks]);
-    let problem = Problem { rank, topology: &topology, root: 0, sizes: &sizes, with: ReduceOp::Max, segment, groups: None };
+    let problem =
+        Problem { rank, topology: &topology, root: 0, sizes: &sizes, with: ReduceOp::Max, segment, groups: None };
     let blocks = if candidate.operation == Operation::Scatter && rank == 0 { ranks } else { 1 };
     let mut sample = Sample::default();
     let mut warm = false;
