@@ -47,6 +47,7 @@
 //! | [`fabric`] | [`Endpoint`]: what carries messages, ranks as threads or MPI; the executor of schedules |
 //! | [`schedule`] | a communication pattern as data: operations, builder, validators |
 //! | [`collectives`] | allreduce, broadcast, gather, agreement on errors, as schedules |
+//! | [`tune`] | collectives measured, the table of the fastest, and its use |
 //! | [`topology`] | ranks and nodes |
 //! | [`error`] | [`Error`]: by cause, the same on every rank |
 //!
@@ -62,6 +63,7 @@ pub mod fabric;
 pub mod hints;
 pub mod schedule;
 pub mod topology;
+pub mod tune;
 
 pub use access::{BufferLayout, Extent, Extents, FileView};
 pub use engine::{CallReport, File, Mode, ReadReport};

@@ -28,7 +28,7 @@ fn both(scheme: &Scheme, ranks: usize, root: usize, bytes: u64, segment: u64, ra
 /// The rank counts up to 64 that a formula is exact for.
 fn exact(algorithm: &InPlace, ranks: usize) -> bool {
     match algorithm.algorithm.name {
-        "flat" | "chain" | "pipeline" | "linear" | "ring" => true,
+        "flat" | "segmented_flat" | "chain" | "pipeline" | "linear" | "ring" => true,
         "binary" | "split_binary" | "in_order_binary" => (ranks + 1).is_power_of_two(),
         _ => ranks.is_power_of_two(),
     }

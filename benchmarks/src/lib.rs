@@ -9,6 +9,7 @@
 //! | [`closed_form`] | what a pattern states about itself: sums and fan-in |
 //! | [`e3sm`] | the F, G and I cases of E3SM-IO, from decomposition maps or generated for any number of ranks |
 //! | [`flash`] | FLASH-IO: a checkpoint and two plot files |
+//! | [`hsumma`] | SUMMA and hierarchical SUMMA: an application of the collectives, without a file |
 //! | [`ior`] | IOR's shared file, segmented or strided, with IOR's data |
 //! | [`list`] | any lists of extents, one a rank, from a file |
 //! | [`netcdf`] | NetCDF classic files, as far as decomposition maps need them |
@@ -25,6 +26,7 @@ pub mod closed_form;
 pub mod e3sm;
 pub mod error;
 pub mod flash;
+pub mod hsumma;
 pub mod ior;
 pub mod list;
 mod meeting;

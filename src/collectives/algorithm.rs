@@ -17,13 +17,16 @@
 //! defines a `static` [`Algorithm`], and one row in [`super::ALGORITHMS`]; the validators and the conformance suite on both
 //! fabrics take it from there.
 
+use serde::{Deserialize, Serialize};
+
 use crate::collectives::intergroup::TwoGroups;
 use crate::error::{Error, Result};
 use crate::schedule::{Buffer, ReduceOp, Schedule, Span};
 use crate::topology::{Rank, Topology};
 
 /// What is done collectively. The irregular forms (gatherv, ...) are the same operations with sizes that differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Operation {
     /// Every rank gets the blocks of all.
     Allgather,
@@ -53,6 +56,12 @@ impl Operation {
             Self::Allreduce => "allreduce",
             Self::IntergroupAllgather => "intergroup_allgather",
         }
+    }
+}
+
+impl std::fmt::Display for Operation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
     }
 }
 

@@ -7,7 +7,8 @@
 //! - reduce (Algorithm 2): inside every group, then among the leaders;
 //! - allreduce (Algorithm 3): inside every group, then among the members with the same number in all groups. Where
 //!   groups differ in size, members with numbers that the smallest group does not have get the result from those with
-//!   the same number modulo its size, by a binomial broadcast.
+//!   the same number modulo its size, by a binomial broadcast;
+//! - gather and scatter (Algorithms 4 and 5): [`super::gatherv`].
 //!
 //! The time is that of the outer algorithm for G ranks and the inner for p / G: equations 3.1 to 3.23. Algorithms with
 //! p in their startup term gain most at G = sqrt(p). G = 1 and G = p are the inner and the outer algorithm as they are.
@@ -18,31 +19,50 @@ use std::rc::Rc;
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
 use crate::collectives::division::Division;
 pub use crate::collectives::division::Groups;
+use crate::collectives::gatherv::Gather;
 use crate::collectives::in_place::{self, InPlace, Part, one};
 use crate::collectives::{allreduce, broadcast, reduce};
 use crate::error::{Error, Result};
 use crate::schedule::timing::Rates;
 use crate::schedule::{Builder, OpId, Schedule};
 
-/// An algorithm in place, or a hierarchy of them.
-#[derive(Debug, Clone)]
-pub enum Scheme {
+/// What a hierarchy is made of: algorithms in place ([`InPlace`]), or of gather and scatter ([`Gather`]).
+pub trait Base: fmt::Debug + 'static {
+    /// What the registry holds.
+    fn algorithm(&self) -> &Algorithm;
+}
+
+impl Base for InPlace {
+    fn algorithm(&self) -> &Algorithm {
+        &self.algorithm
+    }
+}
+
+impl Base for Gather {
+    fn algorithm(&self) -> &Algorithm {
+        self.gather
+    }
+}
+
+/// An algorithm, or a hierarchy of them.
+#[derive(Debug)]
+pub enum Scheme<A: Base = InPlace> {
     /// One algorithm among all.
-    Plain(&'static InPlace),
+    Plain(&'static A),
     /// See [`hierarchical`].
-    Hierarchical(Box<Hierarchy>),
+    Hierarchical(Box<Hierarchy<A>>),
 }
 
 /// Groups, the algorithm inside them and the one among their leaders.
-#[derive(Debug, Clone)]
-pub struct Hierarchy {
-    groups: Groups,
-    inner: Scheme,
-    outer: Scheme,
+#[derive(Debug)]
+pub struct Hierarchy<A: Base> {
+    pub(super) groups: Groups,
+    pub(super) inner: Scheme<A>,
+    pub(super) outer: Scheme<A>,
 }
 
-impl From<&'static InPlace> for Scheme {
-    fn from(algorithm: &'static InPlace) -> Self {
+impl<A: Base> From<&'static A> for Scheme<A> {
+    fn from(algorithm: &'static A) -> Self {
         Self::Plain(algorithm)
     }
 }
@@ -51,7 +71,11 @@ impl From<&'static InPlace> for Scheme {
 ///
 /// # Errors
 /// Algorithms of different operations; zero groups.
-pub fn hierarchical(groups: Groups, inner: impl Into<Scheme>, outer: impl Into<Scheme>) -> Result<Scheme> {
+pub fn hierarchical<A: Base>(
+    groups: Groups,
+    inner: impl Into<Scheme<A>>,
+    outer: impl Into<Scheme<A>>,
+) -> Result<Scheme<A>> {
     let (inner, outer) = (inner.into(), outer.into());
     if inner.operation() != outer.operation() {
         let allowed = format!("an algorithm of {:?}, like that inside", inner.operation());
@@ -63,15 +87,43 @@ pub fn hierarchical(groups: Groups, inner: impl Into<Scheme>, outer: impl Into<S
     Ok(Scheme::Hierarchical(Box::new(Hierarchy { groups, inner, outer })))
 }
 
-impl Scheme {
-    /// What it does.
+impl<A: Base> Scheme<A> {
+    /// What it does; that of gathers is a gather.
     pub fn operation(&self) -> Operation {
         match self {
-            Self::Plain(algorithm) => algorithm.algorithm.operation,
+            Self::Plain(algorithm) => algorithm.algorithm().operation,
             Self::Hierarchical(hierarchy) => hierarchy.inner.operation(),
         }
     }
 
+    /// Whether these ranks can be grouped so.
+    pub(super) fn check(&self, ranks: usize, whole: bool) -> Result<()> {
+        let Self::Hierarchical(hierarchy) = self else { return Ok(()) };
+        match &hierarchy.groups {
+            Groups::Count(count) if whole && *count > ranks => {
+                return Err(Error::argument("groups", count, format!("1 to {ranks}, the number of ranks")));
+            }
+            Groups::Nodes(topology) if topology.ranks() != ranks => {
+                let allowed = format!("{ranks}, the number of ranks");
+                return Err(Error::argument("ranks of the topology to group by", topology.ranks(), allowed));
+            }
+            _ => {}
+        }
+        hierarchy.inner.check(ranks, false)?;
+        hierarchy.outer.check(ranks, false)
+    }
+
+    /// How many groups so many ranks are in.
+    pub(super) fn groups(hierarchy: &Hierarchy<A>, ranks: f64) -> f64 {
+        let groups = match &hierarchy.groups {
+            Groups::Count(count) => *count as f64,
+            Groups::Nodes(topology) => topology.nodes() as f64,
+        };
+        groups.min(ranks)
+    }
+}
+
+impl Scheme {
     /// The schedule of one rank of all.
     ///
     /// # Errors
@@ -91,22 +143,6 @@ impl Scheme {
         in_place::schedule(self.operation(), problem, |part, builder, before| self.append(part, builder, before))
     }
 
-    fn check(&self, ranks: usize, whole: bool) -> Result<()> {
-        let Self::Hierarchical(hierarchy) = self else { return Ok(()) };
-        match &hierarchy.groups {
-            Groups::Count(count) if whole && *count > ranks => {
-                return Err(Error::argument("groups", count, format!("1 to {ranks}, the number of ranks")));
-            }
-            Groups::Nodes(topology) if topology.ranks() != ranks => {
-                let allowed = format!("{ranks}, the number of ranks");
-                return Err(Error::argument("ranks of the topology to group by", topology.ranks(), allowed));
-            }
-            _ => {}
-        }
-        hierarchy.inner.check(ranks, false)?;
-        hierarchy.outer.check(ranks, false)
-    }
-
     /// Adds the operations of this rank's part; see [`super::in_place`].
     pub fn append(&self, part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
         match self {
@@ -121,11 +157,7 @@ impl Scheme {
         match self {
             Self::Plain(algorithm) => (algorithm.time)(rates, ranks, bytes, segments),
             Self::Hierarchical(hierarchy) => {
-                let groups = match &hierarchy.groups {
-                    Groups::Count(count) => *count as f64,
-                    Groups::Nodes(topology) => topology.nodes() as f64,
-                };
-                let groups = groups.min(ranks);
+                let groups = Self::groups(hierarchy, ranks);
                 hierarchy.outer.time(rates, groups, bytes, segments)
                     + hierarchy.inner.time(rates, ranks / groups, bytes, segments)
             }
@@ -133,10 +165,10 @@ impl Scheme {
     }
 }
 
-impl fmt::Display for Scheme {
+impl<A: Base> fmt::Display for Scheme<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Plain(algorithm) => write!(f, "{}", algorithm.algorithm.name),
+            Self::Plain(algorithm) => write!(f, "{}", algorithm.algorithm().name),
             Self::Hierarchical(hierarchy) => match &hierarchy.groups {
                 Groups::Count(count) => write!(f, "hierarchical({count}, {}, {})", hierarchy.inner, hierarchy.outer),
                 Groups::Nodes(_) => write!(f, "hierarchical(nodes, {}, {})", hierarchy.inner, hierarchy.outer),
@@ -145,7 +177,7 @@ impl fmt::Display for Scheme {
     }
 }
 
-impl Hierarchy {
+impl Hierarchy<InPlace> {
     fn append(&self, operation: Operation, part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
         let levels = Levels::new(&self.groups, part);
         match operation {

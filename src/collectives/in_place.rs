@@ -13,6 +13,7 @@ use crate::collectives::algorithm::{Algorithm, Operation, Problem};
 use crate::collectives::group::Group;
 use crate::schedule::timing::Rates;
 use crate::schedule::{Action, Buffer, Builder, OpId, ReduceOp, Schedule, Span};
+use crate::topology::Rank;
 
 /// Where the result of a reduction grows on ranks that do not keep it.
 const PASSING: Buffer = Buffer::Stage(0);
@@ -90,6 +91,14 @@ pub fn schedule(
     }
     append(&part, &mut builder, &before);
     builder.finish()
+}
+
+impl<'a> Part<'a> {
+    /// On the first `len` bytes of [`Buffer::Receive`] of all ranks, in one segment.
+    pub fn of_all(rank: Rank, ranks: usize, root: Rank, len: u64, lanes: Lanes<'a>) -> Self {
+        let message = Span::new(Buffer::Receive, 0, len);
+        Self { group: Group::world(rank, ranks), root, message, lanes, segment: u64::MAX }
+    }
 }
 
 impl Part<'_> {

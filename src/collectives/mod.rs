@@ -13,8 +13,10 @@
 //! | [`in_place`], [`mod@hierarchical`] | algorithms among any ranks, and hierarchies of them |
 //! | [`intergroup`] | every rank of one group gets the blocks of another group |
 //! | `group`, `blocks`, `division`, `fold` | what they share: ranks, cuts, trees, combining |
-//! | `gather` | the linear gather that the engine's statistics use |
+//! | `agreement` | what the engine calls: allreduce, broadcast, gather, agreement on errors |
+//! | `gather` | the linear gather of bodies whose length only the sender knows |
 
+mod agreement;
 pub mod algorithm;
 pub mod allgather;
 pub mod allreduce;
@@ -30,19 +32,19 @@ pub mod in_place;
 pub mod intergroup;
 pub mod reduce;
 
+pub use agreement::{agree, allreduce, broadcast, gather, tell};
 pub use algorithm::{Algorithm, Operation, Problem};
 pub use allgather::locality_bruck;
-pub use gatherv::{gatherv, scatterv};
+pub use gatherv::{Gather, gatherv, scatterv};
 pub use group::Group;
 pub use hierarchical::{Groups, Scheme, hierarchical};
 pub use in_place::InPlace;
 pub use intergroup::{TwoGroups, intergroup_allgatherv};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fabric::{Buffers, Endpoint};
-use crate::schedule::{Buffer, Builder, ReduceOp, Schedule, Span};
-use crate::topology::{Rank, Topology};
-use in_place::{Lanes, Part};
+use crate::schedule::{Buffer, ReduceOp};
+use crate::topology::Topology;
 
 /// All algorithms, by operation.
 pub static ALGORITHMS: &[&Algorithm] = &[
@@ -53,14 +55,20 @@ pub static ALGORITHMS: &[&Algorithm] = &[
     &allgather::HIERARCHICAL,
     &allgather::MULTI_LANE,
     &allgather::LOCALITY_BRUCK,
-    &gatherv::LINEAR_GATHER,
-    &gatherv::BINOMIAL_GATHER,
-    &gatherv::ORDERED_GATHER,
+    gatherv::LINEAR.gather,
+    gatherv::LINEAR_SYNCHRONIZED.gather,
+    gatherv::BINOMIAL.gather,
+    gatherv::MINIMUM_SPANNING_TREE.gather,
+    gatherv::ORDERED.gather,
     &gatherv::ORDERED_GATHER_THRESHOLD,
-    &gatherv::LINEAR_SCATTER,
-    &gatherv::BINOMIAL_SCATTER,
-    &gatherv::ORDERED_SCATTER,
+    &gatherv::HIERARCHICAL_GATHER,
+    gatherv::LINEAR.scatter,
+    gatherv::LINEAR_SYNCHRONIZED.scatter,
+    gatherv::BINOMIAL.scatter,
+    gatherv::MINIMUM_SPANNING_TREE.scatter,
+    gatherv::ORDERED.scatter,
     &gatherv::ORDERED_SCATTER_THRESHOLD,
+    &gatherv::HIERARCHICAL_SCATTER,
     &broadcast::FLAT.algorithm,
     &broadcast::CHAIN.algorithm,
     &broadcast::PIPELINE.algorithm,
@@ -71,6 +79,7 @@ pub static ALGORITHMS: &[&Algorithm] = &[
     &broadcast::SCATTER_RECURSIVE_DOUBLING_ALLGATHER.algorithm,
     &hierarchical::BROADCAST,
     &reduce::FLAT.algorithm,
+    &reduce::SEGMENTED_FLAT.algorithm,
     &reduce::CHAIN.algorithm,
     &reduce::PIPELINE.algorithm,
     &reduce::BINARY.algorithm,
@@ -102,6 +111,7 @@ pub static IN_PLACE: &[&InPlace] = &[
     &broadcast::SCATTER_RING_ALLGATHER,
     &broadcast::SCATTER_RECURSIVE_DOUBLING_ALLGATHER,
     &reduce::FLAT,
+    &reduce::SEGMENTED_FLAT,
     &reduce::CHAIN,
     &reduce::PIPELINE,
     &reduce::BINARY,
@@ -114,6 +124,15 @@ pub static IN_PLACE: &[&InPlace] = &[
     &allreduce::RING,
     &allreduce::SEGMENTED_RING,
     &allreduce::RABENSEIFNER,
+];
+
+/// The algorithms of gather and scatter among [`ALGORITHMS`] that work among any ranks: what a hierarchy is made of.
+pub static GATHERS: &[&Gather] = &[
+    &gatherv::LINEAR,
+    &gatherv::LINEAR_SYNCHRONIZED,
+    &gatherv::BINOMIAL,
+    &gatherv::MINIMUM_SPANNING_TREE,
+    &gatherv::ORDERED,
 ];
 
 /// The algorithm of that operation and name.
@@ -134,55 +153,6 @@ const INTERGROUP: u16 = 5;
 /// The first tag that the collectives leave free.
 pub const FIRST_FREE_TAG: u16 = 6;
 
-/// Combines each lane over all ranks; every rank gets the results in `lanes`. Binomial reduction to rank 0, binomial
-/// broadcast back: 2 ceil(log2 p) (t_s + 8 lanes t_w).
-///
-/// # Errors
-/// The fabric's.
-pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], lanes: &mut [u64]) -> Result<()> {
-    let mut buffers = Buffers::default();
-    buffers.set(Buffer::Receive, lanes.iter().flat_map(|lane| lane.to_le_bytes()).collect());
-    let len = lanes.len() as u64 * 8;
-    endpoint.run(received(endpoint, &reduce::BINOMIAL, 0, len, ops), &mut buffers, REDUCE).await?;
-    endpoint.run(received(endpoint, &broadcast::BINOMIAL, 0, len, ops), &mut buffers, BROADCAST).await?;
-    for (lane, bytes) in lanes.iter_mut().zip(buffers.get(Buffer::Receive).chunks_exact(8)) {
-        *lane = u64::from_le_bytes(bytes.try_into().unwrap_or_default());
-    }
-    Ok(())
-}
-
-/// The schedule of `algorithm` on the first `len` bytes of [`Buffer::Receive`] of every rank.
-fn received(endpoint: &Endpoint, algorithm: &InPlace, root: Rank, len: u64, ops: &[ReduceOp]) -> Schedule {
-    let part = Part {
-        group: Group::world(endpoint.rank(), endpoint.ranks()),
-        root,
-        message: Span::new(Buffer::Receive, 0, len),
-        lanes: Lanes::Each(ops),
-        segment: u64::MAX,
-    };
-    let mut builder = Builder::default();
-    (algorithm.append)(&part, &mut builder, &[]);
-    builder.finish()
-}
-
-/// Gives every rank the bytes of `root`; the others' argument is ignored. Two binomial broadcasts, of the length and of
-/// the bytes: 2 ceil(log2 p) t_s + ceil(log2 p) bytes t_w.
-///
-/// # Errors
-/// The fabric's.
-pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Result<Vec<u8>> {
-    let mut length = Buffers::default();
-    length.set(Buffer::Receive, (bytes.len() as u64).to_le_bytes().to_vec());
-    endpoint.run(received(endpoint, &broadcast::BINOMIAL, root, 8, &[]), &mut length, BROADCAST).await?;
-    let length = u64::from_le_bytes(length.get(Buffer::Receive).try_into().unwrap_or_default());
-    let mut body = Buffers::default();
-    if endpoint.rank() == root {
-        body.set(Buffer::Receive, bytes.to_vec());
-    }
-    endpoint.run(received(endpoint, &broadcast::BINOMIAL, root, length, &[]), &mut body, BROADCAST).await?;
-    Ok(body.get(Buffer::Receive).to_vec())
-}
-
 /// Gives every rank the blocks of all, in rank order, by `how`; all are as long as `own`. Costs what the algorithm's row
 /// says.
 ///
@@ -196,109 +166,4 @@ pub async fn allgather(endpoint: &mut Endpoint, topology: &Topology, how: &Algor
     buffers.set(Buffer::Send, own.to_vec());
     endpoint.run((how.schedule)(&problem), &mut buffers, ALLGATHER).await?;
     Ok(buffers.get(Buffer::Receive).to_vec())
-}
-
-/// Brings the bytes of every rank to `root`, in rank order; the others get nothing. An allreduce of the longest length,
-/// then one message a rank, at most 32 of them outstanding: (2 ceil(log2 p) + p) t_s + (sum of bytes) t_w.
-///
-/// # Errors
-/// The fabric's.
-pub async fn gather(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
-    let mut longest = [bytes.len() as u64];
-    allreduce(endpoint, &[ReduceOp::Max], &mut longest).await?;
-    let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
-    let mut slots = gather::Slots::new(bytes, rank, if rank == root { ranks } else { 0 });
-    let schedule = gather::linear(rank, ranks, root, bytes.len() as u64, longest[0]);
-    endpoint.run(schedule, &mut slots, GATHER).await?;
-    Ok(slots.into_bodies())
-}
-
-/// Agrees on an outcome: if any rank brings an error, all ranks get the error of the lowest such rank.
-///
-/// # Errors
-/// The agreed error, or the fabric's.
-pub async fn agree<T>(endpoint: &mut Endpoint, outcome: Result<T>) -> Result<T> {
-    let mut first = [if outcome.is_err() { endpoint.rank() as u64 } else { u64::MAX }];
-    allreduce(endpoint, &[ReduceOp::Min], &mut first).await?;
-    match (first[0], outcome) {
-        (u64::MAX, Ok(value)) => Ok(value),
-        (root, outcome) => Err(tell(endpoint, root as Rank, outcome.err().as_ref()).await?),
-    }
-}
-
-/// Gives every rank the error of `root`.
-///
-/// # Errors
-/// The fabric's.
-pub async fn tell(endpoint: &mut Endpoint, root: Rank, error: Option<&Error>) -> Result<Error> {
-    let internal = |what: String| Error::Internal { rank: root, what };
-    let text = serde_json::to_vec(&error).unwrap_or_default();
-    let text = broadcast(endpoint, root, &text).await?;
-    let told: std::result::Result<Option<Error>, _> = serde_json::from_slice(&text);
-    Ok(match told {
-        Ok(Some(error)) => error,
-        Ok(None) => internal("an error was announced, but none was told".to_string()),
-        Err(cause) => internal(format!("an error could not be told: {cause}")),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fabric::threads;
-    use std::pin::pin;
-
-    const WORLDS: [usize; 8] = [1, 2, 3, 5, 8, 13, 16, 33];
-
-    /// Runs `program` on every rank of every world.
-    fn on_all<T: Send>(program: impl Fn(&mut Endpoint) -> T + Sync) -> Vec<Vec<T>> {
-        WORLDS.map(|ranks| threads::run(ranks, |t| program(&mut Endpoint::new(t))).unwrap()).into()
-    }
-
-    #[test]
-    fn allreduce_is_the_fold() {
-        for all in on_all(|endpoint| {
-            let waiting = endpoint.waiting().clone();
-            let me = endpoint.rank() as u64;
-            let mut lanes = [me + 1, 100 - me, me * 7 % 5, me];
-            let ops = [ReduceOp::Sum, ReduceOp::Min, ReduceOp::Max, ReduceOp::Sum];
-            waiting.wait(pin!(allreduce(endpoint, &ops, &mut lanes))).unwrap();
-            lanes
-        }) {
-            let p = all.len() as u64;
-            let largest = (0..p).map(|r| r * 7 % 5).max().unwrap();
-            assert!(all.iter().all(|&lanes| lanes == [p * (p + 1) / 2, 101 - p, largest, p * (p - 1) / 2]));
-        }
-    }
-
-    #[test]
-    fn broadcast_from_any_root_and_gather_to_any_root() {
-        for all in on_all(|endpoint| {
-            let waiting = endpoint.waiting().clone();
-            let root = endpoint.ranks() / 2;
-            let mine = vec![endpoint.rank() as u8; endpoint.rank() % 4];
-            let told = waiting.wait(pin!(broadcast(endpoint, root, &mine))).unwrap();
-            assert_eq!(told, vec![root as u8; root % 4]);
-            waiting.wait(pin!(gather(endpoint, root, &mine))).unwrap()
-        }) {
-            let expected: Vec<_> = (0..all.len()).map(|r| vec![r as u8; r % 4]).collect();
-            for (rank, got) in all.iter().enumerate() {
-                assert_eq!(*got, if rank == all.len() / 2 { expected.clone() } else { Vec::new() });
-            }
-        }
-    }
-
-    #[test]
-    fn all_get_the_error_of_the_lowest() {
-        for all in on_all(|endpoint| {
-            let (me, waiting) = (endpoint.rank(), endpoint.waiting().clone());
-            let outcome = if me % 3 == 2 { Err(Error::Fabric(format!("rank {me}"))) } else { Ok(me) };
-            waiting.wait(pin!(agree(endpoint, outcome)))
-        }) {
-            for (rank, outcome) in all.iter().enumerate() {
-                let expected = if all.len() > 2 { Err(Error::Fabric("rank 2".into())) } else { Ok(rank) };
-                assert_eq!(*outcome, expected);
-            }
-        }
-    }
 }

@@ -196,6 +196,9 @@ impl File {
         self.usable()?;
         self.agree(settled)?;
         completed?;
+        if !self.setup.hints.tuned_table.is_empty() {
+            self.endpoint.agree_by(None);
+        }
         Ok(self.endpoint)
     }
 

@@ -2,6 +2,7 @@
 
 use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::phase::Phase;
@@ -15,6 +16,7 @@ use crate::fabric::Endpoint;
 use crate::hints::{Hints, KernelName, Overlap, PairwiseEmpty, RankListHint};
 use crate::schedule::{ReduceOp, Throttle};
 use crate::topology::{Rank, Topology};
+use crate::tune;
 
 /// How a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -72,11 +74,15 @@ impl Setup {
     /// Makes (or empties) the file on rank 0 and works out the rest. Collective.
     ///
     /// # Errors
-    /// Bad hints, or the file cannot be made: the same on all ranks.
+    /// Bad hints, no tuned table where one is hinted, or the file cannot be made: the same on all ranks.
     pub async fn open(endpoint: &mut Endpoint, path: PathBuf, mode: Mode, hints: Hints) -> Result<Self> {
         let ranks = endpoint.ranks();
         agree(endpoint, hints.check(ranks)).await?;
         check_alike(endpoint, &path, mode, &hints).await?;
+        if !hints.tuned_table.is_empty() {
+            let chosen = tune::load(endpoint, &hints.tuned_table).await?;
+            endpoint.agree_by(Some(Rc::new(chosen)));
+        }
         let topology = find_topology(endpoint, &hints).await?;
         let created = if endpoint.rank() == 0 { create(&path, mode, &hints) } else { Ok((hints.driver, None)) };
         let (name, layout) = agree(endpoint, created).await?;

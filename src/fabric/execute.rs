@@ -11,6 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use super::agreements::Agreements;
 use super::transport::{Completion, Idle, Message, Ticket, Transport};
 use crate::error::{Error, Result};
 use crate::schedule::{Action, Buffer, OpId, Progress, ReduceOp, Schedule, Span};
@@ -63,6 +64,7 @@ impl std::ops::AddAssign for Traffic {
 pub struct Endpoint {
     transport: Box<dyn Transport>,
     waiting: Waiting,
+    agreements: Option<Rc<dyn Agreements>>,
 }
 
 /// How a rank waits for its futures; shared with them, so that waiting borrows nothing.
@@ -103,7 +105,7 @@ impl Endpoint {
     /// Takes over a transport.
     pub fn new(transport: Box<dyn Transport>) -> Self {
         let waiting = Waiting { idle: transport.idle(), events: Rc::default() };
-        Self { transport, waiting }
+        Self { transport, waiting, agreements: None }
     }
 
     /// This rank.
@@ -126,7 +128,18 @@ impl Endpoint {
     /// # Errors
     /// The fabric's.
     pub fn duplicate(&mut self) -> Result<Self> {
-        Ok(Self::new(self.transport.duplicate()?))
+        Ok(Self { agreements: self.agreements.clone(), ..Self::new(self.transport.duplicate()?) })
+    }
+
+    /// By which algorithms the ranks agree from here on; none: the library's own. Equal on all ranks, which is the
+    /// caller's duty.
+    pub fn agree_by(&mut self, agreements: Option<Rc<dyn Agreements>>) {
+        self.agreements = agreements;
+    }
+
+    /// What [`Endpoint::agree_by`] said.
+    pub fn agreements(&self) -> Option<&dyn Agreements> {
+        self.agreements.as_deref()
     }
 
     /// How this rank waits.

@@ -3,11 +3,13 @@
 //! A fabric is a [`Transport`] (post a send, post a receive, ask what is finished); [`execute`] drives a schedule over
 //! any of them. [`threads`] needs nothing; `mpi` (feature `mpi`) is the real one. Fabrics contain no algorithm.
 
+mod agreements;
 pub mod execute;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 pub mod threads;
 pub mod transport;
 
+pub use agreements::Agreements;
 pub use execute::{Buffers, Endpoint, Memory, Traffic, Waiting};
 pub use transport::{Completion, Idle, Message, Ticket, Transport};

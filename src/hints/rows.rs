@@ -7,7 +7,7 @@ use super::names::{
     RankListHint, Switch, THROTTLE_MODE,
 };
 use super::values::{
-    ABLE, COUNT, COUNT_OR_AUTO, COUNT_OR_ZERO, PER_NODE, SIZE, SIZE_OR_AUTO, SIZE_OR_ZERO, STRIPES_OR_AUTO, TRUTH,
+    ABLE, COUNT, COUNT_OR_AUTO, COUNT_OR_ZERO, PATH, PER_NODE, SIZE, SIZE_OR_AUTO, SIZE_OR_ZERO, STRIPES_OR_AUTO, TRUTH,
 };
 use crate::exchange::{ASCENDING_ISSEND, BALANCED, Flat};
 use crate::schedule::ThrottleMode;
@@ -126,6 +126,9 @@ hints! {
     /// How ranks tell each other what all must know of each: their nodes, when a file is opened, and their ranges, before large
     /// requests are written directly. (Where sums and bounds are enough, an allreduce of some numbers takes its place.)
     "trib_allgather" allgather: AllgatherName = AllgatherName::LocalityBruck, AllgatherName::CODEC, "";
+    /// A table that `trib tune collectives` wrote: the broadcasts of hints, the agreements and the gather of statistics of a file
+    /// use the algorithms that were the fastest for the rank count and size that are nearest. Empty: none.
+    "trib_tuned_table" tuned_table: String = String::new(), PATH, "";
     /// Calls of so many bytes or fewer, over all ranks, go through the first aggregator only: more would cost a message
     /// from every rank to each of them for nothing. 0: never.
     "trib_tiny_call" tiny_call: u64 = 64 << 10, SIZE_OR_ZERO, "bytes";

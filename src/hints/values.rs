@@ -69,6 +69,13 @@ pub(super) const ABLE: Codec<bool> = Codec {
     allowed: "enable|disable",
 };
 
+/// The path of a file, or none.
+pub(super) const PATH: Codec<String> = Codec {
+    parse: |text| (!text.contains([';', '#', '\n', '\r'])).then(|| text.to_string()),
+    print: String::clone,
+    allowed: "a path without ; # and line breaks, or nothing",
+};
+
 /// ROMIO's list of hosts, of which only the wildcard is supported: the most aggregators of any one node.
 pub(super) const PER_NODE: Codec<Option<usize>> = Codec {
     parse: |text| match text {

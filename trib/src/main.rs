@@ -8,6 +8,7 @@ mod exchange;
 #[cfg(test)]
 mod held;
 mod hints;
+mod hsumma;
 mod listing;
 mod map;
 mod output;
@@ -18,6 +19,7 @@ mod rank_program;
 mod replay;
 mod report;
 mod source;
+mod tune;
 mod verify;
 
 use cli::Command;
@@ -86,6 +88,8 @@ fn main() -> std::process::ExitCode {
         Command::Picture(options) => picture::run(&options),
         Command::Hints(options) => hints::run(&options),
         Command::Algorithms(options) => algorithms::run(&options),
+        Command::Tune(options) => tune::run(&options),
+        Command::Hsumma(options) => hsumma::run(&options),
         Command::Map(options) => map::run(&options),
     };
     match outcome {

@@ -5,30 +5,41 @@
 //! p - 1 messages at most; ceil(log2 p) t_s + (sum of the others' blocks) t_w for equal blocks. A large block far from the
 //! root is passed on at every level: up to ceil(log2 p) (t_s + (sum of m_i) t_w) (irregular gather and scatter, section 1).
 
+use super::gathering::{Append, Gather};
 use super::part::Part;
 use super::tree::{Rule, joins};
-use crate::collectives::algorithm::{Algorithm, Operation, Problem};
+use crate::collectives::algorithm::{Algorithm, Operation};
+use crate::schedule::timing::Rates;
+
+/// See the module.
+pub static BINOMIAL: Gather =
+    Gather { gather: &GATHER, scatter: &SCATTER, append: APPEND, append_backwards: APPEND, time };
 
 /// The gather; see the module.
 pub static GATHER: Algorithm = Algorithm {
     operation: Operation::Gather,
     name: "binomial",
     about: "ranges of ranks join pairwise, the lower gather root receiving whatever the sizes",
-    source: "Irregular gather and scatter, sections 1 and 2",
+    source: "Irregular gather and scatter, sections 1 and 2; Hasanov, thesis, 2.3.3.1, equation 2.24",
     cost: "ceil(log2 p) t_s + (p - 1) m t_w; irregular: up to ceil(log2 p) (t_s + (sum of m_i) t_w)",
     irregular: true,
-    schedule: |problem| part(problem).gather(),
+    schedule: |problem| BINOMIAL.gather(problem),
 };
 
 /// The scatter; see the module.
 pub static SCATTER: Algorithm = Algorithm {
     operation: Operation::Scatter,
     about: "ranges of ranks are halved, one message for each half, whatever the sizes",
-    schedule: |problem| part(problem).scatter(),
+    schedule: |problem| BINOMIAL.scatter(problem),
     ..GATHER
 };
 
-fn part(problem: &Problem<'_>) -> Part {
-    let Problem { rank, root, sizes, .. } = *problem;
-    Part::of(rank, root, sizes[rank], &joins(sizes, root, Rule::Oblivious))
+const APPEND: Append = |it, builder, before| {
+    let (me, root, sizes) = (it.group.me(), it.root, it.sizes);
+    Part::of(me, root, sizes[me], &joins(sizes, root, Rule::Oblivious)).append(it, builder, before)
+};
+
+/// Equation 2.24.
+pub(super) fn time(rates: &Rates, ranks: f64, bytes: f64) -> f64 {
+    ranks.log2().ceil() * rates.startup + (ranks - 1.0) * bytes * rates.byte
 }

@@ -3,31 +3,39 @@
 //! p - 1 messages at the root, at most 32 of them outstanding: (p - 1) t_s + (sum of the others' blocks) t_w. Each byte
 //! travels once; fit for large blocks. (Irregular gather and scatter, section 1, names it as what libraries do.)
 
+use super::gathering::{Append, Gather};
 use super::part::Part;
 use super::tree::Run;
-use crate::collectives::algorithm::{Algorithm, Operation, Problem};
+use crate::collectives::algorithm::{Algorithm, Operation};
+use crate::schedule::timing::Rates;
+use crate::topology::Rank;
+
+/// See the module.
+pub static LINEAR: Gather =
+    Gather { gather: &GATHER, scatter: &SCATTER, append: APPEND, append_backwards: APPEND, time };
 
 /// The gather; see the module.
 pub static GATHER: Algorithm = Algorithm {
     operation: Operation::Gather,
     name: "linear",
     about: "every rank sends its block to the root",
-    source: "Irregular gather and scatter, section 1",
+    source: "Irregular gather and scatter, section 1; Hasanov, thesis, 2.3.3.1, equation 2.22",
     cost: "(p - 1) t_s + (sum of m_i, i not the root) t_w",
     irregular: true,
-    schedule: |problem| part(problem).gather(),
+    schedule: |problem| LINEAR.gather(problem),
 };
 
 /// The scatter; see the module.
 pub static SCATTER: Algorithm = Algorithm {
     operation: Operation::Scatter,
     about: "the root sends every rank its block",
-    schedule: |problem| part(problem).scatter(),
+    schedule: |problem| LINEAR.scatter(problem),
     ..GATHER
 };
 
-fn part(problem: &Problem<'_>) -> Part {
-    let Problem { rank, root, sizes, .. } = *problem;
+const APPEND: Append = |it, builder, before| part(it.group.me(), it.root, it.sizes).append(it, builder, before);
+
+fn part(rank: Rank, root: Rank, sizes: &[u64]) -> Part {
     let mut part = Part::new(rank, root, sizes[rank]);
     if rank == root {
         let others = sizes.iter().enumerate().filter(|&(other, &bytes)| other != root && bytes > 0);
@@ -36,4 +44,9 @@ fn part(problem: &Problem<'_>) -> Part {
         part.to = (sizes[rank] > 0).then_some(root);
     }
     part
+}
+
+/// Equation 2.22.
+fn time(rates: &Rates, ranks: f64, bytes: f64) -> f64 {
+    (ranks - 1.0) * rates.message(bytes)
 }

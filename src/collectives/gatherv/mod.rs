@@ -2,23 +2,32 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `linear`, `binomial`, `ordered` | the algorithms of the registry, where all ranks know all sizes |
+//! | `linear`, `linear_synchronized`, `binomial`, `minimum_spanning_tree`, `ordered` | the algorithms of the registry, where all ranks know all sizes |
+//! | [`gathering`] | a gather among any ranks: what [`super::hierarchical`](mod@super::hierarchical) puts together |
+//! | `levels` | hierarchies of gathers |
 //! | [`tree`] | ordered hypercubes and how they join: what trees are made of |
 //! | [`part`] | one rank's part of a tree, and its schedule |
 //! | [`construct`] | the same tree from sizes that only their owners know, by exchanges between fixed roots |
 
 mod binomial;
 pub mod construct;
+pub mod gathering;
+mod levels;
 mod linear;
+mod linear_synchronized;
+mod minimum_spanning_tree;
 mod ordered;
 pub mod part;
 pub mod tree;
 
-pub use binomial::{GATHER as BINOMIAL_GATHER, SCATTER as BINOMIAL_SCATTER};
-pub use linear::{GATHER as LINEAR_GATHER, SCATTER as LINEAR_SCATTER};
+pub use binomial::BINOMIAL;
+pub use gathering::{Gather, Gathering};
+pub use levels::{GATHER as HIERARCHICAL_GATHER, SCATTER as HIERARCHICAL_SCATTER};
+pub use linear::LINEAR;
+pub use linear_synchronized::LINEAR_SYNCHRONIZED;
+pub use minimum_spanning_tree::MINIMUM_SPANNING_TREE;
 pub use ordered::{
-    GATHER as ORDERED_GATHER, GATHER_THRESHOLD as ORDERED_GATHER_THRESHOLD, SCATTER as ORDERED_SCATTER,
-    SCATTER_THRESHOLD as ORDERED_SCATTER_THRESHOLD,
+    GATHER_THRESHOLD as ORDERED_GATHER_THRESHOLD, ORDERED, SCATTER_THRESHOLD as ORDERED_SCATTER_THRESHOLD,
 };
 
 use super::{IRREGULAR, agree};

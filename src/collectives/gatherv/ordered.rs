@@ -15,9 +15,16 @@
 //! travel once. A run that no longer borders on its neighbour, because one between went directly, goes directly as well, so
 //! that every message stays one of consecutive blocks.
 
+use super::binomial;
+use super::gathering::{Append, Gather};
 use super::part::Part;
 use super::tree::{Rule, joins};
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
+use crate::topology::Rank;
+
+/// See the module. The time is that for equal blocks, where it is a binomial tree.
+pub static ORDERED: Gather =
+    Gather { gather: &GATHER, scatter: &SCATTER, append: APPEND, append_backwards: APPEND, time: binomial::time };
 
 /// The gather; see the module.
 pub static GATHER: Algorithm = Algorithm {
@@ -27,14 +34,14 @@ pub static GATHER: Algorithm = Algorithm {
     source: "Irregular gather and scatter, Lemma 3 and Theorem 1",
     cost: "ceil(log2 p) t_s + (sum of m_i + largest subtree) t_w; construction from local sizes: 2 ceil(log2 p) - 1 t_s",
     irregular: true,
-    schedule: |problem| part(problem, None).gather(),
+    schedule: |problem| ORDERED.gather(problem),
 };
 
 /// The scatter; see the module.
 pub static SCATTER: Algorithm = Algorithm {
     operation: Operation::Scatter,
     about: "the ordered tree of the gather, backwards",
-    schedule: |problem| part(problem, None).scatter(),
+    schedule: |problem| ORDERED.scatter(problem),
     ..GATHER
 };
 
@@ -44,7 +51,7 @@ pub static GATHER_THRESHOLD: Algorithm = Algorithm {
     about: "the ordered tree; a subtree of more than `segment` bytes goes to the root directly",
     source: "Irregular gather and scatter, section 3",
     cost: "up to (p - 1) t_s + (sum of m_i + largest subtree) t_w; large blocks travel once",
-    schedule: |problem| part(problem, Some(problem.segment)).gather(),
+    schedule: |problem| direct(problem).gather(),
     ..GATHER
 };
 
@@ -52,11 +59,16 @@ pub static GATHER_THRESHOLD: Algorithm = Algorithm {
 pub static SCATTER_THRESHOLD: Algorithm = Algorithm {
     operation: Operation::Scatter,
     about: "the ordered tree with a threshold, backwards",
-    schedule: |problem| part(problem, Some(problem.segment)).scatter(),
+    schedule: |problem| direct(problem).scatter(),
     ..GATHER_THRESHOLD
 };
 
-fn part(problem: &Problem<'_>, threshold: Option<u64>) -> Part {
-    let Problem { rank, root, sizes, .. } = *problem;
+const APPEND: Append = |it, builder, before| part(it.group.me(), it.root, it.sizes, None).append(it, builder, before);
+
+fn direct(problem: &Problem<'_>) -> Part {
+    part(problem.rank, problem.root, problem.sizes, Some(problem.segment))
+}
+
+fn part(rank: Rank, root: Rank, sizes: &[u64], threshold: Option<u64>) -> Part {
     Part::of(rank, root, sizes[rank], &joins(sizes, root, Rule::BySize { threshold }))
 }

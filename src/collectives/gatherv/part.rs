@@ -4,8 +4,13 @@
 //! side, in rank order, and sends them on as one message. A leaf sends from where its block is. Nothing is reordered: the
 //! one copy is that of a rank's own block, to where the others' arrive. The scatter is the transpose.
 
+use std::cell::Cell;
+
+use super::gathering::{Gathering, backwards};
 use super::tree::{Join, Run};
-use crate::schedule::{Action, Buffer, Builder, Schedule, SendMode, Span, Throttle};
+use crate::collectives::group::Group;
+use crate::collectives::in_place::or_before;
+use crate::schedule::{Action, Buffer, Builder, OpId, Schedule, SendMode, Span, Throttle};
 use crate::topology::Rank;
 
 /// The root's outstanding receives, where a threshold or the linear algorithm make them many.
@@ -46,52 +51,68 @@ impl Part {
 
     /// The gather: from [`Buffer::Send`] to the root's [`Buffer::Receive`]. O(received).
     pub fn gather(&self) -> Schedule {
-        let mut builder = Builder::default();
         let is_root = self.own.gatherer == self.root;
-        let own = Span::new(Buffer::Send, 0, self.own.bytes);
-        let mut before = Vec::new();
-        let mut all = own;
-        if is_root || !self.received.is_empty() {
-            let buffer = if is_root { Buffer::Receive } else { Buffer::Stage(0) };
-            let (place, mut chain) = self.places(buffer);
-            chain.sort_by_key(|(action, _)| self.level(action));
-            if own.len > 0 {
-                before.push(builder.copy(own, place, &[]));
-            }
-            before.extend(builder.chain(&chain, Throttle::window(WINDOW), &[]));
-            all = Span::new(buffer, 0, self.bytes());
-        }
-        if let Some(to) = self.to {
-            builder.send(to, SendMode::Standard, all, &before);
-        }
+        let gathering = Gathering {
+            // Numbers are ranks.
+            group: Group::world(self.own.gatherer, self.own.gatherer + 1),
+            root: self.root,
+            sizes: &[],
+            own: Span::new(Buffer::Send, 0, self.own.bytes),
+            into: Span::new(Buffer::Receive, 0, if is_root { self.bytes() } else { 0 }),
+            segment: u64::MAX,
+            free: &Cell::new(0),
+        };
+        let mut builder = Builder::default();
+        self.append(&gathering, &mut builder, &[]);
         builder.finish()
     }
 
     /// The scatter: the gather backwards, from the root's [`Buffer::Send`] to [`Buffer::Receive`].
     pub fn scatter(&self) -> Schedule {
-        // Only a reduction has no transpose.
-        self.gather().transposed(SendMode::Standard).unwrap_or_default()
+        backwards(self.gather())
     }
 
-    /// The level at which this rank joins the cube of whom it receives from. A gather may take its messages in any order,
-    /// but a scatter has to serve the largest cube, which has the longest way to go, first: the order backwards.
-    fn level(&self, action: &Action) -> Option<u32> {
-        let Action::Receive { from } = action else { return None };
-        (from ^ self.own.gatherer).checked_ilog2()
+    /// Adds the gather among the members of a group, by whose numbers this part counts; see [`super::gathering`].
+    pub fn append(&self, gathering: &Gathering<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
+        let is_root = self.own.gatherer == self.root;
+        let own = gathering.own;
+        let mut here = Vec::new();
+        let mut all = own;
+        if is_root || !self.received.is_empty() {
+            all = if is_root { gathering.into } else { gathering.passing(self.bytes()) };
+            let (place, mut runs) = self.places(all);
+            // A gather may take its messages in any order, but a scatter has to serve the largest subtree, which has the
+            // longest way to go, first: the order backwards.
+            runs.sort_by_key(|(run, _)| run.end - run.first);
+            if own.len > 0 && own != place {
+                here.push(builder.copy(own, place, before));
+            }
+            let receive = |(run, span): &(Run, Span)| {
+                let from = gathering.group.rank_of(run.gatherer);
+                (Action::Receive { from }, *span)
+            };
+            let chain: Vec<_> = runs.iter().map(receive).collect();
+            here.extend(builder.chain(&chain, Throttle::window(WINDOW), before));
+        }
+        let mut here = or_before(here, before);
+        if let Some(to) = self.to {
+            here = vec![builder.send(gathering.group.rank_of(to), SendMode::Standard, all, &here)];
+        }
+        here
     }
 
-    /// Where the own block and those received lie in `buffer`.
-    fn places(&self, buffer: Buffer) -> (Span, Vec<(Action, Span)>) {
+    /// Where the own block and the runs received lie in `all`.
+    fn places(&self, all: Span) -> (Span, Vec<(Run, Span)>) {
         let before = self.received.partition_point(|run| run.first < self.own.first);
-        let mut at = 0;
+        let mut at = all.offset;
         let mut next = |bytes| {
             at += bytes;
-            Span::new(buffer, at - bytes, bytes)
+            Span::new(all.buffer, at - bytes, bytes)
         };
-        let mut place = |run: &Run| (Action::Receive { from: run.gatherer }, next(run.bytes));
-        let mut chain: Vec<_> = self.received[..before].iter().map(&mut place).collect();
+        let mut place = |run: &Run| (*run, next(run.bytes));
+        let mut runs: Vec<_> = self.received[..before].iter().map(&mut place).collect();
         let (_, own) = place(&self.own);
-        chain.extend(self.received[before..].iter().map(place));
-        (own, chain)
+        runs.extend(self.received[before..].iter().map(place));
+        (own, runs)
     }
 }

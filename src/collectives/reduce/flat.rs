@@ -6,7 +6,7 @@
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::in_place::{InPlace, Part, or_before};
 use crate::schedule::timing::Rates;
-use crate::schedule::{Builder, OpId};
+use crate::schedule::{Builder, OpId, Span};
 
 /// See the module.
 pub static FLAT: InPlace = InPlace {
@@ -19,19 +19,20 @@ pub static FLAT: InPlace = InPlace {
         irregular: false,
         schedule: |problem| FLAT.schedule(problem),
     },
-    append,
+    append: |part, builder, before| one_by_one(part, &[part.message], builder, before),
     time,
 };
 
-fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
+/// In pieces: the root takes all pieces of one rank, then those of the next.
+pub(super) fn one_by_one(part: &Part<'_>, pieces: &[Span], builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let group = part.rooted();
     if group.me() > 0 {
-        let sent = group.send(builder, 0, part.message, before);
-        return or_before(sent.into_iter().collect(), before);
+        let sent = pieces.iter().filter_map(|&piece| group.send(builder, 0, piece, before)).collect();
+        return or_before(sent, before);
     }
     let mut last = before.to_vec();
-    for member in 1..group.size() {
-        let combined = part.receive_and_combine(builder, &group, member, (part.message, 0), (&last, &[]));
+    for (member, &piece) in (1..group.size()).flat_map(|member| pieces.iter().map(move |piece| (member, piece))) {
+        let combined = part.receive_and_combine(builder, &group, member, (piece, 0), (&last, &[]));
         last = or_before(combined.into_iter().collect(), &last);
     }
     last

@@ -8,6 +8,7 @@ mod flat;
 mod in_order_binary;
 mod pipeline;
 mod rabenseifner;
+mod segmented_flat;
 
 pub use binary::BINARY;
 pub use binomial::BINOMIAL;
@@ -17,3 +18,4 @@ pub use in_order_binary::IN_ORDER_BINARY;
 pub use pipeline::PIPELINE;
 pub use rabenseifner::RABENSEIFNER;
 pub(in crate::collectives) use rabenseifner::fold_halves;
+pub use segmented_flat::SEGMENTED_FLAT;

@@ -6,12 +6,15 @@
 //! | [`values`] | values of options that are more than a number |
 //! | [`algorithms`] | options of the list and the pictures of algorithms |
 //! | [`patterns`] | options of the lists and pictures of patterns |
+//! | [`tune`], [`hsumma`] | options of measurements |
 //!
 //! The parameters of each pattern are in [`crate::source`], a file each.
 
 pub mod algorithms;
+pub mod hsumma;
 pub mod patterns;
 pub mod replay;
+pub mod tune;
 pub mod values;
 
 use std::path::PathBuf;
@@ -20,8 +23,10 @@ use clap::error::ErrorKind;
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 use algorithms::AlgorithmsOptions;
+use hsumma::HsummaOptions;
 use patterns::{PatternsOptions, PictureOptions};
 use replay::ReplayOptions;
+use tune::TuneOptions;
 
 /// Collective I/O, from a laptop to a supercomputer: replay the write of a real code, verify it byte for byte, see where
 /// the time goes, plan it for any number of ranks.
@@ -85,6 +90,10 @@ pub enum Command {
     Hints(HintsOptions),
     /// List the collective algorithms and exchange kernels, counted for any number of ranks; or draw one.
     Algorithms(AlgorithmsOptions),
+    /// Measure what is the fastest here, for a hint to use.
+    Tune(TuneOptions),
+    /// Multiply matrices by SUMMA and by hierarchical SUMMA, and say what the broadcasts cost.
+    Hsumma(HsummaOptions),
     /// Write a generated decomposition map in the format of E3SM-IO.
     Map(MapOptions),
 }

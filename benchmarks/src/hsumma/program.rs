@@ -1,0 +1,166 @@
+//! What every rank does: pivots are broadcast, products added, both timed.
+
+use std::time::{Duration, Instant};
+
+use ndarray::linalg::general_mat_mul;
+use ndarray::{Array2, ArrayView2, s};
+use tributary::collectives::in_place::{InPlace, Lanes, Part};
+use tributary::collectives::{FIRST_FREE_TAG, Group, allreduce};
+use tributary::fabric::{Buffers, Traffic};
+use tributary::schedule::{Buffer, Builder, ReduceOp, Span};
+use tributary::{Endpoint, Error};
+
+use super::matrix;
+use super::shape::{Axis, Shape};
+
+/// What a product took, and whether it is right; the same on all ranks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Outcome {
+    /// Seconds in broadcasts, on the rank that spent most.
+    pub communication: f64,
+    /// Seconds in local products, on the rank that spent most.
+    pub computation: f64,
+    /// Seconds from begin to end, on the rank that took longest.
+    pub total: f64,
+    /// Messages sent by all ranks.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Elements of C that are not those of the serial product.
+    pub wrong: u64,
+}
+
+/// Multiplies A and B by HSUMMA, broadcasting by `broadcast` in segments of `segment` bytes where it cuts messages, and
+/// compares with the serial product. Collective. 2 n/M broadcasts of n M / s (n M / t) elements between groups, 2 n/b of
+/// n b / s (n b / t) inside, 2 n^3 / p operations a rank; 3 n^2 / p elements of memory and a pivot of each kind.
+///
+/// # Errors
+/// The fabric's. The shape must have passed [`Shape::check`].
+pub async fn multiply(
+    endpoint: &mut Endpoint,
+    shape: &Shape,
+    broadcast: &'static InPlace,
+    segment: u64,
+) -> Result<Outcome, Error> {
+    let rank = endpoint.rank();
+    let [rows, columns] = shape.local();
+    let (row, column) = (rank / shape.grid[1] * rows, rank % shape.grid[1] * columns);
+    let a = matrix::part(matrix::a, row..row + rows, column..column + columns);
+    let b = matrix::part(matrix::b, row..row + rows, column..column + columns);
+    let mut c = Array2::zeros((rows, columns));
+    let mut pivots = Pivots { endpoint, broadcast, segment, spent: Duration::ZERO, traffic: Traffic::default() };
+    let mut computation = Duration::ZERO;
+    allreduce(pivots.endpoint, &[ReduceOp::Max], &mut [0]).await?;
+    let begin = Instant::now();
+    for outer in (0..shape.n).step_by(shape.outer) {
+        let of_a = pivots.between(shape, Axis::Row, outer, a.view()).await?;
+        let of_b = pivots.between(shape, Axis::Column, outer, b.view()).await?;
+        for at in (0..shape.outer).step_by(shape.block) {
+            let columns_of_a = pivots.within(shape, Axis::Row, (outer, at), &of_a).await?;
+            let rows_of_b = pivots.within(shape, Axis::Column, (outer, at), &of_b).await?;
+            let begin = Instant::now();
+            general_mat_mul(1.0, &columns_of_a, &rows_of_b, 1.0, &mut c);
+            computation += begin.elapsed();
+        }
+    }
+    let (total, communication, traffic) = (begin.elapsed(), pivots.spent, pivots.traffic);
+    let right = matrix::product(shape.n, row..row + rows, column..column + columns);
+    let wrong = c.iter().zip(&right).filter(|(got, right)| got != right).count() as u64;
+    let nanos = |time: Duration| time.as_nanos() as u64;
+    let mut lanes = [nanos(communication), nanos(computation), nanos(total), traffic.messages, traffic.bytes, wrong];
+    use ReduceOp::{Max, Sum};
+    allreduce(endpoint, &[Max, Max, Max, Sum, Sum, Sum], &mut lanes).await?;
+    let [communication, computation, total, messages, bytes, wrong] = lanes;
+    let seconds = |nanos: u64| nanos as f64 / 1e9;
+    let (communication, computation, total) = (seconds(communication), seconds(computation), seconds(total));
+    Ok(Outcome { communication, computation, total, messages, bytes, wrong })
+}
+
+/// The broadcasts of one rank.
+struct Pivots<'a> {
+    endpoint: &'a mut Endpoint,
+    broadcast: &'static InPlace,
+    segment: u64,
+    spent: Duration,
+    traffic: Traffic,
+}
+
+impl Pivots<'_> {
+    /// The outer pivot at `at` from the group that holds it to the ranks at the same place in all; none on the others.
+    async fn between(
+        &mut self,
+        shape: &Shape,
+        axis: Axis,
+        at: usize,
+        own: ArrayView2<'_, f64>,
+    ) -> Result<Option<Array2<f64>>, Error> {
+        let rank = self.endpoint.rank();
+        let (group, place) = shape.holder(axis, at);
+        if shape.place(axis, rank) != place {
+            return Ok(None);
+        }
+        let across = shape.across(axis, rank);
+        let [rows, columns] = shape.local();
+        let pivot = (across.me() == group).then(|| match axis {
+            Axis::Row => own.slice(s![.., at % columns..at % columns + shape.outer]),
+            Axis::Column => own.slice(s![at % rows..at % rows + shape.outer, ..]),
+        });
+        self.send_on(across, group, pivot, extent(shape, axis, shape.outer)).await.map(Some)
+    }
+
+    /// The inner pivot, `at` in the outer one at `outer`, from the rank of each group that has that to the others.
+    async fn within(
+        &mut self,
+        shape: &Shape,
+        axis: Axis,
+        (outer, at): (usize, usize),
+        of: &Option<Array2<f64>>,
+    ) -> Result<Array2<f64>, Error> {
+        let inside = shape.inside(axis, self.endpoint.rank());
+        let (_, place) = shape.holder(axis, outer);
+        let pivot = of.as_ref().map(|of| match axis {
+            Axis::Row => of.slice(s![.., at..at + shape.block]),
+            Axis::Column => of.slice(s![at..at + shape.block, ..]),
+        });
+        self.send_on(inside, place, pivot, extent(shape, axis, shape.block)).await
+    }
+
+    /// Gives every member of the group the root's pivot.
+    async fn send_on(
+        &mut self,
+        group: Group,
+        root: usize,
+        pivot: Option<ArrayView2<'_, f64>>,
+        extent: [usize; 2],
+    ) -> Result<Array2<f64>, Error> {
+        let begin = Instant::now();
+        let mut buffers = Buffers::default();
+        if let Some(pivot) = pivot {
+            if group.size() == 1 {
+                return Ok(pivot.to_owned());
+            }
+            buffers.set(Buffer::Receive, pivot.iter().flat_map(|element| element.to_le_bytes()).collect());
+        }
+        let message = Span::new(Buffer::Receive, 0, (extent[0] * extent[1] * 8) as u64);
+        let part = Part { group, root, message, lanes: Lanes::All(ReduceOp::Max), segment: self.segment };
+        let mut builder = Builder::default();
+        (self.broadcast.append)(&part, &mut builder, &[]);
+        self.traffic += self.endpoint.run(builder.finish(), &mut buffers, FIRST_FREE_TAG).await?;
+        let bytes = buffers.get(Buffer::Receive).chunks_exact(8);
+        let elements = bytes.map(|bytes| f64::from_le_bytes(bytes.try_into().unwrap_or_default())).collect();
+        let rank = self.endpoint.rank();
+        let torn = |cause| Error::Internal { rank, what: format!("a pivot is not whole: {cause}") };
+        let pivot = Array2::from_shape_vec(extent, elements).map_err(torn);
+        self.spent += begin.elapsed();
+        pivot
+    }
+}
+
+/// Rows and columns of a pivot of so many columns of A, or rows of B.
+fn extent(shape: &Shape, axis: Axis, width: usize) -> [usize; 2] {
+    let [rows, columns] = shape.local();
+    match axis {
+        Axis::Row => [rows, width],
+        Axis::Column => [width, columns],
+    }
+}

@@ -1,0 +1,266 @@
+//! What the engine calls between its exchanges: allreduce, broadcast, gather, and agreement on errors.
+//!
+//! All are collective. They are binomial and linear, unless the endpoint says by which algorithms its ranks agree
+//! ([`Endpoint::agree_by`]).
+
+use super::gather::{Slots, linear};
+use super::in_place::{InPlace, Lanes, Part};
+use super::{BROADCAST, GATHER, REDUCE, reduce};
+use crate::error::{Error, Result};
+use crate::fabric::{Buffers, Endpoint};
+use crate::schedule::{Buffer, Builder, ReduceOp, Schedule};
+use crate::topology::Rank;
+
+/// Combines each lane over all ranks; every rank gets the results in `lanes`. Binomial reduction to rank 0, binomial
+/// broadcast back, unless another algorithm is chosen for the endpoint: 2 ceil(log2 p) (t_s + 8 lanes t_w).
+///
+/// # Errors
+/// The fabric's.
+pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], lanes: &mut [u64]) -> Result<()> {
+    let mut buffers = Buffers::default();
+    buffers.set(Buffer::Receive, lanes.iter().flat_map(|lane| lane.to_le_bytes()).collect());
+    let len = lanes.len() as u64 * 8;
+    let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
+    match endpoint.agreements().and_then(|chosen| chosen.allreduce(rank, ranks, ops)) {
+        Some(schedule) => {
+            endpoint.run(schedule, &mut buffers, REDUCE).await?;
+        }
+        None => {
+            endpoint.run(binomial(endpoint, &reduce::BINOMIAL, 0, len, ops), &mut buffers, REDUCE).await?;
+            endpoint.run(binomial(endpoint, &super::broadcast::BINOMIAL, 0, len, ops), &mut buffers, BROADCAST).await?;
+        }
+    }
+    for (lane, bytes) in lanes.iter_mut().zip(buffers.get(Buffer::Receive).chunks_exact(8)) {
+        *lane = u64::from_le_bytes(bytes.try_into().unwrap_or_default());
+    }
+    Ok(())
+}
+
+/// The schedule of `algorithm` on the first `len` bytes of [`Buffer::Receive`] of every rank.
+fn binomial(endpoint: &Endpoint, algorithm: &InPlace, root: Rank, len: u64, ops: &[ReduceOp]) -> Schedule {
+    let part = Part::of_all(endpoint.rank(), endpoint.ranks(), root, len, Lanes::Each(ops));
+    let mut builder = Builder::default();
+    (algorithm.append)(&part, &mut builder, &[]);
+    builder.finish()
+}
+
+/// The schedule of a broadcast of `len` bytes: as chosen for this endpoint, else binomial.
+fn from_root(endpoint: &Endpoint, root: Rank, len: u64) -> Schedule {
+    let chosen =
+        endpoint.agreements().and_then(|chosen| chosen.broadcast(endpoint.rank(), endpoint.ranks(), root, len));
+    chosen.unwrap_or_else(|| binomial(endpoint, &super::broadcast::BINOMIAL, root, len, &[]))
+}
+
+/// Gives every rank the bytes of `root`; the others' argument is ignored. Two binomial broadcasts, of the length and of
+/// the bytes: 2 ceil(log2 p) t_s + ceil(log2 p) bytes t_w.
+///
+/// # Errors
+/// The fabric's.
+pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut length = Buffers::default();
+    length.set(Buffer::Receive, (bytes.len() as u64).to_le_bytes().to_vec());
+    endpoint.run(from_root(endpoint, root, 8), &mut length, BROADCAST).await?;
+    let length = u64::from_le_bytes(length.get(Buffer::Receive).try_into().unwrap_or_default());
+    let mut body = Buffers::default();
+    if endpoint.rank() == root {
+        body.set(Buffer::Receive, bytes.to_vec());
+    }
+    endpoint.run(from_root(endpoint, root, length), &mut body, BROADCAST).await?;
+    Ok(body.get(Buffer::Receive).to_vec())
+}
+
+/// Brings the bytes of every rank to `root`, in rank order; the others get nothing. An allreduce of the longest length,
+/// then one message a rank, at most 32 of them outstanding: (2 ceil(log2 p) + p) t_s + (sum of bytes) t_w.
+///
+/// # Errors
+/// The fabric's.
+pub async fn gather(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
+    let mut longest = [bytes.len() as u64];
+    allreduce(endpoint, &[ReduceOp::Max], &mut longest).await?;
+    let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
+    if let Some(schedule) = endpoint.agreements().and_then(|chosen| chosen.gather(rank, ranks, root, 8 + longest[0])) {
+        return gather_equal(endpoint, schedule, bytes, longest[0]).await;
+    }
+    let mut slots = Slots::new(bytes, rank, if rank == root { ranks } else { 0 });
+    let schedule = linear(rank, ranks, root, bytes.len() as u64, longest[0]);
+    endpoint.run(schedule, &mut slots, GATHER).await?;
+    Ok(slots.into_bodies())
+}
+
+/// By an algorithm for blocks of one size: each is as long as the longest, with its own length before it.
+async fn gather_equal(endpoint: &mut Endpoint, schedule: Schedule, bytes: &[u8], longest: u64) -> Result<Vec<Vec<u8>>> {
+    let mut block = (bytes.len() as u64).to_le_bytes().to_vec();
+    block.extend_from_slice(bytes);
+    block.resize(8 + longest as usize, 0);
+    let mut buffers = Buffers::default();
+    buffers.set(Buffer::Send, block);
+    endpoint.run(schedule, &mut buffers, GATHER).await?;
+    let body = |block: &[u8]| {
+        let (length, bytes) = block.split_first_chunk()?;
+        bytes.get(..u64::from_le_bytes(*length) as usize).map(<[u8]>::to_vec)
+    };
+    let bodies = buffers.get(Buffer::Receive).chunks_exact(8 + longest as usize).map(body);
+    let torn = || Error::Internal { rank: endpoint.rank(), what: "a gathered body is longer than the longest".into() };
+    bodies.collect::<Option<_>>().ok_or_else(torn)
+}
+
+/// Agrees on an outcome: if any rank brings an error, all ranks get the error of the lowest such rank.
+///
+/// # Errors
+/// The agreed error, or the fabric's.
+pub async fn agree<T>(endpoint: &mut Endpoint, outcome: Result<T>) -> Result<T> {
+    let mut first = [if outcome.is_err() { endpoint.rank() as u64 } else { u64::MAX }];
+    allreduce(endpoint, &[ReduceOp::Min], &mut first).await?;
+    match (first[0], outcome) {
+        (u64::MAX, Ok(value)) => Ok(value),
+        (root, outcome) => Err(tell(endpoint, root as Rank, outcome.err().as_ref()).await?),
+    }
+}
+
+/// Gives every rank the error of `root`.
+///
+/// # Errors
+/// The fabric's.
+pub async fn tell(endpoint: &mut Endpoint, root: Rank, error: Option<&Error>) -> Result<Error> {
+    let internal = |what: String| Error::Internal { rank: root, what };
+    let text = serde_json::to_vec(&error).unwrap_or_default();
+    let text = broadcast(endpoint, root, &text).await?;
+    let told: std::result::Result<Option<Error>, _> = serde_json::from_slice(&text);
+    Ok(match told {
+        Ok(Some(error)) => error,
+        Ok(None) => internal("an error was announced, but none was told".to_string()),
+        Err(cause) => internal(format!("an error could not be told: {cause}")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collectives::Problem;
+    use crate::fabric::Agreements;
+    use crate::fabric::threads;
+    use crate::topology::Topology;
+    use std::cell::Cell;
+    use std::pin::pin;
+    use std::rc::Rc;
+
+    /// What is chosen, counted.
+    struct Counting(Cell<[usize; 3]>);
+
+    impl Counting {
+        fn count(&self, which: usize) {
+            let mut counts = self.0.get();
+            counts[which] += 1;
+            self.0.set(counts);
+        }
+    }
+
+    impl Agreements for Counting {
+        fn broadcast(&self, rank: Rank, ranks: usize, root: Rank, len: u64) -> Option<Schedule> {
+            self.count(0);
+            let mut builder = Builder::default();
+            let part = Part::of_all(rank, ranks, root, len, Lanes::Each(&[]));
+            (crate::collectives::broadcast::FLAT.append)(&part, &mut builder, &[]);
+            Some(builder.finish())
+        }
+
+        fn allreduce(&self, rank: Rank, ranks: usize, ops: &[ReduceOp]) -> Option<Schedule> {
+            self.count(1);
+            let mut builder = Builder::default();
+            let part = Part::of_all(rank, ranks, 0, 8 * ops.len() as u64, Lanes::Each(ops));
+            (crate::collectives::allreduce::RECURSIVE_DOUBLING.append)(&part, &mut builder, &[]);
+            Some(builder.finish())
+        }
+
+        fn gather(&self, rank: Rank, ranks: usize, root: Rank, len: u64) -> Option<Schedule> {
+            self.count(2);
+            let (topology, sizes) = (Topology::blocks(ranks, 1).ok()?, vec![len; ranks]);
+            let problem = Problem {
+                rank,
+                topology: &topology,
+                root,
+                sizes: &sizes,
+                with: ReduceOp::Max,
+                segment: 8,
+                groups: None,
+            };
+            Some(crate::collectives::gatherv::BINOMIAL.gather(&problem))
+        }
+    }
+
+    #[test]
+    fn what_is_chosen_for_an_endpoint_is_used() {
+        for all in on_all(|endpoint| {
+            let (me, ranks, waiting) = (endpoint.rank(), endpoint.ranks(), endpoint.waiting().clone());
+            let chosen = Rc::new(Counting(Cell::default()));
+            endpoint.agree_by(Some(chosen.clone()));
+            let mut lanes = [me as u64];
+            waiting.wait(pin!(allreduce(endpoint, &[ReduceOp::Sum], &mut lanes))).unwrap();
+            assert_eq!(lanes[0] as usize, ranks * (ranks - 1) / 2);
+            assert_eq!(waiting.wait(pin!(broadcast(endpoint, ranks - 1, &[me as u8]))).unwrap(), [ranks as u8 - 1]);
+            let bodies = waiting.wait(pin!(gather(endpoint, 0, &vec![me as u8; me % 3]))).unwrap();
+            let expected: Vec<_> = (0..ranks).map(|rank| vec![rank as u8; rank % 3]).collect();
+            assert_eq!(bodies, if me == 0 { expected } else { Vec::new() });
+            endpoint.agree_by(None);
+            waiting.wait(pin!(allreduce(endpoint, &[ReduceOp::Sum], &mut lanes))).unwrap();
+            chosen.0.get()
+        }) {
+            // A broadcast is two, a gather has an allreduce of its own.
+            assert!(all.iter().all(|counts| *counts == [2, 2, 1]));
+        }
+    }
+
+    const WORLDS: [usize; 8] = [1, 2, 3, 5, 8, 13, 16, 33];
+
+    /// Runs `program` on every rank of every world.
+    fn on_all<T: Send>(program: impl Fn(&mut Endpoint) -> T + Sync) -> Vec<Vec<T>> {
+        WORLDS.map(|ranks| threads::run(ranks, |t| program(&mut Endpoint::new(t))).unwrap()).into()
+    }
+
+    #[test]
+    fn allreduce_is_the_fold() {
+        for all in on_all(|endpoint| {
+            let waiting = endpoint.waiting().clone();
+            let me = endpoint.rank() as u64;
+            let mut lanes = [me + 1, 100 - me, me * 7 % 5, me];
+            let ops = [ReduceOp::Sum, ReduceOp::Min, ReduceOp::Max, ReduceOp::Sum];
+            waiting.wait(pin!(allreduce(endpoint, &ops, &mut lanes))).unwrap();
+            lanes
+        }) {
+            let p = all.len() as u64;
+            let largest = (0..p).map(|r| r * 7 % 5).max().unwrap();
+            assert!(all.iter().all(|&lanes| lanes == [p * (p + 1) / 2, 101 - p, largest, p * (p - 1) / 2]));
+        }
+    }
+
+    #[test]
+    fn broadcast_from_any_root_and_gather_to_any_root() {
+        for all in on_all(|endpoint| {
+            let waiting = endpoint.waiting().clone();
+            let root = endpoint.ranks() / 2;
+            let mine = vec![endpoint.rank() as u8; endpoint.rank() % 4];
+            let told = waiting.wait(pin!(broadcast(endpoint, root, &mine))).unwrap();
+            assert_eq!(told, vec![root as u8; root % 4]);
+            waiting.wait(pin!(gather(endpoint, root, &mine))).unwrap()
+        }) {
+            let expected: Vec<_> = (0..all.len()).map(|r| vec![r as u8; r % 4]).collect();
+            for (rank, got) in all.iter().enumerate() {
+                assert_eq!(*got, if rank == all.len() / 2 { expected.clone() } else { Vec::new() });
+            }
+        }
+    }
+
+    #[test]
+    fn all_get_the_error_of_the_lowest() {
+        for all in on_all(|endpoint| {
+            let (me, waiting) = (endpoint.rank(), endpoint.waiting().clone());
+            let outcome = if me % 3 == 2 { Err(Error::Fabric(format!("rank {me}"))) } else { Ok(me) };
+            waiting.wait(pin!(agree(endpoint, outcome)))
+        }) {
+            for (rank, outcome) in all.iter().enumerate() {
+                let expected = if all.len() > 2 { Err(Error::Fabric("rank 2".into())) } else { Ok(rank) };
+                assert_eq!(*outcome, expected);
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Flat tree reduction in segments: the root receives from one rank after the other, a segment at a time, and combines.
+//!
+//! X (p - 1) messages of m / X bytes into one place of m / X bytes: X (p - 1)(t_s + m/X t_w + m/X t_c) (Hasanov, thesis,
+//! 2.3.2.1, equation 2.11). It takes longer than the flat tree by the startups; what it saves is memory at the root.
+
+use super::flat::one_by_one;
+use crate::collectives::algorithm::{Algorithm, Operation};
+use crate::collectives::in_place::InPlace;
+use crate::schedule::timing::Rates;
+
+/// See the module.
+pub static SEGMENTED_FLAT: InPlace = InPlace {
+    algorithm: Algorithm {
+        operation: Operation::Reduce,
+        name: "segmented_flat",
+        about: "the root receives from one rank after the other, a segment at a time",
+        source: "Hasanov, thesis, 2.3.2.1, equation 2.11",
+        cost: "X (p - 1)(t_s + m/X (t_w + t_c)) in X segments",
+        irregular: false,
+        schedule: |problem| SEGMENTED_FLAT.schedule(problem),
+    },
+    append: |part, builder, before| one_by_one(part, &part.segments(), builder, before),
+    time,
+};
+
+/// Equation 2.11.
+fn time(rates: &Rates, ranks: f64, bytes: f64, segments: f64) -> f64 {
+    segments * (ranks - 1.0) * rates.combined(bytes / segments)
+}

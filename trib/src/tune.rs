@@ -1,0 +1,123 @@
+//! `trib tune collectives`: which collective algorithm, in how many groups, is the fastest here.
+
+use std::pin::pin;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use tributary::fabric::threads;
+use tributary::tune::candidate::OPERATIONS;
+use tributary::tune::{Entry, Plan, Rule, Table, best, tune};
+use tributary::{Endpoint, Error};
+
+use crate::cli::replay::Fabric;
+use crate::cli::tune::{CollectivesOptions, TuneOptions, What};
+use crate::{Failure, listing, say};
+
+/// Ranks on threads, where nobody says how many.
+const RANKS: u64 = 16;
+
+/// Tunes what is asked for.
+pub fn run(options: &TuneOptions) -> Result<(), Failure> {
+    let What::Collectives(options) = &options.what;
+    let plan = plan(options);
+    plan.check()?;
+    match options.fabric {
+        Fabric::Threads => {
+            let ranks = options.ranks.unwrap_or(RANKS) as usize;
+            let measured = threads::run(ranks, |transport| measure(&mut Endpoint::new(transport), &plan))?;
+            let first = measured.into_iter().next().ok_or_else(|| Failure::new("no ranks"))?;
+            conclude(options, "threads", &first?)
+        }
+        Fabric::Mpi => on_mpi(options, &plan),
+    }
+}
+
+fn plan(options: &CollectivesOptions) -> Plan {
+    let or = |given: &[u64], default: &[u64]| if given.is_empty() { default.to_vec() } else { given.to_vec() };
+    let (sizes, least, most): (&[u64], _, _) = match options.quick {
+        true => (&[8, 16 << 10], 3, 10),
+        false => (&[8, 1 << 10, 16 << 10, 256 << 10], 5, 100),
+    };
+    let least = options.least.unwrap_or(least);
+    let most = options.most.unwrap_or(most.max(least));
+    Plan {
+        operations: if options.operations.is_empty() { OPERATIONS.to_vec() } else { options.operations.clone() },
+        sizes: or(&options.sizes, sizes),
+        quick: options.quick,
+        rule: Rule { least, most, confidence: options.confidence, error: options.error },
+    }
+}
+
+#[cfg(not(feature = "mpi"))]
+fn on_mpi(_options: &CollectivesOptions, _plan: &Plan) -> Result<(), Failure> {
+    Err(Failure::new("fabric mpi: this trib was built without it; build with `cargo build --release --features mpi`"))
+}
+
+/// Every process comes here.
+#[cfg(feature = "mpi")]
+fn on_mpi(options: &CollectivesOptions, plan: &Plan) -> Result<(), Failure> {
+    let world = tributary::fabric::mpi::initialise()?;
+    let mut endpoint = Endpoint::new(Box::new(world.endpoint()?));
+    let (ranks, speaks) = (endpoint.ranks() as u64, endpoint.rank() == 0);
+    if options.ranks.is_some_and(|wanted| wanted != ranks) {
+        let failure = Failure::new(format!("ranks: {ranks} were started by mpiexec; --ranks asks for others"));
+        return Err(failure.said_by(speaks));
+    }
+    let measured = measure(&mut endpoint, plan).map_err(|error| Failure::new(error).said_by(speaks))?;
+    if speaks { conclude(options, "mpi", &measured) } else { Ok(()) }
+}
+
+/// Collective. Rank 0 shows how far it is, where somebody looks on.
+fn measure(endpoint: &mut Endpoint, plan: &Plan) -> Result<Vec<Entry>, Error> {
+    let bar = if endpoint.rank() == 0 { ProgressBar::new(0) } else { ProgressBar::hidden() };
+    if let Ok(style) = ProgressStyle::with_template("{msg:50} {wide_bar} {pos}/{len}, {eta} left") {
+        bar.set_style(style);
+    }
+    let waiting = endpoint.waiting().clone();
+    let measured = waiting.wait(pin!(tune(endpoint, plan, |done, of, next| {
+        bar.set_length(of as u64);
+        bar.set_position(done as u64);
+        bar.set_message(next.to_string());
+    })));
+    bar.finish_and_clear();
+    measured
+}
+
+fn conclude(options: &CollectivesOptions, fabric: &str, measured: &[Entry]) -> Result<(), Failure> {
+    let table = Table::new(fabric, best(measured));
+    if let Some(path) = &options.output {
+        std::fs::write(path, table.text()).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))?;
+    }
+    if options.json {
+        let all = serde_json::json!({ "table": table, "measured": measured });
+        return say(serde_json::to_string_pretty(&all)?);
+    }
+    match &options.output {
+        Some(path) => {
+            say(format!("{}\n{} entries in {}", shown(&table, measured), table.entries.len(), path.display()))
+        }
+        None => say(table.text().trim_end()),
+    }
+}
+
+/// The fastest of each operation and size, and what they gain over the fastest without groups.
+fn shown(table: &Table, measured: &[Entry]) -> comfy_table::Table {
+    let mut shown =
+        listing::table(["operation", "bytes", "fastest", "groups", "microseconds", "+-", "fastest of one group"]);
+    for entry in &table.entries {
+        let plain = measured
+            .iter()
+            .filter(|other| (other.operation, other.bytes, other.groups) == (entry.operation, entry.bytes, 1));
+        let plain = plain.min_by(|a, b| a.seconds.total_cmp(&b.seconds));
+        let micros = |seconds: f64| format!("{:.1}", seconds * 1e6);
+        shown.add_row([
+            entry.operation.to_string(),
+            entry.bytes.to_string(),
+            entry.inner.clone(),
+            entry.groups.to_string(),
+            micros(entry.seconds),
+            format!("{:.1} %", entry.error * 100.0),
+            plain.map_or_else(String::new, |plain| format!("{} {}", plain.inner, micros(plain.seconds))),
+        ]);
+    }
+    shown
+}
