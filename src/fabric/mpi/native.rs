@@ -61,7 +61,7 @@ impl Native {
         let wanted = if self.rank == root { own.len() * self.ranks } else { 0 };
         at_least("gather buffer", all.len(), wanted)?;
         let (count, byte) = (count(own.len() as u64)?, byte());
-        let (from, to) = (own.as_ptr().cast::<c_void>(), all.as_mut_ptr().cast::<c_void>());
+        let (from, to) = (read(own), written(all));
         // SAFETY: both buffers are as long as the counts say.
         let rc = unsafe { ffi::MPI_Gather(from, count, byte, to, count, byte, root as c_int, raw::world()) };
         raw::check("MPI_Gather", rc)
@@ -74,7 +74,7 @@ impl Native {
     pub fn gatherv(&self, root: Rank, own: &[u8], sizes: &[u64], all: &mut [u8]) -> Result<()> {
         self.check_root(root)?;
         let blocks = self.blocks(sizes, own.len(), (self.rank == root).then_some(all.len()))?;
-        let (from, to) = (own.as_ptr().cast::<c_void>(), all.as_mut_ptr().cast::<c_void>());
+        let (from, to) = (read(own), written(all));
         let (counts, places, byte) = (blocks.counts.as_ptr(), blocks.places.as_ptr(), byte());
         let own = blocks.counts[self.rank];
         // SAFETY: both buffers are as long as the counts say.
@@ -91,7 +91,7 @@ impl Native {
         let wanted = if self.rank == root { own.len() * self.ranks } else { 0 };
         at_least("scatter buffer", all.len(), wanted)?;
         let (count, byte) = (count(own.len() as u64)?, byte());
-        let (from, to) = (all.as_ptr().cast::<c_void>(), own.as_mut_ptr().cast::<c_void>());
+        let (from, to) = (read(all), written(own));
         // SAFETY: both buffers are as long as the counts say.
         let rc = unsafe { ffi::MPI_Scatter(from, count, byte, to, count, byte, root as c_int, raw::world()) };
         raw::check("MPI_Scatter", rc)
@@ -104,7 +104,7 @@ impl Native {
     pub fn scatterv(&self, root: Rank, all: &[u8], sizes: &[u64], own: &mut [u8]) -> Result<()> {
         self.check_root(root)?;
         let blocks = self.blocks(sizes, own.len(), (self.rank == root).then_some(all.len()))?;
-        let (from, to) = (all.as_ptr().cast::<c_void>(), own.as_mut_ptr().cast::<c_void>());
+        let (from, to) = (read(all), written(own));
         let (counts, places, byte) = (blocks.counts.as_ptr(), blocks.places.as_ptr(), byte());
         let own = blocks.counts[self.rank];
         // SAFETY: both buffers are as long as the counts say.
@@ -118,7 +118,7 @@ impl Native {
     /// MPI's; a length that does not fit.
     pub fn allgatherv(&self, own: &[u8], sizes: &[u64], all: &mut [u8]) -> Result<()> {
         let blocks = self.blocks(sizes, own.len(), Some(all.len()))?;
-        let (from, to) = (own.as_ptr().cast::<c_void>(), all.as_mut_ptr().cast::<c_void>());
+        let (from, to) = (read(own), written(all));
         let (counts, places, byte) = (blocks.counts.as_ptr(), blocks.places.as_ptr(), byte());
         let own = blocks.counts[self.rank];
         // SAFETY: both buffers are as long as the counts say.
@@ -132,7 +132,7 @@ impl Native {
     /// MPI's; a length that does not fit.
     pub fn broadcast(&self, root: Rank, message: &mut [u8]) -> Result<()> {
         self.check_root(root)?;
-        let (count, at) = (count(message.len() as u64)?, message.as_mut_ptr().cast::<c_void>());
+        let (count, at) = (count(message.len() as u64)?, written(message));
         // SAFETY: the buffer is as long as the count says.
         raw::check("MPI_Bcast", unsafe { ffi::MPI_Bcast(at, count, byte(), root as c_int, raw::world()) })
     }
@@ -144,7 +144,7 @@ impl Native {
     pub fn reduce(&self, root: Rank, own: &[u64], with: ReduceOp) -> Result<Vec<u64>> {
         self.check_root(root)?;
         let mut combined = vec![0u64; own.len()];
-        let (from, to) = (own.as_ptr().cast::<c_void>(), combined.as_mut_ptr().cast::<c_void>());
+        let (from, to) = (read(own), written(&mut combined));
         let (count, (lane, op)) = (count(own.len() as u64)?, (lane(), operation(with)));
         // SAFETY: both buffers hold `count` lanes.
         let rc = unsafe { ffi::MPI_Reduce(from, to, count, lane, op, root as c_int, raw::world()) };
@@ -158,7 +158,7 @@ impl Native {
     /// MPI's; a length that does not fit.
     pub fn allreduce(&self, own: &[u64], with: ReduceOp) -> Result<Vec<u64>> {
         let mut combined = vec![0u64; own.len()];
-        let (from, to) = (own.as_ptr().cast::<c_void>(), combined.as_mut_ptr().cast::<c_void>());
+        let (from, to) = (read(own), written(&mut combined));
         let (count, (lane, op)) = (count(own.len() as u64)?, (lane(), operation(with)));
         // SAFETY: both buffers hold `count` lanes.
         let rc = unsafe { ffi::MPI_Allreduce(from, to, count, lane, op, raw::world()) };
@@ -199,6 +199,16 @@ fn at_least(what: &str, len: usize, wanted: usize) -> Result<()> {
 
 fn count(len: u64) -> Result<c_int> {
     c_int::try_from(len).map_err(|_| Error::argument("bytes in all", len, "2^31 - 1 or less: MPI counts in int"))
+}
+
+/// Where MPI reads from. Of an empty slice Rust gives any address, which may be MPI_IN_PLACE (1 in Open MPI): null then.
+fn read<T>(slice: &[T]) -> *const c_void {
+    if slice.is_empty() { std::ptr::null() } else { slice.as_ptr().cast() }
+}
+
+/// Where MPI writes to; likewise.
+fn written<T>(slice: &mut [T]) -> *mut c_void {
+    if slice.is_empty() { std::ptr::null_mut() } else { slice.as_mut_ptr().cast() }
 }
 
 fn byte() -> ffi::MPI_Datatype {
