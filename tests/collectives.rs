@@ -135,14 +135,17 @@ fn whatever_finishes_first() {
 
 #[test]
 fn random_problems_up_to_2048_ranks() {
-    let mut random = SmallRng::seed_from_u64(5);
+    let seed = std::env::var("TRIB_SEED").map_or_else(|_| rand::random(), |seed| seed.parse().expect("a number"));
+    println!("TRIB_SEED={seed} repeats this run");
+    let mut random = SmallRng::seed_from_u64(seed);
     for algorithm in ALGORITHMS {
+        // An allgather of p ranks delivers p^2 blocks, and each is looked for: at 2,048 ranks a few seconds.
         let quadratic = matches!(algorithm.operation, Operation::Allgather | Operation::IntergroupAllgather);
-        let ranks = if quadratic { 65..400 } else { 65..2048 };
-        for _ in 0..2 {
-            let ranks = random.random_range(ranks.clone());
+        for _ in 0..if quadratic { 1 } else { 2 } {
+            let ranks = random.random_range(65..=2048);
             let case = random.random_range(0..6);
-            validate(algorithm, &cases(algorithm, ranks)[case]);
+            println!("{:?} {}: {ranks} ranks, case {case}", algorithm.operation, algorithm.name);
+            validate(algorithm, &cases(algorithm, ranks).swap_remove(case));
         }
     }
 }

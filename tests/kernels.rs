@@ -1,9 +1,12 @@
 //! Every kernel under the validators: exactly once, no deadlock without buffering, bounded requests.
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
+use tributary::collectives::Group;
+use tributary::collectives::gatherv::part::Part;
+use tributary::collectives::gatherv::tree::{Rule, joins};
 use tributary::exchange::local::LocalAggregators;
 use tributary::exchange::pairwise::with_empty;
-use tributary::exchange::two_layer::{Share, TwoLayer};
+use tributary::exchange::two_layer::{Share, Tree, TwoLayer};
 use tributary::exchange::{Exchange, KERNELS, Kernel, Message, RankList};
 use tributary::schedule::validate::{Delivery, Evidence, run};
 use tributary::schedule::{Buffer, Schedule, SendMode, Span, Throttle};
@@ -102,7 +105,7 @@ impl Pattern {
         self.sizes[rank].iter().map(|&(aggregator, len)| Share { aggregator, len }).collect()
     }
 
-    fn two_layer(&self, local: &LocalAggregators, outer: &Kernel, throttle: Throttle) -> Evidence {
+    fn two_layer(&self, local: &LocalAggregators, inner: Inner, outer: &Kernel, throttle: Throttle) -> Evidence {
         let members: Vec<Vec<Rank>> = (0..self.ranks()).map(|rank| local.members_of(rank)).collect();
         let mut wanted = Vec::new();
         let mut schedules = Vec::new();
@@ -111,19 +114,36 @@ impl Pattern {
             let others: Vec<_> = members[rank].iter().skip(1).map(|&m| (m, self.shares(m))).collect();
             let others: Vec<_> = others.into_iter().filter(|(_, s)| !s.is_empty()).collect();
             let own = self.shares(rank);
+            let leader = local.aggregator_of(rank);
+            let (group, part) = self.tree(&members[leader], rank, inner);
+            let tree = (inner != Inner::Direct).then_some(Tree { group: &group, part: &part });
             let two_layer = TwoLayer {
                 rank,
                 ranks: self.ranks(),
                 receivers: &self.receivers,
                 rank_list: &RankList::Identity,
-                local_aggregator: local.aggregator_of(rank),
+                local_aggregator: leader,
                 own: &own,
                 members: &others,
+                tree,
                 receives: &receives,
             };
             schedules.push(two_layer.schedule(outer, throttle, throttle));
         }
         self.check(schedules, &wanted)
+    }
+
+    /// The part of `rank` in the tree of its local aggregator's members.
+    fn tree(&self, members: &[Rank], rank: Rank, inner: Inner) -> (Group, Part) {
+        let threshold = if let Inner::Tree(threshold) = inner { threshold } else { None };
+        let bytes = |&member: &Rank| match member == members[0] {
+            true => 0,
+            false => self.sizes[member].iter().map(|&(_, len)| len).sum(),
+        };
+        let sizes: Vec<u64> = members.iter().map(bytes).collect();
+        let me = members.binary_search(&rank).unwrap();
+        let part = Part::of(me, 0, sizes[me], &joins(&sizes, 0, Rule::BySize { threshold }));
+        (Group::of(members.into(), me), part)
     }
 
     /// What an aggregator receives from the local aggregators, and where each member's bytes then are.
@@ -155,6 +175,16 @@ impl Pattern {
         receives
     }
 }
+
+/// How members' bytes come to their local aggregator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Inner {
+    Direct,
+    /// Along an ordered tree, with or without a threshold.
+    Tree(Option<u64>),
+}
+
+const INNERS: [Inner; 3] = [Inner::Direct, Inner::Tree(None), Inner::Tree(Some(4))];
 
 /// `count` receivers spread over `ranks` ranks.
 fn spread(ranks: usize, count: usize) -> Vec<Rank> {
@@ -231,7 +261,9 @@ fn two_layers_with_every_outer_kernel() {
                 let local = LocalAggregators::per_node(&topology, local);
                 for outer in KERNELS {
                     for throttle in THROTTLES {
-                        bounded_legs(pattern.two_layer(&local, outer, throttle), throttle, outer);
+                        for inner in INNERS {
+                            bounded_legs(pattern.two_layer(&local, inner, outer, throttle), throttle, outer);
+                        }
                     }
                 }
             }
@@ -251,7 +283,8 @@ fn two_layers_at_all_rank_and_receiver_counts() {
             for (k, outer) in ["ascending_issend", "balanced"].into_iter().enumerate() {
                 let outer = tributary::exchange::kernel(outer).unwrap();
                 let throttle = THROTTLES[(ranks + count + k) % THROTTLES.len()];
-                bounded_legs(pattern.two_layer(&local, outer, throttle), throttle, outer);
+                let inner = INNERS[(ranks + count / 4 + k) % INNERS.len()];
+                bounded_legs(pattern.two_layer(&local, inner, outer, throttle), throttle, outer);
             }
         }
     }
@@ -280,8 +313,21 @@ fn random_patterns_to_4096_ranks() {
         let topology = Topology::blocks(ranks, random.random_range(1..=128)).unwrap();
         bounded(pattern.flat(kernel, &RankList::node_round_robin(&topology), throttle), throttle, kernel);
         let local = LocalAggregators::in_total(&topology, random.random_range(1..=512));
-        bounded_legs(pattern.two_layer(&local, kernel, throttle), throttle, kernel);
+        let inner = INNERS[random.random_range(0..INNERS.len())];
+        bounded_legs(pattern.two_layer(&local, inner, kernel, throttle), throttle, kernel);
     }
+}
+
+/// One node of 64 ranks, one local aggregator: what reaches it, and that equal bytes take no more than a binomial tree does.
+#[test]
+fn a_tree_spares_the_local_aggregator_messages() {
+    let local = LocalAggregators::per_node(&Topology::blocks(64, 64).unwrap(), 1);
+    let pattern = Pattern::new(64, vec![0], |_, _| 10);
+    let outer = tributary::exchange::kernel("balanced").unwrap();
+    let at_once = |inner| pattern.two_layer(&local, inner, outer, Throttle::NONE);
+    let (direct, tree) = (at_once(Inner::Direct), at_once(Inner::Tree(None)));
+    assert_eq!((direct.messages, tree.messages), (63, 63));
+    assert_eq!((direct.peak_receives, tree.peak_receives), (63, 6));
 }
 
 /// The paper's form of pairwise: every step exchanges, with all ranks as receivers, empty or not.

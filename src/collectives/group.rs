@@ -3,7 +3,9 @@
 //! A group is a size, an own place and a function from members to ranks, so that groups of groups (rotated to a root,
 //! folded to a power of two, the leaders, the inside) cost O(1) to make and no lists.
 
+use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::schedule::{Builder, OpId, SendMode, Span};
 use crate::topology::Rank;
@@ -30,6 +32,12 @@ impl Group {
             None => Rc::new(member),
         };
         Self { size, me, rank_of: Some(rank_of) }
+    }
+
+    /// These ranks in this order, of which this one is number `me`.
+    pub fn of(members: Arc<[Rank]>, me: usize) -> Self {
+        let (size, rank_of) = (members.len(), move |index: usize| members[index]);
+        Self { size, me, rank_of: Some(Rc::new(rank_of)) }
     }
 
     /// Whether this is [`Group::world`].
@@ -69,5 +77,11 @@ impl Group {
     /// Adds a receive from a member; nothing for no bytes.
     pub fn receive(&self, builder: &mut Builder, from: usize, span: Span, after: &[OpId]) -> Option<OpId> {
         (span.len > 0).then(|| builder.receive(self.rank_of(from), span, after))
+    }
+}
+
+impl fmt::Debug for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Group").field("size", &self.size).field("me", &self.me).finish_non_exhaustive()
     }
 }

@@ -7,11 +7,12 @@ use bytes::Bytes;
 
 use super::bodies::slot_of;
 use super::flow::Outflow;
+use super::inner::Passing;
 use super::relay::{RelayRound, Relaying};
 use super::windows::Windows;
 use crate::drivers::Window;
 use crate::error::{Error, Result};
-use crate::exchange::two_layer::{GATHERED, MERGED, Share};
+use crate::exchange::two_layer::{GATHERED, MERGED, PASSED, Share};
 use crate::fabric::{self, Memory};
 use crate::schedule::{Buffer, ReduceOp, Span};
 use crate::topology::Rank;
@@ -26,6 +27,8 @@ pub struct Delivering<'r> {
     pub relay: RelayRound,
     /// How.
     pub relaying: Option<&'r mut Relaying>,
+    /// What passes through it inside the node.
+    pub passing: Passing,
     /// What it gets, as cursors.
     pub outflows: &'r mut [Outflow],
     /// What it hands out, as cursors.
@@ -122,7 +125,8 @@ impl Delivering<'_> {
 impl Memory for Delivering<'_> {
     fn read(&mut self, span: Span) -> Result<fabric::Message> {
         Ok(match span.buffer {
-            GATHERED => self.relay.message(span.offset),
+            GATHERED => self.relay.message(span),
+            PASSED => self.passing.get(span.offset, span.len),
             _ if span.len == 0 => Bytes::new(),
             _ => self.message(slot_of(span.offset), span.len),
         })
@@ -131,6 +135,10 @@ impl Memory for Delivering<'_> {
     fn write(&mut self, _from: Rank, span: Span, message: fabric::Message) -> Result<()> {
         match span.buffer {
             Buffer::Receive => self.deliver(span.offset, message),
+            PASSED => {
+                self.passing.put(span.offset, message);
+                Ok(())
+            }
             _ => {
                 self.deal_back(span.offset, &message);
                 Ok(())
@@ -144,6 +152,10 @@ impl Memory for Delivering<'_> {
             (Buffer::Send, MERGED) => {
                 let message = self.message(slot_of(from.offset), from.len);
                 self.deal_back(to.offset, &message);
+            }
+            (PASSED, Buffer::Receive) => {
+                let own = self.passing.get(from.offset, from.len);
+                self.deliver(to.offset, own)?;
             }
             (MERGED, Buffer::Receive) => self.deliver_relayed(to.offset)?,
             // Shares are put together when a member's message is read.

@@ -10,6 +10,7 @@ use bytes::Bytes;
 
 use super::bodies;
 use super::flatten::Outgoing;
+use super::inner::{Members, Tree};
 use super::merge::Merged;
 use super::phase::Phase;
 use crate::access::{Packed, varint};
@@ -21,7 +22,8 @@ use crate::exchange::local::LocalAggregators;
 use crate::fabric::{Endpoint, Traffic};
 use crate::topology::Rank;
 
-const INNER: u16 = FIRST_FREE_TAG;
+/// Of the messages between members and their local aggregator.
+pub const INNER: u16 = FIRST_FREE_TAG;
 const OUTER: u16 = FIRST_FREE_TAG + 1;
 
 /// Lists by aggregator, ascending.
@@ -43,6 +45,8 @@ pub struct Announced {
     pub incoming: Vec<(Rank, Packed)>,
     /// On a local aggregator with a two-layer data kernel.
     pub relay: Option<Relay>,
+    /// With a two-layer data kernel along an ordered tree: this rank's part of it.
+    pub tree: Option<Tree>,
     /// What this rank sent.
     pub traffic: Traffic,
 }
@@ -63,17 +67,24 @@ pub async fn announce(
     // Lists that cannot be read are an error of this rank only; it is kept until all have exchanged.
     let mut damage = Ok(());
     if let Some(local) = metadata.local.as_ref().or(data.local.as_ref()) {
-        let (bodies, traffic) = gather(endpoint, &metadata.route, local, outgoing).await?;
+        let (bodies, traffic) = gather(endpoint, metadata, data, local, outgoing).await?;
         announced.traffic += traffic;
         if local.aggregator_of(metadata.route.rank) == metadata.route.rank {
-            gathered = Some(read_members(bodies, domains.aggregators()).unwrap_or_else(|error| {
+            let lists = bodies.and_then(|bodies| read_members(bodies, domains.aggregators()));
+            gathered = Some(lists.unwrap_or_else(|error| {
                 damage = Err(error);
                 Vec::new()
             }));
         }
     }
-    if data.local.is_some() {
+    if let Some(local) = &data.local {
         announced.relay = gathered.clone().map(|members| relay(members, domains));
+        if let Some(threshold) = data.threshold {
+            let members = members(local, data.route.rank);
+            let built = Tree::build(endpoint, &metadata.route, members, threshold, outgoing, domains).await?;
+            announced.traffic += built.1;
+            damage = damage.and(built.0.map(|tree| announced.tree = Some(tree)));
+        }
     }
     let rank = metadata.route.rank;
     let aggregators = metadata.route.receivers.len();
@@ -108,13 +119,40 @@ pub async fn announce(
     Ok(announced)
 }
 
+/// Who shares the local aggregator of `rank`.
+fn members(local: &LocalAggregators, rank: Rank) -> Members {
+    Members::new(local.members_of(local.aggregator_of(rank)), rank)
+}
+
 /// Members hand their lists to their local aggregator, which gets the bodies of its members, itself among them; the others
-/// get none.
+/// get none. Bodies that cannot be told apart are the inner error.
 async fn gather(
+    endpoint: &mut Endpoint,
+    metadata: &Phase,
+    data: &Phase,
+    local: &LocalAggregators,
+    outgoing: &[Outgoing],
+) -> Result<(Result<Vec<(Rank, Bytes)>>, Traffic)> {
+    let mut body = Vec::new();
+    for out in outgoing {
+        varint::put(&mut body, out.aggregator as u64);
+        out.file.write(&mut body);
+    }
+    match metadata.threshold.or(data.threshold) {
+        Some(threshold) => members(local, metadata.route.rank).gather(endpoint, body, threshold).await,
+        None => {
+            let (bodies, traffic) = gather_directly(endpoint, &metadata.route, local, body).await?;
+            Ok((Ok(bodies), traffic))
+        }
+    }
+}
+
+/// Every member sends its body to its local aggregator itself.
+async fn gather_directly(
     endpoint: &mut Endpoint,
     route: &Route,
     local: &LocalAggregators,
-    outgoing: &[Outgoing],
+    body: Vec<u8>,
 ) -> Result<(Vec<(Rank, Bytes)>, Traffic)> {
     let all: Arc<[Rank]> = local.all().into();
     let mine = local.aggregator_of(route.rank);
@@ -124,11 +162,6 @@ async fn gather(
     })?;
     let inner = Route { receivers: all, pairwise_empty: false, ..route.clone() };
     let members = local.members_of(route.rank);
-    let mut body = Vec::new();
-    for out in outgoing {
-        varint::put(&mut body, out.aggregator as u64);
-        out.file.write(&mut body);
-    }
     let (bodies, traffic) = bodies::exchange(endpoint, &inner, &[(target, body.into())], &members, INNER).await?;
     Ok((members.into_iter().zip(bodies).collect(), traffic))
 }

@@ -16,6 +16,7 @@
 //! | `flatten`, `echoes`, `flow` | the access cut by aggregator; what it wants twice; its cursors, on both sides |
 //! | `phase`, `bodies`, `metadata` | which way it goes; exchange of bodies of unknown size; who tells whom what |
 //! | `clusters`, `merge`, `relay` | what a local aggregator does with its members' extents and bytes |
+//! | `inner` | the ordered trees between a local aggregator and its members |
 //! | `windows` | what an aggregator holds in a round |
 //! | `rounds`, `lockstep` | where a rank stands in the data phase; rounds that all ranks take part in |
 //! | `writing`, `placing` | the rounds of a write, and one of them in memory |
@@ -46,6 +47,7 @@ mod flatten;
 mod flow;
 mod handing_over;
 mod independent;
+mod inner;
 mod lockstep;
 mod merge;
 mod metadata;

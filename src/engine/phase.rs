@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::exchange::local::LocalAggregators;
-use crate::exchange::two_layer::{Share, TwoLayer};
+use crate::exchange::two_layer::{Share, Tree, TwoLayer};
 use crate::exchange::{Message, Route};
 use crate::schedule::{Buffer, Schedule, Span};
 use crate::topology::Rank;
@@ -15,12 +15,21 @@ pub struct Phase {
     pub route: Route,
     /// With two layers: who gathers for whom.
     pub local: Option<Arc<LocalAggregators>>,
+    /// Whether they gather along an ordered tree, and from how many bytes a subtree goes to them directly.
+    pub threshold: Option<u64>,
 }
 
 impl Phase {
     /// The schedule of one round's data: `shares` is what this rank has, by ascending aggregator, one after the other in
-    /// [`Buffer::Send`]; `members` what a local aggregator gathers; `receives` what an aggregator gets.
-    pub fn schedule(&self, shares: &[Share], members: &[(Rank, Vec<Share>)], receives: &[Message]) -> Schedule {
+    /// [`Buffer::Send`]; `members` what a local aggregator gathers, along `tree` if there is one; `receives` what an
+    /// aggregator gets.
+    pub fn schedule(
+        &self,
+        shares: &[Share],
+        members: &[(Rank, Vec<Share>)],
+        tree: Option<Tree<'_>>,
+        receives: &[Message],
+    ) -> Schedule {
         let route = &self.route;
         let Some(local) = &self.local else {
             let mut at = 0;
@@ -38,6 +47,7 @@ impl Phase {
             local_aggregator: local.aggregator_of(route.rank),
             own: shares,
             members,
+            tree,
             receives,
         };
         two_layer.schedule(route.kernel, route.throttle, route.throttle)

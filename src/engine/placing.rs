@@ -7,11 +7,12 @@ use bytes::Bytes;
 
 use super::bodies::slot_of;
 use super::flow::Outflow;
+use super::inner::Passing;
 use super::relay::{RelayRound, Relaying};
 use super::windows::Windows;
 use crate::drivers::Window;
 use crate::error::{Error, Result};
-use crate::exchange::two_layer::{GATHERED, MERGED, Share};
+use crate::exchange::two_layer::{GATHERED, MERGED, PASSED, Share};
 use crate::fabric::{self, Memory};
 use crate::schedule::{Buffer, ReduceOp, Span};
 use crate::topology::Rank;
@@ -26,6 +27,8 @@ pub struct Placing<'r> {
     pub relay: RelayRound,
     /// How.
     pub relaying: Option<&'r mut Relaying>,
+    /// What passes through it inside the node.
+    pub passing: Passing,
     /// What it sends, as cursors.
     pub outflows: &'r mut [Outflow],
     /// What it gets, as cursors.
@@ -149,6 +152,7 @@ impl Memory for Placing<'_> {
     fn read(&mut self, span: Span) -> Result<fabric::Message> {
         Ok(match span.buffer {
             MERGED => self.merged(span.offset),
+            PASSED => self.passing.get(span.offset, span.len),
             _ => self.outgoing.packed.slice(span.offset as usize..(span.offset + span.len) as usize),
         })
     }
@@ -157,8 +161,12 @@ impl Memory for Placing<'_> {
         match span.buffer {
             Buffer::Receive if span.len == 0 => Ok(()),
             Buffer::Receive => self.arrived(slot_of(span.offset), Arrived::Message(message)),
+            PASSED => {
+                self.passing.put(span.offset, message);
+                Ok(())
+            }
             _ => {
-                self.relay.arrived(span.offset, message);
+                self.relay.arrived(span, message);
                 Ok(())
             }
         }
@@ -170,6 +178,10 @@ impl Memory for Placing<'_> {
             (MERGED, Buffer::Receive) => {
                 let message = self.merged(from.offset);
                 self.arrived(slot_of(to.offset), Arrived::Message(message))?;
+            }
+            (Buffer::Send, PASSED) => {
+                let own = self.read(from)?;
+                self.passing.put(to.offset, own);
             }
             // Members' shares are dealt out when the merged message is read.
             (Buffer::Send | GATHERED, MERGED) => {}

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::buffer::WindowBuffer;
 use super::delivering::{Delivering, Incoming};
 use super::depot::Depot;
+use super::inner::Passing;
 use super::phase::Phase;
 use super::plan::Plan;
 use super::rounds::{DATA, Rounds, Tally};
@@ -65,7 +66,7 @@ impl<'a> Reading<'a> {
         let incoming = self.expect(round);
         let relaying = self.at.relaying.as_mut();
         let relay = relaying.map(|relaying| relaying.round(round, self.at.domains)).unwrap_or_default();
-        let schedule = self.at.phase.schedule(&incoming.shares, &relay.members, messages);
+        let schedule = self.at.schedule(round, &incoming.shares, &relay, messages);
         let rank = self.at.rank();
         let schedule = schedule.transposed(self.at.phase.route.kernel.mode);
         let schedule = schedule.ok_or_else(|| Error::Internal { rank, what: "a round reduces".to_string() })?;
@@ -74,6 +75,7 @@ impl<'a> Reading<'a> {
             incoming: &incoming,
             relay,
             relaying: self.at.relaying.as_mut(),
+            passing: Passing::default(),
             outflows: &mut self.at.outflows,
             windows: &mut self.at.windows,
             user: self.buffer,

@@ -9,6 +9,7 @@ use super::merge::Dealer;
 use super::metadata::Relay;
 use crate::drivers::Domains;
 use crate::exchange::two_layer::Share;
+use crate::schedule::Span;
 use crate::topology::Rank;
 
 /// The cursors of a local aggregator over all rounds.
@@ -121,24 +122,31 @@ impl Relaying {
 }
 
 impl RelayRound {
-    /// A member's message has arrived at address `at`: cuts it into its shares.
-    pub fn arrived(&mut self, at: u64, mut message: Bytes) {
-        let Some((_, member, shares)) = self.messages.iter().find(|(start, ..)| *start == at) else { return };
-        for share in shares {
+    /// What one member, or several that follow one another, sent for `span` has arrived: cuts it into their shares.
+    pub fn arrived(&mut self, span: Span, mut message: Bytes) {
+        let arrived = self.shares_in(span).map(|(member, share)| {
             let bytes = message.split_to((share.len as usize).min(message.len()));
-            self.arrived.insert((*member, share.aggregator), bytes);
+            ((member, share.aggregator), bytes)
+        });
+        let arrived: Vec<_> = arrived.collect();
+        self.arrived.extend(arrived);
+    }
+
+    /// The message of a read from `span`, to one member or for several that follow one another: their shares, once all of
+    /// them have been dealt back.
+    pub fn message(&self, span: Span) -> Bytes {
+        let part = |(member, share): (usize, &Share)| self.arrived.get(&(member, share.aggregator)).cloned();
+        let mut parts: Vec<Bytes> = self.shares_in(span).map(|share| part(share).unwrap_or_default()).collect();
+        match parts.len() {
+            1 => parts.remove(0),
+            _ => Bytes::from(parts.concat()),
         }
     }
 
-    /// The message of a read to the member at address `at`: its shares, once all of them have been dealt back.
-    pub fn message(&self, at: u64) -> Bytes {
-        let Some((_, member, shares)) = self.messages.iter().find(|(start, ..)| *start == at) else {
-            return Bytes::new();
-        };
-        let part = |share: &Share| self.arrived.get(&(*member, share.aggregator)).cloned().unwrap_or_default();
-        match &shares[..] {
-            [only] => part(only),
-            _ => Bytes::from(shares.iter().map(part).collect::<Vec<_>>().concat()),
-        }
+    /// The shares of the messages in `span` of the gathered buffer, with the members' indices.
+    fn shares_in(&self, span: Span) -> impl Iterator<Item = (usize, &Share)> {
+        let first = self.messages.partition_point(|(start, ..)| *start < span.offset);
+        let of_span = self.messages[first..].iter().take_while(move |(start, ..)| *start < span.offset + span.len);
+        of_span.flat_map(|(_, member, shares)| shares.iter().map(|share| (*member, share)))
     }
 }

@@ -9,13 +9,17 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::flow::{Agenda, Outflow};
+use super::inner::Tree;
 use super::phase::Phase;
 use super::plan::Plan;
-use super::relay::Relaying;
+use super::relay::{RelayRound, Relaying};
 use super::windows::Windows;
 use crate::collectives::FIRST_FREE_TAG;
 use crate::drivers::Domains;
+use crate::exchange::Message;
+use crate::exchange::two_layer::{self, Share};
 use crate::fabric::Traffic;
+use crate::schedule::Schedule;
 use crate::topology::Rank;
 
 /// The tag of the data phase.
@@ -60,6 +64,10 @@ pub struct Rounds<'a> {
     pub windows: Windows,
     /// What this local aggregator relays.
     pub relaying: Option<Relaying>,
+    /// This rank's part of the tree inside the node.
+    tree: Option<&'a Tree>,
+    /// The first round that it has not taken part in yet.
+    ahead: u64,
     /// What it has cost so far.
     pub tally: Tally,
 }
@@ -76,7 +84,8 @@ impl<'a> Rounds<'a> {
         outflows.iter().enumerate().for_each(|(id, out)| leaving.file(id, &out.file, domains));
         let relaying = plan.announced.relay.as_ref().map(|relay| Relaying::new(relay, phase.route.rank, domains));
         let lockstep = plan.lockstep.as_deref().unwrap_or_default();
-        Self { phase, domains, lockstep, outflows, leaving, windows, relaying, tally: Tally::default() }
+        let (tree, tally) = (plan.announced.tree.as_ref(), Tally::default());
+        Self { phase, domains, lockstep, outflows, leaving, windows, relaying, tree, ahead: 0, tally }
     }
 
     /// This rank.
@@ -87,7 +96,17 @@ impl<'a> Rounds<'a> {
     /// The next round that this rank takes part in.
     pub fn next_round(&self) -> Option<u64> {
         let relayed = self.relaying.as_ref().and_then(Relaying::next_round);
-        [self.leaving.next_round(), self.windows.next_round(), relayed].into_iter().flatten().min()
+        let passed = self.tree.and_then(|tree| tree.next_round(self.ahead));
+        [self.leaving.next_round(), self.windows.next_round(), relayed, passed].into_iter().flatten().min()
+    }
+
+    /// The schedule of a round: this rank has `shares`, a local aggregator relays, an aggregator gets `receives`.
+    pub fn schedule(&mut self, round: u64, shares: &[Share], relay: &RelayRound, receives: &[Message]) -> Schedule {
+        self.ahead = round + 1;
+        let members = &relay.members;
+        let Some(tree) = self.tree else { return self.phase.schedule(shares, members, None, receives) };
+        let (group, part) = (tree.group(), tree.part(round, shares, relay));
+        self.phase.schedule(shares, members, Some(two_layer::Tree { group: &group, part: &part }), receives)
     }
 
     /// Whether the share for `aggregator` is this rank's own and goes no way at all: it is the aggregator, and nobody

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::exchange::local::LocalAggregators;
 use crate::exchange::{Kernel, RankList, Route};
 use crate::fabric::Endpoint;
-use crate::hints::{Hints, KernelName, Overlap, PairwiseEmpty, RankListHint};
+use crate::hints::{Hints, KernelName, Overlap, PairwiseEmpty, RankListHint, TwoLayerInner};
 use crate::schedule::{ReduceOp, Throttle};
 use crate::topology::{Rank, Topology};
 use crate::tune;
@@ -212,5 +212,9 @@ fn phase(
         throttle,
         pairwise_empty: hints.pairwise_empty == PairwiseEmpty::Send,
     };
-    Ok(Phase { route, local })
+    let threshold = match hints.two_layer_inner {
+        TwoLayerInner::OrderedTree if local.is_some() => Some(hints.two_layer_threshold),
+        _ => None,
+    };
+    Ok(Phase { route, local, threshold })
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::buffer::WindowBuffer;
 use super::depot::Depot;
+use super::inner::Passing;
 use super::phase::Phase;
 use super::placing::{Outgoing, Placing};
 use super::plan::Plan;
@@ -51,12 +52,13 @@ impl<'a> Writing<'a> {
         let outgoing = self.pack(round);
         let relay =
             self.at.relaying.as_mut().map(|relaying| relaying.round(round, self.at.domains)).unwrap_or_default();
-        let schedule = self.at.phase.schedule(&outgoing.shares, &relay.members, &receives);
+        let schedule = self.at.schedule(round, &outgoing.shares, &relay, &receives);
         let mut memory = Placing {
             rank: self.at.rank(),
             outgoing: &outgoing,
             relay,
             relaying: self.at.relaying.as_mut(),
+            passing: Passing::default(),
             outflows: &mut self.at.outflows,
             windows: &mut self.at.windows,
             user: self.buffer,

@@ -7,15 +7,24 @@
 //! One member: one message of all its bytes. A local aggregator of m members: m - 1 messages in, at most |R| out. Time in
 //! the one-port model (m - 1) t_s + (bytes of the members) t_w inside the node, then the outer kernel's with the number
 //! of local aggregators in place of p.
+//!
+//! With a [`Tree`], members hand over along an ordered gather tree instead (irregular gather and scatter, section 2 and
+//! Theorem 1): neighbouring members join, the one with fewer bytes sending, so that a local aggregator of m members gets
+//! ceil(log2 m) messages at most, in ceil(log2 m) t_s + (bytes of the members + largest subtree) t_w, in member order as
+//! before. A member without bytes has no part in it.
 
 use super::{Exchange, Kernel, Message, RankList};
-use crate::schedule::{Buffer, Builder, Schedule, SendMode, Span, Throttle};
+use crate::collectives::Group;
+use crate::collectives::gatherv::part::{Leg, Part};
+use crate::schedule::{Buffer, Builder, OpId, Schedule, SendMode, Span, Throttle};
 use crate::topology::Rank;
 
 /// What members handed to their local aggregator, as they sent it: [`Buffer::Stage`] of this number.
 pub const GATHERED: Buffer = Buffer::Stage(0);
 /// What a local aggregator sends on, by aggregator: [`Buffer::Stage`] of this number.
 pub const MERGED: Buffer = Buffer::Stage(1);
+/// What a member passes on for others, its own bytes among theirs, in member order: [`Buffer::Stage`] of this number.
+pub const PASSED: Buffer = Buffer::Stage(2);
 /// Stage of the messages inside the node (the outer kernel's are stage 0).
 const INNER: u8 = 1;
 
@@ -26,6 +35,16 @@ pub struct Share {
     pub aggregator: usize,
     /// Bytes, above 0.
     pub len: u64,
+}
+
+/// A rank's part of the gather tree inside its node.
+#[derive(Debug, Clone, Copy)]
+pub struct Tree<'a> {
+    /// The members of its local aggregator, ascending: the root is number 0.
+    pub group: &'a Group,
+    /// The tree of this exchange, in numbers of members. The own block of the local aggregator is empty: what it has for
+    /// itself is merged from where it is.
+    pub part: &'a Part,
 }
 
 /// One rank's part of a two-layer exchange.
@@ -46,8 +65,18 @@ pub struct TwoLayer<'a> {
     /// On a local aggregator: its other members that send anything, ascending, each with its shares. They arrive one
     /// after the other in [`GATHERED`].
     pub members: &'a [(Rank, Vec<Share>)],
+    /// Inside the node along this tree; none: every member sends to its local aggregator itself.
+    pub tree: Option<Tree<'a>>,
     /// On an aggregator: what each local aggregator sends, ascending.
     pub receives: &'a [Message],
+}
+
+impl Tree<'_> {
+    /// Adds this rank's part of the gather along the tree, by way of `buffer`.
+    fn append(&self, buffer: Buffer, throttle: Throttle, builder: &mut Builder) -> Vec<OpId> {
+        let leg = Leg { group: self.group, mode: SendMode::Synchronous, throttle };
+        self.part.append_in(buffer, &leg, builder)
+    }
 }
 
 impl TwoLayer<'_> {
@@ -57,7 +86,7 @@ impl TwoLayer<'_> {
         let sends = if self.local_aggregator == self.rank {
             self.gather_and_merge(&mut builder, inner)
         } else {
-            self.hand_over(&mut builder);
+            self.hand_over(&mut builder, inner);
             (Vec::new(), Vec::new())
         };
         builder.stage(0);
@@ -73,10 +102,14 @@ impl TwoLayer<'_> {
         builder.finish()
     }
 
-    fn hand_over(&self, builder: &mut Builder) {
+    fn hand_over(&self, builder: &mut Builder, inner: Throttle) {
+        builder.stage(INNER);
+        if let Some(tree) = &self.tree {
+            tree.append(PASSED, inner, builder);
+            return;
+        }
         let all: u64 = self.own.iter().map(|share| share.len).sum();
         if all > 0 {
-            builder.stage(INNER);
             builder.send(self.local_aggregator, SendMode::Synchronous, Span::new(Buffer::Send, 0, all), &[]);
         }
     }
@@ -102,7 +135,10 @@ impl TwoLayer<'_> {
             chain.push((crate::schedule::Action::Receive { from: *member }, Span::new(GATHERED, at, end - at)));
             at = end;
         }
-        let arrived = builder.chain(&chain, inner, &[]);
+        let arrived = match &self.tree {
+            Some(tree) => tree.append(GATHERED, inner, builder),
+            None => builder.chain(&chain, inner, &[]),
+        };
         let gathered = builder.join(&arrived);
         shares.sort_unstable_by_key(|&(aggregator, rank, _)| (aggregator, rank));
         let mut sends: Vec<Message> = Vec::new();

@@ -30,7 +30,7 @@ mod values;
 pub use markdown::markdown;
 pub use names::{
     AllgatherName, DriverName, KernelName, Limit, LustreRound, Overlap, PairwiseEmpty, PlacementHint, RankListHint,
-    Switch,
+    Switch, TwoLayerInner,
 };
 pub use rows::Hints;
 

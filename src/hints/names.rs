@@ -101,6 +101,15 @@ words! {
 }
 
 words! {
+    /// How members' lists and bytes come to their local aggregator, and back.
+    TwoLayerInner, "inner layer", "direct|ordered_tree":
+    /// Every member sends to it.
+    Direct = "direct",
+    /// Along an ordered gather tree, built from the sizes.
+    OrderedTree = "ordered_tree",
+}
+
+words! {
     /// An algorithm by which every rank gets the blocks of all; a test holds the words to the registry.
     AllgatherName, "allgather", "ring|recursive_doubling|dissemination|bruck|hierarchical|multi_lane|locality_bruck":
     /// Blocks go round.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::names::{
     AllgatherName, DriverName, FLAT, KernelName, Limit, LustreRound, Overlap, PairwiseEmpty, PlacementHint,
-    RankListHint, Switch, THROTTLE_MODE,
+    RankListHint, Switch, THROTTLE_MODE, TwoLayerInner,
 };
 use super::values::{
     ABLE, COUNT, COUNT_OR_AUTO, COUNT_OR_ZERO, PATH, PER_NODE, SIZE, SIZE_OR_AUTO, SIZE_OR_ZERO, STRIPES_OR_AUTO, TRUTH,
@@ -108,6 +108,13 @@ hints! {
     "trib_pairwise_empty" pairwise_empty: PairwiseEmpty = PairwiseEmpty::Skip, PairwiseEmpty::CODEC, "";
     /// The kernel between local aggregators and aggregators in `two_layer`.
     "trib_two_layer_outer" two_layer_outer: Flat = Flat::new(&ASCENDING_ISSEND), FLAT, "";
+    /// How lists and data get from the ranks of a node to their local aggregator in `two_layer`, and data back. `direct`:
+    /// every rank sends its own; `ordered_tree`: neighbours join, the one with fewer bytes sending to the other, so that a
+    /// local aggregator of m ranks gets about log2 m messages, not m.
+    "trib_two_layer_inner" two_layer_inner: TwoLayerInner = TwoLayerInner::Direct, TwoLayerInner::CODEC, "";
+    /// What several ranks have joined in the ordered tree goes to the local aggregator directly where it is more than this:
+    /// many small messages become few, large ones do not travel twice. 2^62: never.
+    "trib_two_layer_threshold" two_layer_threshold: u64 = 64 << 10, SIZE, "bytes";
     /// Local aggregators in all for the kernel `two_layer`; superseded by `nc_num_aggrs_per_node` above 0. The default is
     /// the paper's.
     "trib_local_aggregators" local_aggregators: usize = 512, COUNT, "ranks";

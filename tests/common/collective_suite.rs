@@ -119,6 +119,11 @@ pub fn block(rank: Rank, len: u64) -> Vec<u8> {
 
 /// Runs every algorithm of `operations` on this endpoint's ranks and checks this rank's result. Collective.
 pub fn run(endpoint: &mut Endpoint, operations: &[Operation]) {
+    run_and(endpoint, operations, |_, _, _, _| {});
+}
+
+/// The same; and gives `also` each result to check, with its operation, case and rank. Collective.
+pub fn run_and(endpoint: &mut Endpoint, operations: &[Operation], mut also: impl FnMut(Operation, &Case, Rank, &[u8])) {
     let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
     for algorithm in ALGORITHMS.iter().filter(|algorithm| operations.contains(&algorithm.operation)) {
         for case in cases(algorithm, ranks) {
@@ -130,6 +135,7 @@ pub fn run(endpoint: &mut Endpoint, operations: &[Operation]) {
             let got = buffers.get(Buffer::Receive);
             let what =
                 format!("{:?} {}: rank {rank} of {ranks}, sizes {:?}", algorithm.operation, algorithm.name, case.sizes);
+            also(algorithm.operation, &case, rank, got);
             if expected.is_none() {
                 continue;
             }

@@ -19,6 +19,11 @@ pub static KERNELS: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(
             "two_layer, outer balanced",
             "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;trib_two_layer_outer=balanced",
         ),
+        (
+            "two_layer, inner ordered_tree",
+            "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;trib_two_layer_outer=balanced;\
+             trib_two_layer_inner=ordered_tree;trib_two_layer_threshold=300;nc_num_aggrs_per_node=1",
+        ),
         ("hybrid", "trib_kernel_meta=ascending_issend;trib_kernel_data=balanced"),
     ]);
     all

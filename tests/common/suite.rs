@@ -161,6 +161,14 @@ pub fn kernel_hints() -> Vec<String> {
     all.push("trib_kernel_meta=ascending_issend;trib_kernel_data=balanced".to_string());
     all.push("trib_kernel_meta=two_layer;trib_kernel_data=balanced".to_string());
     all.push("trib_kernel_meta=balanced;trib_kernel_data=two_layer".to_string());
+    for (metadata, data, threshold) in
+        [("two_layer", "two_layer", 1u64 << 40), ("balanced", "two_layer", 200), ("two_layer", "balanced", 64)]
+    {
+        let kernels = format!("trib_kernel_meta={metadata};trib_kernel_data={data};trib_two_layer_outer=balanced");
+        let tree = format!("trib_two_layer_inner=ordered_tree;trib_two_layer_threshold={threshold}");
+        // Nodes large enough for a tree of several levels.
+        all.push(format!("{kernels};{tree};nc_num_aggrs_per_node=1;trib_ranks_per_node=9"));
+    }
     all.push("trib_kernel_meta=balanced;trib_kernel_data=balanced;trib_rank_list=node_round_robin".to_string());
     all
 }

@@ -21,6 +21,9 @@ pub const RANKS: usize = 8;
 const COMMON: &str = "romio_cb_write=enable;trib_tiny_call=0;trib_ranks_per_node=3;nc_num_aggrs_per_node=2;striping_unit=512;\
                       striping_factor=3;cb_buffer_size=1024";
 
+/// As many aggregators on one node, so that ranks of a tree pass on what others have.
+const ONE_NODE: &str = "trib_ranks_per_node=8;cb_nodes=3;cb_config_list=*:*;trib_two_layer_threshold=1000000";
+
 /// What the error must say of the offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offset {
@@ -46,7 +49,8 @@ pub struct Expected {
 
 /// The hints of a trial.
 pub fn trial_hints(kernels: &str, driver: &str, more: &str) -> Hints {
-    hints(&[COMMON, kernels, &format!("trib_driver={driver}"), more])
+    let node = if kernels.contains("ordered_tree") { ONE_NODE } else { "" };
+    hints(&[COMMON, kernels, node, &format!("trib_driver={driver}"), more])
 }
 
 /// One rank in a trial, its storage recorded.

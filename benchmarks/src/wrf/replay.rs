@@ -239,6 +239,7 @@ impl Replay {
             local_aggregator,
             own: &shares(rank),
             members: &members,
+            tree: None,
             receives,
         };
         exchange.schedule(settings.kernel, settings.throttle, settings.throttle)

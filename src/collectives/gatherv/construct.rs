@@ -10,13 +10,13 @@
 //! fabric has no receive from any rank, so their number alone, which suffices the paper, would not.
 //!
 //! The peers of a level depend on what was heard in those before it: each level is two schedules, made when it comes.
-//! [`build`] runs them. The [`Part`] that results serves any number of gathers and scatters with the same sizes.
+//! [`build`] and [`build_among`] run them. Among some ranks only, "rank" is the number of a member. The [`Part`] that results serves any number of gathers and scatters with the same sizes.
 
 use super::part::Part;
 use super::tree::{Rule, Run, join};
-use crate::collectives::IRREGULAR;
+use crate::collectives::{Group, IRREGULAR};
 use crate::error::{Error, Result};
-use crate::fabric::{Buffers, Endpoint};
+use crate::fabric::{Buffers, Endpoint, Traffic};
 use crate::schedule::{Buffer, Builder, Schedule, SendMode, Span};
 use crate::topology::Rank;
 
@@ -30,7 +30,7 @@ const NOTICE: u8 = 2;
 #[derive(Debug)]
 pub struct Construction {
     part: Part,
-    ranks: usize,
+    group: Group,
     rule: Rule,
     /// Level d: cubes of 2^d ranks.
     level: u32,
@@ -58,13 +58,21 @@ impl Construction {
     /// # Errors
     /// A root that is no rank.
     pub fn new(rank: Rank, ranks: usize, root: Rank, bytes: u64, threshold: Option<u64>) -> Result<Self> {
-        if root >= ranks {
-            return Err(Error::argument("root", root, format!("0 to {}", ranks.saturating_sub(1))));
+        Self::among(Group::world(rank, ranks), root, bytes, threshold)
+    }
+
+    /// Of a member with `bytes` bytes; `root` is the number of a member.
+    ///
+    /// # Errors
+    /// A root that is no member.
+    pub fn among(group: Group, root: usize, bytes: u64, threshold: Option<u64>) -> Result<Self> {
+        if root >= group.size() {
+            return Err(Error::argument("root", root, format!("0 to {}", group.size().saturating_sub(1))));
         }
-        let own = Some(Run::own(rank, bytes));
+        let own = Some(Run::own(group.me(), bytes));
         Ok(Self {
-            part: Part::new(rank, root, bytes),
-            ranks,
+            part: Part::new(group.me(), root, bytes),
+            group,
             rule: Rule::BySize { threshold },
             level: 0,
             exchanged: false,
@@ -83,15 +91,18 @@ impl Construction {
     /// The next schedule to run, and its memory; none when the tree is finished. All ranks take equally many steps; at
     /// many of them a rank has nothing to do, and the schedule is empty.
     pub fn step(&self) -> Option<(Schedule, Buffers)> {
-        if 1 << self.level >= self.ranks {
+        if 1 << self.level >= self.group.size() {
             return None;
         }
         let mut builder = Builder::default();
         let mut buffers = Buffers::default();
         if let Some(pair) = self.pair() {
             let capacity = RUN * (1 + pair.other.len() as u64);
-            if self.exchanged { self.notice(&pair, capacity) } else { self.exchange(&pair, capacity) }
-                .put(&mut builder, &mut buffers);
+            if self.exchanged { self.notice(&pair, capacity) } else { self.exchange(&pair, capacity) }.put(
+                &self.group,
+                &mut builder,
+                &mut buffers,
+            );
         }
         Some((builder.finish(), buffers))
     }
@@ -126,10 +137,10 @@ impl Construction {
 
     /// This rank's cube and the one it joins, if there is one.
     fn pair(&self) -> Option<Pair> {
-        let cube = |number: usize| (number << self.level)..((number + 1) << self.level).min(self.ranks);
+        let cube = |number: usize| (number << self.level)..((number + 1) << self.level).min(self.group.size());
         let number = self.part.own.gatherer >> self.level;
         let other = cube(number ^ 1);
-        (other.start < self.ranks).then(|| Pair { own: cube(number), other })
+        (other.start < self.group.size()).then(|| Pair { own: cube(number), other })
     }
 
     /// Fixed roots tell each other of their cubes; of the root's cube there is nothing to tell. Directs are told only to
@@ -202,14 +213,14 @@ struct Talk {
 }
 
 impl Talk {
-    fn put(self, builder: &mut Builder, buffers: &mut Buffers) {
+    fn put(self, group: &Group, builder: &mut Builder, buffers: &mut Buffers) {
         builder.stage(self.stage);
         if let Some((to, bytes)) = self.say {
-            builder.send(to, SendMode::Standard, Span::new(Buffer::Send, 0, bytes.len() as u64), &[]);
+            builder.send(group.rank_of(to), SendMode::Standard, Span::new(Buffer::Send, 0, bytes.len() as u64), &[]);
             buffers.set(Buffer::Send, bytes);
         }
         if let Some((from, capacity)) = self.hear {
-            builder.receive(from, Span::new(Buffer::Receive, 0, capacity), &[]);
+            builder.receive(group.rank_of(from), Span::new(Buffer::Receive, 0, capacity), &[]);
         }
     }
 }
@@ -236,10 +247,27 @@ fn decode(bytes: &[u8]) -> Vec<Run> {
 /// # Errors
 /// A root that is no rank, alike on all ranks and before anything is sent; the fabric's.
 pub async fn build(endpoint: &mut Endpoint, root: Rank, bytes: u64, threshold: Option<u64>) -> Result<Part> {
-    let mut construction = Construction::new(endpoint.rank(), endpoint.ranks(), root, bytes, threshold)?;
+    let world = Group::world(endpoint.rank(), endpoint.ranks());
+    Ok(build_among(endpoint, world, root, bytes, threshold).await?.0)
+}
+
+/// The same among the members of a group; also what this rank has sent for it. Collective over the members, who all know
+/// the group. The part, and `root`, are of numbers of members.
+///
+/// # Errors
+/// A root that is no member, alike on all and before anything is sent; the fabric's.
+pub async fn build_among(
+    endpoint: &mut Endpoint,
+    group: Group,
+    root: usize,
+    bytes: u64,
+    threshold: Option<u64>,
+) -> Result<(Part, Traffic)> {
+    let mut construction = Construction::among(group, root, bytes, threshold)?;
+    let mut traffic = Traffic::default();
     while let Some((schedule, mut buffers)) = construction.step() {
-        endpoint.run(schedule, &mut buffers, IRREGULAR).await?;
+        traffic += endpoint.run(schedule, &mut buffers, IRREGULAR).await?;
         construction.advance(&buffers)?;
     }
-    Ok(construction.finish())
+    Ok((construction.finish(), traffic))
 }

@@ -4,8 +4,6 @@
 //! side, in rank order, and sends them on as one message. A leaf sends from where its block is. Nothing is reordered: the
 //! one copy is that of a rank's own block, to where the others' arrive. The scatter is the transpose.
 
-use std::cell::Cell;
-
 use super::gathering::{Gathering, backwards};
 use super::tree::{Join, Run};
 use crate::collectives::group::Group;
@@ -15,6 +13,24 @@ use crate::topology::Rank;
 
 /// The root's outstanding receives, where a threshold or the linear algorithm make them many.
 const WINDOW: u32 = 32;
+
+/// How the messages of a part go.
+#[derive(Debug)]
+pub struct Leg<'a> {
+    /// Among whom: the part counts by its members' numbers.
+    pub group: &'a Group,
+    /// How the one send goes.
+    pub mode: SendMode,
+    /// Limits the receives.
+    pub throttle: Throttle,
+}
+
+impl<'a> Leg<'a> {
+    /// Plain sends; as many receives as a gather posts at once.
+    fn new(group: &'a Group) -> Self {
+        Self { group, mode: SendMode::Standard, throttle: Throttle::window(WINDOW) }
+    }
+}
 
 /// One rank's part of a gather or scatter along a tree. Good for any number of runs with the same sizes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,19 +67,15 @@ impl Part {
 
     /// The gather: from [`Buffer::Send`] to the root's [`Buffer::Receive`]. O(received).
     pub fn gather(&self) -> Schedule {
-        let is_root = self.own.gatherer == self.root;
-        let gathering = Gathering {
-            // Numbers are ranks.
-            group: Group::world(self.own.gatherer, self.own.gatherer + 1),
-            root: self.root,
-            sizes: &[],
-            own: Span::new(Buffer::Send, 0, self.own.bytes),
-            into: Span::new(Buffer::Receive, 0, if is_root { self.bytes() } else { 0 }),
-            segment: u64::MAX,
-            free: &Cell::new(0),
-        };
+        // Numbers are ranks.
+        self.gather_among(&Group::world(self.own.gatherer, self.own.gatherer + 1))
+    }
+
+    /// The same where this part counts by the numbers of a group's members.
+    pub fn gather_among(&self, group: &Group) -> Schedule {
+        let buffer = if self.is_root() { Buffer::Receive } else { Buffer::Stage(0) };
         let mut builder = Builder::default();
-        self.append(&gathering, &mut builder, &[]);
+        self.append_in(buffer, &Leg::new(group), &mut builder);
         builder.finish()
     }
 
@@ -72,33 +84,58 @@ impl Part {
         backwards(self.gather())
     }
 
+    /// Adds the gather from the start of [`Buffer::Send`], by way of `buffer`; returns what is there when all that this rank
+    /// receives has arrived.
+    pub fn append_in(&self, buffer: Buffer, leg: &Leg<'_>, builder: &mut Builder) -> Vec<OpId> {
+        let own = Span::new(Buffer::Send, 0, self.own.bytes);
+        let (here, all) = self.receive(own, || Span::new(buffer, 0, self.bytes()), leg, builder, &[]);
+        self.send(all, leg, builder, &here);
+        here
+    }
+
     /// Adds the gather among the members of a group, by whose numbers this part counts; see [`super::gathering`].
     pub fn append(&self, gathering: &Gathering<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
-        let is_root = self.own.gatherer == self.root;
-        let own = gathering.own;
+        let leg = Leg::new(&gathering.group);
+        let side_by_side = || if self.is_root() { gathering.into } else { gathering.passing(self.bytes()) };
+        let (here, all) = self.receive(gathering.own, side_by_side, &leg, builder, before);
+        let here = or_before(here, before);
+        self.send(all, &leg, builder, &here).map_or(here, |sent| vec![sent])
+    }
+
+    fn is_root(&self) -> bool {
+        self.own.gatherer == self.root
+    }
+
+    /// Adds the receives and the copy of the own block to its place; returns them, and where all lies then.
+    fn receive(
+        &self,
+        own: Span,
+        side_by_side: impl FnOnce() -> Span,
+        leg: &Leg<'_>,
+        builder: &mut Builder,
+        before: &[OpId],
+    ) -> (Vec<OpId>, Span) {
+        if !self.is_root() && self.received.is_empty() {
+            return (Vec::new(), own);
+        }
+        let all = side_by_side();
+        let (place, mut runs) = self.places(all);
+        // A gather may take its messages in any order, but a scatter has to serve the largest subtree, which has the longest
+        // way to go, first: the order backwards.
+        runs.sort_by_key(|(run, _)| run.end - run.first);
         let mut here = Vec::new();
-        let mut all = own;
-        if is_root || !self.received.is_empty() {
-            all = if is_root { gathering.into } else { gathering.passing(self.bytes()) };
-            let (place, mut runs) = self.places(all);
-            // A gather may take its messages in any order, but a scatter has to serve the largest subtree, which has the
-            // longest way to go, first: the order backwards.
-            runs.sort_by_key(|(run, _)| run.end - run.first);
-            if own.len > 0 && own != place {
-                here.push(builder.copy(own, place, before));
-            }
-            let receive = |(run, span): &(Run, Span)| {
-                let from = gathering.group.rank_of(run.gatherer);
-                (Action::Receive { from }, *span)
-            };
-            let chain: Vec<_> = runs.iter().map(receive).collect();
-            here.extend(builder.chain(&chain, Throttle::window(WINDOW), before));
+        if own.len > 0 && own != place {
+            here.push(builder.copy(own, place, before));
         }
-        let mut here = or_before(here, before);
-        if let Some(to) = self.to {
-            here = vec![builder.send(gathering.group.rank_of(to), SendMode::Standard, all, &here)];
-        }
-        here
+        let receive = |(run, span): &(Run, Span)| (Action::Receive { from: leg.group.rank_of(run.gatherer) }, *span);
+        let chain: Vec<_> = runs.iter().map(receive).collect();
+        here.extend(builder.chain(&chain, leg.throttle, before));
+        (here, all)
+    }
+
+    /// Adds the one send, if there is anything to send.
+    fn send(&self, all: Span, leg: &Leg<'_>, builder: &mut Builder, before: &[OpId]) -> Option<OpId> {
+        self.to.map(|to| builder.send(leg.group.rank_of(to), leg.mode, all, before))
     }
 
     /// Where the own block and the runs received lie in `all`.

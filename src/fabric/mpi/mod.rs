@@ -14,11 +14,13 @@ mod endpoint;
 mod flight;
 mod idle;
 mod intercommunicator;
+mod native;
 mod raw;
 mod requests;
 
 pub use ::mpi::ffi::MPI_Comm;
 pub use endpoint::{DEFAULT_CHUNK, MpiEndpoint};
+pub use native::Native;
 
 /// What a rank that panics returns to the launcher, as a Rust program does.
 const PANICKED: i32 = 101;

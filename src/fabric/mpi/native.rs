@@ -1,0 +1,233 @@
+//! MPI's own collectives on bytes, blocking: what the algorithms of this library are compared with. Nothing else uses them.
+//!
+//! They run on MPI_COMM_WORLD, which no endpoint does; so ours and theirs never meet. All are collective over the program's
+//! ranks, every rank with the same root and sizes.
+
+use std::ffi::{c_int, c_void};
+use std::rc::Rc;
+
+use ::mpi::ffi;
+
+use super::{Session, World, raw};
+use crate::error::{Error, Result};
+use crate::schedule::ReduceOp;
+use crate::topology::Rank;
+
+/// The collectives of the MPI library.
+pub struct Native {
+    /// MPI stays initialised.
+    _session: Rc<Session>,
+    rank: Rank,
+    ranks: usize,
+}
+
+impl World {
+    /// The collectives of the MPI library, over all ranks. Not collective.
+    ///
+    /// # Errors
+    /// [`Error::Fabric`] in MPI's words.
+    pub fn native(&self) -> Result<Native> {
+        let (mut rank, mut ranks) = (0, 0);
+        // SAFETY: MPI is initialised; each call writes one int.
+        raw::check("MPI_Comm_rank", unsafe { ffi::MPI_Comm_rank(raw::world(), &mut rank) })?;
+        // SAFETY: likewise.
+        raw::check("MPI_Comm_size", unsafe { ffi::MPI_Comm_size(raw::world(), &mut ranks) })?;
+        Ok(Native { _session: self.session.clone(), rank: rank as Rank, ranks: ranks as usize })
+    }
+}
+
+/// Counts and displacements of blocks that lie one after the other.
+struct Blocks {
+    counts: Vec<c_int>,
+    places: Vec<c_int>,
+}
+
+impl Native {
+    /// MPI_Barrier.
+    ///
+    /// # Errors
+    /// [`Error::Fabric`] in MPI's words, as of all functions here.
+    pub fn barrier(&self) -> Result<()> {
+        // SAFETY: MPI is initialised, and the communicator valid.
+        raw::check("MPI_Barrier", unsafe { ffi::MPI_Barrier(raw::world()) })
+    }
+
+    /// MPI_Gather: the blocks of all, each as long as `own`, into the root's `all`.
+    ///
+    /// # Errors
+    /// MPI's; a length that does not fit.
+    pub fn gather(&self, root: Rank, own: &[u8], all: &mut [u8]) -> Result<()> {
+        self.check_root(root)?;
+        let wanted = if self.rank == root { own.len() * self.ranks } else { 0 };
+        at_least("gather buffer", all.len(), wanted)?;
+        let (count, byte) = (count(own.len() as u64)?, byte());
+        let (from, to) = (read(own), written(all));
+        // SAFETY: both buffers are as long as the counts say.
+        let rc = unsafe { ffi::MPI_Gather(from, count, byte, to, count, byte, root as c_int, raw::world()) };
+        raw::check("MPI_Gather", rc)
+    }
+
+    /// MPI_Gatherv: the blocks of all, of these `sizes`, one after the other into the root's `all`.
+    ///
+    /// # Errors
+    /// MPI's; a length that does not fit.
+    pub fn gatherv(&self, root: Rank, own: &[u8], sizes: &[u64], all: &mut [u8]) -> Result<()> {
+        self.check_root(root)?;
+        let blocks = self.blocks(sizes, own.len(), (self.rank == root).then_some(all.len()))?;
+        let (from, to) = (read(own), written(all));
+        let (counts, places, byte) = (blocks.counts.as_ptr(), blocks.places.as_ptr(), byte());
+        let own = blocks.counts[self.rank];
+        // SAFETY: both buffers are as long as the counts say.
+        let rc = unsafe { ffi::MPI_Gatherv(from, own, byte, to, counts, places, byte, root as c_int, raw::world()) };
+        raw::check("MPI_Gatherv", rc)
+    }
+
+    /// MPI_Scatter: the backwards [`Native::gather`].
+    ///
+    /// # Errors
+    /// MPI's; a length that does not fit.
+    pub fn scatter(&self, root: Rank, all: &[u8], own: &mut [u8]) -> Result<()> {
+        self.check_root(root)?;
+        let wanted = if self.rank == root { own.len() * self.ranks } else { 0 };
+        at_least("scatter buffer", all.len(), wanted)?;
+        let (count, byte) = (count(own.len() as u64)?, byte());
+        let (from, to) = (read(all), written(own));
+        // SAFETY: both buffers are as long as the counts say.
+        let rc = unsafe { ffi::MPI_Scatter(from, count, byte, to, count, byte, root as c_int, raw::world()) };
+        raw::check("MPI_Scatter", rc)
+    }
+
+    /// MPI_Scatterv: the backwards [`Native::gatherv`].
+    ///
+    /// # Errors
+    /// MPI's; a length that does not fit.
+    pub fn scatterv(&self, root: Rank, all: &[u8], sizes: &[u64], own: &mut [u8]) -> Result<()> {
+        self.check_root(root)?;
+        let blocks = self.blocks(sizes, own.len(), (self.rank == root).then_some(all.len()))?;
+        let (from, to) = (read(all), written(own));
+        let (counts, places, byte) = (blocks.counts.as_ptr(), blocks.places.as_ptr(), byte());
+        let own = blocks.counts[self.rank];
+        // SAFETY: both buffers are as long as the counts say.
+        let rc = unsafe { ffi::MPI_Scatterv(from, counts, places, byte, to, own, byte, root as c_int, raw::world()) };
+        raw::check("MPI_Scatterv", rc)
+    }
+
+    /// MPI_Allgatherv: the blocks of all, of these `sizes`, one after the other into `all` on every rank.
+    ///
+    /// # Errors
+    /// MPI's; a length that does not fit.
+    pub fn allgatherv(&self, own: &[u8], sizes: &[u64], all: &mut [u8]) -> Result<()> {
+        let blocks = self.blocks(sizes, own.len(), Some(all.len()))?;
+        let (from, to) = (read(own), written(all));
+        let (counts, places, byte) = (blocks.counts.as_ptr(), blocks.places.as_ptr(), byte());
+        let own = blocks.counts[self.rank];
+        // SAFETY: both buffers are as long as the counts say.
+        let rc = unsafe { ffi::MPI_Allgatherv(from, own, byte, to, counts, places, byte, raw::world()) };
+        raw::check("MPI_Allgatherv", rc)
+    }
+
+    /// MPI_Bcast: the root's `message` on every rank.
+    ///
+    /// # Errors
+    /// MPI's; a length that does not fit.
+    pub fn broadcast(&self, root: Rank, message: &mut [u8]) -> Result<()> {
+        self.check_root(root)?;
+        let (count, at) = (count(message.len() as u64)?, written(message));
+        // SAFETY: the buffer is as long as the count says.
+        raw::check("MPI_Bcast", unsafe { ffi::MPI_Bcast(at, count, byte(), root as c_int, raw::world()) })
+    }
+
+    /// MPI_Reduce: the lanes of all, combined, at the root; zeros elsewhere.
+    ///
+    /// # Errors
+    /// MPI's; a length that does not fit.
+    pub fn reduce(&self, root: Rank, own: &[u64], with: ReduceOp) -> Result<Vec<u64>> {
+        self.check_root(root)?;
+        let mut combined = vec![0u64; own.len()];
+        let (from, to) = (read(own), written(&mut combined));
+        let (count, (lane, op)) = (count(own.len() as u64)?, (lane(), operation(with)));
+        // SAFETY: both buffers hold `count` lanes.
+        let rc = unsafe { ffi::MPI_Reduce(from, to, count, lane, op, root as c_int, raw::world()) };
+        raw::check("MPI_Reduce", rc)?;
+        Ok(combined)
+    }
+
+    /// MPI_Allreduce: the lanes of all, combined, on every rank.
+    ///
+    /// # Errors
+    /// MPI's; a length that does not fit.
+    pub fn allreduce(&self, own: &[u64], with: ReduceOp) -> Result<Vec<u64>> {
+        let mut combined = vec![0u64; own.len()];
+        let (from, to) = (read(own), written(&mut combined));
+        let (count, (lane, op)) = (count(own.len() as u64)?, (lane(), operation(with)));
+        // SAFETY: both buffers hold `count` lanes.
+        let rc = unsafe { ffi::MPI_Allreduce(from, to, count, lane, op, raw::world()) };
+        raw::check("MPI_Allreduce", rc)?;
+        Ok(combined)
+    }
+
+    fn check_root(&self, root: Rank) -> Result<()> {
+        if root < self.ranks {
+            return Ok(());
+        }
+        Err(Error::argument("root", root, format!("0 to {}", self.ranks - 1)))
+    }
+
+    /// Blocks of `sizes`, of which this rank's has `own` bytes, and all together `all`, where it holds them.
+    fn blocks(&self, sizes: &[u64], own: usize, all: Option<usize>) -> Result<Blocks> {
+        if sizes.len() != self.ranks {
+            return Err(Error::argument("number of sizes", sizes.len(), format!("{}, one a rank", self.ranks)));
+        }
+        if sizes[self.rank] != own as u64 {
+            return Err(Error::argument("own block", own, format!("{} bytes", sizes[self.rank])));
+        }
+        let mut at = 0u64;
+        let mut blocks = Blocks { counts: Vec::with_capacity(self.ranks), places: Vec::with_capacity(self.ranks) };
+        for &size in sizes {
+            blocks.counts.push(count(size)?);
+            blocks.places.push(count(at)?);
+            at += size;
+        }
+        at_least("buffer of all blocks", all.unwrap_or(usize::MAX), at as usize)?;
+        Ok(blocks)
+    }
+}
+
+fn at_least(what: &str, len: usize, wanted: usize) -> Result<()> {
+    if len >= wanted { Ok(()) } else { Err(Error::argument(what, len, format!("{wanted} bytes or more"))) }
+}
+
+fn count(len: u64) -> Result<c_int> {
+    c_int::try_from(len).map_err(|_| Error::argument("bytes in all", len, "2^31 - 1 or less: MPI counts in int"))
+}
+
+/// Where MPI reads from. Of an empty slice Rust gives any address, which may be MPI_IN_PLACE (1 in Open MPI): null then.
+fn read<T>(slice: &[T]) -> *const c_void {
+    if slice.is_empty() { std::ptr::null() } else { slice.as_ptr().cast() }
+}
+
+/// Where MPI writes to; likewise.
+fn written<T>(slice: &mut [T]) -> *mut c_void {
+    if slice.is_empty() { std::ptr::null_mut() } else { slice.as_mut_ptr().cast() }
+}
+
+fn byte() -> ffi::MPI_Datatype {
+    // SAFETY: a constant of the C library.
+    unsafe { ffi::RSMPI_UINT8_T }
+}
+
+fn lane() -> ffi::MPI_Datatype {
+    // SAFETY: a constant of the C library.
+    unsafe { ffi::RSMPI_UINT64_T }
+}
+
+fn operation(with: ReduceOp) -> ffi::MPI_Op {
+    // SAFETY: constants of the C library.
+    unsafe {
+        match with {
+            ReduceOp::Sum => ffi::RSMPI_SUM,
+            ReduceOp::Min => ffi::RSMPI_MIN,
+            ReduceOp::Max => ffi::RSMPI_MAX,
+        }
+    }
+}
