@@ -47,6 +47,8 @@
 //! | [`fabric`] | [`Endpoint`]: what carries messages, ranks as threads or MPI; the executor of schedules |
 //! | [`schedule`] | a communication pattern as data: operations, builder, validators |
 //! | [`collectives`] | allreduce, broadcast, gather, agreement on errors, as schedules |
+//! | [`forecast`] | what kernels would take on another machine: workloads of the simulator |
+//! | [`sim`] | the simulator: how long schedules take on a machine that is not here |
 //! | [`topology`] | ranks and nodes |
 //! | [`error`] | [`Error`]: by cause, the same on every rank |
 //!
@@ -59,8 +61,10 @@ pub mod engine;
 pub mod error;
 pub mod exchange;
 pub mod fabric;
+pub mod forecast;
 pub mod hints;
 pub mod schedule;
+pub mod sim;
 pub mod topology;
 
 pub use access::{BufferLayout, Extent, Extents, FileView};
