@@ -11,6 +11,7 @@
 //! | [`flash`] | FLASH-IO: a checkpoint and two plot files |
 //! | [`ior`] | IOR's shared file, segmented or strided, with IOR's data |
 //! | [`list`] | any lists of extents, one a rank, from a file |
+//! | [`machines`] | machine files for the simulator |
 //! | [`netcdf`] | NetCDF classic files, as far as decomposition maps need them |
 //! | [`netcdf_case`] | patterns that are a NetCDF file |
 //! | [`s3d`] | the checkpoint of S3D-IO |
@@ -27,6 +28,7 @@ pub mod error;
 pub mod flash;
 pub mod ior;
 pub mod list;
+pub mod machines;
 mod meeting;
 pub mod netcdf;
 pub mod netcdf_case;

@@ -10,6 +10,7 @@
 //! | [`workload`] | what is run: schedules, or chains of messages without their memory |
 //! | [`engine`] | the event loop: [`run`] |
 //! | [`outcome`] | what a run tells |
+//! | [`goal`] | schedules as the input of LogGOPSim |
 //! | `host`, `program` | a rank, and its part in execution |
 //! | `network` | paths, ports, noise |
 //! | `matching`, `live` | the queues of posted receives and unexpected messages |
@@ -17,6 +18,7 @@
 
 pub mod engine;
 pub mod figures;
+pub mod goal;
 mod host;
 mod live;
 pub mod machine;

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use crate::schedule::{Schedule, SendMode, Throttle};
+use crate::schedule::{Action, Buffer, Builder, Schedule, SendMode, Span, Throttle};
 use crate::topology::Rank;
 
 /// What all ranks do, one part after the other; a rank begins its next part when it has finished the one before.
@@ -35,6 +35,30 @@ pub struct Chains {
     pub sends: u32,
     /// The throttle of both.
     pub throttle: Throttle,
+}
+
+impl Chains {
+    /// The schedule that this part of `rank` stands for. O(messages).
+    pub fn schedule<W: Workload>(&self, workload: &W, rank: Rank, part: u32) -> Schedule {
+        let span = |bytes| Span::new(Buffer::Send, 0, bytes);
+        let mut builder = Builder::default();
+        if let Some(bytes) = self.own {
+            builder.copy(span(bytes), span(bytes), &[]);
+        }
+        let chain = |side, count| -> Vec<(Action, Span)> {
+            let message = |index| {
+                let Message { peer, bytes, mode } = workload.message(rank, part, side, index);
+                match side {
+                    Side::Send => (Action::Send { to: peer, mode }, span(bytes)),
+                    Side::Receive => (Action::Receive { from: peer }, span(bytes)),
+                }
+            };
+            (0..count).map(message).collect()
+        };
+        builder.chain(&chain(Side::Receive, self.receives), self.throttle, &[]);
+        builder.chain(&chain(Side::Send, self.sends), self.throttle, &[]);
+        builder.finish()
+    }
 }
 
 /// Which of the two chains.

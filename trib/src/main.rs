@@ -15,10 +15,12 @@ mod plan_only;
 mod rank_program;
 mod replay;
 mod report;
+mod sim;
 mod source;
 mod verify;
 
 use cli::Command;
+use cli::sim::BenchCommand;
 
 /// What a command that failed leaves for the user: one line, printed by the rank that speaks.
 #[derive(Debug)]
@@ -84,6 +86,8 @@ fn main() -> std::process::ExitCode {
         Command::Picture(options) => picture::run(&options),
         Command::Hints(options) => hints::run(&options),
         Command::Algorithms(options) => algorithms::run(&options),
+        Command::Sim(command) => sim::run(&command),
+        Command::Bench(BenchCommand::Sim(options)) => sim::bench::run(&options),
         Command::Map(options) => map::run(&options),
     };
     match outcome {
