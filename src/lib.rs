@@ -48,6 +48,8 @@
 //! | [`schedule`] | a communication pattern as data: operations, builder, validators |
 //! | [`collectives`] | allreduce, broadcast, gather, agreement on errors, as schedules |
 //! | [`tune`] | collectives measured, the table of the fastest, and its use |
+//! | [`forecast`] | what kernels would take on another machine: workloads of the simulator |
+//! | [`sim`] | the simulator: how long schedules take on a machine that is not here |
 //! | [`topology`] | ranks and nodes |
 //! | [`error`] | [`Error`]: by cause, the same on every rank |
 //!
@@ -60,8 +62,10 @@ pub mod engine;
 pub mod error;
 pub mod exchange;
 pub mod fabric;
+pub mod forecast;
 pub mod hints;
 pub mod schedule;
+pub mod sim;
 pub mod topology;
 pub mod tune;
 

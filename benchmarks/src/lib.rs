@@ -12,6 +12,7 @@
 //! | [`hsumma`] | SUMMA and hierarchical SUMMA: an application of the collectives, without a file |
 //! | [`ior`] | IOR's shared file, segmented or strided, with IOR's data |
 //! | [`list`] | any lists of extents, one a rank, from a file |
+//! | [`machines`] | machine files for the simulator |
 //! | [`netcdf`] | NetCDF classic files, as far as decomposition maps need them |
 //! | [`netcdf_case`] | patterns that are a NetCDF file |
 //! | [`s3d`] | the checkpoint of S3D-IO |
@@ -29,6 +30,7 @@ pub mod flash;
 pub mod hsumma;
 pub mod ior;
 pub mod list;
+pub mod machines;
 mod meeting;
 pub mod netcdf;
 pub mod netcdf_case;

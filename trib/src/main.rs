@@ -18,11 +18,13 @@ mod plan_only;
 mod rank_program;
 mod replay;
 mod report;
+mod sim;
 mod source;
 mod tune;
 mod verify;
 
 use cli::Command;
+use cli::sim::BenchCommand;
 
 /// What a command that failed leaves for the user: one line, printed by the rank that speaks.
 #[derive(Debug)]
@@ -90,6 +92,8 @@ fn main() -> std::process::ExitCode {
         Command::Algorithms(options) => algorithms::run(&options),
         Command::Tune(options) => tune::run(&options),
         Command::Hsumma(options) => hsumma::run(&options),
+        Command::Sim(command) => sim::run(&command),
+        Command::Bench(BenchCommand::Sim(options)) => sim::bench::run(&options),
         Command::Map(options) => map::run(&options),
     };
     match outcome {

@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`replay`] | the options all replays share |
+//! | [`sim`] | options of the simulator |
 //! | [`values`] | values of options that are more than a number |
 //! | [`algorithms`] | options of the list and the pictures of algorithms |
 //! | [`patterns`] | options of the lists and pictures of patterns |
@@ -15,6 +16,7 @@ pub mod hsumma;
 pub mod patterns;
 pub mod replay;
 pub mod tune;
+pub mod sim;
 pub mod values;
 
 use std::path::PathBuf;
@@ -27,6 +29,7 @@ use hsumma::HsummaOptions;
 use patterns::{PatternsOptions, PictureOptions};
 use replay::ReplayOptions;
 use tune::TuneOptions;
+use sim::{BenchCommand, SimCommand};
 
 /// Collective I/O, from a laptop to a supercomputer: replay the write of a real code, verify it byte for byte, see where
 /// the time goes, plan it for any number of ranks.
@@ -55,6 +58,8 @@ Examples:
       the same on MPI (built with --features mpi)
   trib replay e3sm-f --ranks 21600 --plan-only
       what production would exchange
+  trib sim all-to-many --machine cori-knl --ranks 2048 --receivers 32 --iterations 64
+      what an exchange would take on Cori
   trib patterns
       all patterns; with a name: its parameters and what its arithmetic says";
 
@@ -94,6 +99,12 @@ pub enum Command {
     Tune(TuneOptions),
     /// Multiply matrices by SUMMA and by hierarchical SUMMA, and say what the broadcasts cost.
     Hsumma(HsummaOptions),
+    /// Simulate exchanges on machines that are not here.
+    #[command(subcommand)]
+    Sim(SimCommand),
+    /// Measure parts of Tributary on this machine.
+    #[command(subcommand)]
+    Bench(BenchCommand),
     /// Write a generated decomposition map in the format of E3SM-IO.
     Map(MapOptions),
 }

@@ -1,0 +1,45 @@
+//! The machine files that are built in, and files that are not right.
+
+use tributary::sim::Machine;
+use tributary_benchmarks::machines::MACHINES;
+
+#[test]
+fn all_are_read() {
+    for (name, text) in MACHINES {
+        let machine = Machine::parse(name, text).unwrap();
+        assert!(machine.figures.len() >= 40, "{name}: {}", machine.figures.len());
+    }
+}
+
+#[test]
+fn every_file_is_built_in() {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/machines");
+    assert_eq!(std::fs::read_dir(directory).unwrap().count(), MACHINES.len());
+}
+
+/// The errors of a good file with one line replaced.
+#[test]
+fn what_is_wrong_is_one_line() {
+    let (_, text) = MACHINES[0];
+    let line = text.lines().find(|line| line.starts_with("send = ")).unwrap();
+    let with = |other: &str| {
+        let error = Machine::parse("mine", &text.replacen(line, other, 1)).unwrap_err().to_string();
+        assert_eq!(error.lines().count(), 1, "{error}");
+        error
+    };
+    assert_eq!(with(""), "machine mine: host.send: missing; allowed: a figure");
+    let negative = with("send = { value = -3, unit = \"us\", assumed = \"x\" }");
+    assert_eq!(negative, "machine mine: host.send: -3 us; allowed: 0 or more");
+    let unit = with("send = { value = 3, unit = \"furlong\", assumed = \"x\" }");
+    assert_eq!(unit, "machine mine: host.send.unit: furlong; allowed: ps|ns|us|ms|s");
+    assert!(with("send = { value = 3, unit = \"us\" }").contains("quoted|fitted|assumed"));
+    assert!(with("send = 3").contains("host.send: 3; allowed: { value = NUMBER"));
+    assert!(
+        with(&format!("{line}\nsand = {{ value = 3, unit = \"us\", assumed = \"x\" }}"))
+            .contains("host.sand: unknown key")
+    );
+    assert!(with("send = ").starts_with("machine mine: line "));
+    let rate = text.replace("eject_byte = { value = 10,", "eject_byte = { value = 0,");
+    let error = Machine::parse("mine", &rate).unwrap_err().to_string();
+    assert_eq!(error, "machine mine: node.eject_byte: 0; allowed: a rate above 0");
+}

@@ -1,0 +1,374 @@
+//! The event loop.
+//!
+//! A rank's processor does one thing at a time: what its program asks for first, arrivals when the program only waits.
+//! Whatever is thereby determined is computed at once, with the rank's own clock ahead of the event's; only what other
+//! ranks can see (a message at a node's port) happens in the order of time.
+
+use super::Time;
+use super::host::{Host, NONE, Queues};
+use super::machine::Machine;
+use super::matching::{Search, key};
+use super::message::{Id, Kind, Message, NONE as NO_MESSAGE, Slab};
+use super::network::{Network, Way};
+use super::outcome::Outcome;
+use super::program::{Handle, Program, Work};
+use super::wheel::Wheel;
+use super::workload::Workload;
+use crate::error::{Error, Result};
+use crate::schedule::SendMode;
+use crate::topology::{Rank, Topology};
+
+/// Events between two calls of a watcher.
+const WATCH: u64 = 1 << 20;
+
+#[derive(Debug, Clone, Copy)]
+enum What {
+    /// The processor of a rank is free for a send.
+    Wake(u32),
+    /// A message is at the door of its node.
+    Arrive(Id),
+    /// It is with its rank.
+    Deliver(Id),
+    /// The bytes of a rendezvous leave.
+    Leave(Id),
+}
+
+/// Runs `workload` on `machine`. The same arguments give the same outcome. `watch` is told the number of messages
+/// matched so far, every million events.
+///
+/// O(1) amortised for each event, two (eager) to five (rendezvous) of them a message; under 200 bytes a rank, some 100 a
+/// message under way, and the schedules that are being run.
+///
+/// # Errors
+/// Schedules that wait for ever.
+pub fn run<W: Workload>(
+    machine: &Machine,
+    topology: &Topology,
+    workload: &W,
+    seed: u64,
+    mut watch: impl FnMut(u64),
+) -> Result<Outcome> {
+    let mut engine = Engine::new(machine, topology, workload, seed);
+    for rank in 0..engine.hosts.len() {
+        engine.next_part(rank);
+        engine.advance(rank, 0);
+    }
+    let mut events = 0;
+    while let Some((now, what)) = engine.wheel.pop() {
+        engine.event(now, what);
+        events += 1;
+        if u64::is_multiple_of(events, WATCH) {
+            watch(engine.matched);
+        }
+    }
+    if let Some(rank) = engine.hosts.iter().position(|host| !matches!(host.program, Program::Over)) {
+        return Err(Error::argument("schedules", format!("rank {rank} waits for ever"), "schedules that end"));
+    }
+    Ok(Outcome::of(&engine.hosts, engine.matched, events, engine.slab.peak()))
+}
+
+struct Engine<'a, W> {
+    machine: &'a Machine,
+    workload: &'a W,
+    hosts: Vec<Host>,
+    network: Network<'a>,
+    wheel: Wheel<What>,
+    slab: Slab,
+    matched: u64,
+}
+
+impl<'a, W: Workload> Engine<'a, W> {
+    fn new(machine: &'a Machine, topology: &Topology, workload: &'a W, seed: u64) -> Self {
+        let mut hosts: Vec<Host> = (0..topology.ranks()).map(|_| Host::new(0, 0)).collect();
+        for node in 0..topology.nodes() {
+            let ranks = topology.ranks_on(node);
+            for index in 0..ranks {
+                hosts[topology.rank_at(node, index)] = Host::new(node, index * machine.sockets / ranks);
+            }
+        }
+        let network = Network::new(machine, topology.nodes(), seed);
+        Self { machine, workload, hosts, network, wheel: Wheel::new(), slab: Slab::default(), matched: 0 }
+    }
+
+    fn event(&mut self, now: Time, what: What) {
+        match what {
+            What::Wake(rank) => self.advance(rank as Rank, now),
+            What::Deliver(id) => self.deliver(id, now),
+            What::Leave(id) => self.leave(id, now),
+            What::Arrive(id) => {
+                let message = *self.slab.get(id);
+                let to = &self.hosts[message.to as usize];
+                let ready = match to.node == self.hosts[message.from as usize].node {
+                    true => now,
+                    false => self.network.eject(to.node, self.wire_bytes(&message), now),
+                };
+                match ready > now {
+                    true => self.wheel.push(ready, What::Deliver(id)),
+                    false => self.deliver(id, now),
+                }
+            }
+        }
+    }
+
+    /// Hands a message to its rank, which takes it in unless it is posting.
+    fn deliver(&mut self, id: Id, now: Time) {
+        let rank = self.slab.get(id).to as Rank;
+        let host = &mut self.hosts[rank];
+        if host.pending != NONE {
+            return host.backlog.push(&mut self.slab, id);
+        }
+        host.cpu = host.cpu.max(now);
+        self.take_in(rank, id);
+        self.advance(rank, now);
+    }
+
+    /// Goes on with a rank's program, then with what has arrived, as far as both are determined at `now`.
+    fn advance(&mut self, rank: Rank, now: Time) {
+        loop {
+            let host = &mut self.hosts[rank];
+            host.cpu = host.cpu.max(now);
+            let pending = std::mem::replace(&mut host.pending, NONE);
+            let next = if pending == NONE { host.program.next() } else { Some(pending) };
+            if let Some(handle) = next {
+                if !self.start(rank, handle, now) {
+                    return;
+                }
+            } else if host.program.is_done() {
+                host.part += 1;
+                self.next_part(rank);
+            } else if let Some(id) = host.backlog.pop(&self.slab) {
+                self.take_in(rank, id);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn next_part(&mut self, rank: Rank) {
+        let host = &mut self.hosts[rank];
+        match self.workload.part(rank, host.part) {
+            Some(part) => host.program = Program::of(part, host.cpu, host.spent.posting()),
+            None => {
+                host.program = Program::Over;
+                host.spent.total = host.cpu;
+            }
+        }
+    }
+
+    /// Starts an operation; whether the rank can go on at once.
+    fn start(&mut self, rank: Rank, handle: Handle, now: Time) -> bool {
+        let host = &mut self.hosts[rank];
+        match host.program.work(self.workload, rank, host.part, handle) {
+            Work::Memory { bytes } => {
+                host.cpu += self.network.work(bytes as f64 * self.machine.host.copy_byte);
+                host.finish(handle);
+                true
+            }
+            Work::Receive { from, stage } => {
+                self.post_receive(rank, handle, key(from as u32, stage));
+                true
+            }
+            Work::Send { .. } if host.cpu > now => {
+                self.postpone(rank, handle);
+                false
+            }
+            Work::Send { to, mode, bytes, stage } => {
+                let synchronous = mode == SendMode::Synchronous;
+                let kind = if bytes > self.machine.eager_limit { Kind::RequestToSend } else { Kind::Eager };
+                let connects = host.connects;
+                let (from, to, send) = (rank as u32, to as u32, handle);
+                let (receive, next) = (NONE, NO_MESSAGE);
+                self.post_send(Message { bytes, from, to, send, receive, next, stage, kind, synchronous, connects })
+            }
+        }
+    }
+
+    /// Leaves a send for when the processor is free.
+    fn postpone(&mut self, rank: Rank, handle: Handle) {
+        let host = &mut self.hosts[rank];
+        host.pending = handle;
+        self.wheel.push(host.cpu, What::Wake(rank as u32));
+    }
+
+    fn post_receive(&mut self, rank: Rank, handle: Handle, key: u64) {
+        let host = &mut self.hosts[rank];
+        let costs = &self.machine.host;
+        let mut cost = costs.post_receive + if host.request() { costs.first_use } else { 0.0 };
+        let queues = host.queues.get_or_insert_default();
+        let tau = costs.walk.entry(queues.unexpected.len());
+        let Search { found, walked } = queues.unexpected.take(key);
+        queues.walked += walked as u64;
+        cost += tau * walked as f64;
+        if found.is_none() {
+            queues.posted.push(key, handle);
+            queues.longest_posted = queues.longest_posted.max(queues.posted.len());
+        }
+        let time = self.network.work(cost);
+        host.cpu += time;
+        host.spent.post_receives += time;
+        if let Some(id) = found {
+            let host = &mut self.hosts[rank];
+            let message = self.slab.get(id);
+            if message.kind == Kind::Eager {
+                host.cpu += self.network.work(message.bytes as f64 * costs.copy_byte);
+            }
+            self.matched(rank, id, handle);
+        }
+    }
+
+    /// Posts a send; whether it was: the first message to a rank makes a connection before.
+    fn post_send(&mut self, message: Message) -> bool {
+        let rank = message.from as Rank;
+        let costs = &self.machine.host;
+        let way = Way::between(&self.hosts[rank], &self.hosts[message.to as usize]);
+        if let Some(connection) = self.machine.connection
+            && way == Way::Network
+            && !message.connects
+            && self.connect(message.from, message.to)
+        {
+            let time = self.network.work(connection.send);
+            let host = &mut self.hosts[rank];
+            host.cpu += time;
+            host.spent.post_sends += time;
+            host.connects = true;
+            self.postpone(rank, message.send);
+            return false;
+        }
+        let host = &mut self.hosts[rank];
+        host.connects = false;
+        let bytes = if message.kind == Kind::Eager { message.bytes } else { 0 };
+        let first_use = if host.request() { costs.first_use } else { 0.0 };
+        let time = self.network.work(costs.send + bytes as f64 * costs.send_byte + first_use);
+        host.cpu += time;
+        host.spent.post_sends += time;
+        let arrival = self.network.transmit(host, way, bytes, host.cpu);
+        if message.kind == Kind::Eager && !message.synchronous && !message.connects {
+            host.outstanding -= 1;
+            host.finish(message.send);
+        }
+        let id = self.slab.add(message);
+        self.wheel.push(arrival, What::Arrive(id));
+        true
+    }
+
+    fn connect(&mut self, from: u32, to: u32) -> bool {
+        let ranks = self.hosts.len();
+        self.hosts[to as usize].queues.get_or_insert_default().connect(from as usize, ranks)
+    }
+
+    /// The processor of `rank` takes a message in.
+    fn take_in(&mut self, rank: Rank, id: Id) {
+        let message = *self.slab.get(id);
+        let host = &mut self.hosts[rank];
+        let costs = &self.machine.host;
+        let check = costs.check * f64::from(host.outstanding);
+        match message.kind {
+            Kind::Eager | Kind::RequestToSend => self.take_envelope(rank, id, check),
+            Kind::ClearToSend => {
+                host.cpu += self.network.work(costs.control);
+                *self.slab.get_mut(id) = message.returned(Kind::Data);
+                self.wheel.push(self.hosts[rank].cpu, What::Leave(id));
+            }
+            Kind::Data => {
+                host.cpu += self.network.work(costs.receive + check);
+                self.slab.remove(id);
+                self.finish(rank, message.receive);
+            }
+            Kind::SendFinished => {
+                host.cpu += self.network.work(costs.control + check);
+                self.slab.remove(id);
+                self.finish(rank, message.send);
+            }
+        }
+    }
+
+    fn take_envelope(&mut self, rank: Rank, id: Id, check: f64) {
+        let message = *self.slab.get(id);
+        let host = &mut self.hosts[rank];
+        let costs = &self.machine.host;
+        let queues = host.queues.get_or_insert_default();
+        let tau = costs.walk.entry(queues.posted.len());
+        let key = key(message.from, message.stage);
+        let Search { found, walked } = queues.posted.take(key);
+        queues.walked += walked as u64;
+        let mut cost = costs.receive + check + tau * walked as f64;
+        if message.kind == Kind::Eager {
+            cost += message.bytes as f64 * costs.receive_byte;
+        }
+        if let (true, Some(connection)) = (message.connects, &self.machine.connection) {
+            cost += connection.receive + connection.held * f64::from(queues.connections);
+            queues.connections += 1;
+        }
+        if found.is_none() {
+            queues.unexpected.push(key, id);
+            queues.longest_unexpected = queues.longest_unexpected.max(queues.unexpected.len());
+        }
+        host.cpu += self.network.work(cost);
+        if message.connects && !message.synchronous && message.kind == Kind::Eager {
+            let reply = self.slab.add(message);
+            self.reply(rank, reply, Kind::SendFinished);
+        }
+        if let Some(handle) = found {
+            self.matched(rank, id, handle);
+        }
+    }
+
+    /// A message has met its receive.
+    fn matched(&mut self, rank: Rank, id: Id, handle: Handle) {
+        self.matched += 1;
+        let message = self.slab.get_mut(id);
+        message.receive = handle;
+        if message.kind == Kind::RequestToSend {
+            return self.reply(rank, id, Kind::ClearToSend);
+        }
+        if message.synchronous {
+            self.reply(rank, id, Kind::SendFinished);
+        } else {
+            self.slab.remove(id);
+        }
+        self.finish(rank, handle);
+    }
+
+    /// Sends a message back as a control message.
+    fn reply(&mut self, rank: Rank, id: Id, kind: Kind) {
+        let message = self.slab.get(id).returned(kind);
+        let way = Way::between(&self.hosts[rank], &self.hosts[message.to as usize]);
+        let host = &mut self.hosts[rank];
+        host.cpu += self.network.work(self.machine.host.control);
+        *self.slab.get_mut(id) = message;
+        self.wheel.push(self.network.control(way, host.cpu), What::Deliver(id));
+    }
+
+    /// The bytes of a rendezvous leave; the send is finished when they have.
+    fn leave(&mut self, id: Id, now: Time) {
+        let message = *self.slab.get(id);
+        let way = Way::between(&self.hosts[message.from as usize], &self.hosts[message.to as usize]);
+        let host = &mut self.hosts[message.from as usize];
+        let arrival = self.network.transmit(host, way, message.bytes, now);
+        let left = host.port;
+        self.wheel.push(arrival, What::Arrive(id));
+        let finished = Message { to: message.from, kind: Kind::SendFinished, ..message };
+        let finished = self.slab.add(finished);
+        self.wheel.push(left, What::Deliver(finished));
+    }
+
+    fn finish(&mut self, rank: Rank, handle: Handle) {
+        let host = &mut self.hosts[rank];
+        host.outstanding -= 1;
+        host.finish(handle);
+    }
+
+    /// Bytes of this leg that pass the ports.
+    fn wire_bytes(&self, message: &Message) -> u64 {
+        match message.kind {
+            Kind::Eager | Kind::Data => message.bytes,
+            _ => 0,
+        }
+    }
+}
+
+impl Queues {
+    pub(super) fn longest(&self) -> (usize, usize) {
+        (self.longest_posted, self.longest_unexpected)
+    }
+}

@@ -1,0 +1,124 @@
+//! The state of one rank.
+
+use super::Time;
+use super::matching::MatchQueue;
+use super::message::Backlog;
+use super::program::{Handle, Program};
+
+/// No operation.
+pub(super) const NONE: Handle = Handle::MAX;
+
+/// A rank: its processor, its port, its program. Under 200 bytes; queues only where messages arrive.
+#[derive(Debug)]
+pub(super) struct Host {
+    /// When the processor has done all that is known by now.
+    pub(super) cpu: Time,
+    /// When the rank's own port is free.
+    pub(super) port: Time,
+    /// When the last message to this node, and to another, arrives: messages of a rank do not overtake each other.
+    pub(super) last: [Time; 2],
+    pub(super) spent: Spent,
+    /// What arrived while the rank was posting.
+    pub(super) backlog: Backlog,
+    pub(super) program: Program,
+    /// Its present part.
+    pub(super) part: u32,
+    /// The send that is due when the processor is free.
+    pub(super) pending: Handle,
+    /// Requests posted and not finished.
+    pub(super) outstanding: u32,
+    /// The most there ever were.
+    pub(super) peak: u32,
+    pub(super) node: u32,
+    pub(super) socket: u8,
+    /// Whether the pending send makes a connection.
+    pub(super) connects: bool,
+    pub(super) queues: Option<Box<Queues>>,
+}
+
+/// Where a rank's time went.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// When it had finished everything.
+    pub total: Time,
+    /// Posting receives, with the search of the unexpected messages.
+    pub post_receives: Time,
+    /// Posting sends, with the making of connections.
+    pub post_sends: Time,
+    /// The stages inside the node, but for posting.
+    pub gather: Time,
+}
+
+impl Spent {
+    /// Both kinds of posting.
+    pub fn posting(&self) -> Time {
+        self.post_receives + self.post_sends
+    }
+
+    /// Waiting, with all that is done meanwhile.
+    pub fn waiting(&self) -> Time {
+        self.total.saturating_sub(self.posting() + self.gather)
+    }
+}
+
+/// The matching queues of a rank that receives.
+#[derive(Debug, Default)]
+pub(super) struct Queues {
+    pub(super) posted: MatchQueue,
+    pub(super) unexpected: MatchQueue,
+    /// A bit for each rank that has sent, where connections cost anything.
+    connected: Vec<u64>,
+    /// Connections that were made at this end.
+    pub(super) connections: u32,
+    pub(super) longest_posted: usize,
+    pub(super) longest_unexpected: usize,
+    pub(super) walked: u64,
+}
+
+impl Queues {
+    /// Notes that `from` (of `ranks`) sends; whether it is the first time.
+    pub(super) fn connect(&mut self, from: usize, ranks: usize) -> bool {
+        if self.connected.is_empty() {
+            self.connected = vec![0; ranks.div_ceil(64)];
+        }
+        let (word, bit) = (&mut self.connected[from / 64], 1u64 << (from % 64));
+        let first = *word & bit == 0;
+        *word |= bit;
+        first
+    }
+}
+
+impl Host {
+    pub(super) fn new(node: usize, socket: usize) -> Self {
+        Self {
+            cpu: 0,
+            port: 0,
+            last: [0; 2],
+            spent: Spent::default(),
+            backlog: Backlog::EMPTY,
+            program: Program::Over,
+            part: 0,
+            pending: NONE,
+            outstanding: 0,
+            peak: 0,
+            node: node as u32,
+            socket: socket as u8,
+            connects: false,
+            queues: None,
+        }
+    }
+
+    /// Counts a request; whether the rank never had so many before.
+    pub(super) fn request(&mut self) -> bool {
+        self.outstanding += 1;
+        let first = self.outstanding > self.peak;
+        self.peak = self.peak.max(self.outstanding);
+        first
+    }
+
+    /// Finishes an operation now.
+    pub(super) fn finish(&mut self, handle: Handle) {
+        let gathered = self.program.finish(handle, self.cpu, self.spent.posting());
+        self.spent.gather += gathered.unwrap_or(0);
+    }
+}

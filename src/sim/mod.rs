@@ -1,0 +1,40 @@
+//! The simulator: how long schedules take on a machine that is not here.
+//!
+//! Discrete events, deterministic for a seed. It runs the schedules that the executors run, without payload, and makes
+//! them rank by rank when their turn comes. `docs/simulator.md` describes the model and what it leaves out.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`machine`] | what host, paths and ports cost; machine files |
+//! | [`figures`] | the numbers of a machine file, with unit and source |
+//! | [`workload`] | what is run: schedules, or chains of messages without their memory |
+//! | [`engine`] | the event loop: [`run`] |
+//! | [`outcome`] | what a run tells |
+//! | [`goal`] | schedules as the input of LogGOPSim |
+//! | `host`, `program` | a rank, and its part in execution |
+//! | `network` | paths, ports, noise |
+//! | `matching`, `live` | the queues of posted receives and unexpected messages |
+//! | `message`, `wheel` | messages under way, and the event queue |
+
+pub mod engine;
+pub mod figures;
+pub mod goal;
+mod host;
+mod live;
+pub mod machine;
+mod matching;
+mod message;
+mod network;
+pub mod outcome;
+mod program;
+mod wheel;
+pub mod workload;
+
+pub use engine::run;
+pub use host::Spent;
+pub use machine::Machine;
+pub use outcome::{Outcome, Seconds};
+pub use workload::{Chains, Message, Part, Schedules, Side, Workload};
+
+/// Simulated time, in picoseconds.
+pub type Time = u64;

@@ -1,0 +1,224 @@
+//! A rank's part in execution: which operation is next.
+
+use smallvec::SmallVec;
+
+use super::Time;
+use super::workload::{Chains, Message, Part, Side, Workload};
+use crate::schedule::{Action, OpId, Progress, SendMode, ThrottleMode};
+use crate::topology::Rank;
+
+/// An operation of the part that is being run.
+pub(super) type Handle = u32;
+/// The copy of [`Chains`].
+const OWN: Handle = Handle::MAX - 1;
+
+/// What an operation asks of the simulator.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Work {
+    Send {
+        to: Rank,
+        mode: SendMode,
+        bytes: u64,
+        stage: u8,
+    },
+    Receive {
+        from: Rank,
+        stage: u8,
+    },
+    /// A copy or a reduction.
+    Memory {
+        bytes: u64,
+    },
+}
+
+/// The part that a rank runs.
+#[derive(Debug)]
+pub(super) enum Program {
+    /// None is left.
+    Over,
+    Chains(RunningChains),
+    Schedule(Box<RunningSchedule>),
+}
+
+impl Program {
+    pub(super) fn of(part: Part, now: Time, posted: Time) -> Self {
+        match part {
+            Part::Chains(chains) => Self::Chains(RunningChains::new(&chains)),
+            Part::Schedule(schedule) => {
+                let inner = schedule.ops().iter().filter(|op| op.stage > 0 && op.action != Action::Join).count();
+                let progress = Progress::new(schedule);
+                Self::Schedule(Box::new(RunningSchedule { progress, inner, began: now, posted }))
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<Handle> {
+        match self {
+            Self::Over => None,
+            Self::Chains(chains) => chains.next(),
+            Self::Schedule(running) => running.progress.next_ready(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_done(&self) -> bool {
+        match self {
+            Self::Over => false,
+            Self::Chains(chains) => chains.unfinished == 0,
+            Self::Schedule(running) => running.progress.is_done(),
+        }
+    }
+
+    /// Finishes an operation at `now`, when the rank has spent `posted` on posting. Returns the time that the gather
+    /// inside the node took, without posting, if it ends herewith.
+    #[inline]
+    pub(super) fn finish(&mut self, handle: Handle, now: Time, posted: Time) -> Option<Time> {
+        match self {
+            Self::Over => None,
+            Self::Chains(chains) => {
+                chains.finish(handle);
+                None
+            }
+            Self::Schedule(running) => running.finish(handle, now, posted),
+        }
+    }
+
+    #[inline]
+    pub(super) fn work<W: Workload>(&self, workload: &W, rank: Rank, part: u32, handle: Handle) -> Work {
+        match self {
+            Self::Over => Work::Memory { bytes: 0 },
+            Self::Chains(chains) if handle == OWN => Work::Memory { bytes: chains.own },
+            Self::Chains(_) if handle.is_multiple_of(2) => {
+                let Message { peer, .. } = workload.message(rank, part, Side::Receive, handle / 2);
+                Work::Receive { from: peer, stage: 0 }
+            }
+            Self::Chains(_) => {
+                let Message { peer, bytes, mode } = workload.message(rank, part, Side::Send, handle / 2);
+                Work::Send { to: peer, mode, bytes, stage: 0 }
+            }
+            Self::Schedule(running) => running.work(handle),
+        }
+    }
+}
+
+/// A schedule, and how much of it goes on inside the node.
+#[derive(Debug)]
+pub(super) struct RunningSchedule {
+    progress: Progress,
+    /// Unfinished operations of stages above 0: the gather inside the node.
+    inner: usize,
+    began: Time,
+    posted: Time,
+}
+
+impl RunningSchedule {
+    fn finish(&mut self, handle: OpId, now: Time, posted: Time) -> Option<Time> {
+        let op = self.progress.schedule().ops()[handle as usize];
+        self.progress.finish(handle);
+        if op.stage == 0 {
+            return None;
+        }
+        self.inner -= 1;
+        (self.inner == 0).then(|| (now - self.began).saturating_sub(posted - self.posted))
+    }
+
+    fn work(&self, handle: OpId) -> Work {
+        let op = &self.progress.schedule().ops()[handle as usize];
+        let (bytes, stage) = (op.span.len, op.stage);
+        match op.action {
+            Action::Send { to, mode } => Work::Send { to, mode, bytes, stage },
+            Action::Receive { from } => Work::Receive { from, stage },
+            Action::Copy { .. } | Action::Reduce { .. } => Work::Memory { bytes },
+            Action::Join => Work::Memory { bytes: 0 },
+        }
+    }
+}
+
+/// [`Chains`] in execution: the order in which [`Progress`] would hand out their operations, in a few words of memory.
+#[derive(Debug)]
+pub(super) struct RunningChains {
+    /// Receives, then sends.
+    chains: [Chain; 2],
+    /// Operations that may start, in order: runs of 2 x length + chain.
+    ready: SmallVec<[u32; 4]>,
+    unfinished: u32,
+    limit: u32,
+    window: bool,
+    has_own: bool,
+    own: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Chain {
+    len: u32,
+    /// Operations handed out.
+    started: u32,
+    /// Operations that may start or have started.
+    released: u32,
+    in_flight: u32,
+}
+
+impl RunningChains {
+    fn new(part: &Chains) -> Self {
+        let chain = |len| Chain { len, started: 0, released: 0, in_flight: 0 };
+        let mut running = Self {
+            chains: [chain(part.receives), chain(part.sends)],
+            ready: SmallVec::new(),
+            unfinished: part.receives + part.sends + u32::from(part.own.is_some()),
+            limit: part.throttle.limit.unwrap_or(u32::MAX),
+            window: part.throttle.mode == ThrottleMode::Window,
+            has_own: part.own.is_some(),
+            own: part.own.unwrap_or(0),
+        };
+        let limit = running.limit;
+        (0..2).for_each(|side| running.release(side, limit));
+        running
+    }
+
+    /// Lets up to `count` more operations of a chain start.
+    fn release(&mut self, side: usize, count: u32) {
+        let chain = &mut self.chains[side];
+        let count = count.min(chain.len - chain.released);
+        if count == 0 {
+            return;
+        }
+        chain.released += count;
+        chain.in_flight += count;
+        match self.ready.last_mut() {
+            Some(run) if *run as usize % 2 == side => *run += 2 * count,
+            _ => self.ready.push(2 * count + side as u32),
+        }
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<Handle> {
+        if std::mem::take(&mut self.has_own) {
+            return Some(OWN);
+        }
+        let run = self.ready.first_mut()?;
+        let side = *run % 2;
+        *run -= 2;
+        if *run < 2 {
+            self.ready.remove(0);
+        }
+        let chain = &mut self.chains[side as usize];
+        chain.started += 1;
+        Some(2 * (chain.started - 1) + side)
+    }
+
+    #[inline]
+    fn finish(&mut self, handle: Handle) {
+        self.unfinished -= 1;
+        if handle == OWN {
+            return;
+        }
+        let side = handle as usize % 2;
+        self.chains[side].in_flight -= 1;
+        if self.window {
+            self.release(side, 1);
+        } else if self.chains[side].in_flight == 0 {
+            self.release(side, self.limit);
+        }
+    }
+}

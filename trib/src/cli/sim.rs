@@ -1,0 +1,121 @@
+//! The options of `trib sim` and `trib bench`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::values::positive;
+
+/// What the simulator does.
+#[derive(Subcommand)]
+pub enum SimCommand {
+    /// Simulate an all-to-many exchange, again and again: every rank sends to every receiver.
+    AllToMany(AllToManyArguments),
+    /// List the machines; or one, with every number, its unit and its source.
+    Machines(MachinesOptions),
+    /// Compare the simulator with measurements, row by row; or fit a machine's host to them.
+    Fit(FitOptions),
+}
+
+/// Options of `trib sim all-to-many`.
+#[derive(Args)]
+pub struct AllToManyArguments {
+    /// A machine of `trib sim machines`, or a machine file.
+    #[arg(long, value_name = "NAME|FILE", default_value = "cori-knl")]
+    pub machine: String,
+    /// Number of ranks.
+    #[arg(long, value_name = "P")]
+    pub ranks: usize,
+    /// Ranks of a node; by default the machine's.
+    #[arg(long, value_name = "N")]
+    pub ranks_per_node: Option<usize>,
+    /// Number of receivers, spread evenly over the ranks.
+    #[arg(long, value_name = "R")]
+    pub receivers: usize,
+    /// A flat kernel, or two_layer.
+    #[arg(long, value_name = "NAME", default_value = "ascending_issend")]
+    pub kernel: String,
+    /// Local aggregators of a node (two_layer).
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive)]
+    pub local_aggregators: u64,
+    /// Most requests of a rank outstanding; 0 for no limit. By default the kernel's.
+    #[arg(long, value_name = "W")]
+    pub throttle: Option<u32>,
+    /// Keep the throttle as a sliding window, not in batches.
+    #[arg(long)]
+    pub window: bool,
+    /// How often, one after the other without a barrier.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub iterations: u32,
+    /// Bytes of a message, from the fewest to the most of any rank.
+    #[arg(long, value_name = "MIN..MAX", default_value = "32..256", value_parser = range)]
+    pub message: (u64, u64),
+    /// Let connections cost nothing.
+    #[arg(long)]
+    pub no_connections: bool,
+    /// Standard deviation of costs and latencies, relative to the mean.
+    #[arg(long, value_name = "SIGMA")]
+    pub noise: Option<f64>,
+    /// Seed of the noise.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Write the schedules in GOAL, for LogGOPSim, and simulate nothing: text if FILE ends with .goal, else binary.
+    #[arg(long, value_name = "FILE")]
+    pub goal: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `trib sim machines`.
+#[derive(Args)]
+pub struct MachinesOptions {
+    /// The machine to show, or a machine file; without it, all.
+    pub machine: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `trib sim fit`.
+#[derive(Args)]
+pub struct FitOptions {
+    /// Measurements: a CSV file with the columns ranks_per_node, ranks, receivers, kernel, iterations and end_to_end_s.
+    #[arg(value_name = "FILE")]
+    pub measurements: PathBuf,
+    /// A machine of `trib sim machines`, or a machine file: where the fit begins.
+    #[arg(long, value_name = "NAME|FILE", default_value = "cori-knl")]
+    pub machine: String,
+    /// Rounds of the fit; 0 compares only.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub rounds: u32,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What is measured.
+#[derive(Subcommand)]
+pub enum BenchCommand {
+    /// Speed and memory of the simulator on this machine.
+    Sim(BenchSimOptions),
+}
+
+/// Options of `trib bench sim`.
+#[derive(Args)]
+pub struct BenchSimOptions {
+    /// Add 1,048,576 ranks to 256 receivers.
+    #[arg(long)]
+    pub million: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn range(text: &str) -> Result<(u64, u64), String> {
+    let numbers = text.split_once("..").unwrap_or((text, text));
+    match (numbers.0.parse(), numbers.1.parse()) {
+        (Ok(least), Ok(most)) if least <= most => Ok((least, most)),
+        _ => Err("allowed: a number of bytes, or MIN..MAX".to_string()),
+    }
+}

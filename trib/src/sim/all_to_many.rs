@@ -1,0 +1,142 @@
+//! `trib sim all-to-many`.
+
+use std::io::IsTerminal;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use tributary::Topology;
+use tributary::exchange::Flat;
+use tributary::forecast::{AllToMany, AllToManyOptions, Way};
+use tributary::schedule::{SendMode, Throttle};
+use tributary::sim::machine::Noise;
+use tributary::sim::{self, Machine, Outcome, goal};
+
+use super::{machines, memory};
+use crate::cli::sim::AllToManyArguments;
+use crate::{Failure, say};
+
+/// Simulates the exchange and prints what it takes.
+pub fn run(arguments: &AllToManyArguments) -> Result<(), Failure> {
+    let machine = machine(arguments)?;
+    let topology = Topology::blocks(arguments.ranks, arguments.ranks_per_node.unwrap_or(machine.ranks_per_node))?;
+    let workload = AllToMany::new(options(arguments, &topology)?)?;
+    if let Some(path) = &arguments.goal {
+        let text = path.extension().is_some_and(|extension| extension == "goal");
+        let failed = |cause: std::io::Error| Failure::new(format!("{}: {cause}", path.display()));
+        let mut file = std::io::BufWriter::new(std::fs::File::create(path).map_err(failed)?);
+        let program = goal::Program::of(&workload, arguments.ranks)?;
+        return if text { program.write_text(&mut file) } else { program.write_binary(&mut file) }.map_err(failed);
+    }
+    memory::check(arguments.ranks as u64, under_way(arguments, &workload))?;
+    let outcome = simulate(&machine, &topology, &workload, arguments.seed)?;
+    if arguments.json {
+        return say(serde_json::to_string_pretty(&object(arguments, &topology, &workload, &outcome))?);
+    }
+    let seconds = outcome.seconds();
+    say(format!(
+        "{} on {}, {} ranks on {} nodes to {} receivers, {} iterations, throttle {}\n\
+         total            {:12.6} s\n\
+         posting receives {:12.6} s\n\
+         posting sends    {:12.6} s\n\
+         gather           {:12.6} s\n\
+         waiting          {:12.6} s\n\
+         Each is the most of any rank. {} messages; queues of up to {} unexpected messages and {} posted receives.",
+        arguments.kernel,
+        machine.name,
+        arguments.ranks,
+        topology.nodes(),
+        arguments.receivers,
+        arguments.iterations,
+        workload.throttle(),
+        seconds.total,
+        seconds.post_receives,
+        seconds.post_sends,
+        seconds.gather,
+        seconds.waiting,
+        outcome.messages,
+        outcome.longest_unexpected,
+        outcome.longest_posted,
+    ))
+}
+
+/// Runs a workload, with a bar where somebody looks.
+pub fn simulate(machine: &Machine, topology: &Topology, workload: &AllToMany, seed: u64) -> Result<Outcome, Failure> {
+    let bar =
+        if std::io::stderr().is_terminal() { ProgressBar::new(workload.messages()) } else { ProgressBar::hidden() };
+    let style = ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} messages, {eta} left");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let outcome = sim::run(machine, topology, workload, seed, |matched| bar.set_position(matched));
+    bar.finish_and_clear();
+    Ok(outcome?)
+}
+
+/// The way of a kernel's name.
+pub fn way(kernel: &str, local_aggregators: usize) -> Result<Way, Failure> {
+    if kernel == "two_layer" {
+        return Ok(Way::TwoLayer(local_aggregators));
+    }
+    let flat: Result<Flat, _> = kernel.parse();
+    flat.map(Way::Flat).map_err(|error| Failure::new(format!("{error}|two_layer")))
+}
+
+fn machine(arguments: &AllToManyArguments) -> Result<Machine, Failure> {
+    let mut machine = machines::machine(&arguments.machine)?;
+    if arguments.no_connections {
+        machine.connection = None;
+    }
+    if let Some(sigma) = arguments.noise {
+        if !(0.0..=1.0).contains(&sigma) {
+            return Err(Failure::new(format!("noise: {sigma}; allowed: 0 to 1")));
+        }
+        machine.noise = Noise { host: sigma, latency: sigma };
+    }
+    Ok(machine)
+}
+
+fn options(arguments: &AllToManyArguments, topology: &Topology) -> Result<AllToManyOptions, Failure> {
+    let throttle = if arguments.window { Throttle::window } else { Throttle::batch };
+    Ok(AllToManyOptions {
+        topology: topology.clone(),
+        receivers: arguments.receivers,
+        way: way(&arguments.kernel, arguments.local_aggregators as usize)?,
+        throttle: arguments.throttle.map(throttle),
+        iterations: arguments.iterations,
+        bytes: arguments.message,
+    })
+}
+
+/// At most so many messages may be under way at a time.
+fn under_way(arguments: &AllToManyArguments, workload: &AllToMany) -> u64 {
+    let synchronous = way(&arguments.kernel, 1)
+        .is_ok_and(|way| matches!(way, Way::Flat(flat) if flat.kernel().mode == SendMode::Synchronous));
+    let limit = workload.throttle().limit.map_or(u64::MAX, u64::from).min(arguments.receivers as u64);
+    match way(&arguments.kernel, 1) {
+        Ok(Way::Flat(_)) if !synchronous => workload.messages(),
+        Ok(Way::Flat(_)) => limit * arguments.ranks as u64,
+        _ => arguments.ranks as u64,
+    }
+}
+
+fn object(
+    arguments: &AllToManyArguments,
+    topology: &Topology,
+    workload: &AllToMany,
+    outcome: &Outcome,
+) -> serde_json::Value {
+    serde_json::json!({
+        "machine": arguments.machine,
+        "ranks": arguments.ranks,
+        "nodes": topology.nodes(),
+        "receivers": arguments.receivers,
+        "kernel": arguments.kernel,
+        "throttle": workload.throttle().to_string(),
+        "iterations": arguments.iterations,
+        "message": { "least": arguments.message.0, "most": arguments.message.1 },
+        "seed": arguments.seed,
+        "seconds": outcome.seconds(),
+        "messages": outcome.messages,
+        "events": outcome.events,
+        "longest_unexpected": outcome.longest_unexpected,
+        "longest_posted": outcome.longest_posted,
+        "walked": outcome.walked,
+    })
+}

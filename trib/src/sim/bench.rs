@@ -1,0 +1,96 @@
+//! `trib bench sim`: speed and memory of the simulator on one core of this machine.
+
+use std::time::Instant;
+
+use tributary::Topology;
+use tributary::forecast::{AllToMany, AllToManyOptions};
+use tributary::schedule::Throttle;
+use tributary::sim::Machine;
+
+use super::all_to_many::{simulate, way};
+use super::{machines, memory};
+use crate::cli::sim::BenchSimOptions;
+use crate::{Failure, listing, say};
+
+/// One run: kernel, throttle, ranks, receivers.
+const RUNS: [(&str, u32, usize, usize); 3] =
+    [("ascending_isend", 0, 16_384, 64), ("ascending_issend", 0, 16_384, 64), ("balanced", 32, 16_384, 64)];
+const MILLION: (&str, u32, usize, usize) = ("balanced", 32, 1 << 20, 256);
+
+/// What a run took.
+#[derive(serde::Serialize)]
+struct Figures {
+    kernel: &'static str,
+    throttle: String,
+    ranks: usize,
+    receivers: usize,
+    messages: u64,
+    /// Of preparing the orders of the kernel.
+    setup_seconds: f64,
+    /// Of the run.
+    seconds: f64,
+    messages_a_second: f64,
+    events: u64,
+    peak_messages: usize,
+    peak_bytes: Option<u64>,
+    simulated_seconds: f64,
+}
+
+/// Runs all and prints the figures.
+pub fn run(options: &BenchSimOptions) -> Result<(), Failure> {
+    let machine = machines::machine("cori-knl")?;
+    let million = options.million.then_some(MILLION);
+    let figures = RUNS.into_iter().chain(million).map(|run| measure(&machine, run)).collect::<Result<Vec<_>, _>>()?;
+    if options.json {
+        return say(serde_json::to_string_pretty(&figures)?);
+    }
+    let mut table =
+        listing::table(["kernel", "throttle", "ranks", "messages", "seconds", "M messages/s", "peak", "simulated"]);
+    for run in &figures {
+        let peak = run.peak_bytes.map_or("unknown".to_string(), |bytes| format!("{:.0} MB", bytes as f64 / 1e6));
+        table.add_row([
+            run.kernel.to_string(),
+            run.throttle.clone(),
+            format!("{} to {}", run.ranks, run.receivers),
+            run.messages.to_string(),
+            format!("{:.2} + {:.2}", run.setup_seconds, run.seconds),
+            format!("{:.2}", run.messages_a_second / 1e6),
+            peak,
+            format!("{:.3} s", run.simulated_seconds),
+        ]);
+    }
+    say(format!("{table}\nseconds: the kernel's orders + the run; messages a second: of the run, on one core."))
+}
+
+fn measure(machine: &Machine, run: (&'static str, u32, usize, usize)) -> Result<Figures, Failure> {
+    let (kernel, limit, ranks, receivers) = run;
+    memory::forget_peak();
+    let begin = Instant::now();
+    let topology = Topology::blocks(ranks, machine.ranks_per_node)?;
+    let workload = AllToMany::new(AllToManyOptions {
+        topology: topology.clone(),
+        receivers,
+        way: way(kernel, 1)?,
+        throttle: Some(Throttle::batch(limit)),
+        iterations: 1,
+        bytes: (32, 256),
+    })?;
+    let setup_seconds = begin.elapsed().as_secs_f64();
+    let begin = Instant::now();
+    let outcome = simulate(machine, &topology, &workload, 0)?;
+    let seconds = begin.elapsed().as_secs_f64();
+    Ok(Figures {
+        kernel,
+        throttle: workload.throttle().to_string(),
+        ranks,
+        receivers,
+        messages: outcome.messages,
+        setup_seconds,
+        seconds,
+        messages_a_second: outcome.messages as f64 / seconds,
+        events: outcome.events,
+        peak_messages: outcome.peak_messages,
+        peak_bytes: memory::peak(),
+        simulated_seconds: outcome.seconds().total,
+    })
+}

@@ -1,0 +1,20 @@
+//! `trib sim`: the simulator.
+
+mod all_to_many;
+pub mod bench;
+mod fit;
+mod machines;
+mod measurements;
+mod memory;
+
+use crate::Failure;
+use crate::cli::sim::SimCommand;
+
+/// Runs one of the commands.
+pub fn run(command: &SimCommand) -> Result<(), Failure> {
+    match command {
+        SimCommand::AllToMany(options) => all_to_many::run(options),
+        SimCommand::Machines(options) => machines::run(options),
+        SimCommand::Fit(options) => fit::run(options),
+    }
+}

@@ -1,0 +1,112 @@
+//! `trib sim` as a user calls it.
+
+use std::process::{Command, Output};
+
+fn trib(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_trib")).args(arguments).output().unwrap()
+}
+
+fn json(arguments: &[&str]) -> serde_json::Value {
+    let output = trib(arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The one line of a command that fails.
+fn refused(arguments: &[&str]) -> String {
+    let output = trib(arguments);
+    assert!(!output.status.success() && output.stdout.is_empty());
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(line.lines().count(), 1, "{line}");
+    line
+}
+
+const MEASURED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/cori_all_to_many.csv");
+
+#[test]
+fn all_to_many_has_the_parts_of_the_cori_program() {
+    let small = ["sim", "all-to-many", "--ranks", "128", "--receivers", "2", "--iterations", "3", "--json", "--kernel"];
+    for kernel in ["ascending_isend", "ascending_issend", "spread_out", "balanced", "pairwise", "two_layer"] {
+        let run = json(&[&small[..], &[kernel]].concat());
+        let seconds = |part: &str| run["seconds"][part].as_f64().unwrap();
+        assert!(seconds("total") > 0.0 && seconds("total") >= seconds("waiting"), "{run}");
+        assert!(seconds("post_receives") > 0.0 && seconds("post_sends") > 0.0, "{run}");
+        assert_eq!(seconds("gather") > 0.0, kernel == "two_layer", "{run}");
+        let messages = if kernel == "two_layer" { 3 * (126 + 2) } else { 3 * 127 * 2 };
+        assert_eq!(run["messages"], messages);
+        assert_eq!(run, json(&[&small[..], &[kernel]].concat()), "the same run again");
+    }
+}
+
+#[test]
+fn every_machine_runs_and_names_its_sources() {
+    let machines = json(&["sim", "machines", "--json"]);
+    let machines = machines.as_array().unwrap();
+    assert_eq!(machines.len(), 10);
+    for machine in machines {
+        let name = machine["name"].as_str().unwrap();
+        for figure in machine["figures"].as_object().unwrap().values() {
+            let known = ["quoted", "fitted", "assumed"].contains(&figure["origin"].as_str().unwrap());
+            assert!(known && !figure["note"].as_str().unwrap().is_empty(), "{name}: {figure}");
+        }
+        let run = ["sim", "all-to-many", "--ranks", "100", "--receivers", "3", "--json", "--machine", name];
+        assert!(json(&run)["seconds"]["total"].as_f64().unwrap() > 0.0);
+    }
+}
+
+/// One set of parameters for Isend and Issend, on an excerpt of the measurements.
+#[test]
+fn cori_is_predicted() {
+    let fit = json(&["sim", "fit", MEASURED, "--json"]);
+    assert_eq!(fit["rows"].as_array().unwrap().len(), 6);
+    assert!(fit["median"].as_f64().unwrap() < 0.15, "{fit}");
+    assert!(fit["worst"].as_f64().unwrap() < 0.40, "{fit}");
+}
+
+#[test]
+fn a_fit_is_no_worse_than_its_beginning() {
+    let directory = tempfile::tempdir().unwrap();
+    let (rows, machine) = (directory.path().join("rows.csv"), directory.path().join("machine.toml"));
+    let measured = std::fs::read_to_string(MEASURED).unwrap();
+    std::fs::write(&rows, measured.lines().take(3).map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    let knl = concat!(env!("CARGO_MANIFEST_DIR"), "/../benchmarks/machines/cori-knl.toml");
+    let text = std::fs::read_to_string(knl).unwrap();
+    let wrong = text.replace("receive = { value = 100, unit = \"us\"", "receive = { value = 300, unit = \"us\"");
+    assert_ne!(wrong, text);
+    std::fs::write(&machine, wrong).unwrap();
+    let fit = |rounds| {
+        let (rows, machine) = (rows.to_str().unwrap(), machine.to_str().unwrap());
+        json(&["sim", "fit", rows, "--machine", machine, "--rounds", rounds, "--json"])["worst"].as_f64().unwrap()
+    };
+    assert!(fit("1") < fit("0"));
+}
+
+#[test]
+fn goal_in_both_forms() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["out.goal", "out.bin"] {
+        let file = directory.path().join(name);
+        let path = file.to_str().unwrap();
+        let output = trib(&["sim", "all-to-many", "--ranks", "16", "--receivers", "2", "--goal", path]);
+        assert!(output.status.success());
+        let bytes = std::fs::read(&file).unwrap();
+        match name {
+            "out.goal" => assert!(bytes.starts_with(b"num_ranks 16\nrank 0 {\n")),
+            _ => assert_eq!(bytes[..12], [0x7f, 0x10, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0]),
+        }
+    }
+}
+
+#[test]
+fn bad_input_is_one_line() {
+    let run = |more: &[&str]| refused(&[&["sim", "all-to-many", "--ranks", "64", "--receivers", "2"], more].concat());
+    assert!(run(&["--machine", "deep-thought"]).contains("machine: deep-thought: "));
+    assert!(run(&["--kernel", "pigeon"]).contains("allowed: ascending_isend|"));
+    assert!(run(&["--iterations", "0"]).contains("iterations: 0; allowed: 1 or more"));
+    assert!(run(&["--message", "9..1"]).contains("MIN..MAX"));
+    assert!(run(&["--noise", "7"]).contains("noise: 7; allowed: 0 to 1"));
+    let none = refused(&["sim", "all-to-many", "--ranks", "64", "--receivers", "0"]);
+    assert!(none.contains("receivers: 0; allowed: 1 to 64"));
+    let large = ["sim", "all-to-many", "--ranks", "100000", "--receivers", "50", "--kernel", "ascending_isend"];
+    assert!(refused(&[&large[..], &["--iterations", "1000000"]].concat()).contains("memory: 100000 ranks"));
+}
