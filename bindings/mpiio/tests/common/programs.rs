@@ -72,7 +72,7 @@ pub fn compile(source: &str) -> PathBuf {
 /// As [`Build::compile`].
 pub fn yielding() -> PathBuf {
     let options = ["-shared", "-fPIC"].map(String::from).to_vec();
-    Build { options, ..Build::default() }.compile("yield.c")
+    Build { family: Some(Family::Mpich), options, ..Build::default() }.compile("yield.c")
 }
 
 /// Where the sources are.
