@@ -77,6 +77,46 @@ install_packages() {
     $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
 }
 
+# The MPI families that the bindings are built and tested for, and what Cargo is told to do so.
+FAMILIES="mpich openmpi"
+BINDINGS=(-p tributary-mpiio -p tributary-c --features mpi)
+
+# The C compiler wrapper of a family.
+mpicc_of() {
+    case $1 in
+    mpich) echo "${MPICC_MPICH:-mpicc.mpich}" ;;
+    openmpi) echo "${MPICC_OPENMPI:-mpicc.openmpi}" ;;
+    esac
+}
+
+# on_family FAMILY COMMAND...: with the compiler wrapper of the family, its own launcher, and a target directory of its own.
+on_family() {
+    local family=$1 limit=()
+    shift
+    command -v timeout >/dev/null && limit=(timeout -k 10 "${STEP_TIMEOUT:-1800}")
+    env -u MPIEXEC MPICC="$(mpicc_of "$family")" CARGO_TARGET_DIR="target-$family" ${limit[@]+"${limit[@]}"} "$@"
+}
+
+# What the tests of the bindings run: both families, Fortran, CMake, and other people's libraries and programs.
+setup_bindings() {
+    bindings_are_ready || install_packages mpich libmpich-dev openmpi-bin libopenmpi-dev libclang-dev gfortran cmake \
+        pkg-config hdf5-tools libhdf5-mpich-dev libhdf5-openmpi-dev libpnetcdf-dev pnetcdf-bin python3-venv || true
+    bindings_are_ready || fail "the tests of the bindings need $missing; leave them out with ./test --no-bindings"
+    export TRIB_MPI4PY=${TRIB_MPI4PY:-$PWD/target/mpi4py}
+    .ci/mpi4py "$TRIB_MPI4PY"
+}
+
+# Sets `missing` when something is.
+bindings_are_ready() {
+    local module
+    missing=$(missing_of "$(mpicc_of mpich) $(mpicc_of openmpi) gfortran cmake pkg-config h5dump ncvalidator python3")
+    for module in hdf5-mpich hdf5-openmpi pnetcdf; do
+        pkg-config --exists "$module" 2>/dev/null || missing+="$module (for pkg-config) "
+    done
+    python3 -c 'import ensurepip, venv' 2>/dev/null || missing+="venv (of Python) "
+    [[ -z $missing ]]
+}
+
 # Tests judge NetCDF files by the tools of NetCDF-C and PnetCDF. Debian's PnetCDF is linked with Open MPI, but brings its
 # library only: launcher and compiler wrappers stay what they are.
 setup_netcdf_tools() {

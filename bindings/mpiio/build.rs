@@ -14,7 +14,7 @@ mod shim {
 
     pub fn build() {
         println!("cargo:rerun-if-env-changed=MPICC");
-        println!("cargo:rustc-check-cfg=cfg(large_count)");
+        println!("cargo:rustc-check-cfg=cfg(large_count, open_mpi)");
         let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_string());
         let mut shim = cc::Build::new();
         shim.compiler(&mpicc);
@@ -24,21 +24,25 @@ mod shim {
             shim.file(path);
         }
         shim.compile("tributary_mpiio_shim");
-        if has_large_counts(&mpicc) {
+        // The `_c` functions of MPI-4.
+        if compiles(&mpicc, "large_count", "void *probe(void) { return (void *)MPI_File_write_all_c; }") {
             println!("cargo:rustc-cfg=large_count");
+        }
+        if compiles(&mpicc, "open_mpi", "int probe = OMPI_MAJOR_VERSION;") {
+            println!("cargo:rustc-cfg=open_mpi");
         }
     }
 
-    /// Whether this MPI has the `_c` functions of MPI-4.
-    fn has_large_counts(mpicc: &str) -> bool {
+    /// Whether `text` compiles behind `mpi.h`.
+    fn compiles(mpicc: &str, name: &str, text: &str) -> bool {
         let directory = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
-        let probe = directory.join("large_count.c");
-        let text = "#include <mpi.h>\nvoid *probe(void) { return (void *)MPI_File_write_all_c; }\n";
+        let probe = directory.join(name).with_extension("c");
         let compile = || {
             let mut command = std::process::Command::new(mpicc);
-            command.args(["-Werror=implicit-function-declaration", "-c", "-o"]).arg(directory.join("large_count.o"));
+            command.args(["-Werror=implicit-function-declaration", "-c", "-o"]).arg(probe.with_extension("o"));
             command.arg(&probe).output()
         };
-        std::fs::write(&probe, text).and_then(|()| compile()).is_ok_and(|output| output.status.success())
+        let write = std::fs::write(&probe, format!("#include <mpi.h>\n{text}\n"));
+        write.and_then(|()| compile()).is_ok_and(|output| output.status.success())
     }
 }

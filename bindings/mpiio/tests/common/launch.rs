@@ -52,8 +52,8 @@ impl Launch {
     /// A program on so many ranks, without the library.
     pub fn new(ranks: usize, program: &Path) -> Self {
         let command = vec![program.display().to_string()];
-        let preloaded = if ours() == Family::Mpich { vec![yielding().to_path_buf()] } else { Vec::new() };
-        Self { family: ours(), ranks, command, preloaded, environment: BTreeMap::new(), seconds: SECONDS }
+        let (preloaded, environment) = (Vec::new(), BTreeMap::new());
+        Self { family: ours(), ranks, command, preloaded, environment, seconds: SECONDS }
     }
 
     /// With this library under it, which reports in JSON.
@@ -146,7 +146,9 @@ impl Launch {
     fn command(&self, launcher: &str, folder: &Path, prints: &Path) -> Command {
         let mut command = Command::new(launcher);
         command.args(["-n", &self.ranks.to_string()]);
-        let preloaded = std::env::join_paths(&self.preloaded).expect("paths without a colon");
+        let yielding = (self.family == Family::Mpich).then(yielding);
+        let preloaded = yielding.into_iter().chain(self.preloaded.iter().map(PathBuf::as_path));
+        let preloaded = std::env::join_paths(preloaded).expect("paths without a colon");
         if !preloaded.is_empty() {
             command.args(self.family.for_ranks("LD_PRELOAD", &preloaded.to_string_lossy()));
         }
