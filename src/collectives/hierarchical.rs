@@ -8,7 +8,7 @@
 //! - allreduce (Algorithm 3): inside every group, then among the members with the same number in all groups. Where
 //!   groups differ in size, members with numbers that the smallest group does not have get the result from those with
 //!   the same number modulo its size, by a binomial broadcast;
-//! - gather and scatter (Algorithms 4 and 5): [`super::gatherv`].
+//! - gather and scatter (Algorithms 4 and 5): [`mod@super::gatherv`].
 //!
 //! The time is that of the outer algorithm for G ranks and the inner for p / G: equations 3.1 to 3.23. Algorithms with
 //! p in their startup term gain most at G = sqrt(p). G = 1 and G = p are the inner and the outer algorithm as they are.

@@ -1,8 +1,10 @@
 //! `trib tune collectives`: which collective algorithm, in how many groups, is the fastest here.
 
+use std::path::Path;
 use std::pin::pin;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use tributary::collectives::agree;
 use tributary::fabric::threads;
 use tributary::tune::candidate::OPERATIONS;
 use tributary::tune::{Entry, Plan, Rule, Table, best, tune};
@@ -19,11 +21,10 @@ const RANKS: u64 = 16;
 pub fn run(options: &TuneOptions) -> Result<(), Failure> {
     let What::Collectives(options) = &options.what;
     let plan = plan(options);
-    plan.check()?;
     match options.fabric {
         Fabric::Threads => {
             let ranks = options.ranks.unwrap_or(RANKS) as usize;
-            let measured = threads::run(ranks, |transport| measure(&mut Endpoint::new(transport), &plan))?;
+            let measured = threads::run(ranks, |transport| measure(&mut Endpoint::new(transport), options, &plan))?;
             let first = measured.into_iter().next().ok_or_else(|| Failure::new("no ranks"))?;
             conclude(options, "threads", &first?)
         }
@@ -62,17 +63,19 @@ fn on_mpi(options: &CollectivesOptions, plan: &Plan) -> Result<(), Failure> {
         let failure = Failure::new(format!("ranks: {ranks} were started by mpiexec; --ranks asks for others"));
         return Err(failure.said_by(speaks));
     }
-    let measured = measure(&mut endpoint, plan).map_err(|error| Failure::new(error).said_by(speaks))?;
+    let measured = measure(&mut endpoint, options, plan).map_err(|error| Failure::new(error).said_by(speaks))?;
     if speaks { conclude(options, "mpi", &measured) } else { Ok(()) }
 }
 
 /// Collective. Rank 0 shows how far it is, where somebody looks on.
-fn measure(endpoint: &mut Endpoint, plan: &Plan) -> Result<Vec<Entry>, Error> {
+fn measure(endpoint: &mut Endpoint, options: &CollectivesOptions, plan: &Plan) -> Result<Vec<Entry>, Error> {
+    let waiting = endpoint.waiting().clone();
+    let writable = if endpoint.rank() == 0 { writable(options.output.as_deref()) } else { Ok(()) };
+    waiting.wait(pin!(agree(endpoint, writable)))?;
     let bar = if endpoint.rank() == 0 { ProgressBar::new(0) } else { ProgressBar::hidden() };
     if let Ok(style) = ProgressStyle::with_template("{msg:50} {wide_bar} {pos}/{len}, {eta} left") {
         bar.set_style(style);
     }
-    let waiting = endpoint.waiting().clone();
     let measured = waiting.wait(pin!(tune(endpoint, plan, |done, of, next| {
         bar.set_length(of as u64);
         bar.set_position(done as u64);
@@ -80,6 +83,15 @@ fn measure(endpoint: &mut Endpoint, plan: &Plan) -> Result<Vec<Entry>, Error> {
     })));
     bar.finish_and_clear();
     measured
+}
+
+/// Whether the table can be written, found out before anything is measured.
+fn writable(path: Option<&Path>) -> Result<(), Error> {
+    let Some(path) = path else { return Ok(()) };
+    let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);
+    opened.map(drop).map_err(|cause| {
+        Error::argument("output", format!("{}: {cause}", path.display()), "a file that can be written")
+    })
 }
 
 fn conclude(options: &CollectivesOptions, fabric: &str, measured: &[Entry]) -> Result<(), Failure> {

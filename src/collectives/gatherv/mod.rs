@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `linear`, `linear_synchronized`, `binomial`, `minimum_spanning_tree`, `ordered` | the algorithms of the registry, where all ranks know all sizes |
-//! | [`gathering`] | a gather among any ranks: what [`super::hierarchical`](mod@super::hierarchical) puts together |
+//! | [`gathering`] | a gather among any ranks: what hierarchies are made of |
 //! | `levels` | hierarchies of gathers |
 //! | [`tree`] | ordered hypercubes and how they join: what trees are made of |
 //! | [`part`] | one rank's part of a tree, and its schedule |
