@@ -47,11 +47,7 @@ impl Build {
         let is_c = ending == "c";
         let target = scratch().join(format!("{}.{}", self.name.unwrap_or(stem), family.name()));
         let mut command = Command::new(if is_c { family.mpicc() } else { family.mpifort() });
-        command.args(["-O1", "-g", "-Wall", "-Werror"]).args(if is_c {
-            &["-std=gnu11"][..]
-        } else {
-            &[]
-        });
+        command.args(["-O1", "-g", "-Wall", "-Werror"]).args(if is_c { &["-std=gnu11"][..] } else { &[] });
         command.args(&self.options).arg("-o").arg(&target).arg(folder().join(source));
         command.args(family.library_folders()).args(&self.libraries).args(["-lm", "-lpthread", "-ldl"]);
         let output = command.output().unwrap_or_else(|cause| panic!("{command:?}: {cause}"));
