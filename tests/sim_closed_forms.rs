@@ -130,7 +130,7 @@ fn postal_model_equation_3() {
 
 fn collective(operation: Operation, name: &str, topology: &Topology, sizes: &[u64]) -> Vec<Schedule> {
     let algorithm = algorithm(operation, name).unwrap();
-    let problem = |rank| Problem { rank, topology, root: 0, sizes, with: ReduceOp::Sum, segment: 64 };
+    let problem = |rank| Problem { rank, topology, root: 0, sizes, with: ReduceOp::Sum, segment: 64, groups: None };
     (0..topology.ranks()).map(|rank| (algorithm.schedule)(&problem(rank))).collect()
 }
 

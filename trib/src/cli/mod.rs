@@ -15,8 +15,8 @@ pub mod algorithms;
 pub mod hsumma;
 pub mod patterns;
 pub mod replay;
-pub mod tune;
 pub mod sim;
+pub mod tune;
 pub mod values;
 
 use std::path::PathBuf;
@@ -28,8 +28,8 @@ use algorithms::AlgorithmsOptions;
 use hsumma::HsummaOptions;
 use patterns::{PatternsOptions, PictureOptions};
 use replay::ReplayOptions;
-use tune::TuneOptions;
 use sim::{BenchCommand, SimCommand};
+use tune::TuneOptions;
 
 /// Collective I/O, from a laptop to a supercomputer: replay the write of a real code, verify it byte for byte, see where
 /// the time goes, plan it for any number of ranks.
