@@ -1,6 +1,7 @@
 //! TRIB_REPORT: what ran where, and what it took; once for each file, on its first rank, when it is closed.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 
 use comfy_table::{Table, presets::UTF8_BORDERS_ONLY};
 use serde::Serialize;
@@ -68,15 +69,15 @@ impl Report {
         }
     }
 
-    /// Prints it to standard error, in one piece.
+    /// Prints it to standard error, in one piece: launchers mix what ranks write piece by piece.
     pub fn print(&self) {
-        match self.style {
-            Some(Style::Json) => {
-                eprintln!("tributary: {}", serde_json::to_string(self).unwrap_or_default());
-            }
-            Some(Style::Table) => eprintln!("{}", self.text()),
-            None => {}
-        }
+        let text = match self.style {
+            Some(Style::Json) => format!("tributary: {}\n", serde_json::to_string(self).unwrap_or_default()),
+            Some(Style::Table) => format!("{}\n", self.text()),
+            None => return,
+        };
+        // Nobody is left to be told that it cannot be printed.
+        let _ = std::io::stderr().write_all(text.as_bytes());
     }
 
     fn text(&self) -> String {

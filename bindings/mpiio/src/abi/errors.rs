@@ -23,6 +23,10 @@ pub enum Class {
     BadFile,
     /// MPI_ERR_IO.
     Io,
+    /// MPI_ERR_COUNT.
+    Count,
+    /// MPI_ERR_TYPE.
+    Type,
     /// MPI_ERR_ARG.
     Argument,
     /// MPI_ERR_INFO_VALUE.
@@ -32,7 +36,7 @@ pub enum Class {
 }
 
 unsafe extern "C" {
-    static trib_error_classes: [c_int; 10];
+    static trib_error_classes: [c_int; 12];
 }
 
 impl Class {
@@ -48,7 +52,11 @@ impl Class {
                 IoClass::BadFile => Self::BadFile,
                 IoClass::TooLarge | IoClass::Other => Self::Io,
             },
-            Error::Argument { .. } => Self::Argument,
+            Error::Argument { what, .. } => match what.as_str() {
+                "count" => Self::Count,
+                "datatype" => Self::Type,
+                _ => Self::Argument,
+            },
             Error::Hint { .. } => Self::InfoValue,
             Error::Codec { .. } | Error::Fabric(_) | Error::Internal { .. } => Self::Other,
         }

@@ -45,6 +45,7 @@ pub enum Counts {
     /// `int`.
     Int,
     /// `MPI_Count`.
+    #[cfg(large_count)]
     Large,
 }
 
@@ -180,6 +181,7 @@ impl Call {
                 buffer: rest.next()? as *mut u8,
                 count: match form.counts {
                     Counts::Int => i64::from(from_word::<c_int>(rest.next()?)),
+                    #[cfg(large_count)]
                     Counts::Large => from_word(rest.next()?),
                 },
                 datatype: from_word(rest.next()?),

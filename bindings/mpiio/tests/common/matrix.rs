@@ -50,7 +50,7 @@ impl Setting {
 ///
 /// # Panics
 /// When something differs.
-pub fn same_as_without(launch: &Launch, settings: &[Setting], calls: &[&str]) -> Outcome {
+pub fn same_as_without(launch: &Launch, settings: &[Setting], calls: &[impl AsRef<str>]) -> Outcome {
     let plain = launch.run();
     assert!(plain.reports.is_empty(), "a report without the library: {:?}", plain.reports);
     with_library(launch, settings, calls, |outcome, what| same(outcome, &plain, what));
@@ -69,7 +69,7 @@ pub fn same(with: &Outcome, without: &Outcome, what: &str) {
 ///
 /// # Panics
 /// When a run fails, or `judge` does.
-pub fn with_library(launch: &Launch, settings: &[Setting], calls: &[&str], judge: impl Fn(&Outcome, &str)) {
+pub fn with_library(launch: &Launch, settings: &[Setting], calls: &[impl AsRef<str>], judge: impl Fn(&Outcome, &str)) {
     let with = launch.clone().with_library();
     let defaults = ("defaults".to_string(), with.clone(), None);
     let forced = settings.iter().map(|setting| {
@@ -80,6 +80,7 @@ pub fn with_library(launch: &Launch, settings: &[Setting], calls: &[&str], judge
         let outcome = launch.run();
         judge(&outcome, &what);
         for call in calls {
+            let call = call.as_ref();
             let ran = accelerated(&outcome.reports, call) > 0;
             assert!(ran, "{what}: {call} was never run by the engine\n{}", outcome.stderr);
         }
