@@ -3,8 +3,8 @@
 use std::ffi::c_int;
 
 use mpi::ffi;
-use tributary_mpiio::abi::MPI_Datatype;
 use tributary_mpiio::abi::types::words;
+use tributary_mpiio::abi::{MPI_Datatype, datatype_null};
 
 use super::recipe::{Dealt, F90, Recipe, Way};
 
@@ -15,7 +15,7 @@ pub fn small(recipe: &Recipe, old: &[MPI_Datatype], new: *mut MPI_Datatype) -> c
     let addresses = |list: Vec<i64>| list.into_iter().map(|at| at as ffi::MPI_Aint).collect::<Vec<_>>();
     // SAFETY: lists are as long as their lengths say; recipes that need a datatype have one.
     unsafe {
-        let of = of.unwrap_or_else(|| tributary_mpiio::abi::datatype_null());
+        let of = of.unwrap_or_else(datatype_null);
         match recipe {
             Recipe::Named(_) => unreachable!("nothing to make"),
             Recipe::F90(F90::Real) => ffi::MPI_Type_create_f90_real(6, 30, new),
@@ -77,7 +77,7 @@ pub fn large(recipe: &Recipe, old: &[MPI_Datatype], new: *mut MPI_Datatype) -> c
     let counts = |list: &[c_int]| list.iter().map(|&count| ffi::MPI_Count::from(count)).collect::<Vec<_>>();
     // SAFETY: lists are as long as their lengths say; recipes that need a datatype have one.
     unsafe {
-        let of = of.unwrap_or_else(|| tributary_mpiio::abi::datatype_null());
+        let of = of.unwrap_or_else(datatype_null);
         match recipe {
             Recipe::Named(_) | Recipe::F90(_) | Recipe::Dup(_) => small(recipe, old, new),
             Recipe::Contiguous(count, _) => ffi::MPI_Type_contiguous_c((*count).into(), of, new),
