@@ -13,10 +13,11 @@ use crate::abi::word::to_word;
 
 /// A datatype, and whether it is predefined.
 pub fn flat(datatype: MPI_Datatype) -> Result<(Flat, bool), Error> {
-    let Measures { size, extent, .. } = measures(datatype)?;
+    let all = measures(datatype)?;
+    let Measures { size, extent, .. } = all;
     let contents = Contents::of(datatype)?;
     let is_predefined = contents.combiner.is_predefined();
-    let shape = made(datatype, contents)?;
+    let shape = made(datatype, &all, contents)?;
     if shape.extents().bytes() != size {
         let given = format!("{} bytes by its constructors, {size} by MPI", shape.extents().bytes());
         return Err(Error::argument("datatype", given, "the same"));
@@ -31,14 +32,18 @@ struct Part {
 }
 
 fn part(datatype: MPI_Datatype) -> Result<Part, Error> {
-    let shape = made(datatype, Contents::of(datatype)?)?;
-    Ok(Part { shape, extent: measures(datatype)?.extent })
+    let all = measures(datatype)?;
+    Ok(Part { shape: made(datatype, &all, Contents::of(datatype)?)?, extent: all.extent })
 }
 
-fn made(datatype: MPI_Datatype, mut contents: Contents) -> Result<Shape, Error> {
+fn made(datatype: MPI_Datatype, all: &Measures, mut contents: Contents) -> Result<Shape, Error> {
+    if all.size == 0 {
+        // What MPI says of its bounds is any number: nothing is to be worked out from them.
+        return Ok(Shape::default());
+    }
     let of = &mut contents;
     match of.combiner {
-        Combiner::Named | Combiner::F90 => predefined(datatype),
+        Combiner::Named | Combiner::F90 => predefined(datatype, all),
         Combiner::Dup | Combiner::Resized => Ok(part(of.datatype()?)?.shape),
         Combiner::Contiguous => {
             let Part { shape, extent } = part(of.datatype()?)?;
@@ -67,14 +72,13 @@ fn made(datatype: MPI_Datatype, mut contents: Contents) -> Result<Shape, Error> 
 }
 
 /// Predefined types are one run of bytes, but for the one with a hole; a tail of padding is no data.
-fn predefined(datatype: MPI_Datatype) -> Result<Shape, Error> {
-    let of = measures(datatype)?;
+fn predefined(datatype: MPI_Datatype, of: &Measures) -> Result<Shape, Error> {
     if let Some([first, second]) = short_int(datatype) {
         let [value, index] = [Shape::contiguous(0, first)?, Shape::contiguous(second as i64, of.size - first)?];
         let one = |shape| Block { shape, stride: 0, count: 1, displacement: 0 };
         return Shape::concat([one(&value), one(&index)].into_iter());
     }
-    if of.size > 0 && i64::try_from(of.size) != Ok(of.true_extent) {
+    if i64::try_from(of.size) != Ok(of.true_extent) {
         let given = format!("{}, {} bytes in {}", name(datatype), of.size, of.true_extent);
         return Err(Error::argument("datatype", given, "predefined types without holes, and MPI_SHORT_INT"));
     }

@@ -1,0 +1,284 @@
+//! Datatypes as values: how each is made, told to MPI constructor by constructor.
+
+use std::ffi::{CString, c_int, c_void};
+
+use mpi::ffi;
+use tributary_mpiio::abi::word::from_word;
+use tributary_mpiio::abi::{MPI_Datatype, SUCCESS, datatype_null};
+
+/// How a datatype is made.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Recipe {
+    /// A predefined type.
+    Named(&'static Named),
+    /// MPI_Type_create_f90_real, _complex and _integer with decent numbers of digits.
+    F90(F90),
+    Dup(Box<Recipe>),
+    Contiguous(c_int, Box<Recipe>),
+    /// Count, block, stride in elements.
+    Vector(c_int, c_int, c_int, Box<Recipe>),
+    /// Count, block, stride in bytes.
+    Hvector(c_int, c_int, i64, Box<Recipe>),
+    /// Length and place of each block, in elements.
+    Indexed(Vec<(c_int, c_int)>, Box<Recipe>),
+    /// Length in elements, place in bytes.
+    Hindexed(Vec<(c_int, i64)>, Box<Recipe>),
+    IndexedBlock(c_int, Vec<c_int>, Box<Recipe>),
+    HindexedBlock(c_int, Vec<i64>, Box<Recipe>),
+    /// Length, place in bytes, and type of each member.
+    Struct(Vec<(c_int, i64, Recipe)>),
+    /// Size, subsize and start of each dimension; whether in Fortran's order.
+    Subarray(Vec<[c_int; 3]>, bool, Box<Recipe>),
+    /// Rank, dimensions, whether in Fortran's order.
+    Darray(c_int, Vec<Dealt>, bool, Box<Recipe>),
+    /// Lower bound and extent.
+    Resized(i64, i64, Box<Recipe>),
+}
+
+/// The kinds of MPI_Type_create_f90.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum F90 {
+    Real,
+    Complex,
+    Integer,
+}
+
+/// One dimension of a distributed array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dealt {
+    pub size: c_int,
+    pub way: Way,
+    /// MPI_DISTRIBUTE_DFLT_DARG without.
+    pub argument: Option<c_int>,
+    pub processes: c_int,
+}
+
+/// How a dimension is dealt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    Block,
+    Cyclic,
+    None,
+}
+
+/// A predefined type. rsmpi knows few of them: in Open MPI they are variables, in MPICH's binary interface numbers.
+#[derive(PartialEq, Eq)]
+pub struct Named {
+    pub name: &'static str,
+    variable: &'static str,
+    number: u32,
+}
+
+const fn named(name: &'static str, variable: &'static str, number: u32) -> Named {
+    Named { name, variable, number }
+}
+
+impl std::fmt::Debug for Named {
+    fn fmt(&self, to: &mut std::fmt::Formatter) -> std::fmt::Result {
+        to.write_str(self.name)
+    }
+}
+
+/// The predefined types of the tests: of each kind some, and all pairs.
+pub static NAMED: [Named; 17] = [
+    named("MPI_BYTE", "ompi_mpi_byte", 0x4c00_010d),
+    named("MPI_CHAR", "ompi_mpi_char", 0x4c00_0101),
+    named("MPI_SHORT", "ompi_mpi_short", 0x4c00_0203),
+    named("MPI_INT", "ompi_mpi_int", 0x4c00_0405),
+    named("MPI_DOUBLE", "ompi_mpi_double", 0x4c00_080b),
+    named("MPI_LONG_DOUBLE", "ompi_mpi_long_double", 0x4c00_100c),
+    named("MPI_PACKED", "ompi_mpi_packed", 0x4c00_010f),
+    named("MPI_CHARACTER", "ompi_mpi_character", 0x4c00_011a),
+    named("MPI_DOUBLE_COMPLEX", "ompi_mpi_dblcplex", 0x4c00_1022),
+    named("MPI_2INTEGER", "ompi_mpi_2integer", 0x4c00_0820),
+    named("MPI_C_BOOL", "ompi_mpi_c_bool", 0x4c00_013f),
+    named("MPI_FLOAT_INT", "ompi_mpi_float_int", 0x8c00_0000),
+    named("MPI_DOUBLE_INT", "ompi_mpi_double_int", 0x8c00_0001),
+    named("MPI_LONG_INT", "ompi_mpi_long_int", 0x8c00_0002),
+    named("MPI_SHORT_INT", "ompi_mpi_short_int", 0x8c00_0003),
+    named("MPI_2INT", "ompi_mpi_2int", 0x4c00_0816),
+    named("MPI_LONG_DOUBLE_INT", "ompi_mpi_longdbl_int", 0x8c00_0004),
+];
+
+/// The markers of MPI-1, removed in MPI-3.0; both libraries still take them as members of a struct.
+pub static MARKERS: [Named; 2] =
+    [named("MPI_LB", "ompi_mpi_lb", 0x4c00_0010), named("MPI_UB", "ompi_mpi_ub", 0x4c00_0011)];
+
+impl Named {
+    pub fn handle(&self) -> MPI_Datatype {
+        let variable = CString::new(self.variable).unwrap();
+        // SAFETY: a look-up by name; the address of a datatype of Open MPI is its handle.
+        unsafe {
+            let address = libc::dlsym(libc::RTLD_DEFAULT, variable.as_ptr());
+            from_word(if address.is_null() { self.number as usize } else { address as usize })
+        }
+    }
+}
+
+/// The predefined type of that name.
+pub fn predefined(name: &str) -> Recipe {
+    Recipe::Named(NAMED.iter().chain(&MARKERS).find(|named| named.name == name).unwrap())
+}
+
+/// A committed datatype of the test's own.
+pub struct Made {
+    pub handle: MPI_Datatype,
+    is_derived: bool,
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        if self.is_derived {
+            // SAFETY: made by us, freed once.
+            unsafe { ffi::MPI_Type_free(&mut self.handle) };
+        }
+    }
+}
+
+impl Made {
+    /// What MPI_Type_dup makes of it.
+    pub fn duplicate(&self) -> Self {
+        let mut new = datatype_null();
+        // SAFETY: a datatype of the test's own.
+        code(unsafe { ffi::MPI_Type_dup(self.handle, &mut new) }).unwrap();
+        Self { handle: new, is_derived: true }
+    }
+}
+
+/// MPI_Type_create_hindexed over a datatype that is there already.
+pub fn hindexed(blocks: &[(c_int, i64)], of: &Made) -> Made {
+    let (lengths, places): (Vec<_>, Vec<_>) = blocks.iter().map(|&(length, at)| (length, at as ffi::MPI_Aint)).unzip();
+    let mut new = datatype_null();
+    let count = blocks.len() as c_int;
+    // SAFETY: lists of `count`.
+    let made = unsafe { ffi::MPI_Type_create_hindexed(count, lengths.as_ptr(), places.as_ptr(), of.handle, &mut new) };
+    code(made).unwrap();
+    Made { handle: new, is_derived: true }
+}
+
+/// So many MPI_INT in one run, and each alone with a gap of its size behind it.
+#[cfg(large_count)]
+pub fn large_pair(count: i64) -> (Made, Made) {
+    let of = predefined("MPI_INT").make(0).unwrap().handle;
+    let (mut contiguous, mut vector) = (datatype_null(), datatype_null());
+    // SAFETY: a datatype, and places of ours.
+    unsafe {
+        code(ffi::MPI_Type_contiguous_c(count, of, &mut contiguous)).unwrap();
+        code(ffi::MPI_Type_vector_c(count, 1, 2, of, &mut vector)).unwrap();
+    }
+    (Made { handle: contiguous, is_derived: true }, Made { handle: vector, is_derived: true })
+}
+
+/// MPI for calls by several threads at once, until it is dropped.
+pub fn with_threads() -> impl Drop {
+    struct Mpi;
+    impl Drop for Mpi {
+        fn drop(&mut self) {
+            // SAFETY: initialised below, and all datatypes are gone.
+            unsafe { ffi::MPI_Finalize() };
+        }
+    }
+    let mut given = 0;
+    // SAFETY: the first call of MPI; no arguments to give.
+    code(unsafe {
+        #[allow(clippy::unnecessary_cast)] // i32 with one MPI library, u32 with the other
+        let wanted = ffi::MPI_THREAD_MULTIPLE as c_int;
+        ffi::MPI_Init_thread(std::ptr::null_mut(), std::ptr::null_mut(), wanted, &mut given)
+    })
+    .unwrap();
+    assert_eq!(i64::from(given), i64::from(ffi::MPI_THREAD_MULTIPLE), "MPI_THREAD_MULTIPLE");
+    Mpi
+}
+
+impl Recipe {
+    /// Makes and commits it. The lowest bit of `large` says whether the outermost constructor is the one with large
+    /// counts, the next bit the one inside, and so on.
+    ///
+    /// # Errors
+    /// MPI's code, where it refuses.
+    pub fn make(&self, large: u32) -> Result<Made, c_int> {
+        let mut made = self.constructed(large)?;
+        if made.is_derived {
+            // SAFETY: a datatype that was made just now.
+            code(unsafe { ffi::MPI_Type_commit(&mut made.handle) })?;
+        }
+        Ok(made)
+    }
+
+    fn constructed(&self, large: u32) -> Result<Made, c_int> {
+        let is_derived = match self {
+            Self::Named(named) => return Ok(Made { handle: named.handle(), is_derived: false }),
+            Self::F90(_) => false,
+            _ => true,
+        };
+        let parts = self.parts().into_iter().map(|part| part.constructed(large >> 1)).collect::<Result<Vec<_>, _>>()?;
+        let old: Vec<_> = parts.iter().map(|part| part.handle).collect();
+        let mut new = datatype_null();
+        code(match large & 1 {
+            0 => super::constructors::small(self, &old, &mut new),
+            _ => super::constructors::large(self, &old, &mut new),
+        })?;
+        Ok(Made { handle: new, is_derived })
+    }
+
+    /// The datatypes it is made from.
+    pub fn parts(&self) -> Vec<&Self> {
+        match self {
+            Self::Named(_) | Self::F90(_) => vec![],
+            Self::Struct(members) => members.iter().map(|(.., of)| of).collect(),
+            Self::Dup(of)
+            | Self::Contiguous(_, of)
+            | Self::Vector(.., of)
+            | Self::Hvector(.., of)
+            | Self::Indexed(_, of)
+            | Self::Hindexed(_, of)
+            | Self::IndexedBlock(.., of)
+            | Self::HindexedBlock(.., of)
+            | Self::Subarray(.., of)
+            | Self::Darray(.., of)
+            | Self::Resized(.., of) => vec![of],
+        }
+    }
+
+    /// The name of its constructor.
+    pub fn constructor(&self) -> &'static str {
+        match self {
+            Self::Named(named) => named.name,
+            Self::F90(F90::Real) => "f90_real",
+            Self::F90(F90::Complex) => "f90_complex",
+            Self::F90(F90::Integer) => "f90_integer",
+            Self::Dup(_) => "dup",
+            Self::Contiguous(..) => "contiguous",
+            Self::Vector(..) => "vector",
+            Self::Hvector(..) => "hvector",
+            Self::Indexed(..) => "indexed",
+            Self::Hindexed(..) => "hindexed",
+            Self::IndexedBlock(..) => "indexed_block",
+            Self::HindexedBlock(..) => "hindexed_block",
+            Self::Struct(_) => "struct",
+            Self::Subarray(..) => "subarray",
+            Self::Darray(..) => "darray",
+            Self::Resized(..) => "resized",
+        }
+    }
+}
+
+/// A code of MPI as a result.
+pub fn code(code: c_int) -> Result<(), c_int> {
+    if code == SUCCESS { Ok(()) } else { Err(code) }
+}
+
+/// The data of `count` elements of a datatype at `address`, in MPI's order, by MPI_Pack.
+pub fn packed(address: *const u8, count: c_int, datatype: MPI_Datatype) -> Result<Vec<u8>, c_int> {
+    let mut size = 0;
+    let mut position = 0;
+    // SAFETY: the caller's memory holds the elements; the list has the size that MPI asks for.
+    unsafe {
+        code(ffi::MPI_Pack_size(count, datatype, ffi::RSMPI_COMM_SELF, &mut size))?;
+        let mut out = vec![0u8; size as usize];
+        let to = out.as_mut_ptr().cast::<c_void>();
+        code(ffi::MPI_Pack(address.cast(), count, datatype, to, size, &mut position, ffi::RSMPI_COMM_SELF))?;
+        out.truncate(position as usize);
+        Ok(out)
+    }
+}
