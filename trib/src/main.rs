@@ -5,6 +5,7 @@ mod buffers;
 mod calls;
 mod cli;
 mod exchange;
+mod guidelines;
 mod hints;
 mod listing;
 mod map;
@@ -84,6 +85,7 @@ fn main() -> std::process::ExitCode {
         Command::Picture(options) => picture::run(&options),
         Command::Hints(options) => hints::run(&options),
         Command::Algorithms(options) => algorithms::run(&options),
+        Command::Guidelines(options) => guidelines::run(&options),
         Command::Map(options) => map::run(&options),
     };
     match outcome {

@@ -4,10 +4,12 @@
 //! |---|---|
 //! | [`replay`] | the options all replays share |
 //! | [`values`] | values of options that are more than a number |
+//! | [`guidelines`] | options of the benchmark of gather and scatter |
 //! | [`patterns`] | options of the lists and pictures of patterns |
 //!
 //! The parameters of each pattern are in [`crate::source`], a file each.
 
+pub mod guidelines;
 pub mod patterns;
 pub mod replay;
 pub mod values;
@@ -17,6 +19,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, Parser, Subcommand};
 
+use guidelines::GuidelinesOptions;
 use patterns::{PatternsOptions, PictureOptions};
 use replay::ReplayOptions;
 
@@ -82,6 +85,8 @@ pub enum Command {
     Hints(HintsOptions),
     /// List the collective algorithms: operation, name, cost, source.
     Algorithms(AlgorithmsOptions),
+    /// Hold MPI's gather and scatter, and ours, to the performance guidelines for irregular ones (under mpiexec).
+    Guidelines(GuidelinesOptions),
     /// Write a generated decomposition map in the format of E3SM-IO.
     Map(MapOptions),
 }
