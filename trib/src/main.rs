@@ -7,6 +7,7 @@ mod cli;
 mod exchange;
 #[cfg(test)]
 mod held;
+mod guidelines;
 mod hints;
 mod hsumma;
 mod listing;
@@ -94,6 +95,7 @@ fn main() -> std::process::ExitCode {
         Command::Hsumma(options) => hsumma::run(&options),
         Command::Sim(command) => sim::run(&command),
         Command::Bench(BenchCommand::Sim(options)) => sim::bench::run(&options),
+        Command::Guidelines(options) => guidelines::run(&options),
         Command::Map(options) => map::run(&options),
     };
     match outcome {

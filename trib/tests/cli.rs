@@ -225,6 +225,7 @@ fn a_buffer_larger_than_memory_is_only_a_limit() {
 #[test]
 fn a_build_without_mpi_says_how_to_get_it() {
     assert!(error(&["replay", "e3sm-f", "--fabric", "mpi"]).contains("--features mpi"));
+    assert!(error(&["guidelines", "--op", "gatherv"]).contains("--features mpi"));
 }
 
 #[test]

@@ -132,3 +132,33 @@ fn hsumma_on_mpi_is_right() {
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(!refused.status.success() && said.matches("trib: ").count() == 1, "{said}");
 }
+
+/// Small problems: every contestant's result is checked by the command itself; here, that all are reported.
+#[test]
+fn gather_and_scatter_are_held_to_the_guidelines() {
+    let small = ["guidelines", "--op", "gatherv", "--op", "scatterv", "--blocks", "4,300", "--repetitions", "7"];
+    let output = mpiexec(3, &[&small[..], &["--json"]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&all["ranks"], &all["root"], &all["repetitions"]), (&3.into(), &1.into(), &7.into()));
+    let problems = all["problems"].as_array().unwrap();
+    assert_eq!(problems.len(), 2 * 2 * 6);
+    for problem in problems {
+        let seconds = problem["median_seconds"].as_object().unwrap();
+        assert_eq!(seconds.len(), 5);
+        assert!(seconds.values().all(|time| time.as_f64().unwrap() > 0.0), "{problem}");
+        assert!(problem["bytes"].as_u64().unwrap() <= problem["padded_bytes"].as_u64().unwrap());
+        for violation in problem["violations"].as_array().unwrap() {
+            assert!(violation["guideline"] == 2 || problem["blocks"] == "same", "{problem}");
+            assert!(violation["ratio"].as_f64().unwrap() > 1.0, "{problem}");
+        }
+    }
+    let table = mpiexec(2, &["guidelines", "--blocks", "8", "--repetitions", "7"]);
+    let said = String::from_utf8_lossy(&table.stdout).into_owned();
+    assert!(table.status.success() && said.contains("two blocks") && said.contains("2 ranks, root 1"), "{said}");
+
+    let output = mpiexec(2, &["guidelines", "--blocks", "2000000000"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && said.contains("padded bytes in all"), "{said}");
+    assert_eq!(said.matches("trib: ").count(), 1, "{said}");
+}

@@ -6,6 +6,7 @@
 //! | [`sim`] | options of the simulator |
 //! | [`values`] | values of options that are more than a number |
 //! | [`algorithms`] | options of the list and the pictures of algorithms |
+//! | [`guidelines`] | options of the benchmark of gather and scatter |
 //! | [`patterns`] | options of the lists and pictures of patterns |
 //! | [`tune`], [`hsumma`] | options of measurements |
 //!
@@ -13,6 +14,7 @@
 
 pub mod algorithms;
 pub mod hsumma;
+pub mod guidelines;
 pub mod patterns;
 pub mod replay;
 pub mod sim;
@@ -26,6 +28,7 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 
 use algorithms::AlgorithmsOptions;
 use hsumma::HsummaOptions;
+use guidelines::GuidelinesOptions;
 use patterns::{PatternsOptions, PictureOptions};
 use replay::ReplayOptions;
 use sim::{BenchCommand, SimCommand};
@@ -105,6 +108,8 @@ pub enum Command {
     /// Measure parts of Tributary on this machine.
     #[command(subcommand)]
     Bench(BenchCommand),
+    /// Hold MPI's gather and scatter, and ours, to the performance guidelines for irregular ones (under mpiexec).
+    Guidelines(GuidelinesOptions),
     /// Write a generated decomposition map in the format of E3SM-IO.
     Map(MapOptions),
 }

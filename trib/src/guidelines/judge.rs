@@ -1,0 +1,109 @@
+//! Which guideline who violates. Measurements are paired: the i-th of each contestant were made right after one another, so
+//! what slows the machine down for a while slows both, and the median of their ratios is what counts.
+
+use super::sizes::Problem;
+use crate::cli::guidelines::Irregular;
+
+/// Who is measured. The order is that of the columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Contestant {
+    /// MPI's regular operation on the padded blocks.
+    Regular,
+    /// MPI_Allreduce of the largest size, then the regular operation: what guideline (2) allows.
+    Padded,
+    /// MPI's irregular operation.
+    Irregular,
+    /// Ours, the tree constructed each time from sizes known only locally.
+    Ours,
+    /// Ours, the tree kept from the time before.
+    OursAgain,
+}
+
+impl Contestant {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Regular, Self::Padded, Self::Irregular, Self::Ours, Self::OursAgain];
+
+    /// What it is called.
+    pub fn name(self, operation: Irregular) -> &'static str {
+        match (self, operation) {
+            (Self::Regular, Irregular::Gatherv) => "MPI_Gather",
+            (Self::Regular, Irregular::Scatterv) => "MPI_Scatter",
+            (Self::Padded, Irregular::Gatherv) => "MPI_Allreduce + MPI_Gather",
+            (Self::Padded, Irregular::Scatterv) => "MPI_Allreduce + MPI_Scatter",
+            (Self::Irregular, Irregular::Gatherv) => "MPI_Gatherv",
+            (Self::Irregular, Irregular::Scatterv) => "MPI_Scatterv",
+            (Self::Ours, _) => "ordered_tree",
+            (Self::OursAgain, _) => "ordered_tree, kept",
+        }
+    }
+}
+
+/// Seconds of each contestant's measurements, by [`Contestant::ALL`].
+pub type Times = [Vec<f64>; 5];
+
+/// A guideline that is violated.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Violation {
+    /// 1 or 2.
+    pub guideline: u8,
+    /// Who violates it.
+    pub by: &'static str,
+    /// Who is faster.
+    pub against: &'static str,
+    /// How many times as long it takes.
+    pub ratio: f64,
+}
+
+/// Every violation, with so many per cent of slack.
+pub fn violations(operation: Irregular, problem: &Problem, times: &Times, slack: u32) -> Vec<Violation> {
+    use Contestant::{Irregular, Ours, OursAgain, Padded, Regular};
+    let regular = [(1, Regular, Irregular), (1, Regular, Ours), (1, Regular, OursAgain)];
+    let padded = [(2, Irregular, Padded), (2, Ours, Padded), (2, OursAgain, Padded)];
+    let first = regular.into_iter().filter(|_| problem.is_regular());
+    let judged = first.chain(padded).map(|(guideline, by, against)| Violation {
+        guideline,
+        by: by.name(operation),
+        against: against.name(operation),
+        ratio: ratio(&times[by as usize], &times[against as usize]),
+    });
+    judged.filter(|violation| violation.ratio > 1.0 + f64::from(slack) / 100.0).collect()
+}
+
+/// The median of the ratios of measurements made together.
+fn ratio(these: &[f64], those: &[f64]) -> f64 {
+    median(these.iter().zip(those).map(|(this, that)| this / that.max(f64::MIN_POSITIVE)).collect())
+}
+
+/// The median; of an even number of values, the mean of the two in the middle.
+pub fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    let (low, high) = (values.len().saturating_sub(1) / 2, values.len() / 2);
+    values.get(low).zip(values.get(high)).map_or(0.0, |(low, high)| (low + high) / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sizes::problems;
+    use super::*;
+
+    #[test]
+    fn medians() {
+        assert_eq!((median(vec![3.0, 1.0, 2.0]), median(vec![4.0, 1.0, 2.0, 3.0]), median(vec![])), (2.0, 2.5, 0.0));
+    }
+
+    #[test]
+    fn who_is_slower_violates_where_the_guideline_holds() {
+        let all = problems(4, &[8]);
+        // The regular one takes 3, padded 4, irregular 2, ours 5 and 4.2: a slow spell hits the last pair of all.
+        let times: Times = [3.0, 4.0, 2.0, 5.0, 4.2].map(|time| vec![time, time, time * 100.0]);
+        let said = |problem, slack| -> Vec<_> {
+            let violations = violations(Irregular::Gatherv, problem, &times, slack);
+            violations.into_iter().map(|v| (v.guideline, v.by, v.against)).collect()
+        };
+        let second = [(2, "ordered_tree", "MPI_Allreduce + MPI_Gather")];
+        assert_eq!(said(&all[1], 10), second);
+        assert_eq!(said(&all[0], 10), [(1, "MPI_Gather", "MPI_Gatherv"), second[0]]);
+        assert_eq!(said(&all[1], 0).len(), 2);
+        assert_eq!(said(&all[0], 60), []);
+    }
+}
