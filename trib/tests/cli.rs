@@ -320,7 +320,7 @@ fn algorithms_are_counted_for_other_ranks_and_bytes() {
         (&["algorithms", "show", "brick"], &["brick", "bruck", "ring", "two_layer"]),
         (&["algorithms", "show", "brick", "--operation", "reduce"], &["brick", "allowed: binary, binomial, chain"]),
         (&["algorithms", "show", "ring", "--operation", "sort"], &["sort", "allgather, gather"]),
-        (&["algorithms", "show", "ring"], &["ring", "--operation allgather", "--operation allreduce"]),
+        (&["algorithms", "show", "ring"], &["operation: none given", "ring", "allgather", "allreduce"]),
         (&["algorithms", "show", "bruck", "--ranks", "0"], &["ranks", "0", "1 or more"]),
         (&["algorithms", "show", "bruck", "--ranks", "33"], &["ranks: 33", "1 to 32"]),
         (&["algorithms", "show", "bruck", "--ranks-per-node", "0"], &["ranks per node", "0", "1 or more"]),

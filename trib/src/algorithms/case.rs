@@ -1,7 +1,6 @@
 //! What an algorithm is counted and drawn on: ranks, nodes, root, sizes.
 
-use tributary::collectives::intergroup::TwoGroups;
-use tributary::collectives::{Algorithm, Operation, Problem};
+use tributary::collectives::{Algorithm, Operation, Problem, TwoGroups};
 use tributary::schedule::{ReduceOp, Schedule};
 use tributary::{Rank, Topology};
 
@@ -26,8 +25,8 @@ pub struct Case {
     pub segment: u64,
     /// The receivers of an exchange, ascending.
     pub receivers: Vec<Rank>,
-    /// The groups of an operation between two: the last quarter of the ranks, and the others.
-    pub groups: Option<TwoGroups>,
+    /// Two groups: the second has the ranks of the last node, or the last quarter of them if there is no other.
+    groups: TwoGroups,
 }
 
 /// Bytes of some ranks' send buffers that are told apart: what travels.
@@ -69,8 +68,9 @@ impl Case {
         let weight = |rank: Rank| weights.get(rank).map_or(1, |&weight| weight);
         let sizes = (0..ranks).map(|rank| weight(rank) * unit).collect();
         let segment = notes::segment(entry, ranks, unit);
-        let between = entry.operation.starts_with("intergroup");
-        let groups = between.then(|| two_groups(ranks)).transpose()?;
+        let second = if topology.nodes() > 1 { topology.ranks_on(topology.nodes() - 1) } else { ranks.div_ceil(4) };
+        let first = ranks - second;
+        let groups = TwoGroups::new((0..first).collect(), (first..ranks).collect())?;
         Ok(Self { topology, ranks_per_node, root, unit, sizes, segment, receivers, groups })
     }
 
@@ -82,7 +82,7 @@ impl Case {
     /// The problem that `rank` has.
     fn problem(&self, rank: Rank) -> Problem<'_> {
         let Self { topology, root, sizes, segment, groups, .. } = self;
-        let (with, groups) = (ReduceOp::Sum, groups.as_ref());
+        let (with, groups) = (ReduceOp::Sum, Some(groups));
         Problem { rank, topology, root: *root, sizes, with, segment: *segment, groups }
     }
 
@@ -134,17 +134,9 @@ impl Case {
                 Operation::Gather | Operation::Scatter | Operation::Broadcast | Operation::Reduce => {
                     (vec![self.root], "root")
                 }
-                Operation::IntergroupAllgather => {
-                    (self.groups.as_ref().map_or(Vec::new(), |groups| groups.b().to_vec()), "of the smaller group")
-                }
+                Operation::IntergroupAllgather => (self.groups.b().to_vec(), "of the second group"),
                 _ => (Vec::new(), ""),
             },
         }
     }
-}
-
-/// The last quarter of the ranks, and the others.
-fn two_groups(ranks: usize) -> Result<TwoGroups, Failure> {
-    let first = ranks - (ranks / 4).max(usize::from(ranks > 1));
-    Ok(TwoGroups::new((0..first).collect(), (first..ranks).collect())?)
 }

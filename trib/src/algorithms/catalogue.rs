@@ -24,7 +24,7 @@ pub enum What {
 /// One algorithm.
 pub struct Entry {
     /// What is done, in the words of hints: `allgather`, ...
-    pub operation: String,
+    pub operation: &'static str,
     /// As hints and reports name it.
     pub name: &'static str,
     /// One line for people.
@@ -42,7 +42,7 @@ pub struct Entry {
 impl From<&'static Algorithm> for Entry {
     fn from(algorithm: &'static Algorithm) -> Self {
         let Algorithm { name, about, source, cost, irregular, .. } = *algorithm;
-        let operation = snake(&format!("{:?}", algorithm.operation));
+        let operation = algorithm.operation.name();
         Self { operation, name, about, source, cost, irregular, what: What::Collective(algorithm) }
     }
 }
@@ -52,12 +52,12 @@ impl Entry {
         let Facts { source, cost, .. } = exchange::facts(name);
         // The source stands apart here.
         let about = about.split(" (main paper").next().unwrap_or(about);
-        Self { operation: EXCHANGE.to_string(), name, about, source, cost, irregular: true, what }
+        Self { operation: EXCHANGE, name, about, source, cost, irregular: true, what }
     }
 
     /// Whether it is about one message, of which all ranks have or get the whole, and not about blocks.
     pub fn is_of_one_message(&self) -> bool {
-        ["broadcast", "reduce", "allreduce"].contains(&self.operation.as_str())
+        ["broadcast", "reduce", "allreduce"].contains(&self.operation)
     }
 
     /// The paper, and the place there: the words of the source before and from the first section, equation, ...
@@ -75,18 +75,6 @@ fn is_place(clause: &str) -> bool {
     clause.starts_with(|first: char| first.is_ascii_digit()) || words.iter().any(|word| clause.starts_with(word))
 }
 
-/// `IntergroupAllgather` as `intergroup_allgather`.
-fn snake(name: &str) -> String {
-    let mut words = String::new();
-    for letter in name.chars() {
-        if letter.is_uppercase() && !words.is_empty() {
-            words.push('_');
-        }
-        words.extend(letter.to_lowercase());
-    }
-    words
-}
-
 /// All of them, by operation.
 pub fn all() -> Vec<Entry> {
     let mut all: Vec<Entry> = ALGORITHMS.iter().map(|&algorithm| algorithm.into()).collect();
@@ -96,8 +84,8 @@ pub fn all() -> Vec<Entry> {
 }
 
 /// All operations, in the order of their first algorithms.
-pub fn operations() -> Vec<String> {
-    let mut operations: Vec<String> = Vec::new();
+pub fn operations() -> Vec<&'static str> {
+    let mut operations = Vec::new();
     for entry in all() {
         if !operations.contains(&entry.operation) {
             operations.push(entry.operation);
@@ -111,27 +99,26 @@ pub fn operations() -> Vec<String> {
 /// # Errors
 /// An operation that is none; a name that none has, or several.
 pub fn find(name: &str, operation: Option<&str>) -> Result<Entry, Failure> {
-    let refuse = |what: &str, value: &str, allowed: Vec<String>| {
+    let refuse = |what: &str, value: &str, allowed: Vec<&str>| {
         Err(Failure::new(format!("{what}: {value}; allowed: {}", allowed.join(", "))))
     };
-    if let Some(operation) = operation.filter(|&operation| !operations().iter().any(|known| known == operation)) {
+    if let Some(operation) = operation.filter(|operation| !operations().contains(operation)) {
         return refuse("operation", operation, operations());
     }
     let of_operation = |entry: &Entry| operation.is_none_or(|operation| entry.operation == operation);
     let (mut named, others): (Vec<_>, Vec<_>) =
         all().into_iter().filter(of_operation).partition(|entry| entry.name == name);
-    match (named.pop(), named.is_empty()) {
-        (Some(entry), true) => Ok(entry),
-        (Some(entry), false) => {
-            named.push(entry);
-            let operations = named.into_iter().map(|entry| format!("--operation {}", entry.operation));
-            refuse("algorithm", &format!("{name} is one of several operations"), operations.collect())
-        }
-        (None, _) => {
-            let mut known: Vec<_> = others.into_iter().map(|entry| entry.name.to_string()).collect();
+    match named.len() {
+        0 => {
+            let mut known: Vec<_> = others.into_iter().map(|entry| entry.name).collect();
             known.sort_unstable();
             known.dedup();
             refuse("algorithm", name, known)
+        }
+        1 => Ok(named.remove(0)),
+        _ => {
+            let operations = named.into_iter().map(|entry| entry.operation).collect();
+            refuse("operation", &format!("none given, and several have {name}"), operations)
         }
     }
 }
@@ -159,9 +146,11 @@ mod tests {
     fn names_are_found_and_others_refused() {
         assert_eq!(find("bruck", None).unwrap().operation, "allgather");
         assert_eq!(find("binomial", Some("reduce")).unwrap().operation, "reduce");
-        assert!(find("binomial", None).is_err_and(|why| why.to_string().contains("--operation scatter")));
+        assert!(
+            find("binomial", None)
+                .is_err_and(|why| why.to_string().contains("allowed: gather, scatter, broadcast, reduce"))
+        );
         assert!(find("brick", Some("allgather")).is_err_and(|why| why.to_string().contains("allowed: bruck, ")));
         assert!(find("bruck", Some("gahter")).is_err_and(|why| why.to_string().contains("gather, scatter")));
-        assert_eq!(snake("IntergroupAllgather"), "intergroup_allgather");
     }
 }

@@ -113,6 +113,7 @@ pub fn two_layer(case: &Case, rank: Rank) -> Schedule {
         own: &own,
         tree: None,
         members: &members,
+        tree: None,
         receives: &receives(case, rank, &merged),
     };
     exchange.schedule(&BALANCED, Throttle::batch(1), Throttle::batch(1))

@@ -64,7 +64,7 @@ fn list(options: &AlgorithmsOptions) -> Result<(), Failure> {
     for (entry, _, counts) in &rows {
         let (paper, equation) = entry.paper();
         let numbers = [counts.rounds, counts.all.messages, counts.all.bytes].map(grouped);
-        let words = [&*entry.operation, entry.name, entry.about, &paper, &equation].map(str::to_string);
+        let words = [entry.operation, entry.name, entry.about, &paper, &equation].map(str::to_string);
         table.add_row(words.into_iter().chain(numbers));
     }
     say(format!(

@@ -1,4 +1,4 @@
-//! What the registries do not say: what an operation is, when to use an algorithm, and the example it is drawn on.
+//! What the registries do not say of an algorithm: when to use it, and the example it is drawn on.
 
 use tributary::Rank;
 
@@ -48,6 +48,8 @@ const FOUR: Example = Example { ranks: 4, ranks_per_node: 2, ..EIGHT };
 /// Figure 2 of the paper on irregular gather and scatter: root 9, some blocks empty.
 const IRREGULAR: Example =
     Example { ranks: 11, ranks_per_node: 4, root: 9, weights: &[3, 1, 0, 0, 2, 7, 1, 4, 0, 2, 5], ..EIGHT };
+/// Blocks of different sizes on either side.
+const TWO_SIDES: Example = Example { weights: &[1, 4, 0, 2, 1, 3, 1, 0, 5, 1, 2, 4], ..TWELVE };
 /// Figure 1 of the main paper: 8 ranks, the first four of them aggregators.
 const LOW: Example = Example { aggregators: Aggregators::Lowest(4), ..EIGHT };
 
@@ -56,314 +58,150 @@ const fn note(operation: &'static str, name: &'static str, example: Example, whe
     Note { operation, name, when, example }
 }
 
+/// In the order of the registries. Formatted by hand: a row is its names and its words.
+#[rustfmt::skip]
 static NOTES: &[Note] = &[
-    note(
-        "allgather",
-        "ring",
-        EIGHT,
-        "Long blocks: every byte moves between neighbours only, one message in and one out at a time, received in place. \
-         Not for many ranks with short blocks: the startups grow with p.",
-    ),
-    note(
-        "allgather",
-        "recursive_doubling",
-        EIGHT,
-        "Short and medium blocks where p is a power of two: the fewest startups, and nothing is copied but a rank's own \
-         block. For other p, bruck.",
-    ),
-    note(
-        "allgather",
-        "dissemination",
-        EIGHT,
-        "Any p, where copies cost more than startups: all arrives in place, for a second message where blocks go round \
-         the end of the rank order.",
-    ),
-    note(
-        "allgather",
-        "bruck",
-        SIXTEEN,
+    note("allgather", "ring", EIGHT,
+        "Long blocks: every byte moves between neighbours only, one message in and one out at a time, received in \
+         place. Not for many ranks with short blocks: the startups grow with p."),
+    note("allgather", "recursive_doubling", EIGHT,
+        "Short and medium blocks where p is a power of two: the fewest startups, and nothing is copied but a rank's \
+         own block. For other p, bruck."),
+    note("allgather", "dissemination", EIGHT,
+        "Any p, where copies cost more than startups: all arrives in place, for a second message where blocks go \
+         round the end of the rank order."),
+    note("allgather", "bruck", SIXTEEN,
         "Short blocks and any p: the fewest startups there can be. Where nodes are far apart, nearly every message \
-         leaves its node: then locality_bruck.",
-    ),
-    note(
-        "allgather",
-        "hierarchical",
-        TWELVE,
+         leaves its node: then locality_bruck."),
+    note("allgather", "hierarchical", TWELVE,
         "Nodes that share one slow way out: only one rank of a node talks to others, and bytes leave a node once for \
-         each that wants them. Inside the node everything passes through the leader.",
-    ),
-    note(
-        "allgather",
-        "multi_lane",
-        TWELVE,
-        "Medium and long blocks on nodes whose ranks together get more bandwidth out than one alone: all of them carry an \
-         equal share.",
-    ),
-    note(
-        "allgather",
-        "locality_bruck",
-        SIXTEEN,
-        "Short blocks on many nodes: a rank sends log_q of the number of nodes messages off its node, and few bytes. The \
-         default of trib_allgather, with which the engine agrees on ranges and nodes.",
-    ),
-    note(
-        "gather",
-        "linear",
-        IRREGULAR,
-        "Long blocks, few ranks: each byte travels once, but the root pays a startup for every rank.",
-    ),
-    note(
-        "gather",
-        "binomial",
-        IRREGULAR,
-        "Short blocks of about the same size. A large block far from the root is passed on at every level.",
-    ),
-    note(
-        "gather",
-        "ordered_tree",
-        IRREGULAR,
-        "Blocks of any sizes, above all of very different ones: few startups, and a transfer time linear in the sum of \
-         all blocks. Sizes may be known to their owners alone; the tree is good for any number of gathers.",
-    ),
-    note(
-        "gather",
-        "ordered_tree_threshold",
-        IRREGULAR,
-        "As the ordered tree, where some blocks or subtrees are so long that passing them on costs more than a startup \
-         at the root. Drawn with a threshold of 4m.",
-    ),
-    note(
-        "scatter",
-        "linear",
-        IRREGULAR,
-        "Long blocks, few ranks: each byte travels once, but the root pays a startup for every rank.",
-    ),
-    note(
-        "scatter",
-        "binomial",
-        IRREGULAR,
-        "Short blocks of about the same size. A large block far from the root is passed on at every level.",
-    ),
-    note(
-        "scatter",
-        "ordered_tree",
-        IRREGULAR,
-        "Blocks of any sizes, above all of very different ones; the tree of a gather with the same sizes serves again.",
-    ),
-    note(
-        "scatter",
-        "ordered_tree_threshold",
-        IRREGULAR,
-        "As the ordered tree, where some blocks or subtrees are so long that passing them on costs more than a startup \
-         at the root. Drawn with a threshold of 4m.",
-    ),
-    note(
-        "broadcast",
-        "flat",
-        EIGHT,
-        "Two or three ranks; or to see what a tree is good for. The root pays for every rank.",
-    ),
-    note(
-        "broadcast",
-        "chain",
-        EIGHT,
-        "By itself for nothing: it is pipeline with a single segment, and what segments are measured against.",
-    ),
-    note(
-        "broadcast",
-        "pipeline",
-        EIGHT,
-        "Very long messages, many segments: every link carries the message once, and each rank waits only for the first \
-         segment to come along.",
-    ),
-    note(
-        "broadcast",
-        "binary",
-        EIGHT,
-        "Medium messages where a rank should serve two others at most. In the one-port model binomial is never slower.",
-    ),
-    note(
-        "broadcast",
-        "split_binary",
-        EIGHT,
-        "Medium to long messages: a binary tree's startups, but half the bytes on every link of it.",
-    ),
-    note(
-        "broadcast",
-        "binomial",
-        EIGHT,
-        "Short messages: the fewest rounds there can be. The engine broadcasts hints and errors with it.",
-    ),
-    note(
-        "broadcast",
-        "scatter_ring_allgather",
-        EIGHT,
+         each that wants them. Inside the node everything passes through the leader."),
+    note("allgather", "multi_lane", TWELVE,
+        "Medium and long blocks on nodes whose ranks together get more bandwidth out than one alone: all of them \
+         carry an equal share."),
+    note("allgather", "locality_bruck", SIXTEEN,
+        "Short blocks on many nodes: a rank sends log_q of the number of nodes messages off its node, and few bytes. \
+         The default of trib_allgather, with which the engine agrees on ranges and nodes."),
+    note("gather", "linear", IRREGULAR,
+        "Long blocks, few ranks: each byte travels once, but the root pays a startup for every rank."),
+    note("gather", "binomial", IRREGULAR,
+        "Short blocks of about the same size. A large block far from the root is passed on at every level."),
+    note("gather", "ordered_tree", IRREGULAR,
+        "Blocks of any sizes, above all of very different ones: few startups, and a transfer time linear in the sum \
+         of all blocks. Sizes may be known to their owners alone; the tree is good for any number of gathers."),
+    note("gather", "ordered_tree_threshold", IRREGULAR,
+        "As the ordered tree, where some blocks or subtrees are so long that passing them on costs more than a \
+         startup at the root. Drawn with a threshold of 4m."),
+    note("gather", "linear_synchronized", EIGHT,
+        "Long blocks and many ranks, where blocks that come before the receiver waits for them would fill its memory. \
+         The messages without bytes are words: that somebody waits."),
+    note("gather", "minimum_spanning_tree", IRREGULAR,
+        "As binomial; where p is no power of two its ranges are halves all the same."),
+    note("gather", "hierarchical", TWELVE,
+        "Nodes: one message of each passes between them. Any two gathers make such a hierarchy."),
+    note("scatter", "linear", IRREGULAR,
+        "Long blocks, few ranks: each byte travels once, but the root pays a startup for every rank."),
+    note("scatter", "binomial", IRREGULAR,
+        "Short blocks of about the same size. A large block far from the root is passed on at every level."),
+    note("scatter", "ordered_tree", IRREGULAR,
+        "Blocks of any sizes, above all of very different ones; the tree of a gather with the same sizes serves \
+         again."),
+    note("scatter", "ordered_tree_threshold", IRREGULAR,
+        "As the ordered tree, where some blocks or subtrees are so long that passing them on costs more than a \
+         startup at the root. Drawn with a threshold of 4m."),
+    note("scatter", "linear_synchronized", EIGHT,
+        "Long blocks and many ranks, where blocks that come before the receiver waits for them would fill its memory. \
+         The messages without bytes are words: that somebody waits."),
+    note("scatter", "minimum_spanning_tree", IRREGULAR,
+        "As binomial; where p is no power of two its ranges are halves all the same."),
+    note("scatter", "hierarchical", TWELVE,
+        "Nodes: one message of each passes between them. Any two scatters make such a hierarchy."),
+    note("broadcast", "flat", EIGHT,
+        "Two or three ranks; or to see what a tree is good for. The root pays for every rank."),
+    note("broadcast", "chain", EIGHT,
+        "By itself for nothing: it is pipeline with a single segment, and what segments are measured against."),
+    note("broadcast", "pipeline", EIGHT,
+        "Very long messages, many segments: every link carries the message once, and each rank waits only for the \
+         first segment to come along."),
+    note("broadcast", "binary", EIGHT,
+        "Medium messages where a rank should serve two others at most. In the one-port model binomial is never \
+         slower."),
+    note("broadcast", "split_binary", EIGHT,
+        "Medium to long messages: a binary tree's startups, but half the bytes on every link of it."),
+    note("broadcast", "binomial", EIGHT,
+        "Short messages: the fewest rounds there can be. The engine broadcasts hints and errors with it."),
+    note("broadcast", "scatter_ring_allgather", EIGHT,
         "Long messages: no rank moves more than about twice the message, and after the scatter neighbours only talk. \
-         The startups grow with p.",
-    ),
-    note(
-        "broadcast",
-        "scatter_recursive_doubling_allgather",
-        EIGHT,
-        "Medium to long messages, p a power of two: the bytes of the ring with logarithmic startups.",
-    ),
-    note(
-        "broadcast",
-        "hierarchical",
-        TWELVE,
-        "Nodes: the message enters each of them once. Any two broadcasts make such a hierarchy, of any number of groups \
-         and levels; algorithms with p in their startups gain most, at about sqrt(p) groups.",
-    ),
-    note("reduce", "flat", EIGHT, "Two or three ranks. The root receives and combines everything."),
-    note("reduce", "chain", EIGHT, "By itself for nothing: it is pipeline with a single segment."),
-    note(
-        "reduce",
-        "pipeline",
-        EIGHT,
-        "Very long messages, many segments: every rank combines one segment while the next is on its way.",
-    ),
-    note(
-        "reduce",
-        "binary",
-        EIGHT,
-        "Medium to long messages in segments: a shorter way for the first segment than the pipeline's, two messages in \
-         for every rank.",
-    ),
-    note("reduce", "binomial", EIGHT, "Short messages: the fewest rounds there can be."),
-    note("reduce", "in_order_binary", EIGHT, "Operators whose operands must be combined in rank order."),
-    note(
-        "reduce",
-        "rabenseifner",
-        EIGHT,
-        "Long messages: bytes and combining are divided among all ranks; logarithmic startups.",
-    ),
-    note(
-        "reduce",
-        "hierarchical",
-        TWELVE,
-        "Nodes: one message leaves each of them but the root's. Any two reductions make such a hierarchy, of any number of groups and levels.",
-    ),
-    note("allreduce", "linear", EIGHT, "Two or three ranks. Everything passes through one of them."),
-    note(
-        "allreduce",
-        "non_overlapping",
-        EIGHT,
-        "Operators whose order of operands counts, and every rank must get the same bits: one rank combines last. What \
-         the engine agrees with.",
-    ),
-    note("allreduce", "recursive_doubling", EIGHT, "Short messages: half the rounds of a reduction and a broadcast."),
-    note(
-        "allreduce",
-        "ring",
-        EIGHT,
-        "Very long messages, any p: the fewest bytes there can be, between neighbours only. The startups grow with p.",
-    ),
-    note(
-        "allreduce",
-        "segmented_ring",
-        FOUR,
-        "As the ring, where combining takes time: a segment is on its way while the one before is combined.",
-    ),
-    note(
-        "allreduce",
-        "rabenseifner",
-        EIGHT,
-        "Medium and long messages: the bytes of the ring with logarithmic startups; best where p is a power of two.",
-    ),
-    note(
-        "allreduce",
-        "hierarchical",
-        SIXTEEN,
+         The startups grow with p."),
+    note("broadcast", "scatter_recursive_doubling_allgather", EIGHT,
+        "Medium to long messages, p a power of two: the bytes of the ring with logarithmic startups."),
+    note("broadcast", "hierarchical", TWELVE,
+        "Nodes: the message enters each of them once. Any two broadcasts make such a hierarchy, of any number of \
+         groups and levels; algorithms with p in their startups gain most, at about sqrt(p) groups."),
+    note("reduce", "flat", EIGHT,
+        "Two or three ranks. The root receives and combines everything."),
+    note("reduce", "segmented_flat", FOUR,
+        "As flat, where the root has memory for a segment only and not for a message."),
+    note("reduce", "chain", EIGHT,
+        "By itself for nothing: it is pipeline with a single segment."),
+    note("reduce", "pipeline", EIGHT,
+        "Very long messages, many segments: every rank combines one segment while the next is on its way."),
+    note("reduce", "binary", EIGHT,
+        "Medium to long messages in segments: a shorter way for the first segment than the pipeline's, two messages \
+         in for every rank."),
+    note("reduce", "binomial", EIGHT,
+        "Short messages: the fewest rounds there can be."),
+    note("reduce", "in_order_binary", EIGHT,
+        "Operators whose operands must be combined in rank order."),
+    note("reduce", "rabenseifner", EIGHT,
+        "Long messages: bytes and combining are divided among all ranks; logarithmic startups."),
+    note("reduce", "hierarchical", TWELVE,
+        "Nodes: one message leaves each of them but the root's. Any two reductions make such a hierarchy, of any \
+         number of groups and levels."),
+    note("allreduce", "linear", EIGHT,
+        "Two or three ranks. Everything passes through one of them."),
+    note("allreduce", "non_overlapping", EIGHT,
+        "Operators whose order of operands counts, and every rank must get the same bits: one rank combines last. \
+         What the engine agrees with."),
+    note("allreduce", "recursive_doubling", EIGHT,
+        "Short messages: half the rounds of a reduction and a broadcast."),
+    note("allreduce", "ring", EIGHT,
+        "Very long messages, any p: the fewest bytes there can be, between neighbours only. The startups grow with p."),
+    note("allreduce", "segmented_ring", FOUR,
+        "As the ring, where combining takes time: a segment is on its way while the one before is combined."),
+    note("allreduce", "rabenseifner", EIGHT,
+        "Medium and long messages: the bytes of the ring with logarithmic startups; best where p is a power of two."),
+    note("allreduce", "hierarchical", SIXTEEN,
         "Nodes: only the rounds among nodes leave them, though every rank sends its whole message there. Any two \
-         allreduces make such a hierarchy, of any number of groups and levels.",
-    ),
-    note(
-        "intergroup_allgather",
-        "allgather",
-        TWELVE,
-        "Equal blocks, such as ranges, between compute and I/O ranks: transfer time within one block of the least there \
-         can be.",
-    ),
-    note(
-        "intergroup_allgather",
-        "allgatherv",
-        TWELVE,
-        "Blocks of any sizes: every rank is sent an equal part. The agreement on ranges with dedicated I/O ranks uses it.",
-    ),
-    note(
-        "intergroup_allgather",
-        "two_step",
-        TWELVE,
-        "Where the larger group's subgroups are nodes: the first of its two allgathers stays inside them.",
-    ),
-    note(
-        "intergroup_allgather",
-        "root_gathering",
-        TWELVE,
-        "The baseline, as MPI libraries do it: few messages, but the roots carry all bytes of both groups.",
-    ),
-    note(
-        "exchange",
-        "ascending_isend",
-        LOW,
-        "To compare with ROMIO. All ranks begin with the same aggregator, and nothing limits what is outstanding: drawn \
-         one message at a time, the others wait for their turn.",
-    ),
-    note(
-        "exchange",
-        "ascending_issend",
-        LOW,
-        "The main paper's baseline: as ascending_isend, but a sender does not leave before its receivers have entered.",
-    ),
-    note(
-        "exchange",
-        "spread_out",
-        LOW,
+         allreduces make such a hierarchy, of any number of groups and levels."),
+    note("intergroup_allgather", "allgather", TWELVE,
+        "Equal blocks: transfer time within that of one block of the smaller group of the least there can be."),
+    note("intergroup_allgather", "allgatherv", TWO_SIDES,
+        "Blocks of any sizes: every rank gets an equal part of the other group's bytes first, however they are cut. \
+         Dedicated I/O ranks and compute ranks agree on ranges and sums by it."),
+    note("intergroup_allgather", "two_step", TWELVE,
+        "Equal blocks, where the ranks of a subgroup are near each other: the larger group gathers inside its \
+         subgroups before it gathers across them."),
+    note("intergroup_allgather", "root_gathering", TWELVE,
+        "To compare with what libraries do: everything passes through one root of each group."),
+    note("exchange", "ascending_isend", LOW,
+        "To compare with ROMIO. All ranks begin with the same aggregator, and nothing limits what is outstanding: \
+         drawn one message at a time, the others wait for their turn."),
+    note("exchange", "ascending_issend", LOW,
+        "The main paper's baseline: as ascending_isend, but a sender does not leave before its receivers have \
+         entered."),
+    note("exchange", "spread_out", LOW,
         "As many aggregators as ranks, or aggregators spread evenly over the ranks: no two of them then want the same \
-         rank at a time. Where they are neighbours, as drawn, ranks behind them wait.",
-    ),
-    note(
-        "exchange",
-        "balanced",
-        LOW,
+         rank at a time. Where they are neighbours, as drawn, ranks behind them wait."),
+    note("exchange", "balanced", LOW,
         "Few aggregators among many ranks, wherever they are: each begins with a part of the ranks of its own. The \
-         default of both phases.",
-    ),
-    note(
-        "exchange",
-        "pairwise",
-        LOW,
-        "Where a rank must never have more than one message each way. A slow partner holds up all who come after.",
-    ),
-    note(
-        "exchange",
-        "two_layer",
-        TWELVE,
-        "Many ranks on a node with little each: the aggregators hear from nodes, not from ranks. Every byte goes through \
-         memory once more, so not for large requests.",
-    ),
+         default of both phases."),
+    note("exchange", "pairwise", LOW,
+        "Where a rank must never have more than one message each way. A slow partner holds up all who come after."),
+    note("exchange", "two_layer", TWELVE,
+        "Many ranks on a node with little each: the aggregators hear from nodes, not from ranks. Every byte goes \
+         through memory once more, so not for large requests."),
 ];
-
-/// What the operations are.
-static OPERATIONS: &[(&str, &str)] = &[
-    ("allgather", "Every rank gets the blocks of all ranks."),
-    ("intergroup_allgather", "Every rank of two groups gets the blocks of all ranks of the other group."),
-    ("gather", "The root gets the blocks of all ranks."),
-    ("scatter", "Every rank gets its block, which the root has."),
-    ("broadcast", "Every rank gets the root's message."),
-    ("reduce", "The root gets the messages of all ranks, combined lane by lane."),
-    ("allreduce", "Every rank gets the messages of all ranks, combined lane by lane."),
-    (
-        "exchange",
-        "All-to-many: every rank has a block for each aggregator. The kernels of the metadata and data phases of a \
-         collective write; a read runs them backwards.",
-    ),
-];
-
-/// What is done; empty if nothing is said here.
-pub fn meaning(operation: &str) -> &'static str {
-    OPERATIONS.iter().find(|(name, _)| *name == operation).map_or("", |(_, meaning)| meaning)
-}
 
 fn row(entry: &Entry) -> Option<&'static Note> {
     NOTES.iter().find(|note| note.operation == entry.operation && note.name == entry.name)
@@ -395,15 +233,12 @@ mod tests {
     fn every_algorithm_has_a_note_and_every_note_an_algorithm() {
         let all = catalogue::all();
         for entry in &all {
-            let (operation, name) = (&entry.operation, entry.name);
+            let (operation, name) = (entry.operation, entry.name);
             assert!(
                 !when(entry).is_empty(),
                 "{operation} {name}: trib/src/algorithms/notes.rs does not say when to use it"
             );
             assert!(!entry.cost.is_empty() && !entry.about.is_empty(), "{operation} {name}: no cost, or no words");
-        }
-        for operation in catalogue::operations() {
-            assert!(!meaning(&operation).is_empty(), "trib/src/algorithms/notes.rs does not say what {operation} is");
         }
         let known = |note: &Note| all.iter().any(|entry| entry.operation == note.operation && entry.name == note.name);
         assert!(NOTES.iter().all(known));

@@ -49,6 +49,32 @@ ranks and the 4 lowest of them as aggregators of the main paper's figure 1. \"Th
 S. Lee, A. Agrawal, A. Choudhary, W.-k. Liao, *Improving All-to-Many Personalized Communication in Two-Phase I/O*.
 ";
 
+/// What the operations are.
+static OPERATIONS: &[(&str, &str)] = &[
+    ("allgather", "Every rank gets the blocks of all ranks."),
+    ("gather", "The root gets the blocks of all ranks."),
+    ("scatter", "Every rank gets its block, which the root has."),
+    ("broadcast", "Every rank gets the root's message."),
+    ("reduce", "The root gets the messages of all ranks, combined lane by lane."),
+    ("allreduce", "Every rank gets the messages of all ranks, combined lane by lane."),
+    (
+        "intergroup_allgather",
+        "Every rank of two groups gets the blocks of all ranks of the *other* group. Here the last node is a group of its \
+         own, the smaller one: I/O ranks, say, and those that compute.",
+    ),
+    (
+        "exchange",
+        "All-to-many: every rank has a block for each aggregator. The kernels of the metadata and data phases of a \
+         collective write; a read runs them backwards.",
+    ),
+];
+
+/// What is done.
+fn meaning(operation: &str) -> &'static str {
+    let (_, meaning) = OPERATIONS.iter().find(|(name, _)| *name == operation).expect("an operation of OPERATIONS");
+    meaning
+}
+
 fn page() -> String {
     let mut page = HEAD.to_string();
     let (operations, all) = (catalogue::operations(), catalogue::all());
@@ -61,8 +87,8 @@ fn page() -> String {
         let _ = writeln!(page, "| [{operation}](#{operation}) | {} |", names.join(", "));
     }
     for operation in &operations {
-        let _ = writeln!(page, "\n## {operation}\n\n{}", notes::meaning(operation));
-        if operation == EXCHANGE {
+        let _ = writeln!(page, "\n## {operation}\n\n{}", meaning(operation));
+        if *operation == EXCHANGE {
             let _ = write!(page, "\n{KERNELS}");
         }
         page.push_str("\n| | rounds | messages | bytes | between nodes | bytes | short | long |\n");

@@ -4,6 +4,7 @@
 use svg::node::element::{Circle, Line, Path, Rectangle};
 use tributary::{Rank, Topology};
 
+use super::grid::{Grid, LEFT};
 use super::ink::{self, DARK, GREY, NOBODY, at, block, words};
 use super::sheet::Sheet;
 use crate::listing::counted;
@@ -14,9 +15,6 @@ const BETWEEN: &str = "#cf222e";
 /// What is combined, and the paper of a node.
 const COMBINED: &str = "#009e73";
 const NODE: &str = "#f6f8fa";
-/// Where the bars begin, and where the last must end.
-const LEFT: f64 = 122.0;
-const EDGE: f64 = 944.0;
 /// Height of a bar.
 const BAR: f64 = 14.0;
 
@@ -80,62 +78,11 @@ pub enum Paint {
     Combined(usize),
 }
 
-/// Where everything is.
-struct Grid {
-    /// Width of a bar, and of the space for arrows between two.
-    bar: f64,
-    arrows: f64,
-    /// The middle of every rank's row.
-    rows: Vec<f64>,
-    /// Upper and lower edge of every node.
-    nodes: Vec<(f64, f64)>,
-}
-
-impl Grid {
-    fn new(diagram: &Diagram<'_>, top: f64) -> Self {
-        let topology = diagram.topology;
-        let (rounds, width) = (diagram.rounds as f64, EDGE - LEFT);
-        let bar = (width / (2.4 * rounds + 1.0)).min(104.0);
-        let arrows = if rounds > 0.0 { ((width - (rounds + 1.0) * bar) / rounds).min(170.0) } else { 0.0 };
-        let pitch = if topology.ranks() <= 8 { 30.0 } else { 25.0 };
-        let (mut rows, mut nodes, mut y) = (vec![0.0; topology.ranks()], Vec::new(), top);
-        for node in 0..topology.nodes() {
-            let (first, ranks) = (y, topology.ranks_on(node));
-            (0..ranks)
-                .for_each(|index| rows[topology.rank_at(node, index)] = first + (index as f64 + 0.5) * pitch + 3.0);
-            y += ranks as f64 * pitch + 6.0;
-            nodes.push((first, y));
-            y += 9.0;
-        }
-        Self { bar, arrows, rows, nodes }
-    }
-
-    /// Left edge of the bars before round `round`.
-    fn bars(&self, round: usize) -> f64 {
-        LEFT + round as f64 * (self.bar + self.arrows)
-    }
-
-    /// Where the arrows of a round begin and end.
-    fn span(&self, round: usize) -> (f64, f64) {
-        (self.bars(round) + self.bar + 2.0, self.bars(round + 1) - 2.0)
-    }
-
-    /// The lower edge.
-    fn bottom(&self) -> f64 {
-        self.nodes.last().map_or(0.0, |node| node.1)
-    }
-
-    /// Size of words that stand below every round.
-    fn small(&self) -> u32 {
-        if self.bar + self.arrows < 54.0 { 8 } else { 10 }
-    }
-}
-
 /// The whole picture.
 pub fn card(diagram: &Diagram<'_>) -> String {
     let mut sheet = Sheet::new(diagram.title.clone(), &diagram.subject);
     sheet.y += 28.0;
-    let grid = Grid::new(diagram, sheet.y + 8.0);
+    let grid = Grid::new(diagram.topology, diagram.rounds, sheet.y + 8.0);
     rounds(&mut sheet, diagram, &grid);
     nodes(&mut sheet, diagram, &grid);
     let mut messages: Vec<_> = diagram.messages.iter().collect();
@@ -159,9 +106,9 @@ impl Diagram<'_> {
         self.messages.iter().filter(move |message| message.round == round)
     }
 
-    /// Bytes of the shortest message.
+    /// Bytes of the shortest message that has any.
     fn least(&self) -> u64 {
-        self.messages.iter().map(|message| message.bytes).min().unwrap_or(1).max(1)
+        self.messages.iter().map(|message| message.bytes).filter(|&bytes| bytes > 0).min().unwrap_or(1)
     }
 }
 
@@ -232,7 +179,8 @@ fn arrow(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid, message: &Messag
     let (x, end) = grid.span(message.round);
     let (y, to) = (grid.rows[message.from], grid.rows[message.to]);
     let narrow = (grid.arrows / 90.0).clamp(0.6, 1.0);
-    let width = (1.7 + 0.55 * (message.bytes as f64 / diagram.least() as f64).log2()).min(4.5) * narrow;
+    let width =
+        (1.7 + 0.55 * (message.bytes.max(diagram.least()) as f64 / diagram.least() as f64).log2()).min(4.5) * narrow;
     let (head, half) = ((5.0 + 2.0 * width) * narrow, 2.0 + 1.3 * width * narrow);
     let colour = if diagram.apart(message) { BETWEEN } else { INSIDE };
     let (neck, bend) = (end - head, (end - head - x) * 0.5);

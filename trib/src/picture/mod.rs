@@ -9,10 +9,12 @@
 //! | [`matrix`] | one round of an exchange, binned |
 //! | [`round`] | its picture: matrix, fan-in, legend |
 //! | [`messages`] | the messages of an algorithm, round by round, and what ranks then have |
+//! | [`grid`] | its rows and columns |
 //! | [`sheet`] | what pictures are drawn on |
 //! | [`ink`] | colours, rectangles, words |
 
 mod card;
+mod grid;
 mod ink;
 mod matrix;
 mod memory;
