@@ -5,11 +5,11 @@
 //! ranks can see (a message at a node's port) happens in the order of time.
 
 use super::Time;
-use super::host::{Host, NONE, Queues};
+use super::host::{Host, NONE};
 use super::machine::Machine;
 use super::matching::{Search, key};
 use super::message::{Id, Kind, Message, NONE as NO_MESSAGE, Slab};
-use super::network::{Network, Way};
+use super::network::{Network, Place, Way};
 use super::outcome::Outcome;
 use super::program::{Handle, Program, Work};
 use super::wheel::Wheel;
@@ -22,7 +22,7 @@ use crate::topology::{Rank, Topology};
 const WATCH: u64 = 1 << 20;
 
 #[derive(Debug, Clone, Copy)]
-enum What {
+pub(super) enum What {
     /// The processor of a rank is free for a send.
     Wake(u32),
     /// A message is at the door of its node.
@@ -58,36 +58,33 @@ pub fn run<W: Workload>(
         engine.event(now, what);
         events += 1;
         if u64::is_multiple_of(events, WATCH) {
-            watch(engine.matched);
+            watch(engine.count);
         }
     }
     if let Some(rank) = engine.hosts.iter().position(|host| !matches!(host.program, Program::Over)) {
         return Err(Error::argument("schedules", format!("rank {rank} waits for ever"), "schedules that end"));
     }
-    Ok(Outcome::of(&engine.hosts, engine.matched, events, engine.slab.peak()))
+    Ok(Outcome::of(&engine.hosts, engine.count, events, engine.slab.peak()))
 }
 
-struct Engine<'a, W> {
-    machine: &'a Machine,
+pub(super) struct Engine<'a, W> {
+    pub(super) machine: &'a Machine,
     workload: &'a W,
-    hosts: Vec<Host>,
-    network: Network<'a>,
-    wheel: Wheel<What>,
-    slab: Slab,
-    matched: u64,
+    pub(super) hosts: Vec<Host>,
+    pub(super) places: Vec<Place>,
+    pub(super) network: Network<'a>,
+    pub(super) wheel: Wheel<What>,
+    pub(super) slab: Slab,
+    /// Messages that have met their receives.
+    pub(super) count: u64,
 }
 
 impl<'a, W: Workload> Engine<'a, W> {
     fn new(machine: &'a Machine, topology: &Topology, workload: &'a W, seed: u64) -> Self {
-        let mut hosts: Vec<Host> = (0..topology.ranks()).map(|_| Host::new(0, 0)).collect();
-        for node in 0..topology.nodes() {
-            let ranks = topology.ranks_on(node);
-            for index in 0..ranks {
-                hosts[topology.rank_at(node, index)] = Host::new(node, index * machine.sockets / ranks);
-            }
-        }
+        let hosts = (0..topology.ranks()).map(|_| Host::new()).collect();
+        let places = Place::all(topology, machine.sockets);
         let network = Network::new(machine, topology.nodes(), seed);
-        Self { machine, workload, hosts, network, wheel: Wheel::new(), slab: Slab::default(), matched: 0 }
+        Self { machine, workload, hosts, places, network, wheel: Wheel::new(), slab: Slab::default(), count: 0 }
     }
 
     fn event(&mut self, now: Time, what: What) {
@@ -97,10 +94,12 @@ impl<'a, W: Workload> Engine<'a, W> {
             What::Leave(id) => self.leave(id, now),
             What::Arrive(id) => {
                 let message = *self.slab.get(id);
-                let to = &self.hosts[message.to as usize];
-                let ready = match to.node == self.hosts[message.from as usize].node {
-                    true => now,
-                    false => self.network.eject(to.node, self.wire_bytes(&message), now),
+                let ready = match self.way(&message) {
+                    Way::Network => {
+                        let node = self.places[message.to as usize].node;
+                        self.network.eject(node, self.wire_bytes(&message), now)
+                    }
+                    Way::Socket | Way::Node => now,
                 };
                 match ready > now {
                     true => self.wheel.push(ready, What::Deliver(id)),
@@ -220,7 +219,7 @@ impl<'a, W: Workload> Engine<'a, W> {
     fn post_send(&mut self, message: Message) -> bool {
         let rank = message.from as Rank;
         let costs = &self.machine.host;
-        let way = Way::between(&self.hosts[rank], &self.hosts[message.to as usize]);
+        let way = self.way(&message);
         if let Some(connection) = self.machine.connection
             && way == Way::Network
             && !message.connects
@@ -234,6 +233,7 @@ impl<'a, W: Workload> Engine<'a, W> {
             self.postpone(rank, message.send);
             return false;
         }
+        let node = self.places[rank].node;
         let host = &mut self.hosts[rank];
         host.connects = false;
         let bytes = if message.kind == Kind::Eager { message.bytes } else { 0 };
@@ -241,7 +241,7 @@ impl<'a, W: Workload> Engine<'a, W> {
         let time = self.network.work(costs.send + bytes as f64 * costs.send_byte + first_use);
         host.cpu += time;
         host.spent.post_sends += time;
-        let arrival = self.network.transmit(host, way, bytes, host.cpu);
+        let arrival = self.network.transmit(host, node, way, bytes, host.cpu);
         if message.kind == Kind::Eager && !message.synchronous && !message.connects {
             host.outstanding -= 1;
             host.finish(message.send);
@@ -256,106 +256,9 @@ impl<'a, W: Workload> Engine<'a, W> {
         self.hosts[to as usize].queues.get_or_insert_default().connect(from as usize, ranks)
     }
 
-    /// The processor of `rank` takes a message in.
-    fn take_in(&mut self, rank: Rank, id: Id) {
-        let message = *self.slab.get(id);
-        let host = &mut self.hosts[rank];
-        let costs = &self.machine.host;
-        let check = costs.check * f64::from(host.outstanding);
-        match message.kind {
-            Kind::Eager | Kind::RequestToSend => self.take_envelope(rank, id, check),
-            Kind::ClearToSend => {
-                host.cpu += self.network.work(costs.control);
-                *self.slab.get_mut(id) = message.returned(Kind::Data);
-                self.wheel.push(self.hosts[rank].cpu, What::Leave(id));
-            }
-            Kind::Data => {
-                host.cpu += self.network.work(costs.receive + check);
-                self.slab.remove(id);
-                self.finish(rank, message.receive);
-            }
-            Kind::SendFinished => {
-                host.cpu += self.network.work(costs.control + check);
-                self.slab.remove(id);
-                self.finish(rank, message.send);
-            }
-        }
-    }
-
-    fn take_envelope(&mut self, rank: Rank, id: Id, check: f64) {
-        let message = *self.slab.get(id);
-        let host = &mut self.hosts[rank];
-        let costs = &self.machine.host;
-        let queues = host.queues.get_or_insert_default();
-        let tau = costs.walk.entry(queues.posted.len());
-        let key = key(message.from, message.stage);
-        let Search { found, walked } = queues.posted.take(key);
-        queues.walked += walked as u64;
-        let mut cost = costs.receive + check + tau * walked as f64;
-        if message.kind == Kind::Eager {
-            cost += message.bytes as f64 * costs.receive_byte;
-        }
-        if let (true, Some(connection)) = (message.connects, &self.machine.connection) {
-            cost += connection.receive + connection.held * f64::from(queues.connections);
-            queues.connections += 1;
-        }
-        if found.is_none() {
-            queues.unexpected.push(key, id);
-            queues.longest_unexpected = queues.longest_unexpected.max(queues.unexpected.len());
-        }
-        host.cpu += self.network.work(cost);
-        if message.connects && !message.synchronous && message.kind == Kind::Eager {
-            let reply = self.slab.add(message);
-            self.reply(rank, reply, Kind::SendFinished);
-        }
-        if let Some(handle) = found {
-            self.matched(rank, id, handle);
-        }
-    }
-
-    /// A message has met its receive.
-    fn matched(&mut self, rank: Rank, id: Id, handle: Handle) {
-        self.matched += 1;
-        let message = self.slab.get_mut(id);
-        message.receive = handle;
-        if message.kind == Kind::RequestToSend {
-            return self.reply(rank, id, Kind::ClearToSend);
-        }
-        if message.synchronous {
-            self.reply(rank, id, Kind::SendFinished);
-        } else {
-            self.slab.remove(id);
-        }
-        self.finish(rank, handle);
-    }
-
-    /// Sends a message back as a control message.
-    fn reply(&mut self, rank: Rank, id: Id, kind: Kind) {
-        let message = self.slab.get(id).returned(kind);
-        let way = Way::between(&self.hosts[rank], &self.hosts[message.to as usize]);
-        let host = &mut self.hosts[rank];
-        host.cpu += self.network.work(self.machine.host.control);
-        *self.slab.get_mut(id) = message;
-        self.wheel.push(self.network.control(way, host.cpu), What::Deliver(id));
-    }
-
-    /// The bytes of a rendezvous leave; the send is finished when they have.
-    fn leave(&mut self, id: Id, now: Time) {
-        let message = *self.slab.get(id);
-        let way = Way::between(&self.hosts[message.from as usize], &self.hosts[message.to as usize]);
-        let host = &mut self.hosts[message.from as usize];
-        let arrival = self.network.transmit(host, way, message.bytes, now);
-        let left = host.port;
-        self.wheel.push(arrival, What::Arrive(id));
-        let finished = Message { to: message.from, kind: Kind::SendFinished, ..message };
-        let finished = self.slab.add(finished);
-        self.wheel.push(left, What::Deliver(finished));
-    }
-
-    fn finish(&mut self, rank: Rank, handle: Handle) {
-        let host = &mut self.hosts[rank];
-        host.outstanding -= 1;
-        host.finish(handle);
+    #[inline]
+    pub(super) fn way(&self, message: &Message) -> Way {
+        Way::between(self.places[message.from as usize], self.places[message.to as usize])
     }
 
     /// Bytes of this leg that pass the ports.
@@ -364,11 +267,5 @@ impl<'a, W: Workload> Engine<'a, W> {
             Kind::Eager | Kind::Data => message.bytes,
             _ => 0,
         }
-    }
-}
-
-impl Queues {
-    pub(super) fn longest(&self) -> (usize, usize) {
-        (self.longest_posted, self.longest_unexpected)
     }
 }

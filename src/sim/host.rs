@@ -9,18 +9,17 @@ use super::program::{Handle, Program};
 pub(super) const NONE: Handle = Handle::MAX;
 
 /// A rank: its processor, its port, its program. Under 200 bytes; queues only where messages arrive.
+///
+/// In this order: what every event looks at comes first.
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct Host {
     /// When the processor has done all that is known by now.
     pub(super) cpu: Time,
-    /// When the rank's own port is free.
-    pub(super) port: Time,
-    /// When the last message to this node, and to another, arrives: messages of a rank do not overtake each other.
-    pub(super) last: [Time; 2],
-    pub(super) spent: Spent,
+    pub(super) program: Program,
     /// What arrived while the rank was posting.
     pub(super) backlog: Backlog,
-    pub(super) program: Program,
+    pub(super) queues: Option<Box<Queues>>,
     /// Its present part.
     pub(super) part: u32,
     /// The send that is due when the processor is free.
@@ -29,11 +28,13 @@ pub(super) struct Host {
     pub(super) outstanding: u32,
     /// The most there ever were.
     pub(super) peak: u32,
-    pub(super) node: u32,
-    pub(super) socket: u8,
     /// Whether the pending send makes a connection.
     pub(super) connects: bool,
-    pub(super) queues: Option<Box<Queues>>,
+    /// When the rank's own port is free.
+    pub(super) port: Time,
+    /// When the last message to this node, and to another, arrives: messages of a rank do not overtake each other.
+    pub(super) last: [Time; 2],
+    pub(super) spent: Spent,
 }
 
 /// Where a rank's time went.
@@ -89,7 +90,7 @@ impl Queues {
 }
 
 impl Host {
-    pub(super) fn new(node: usize, socket: usize) -> Self {
+    pub(super) fn new() -> Self {
         Self {
             cpu: 0,
             port: 0,
@@ -101,8 +102,6 @@ impl Host {
             pending: NONE,
             outstanding: 0,
             peak: 0,
-            node: node as u32,
-            socket: socket as u8,
             connects: false,
             queues: None,
         }
@@ -118,7 +117,22 @@ impl Host {
 
     /// Finishes an operation now.
     pub(super) fn finish(&mut self, handle: Handle) {
-        let gathered = self.program.finish(handle, self.cpu, self.spent.posting());
-        self.spent.gather += gathered.unwrap_or(0);
+        if let Some(gathered) = self.program.finish(handle, self.cpu, &self.spent) {
+            self.spent.gather += gathered;
+        }
+    }
+}
+
+impl Queues {
+    pub(super) fn longest(&self) -> (usize, usize) {
+        (self.longest_posted, self.longest_unexpected)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_rank_takes_less_than_200_bytes() {
+        assert!(size_of::<super::Host>() < 200, "{}", size_of::<super::Host>());
     }
 }

@@ -25,9 +25,52 @@ pub(super) struct Search {
     pub(super) walked: usize,
 }
 
+/// Queues of at most so many entries are searched as they are.
+const FEW: usize = 32;
+
 /// A first-in, first-out queue a key, all in one order.
 #[derive(Debug, Default)]
 pub(super) struct MatchQueue {
+    /// All entries, while they are few.
+    few: Vec<(Key, u32)>,
+    /// All entries, from when they are more until none is left.
+    many: Indexed,
+}
+
+impl MatchQueue {
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.few.len() + self.many.len()
+    }
+
+    /// Adds an entry at the end.
+    #[inline]
+    pub(super) fn push(&mut self, key: Key, payload: u32) {
+        if self.many.len() == 0 {
+            if self.few.len() < FEW {
+                return self.few.push((key, payload));
+            }
+            self.few.drain(..).for_each(|(key, payload)| self.many.push(key, payload));
+        }
+        self.many.push(key, payload);
+    }
+
+    /// Takes the first entry of that key out. A search without success looks at all entries.
+    #[inline]
+    pub(super) fn take(&mut self, key: Key) -> Search {
+        if self.few.is_empty() {
+            return self.many.take(key);
+        }
+        match self.few.iter().position(|(other, _)| *other == key) {
+            Some(at) => Search { found: Some(self.few.remove(at).1), walked: at + 1 },
+            None => Search { found: None, walked: self.few.len() },
+        }
+    }
+}
+
+/// Entries found by their key, and counted by [`Live`].
+#[derive(Debug, Default)]
+struct Indexed {
     /// First and last entry of every key.
     ends: FxHashMap<Key, (u32, u32)>,
     entries: Vec<Entry>,
@@ -42,14 +85,13 @@ struct Entry {
     next: u32,
 }
 
-impl MatchQueue {
-    pub(super) fn len(&self) -> usize {
+impl Indexed {
+    fn len(&self) -> usize {
         self.live.len()
     }
 
-    /// Adds an entry at the end.
     #[inline]
-    pub(super) fn push(&mut self, key: Key, payload: u32) {
+    fn push(&mut self, key: Key, payload: u32) {
         let entry = Entry { number: self.live.push(), payload, next: NONE };
         let index = match self.free.pop() {
             Some(index) => {
@@ -68,9 +110,7 @@ impl MatchQueue {
         ends.1 = index;
     }
 
-    /// Takes the first entry of that key out. A search without success looks at all entries.
-    #[inline]
-    pub(super) fn take(&mut self, key: Key) -> Search {
+    fn take(&mut self, key: Key) -> Search {
         if self.live.len() == 0 {
             return Search { found: None, walked: 0 };
         }

@@ -11,11 +11,13 @@
 //! | [`engine`] | the event loop: [`run`] |
 //! | [`outcome`] | what a run tells |
 //! | [`goal`] | schedules as the input of LogGOPSim |
+//! | `arrivals` | the protocol of messages |
 //! | `host`, `program` | a rank, and its part in execution |
 //! | `network` | paths, ports, noise |
 //! | `matching`, `live` | the queues of posted receives and unexpected messages |
 //! | `message`, `wheel` | messages under way, and the event queue |
 
+mod arrivals;
 pub mod engine;
 pub mod figures;
 pub mod goal;

@@ -7,6 +7,7 @@ use rand_distr::{Distribution, StandardNormal};
 use super::Time;
 use super::host::Host;
 use super::machine::Machine;
+use crate::topology::Topology;
 
 /// Between which places a message travels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,9 +17,31 @@ pub(super) enum Way {
     Network,
 }
 
+/// Where a rank sits.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Place {
+    pub(super) node: u32,
+    pub(super) socket: u8,
+}
+
+impl Place {
+    /// The places of all ranks; the ranks of a node fill its sockets one after the other.
+    pub(super) fn all(topology: &Topology, sockets: usize) -> Vec<Self> {
+        let mut places = vec![Self::default(); topology.ranks()];
+        for node in 0..topology.nodes() {
+            let ranks = topology.ranks_on(node);
+            for index in 0..ranks {
+                let socket = (index * sockets / ranks) as u8;
+                places[topology.rank_at(node, index)] = Self { node: node as u32, socket };
+            }
+        }
+        places
+    }
+}
+
 impl Way {
     #[inline]
-    pub(super) fn between(from: &Host, to: &Host) -> Self {
+    pub(super) fn between(from: Place, to: Place) -> Self {
         if from.node != to.node {
             Self::Network
         } else if from.socket != to.socket {
@@ -55,13 +78,13 @@ impl<'a> Network<'a> {
         Self { machine, ports, random: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 
-    /// Sends `bytes` at `now` through the rank's port and its node's: when the last of them arrives.
+    /// Sends `bytes` at `now` through the ports of the rank and of its `node`: when the last of them arrives.
     #[inline]
-    pub(super) fn transmit(&mut self, host: &mut Host, way: Way, bytes: u64, now: Time) -> Time {
+    pub(super) fn transmit(&mut self, host: &mut Host, node: u32, way: Way, bytes: u64, now: Time) -> Time {
         let line = self.machine.paths[way as usize].line(bytes, self.machine.eager_limit);
         let mut begin = now.max(host.port);
         if way == Way::Network {
-            let port = &mut self.ports[host.node as usize].inject;
+            let port = &mut self.ports[node as usize].inject;
             begin = begin.max(*port);
             *port = begin + ticks(self.machine.node.inject + bytes as f64 * self.machine.node.inject_byte);
         }

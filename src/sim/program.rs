@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::Time;
+use super::host::Spent;
 use super::workload::{Chains, Message, Part, Side, Workload};
 use crate::schedule::{Action, OpId, Progress, SendMode, ThrottleMode};
 use crate::topology::Rank;
@@ -70,17 +71,17 @@ impl Program {
         }
     }
 
-    /// Finishes an operation at `now`, when the rank has spent `posted` on posting. Returns the time that the gather
-    /// inside the node took, without posting, if it ends herewith.
+    /// Finishes an operation at `now`. Returns the time that the gather inside the node took, without what was `spent` on
+    /// posting, if it ends herewith.
     #[inline]
-    pub(super) fn finish(&mut self, handle: Handle, now: Time, posted: Time) -> Option<Time> {
+    pub(super) fn finish(&mut self, handle: Handle, now: Time, spent: &Spent) -> Option<Time> {
         match self {
             Self::Over => None,
             Self::Chains(chains) => {
                 chains.finish(handle);
                 None
             }
-            Self::Schedule(running) => running.finish(handle, now, posted),
+            Self::Schedule(running) => running.finish(handle, now, spent.posting()),
         }
     }
 
