@@ -50,13 +50,16 @@ fn body(rank: Rank, turn: usize) -> Vec<u8> {
 /// `inter` is a valid inter-communicator, and every rank of it is here.
 unsafe fn by_mpi(inter: ffi::MPI_Comm, own: &[u8], counts: &[c_int]) -> Vec<u8> {
     let starts: Vec<c_int> = (0..counts.len()).map(|to| counts[..to].iter().sum()).collect();
-    let mut got = vec![0u8; counts.iter().sum::<c_int>() as usize];
+    let total = counts.iter().sum::<c_int>() as usize;
+    // One byte more than needed: an empty vector is at address 1, which is MPI_IN_PLACE to Open MPI.
+    let (from, mut got) = ([own, &[0]].concat(), vec![0u8; total + 1]);
     // SAFETY: `got` has room for all counts, one for each rank of the other group.
     unsafe {
         let (byte, own_len) = (ffi::RSMPI_UINT8_T, own.len() as c_int);
-        let (from, into) = (own.as_ptr().cast::<c_void>(), got.as_mut_ptr().cast::<c_void>());
+        let (from, into) = (from.as_ptr().cast::<c_void>(), got.as_mut_ptr().cast::<c_void>());
         done(ffi::MPI_Allgatherv(from, own_len, byte, into, counts.as_ptr(), starts.as_ptr(), byte, inter));
     }
+    got.truncate(total);
     got
 }
 
