@@ -5,9 +5,9 @@ mod buffers;
 mod calls;
 mod cli;
 mod exchange;
+mod guidelines;
 #[cfg(test)]
 mod held;
-mod guidelines;
 mod hints;
 mod hsumma;
 mod listing;

@@ -111,7 +111,6 @@ pub fn two_layer(case: &Case, rank: Rank) -> Schedule {
         rank_list: &RankList::Identity,
         local_aggregator: local.aggregator_of(rank),
         own: &own,
-        tree: None,
         members: &members,
         tree: None,
         receives: &receives(case, rank, &merged),

@@ -13,8 +13,8 @@
 //! The parameters of each pattern are in [`crate::source`], a file each.
 
 pub mod algorithms;
-pub mod hsumma;
 pub mod guidelines;
+pub mod hsumma;
 pub mod patterns;
 pub mod replay;
 pub mod sim;
@@ -27,8 +27,8 @@ use clap::error::ErrorKind;
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 use algorithms::AlgorithmsOptions;
-use hsumma::HsummaOptions;
 use guidelines::GuidelinesOptions;
+use hsumma::HsummaOptions;
 use patterns::{PatternsOptions, PictureOptions};
 use replay::ReplayOptions;
 use sim::{BenchCommand, SimCommand};
