@@ -59,17 +59,17 @@ fn list(options: &AlgorithmsOptions) -> Result<(), Failure> {
         let objects: Vec<_> = rows.iter().map(|(entry, case, counts)| object(entry, case, counts)).collect();
         return say(serde_json::to_string_pretty(&objects)?);
     }
-    let columns = ["operation", "name", "what", "paper", "equation", "rounds", "messages", "bytes"];
+    let columns = ["operation", "name", "paper", "equation", "rounds", "messages", "bytes"];
     let mut table = listing::table(columns);
     for (entry, _, counts) in &rows {
         let (paper, equation) = entry.paper();
         let numbers = [counts.rounds, counts.all.messages, counts.all.bytes].map(grouped);
-        let words = [entry.operation, entry.name, entry.about, &paper, &equation].map(str::to_string);
+        let words = [entry.operation, entry.name, &paper, &equation].map(str::to_string);
         table.add_row(words.into_iter().chain(numbers));
     }
     say(format!(
         "{table}\nCounted for {ranks} ranks on nodes of {ranks_per_node}, blocks (of a broadcast or reduction: a message) \
-         of {} bytes. Costs and pictures: docs/algorithms.md, --json, trib algorithms show NAME.",
+         of {} bytes. Words, costs and pictures: docs/algorithms.md, --json, trib algorithms show NAME.",
         grouped(bytes)
     ))
 }

@@ -217,11 +217,12 @@ pub fn example(entry: &Entry) -> Example {
     row(entry).map_or(EIGHT, |note| note.example)
 }
 
-/// Bytes of a segment: four of a message, two of a block of the segmented ring; the threshold of the ordered tree is four
-/// blocks. A multiple of 8.
+/// Bytes of a segment: a quarter of a message or block, half of a block of the segmented ring; the threshold of the ordered
+/// tree is four blocks. A multiple of 8.
 pub fn segment(entry: &Entry, ranks: usize, unit: u64) -> u64 {
     let pieces = if entry.name == "segmented_ring" { 2 * ranks as u64 } else { 4 };
-    if entry.is_of_one_message() { (unit / pieces).next_multiple_of(8).max(8) } else { (4 * unit).next_multiple_of(8) }
+    let bytes = if entry.name.starts_with("ordered_tree") { 4 * unit } else { unit / pieces };
+    bytes.next_multiple_of(8).max(8)
 }
 
 #[cfg(test)]

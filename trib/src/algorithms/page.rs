@@ -34,7 +34,7 @@ message of a broadcast or reduction.
 
 **Pictures.** Ranks are rows, on their nodes; rounds are columns. A rank has one port: in a round it sends one message and
 receives one, and every message takes one round, whatever its size. Grey messages stay inside a node, red ones do not.
-The bars between show what every rank has. A message in segments has four of them.
+The bars between show what every rank has. A message in segments has four of them; linear_synchronized sends a quarter of a block first.
 
 **Tables** count 16 ranks on 4 nodes, the root rank 0, blocks of equal size. *Short* and *long* are times in the same
 one-port model, in units of t_s, for m t_w = t_s / 100 and for m t_w = 100 t_s; combining takes no time, and no message is
