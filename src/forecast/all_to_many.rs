@@ -104,7 +104,7 @@ impl AllToMany {
         let (least, most) = self.options.bytes;
         // The golden ratio's multiples fill the unit interval evenly (Weyl's sequence).
         let unit = (rank as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-        least + ((unit * (most - least + 1)) >> 32)
+        least + ((u128::from(unit) * (u128::from(most - least) + 1)) >> 32) as u64
     }
 
     /// One iteration of `rank` as the schedule that an executor runs.
