@@ -62,8 +62,8 @@ impl Candidate {
     /// An operation that cannot be tuned.
     pub fn all(operation: Operation, ranks: usize, quick: bool) -> Result<Vec<Self>> {
         let factors: Vec<usize> = (2..ranks).filter(|&groups| ranks.is_multiple_of(groups)).collect();
-        let distance = |groups: usize| ((groups * groups) as f64 / ranks as f64).ln().abs();
-        let nearest = factors.iter().copied().min_by(|&a, &b| distance(a).total_cmp(&distance(b)));
+        // Of a pair of factors, groups and ranks in each, the larger is the smaller the nearer both are to the square root.
+        let nearest = factors.iter().copied().min_by_key(|&groups| groups.max(ranks / groups));
         let groups: Vec<usize> = if quick { nearest.into_iter().collect() } else { factors };
         let groups = || std::iter::once(1).chain(groups.iter().copied());
         names(operation).flat_map(|name| groups().map(move |groups| Self::new(operation, groups, name, name))).collect()

@@ -205,7 +205,7 @@ mod tests {
         assert!(changed("segment =     1024", "segment = 9").contains("entry 1, segment: 9"));
         assert!(changed("seconds", "minutes").starts_with("tuned table t, line 6: "));
         let torn = changed(", outer", "\n outer");
-        assert!(torn.starts_with("tuned table t, line 6: "), "{torn}");
+        assert!(torn.starts_with("tuned table t, line 7: "), "{torn}");
         assert!(Table::parse("t", b"\xff").unwrap_err().to_string().starts_with("tuned table t: invalid utf-8"));
     }
 }
