@@ -84,6 +84,8 @@ fn by_mpi(native: &Native, operation: Operation, case: &Case, rank: Rank) -> Opt
             let combined = native.reduce(root, &lanes(&own), ReduceOp::Sum).unwrap();
             is_root.then(|| bytes(&combined))
         }
+        // MPI has it on inter-communicators only: tests/mpi_intergroup.rs.
+        Operation::IntergroupAllgather => None,
         Operation::Allreduce => Some(bytes(&native.allreduce(&lanes(&own), ReduceOp::Sum).unwrap())),
     }
 }

@@ -1,5 +1,6 @@
 //! Where a file's hints come from: `MPI_Info`, over the environment, over a hints file, over the defaults.
 
+use tributary::hints::DriverName;
 use tributary::{Error, Hints};
 
 use crate::abi::{MPI_Info, info};
@@ -35,11 +36,12 @@ pub unsafe fn at_open(info: MPI_Info, is_first: bool) -> Result<Hints, Error> {
 
 /// Entries for MPI_File_get_info: the hints in force, and for those that are left to the driver, what it found.
 pub fn effective(file: &tributary::File) -> Vec<(&'static str, String)> {
-    let layout = file.layout();
+    let (layout, driver) = (file.layout(), file.driver());
     let found = |key: &str| match key {
         "cb_nodes" => Some(file.aggregators().len().to_string()),
-        "striping_unit" => Some(layout.unit.to_string()),
-        "striping_factor" if layout.factor > 0 => Some(layout.factor.to_string()),
+        // Libraries align what they write to it: a block of just any file system is nothing to align to.
+        "striping_unit" if driver != DriverName::Posix => Some(layout.unit.to_string()),
+        "striping_factor" if driver == DriverName::Lustre && layout.factor > 0 => Some(layout.factor.to_string()),
         "trib_driver" => Some(file.driver().to_string()),
         _ => None,
     };
