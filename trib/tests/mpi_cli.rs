@@ -1,19 +1,18 @@
 //! `trib --fabric mpi` under mpiexec, as its users call it.
 #![cfg(feature = "mpi")]
 
+#[path = "../../tests/common/mpiexec.rs"]
+#[allow(dead_code, reason = "this file starts a program, not itself")]
+mod launch;
 #[path = "common/small.rs"]
 mod small;
 
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Command, Output};
 
-/// The launcher of the MPI library in use.
+/// `trib` under the launcher of the MPI library that it is linked with.
 fn mpiexec(ranks: usize, arguments: &[&str]) -> Output {
-    let launcher = std::env::var("MPIEXEC").unwrap_or_else(|_| "mpiexec".to_string());
-    let mut command = Command::new(launcher);
-    command.env("MPIEXEC_TIMEOUT", "120").stdin(Stdio::null());
-    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-    command.env("OMPI_MCA_rmaps_base_oversubscribe", "1").env("OMPI_MCA_mpi_yield_when_idle", "1");
-    command.args(["-n", &ranks.to_string(), env!("CARGO_BIN_EXE_trib")]).args(arguments).output().unwrap()
+    launch::start(ranks, Path::new(env!("CARGO_BIN_EXE_trib")), arguments, &[])
 }
 
 #[test]
