@@ -2,12 +2,12 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`status`] | error codes, the last error's sentence, and the guard around every function: no panic crosses it |
-//! | [`mod@file`] | the handle: opened, closed; [`running`] is its operation in flight |
-//! | [`extents`] | sequences of extents that are built once and used often |
-//! | [`lists`] | what C gives as arrays, checked |
-//! | [`collective`], [`nonblocking`], [`independent`] | writes and reads |
-//! | [`hints`], [`statistics`] | what can be asked |
+//! | `status` | error codes, the last error's sentence, and the guard around every function: no panic crosses it |
+//! | `file` | the handle: opened, closed; `running` is its operation in flight |
+//! | `extents` | sequences of extents that are built once and used often |
+//! | `lists` | what C gives as arrays, checked |
+//! | `collective`, `nonblocking`, `independent` | writes and reads |
+//! | `hints`, `statistics` | what can be asked |
 //!
 //! A function that is collective fails on all ranks or on none: a rank whose arguments are bad takes part all the same, with
 //! its error.

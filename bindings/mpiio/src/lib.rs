@@ -9,13 +9,13 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`abi`] | the MPI library's binary interface, in one place |
+//! | `abi` | the MPI library's binary interface, in one place |
 //! | `exports` | the table of interposed functions: **a new function is a row there** |
 //! | `entry`, `next`, `family` | on or off; the function behind ours; whether this is the MPI it was built for |
 //! | `calls` | what the interposed functions do |
 //! | `files`, `open_file` | the program's open files; one of them |
 //! | `view`, `hints` | what it sees of the file; what it asks for |
-//! | [`datatype`] | MPI datatypes as extents |
+//! | `datatype` | MPI datatypes as extents |
 //! | `tally`, `report` | what became of the calls, and TRIB_REPORT |
 //!
 //! `docs/drop-in.md` in the repository tells users what to type.

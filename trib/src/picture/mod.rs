@@ -8,7 +8,7 @@
 //! | [`card`] | the picture of a pattern: strips, memory, legend |
 //! | [`matrix`] | one round of an exchange, binned |
 //! | [`round`] | its picture: matrix, fan-in, legend |
-//! | [`messages`] | the messages of an algorithm, round by round, and what ranks then have |
+//! | [`mod@messages`] | the messages of an algorithm, round by round, and what ranks then have |
 //! | [`grid`] | its rows and columns |
 //! | [`sheet`] | what pictures are drawn on |
 //! | [`ink`] | colours, rectangles, words |
