@@ -47,11 +47,15 @@ impl Build {
         let is_c = ending == "c";
         let target = scratch().join(format!("{}.{}", self.name.unwrap_or(stem), family.name()));
         let mut command = Command::new(if is_c { family.mpicc() } else { family.mpifort() });
-        command.args(["-O1", "-g", "-Wall", "-Werror"]).args(if is_c { &["-std=gnu11"][..] } else { &[] });
-        command.args(&self.options).arg("-o").arg(&target).arg(folder().join(source));
+        command.args(["-O1", "-g", "-Wall", "-Werror"]).args(if is_c { C_ONLY } else { &[] });
+        // Under a name of its own until it is whole: tests of one binary compile the same program, and run it, side by side.
+        let fresh = tempfile::Builder::new().prefix(stem).tempdir_in(scratch()).expect("a folder to compile in");
+        let made = fresh.path().join(stem);
+        command.args(&self.options).arg("-o").arg(&made).arg(folder().join(source));
         command.args(family.library_folders()).args(&self.libraries).args(["-lm", "-lpthread", "-ldl"]);
         let output = command.output().unwrap_or_else(|cause| panic!("{command:?}: {cause}"));
         assert!(output.status.success(), "{command:?}:\n{}", String::from_utf8_lossy(&output.stderr));
+        std::fs::rename(&made, &target).expect("the program under its name");
         target
     }
 }
