@@ -99,8 +99,8 @@ on_family() {
 
 # What the tests of the bindings run: both families, Fortran, CMake, and other people's libraries and programs.
 setup_bindings() {
-    bindings_are_ready || install_packages mpich libmpich-dev openmpi-bin libopenmpi-dev libclang-dev gfortran cmake \
-        pkg-config hdf5-tools libhdf5-mpich-dev libhdf5-openmpi-dev libpnetcdf-dev pnetcdf-bin python3-venv || true
+    bindings_are_ready || install_packages mpich libmpich-dev openmpi-bin libopenmpi-dev libclang-dev g++ gfortran \
+        binutils cmake pkg-config hdf5-tools libhdf5-mpich-dev libhdf5-openmpi-dev libpnetcdf-dev pnetcdf-bin python3-venv || true
     bindings_are_ready || fail "the tests of the bindings need $missing; leave them out with ./test --no-bindings"
     export TRIB_MPI4PY=${TRIB_MPI4PY:-$PWD/target/mpi4py}
     .ci/mpi4py "$TRIB_MPI4PY"
@@ -109,7 +109,7 @@ setup_bindings() {
 # Sets `missing` when something is.
 bindings_are_ready() {
     local module
-    missing=$(missing_of "$(mpicc_of mpich) $(mpicc_of openmpi) gfortran cmake pkg-config h5dump ncvalidator python3")
+    missing=$(missing_of "$(mpicc_of mpich) $(mpicc_of openmpi) g++ gfortran nm cmake pkg-config h5dump ncvalidator python3")
     for module in hdf5-mpich hdf5-openmpi pnetcdf; do
         pkg-config --exists "$module" 2>/dev/null || missing+="$module (for pkg-config) "
     done
