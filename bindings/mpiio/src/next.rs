@@ -20,6 +20,7 @@ impl Function {
     pub const fn new(profiling: &'static str) -> Self {
         let profiling = match CStr::from_bytes_with_nul(profiling.as_bytes()) {
             Ok(name) => name,
+            // For statics only, so this is an error of the compiler, not of a run.
             Err(_) => panic!("a name that does not end with its terminator"),
         };
         Self { profiling, next: AtomicPtr::new(null_mut()) }

@@ -159,7 +159,10 @@ unsafe fn transfer(direction: Direction, engine: &mut File, access: Result<Acces
         Direction::Write => {
             // SAFETY: the caller's promise; a span of 0 has a place of its own.
             let buffer = if span == 0 { &[] } else { unsafe { std::slice::from_raw_parts(memory, span) } };
-            engine.write_all(&file, &layout, buffer).map(|report| Moved { bytes: asked, asked, report })
+            let handed = engine.write_all(&file, &layout, buffer)?;
+            // MPI promises that bytes are in the file, and errors known, when the call returns: dedicated I/O ranks finish.
+            let report = engine.complete_write()?.unwrap_or(handed);
+            Ok(Moved { bytes: asked, asked, report })
         }
         Direction::Read => {
             // SAFETY: likewise.
