@@ -3,6 +3,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`papers`] | the papers' results as claims, measured |
 //! | [`pattern`] | the trait all patterns implement |
 //! | [`block4d`] | a 4-D lattice cut into blocks |
 //! | [`btio`] | NPB BTIO, a diagonal multi-partition |
@@ -34,6 +35,7 @@ pub mod machines;
 mod meeting;
 pub mod netcdf;
 pub mod netcdf_case;
+pub mod papers;
 pub mod pattern;
 pub mod s3d;
 mod serial;

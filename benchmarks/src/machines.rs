@@ -1,5 +1,8 @@
 //! Machine files for the simulator: `benchmarks/machines/*.toml`, built in.
 
+use tributary::Error;
+use tributary::sim::Machine;
+
 /// Name and text of every machine file.
 pub static MACHINES: [(&str, &str); 10] = [
     ("cori-knl", include_str!("../machines/cori-knl.toml")),
@@ -13,3 +16,14 @@ pub static MACHINES: [(&str, &str); 10] = [
     ("perlmutter", include_str!("../machines/perlmutter.toml")),
     ("laptop", include_str!("../machines/laptop.toml")),
 ];
+
+/// The machine of that name.
+///
+/// # Errors
+/// A name that is not there, with all that are.
+pub fn named(name: &str) -> Result<Machine, Error> {
+    match MACHINES.iter().find(|(known, _)| *known == name) {
+        Some((name, text)) => Machine::parse(name, text),
+        None => Err(Error::argument("machine", name, MACHINES.map(|(name, _)| name).join("|"))),
+    }
+}

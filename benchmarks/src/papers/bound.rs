@@ -1,0 +1,169 @@
+//! Bounds: what a paper's words say of numbers.
+
+use serde::{Deserialize, Serialize};
+
+use super::measure::Values;
+
+/// What values must be. A bound on numbers holds for each of them.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum Bound {
+    /// Equal, up to a relative difference.
+    Equals {
+        /// The paper's number.
+        equals: f64,
+        /// The difference allowed, relative to it.
+        within: f64,
+    },
+    /// Not below.
+    AtLeast {
+        /// The least.
+        at_least: f64,
+    },
+    /// Not above.
+    AtMost {
+        /// The most.
+        at_most: f64,
+    },
+    /// Not outside.
+    Between {
+        /// The least and the most.
+        between: (f64, f64),
+    },
+    /// The named values ascend in this order.
+    Order {
+        /// Their names, the smallest first.
+        order: Vec<String>,
+    },
+    /// A value is smaller than all others.
+    Least {
+        /// Its name.
+        least: String,
+    },
+    /// A value is greater than all others.
+    Most {
+        /// Its name.
+        most: String,
+    },
+    /// The last value against the first.
+    Rises {
+        /// The least ratio.
+        rises: f64,
+    },
+    /// The greatest value against the least.
+    Flat {
+        /// The most ratio.
+        flat: f64,
+    },
+}
+
+impl Bound {
+    /// Whether `values` keep it. No values, a name that is not among them, and what is not a number keep no bound.
+    pub fn holds(&self, values: &Values) -> bool {
+        if values.is_empty() || values.iter().any(|(_, value)| value.is_nan()) {
+            return false;
+        }
+        let all = |holds: &dyn Fn(f64) -> bool| values.iter().all(|(_, value)| holds(*value));
+        let named = |name: &String| values.iter().find(|(other, _)| other == name).map(|(_, value)| *value);
+        let against = |name: &String, holds: fn(&f64, &f64) -> bool| {
+            named(name).is_some_and(|value| values.iter().all(|(other, rest)| other == name || holds(&value, rest)))
+        };
+        match self {
+            Self::Equals { equals, within } => all(&|value| (value - equals).abs() <= within * equals.abs()),
+            Self::AtLeast { at_least } => all(&|value| value >= *at_least),
+            Self::AtMost { at_most } => all(&|value| value <= *at_most),
+            Self::Between { between: (least, most) } => all(&|value| (*least..=*most).contains(&value)),
+            Self::Order { order } => {
+                let found: Option<Vec<f64>> = order.iter().map(named).collect();
+                found.is_some_and(|found| found.windows(2).all(|pair| pair[0] < pair[1]))
+            }
+            Self::Least { least } => against(least, f64::lt),
+            Self::Most { most } => against(most, f64::gt),
+            Self::Rises { rises } => values[values.len() - 1].1 >= rises * values[0].1,
+            Self::Flat { flat } => {
+                let (least, most) =
+                    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), (_, value)| {
+                        (least.min(*value), most.max(*value))
+                    });
+                most <= flat * least
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Bound {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Equals { equals, within: 0.0 } => write!(f, "= {equals}"),
+            Self::Equals { equals, within } => write!(f, "{equals} within {:.3} %", within * 100.0),
+            Self::AtLeast { at_least } => write!(f, "at least {at_least}"),
+            Self::AtMost { at_most } => write!(f, "at most {at_most}"),
+            Self::Between { between: (least, most) } => write!(f, "{least} to {most}"),
+            Self::Order { order } => write!(f, "{}", order.join(" < ")),
+            Self::Least { least } => write!(f, "{least} is the least"),
+            Self::Most { most } => write!(f, "{most} is the most"),
+            Self::Rises { rises } => write!(f, "the last at least {rises} times the first"),
+            Self::Flat { flat } => write!(f, "the greatest at most {flat} times the least"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bound(text: &str) -> Bound {
+        #[derive(Deserialize)]
+        struct Line {
+            expect: Bound,
+        }
+        toml::from_str::<Line>(&format!("expect = {{ {text} }}")).unwrap().expect
+    }
+
+    fn values(list: &[(&str, f64)]) -> Values {
+        list.iter().map(|(name, value)| (name.to_string(), *value)).collect()
+    }
+
+    #[test]
+    fn hold_where_they_should() {
+        let three = values(&[("a", 1.0), ("b", 2.0), ("c", 4.0)]);
+        for (text, holds) in [
+            ("between = [1, 4]", true),
+            ("between = [1, 3.9]", false),
+            ("at_least = 1", true),
+            ("at_least = 1.5", false),
+            ("at_most = 4", true),
+            ("at_most = 3", false),
+            ("order = ['a', 'c']", true),
+            ("order = ['c', 'b']", false),
+            ("order = ['a', 'x']", false),
+            ("least = 'a'", true),
+            ("least = 'b'", false),
+            ("least = 'x'", false),
+            ("most = 'c'", true),
+            ("most = 'a'", false),
+            ("rises = 4", true),
+            ("rises = 4.1", false),
+            ("flat = 4", true),
+            ("flat = 3", false),
+        ] {
+            assert_eq!(bound(text).holds(&three), holds, "{text}");
+        }
+    }
+
+    #[test]
+    fn equality_is_relative() {
+        let one = values(&[("a", 1.1)]);
+        assert!(bound("equals = 1.0, within = 0.11").holds(&one));
+        assert!(!bound("equals = 1.0, within = 0.05").holds(&one));
+        assert!(bound("equals = 1.1, within = 0").holds(&one));
+    }
+
+    #[test]
+    fn nothing_and_no_number_hold_no_bound() {
+        for text in ["at_most = 4", "flat = 2", "rises = 0", "equals = 1, within = 1"] {
+            assert!(!bound(text).holds(&Values::new()), "{text}");
+            assert!(!bound(text).holds(&values(&[("a", f64::NAN)])), "{text}");
+        }
+    }
+}
