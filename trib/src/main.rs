@@ -19,8 +19,10 @@ mod plan_only;
 mod rank_program;
 mod replay;
 mod report;
+mod reproduce;
 mod sim;
 mod source;
+mod sweep;
 mod tune;
 mod verify;
 
@@ -96,6 +98,7 @@ fn main() -> std::process::ExitCode {
         Command::Sim(command) => sim::run(&command),
         Command::Bench(BenchCommand::Sim(options)) => sim::bench::run(&options),
         Command::Guidelines(options) => guidelines::run(&options),
+        Command::Reproduce(options) => reproduce::run(&options),
         Command::Map(options) => map::run(&options),
     };
     match outcome {

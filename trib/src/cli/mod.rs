@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`replay`] | the options all replays share |
+//! | [`reproduce`] | options of the papers' claims |
 //! | [`sim`] | options of the simulator |
 //! | [`values`] | values of options that are more than a number |
 //! | [`algorithms`] | options of the list and the pictures of algorithms |
@@ -17,6 +18,7 @@ pub mod guidelines;
 pub mod hsumma;
 pub mod patterns;
 pub mod replay;
+pub mod reproduce;
 pub mod sim;
 pub mod tune;
 pub mod values;
@@ -31,6 +33,7 @@ use guidelines::GuidelinesOptions;
 use hsumma::HsummaOptions;
 use patterns::{PatternsOptions, PictureOptions};
 use replay::ReplayOptions;
+use reproduce::ReproduceOptions;
 use sim::{BenchCommand, SimCommand};
 use tune::TuneOptions;
 
@@ -63,6 +66,8 @@ Examples:
       what production would exchange
   trib sim all-to-many --machine cori-knl --ranks 2048 --receivers 32 --iterations 64
       what an exchange would take on Cori
+  trib reproduce --quick
+      which of the papers' claims the simulator reproduces
   trib patterns
       all patterns; with a name: its parameters and what its arithmetic says";
 
@@ -108,6 +113,8 @@ pub enum Command {
     /// Measure parts of Tributary on this machine.
     #[command(subcommand)]
     Bench(BenchCommand),
+    /// Hold what five papers claim to what is measured or simulated here.
+    Reproduce(ReproduceOptions),
     /// Hold MPI's gather and scatter, and ours, to the performance guidelines for irregular ones (under mpiexec).
     Guidelines(GuidelinesOptions),
     /// Write a generated decomposition map in the format of E3SM-IO.

@@ -26,6 +26,12 @@ pub fn of_rank(rank: usize) -> &'static str {
     RANKS[rank % RANKS.len()].0
 }
 
+/// The same, by its parts.
+pub fn rgb(index: usize) -> (u8, u8, u8) {
+    let part = |at: usize| u8::from_str_radix(&of_rank(index)[at..at + 2], 16).unwrap_or(0);
+    (part(1), part(3), part(5))
+}
+
 /// The colour of words on it.
 pub fn on_rank(rank: usize) -> &'static str {
     if RANKS[rank % RANKS.len()].1 { "#ffffff" } else { DARK }

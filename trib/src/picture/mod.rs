@@ -15,7 +15,7 @@
 
 mod card;
 mod grid;
-mod ink;
+pub mod ink;
 mod matrix;
 mod memory;
 pub mod messages;

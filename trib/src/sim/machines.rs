@@ -2,15 +2,15 @@
 
 use tributary::sim::Machine;
 use tributary::sim::figures::Origin;
-use tributary_benchmarks::machines::MACHINES;
+use tributary_benchmarks::machines::{MACHINES, named};
 
 use crate::cli::sim::MachinesOptions;
 use crate::{Failure, listing, say};
 
 /// The machine of that name, or of that file.
 pub fn machine(name: &str) -> Result<Machine, Failure> {
-    if let Some((name, text)) = MACHINES.iter().find(|(known, _)| *known == name) {
-        return Ok(Machine::parse(name, text)?);
+    if MACHINES.iter().any(|(known, _)| *known == name) {
+        return Ok(named(name)?);
     }
     let known = || MACHINES.map(|(name, _)| name).join("|");
     let text = std::fs::read_to_string(name)

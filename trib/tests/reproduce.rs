@@ -1,0 +1,69 @@
+//! `trib reproduce` as a user calls it.
+
+use std::process::{Command, Output};
+
+fn reproduce(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_trib")).arg("reproduce").args(arguments).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// The quick subset of all papers. A verdict that is not the one in `benchmarks/papers` fails the command.
+#[test]
+fn no_verdict_has_changed() {
+    let found: serde_json::Value = serde_json::from_str(&stdout(&reproduce(&["--quick", "--json"]))).unwrap();
+    for paper in found.as_array().unwrap() {
+        let claims = paper["claims"].as_array().unwrap();
+        assert!(!claims.is_empty(), "{}: no quick claim", paper["paper"]);
+        for claim in claims {
+            assert_eq!(claim["verdict"], claim["found_last"], "{claim}");
+            assert_eq!(claim["verdict"] == "not reproduced", claim["reason"].is_string(), "{claim}");
+            assert!(!claim["values"].as_array().unwrap().is_empty(), "{claim}");
+        }
+    }
+}
+
+#[test]
+fn a_page_and_pictures_are_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let (page, pictures) = (directory.path().join("page.html"), directory.path().join("pictures"));
+    let (page_word, pictures_word) = (page.to_str().unwrap(), pictures.to_str().unwrap());
+    let text =
+        stdout(&reproduce(&["locality", "--claim", "figure-7", "--html", page_word, "--figures", pictures_word]));
+    assert!(text.contains("reproduced") && text.contains("claim"), "{text}");
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("<svg") && page.contains("figure-7"), "{page}");
+    let pictures: Vec<_> = std::fs::read_dir(pictures).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(!pictures.is_empty());
+    for picture in pictures {
+        let svg = std::fs::read_to_string(&picture).unwrap();
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{}", picture.display());
+    }
+}
+
+#[test]
+fn all_claims_are_listed() {
+    let list = stdout(&reproduce(&["--list"]));
+    for paper in ["main (SC 2020)", "equation-5", "not reproduced"] {
+        assert!(list.contains(paper), "{list}");
+    }
+}
+
+#[test]
+fn bad_input_is_one_line() {
+    for (arguments, words) in [
+        (&["nobody"][..], "paper: nobody; allowed: main"),
+        (&["--claim", "nothing-has-this-name"], "claims: none is left"),
+        (&["--quick", "--html", "/no/such/place/page.html"], "no such directory"),
+        (&["--quick", "--figures", "/proc/nowhere"], "figures: /proc/nowhere"),
+        (&["--jobs", "0"], "--jobs"),
+    ] {
+        let output = reproduce(arguments);
+        let line = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && output.stdout.is_empty(), "{arguments:?}");
+        assert!(line.lines().count() == 1 && line.contains(words), "{line}");
+    }
+}
