@@ -6,7 +6,10 @@
 //! | `table`, `json` | findings for people, and for programs |
 //! | `page` | findings and figures as HTML |
 //! | `plot` | a figure as SVG |
+//! | `document` | `docs/papers.md` |
 
+#[cfg(test)]
+mod document;
 mod findings;
 mod json;
 mod page;
