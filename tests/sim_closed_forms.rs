@@ -1,13 +1,15 @@
 //! The simulator against formulas: LogGOPS, the postal model, one port, queues of known order.
 
+#[path = "common/log_gops.rs"]
+mod log_gops;
+
+use log_gops::{NS, lines, log_gops};
 use tributary::collectives::{Operation, Problem, algorithm};
 use tributary::schedule::timing::{Rates, one_port};
 use tributary::schedule::{Action, Buffer, Builder, ReduceOp, Schedule, SendMode, Span, Throttle};
-use tributary::sim::machine::{Connection, Line, Machine, Path, Walk};
+use tributary::sim::machine::{Connection, Machine, Walk};
 use tributary::sim::{Outcome, Schedules, Spent, run};
 use tributary::{Rank, Topology};
-
-const NS: f64 = 1000.0;
 
 fn span(bytes: u64) -> Span {
     Span::new(Buffer::Send, 0, bytes)
@@ -37,26 +39,6 @@ fn simulate(machine: &Machine, schedules: Vec<Schedule>) -> Outcome {
 /// The ends of all ranks, in nanoseconds.
 fn ends(machine: &Machine, schedules: Vec<Schedule>) -> Vec<f64> {
     simulate(machine, schedules).ranks.iter().map(|spent: &Spent| spent.total as f64 / NS).collect()
-}
-
-fn lines(latency: f64, byte: f64) -> [Path; 3] {
-    let line = Line { latency, byte };
-    [Path { short: line, eager: line, rendezvous: line, short_limit: 0 }; 3]
-}
-
-/// LogGOPS with L 2500, o 1500, g 1000, G 6, O 0 (ns). A message of s bytes costs (s - 1) G there; here it costs s G, so
-/// the constants beside it are smaller by G.
-fn log_gops() -> Machine {
-    let (latency, o, g, byte) = (2500.0, 1500.0, 1000.0, 6.0);
-    let mut machine = Machine::free();
-    machine.paths = lines(latency * NS, 0.0);
-    machine.host.send = o * NS;
-    machine.host.receive = (o - byte) * NS;
-    machine.host.receive_byte = byte * NS;
-    machine.host.copy_byte = 1.0 * NS;
-    machine.node.inject = (g - byte) * NS;
-    machine.node.inject_byte = byte * NS;
-    machine
 }
 
 #[test]
