@@ -2,13 +2,19 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | `datasets` | table I and the arithmetic of section V |
 //! | `straggler` | section III.B: what noise costs, by Monte-Carlo |
 
+mod datasets;
 mod straggler;
 
 use super::measure::{Draw, Measure};
 
 pub(super) static MEASURES: &[Measure] = &[
+    Measure { name: "requests", about: "noncontiguous requests of a collective write", run: datasets::requests },
+    Measure { name: "bytes", about: "bytes of a collective write", run: datasets::bytes },
+    Measure { name: "rounds", about: "rounds of two-phase I/O", run: datasets::rounds },
+    Measure { name: "senders", about: "the most ranks that send into a window", run: datasets::senders },
     Measure {
         name: "straggler-delay",
         about: "expected delay of a receiver by senders that are late, in standard deviations of a transfer",
