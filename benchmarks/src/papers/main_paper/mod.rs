@@ -3,9 +3,11 @@
 //! | module | holds |
 //! |---|---|
 //! | `datasets` | table I and the arithmetic of section V |
+//! | `noisy_exchange` | section III.B: the same of the real schedules |
 //! | `straggler` | section III.B: what noise costs, by Monte-Carlo |
 
 mod datasets;
+mod noisy_exchange;
 mod straggler;
 
 use super::measure::{Draw, Measure};
@@ -24,6 +26,11 @@ pub(super) static MEASURES: &[Measure] = &[
         name: "straggler-probability",
         about: "how likely the second receive of the balanced spread-out algorithm waits",
         run: straggler::probability,
+    },
+    Measure {
+        name: "noisy-exchange",
+        about: "delay of receivers in an exchange with one port a rank and normal noise, in transfers",
+        run: noisy_exchange::delay,
     },
 ];
 
