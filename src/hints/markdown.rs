@@ -37,10 +37,11 @@ fn section(page: &mut String, title: &str, rows: &[&Row]) {
     page.push_str(&format!("\n## {title}\n\n| key | default | allowed | unit | meaning |\n|---|---|---|---|---|\n"));
     for row in rows {
         let Row { key, default, unit, allowed, meaning, .. } = row;
+        let default = if default.is_empty() { "none".to_string() } else { format!("`{default}`") };
         // Writing to a string does not fail.
         let _ = writeln!(
             page,
-            "| `{key}` | `{default}` | {} | {unit} | {} |",
+            "| `{key}` | {default} | {} | {unit} | {} |",
             cell(&allowed.replace('*', "\\*")),
             cell(meaning)
         );
