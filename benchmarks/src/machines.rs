@@ -4,7 +4,7 @@ use tributary::Error;
 use tributary::sim::Machine;
 
 /// Name and text of every machine file.
-pub static MACHINES: [(&str, &str); 10] = [
+pub static MACHINES: [(&str, &str); 12] = [
     ("cori-knl", include_str!("../machines/cori-knl.toml")),
     ("cori-haswell", include_str!("../machines/cori-haswell.toml")),
     ("summit", include_str!("../machines/summit.toml")),
@@ -12,6 +12,8 @@ pub static MACHINES: [(&str, &str); 10] = [
     ("quartz", include_str!("../machines/quartz.toml")),
     ("bluegene-p", include_str!("../machines/bluegene-p.toml")),
     ("grid5000-graphene", include_str!("../machines/grid5000-graphene.toml")),
+    ("jupiter", include_str!("../machines/jupiter.toml")),
+    ("vsc-3", include_str!("../machines/vsc-3.toml")),
     ("frontier", include_str!("../machines/frontier.toml")),
     ("perlmutter", include_str!("../machines/perlmutter.toml")),
     ("laptop", include_str!("../machines/laptop.toml")),

@@ -20,6 +20,7 @@ pub mod claim;
 pub mod context;
 pub mod drawing;
 pub mod error;
+mod gather;
 mod main_paper;
 pub mod measure;
 
@@ -34,7 +35,10 @@ pub use measure::{Draw, Measure, Parameters, Values};
 pub(crate) type Source = (&'static str, &'static [Measure], &'static [Draw]);
 
 /// In the order in which they are shown.
-static SOURCES: &[Source] = &[(include_str!("../../papers/main.toml"), main_paper::MEASURES, main_paper::DRAWINGS)];
+static SOURCES: &[Source] = &[
+    (include_str!("../../papers/main.toml"), main_paper::MEASURES, main_paper::DRAWINGS),
+    (include_str!("../../papers/gather.toml"), gather::MEASURES, gather::DRAWINGS),
+];
 
 /// All papers, checked.
 ///
