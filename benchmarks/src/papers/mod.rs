@@ -23,6 +23,7 @@ pub mod error;
 mod gather;
 mod main_paper;
 pub mod measure;
+mod thesis;
 
 pub use bound::Bound;
 pub use claim::{Claim, Figure, Paper, Verdict};
@@ -38,6 +39,7 @@ pub(crate) type Source = (&'static str, &'static [Measure], &'static [Draw]);
 static SOURCES: &[Source] = &[
     (include_str!("../../papers/main.toml"), main_paper::MEASURES, main_paper::DRAWINGS),
     (include_str!("../../papers/gather.toml"), gather::MEASURES, gather::DRAWINGS),
+    (include_str!("../../papers/thesis.toml"), thesis::MEASURES, thesis::DRAWINGS),
 ];
 
 /// All papers, checked.
