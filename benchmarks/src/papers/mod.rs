@@ -20,6 +20,8 @@ pub mod claim;
 pub mod context;
 pub mod drawing;
 pub mod error;
+mod intergroup;
+mod locality;
 mod main_paper;
 pub mod measure;
 
@@ -34,7 +36,11 @@ pub use measure::{Draw, Measure, Parameters, Values};
 pub(crate) type Source = (&'static str, &'static [Measure], &'static [Draw]);
 
 /// In the order in which they are shown.
-static SOURCES: &[Source] = &[(include_str!("../../papers/main.toml"), main_paper::MEASURES, main_paper::DRAWINGS)];
+static SOURCES: &[Source] = &[
+    (include_str!("../../papers/main.toml"), main_paper::MEASURES, main_paper::DRAWINGS),
+    (include_str!("../../papers/intergroup.toml"), intergroup::MEASURES, intergroup::DRAWINGS),
+    (include_str!("../../papers/locality.toml"), locality::MEASURES, locality::DRAWINGS),
+];
 
 /// All papers, checked.
 ///
