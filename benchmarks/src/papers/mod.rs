@@ -21,6 +21,8 @@ pub mod context;
 pub mod drawing;
 pub mod error;
 mod gather;
+mod intergroup;
+mod locality;
 mod main_paper;
 pub mod measure;
 mod thesis;
@@ -38,6 +40,8 @@ pub(crate) type Source = (&'static str, &'static [Measure], &'static [Draw]);
 /// In the order in which they are shown.
 static SOURCES: &[Source] = &[
     (include_str!("../../papers/main.toml"), main_paper::MEASURES, main_paper::DRAWINGS),
+    (include_str!("../../papers/intergroup.toml"), intergroup::MEASURES, intergroup::DRAWINGS),
+    (include_str!("../../papers/locality.toml"), locality::MEASURES, locality::DRAWINGS),
     (include_str!("../../papers/gather.toml"), gather::MEASURES, gather::DRAWINGS),
     (include_str!("../../papers/thesis.toml"), thesis::MEASURES, thesis::DRAWINGS),
 ];
