@@ -9,6 +9,9 @@ use crate::schedule::{Buffer, Schedule, Span, Throttle};
 use crate::sim::{self, Chains, Part, Side, Workload};
 use crate::topology::{Rank, Topology};
 
+/// No receiver.
+const NONE: u32 = u32::MAX;
+
 /// How the messages travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
@@ -40,6 +43,8 @@ pub struct AllToManyOptions {
 pub struct AllToMany {
     options: AllToManyOptions,
     receivers: Vec<Rank>,
+    /// Which receiver a rank is.
+    places: Vec<u32>,
     rank_list: RankList,
     kernel: &'static Kernel,
     throttle: Throttle,
@@ -69,8 +74,12 @@ impl AllToMany {
             Way::Flat(flat) => (flat.kernel(), None),
             Way::TwoLayer(each) => (&ASCENDING_ISSEND, Some(LocalAggregators::per_node(&options.topology, each))),
         };
+        let receivers: Vec<Rank> = (0..options.receivers).map(|j| j * ranks / options.receivers).collect();
+        let mut places = vec![NONE; ranks];
+        receivers.iter().enumerate().for_each(|(place, &rank)| places[rank] = place as u32);
         let mut exchange = Self {
-            receivers: (0..options.receivers).map(|j| j * ranks / options.receivers).collect(),
+            receivers,
+            places,
             rank_list: RankList::Identity,
             kernel,
             throttle: options.throttle.unwrap_or(Throttle::batch(kernel.default_limit.unwrap_or(0))),
@@ -113,7 +122,7 @@ impl AllToMany {
             Some(local) => self.two_layer(rank, local),
             None => {
                 let sends: Vec<_> = (0..self.receivers.len()).map(|peer| self.piece(peer, rank)).collect();
-                let receives = if self.receivers.binary_search(&rank).is_ok() {
+                let receives = if self.receiver(rank).is_some() {
                     (0..self.options.topology.ranks()).map(|peer| self.piece(peer, peer)).collect()
                 } else {
                     Vec::new()
@@ -126,6 +135,13 @@ impl AllToMany {
     fn view<'a>(&'a self, rank: Rank, sends: &'a [Message], receives: &'a [Message]) -> Exchange<'a> {
         let (receivers, rank_list) = (&self.receivers, &self.rank_list);
         Exchange { rank, ranks: self.options.topology.ranks(), receivers, rank_list, sends, receives }
+    }
+
+    /// Which receiver `rank` is, if it is one.
+    #[inline]
+    fn receiver(&self, rank: Rank) -> Option<usize> {
+        let place = self.places[rank];
+        (place != NONE).then_some(place as usize)
     }
 
     /// A message with the bytes of `sender`. Where in a buffer is nothing to a simulator.
@@ -145,9 +161,9 @@ impl AllToMany {
             .filter(|&member| member != rank && local.aggregator_of(member) == rank)
             .map(|member| (member, shares(member)))
             .collect();
-        let receives: Vec<_> = match self.receivers.binary_search(&rank) {
-            Ok(_) => (0..topology.nodes()).flat_map(|node| self.bundles(node, local)).collect(),
-            Err(_) => Vec::new(),
+        let receives: Vec<_> = match self.receiver(rank) {
+            Some(_) => (0..topology.nodes()).flat_map(|node| self.bundles(node, local)).collect(),
+            None => Vec::new(),
         };
         let exchange = TwoLayer {
             rank,
@@ -183,7 +199,7 @@ impl Workload for AllToMany {
         if part >= self.options.iterations {
             return None;
         }
-        let receives = self.receivers.binary_search(&rank).is_ok();
+        let receives = self.receiver(rank).is_some();
         if self.orders.is_none() || (self.kernel.coupled && receives) {
             return Some(Part::Schedule(self.schedule(rank)));
         }
@@ -201,7 +217,7 @@ impl Workload for AllToMany {
             Some(orders) => orders,
             None => return sim::Message { peer: rank, bytes: 0, mode: self.kernel.mode },
         };
-        let own = self.receivers.binary_search(&rank).ok();
+        let own = self.receiver(rank);
         let skip = |place: Option<usize>| index as usize + usize::from(place.is_some_and(|own| own <= index as usize));
         let (peer, bytes) = match side {
             Side::Send => {

@@ -2,14 +2,15 @@
 //!
 //! A rank's processor does one thing at a time: what its program asks for first, arrivals when the program only waits.
 //! Whatever is thereby determined is computed at once, with the rank's own clock ahead of the event's; only what other
-//! ranks can see (a message at a node's port) happens in the order of time.
+//! ranks can see (a message at a port) happens in the order of time. What arrives at a rank that is far ahead waits, and
+//! is served in one go when the time has come.
 
 use super::Time;
 use super::host::{Host, NONE};
 use super::machine::Machine;
-use super::matching::{Search, key};
-use super::message::{Id, Kind, Message, NONE as NO_MESSAGE, Slab};
-use super::network::{Network, Place, Way};
+use super::matching::{Key, Search};
+use super::message::{Kind, Marks, Message, Step};
+use super::network::{Network, Way, ticks};
 use super::outcome::Outcome;
 use super::program::{Handle, Program, Work};
 use super::wheel::Wheel;
@@ -20,24 +21,26 @@ use crate::topology::{Rank, Topology};
 
 /// Events between two calls of a watcher.
 const WATCH: u64 = 1 << 20;
+/// A rank posts at most so many sends ahead of time: they take memory.
+const AHEAD: u32 = 8;
+/// A rank that is busy for longer than so many messages take lets others wait.
+const PATIENCE: f64 = 16.0;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum What {
-    /// The processor of a rank is free for a send.
+    /// The processor of a rank is free for what has waited.
     Wake(u32),
-    /// A message is at the door of its node.
-    Arrive(Id),
-    /// It is with its rank.
-    Deliver(Id),
-    /// The bytes of a rendezvous leave.
-    Leave(Id),
+    /// A rank may go on, because sends are finished.
+    Settle(u32),
+    /// A message is somewhere.
+    Message(Message),
 }
 
 /// Runs `workload` on `machine`. The same arguments give the same outcome. `watch` is told the number of messages
 /// matched so far, every million events.
 ///
-/// O(1) amortised for each event, two (eager) to five (rendezvous) of them a message; under 200 bytes a rank, some 100 a
-/// message under way, and the schedules that are being run.
+/// O(1) amortised for whatever happens to a message, four (eager) to seven (rendezvous) things; under 200 bytes a rank,
+/// some 100 a message under way, and the schedules that are being run.
 ///
 /// # Errors
 /// Schedules that wait for ever.
@@ -53,92 +56,95 @@ pub fn run<W: Workload>(
         engine.next_part(rank);
         engine.advance(rank, 0);
     }
-    let mut events = 0;
+    let mut served = 0;
     while let Some((now, what)) = engine.wheel.pop() {
         engine.event(now, what);
-        events += 1;
-        if u64::is_multiple_of(events, WATCH) {
-            watch(engine.count);
+        served += 1;
+        if u64::is_multiple_of(served, WATCH) {
+            watch(engine.count.matched);
         }
     }
     if let Some(rank) = engine.hosts.iter().position(|host| !matches!(host.program, Program::Over)) {
         return Err(Error::argument("schedules", format!("rank {rank} waits for ever"), "schedules that end"));
     }
-    Ok(Outcome::of(&engine.hosts, engine.count, events, engine.slab.peak()))
+    Ok(Outcome::of(&engine.hosts, &engine.count))
+}
+
+/// What is counted of messages.
+#[derive(Debug, Default)]
+pub(super) struct Count {
+    /// Those that have met their receives.
+    pub(super) matched: u64,
+    /// Whatever happened to one: posted at a port, at a door, taken in, its send finished.
+    pub(super) events: u64,
+    /// Those that are under way or wait.
+    pub(super) present: usize,
+    /// The most there were.
+    pub(super) peak: usize,
 }
 
 pub(super) struct Engine<'a, W> {
     pub(super) machine: &'a Machine,
-    workload: &'a W,
+    pub(super) workload: &'a W,
     pub(super) hosts: Vec<Host>,
-    pub(super) places: Vec<Place>,
     pub(super) network: Network<'a>,
     pub(super) wheel: Wheel<What>,
-    pub(super) slab: Slab,
-    /// Messages that have met their receives.
-    pub(super) count: u64,
+    pub(super) count: Count,
+    /// Of the present event: whose sends are finished, and when.
+    pub(super) receipts: Vec<(u32, Time, Handle)>,
+    /// Who is busy for longer than this lets others wait.
+    pub(super) patience: Time,
 }
 
 impl<'a, W: Workload> Engine<'a, W> {
     fn new(machine: &'a Machine, topology: &Topology, workload: &'a W, seed: u64) -> Self {
-        let hosts = (0..topology.ranks()).map(|_| Host::new()).collect();
-        let places = Place::all(topology, machine.sockets);
-        let network = Network::new(machine, topology.nodes(), seed);
-        Self { machine, workload, hosts, places, network, wheel: Wheel::new(), slab: Slab::default(), count: 0 }
+        Self {
+            machine,
+            workload,
+            hosts: (0..topology.ranks()).map(|_| Host::new()).collect(),
+            network: Network::new(machine, topology, seed),
+            wheel: Wheel::new(),
+            count: Count::default(),
+            receipts: Vec::new(),
+            patience: ticks(PATIENCE * machine.host.receive),
+        }
     }
 
+    #[inline]
     fn event(&mut self, now: Time, what: What) {
         match what {
-            What::Wake(rank) => self.advance(rank as Rank, now),
-            What::Deliver(id) => self.deliver(id, now),
-            What::Leave(id) => self.leave(id, now),
-            What::Arrive(id) => {
-                let message = *self.slab.get(id);
-                let ready = match self.way(&message) {
-                    Way::Network => {
-                        let node = self.places[message.to as usize].node;
-                        self.network.eject(node, self.wire_bytes(&message), now)
-                    }
-                    Way::Socket | Way::Node => now,
-                };
-                match ready > now {
-                    true => self.wheel.push(ready, What::Deliver(id)),
-                    false => self.deliver(id, now),
-                }
+            What::Wake(rank) => {
+                self.hosts[rank as usize].wakes = false;
+                self.advance(rank as Rank, now);
             }
+            What::Settle(rank) => self.settle(rank as Rank, now),
+            What::Message(message) => match message.step {
+                Step::Posted => self.depart(message, now),
+                Step::Door => self.enter(message, now),
+                Step::Inside => self.deliver(message, now),
+            },
         }
-    }
-
-    /// Hands a message to its rank, which takes it in unless it is posting.
-    fn deliver(&mut self, id: Id, now: Time) {
-        let rank = self.slab.get(id).to as Rank;
-        let host = &mut self.hosts[rank];
-        if host.pending != NONE {
-            return host.backlog.push(&mut self.slab, id);
+        if !self.receipts.is_empty() {
+            self.hand_out();
         }
-        host.cpu = host.cpu.max(now);
-        self.take_in(rank, id);
-        self.advance(rank, now);
     }
 
     /// Goes on with a rank's program, then with what has arrived, as far as both are determined at `now`.
-    fn advance(&mut self, rank: Rank, now: Time) {
+    pub(super) fn advance(&mut self, rank: Rank, now: Time) {
+        let mut ahead = AHEAD;
         loop {
             let host = &mut self.hosts[rank];
-            host.cpu = host.cpu.max(now);
             let pending = std::mem::replace(&mut host.pending, NONE);
             let next = if pending == NONE { host.program.next() } else { Some(pending) };
             if let Some(handle) = next {
-                if !self.start(rank, handle, now) {
+                if !self.start(rank, handle, &mut ahead) {
                     return;
                 }
             } else if host.program.is_done() {
                 host.part += 1;
                 self.next_part(rank);
-            } else if let Some(id) = host.backlog.pop(&self.slab) {
-                self.take_in(rank, id);
-            } else {
-                return;
+            } else if !self.take_next(rank, now) {
+                return self.call(rank);
             }
         }
     }
@@ -154,42 +160,40 @@ impl<'a, W: Workload> Engine<'a, W> {
         }
     }
 
-    /// Starts an operation; whether the rank can go on at once.
-    fn start(&mut self, rank: Rank, handle: Handle, now: Time) -> bool {
+    /// Starts an operation, if it is none of too many sends; whether it did.
+    #[inline]
+    fn start(&mut self, rank: Rank, handle: Handle, ahead: &mut u32) -> bool {
         let host = &mut self.hosts[rank];
         match host.program.work(self.workload, rank, host.part, handle) {
             Work::Memory { bytes } => {
                 host.cpu += self.network.work(bytes as f64 * self.machine.host.copy_byte);
                 host.finish(handle);
-                true
             }
-            Work::Receive { from, stage } => {
-                self.post_receive(rank, handle, key(from as u32, stage));
-                true
-            }
-            Work::Send { .. } if host.cpu > now => {
-                self.postpone(rank, handle);
-                false
+            Work::Receive { from, stage } => self.post_receive(rank, handle, Key { from: from as u32, stage }),
+            Work::Send { .. } if *ahead == 0 => {
+                host.pending = handle;
+                self.wake(rank);
+                return false;
             }
             Work::Send { to, mode, bytes, stage } => {
-                let synchronous = mode == SendMode::Synchronous;
+                *ahead -= 1;
                 let kind = if bytes > self.machine.eager_limit { Kind::RequestToSend } else { Kind::Eager };
-                let connects = host.connects;
-                let (from, to, send) = (rank as u32, to as u32, handle);
-                let (receive, next) = (NONE, NO_MESSAGE);
-                self.post_send(Message { bytes, from, to, send, receive, next, stage, kind, synchronous, connects })
+                let marks = Marks::NONE.with(Marks::SYNCHRONOUS, mode == SendMode::Synchronous);
+                let (from, to) = (rank as u32, to as u32);
+                self.post_send(Message { load: bytes, from, to, handle, stage, kind, step: Step::Posted, marks });
             }
         }
+        true
     }
 
-    /// Leaves a send for when the processor is free.
-    fn postpone(&mut self, rank: Rank, handle: Handle) {
+    /// Lets everything wait until the processor is free.
+    pub(super) fn wake(&mut self, rank: Rank) {
         let host = &mut self.hosts[rank];
-        host.pending = handle;
+        host.wakes = true;
         self.wheel.push(host.cpu, What::Wake(rank as u32));
     }
 
-    fn post_receive(&mut self, rank: Rank, handle: Handle, key: u64) {
+    fn post_receive(&mut self, rank: Rank, handle: Handle, key: Key) {
         let host = &mut self.hosts[rank];
         let costs = &self.machine.host;
         let mut cost = costs.post_receive + if host.request() { costs.first_use } else { 0.0 };
@@ -205,67 +209,45 @@ impl<'a, W: Workload> Engine<'a, W> {
         let time = self.network.work(cost);
         host.cpu += time;
         host.spent.post_receives += time;
-        if let Some(id) = found {
-            let host = &mut self.hosts[rank];
-            let message = self.slab.get(id);
+        if let Some(message) = found {
             if message.kind == Kind::Eager {
-                host.cpu += self.network.work(message.bytes as f64 * costs.copy_byte);
+                host.cpu += self.network.work(message.load as f64 * costs.copy_byte);
             }
-            self.matched(rank, id, handle);
+            self.matched(rank, message, handle);
         }
     }
 
-    /// Posts a send; whether it was: the first message to a rank makes a connection before.
-    fn post_send(&mut self, message: Message) -> bool {
+    /// Posts a send; the first message to a rank makes a connection before.
+    fn post_send(&mut self, mut message: Message) {
         let rank = message.from as Rank;
         let costs = &self.machine.host;
-        let way = self.way(&message);
-        if let Some(connection) = self.machine.connection
-            && way == Way::Network
-            && !message.connects
+        let mut time = 0;
+        let outside = self.network.way(message.from, message.to) == Way::Network;
+        message.marks = message.marks.with(Marks::OUTSIDE, outside);
+        if let (true, Some(connection)) = (outside, &self.machine.connection)
             && self.connect(message.from, message.to)
         {
-            let time = self.network.work(connection.send);
-            let host = &mut self.hosts[rank];
-            host.cpu += time;
-            host.spent.post_sends += time;
-            host.connects = true;
-            self.postpone(rank, message.send);
-            return false;
+            time += self.network.work(connection.send);
+            message.marks = message.marks.with(Marks::CONNECTS, true);
         }
-        let node = self.places[rank].node;
         let host = &mut self.hosts[rank];
-        host.connects = false;
-        let bytes = if message.kind == Kind::Eager { message.bytes } else { 0 };
         let first_use = if host.request() { costs.first_use } else { 0.0 };
-        let time = self.network.work(costs.send + bytes as f64 * costs.send_byte + first_use);
+        let copied = if message.kind == Kind::Eager { message.load as f64 * costs.send_byte } else { 0.0 };
+        time += self.network.work(costs.send + copied + first_use);
         host.cpu += time;
         host.spent.post_sends += time;
-        let arrival = self.network.transmit(host, node, way, bytes, host.cpu);
-        if message.kind == Kind::Eager && !message.synchronous && !message.connects {
+        self.wheel.push(host.cpu, What::Message(message));
+        let later = message.marks.has(Marks::SYNCHRONOUS) || message.marks.has(Marks::CONNECTS);
+        if message.kind == Kind::Eager && !later {
             host.outstanding -= 1;
-            host.finish(message.send);
+            host.finish(message.handle);
         }
-        let id = self.slab.add(message);
-        self.wheel.push(arrival, What::Arrive(id));
-        true
+        self.count.present += 1;
+        self.count.peak = self.count.peak.max(self.count.present);
     }
 
     fn connect(&mut self, from: u32, to: u32) -> bool {
         let ranks = self.hosts.len();
         self.hosts[to as usize].queues.get_or_insert_default().connect(from as usize, ranks)
-    }
-
-    #[inline]
-    pub(super) fn way(&self, message: &Message) -> Way {
-        Way::between(self.places[message.from as usize], self.places[message.to as usize])
-    }
-
-    /// Bytes of this leg that pass the ports.
-    fn wire_bytes(&self, message: &Message) -> u64 {
-        match message.kind {
-            Kind::Eager | Kind::Data => message.bytes,
-            _ => 0,
-        }
     }
 }

@@ -1,14 +1,17 @@
 //! The state of one rank.
 
+use std::collections::VecDeque;
+
 use super::Time;
 use super::matching::MatchQueue;
-use super::message::Backlog;
+use super::message::Message;
 use super::program::{Handle, Program};
+use super::receipts::Receipts;
 
 /// No operation.
 pub(super) const NONE: Handle = Handle::MAX;
 
-/// A rank: its processor, its port, its program. Under 200 bytes; queues only where messages arrive.
+/// A rank: its processor and its program. Queues only where messages arrive.
 ///
 /// In this order: what every event looks at comes first.
 #[derive(Debug)]
@@ -16,24 +19,20 @@ pub(super) const NONE: Handle = Handle::MAX;
 pub(super) struct Host {
     /// When the processor has done all that is known by now.
     pub(super) cpu: Time,
+    /// Sends that are finished, and nobody knows it yet.
+    pub(super) receipts: Option<Box<Receipts>>,
     pub(super) program: Program,
-    /// What arrived while the rank was posting.
-    pub(super) backlog: Backlog,
     pub(super) queues: Option<Box<Queues>>,
     /// Its present part.
     pub(super) part: u32,
-    /// The send that is due when the processor is free.
+    /// The send that is due when the rank wakes.
     pub(super) pending: Handle,
     /// Requests posted and not finished.
     pub(super) outstanding: u32,
     /// The most there ever were.
     pub(super) peak: u32,
-    /// Whether the pending send makes a connection.
-    pub(super) connects: bool,
-    /// When the rank's own port is free.
-    pub(super) port: Time,
-    /// When the last message to this node, and to another, arrives: messages of a rank do not overtake each other.
-    pub(super) last: [Time; 2],
+    /// Whether it will be woken when the processor is free; what arrives meanwhile waits.
+    pub(super) wakes: bool,
     pub(super) spent: Spent,
 }
 
@@ -65,8 +64,10 @@ impl Spent {
 /// The matching queues of a rank that receives.
 #[derive(Debug, Default)]
 pub(super) struct Queues {
-    pub(super) posted: MatchQueue,
-    pub(super) unexpected: MatchQueue,
+    pub(super) posted: MatchQueue<Handle>,
+    pub(super) unexpected: MatchQueue<Message>,
+    /// What arrived while the processor was busy, and when.
+    pub(super) backlog: VecDeque<(Time, Message)>,
     /// A bit for each rank that has sent, where connections cost anything.
     connected: Vec<u64>,
     /// Connections that were made at this end.
@@ -77,6 +78,16 @@ pub(super) struct Queues {
 }
 
 impl Queues {
+    /// Lets a message wait that is inside at `time`.
+    #[inline]
+    pub(super) fn wait(&mut self, time: Time, message: Message) {
+        if self.backlog.back().is_none_or(|(last, _)| *last <= time) {
+            return self.backlog.push_back((time, message));
+        }
+        let at = self.backlog.partition_point(|(other, _)| *other <= time);
+        self.backlog.insert(at, (time, message));
+    }
+
     /// Notes that `from` (of `ranks`) sends; whether it is the first time.
     pub(super) fn connect(&mut self, from: usize, ranks: usize) -> bool {
         if self.connected.is_empty() {
@@ -93,17 +104,15 @@ impl Host {
     pub(super) fn new() -> Self {
         Self {
             cpu: 0,
-            port: 0,
-            last: [0; 2],
-            spent: Spent::default(),
-            backlog: Backlog::EMPTY,
+            receipts: None,
             program: Program::Over,
+            queues: None,
             part: 0,
             pending: NONE,
             outstanding: 0,
             peak: 0,
-            connects: false,
-            queues: None,
+            wakes: false,
+            spent: Spent::default(),
         }
     }
 
@@ -133,6 +142,7 @@ impl Queues {
 mod tests {
     #[test]
     fn a_rank_takes_less_than_200_bytes() {
-        assert!(size_of::<super::Host>() < 200, "{}", size_of::<super::Host>());
+        let bytes = size_of::<super::Host>() + size_of::<crate::sim::network::Site>();
+        assert!(bytes < 200, "{bytes}");
     }
 }

@@ -3,25 +3,22 @@
 //! MPI libraries keep both as linear lists; what a search costs is how many entries it looks at. Here the entry is found
 //! by its key and the entries before it are counted, so that the time to simulate a search does not grow with its length.
 
-use rustc_hash::FxHashMap;
-
 use super::live::Live;
+use super::senders::Senders;
 
 const NONE: u32 = u32::MAX;
 
-/// What must be equal for a message and a receive to match: the sender and the stage (the receiver owns the queue).
-pub(super) type Key = u64;
-
-/// The key of a message.
-#[inline]
-pub(super) fn key(from: u32, stage: u8) -> Key {
-    u64::from(from) << 8 | u64::from(stage)
+/// What must be equal for a message and a receive to match (the receiver owns the queue).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Key {
+    pub(super) from: u32,
+    pub(super) stage: u8,
 }
 
 /// A search: what was found, and how many entries were looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Search {
-    pub(super) found: Option<u32>,
+pub(super) struct Search<T> {
+    pub(super) found: Option<T>,
     pub(super) walked: usize,
 }
 
@@ -29,24 +26,30 @@ pub(super) struct Search {
 const FEW: usize = 32;
 
 /// A first-in, first-out queue a key, all in one order.
-#[derive(Debug, Default)]
-pub(super) struct MatchQueue {
+#[derive(Debug)]
+pub(super) struct MatchQueue<T> {
     /// All entries, while they are few.
-    few: Vec<(Key, u32)>,
+    few: Vec<(Key, T)>,
     /// All entries, from when they are more until none is left.
-    many: Indexed,
+    many: Indexed<T>,
 }
 
-impl MatchQueue {
+impl<T> Default for MatchQueue<T> {
+    fn default() -> Self {
+        Self { few: Vec::new(), many: Indexed::default() }
+    }
+}
+
+impl<T: Copy> MatchQueue<T> {
     #[inline]
     pub(super) fn len(&self) -> usize {
-        self.few.len() + self.many.len()
+        self.few.len() + self.many.live.len()
     }
 
     /// Adds an entry at the end.
     #[inline]
-    pub(super) fn push(&mut self, key: Key, payload: u32) {
-        if self.many.len() == 0 {
+    pub(super) fn push(&mut self, key: Key, payload: T) {
+        if self.many.live.len() == 0 {
             if self.few.len() < FEW {
                 return self.few.push((key, payload));
             }
@@ -57,8 +60,8 @@ impl MatchQueue {
 
     /// Takes the first entry of that key out. A search without success looks at all entries.
     #[inline]
-    pub(super) fn take(&mut self, key: Key) -> Search {
-        if self.few.is_empty() {
+    pub(super) fn take(&mut self, key: Key) -> Search<T> {
+        if self.many.live.len() > 0 {
             return self.many.take(key);
         }
         match self.few.iter().position(|(other, _)| *other == key) {
@@ -69,30 +72,33 @@ impl MatchQueue {
 }
 
 /// Entries found by their key, and counted by [`Live`].
-#[derive(Debug, Default)]
-struct Indexed {
-    /// First and last entry of every key.
-    ends: FxHashMap<Key, (u32, u32)>,
-    entries: Vec<Entry>,
+#[derive(Debug)]
+struct Indexed<T> {
+    /// By stage and sender: the last entry of that key.
+    last: Vec<Senders>,
+    entries: Vec<Entry<T>>,
     free: Vec<u32>,
     live: Live,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct Entry<T> {
+    payload: T,
     number: u32,
-    payload: u32,
+    /// The next of this key; of the last, the first.
     next: u32,
 }
 
-impl Indexed {
-    fn len(&self) -> usize {
-        self.live.len()
+impl<T> Default for Indexed<T> {
+    fn default() -> Self {
+        Self { last: Vec::new(), entries: Vec::new(), free: Vec::new(), live: Live::default() }
     }
+}
 
+impl<T: Copy> Indexed<T> {
     #[inline]
-    fn push(&mut self, key: Key, payload: u32) {
-        let entry = Entry { number: self.live.push(), payload, next: NONE };
+    fn push(&mut self, key: Key, payload: T) {
+        let entry = Entry { payload, number: self.live.push(), next: NONE };
         let index = match self.free.pop() {
             Some(index) => {
                 self.entries[index as usize] = entry;
@@ -103,26 +109,31 @@ impl Indexed {
                 self.entries.len() as u32 - 1
             }
         };
-        let ends = self.ends.entry(key).or_insert((index, NONE));
-        if ends.1 != NONE {
-            self.entries[ends.1 as usize].next = index;
+        let stage = usize::from(key.stage);
+        if stage >= self.last.len() {
+            self.last.resize_with(stage + 1, Senders::default);
         }
-        ends.1 = index;
+        let last = self.last[stage].of(key.from);
+        let first = match *last {
+            Senders::NONE => index,
+            last => std::mem::replace(&mut self.entries[last as usize].next, index),
+        };
+        self.entries[index as usize].next = first;
+        *last = index;
     }
 
-    fn take(&mut self, key: Key) -> Search {
-        if self.live.len() == 0 {
-            return Search { found: None, walked: 0 };
-        }
-        let std::collections::hash_map::Entry::Occupied(mut ends) = self.ends.entry(key) else {
-            return Search { found: None, walked: self.live.len() };
+    #[inline]
+    fn take(&mut self, key: Key) -> Search<T> {
+        let missed = Search { found: None, walked: self.live.len() };
+        let Some(last) = self.last.get_mut(usize::from(key.stage)).and_then(|senders| senders.get(key.from)) else {
+            return missed;
         };
-        let index = ends.get().0;
+        let index = self.entries[*last as usize].next;
         let entry = self.entries[index as usize];
-        if entry.next == NONE {
-            ends.remove();
+        if index == *last {
+            *last = Senders::NONE;
         } else {
-            ends.get_mut().0 = entry.next;
+            self.entries[*last as usize].next = entry.next;
         }
         self.free.push(index);
         Search { found: Some(entry.payload), walked: self.live.remove(entry.number) + 1 }
@@ -135,36 +146,42 @@ mod tests {
 
     use super::*;
 
+    fn key(number: u64) -> Key {
+        Key { from: (number * 7) as u32, stage: (number % 3) as u8 }
+    }
+
     proptest! {
         /// Against a plain list, searched entry by entry.
         #[test]
-        fn searches_as_a_list_does(steps in prop::collection::vec((any::<bool>(), 0u64..40), 0..2000)) {
+        fn searches_as_a_list_does(steps in prop::collection::vec((0u8..3, 0u64..60), 0..2000)) {
             let (mut queue, mut list) = (MatchQueue::default(), Vec::new());
-            for (payload, (push, key)) in steps.into_iter().enumerate() {
-                if push {
-                    queue.push(key, payload as u32);
-                    list.push((key, payload as u32));
+            for (payload, (push, number)) in steps.into_iter().enumerate() {
+                // The queue grows first and shrinks then.
+                if push == 0 || (push == 1 && payload < 800) {
+                    queue.push(key(number), payload);
+                    list.push((number, payload));
                 } else {
-                    let at = list.iter().position(|(other, _)| *other == key);
+                    let at = list.iter().position(|(other, _)| *other == number);
                     let walked = at.map_or(list.len(), |at| at + 1);
                     let found = at.map(|at| list.remove(at).1);
-                    prop_assert_eq!(queue.take(key), Search { found, walked });
+                    prop_assert_eq!(queue.take(key(number)), Search { found, walked });
                 }
                 prop_assert_eq!(queue.len(), list.len());
             }
         }
 
         #[test]
-        fn long_queues_too(takes in prop::collection::vec(0usize..20_000, 1..50)) {
+        fn long_queues_too(takes in prop::collection::vec(0usize..40_000, 1..50)) {
             let mut queue = MatchQueue::default();
-            (0..20_000).for_each(|key| queue.push(key, key as u32));
+            (0..40_000).for_each(|number| queue.push(key(number), number));
             let mut gone = std::collections::BTreeSet::new();
-            for key in takes {
-                let search = queue.take(key as Key);
-                if gone.insert(key) {
-                    prop_assert_eq!(search.walked, key - gone.range(..key).count() + 1);
+            for number in takes {
+                let search = queue.take(key(number as u64));
+                if gone.insert(number) {
+                    let walked = number - gone.range(..number).count() + 1;
+                    prop_assert_eq!(search, Search { found: Some(number as u64), walked });
                 } else {
-                    prop_assert_eq!(search, Search { found: None, walked: 20_000 - gone.len() });
+                    prop_assert_eq!(search, Search { found: None, walked: 40_000 - gone.len() });
                 }
             }
         }

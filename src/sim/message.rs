@@ -1,11 +1,7 @@
-//! Messages under way or waiting, in one slab for all ranks.
+//! Messages: under way in the event queue, waiting in a backlog or in a matching queue.
 
+use super::matching::Key;
 use super::program::Handle;
-
-/// Index of a message in its [`Slab`].
-pub(super) type Id = u32;
-/// No message.
-pub(super) const NONE: Id = Id::MAX;
 
 /// What a message is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,107 +14,80 @@ pub(super) enum Kind {
     ClearToSend,
     /// The bytes that waited.
     Data,
-    /// A send is finished: its message was matched, its connection was made, or its bytes have left.
-    SendFinished,
 }
 
-/// A message; `to` is where its present leg ends.
+/// Where a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Posted, at the port of its rank.
+    Posted,
+    /// At the door of the receiver's node.
+    Door,
+    /// With its rank.
+    Inside,
+}
+
+/// A message; 24 bytes, because millions are under way.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Message {
-    pub(super) bytes: u64,
+    /// Its bytes; of a clear-to-send, the receive that it is for.
+    pub(super) load: u64,
     pub(super) from: u32,
+    /// Where its present leg ends.
     pub(super) to: u32,
-    /// The sender's operation.
-    pub(super) send: Handle,
-    /// The receiver's operation, once it is known.
-    pub(super) receive: Handle,
-    /// The next of a backlog.
-    pub(super) next: Id,
+    /// The sender's operation; of [`Kind::Data`], the receiver's.
+    pub(super) handle: Handle,
     pub(super) stage: u8,
     pub(super) kind: Kind,
-    pub(super) synchronous: bool,
-    /// Whether it is the first between its ranks.
-    pub(super) connects: bool,
+    pub(super) step: Step,
+    pub(super) marks: Marks,
+}
+
+/// What else is true of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Marks(u8);
+
+impl Marks {
+    pub(super) const NONE: Self = Self(0);
+    /// Its send is finished when it is matched.
+    pub(super) const SYNCHRONOUS: Self = Self(1);
+    /// It is the first between its ranks.
+    pub(super) const CONNECTS: Self = Self(2);
+    /// It goes to another node.
+    pub(super) const OUTSIDE: Self = Self(4);
+
+    #[inline]
+    pub(super) fn has(self, mark: Self) -> bool {
+        self.0 & mark.0 != 0
+    }
+
+    #[inline]
+    pub(super) fn with(self, mark: Self, set: bool) -> Self {
+        if set { Self(self.0 | mark.0) } else { self }
+    }
 }
 
 impl Message {
-    /// The same on its way back.
-    pub(super) fn returned(self, kind: Kind) -> Self {
-        Self { from: self.to, to: self.from, kind, ..self }
-    }
-}
-
-/// All messages there are.
-#[derive(Debug, Default)]
-pub(super) struct Slab {
-    messages: Vec<Message>,
-    free: Vec<Id>,
-}
-
-impl Slab {
+    /// What a receive must have to match.
     #[inline]
-    pub(super) fn add(&mut self, message: Message) -> Id {
-        match self.free.pop() {
-            Some(id) => {
-                self.messages[id as usize] = message;
-                id
-            }
-            None => {
-                self.messages.push(message);
-                self.messages.len() as Id - 1
-            }
+    pub(super) fn key(&self) -> Key {
+        Key { from: self.from, stage: self.stage }
+    }
+
+    /// Bytes of this leg that pass the ports.
+    #[inline]
+    pub(super) fn wire_bytes(&self) -> u64 {
+        match self.kind {
+            Kind::Eager | Kind::Data => self.load,
+            Kind::RequestToSend | Kind::ClearToSend => 0,
         }
     }
-
-    #[inline]
-    pub(super) fn get(&self, id: Id) -> &Message {
-        &self.messages[id as usize]
-    }
-
-    #[inline]
-    pub(super) fn get_mut(&mut self, id: Id) -> &mut Message {
-        &mut self.messages[id as usize]
-    }
-
-    #[inline]
-    pub(super) fn remove(&mut self, id: Id) {
-        self.free.push(id);
-    }
-
-    /// The most messages that were there at a time.
-    pub(super) fn peak(&self) -> usize {
-        self.messages.len()
-    }
 }
 
-/// Messages that wait for the rank, first come first served.
-#[derive(Debug)]
-pub(super) struct Backlog {
-    first: Id,
-    last: Id,
-}
-
-impl Backlog {
-    pub(super) const EMPTY: Self = Self { first: NONE, last: NONE };
-
-    #[inline]
-    pub(super) fn push(&mut self, slab: &mut Slab, id: Id) {
-        slab.get_mut(id).next = NONE;
-        if self.first == NONE {
-            self.first = id;
-        } else {
-            slab.get_mut(self.last).next = id;
-        }
-        self.last = id;
-    }
-
-    #[inline]
-    pub(super) fn pop(&mut self, slab: &Slab) -> Option<Id> {
-        let id = self.first;
-        if id == NONE {
-            return None;
-        }
-        self.first = slab.get(id).next;
-        Some(id)
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_message_takes_24_bytes() {
+        assert_eq!(size_of::<super::Message>(), 24);
     }
 }

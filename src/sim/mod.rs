@@ -11,11 +11,11 @@
 //! | [`engine`] | the event loop: [`run`] |
 //! | [`outcome`] | what a run tells |
 //! | [`goal`] | schedules as the input of LogGOPSim |
-//! | `arrivals` | the protocol of messages |
-//! | `host`, `program` | a rank, and its part in execution |
+//! | `arrivals` | the way of messages, and their protocol |
+//! | `host`, `program`, `receipts` | a rank, its part in execution, its finished sends |
 //! | `network` | paths, ports, noise |
-//! | `matching`, `live` | the queues of posted receives and unexpected messages |
-//! | `message`, `wheel` | messages under way, and the event queue |
+//! | `matching`, `senders`, `live` | the queues of posted receives and unexpected messages |
+//! | `message`, `wheel`, `pool` | messages under way, the event queue and its memory |
 
 mod arrivals;
 pub mod engine;
@@ -28,7 +28,10 @@ mod matching;
 mod message;
 mod network;
 pub mod outcome;
+mod pool;
 mod program;
+mod receipts;
+mod senders;
 mod wheel;
 pub mod workload;
 

@@ -5,7 +5,6 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::Time;
-use super::host::Host;
 use super::machine::Machine;
 use crate::topology::Topology;
 
@@ -17,38 +16,29 @@ pub(super) enum Way {
     Network,
 }
 
-/// Where a rank sits.
+/// Where a rank sits, and its own port.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Place {
-    pub(super) node: u32,
-    pub(super) socket: u8,
+pub(super) struct Site {
+    node: u32,
+    socket: u8,
+    /// When the port is free.
+    port: Time,
+    /// When the last message to this node, and to another, arrives: messages of a rank do not overtake each other.
+    last: [Time; 2],
 }
 
-impl Place {
-    /// The places of all ranks; the ranks of a node fill its sockets one after the other.
-    pub(super) fn all(topology: &Topology, sockets: usize) -> Vec<Self> {
-        let mut places = vec![Self::default(); topology.ranks()];
+impl Site {
+    /// The sites of all ranks; the ranks of a node fill its sockets one after the other.
+    fn all(topology: &Topology, sockets: usize) -> Vec<Self> {
+        let mut sites = vec![Self::default(); topology.ranks()];
         for node in 0..topology.nodes() {
             let ranks = topology.ranks_on(node);
             for index in 0..ranks {
                 let socket = (index * sockets / ranks) as u8;
-                places[topology.rank_at(node, index)] = Self { node: node as u32, socket };
+                sites[topology.rank_at(node, index)] = Self { node: node as u32, socket, ..Self::default() };
             }
         }
-        places
-    }
-}
-
-impl Way {
-    #[inline]
-    pub(super) fn between(from: Place, to: Place) -> Self {
-        if from.node != to.node {
-            Self::Network
-        } else if from.socket != to.socket {
-            Self::Node
-        } else {
-            Self::Socket
-        }
+        sites
     }
 }
 
@@ -58,10 +48,11 @@ struct Ports {
     eject: Time,
 }
 
-/// The ports of all nodes, and the noise.
+/// The ports of all ranks and nodes, and the noise.
 #[derive(Debug)]
 pub(super) struct Network<'a> {
     machine: &'a Machine,
+    sites: Vec<Site>,
     ports: Vec<Ports>,
     random: Xoshiro256PlusPlus,
 }
@@ -69,30 +60,46 @@ pub(super) struct Network<'a> {
 /// Picoseconds of a cost.
 #[inline]
 pub(super) fn ticks(cost: f64) -> Time {
-    (cost + 0.5) as Time
+    // By way of a signed number, which processors have an instruction for.
+    (cost + 0.5) as i64 as Time
 }
 
 impl<'a> Network<'a> {
-    pub(super) fn new(machine: &'a Machine, nodes: usize, seed: u64) -> Self {
-        let ports = vec![Ports::default(); nodes];
-        Self { machine, ports, random: Xoshiro256PlusPlus::seed_from_u64(seed) }
+    pub(super) fn new(machine: &'a Machine, topology: &Topology, seed: u64) -> Self {
+        let sites = Site::all(topology, machine.sockets);
+        let ports = vec![Ports::default(); topology.nodes()];
+        Self { machine, sites, ports, random: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 
-    /// Sends `bytes` at `now` through the ports of the rank and of its `node`: when the last of them arrives.
     #[inline]
-    pub(super) fn transmit(&mut self, host: &mut Host, node: u32, way: Way, bytes: u64, now: Time) -> Time {
+    pub(super) fn way(&self, from: u32, to: u32) -> Way {
+        let (from, to) = (&self.sites[from as usize], &self.sites[to as usize]);
+        if from.node != to.node {
+            Way::Network
+        } else if from.socket != to.socket {
+            Way::Node
+        } else {
+            Way::Socket
+        }
+    }
+
+    /// Sends `bytes` at `now` through the ports of rank `from` and of its node: when the last of them has left the rank,
+    /// and when it arrives.
+    #[inline]
+    pub(super) fn transmit(&mut self, from: u32, way: Way, bytes: u64, now: Time) -> (Time, Time) {
         let line = self.machine.paths[way as usize].line(bytes, self.machine.eager_limit);
-        let mut begin = now.max(host.port);
+        let travels = self.noisy(line.latency, self.machine.noise.latency);
+        let site = &mut self.sites[from as usize];
+        let mut begin = now.max(site.port);
         if way == Way::Network {
-            let port = &mut self.ports[node as usize].inject;
+            let port = &mut self.ports[site.node as usize].inject;
             begin = begin.max(*port);
             *port = begin + ticks(self.machine.node.inject + bytes as f64 * self.machine.node.inject_byte);
         }
-        host.port = begin + ticks(bytes as f64 * line.byte);
-        let latency = line.latency;
-        let last = &mut host.last[usize::from(way == Way::Network)];
-        *last = (host.port + self.noisy(latency, self.machine.noise.latency)).max(*last);
-        *last
+        site.port = begin + ticks(bytes as f64 * line.byte);
+        let last = &mut site.last[usize::from(way == Way::Network)];
+        *last = (site.port + travels).max(*last);
+        (site.port, *last)
     }
 
     /// When a control message sent at `now` arrives: it passes no port.
@@ -102,11 +109,11 @@ impl<'a> Network<'a> {
         now + self.noisy(latency, self.machine.noise.latency)
     }
 
-    /// Lets a message that is at the node's door at `now` in: when it is.
+    /// Lets a message that is at the door of the node of rank `to` at `now` in: when it is.
     #[inline]
-    pub(super) fn eject(&mut self, node: u32, bytes: u64, now: Time) -> Time {
+    pub(super) fn eject(&mut self, to: u32, bytes: u64, now: Time) -> Time {
         let body = ticks(bytes as f64 * self.machine.node.eject_byte);
-        let port = &mut self.ports[node as usize].eject;
+        let port = &mut self.ports[self.sites[to as usize].node as usize].eject;
         let begin = now.saturating_sub(body).max(*port);
         *port = begin + ticks(self.machine.node.eject) + body;
         begin + body

@@ -1,6 +1,7 @@
 //! What a run tells.
 
 use super::Time;
+use super::engine::Count;
 use super::host::{Host, Spent};
 
 /// What came of a run.
@@ -10,7 +11,7 @@ pub struct Outcome {
     pub ranks: Vec<Spent>,
     /// Messages matched.
     pub messages: u64,
-    /// Events of the run.
+    /// What happened to them: each passes ports, stands at a door, is taken in, and its send is finished.
     pub events: u64,
     /// The most messages that were under way or waiting at a time.
     pub peak_messages: usize,
@@ -38,13 +39,13 @@ pub struct Seconds {
 }
 
 impl Outcome {
-    pub(super) fn of(hosts: &[Host], messages: u64, events: u64, peak_messages: usize) -> Self {
+    pub(super) fn of(hosts: &[Host], count: &Count) -> Self {
         let queues = || hosts.iter().filter_map(|host| host.queues.as_deref());
         Self {
             ranks: hosts.iter().map(|host| host.spent).collect(),
-            messages,
-            events,
-            peak_messages,
+            messages: count.matched,
+            events: count.events,
+            peak_messages: count.peak,
             longest_posted: queues().map(|queues| queues.longest().0).max().unwrap_or(0),
             longest_unexpected: queues().map(|queues| queues.longest().1).max().unwrap_or(0),
             walked: queues().map(|queues| queues.walked).sum(),

@@ -85,6 +85,15 @@ impl Program {
         }
     }
 
+    /// How many sends must be finished before it can go on because of one; `None` if any may do.
+    #[inline]
+    pub(super) fn sends_awaited(&self) -> Option<u32> {
+        match self {
+            Self::Chains(chains) if !chains.window => Some(chains.chains[1].in_flight),
+            _ => None,
+        }
+    }
+
     #[inline]
     pub(super) fn work<W: Workload>(&self, workload: &W, rank: Rank, part: u32, handle: Handle) -> Work {
         match self {
@@ -141,8 +150,10 @@ impl RunningSchedule {
 pub(super) struct RunningChains {
     /// Receives, then sends.
     chains: [Chain; 2],
-    /// Operations that may start, in order: runs of 2 x length + chain.
-    ready: SmallVec<[u32; 4]>,
+    /// Operations that may start: 2 x length + chain.
+    run: u32,
+    /// Those that may start after them.
+    more: SmallVec<[u32; 4]>,
     unfinished: u32,
     limit: u32,
     window: bool,
@@ -165,7 +176,8 @@ impl RunningChains {
         let chain = |len| Chain { len, started: 0, released: 0, in_flight: 0 };
         let mut running = Self {
             chains: [chain(part.receives), chain(part.sends)],
-            ready: SmallVec::new(),
+            run: 0,
+            more: SmallVec::new(),
             unfinished: part.receives + part.sends + u32::from(part.own.is_some()),
             limit: part.throttle.limit.unwrap_or(u32::MAX),
             window: part.throttle.mode == ThrottleMode::Window,
@@ -186,9 +198,15 @@ impl RunningChains {
         }
         chain.released += count;
         chain.in_flight += count;
-        match self.ready.last_mut() {
-            Some(run) if *run as usize % 2 == side => *run += 2 * count,
-            _ => self.ready.push(2 * count + side as u32),
+        let run = 2 * count + side as u32;
+        if self.run < 2 {
+            self.run = run;
+            return;
+        }
+        let last = self.more.last_mut().unwrap_or(&mut self.run);
+        match *last as usize % 2 == side {
+            true => *last += 2 * count,
+            false => self.more.push(run),
         }
     }
 
@@ -197,11 +215,13 @@ impl RunningChains {
         if std::mem::take(&mut self.has_own) {
             return Some(OWN);
         }
-        let run = self.ready.first_mut()?;
-        let side = *run % 2;
-        *run -= 2;
-        if *run < 2 {
-            self.ready.remove(0);
+        if self.run < 2 {
+            return None;
+        }
+        let side = self.run % 2;
+        self.run -= 2;
+        if self.run < 2 && !self.more.is_empty() {
+            self.run = self.more.remove(0);
         }
         let chain = &mut self.chains[side as usize];
         chain.started += 1;

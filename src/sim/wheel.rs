@@ -3,18 +3,19 @@
 //! Eight levels of 256 slots; a slot of level l spans 256^l picoseconds. An event lies on the level of the highest digit
 //! (base 256) in which its time differs from the wheel's. The next slot with few events is sorted and served; one with
 //! many is dealt to the levels below. Events of one time leave in the order in which they came, so a run is determined
-//! by its input. O(1) amortised.
+//! by its input. O(1) amortised. Slots keep their events in blocks of one pool, so that nothing is copied when they grow
+//! and memory that was used once is used again.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
 
 use super::Time;
+use super::pool::{Pool, Queue};
 
 const SLOTS: usize = 256;
+const WORDS: usize = SLOTS / 64;
 const LEVELS: usize = 8;
 /// Slots of at most so many events are sorted and not dealt out.
-const SORTED: usize = 24;
-/// A slot that held more events gives its memory back.
-const KEPT: usize = 256;
+const SORTED: usize = 20;
 
 #[derive(Debug, Clone, Copy)]
 struct Event<T> {
@@ -25,39 +26,45 @@ struct Event<T> {
 /// A queue of events by time.
 #[derive(Debug)]
 pub(super) struct Wheel<T> {
-    slots: Vec<Vec<Event<T>>>,
+    slots: Vec<Queue>,
+    pool: Pool<Event<T>>,
     /// A bit for each slot with events.
-    occupied: [[u64; SLOTS / 64]; LEVELS],
+    occupied: [[u64; WORDS]; LEVELS],
+    /// A bit for each level with events.
+    levels: u8,
     /// All events outside `current` lie at this time or later, and are filed by where they differ from it.
     start: Time,
-    /// The slot that is being served, sorted.
-    current: VecDeque<Event<T>>,
+    /// The slot that is being served, the latest first.
+    current: Vec<Event<T>>,
     /// The end of its span.
     end: Time,
+    /// The time of the event that left last.
+    now: Time,
 }
 
 impl<T: Copy> Wheel<T> {
     pub(super) fn new() -> Self {
         Self {
-            slots: (0..SLOTS * LEVELS).map(|_| Vec::new()).collect(),
-            occupied: [[0; SLOTS / 64]; LEVELS],
+            slots: vec![Queue::EMPTY; SLOTS * LEVELS],
+            pool: Pool::new(),
+            occupied: [[0; WORDS]; LEVELS],
+            levels: 0,
             start: 0,
-            current: VecDeque::new(),
+            current: Vec::new(),
             end: 0,
+            now: 0,
         }
     }
 
     /// Adds an event; not before the one that left last.
     #[inline]
     pub(super) fn push(&mut self, time: Time, what: T) {
+        debug_assert!(time >= self.now, "an event at {time}, {} is over", self.now);
         let event = Event { time, what };
         if time >= self.end {
             return self.file(event);
         }
-        if self.current.back().is_none_or(|last| last.time <= time) {
-            return self.current.push_back(event);
-        }
-        let at = self.current.partition_point(|other| other.time <= time);
+        let at = self.current.partition_point(|other| other.time > time);
         self.current.insert(at, event);
     }
 
@@ -65,7 +72,8 @@ impl<T: Copy> Wheel<T> {
     #[inline]
     pub(super) fn pop(&mut self) -> Option<(Time, T)> {
         loop {
-            if let Some(event) = self.current.pop_front() {
+            if let Some(event) = self.current.pop() {
+                self.now = event.time;
                 return Some((event.time, event.what));
             }
             self.open_next()?;
@@ -77,37 +85,49 @@ impl<T: Copy> Wheel<T> {
         let differs = (event.time ^ self.start) | 1;
         let level = (63 - differs.leading_zeros() as usize) / 8;
         let slot = (event.time >> (8 * level)) as usize % SLOTS;
+        self.levels |= 1 << level;
         self.occupied[level][slot / 64] |= 1 << (slot % 64);
-        self.slots[level * SLOTS + slot].push(event);
+        self.pool.push(&mut self.slots[level * SLOTS + slot], event);
     }
 
     /// Serves the earliest slot, or deals it out.
     fn open_next(&mut self) -> Option<()> {
         let (level, slot) = self.first_slot()?;
-        self.occupied[level][slot / 64] &= !(1 << (slot % 64));
-        let mut events = std::mem::take(&mut self.slots[level * SLOTS + slot]);
+        let mut events = std::mem::replace(&mut self.slots[level * SLOTS + slot], Queue::EMPTY);
         let span = 8 * level as u32;
         let above = self.start.checked_shr(span + 8).unwrap_or(0).checked_shl(span + 8).unwrap_or(0);
         self.start = above + ((slot as Time) << span);
-        if level == 0 || events.len() <= SORTED {
-            events.sort_by_key(|event| event.time);
-            self.end = self.start.saturating_add(1 << span);
-            self.current.extend(events.drain(..));
-        } else {
-            self.end = self.start;
-            events.drain(..).for_each(|event| self.file(event));
+        let sorted = level == 0 || events.len() <= SORTED;
+        self.end = if sorted { self.start.saturating_add(1 << span) } else { self.start };
+        while let Some(block) = self.pool.pop(&mut events) {
+            if sorted {
+                self.current.extend_from_slice(&self.pool.items[block.clone()]);
+            } else {
+                block.clone().for_each(|index| self.file(self.pool.items[index]));
+            }
+            self.pool.give_back(block);
         }
-        if events.capacity() <= KEPT {
-            self.slots[level * SLOTS + slot] = events;
-        }
+        // Reversed first: what came first of one time is then the last to stand, and the first to leave.
+        self.current.reverse();
+        self.current.sort_by_key(|event| Reverse(event.time));
         Some(())
     }
 
-    fn first_slot(&self) -> Option<(usize, usize)> {
-        self.occupied.iter().enumerate().find_map(|(level, words)| {
-            let (index, word) = words.iter().enumerate().find(|(_, word)| **word != 0)?;
-            Some((level, index * 64 + word.trailing_zeros() as usize))
-        })
+    /// Takes the earliest slot with events out of the bits.
+    #[inline]
+    fn first_slot(&mut self) -> Option<(usize, usize)> {
+        if self.levels == 0 {
+            return None;
+        }
+        let level = self.levels.trailing_zeros() as usize;
+        let words = &mut self.occupied[level];
+        let index = words.iter().position(|word| *word != 0)?;
+        let bit = words[index].trailing_zeros() as usize;
+        words[index] &= words[index] - 1;
+        if words.iter().all(|word| *word == 0) {
+            self.levels &= self.levels - 1;
+        }
+        Some((level, index * 64 + bit))
     }
 }
 
@@ -120,7 +140,7 @@ mod tests {
     proptest! {
         /// Against a sorted list: pushes in several rounds, each at or after the time that left last.
         #[test]
-        fn leaves_by_time_then_by_arrival(rounds in prop::collection::vec((prop::collection::vec(0u64..1 << 20, 0..80), 0usize..60), 1..12), scale in 0u32..40) {
+        fn leaves_by_time_then_by_arrival(rounds in prop::collection::vec((prop::collection::vec(0u64..1 << 20, 0..200), 0usize..160), 1..12), scale in 0u32..40) {
             let (mut wheel, mut list, mut now, mut number) = (Wheel::new(), Vec::new(), 0, 0usize);
             for (delays, pops) in rounds {
                 for delay in delays {

@@ -1,0 +1,94 @@
+//! Queues in one memory: blocks of items, linked, and used again.
+
+use std::ops::Range;
+
+/// Items of a block.
+const BLOCK: usize = 16;
+/// Blocks that are added together.
+const TOGETHER: usize = 64;
+const NONE: u32 = u32::MAX;
+
+/// The memory of all queues of one kind. It gives nothing back.
+#[derive(Debug)]
+pub(super) struct Pool<T> {
+    /// In blocks.
+    pub(super) items: Vec<T>,
+    /// By block: the next of its queue, or of the free blocks.
+    next: Vec<u32>,
+    /// The first of the free blocks.
+    free: u32,
+}
+
+/// One queue of a [`Pool`].
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Queue {
+    /// The first block.
+    first: u32,
+    len: u32,
+    /// Where the next item goes; a multiple of `BLOCK` if the last block is full.
+    end: usize,
+}
+
+impl Queue {
+    pub(super) const EMPTY: Self = Self { first: NONE, len: 0, end: 0 };
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.len as usize
+    }
+}
+
+impl<T: Copy> Pool<T> {
+    pub(super) fn new() -> Self {
+        Self { items: Vec::new(), next: Vec::new(), free: NONE }
+    }
+
+    /// Adds an item at the end of a queue.
+    #[inline]
+    pub(super) fn push(&mut self, queue: &mut Queue, item: T) {
+        if queue.end.is_multiple_of(BLOCK) {
+            self.lengthen(queue, item);
+        }
+        self.items[queue.end] = item;
+        queue.end += 1;
+        queue.len += 1;
+    }
+
+    /// Takes the first block of a queue out: where its items are, until it is given back.
+    #[inline]
+    pub(super) fn pop(&mut self, queue: &mut Queue) -> Option<Range<usize>> {
+        if queue.len == 0 {
+            return None;
+        }
+        let (block, len) = (queue.first as usize, (queue.len as usize).min(BLOCK));
+        queue.first = self.next[block];
+        queue.len -= len as u32;
+        Some(block * BLOCK..block * BLOCK + len)
+    }
+
+    /// Gives a block back.
+    #[inline]
+    pub(super) fn give_back(&mut self, items: Range<usize>) {
+        let block = items.start / BLOCK;
+        self.next[block] = self.free;
+        self.free = block as u32;
+    }
+
+    /// Adds a block to a queue. `item` fills new memory.
+    fn lengthen(&mut self, queue: &mut Queue, item: T) {
+        if self.free == NONE {
+            let begin = self.next.len() as u32;
+            self.items.resize(self.items.len() + TOGETHER * BLOCK, item);
+            self.next.extend((1..TOGETHER as u32).map(|index| begin + index));
+            self.next.push(NONE);
+            self.free = begin;
+        }
+        let block = self.free;
+        self.free = std::mem::replace(&mut self.next[block as usize], NONE);
+        match queue.len {
+            0 => queue.first = block,
+            _ => self.next[(queue.end - 1) / BLOCK] = block,
+        }
+        queue.end = block as usize * BLOCK;
+    }
+}

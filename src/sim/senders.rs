@@ -1,0 +1,40 @@
+//! A number for each of few or many senders, found in O(1): senders that are near each other are so in memory.
+
+/// Senders of a page: a line of a cache.
+const PAGE: usize = 16;
+
+/// Numbers by sender.
+#[derive(Debug, Default)]
+pub(super) struct Senders {
+    /// The page of every `PAGE` senders; 0 is none.
+    directory: Vec<u32>,
+    pages: Vec<[u32; PAGE]>,
+}
+
+impl Senders {
+    /// The number of a sender that has none.
+    pub(super) const NONE: u32 = u32::MAX;
+
+    /// The number of a sender, to be set.
+    #[inline]
+    pub(super) fn of(&mut self, sender: u32) -> &mut u32 {
+        let (at, within) = (sender as usize / PAGE, sender as usize % PAGE);
+        if at >= self.directory.len() {
+            self.directory.resize(at + 1, 0);
+        }
+        let page = &mut self.directory[at];
+        if *page == 0 {
+            self.pages.push([Self::NONE; PAGE]);
+            *page = self.pages.len() as u32;
+        }
+        &mut self.pages[*page as usize - 1][within]
+    }
+
+    /// The number of a sender that has one.
+    #[inline]
+    pub(super) fn get(&mut self, sender: u32) -> Option<&mut u32> {
+        let page = *self.directory.get(sender as usize / PAGE)?;
+        let number = &mut self.pages.get_mut((page as usize).wrapping_sub(1))?[sender as usize % PAGE];
+        (*number != Self::NONE).then_some(number)
+    }
+}
