@@ -11,7 +11,9 @@ use super::matching::{Search, key};
 use super::message::{Id, Kind, Message, NONE as NO_MESSAGE, Slab};
 use super::network::{Network, Place, Way};
 use super::outcome::Outcome;
+use super::phases::Phases;
 use super::program::{Handle, Program, Work};
+use super::storage::Servers;
 use super::wheel::Wheel;
 use super::workload::Workload;
 use crate::error::{Error, Result};
@@ -31,6 +33,8 @@ pub(super) enum What {
     Deliver(Id),
     /// The bytes of a rendezvous leave.
     Leave(Id),
+    /// What a rank's worker was writing is in the file.
+    Written(u32),
 }
 
 /// Runs `workload` on `machine`. The same arguments give the same outcome. `watch` is told the number of messages
@@ -64,7 +68,8 @@ pub fn run<W: Workload>(
     if let Some(rank) = engine.hosts.iter().position(|host| !matches!(host.program, Program::Over)) {
         return Err(Error::argument("schedules", format!("rank {rank} waits for ever"), "schedules that end"));
     }
-    Ok(Outcome::of(&engine.hosts, engine.count, events, engine.slab.peak()))
+    let phases = engine.phases;
+    Ok(Outcome { phases, ..Outcome::of(&engine.hosts, engine.count, events, engine.slab.peak()) })
 }
 
 pub(super) struct Engine<'a, W> {
@@ -75,6 +80,8 @@ pub(super) struct Engine<'a, W> {
     pub(super) network: Network<'a>,
     pub(super) wheel: Wheel<What>,
     pub(super) slab: Slab,
+    pub(super) servers: Servers,
+    pub(super) phases: Phases,
     /// Messages that have met their receives.
     pub(super) count: u64,
 }
@@ -84,7 +91,9 @@ impl<'a, W: Workload> Engine<'a, W> {
         let hosts = (0..topology.ranks()).map(|_| Host::new()).collect();
         let places = Place::all(topology, machine.sockets);
         let network = Network::new(machine, topology.nodes(), seed);
-        Self { machine, workload, hosts, places, network, wheel: Wheel::new(), slab: Slab::default(), count: 0 }
+        let (wheel, slab) = (Wheel::new(), Slab::default());
+        let (servers, phases) = (Servers::new(machine.storage), Phases::default());
+        Self { machine, workload, hosts, places, network, wheel, slab, servers, phases, count: 0 }
     }
 
     fn event(&mut self, now: Time, what: What) {
@@ -92,6 +101,7 @@ impl<'a, W: Workload> Engine<'a, W> {
             What::Wake(rank) => self.advance(rank as Rank, now),
             What::Deliver(id) => self.deliver(id, now),
             What::Leave(id) => self.leave(id, now),
+            What::Written(rank) => self.written(rank, now),
             What::Arrive(id) => {
                 let message = *self.slab.get(id);
                 let ready = match self.way(&message) {
@@ -122,7 +132,7 @@ impl<'a, W: Workload> Engine<'a, W> {
     }
 
     /// Goes on with a rank's program, then with what has arrived, as far as both are determined at `now`.
-    fn advance(&mut self, rank: Rank, now: Time) {
+    pub(super) fn advance(&mut self, rank: Rank, now: Time) {
         loop {
             let host = &mut self.hosts[rank];
             host.cpu = host.cpu.max(now);
@@ -145,6 +155,9 @@ impl<'a, W: Workload> Engine<'a, W> {
 
     fn next_part(&mut self, rank: Rank) {
         let host = &mut self.hosts[rank];
+        if let Some(phase) = host.part.checked_sub(1).and_then(|part| self.workload.phase(part)) {
+            self.phases.count(rank, phase, host.cpu);
+        }
         match self.workload.part(rank, host.part) {
             Some(part) => host.program = Program::of(part, host.cpu, host.spent.posting()),
             None => {
@@ -171,6 +184,7 @@ impl<'a, W: Workload> Engine<'a, W> {
                 self.postpone(rank, handle);
                 false
             }
+            Work::Step => self.take_step(rank, handle, now),
             Work::Send { to, mode, bytes, stage } => {
                 let synchronous = mode == SendMode::Synchronous;
                 let kind = if bytes > self.machine.eager_limit { Kind::RequestToSend } else { Kind::Eager };
@@ -183,7 +197,7 @@ impl<'a, W: Workload> Engine<'a, W> {
     }
 
     /// Leaves a send for when the processor is free.
-    fn postpone(&mut self, rank: Rank, handle: Handle) {
+    pub(super) fn postpone(&mut self, rank: Rank, handle: Handle) {
         let host = &mut self.hosts[rank];
         host.pending = handle;
         self.wheel.push(host.cpu, What::Wake(rank as u32));

@@ -14,6 +14,8 @@
 //! | `arrivals` | the protocol of messages |
 //! | `host`, `program` | a rank, and its part in execution |
 //! | `network` | paths, ports, noise |
+//! | [`storage`] | file servers, and what a rank does besides messages |
+//! | [`phases`] | where the time of ranks went, by phases of the workload |
 //! | `matching`, `live` | the queues of posted receives and unexpected messages |
 //! | `message`, `wheel` | messages under way, and the event queue |
 
@@ -28,7 +30,9 @@ mod matching;
 mod message;
 mod network;
 pub mod outcome;
+pub mod phases;
 mod program;
+pub mod storage;
 mod wheel;
 pub mod workload;
 
@@ -36,6 +40,8 @@ pub use engine::run;
 pub use host::Spent;
 pub use machine::Machine;
 pub use outcome::{Outcome, Seconds};
+pub use phases::Phases;
+pub use storage::{Step, Striping};
 pub use workload::{Chains, Message, Part, Schedules, Side, Workload};
 
 /// Simulated time, in picoseconds.
