@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use tributary::access::Extent;
+use tributary::hints::DriverName;
 use tributary::schedule::{Action, Buffer, Builder, SendMode, Span};
 use tributary::sim::machine::{Line, Machine, Path};
 use tributary::sim::phases::PHASES;
@@ -33,7 +34,7 @@ impl Workload for Program {
 
 /// Servers of 2 ns a byte, 300 ns away; ranks give 1 ns a byte.
 fn machine(servers: u32) -> Machine {
-    let storage = Storage { servers, byte: 2.0 * NS, latency: 300.0 * NS, client_byte: NS };
+    let storage = Storage { driver: DriverName::Lustre, servers, byte: 2.0 * NS, latency: 300.0 * NS, client_byte: NS };
     Machine { storage: Some(storage), ..Machine::free() }
 }
 

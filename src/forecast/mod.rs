@@ -5,6 +5,7 @@
 //! | [`all_to_many`] | all ranks send to few, again and again |
 //! | [`collective_write`] | a whole collective write: lists, rounds of data, placement, the file |
 //! | [`census`] | what every rank has for every aggregator and window |
+//! | [`shared_file`] | its file: aggregators, domains, servers |
 //! | [`written`] | what a collective write takes, by parts |
 //! | `travel` | an exchange of a collective write, in the order of its kernel |
 //! | `matrix` | who sends how much to whom |
@@ -15,10 +16,12 @@ pub mod census;
 pub mod collective_write;
 mod matrix;
 mod orders;
+pub mod shared_file;
 mod travel;
 pub mod written;
 
 pub use all_to_many::{AllToMany, AllToManyOptions, Way};
 pub use census::{Census, Division, Lists};
 pub use collective_write::{CollectiveWrite, CollectiveWriteOptions};
+pub use shared_file::SharedFile;
 pub use written::{Parts, Written};

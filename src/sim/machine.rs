@@ -230,7 +230,7 @@ impl Machine {
         if machine.host.walk.end < machine.host.walk.knee {
             return Err(figures.error("host.walk.end", machine.host.walk.end, "host.walk.knee or more"));
         }
-        figures.nothing_else(&["about"])?;
+        figures.nothing_else(&["about", "storage.driver"])?;
         Ok(Self { figures: figures.read, ..machine })
     }
 }

@@ -16,11 +16,14 @@ use super::program::Handle;
 use super::workload::Workload;
 use crate::access::Extent;
 use crate::error::Result;
+use crate::hints::DriverName;
 use crate::topology::Rank;
 
 /// The file servers of a machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Storage {
+    /// Which driver the file system takes.
+    pub driver: DriverName,
     /// How many there are.
     pub servers: u32,
     /// A byte at a server, in picoseconds.
@@ -41,7 +44,13 @@ impl Storage {
         if !(1.0..=1e6).contains(&servers) || servers.fract() != 0.0 {
             return Err(figures.error("storage.servers", servers, "a whole number, 1 to 1000000"));
         }
+        let driver = figures.text("storage.driver")?;
+        let driver = match driver.parse() {
+            Ok(driver @ (DriverName::Lustre | DriverName::Gpfs)) => driver,
+            _ => return Err(figures.error("storage.driver", driver, "lustre|gpfs")),
+        };
         Ok(Some(Self {
+            driver,
             servers: servers as u32,
             byte: figures.byte("storage.byte")?,
             latency: figures.time("storage.latency")?,
