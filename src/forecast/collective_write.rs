@@ -3,11 +3,17 @@
 use std::sync::Arc;
 
 use super::census::{Census, Lists};
+use super::lockstep::Clocks;
 use super::matrix::{Cell, Matrix};
 use super::travel::{Parties, Travel, Way, members};
+use super::written::Written;
+use crate::access::Extent;
+use crate::collectives::{Problem, allreduce::RECURSIVE_DOUBLING};
 use crate::engine::bodies::{HEAD, LENGTH};
 use crate::error::{Error, Result};
-use crate::hints::Hints;
+use crate::exchange::PAIRWISE;
+use crate::hints::{Hints, PairwiseEmpty};
+use crate::schedule::{ReduceOp, Schedule};
 use crate::sim::{self, Machine, Message, Part, Phases, Side, Step, Striping, Time, Workload};
 use crate::topology::{Rank, Topology};
 
@@ -18,8 +24,7 @@ pub struct CollectiveWriteOptions {
     pub topology: Topology,
     /// The aggregators, ascending; as many as the census has domains.
     pub aggregators: Vec<Rank>,
-    /// Kernels, throttles, local aggregators, rank list and `trib_write_buffers`, as of a real file. The paper's
-    /// `trib_pairwise_empty=send` is not simulated by messages.
+    /// Kernels, throttles, local aggregators, rank list and `trib_write_buffers`, as of a real file.
     pub hints: Hints,
     /// How the file lies on its servers; `None` writes in no time.
     pub striping: Option<Striping>,
@@ -29,8 +34,9 @@ pub struct CollectiveWriteOptions {
 
 /// The write as a [`Workload`] of the simulator.
 ///
-/// Exchanges are those of the library's kernels over the messages that there are. Left out: the agreements at begin and end
-/// (two allreduces), packing at the sender, and the reading of holes.
+/// Exchanges are those of the library's kernels over the messages that there are. Between metadata and data all ranks
+/// agree, as in ROMIO; also where rounds are sampled, so that a late start is not scaled up with them. Left out: the
+/// agreements at begin and end, packing at the sender, and the reading of holes.
 #[derive(Debug)]
 pub struct CollectiveWrite {
     census: Arc<Census>,
@@ -45,7 +51,12 @@ pub struct CollectiveWrite {
     /// Of each round that is simulated.
     rounds: Vec<Travel>,
     stages: Vec<Stage>,
+    /// Bytes that each rank agrees on.
+    agreed: Vec<u64>,
 }
+
+/// Bytes of a number that all ranks agree on.
+const AGREED: u64 = 8;
 
 /// What all ranks do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +64,7 @@ enum Stage {
     Flatten,
     Lists(usize),
     Merge,
+    Agree,
     Room,
     Data(usize),
     Place(usize),
@@ -98,13 +110,27 @@ impl CollectiveWrite {
         let mut stages = vec![Stage::Flatten];
         stages.extend((0..lists.len()).map(Stage::Lists));
         stages.push(Stage::Merge);
+        let meets = census.division.lists == Lists::Pairs || census.sampled() < census.rounds();
+        stages.extend(meets.then_some(Stage::Agree));
         for round in 0..rounds.len() {
             stages.extend([Stage::Room, Stage::Data(round), Stage::Place(round), Stage::Write(round)]);
             stages.extend((!options.write_behind).then_some(Stage::Settle));
         }
         stages.push(Stage::Finish);
         let (requests, copy_byte) = (machine.requests, machine.host.copy_byte);
-        Ok(Self { census, parties, requests, copy_byte, metadata, data, lists, rounds, stages, options })
+        Ok(Self {
+            census,
+            parties,
+            requests,
+            copy_byte,
+            metadata,
+            data,
+            lists,
+            rounds,
+            stages,
+            options,
+            agreed: vec![AGREED; ranks],
+        })
     }
 
     /// Messages between ranks that are simulated, but for those inside nodes with two layers.
@@ -119,9 +145,55 @@ impl CollectiveWrite {
     }
 
     /// What the write takes, from a run of it.
-    pub fn outcome(&self, phases: &Phases) -> super::written::Written {
-        let scale = self.census.rounds() as f64 / self.census.sampled().max(1) as f64;
-        super::written::Written::of(phases, scale, &self.options.aggregators)
+    pub fn outcome(&self, phases: &Phases) -> Written {
+        Written::of(phases.ranks(), self.scale(), &self.options.aggregators)
+    }
+
+    /// Whether every rank exchanges with every other, empty messages included, in both phases: the paper's pairwise. Such
+    /// a write is not run as a workload, but by [`CollectiveWrite::in_lockstep`].
+    pub fn is_in_lockstep(&self) -> bool {
+        let pairwise = |way: &Way| way.local.is_none() && way.kernel.name == PAIRWISE.name;
+        self.options.hints.pairwise_empty == PairwiseEmpty::Send && pairwise(&self.metadata) && pairwise(&self.data)
+    }
+
+    /// What the write takes where [`CollectiveWrite::is_in_lockstep`]. Servers are without contention, and every aggregator
+    /// waits for its window. `passed` is called after each exchange. O(ranks^2) for each of them.
+    pub fn in_lockstep(&self, machine: &Machine, passed: impl Fn()) -> Written {
+        let mut clocks = Clocks::new(machine, &self.parties);
+        clocks.charge(ONCE, |rank| self.step_cost(machine, rank, Stage::Flatten));
+        let lists = match self.census.division.lists {
+            Lists::Pairs => vec![self.census.lists.clone()],
+            Lists::Packed => heads_and_tails(&self.census.lists, self.options.aggregators.len()).to_vec(),
+        };
+        for messages in &lists {
+            clocks.exchange(METADATA, messages);
+            passed();
+        }
+        clocks.meet(METADATA);
+        for (number, round) in self.census.rounds.iter().enumerate() {
+            clocks.exchange(DATA, &round.data);
+            clocks.charge(PLACING, |rank| self.step_cost(machine, rank, Stage::Place(number)));
+            clocks.charge(FILE, |rank| self.step_cost(machine, rank, Stage::Write(number)));
+            passed();
+        }
+        Written::of(clocks.spent(), self.scale(), &self.options.aggregators)
+    }
+
+    /// What a step costs a rank that is alone, in picoseconds.
+    fn step_cost(&self, machine: &Machine, rank: Rank, stage: Stage) -> f64 {
+        match self.step(rank, stage) {
+            Step::Compute(time) => time as f64,
+            Step::Write(extents, _) => machine.storage.map_or(0.0, |storage| {
+                let bytes = |extent: &Extent| extent.len as f64 * storage.byte.max(storage.client_byte);
+                extents.iter().map(|extent| storage.latency + bytes(extent)).sum()
+            }),
+            Step::Settle(_) => 0.0,
+        }
+    }
+
+    /// All rounds over those that are simulated.
+    fn scale(&self) -> f64 {
+        self.census.rounds() as f64 / self.census.sampled().max(1) as f64
     }
 
     fn step(&self, rank: Rank, stage: Stage) -> Step {
@@ -169,6 +241,20 @@ impl CollectiveWrite {
         Some(Step::Write(window.segments().collect(), striping))
     }
 
+    /// An allreduce of a number by recursive doubling.
+    fn agreement(&self, rank: Rank) -> Schedule {
+        let problem = Problem {
+            rank,
+            topology: &self.parties.topology,
+            root: 0,
+            sizes: &self.agreed,
+            with: ReduceOp::Max,
+            segment: AGREED,
+            groups: None,
+        };
+        (RECURSIVE_DOUBLING.algorithm.schedule)(&problem)
+    }
+
     fn travel(&self, part: u32) -> Option<(&Travel, &Way)> {
         match self.stages[part as usize] {
             Stage::Lists(number) => Some((&self.lists[number], &self.metadata)),
@@ -208,6 +294,7 @@ impl Workload for CollectiveWrite {
         let stage = *self.stages.get(part as usize)?;
         Some(match self.travel(part) {
             Some((travel, way)) => travel.part(rank, way, &self.parties),
+            None if stage == Stage::Agree => Part::Schedule(self.agreement(rank)),
             None => Part::Step(self.step(rank, stage)),
         })
     }
@@ -222,7 +309,7 @@ impl Workload for CollectiveWrite {
     fn phase(&self, part: u32) -> Option<usize> {
         Some(match self.stages.get(part as usize)? {
             Stage::Flatten | Stage::Merge => ONCE,
-            Stage::Lists(_) => METADATA,
+            Stage::Lists(_) | Stage::Agree => METADATA,
             Stage::Data(_) => DATA,
             Stage::Place(_) => PLACING,
             Stage::Room | Stage::Write(_) | Stage::Settle => FILE,

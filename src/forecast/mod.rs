@@ -7,6 +7,7 @@
 //! | [`census`] | what every rank has for every aggregator and window |
 //! | [`shared_file`] | its file: aggregators, domains, servers |
 //! | [`written`] | what a collective write takes, by parts |
+//! | `lockstep` | the paper's pairwise exchange with its empty messages, without simulating each |
 //! | `travel` | an exchange of a collective write, in the order of its kernel |
 //! | `matrix` | who sends how much to whom |
 //! | `orders` | the orders of a kernel, in little memory |
@@ -14,6 +15,7 @@
 pub mod all_to_many;
 pub mod census;
 pub mod collective_write;
+mod lockstep;
 mod matrix;
 mod orders;
 pub mod shared_file;

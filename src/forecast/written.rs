@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::collective_write::{DATA, FILE, FINISH, METADATA, ONCE, PLACING};
-use crate::sim::Phases;
+use crate::sim::Time;
 use crate::sim::phases::PHASES;
 use crate::topology::Rank;
 
@@ -34,14 +34,11 @@ pub struct Written {
 }
 
 impl Parts {
-    pub(super) fn new(metadata: f64, data: f64, file: f64, other: f64) -> Self {
-        Self { metadata, data, file, other, total: metadata + data + file + other }
-    }
-
-    fn of(spent: &[u64; PHASES], scale: f64) -> Self {
+    fn of(spent: &[Time; PHASES], scale: f64) -> Self {
         let seconds = |phase: usize| spent[phase] as f64 * 1e-12;
-        let other = seconds(ONCE) + scale * seconds(PLACING);
-        Self::new(seconds(METADATA), scale * seconds(DATA), scale * seconds(FILE) + seconds(FINISH), other)
+        let (metadata, data) = (seconds(METADATA), scale * seconds(DATA));
+        let (file, other) = (scale * seconds(FILE) + seconds(FINISH), seconds(ONCE) + scale * seconds(PLACING));
+        Self { metadata, data, file, other, total: metadata + data + file + other }
     }
 
     fn combined(self, other: Self, with: impl Fn(f64, f64) -> f64) -> Self {
@@ -56,11 +53,9 @@ impl Parts {
 }
 
 impl Written {
-    pub(super) fn of(phases: &Phases, scale: f64, aggregators: &[Rank]) -> Self {
-        Self::of_ranks(phases.ranks().map(|spent| Parts::of(spent, scale)).collect(), aggregators)
-    }
-
-    pub(super) fn of_ranks(ranks: Vec<Parts>, aggregators: &[Rank]) -> Self {
+    /// From what every rank spent in every phase.
+    pub(super) fn of<'a>(spent: impl Iterator<Item = &'a [Time; PHASES]>, scale: f64, aggregators: &[Rank]) -> Self {
+        let ranks: Vec<_> = spent.map(|spent| Parts::of(spent, scale)).collect();
         let ends = aggregators.iter().filter_map(|&rank| ranks.get(rank));
         let share = 1.0 / ranks.len().max(1) as f64;
         let sum = ranks.iter().fold(Parts::default(), |all, &one| all.combined(one, |a, b| a + b));

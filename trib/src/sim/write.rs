@@ -48,8 +48,15 @@ pub fn run(options: &WriteOptions) -> Result<(), Failure> {
     let aggregators = write.aggregators.len();
     let workload = CollectiveWrite::new(machine, write, census.clone())?;
     memory::check(topology.ranks() as u64, workload.under_way())?;
-    let outcome = run_with_bar(machine, topology, &workload, workload.messages(), 0)?;
-    let written = workload.outcome(&outcome.phases);
+    let written = if workload.is_in_lockstep() {
+        let bar = bar(census.sampled() as usize + 1, "exchanges");
+        let written = workload.in_lockstep(machine, || bar.inc(1));
+        bar.finish_and_clear();
+        written
+    } else {
+        let outcome = run_with_bar(machine, topology, &workload, workload.messages(), 0)?;
+        workload.outcome(&outcome.phases)
+    };
     if how.json {
         return say(serde_json::to_string_pretty(&object(how, &prepared, aggregators, &census, &written))?);
     }
@@ -113,9 +120,9 @@ fn range(pattern: &dyn Pattern, call: usize) -> Result<(u64, u64), Failure> {
     Ok((range.0.min(range.1), range.1))
 }
 
-fn bar(ranks: usize, what: &'static str) -> ProgressBar {
-    let bar = if std::io::stderr().is_terminal() { ProgressBar::new(ranks as u64) } else { ProgressBar::hidden() };
-    let style = ProgressStyle::with_template("{msg:10} {wide_bar} {pos}/{len} ranks, {eta} left");
+fn bar(length: usize, what: &'static str) -> ProgressBar {
+    let bar = if std::io::stderr().is_terminal() { ProgressBar::new(length as u64) } else { ProgressBar::hidden() };
+    let style = ProgressStyle::with_template("{msg:10} {wide_bar} {pos}/{len}, {eta} left");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar.set_message(what);
     bar
