@@ -7,7 +7,7 @@ use tributary::access::Extents;
 use tributary::exchange::{KERNELS, Message as Piece, PAIRWISE, RankList, Route};
 use tributary::forecast::{Census, CollectiveWrite, CollectiveWriteOptions, Division, Lists, SharedFile, Written};
 use tributary::hints::DriverName;
-use tributary::schedule::{Buffer, Span, Throttle};
+use tributary::schedule::{Action, Buffer, Span, Throttle};
 use tributary::sim::machine::{Connection, Line, Machine, Path, Requests};
 use tributary::sim::storage::Storage;
 use tributary::sim::{Message, Outcome, Part, Schedules, Side, Workload, run};
@@ -59,12 +59,13 @@ struct Case {
     sample: usize,
     io: bool,
     write_behind: bool,
+    blocks: bool,
 }
 
 impl Case {
     fn of(hints: &str) -> Self {
         let hints = format!("{LUSTRE}; {hints}");
-        Self { hints, lists: Lists::Pairs, sample: 0, io: true, write_behind: false }
+        Self { hints, lists: Lists::Pairs, sample: 0, io: true, write_behind: false, blocks: false }
     }
 
     fn workload(&self, machine: &Machine) -> CollectiveWrite {
@@ -75,8 +76,9 @@ impl Case {
         assert_eq!((census.rounds(), census.fan_in()), (8, (RANKS as f64, RANKS as f64)));
         assert_eq!(census.requests(), RANKS as u64 * PIECES);
         let striping = self.io.then_some(file.striping);
-        let (aggregators, write_behind) = (file.aggregators, self.write_behind);
-        let options = CollectiveWriteOptions { topology: topology(), aggregators, hints, striping, write_behind };
+        let Self { write_behind, blocks, .. } = *self;
+        let (topology, aggregators) = (topology(), file.aggregators);
+        let options = CollectiveWriteOptions { topology, aggregators, hints, striping, write_behind, blocks };
         CollectiveWrite::new(machine, options, census).unwrap()
     }
 
@@ -189,6 +191,42 @@ fn a_sample_of_equal_rounds_is_all_of_them() {
     assert!((some.total / all.total - 1.0).abs() < 0.02, "{some:?} {all:?}");
 }
 
+/// Requests outstanding at a time, sends and receives, of a batch of operations.
+fn largest_batch(part: Part) -> (usize, usize) {
+    let Part::Schedule(schedule) = part else { panic!("a schedule") };
+    let mut most = (0, 0);
+    let mut batch = (0, 0);
+    for op in schedule.ops() {
+        match op.action {
+            Action::Send { .. } => batch.0 += 1,
+            Action::Receive { .. } => batch.1 += 1,
+            _ => batch = (0, 0),
+        }
+        most = (most.0.max(batch.0), most.1.max(batch.1));
+    }
+    most
+}
+
+#[test]
+fn a_throttle_of_blocks_counts_steps() {
+    // 24 ranks, 4 aggregators: a rank's sends are 6 steps apart.
+    for (limit, sends) in [(6, 1), (12, 2), (24, 4)] {
+        let case =
+            Case { blocks: true, ..Case::of(&format!("trib_throttle_meta={limit}; trib_throttle_data={limit}")) };
+        let workload = case.workload(&machine());
+        // Its lists are an aggregator's second part; of 24 messages and 4, its own goes no way.
+        let (sent, received) = largest_batch(workload.part(6, 1).unwrap());
+        assert!(sent <= sends && (limit - 1..=limit).contains(&received), "{limit}: {sent}, {received}");
+        match workload.part(7, 1).unwrap() {
+            Part::Chains(chains) => assert!(sends == 1 && chains.sends == 4 && chains.throttle == Throttle::batch(1)),
+            part => assert_eq!(largest_batch(part), (sends, 0)),
+        }
+        let outcome = simulate(&machine(), &workload);
+        assert_eq!(outcome.messages, simulate(&machine(), &Case::of("").workload(&machine())).messages);
+        assert!(outcome.longest_posted <= limit);
+    }
+}
+
 /// What the executors do for the paper's pairwise, message by message.
 fn pairwise_by_messages(machine: &Machine, bytes: impl Fn(usize, usize) -> u64) -> f64 {
     let receivers: Arc<[usize]> = [0, 6, 12, 18].into();
@@ -241,6 +279,26 @@ fn lockstep_is_near_the_messages() {
             assert!((parts.data / data - 1.0).abs() < 0.15, "{name} {connection:?}: {parts:?}, {data}");
         }
     }
+}
+
+#[test]
+fn a_folded_census_is_that_of_the_folded_ranks() {
+    let hints = Hints::parse(LUSTRE).unwrap();
+    let file = SharedFile::of(&topology(), &hints, (0, BYTES)).unwrap();
+    let division = Division { domains: file.domains, range: (0, BYTES), sample: 3, lists: Lists::Pairs };
+    let fine = Census::gather(RANKS, division.clone(), strided, || ()).unwrap();
+    // 10 ranks: the first four take three each. Their requests adjoin in the file; apart, they stay requests.
+    let folded = fine.folded(10).unwrap();
+    let join = |rank: usize| {
+        let first = rank * 2 + rank.min(4);
+        let ranks = first..first + if rank < 4 { 3 } else { 2 };
+        let all = ranks.flat_map(|rank| strided(rank).unwrap().iter().collect::<Vec<_>>()).collect::<Vec<_>>();
+        Extents::from_list(all)
+    };
+    let whole = Census::gather(10, division, join, || ()).unwrap();
+    assert_eq!((folded.rounds(), folded.fan_in()), (whole.rounds(), whole.fan_in()));
+    assert_eq!(folded.requests(), fine.requests());
+    assert!(folded.folded(11).is_err() && folded.folded(0).is_err());
 }
 
 #[test]

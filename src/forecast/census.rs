@@ -2,8 +2,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::matrix::{Cell, Matrix};
-use crate::access::{Extent, Extents, Packer};
+use super::matrix::Matrix;
+use super::tally::{Counted, Tally};
+use crate::access::Extents;
 use crate::drivers::Domains;
 use crate::error::{Error, Result};
 use crate::topology::Rank;
@@ -62,21 +63,14 @@ pub(super) struct Held {
 }
 
 impl Held {
-    const NOTHING: Self = Self { bytes: 0, requests: 0, from: u64::MAX, to: 0 };
+    pub(super) const NOTHING: Self = Self { bytes: 0, requests: 0, from: u64::MAX, to: 0 };
 
-    fn add(&mut self, other: &Self) {
+    pub(super) fn add(&mut self, other: &Self) {
         self.bytes += other.bytes;
         self.requests += other.requests;
         self.from = self.from.min(other.from);
         self.to = self.to.max(other.to);
     }
-}
-
-/// What one rank has.
-struct Counted {
-    requests: u64,
-    lists: Vec<Cell>,
-    rounds: Vec<Vec<Cell>>,
 }
 
 impl Census {
@@ -91,18 +85,42 @@ impl Census {
         access: impl Fn(Rank) -> std::result::Result<Extents, E> + Sync,
         counted: impl Fn() + Sync,
     ) -> std::result::Result<Self, E> {
-        let (chosen, all_rounds) = division.rounds();
+        let mut censuses = Self::gather_all(ranks, vec![division], access, counted)?;
+        Ok(censuses.pop().ok_or_else(|| Error::argument("divisions", 0, "1 or more"))?)
+    }
+
+    /// The same for several divisions in one pass over the extents.
+    ///
+    /// # Errors
+    /// As [`Census::gather`].
+    pub fn gather_all<E: From<Error> + Send>(
+        ranks: usize,
+        divisions: Vec<Division>,
+        access: impl Fn(Rank) -> std::result::Result<Extents, E> + Sync,
+        counted: impl Fn() + Sync,
+    ) -> std::result::Result<Vec<Self>, E> {
+        let chosen: Vec<_> = divisions.iter().map(Division::rounds).collect();
+        let nothing = || -> Vec<Vec<Vec<Held>>> {
+            let windows = |(division, (chosen, _)): (&Division, &(Vec<u64>, u64))| {
+                vec![vec![Held::NOTHING; division.domains.aggregators()]; chosen.len()]
+            };
+            divisions.iter().zip(&chosen).map(windows).collect()
+        };
         let next = AtomicUsize::new(0);
         let worker = || {
-            let mut windows = vec![vec![Held::NOTHING; division.domains.aggregators()]; chosen.len()];
-            let mut ranks_counted = Vec::new();
+            let (mut windows, mut all) = (nothing(), Vec::new());
             loop {
                 let rank = next.fetch_add(1, Ordering::Relaxed);
                 if rank >= ranks {
-                    return Ok::<_, E>((ranks_counted, windows));
+                    return Ok::<_, E>((all, windows));
                 }
-                let one = count(&access(rank)?, &division, &chosen, &mut windows)?;
-                ranks_counted.push((rank, one));
+                let pairs = divisions.iter().zip(&chosen);
+                let mut tallies: Vec<_> = pairs.map(|(division, (chosen, _))| Tally::new(division, chosen)).collect();
+                for extent in access(rank)?.iter() {
+                    tallies.iter_mut().for_each(|tally| tally.add(extent));
+                }
+                let of_rank = tallies.into_iter().zip(&mut windows).map(|(tally, windows)| tally.finish(windows));
+                all.push((rank, of_rank.collect::<Result<Vec<_>>>()?));
                 counted();
             }
         };
@@ -111,24 +129,63 @@ impl Census {
             let threads: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
             threads.into_iter().map(|thread| thread.join()).collect()
         });
-        let mut all: Vec<Option<Counted>> = (0..ranks).map(|_| None).collect();
-        let mut windows = vec![vec![Held::NOTHING; division.domains.aggregators()]; chosen.len()];
+        let (mut windows, mut all) = (nothing(), Vec::with_capacity(ranks));
         for part in parts {
             let (counted, held) = part.map_err(|_| Error::argument("counting", "a thread died", "none"))??;
-            counted.into_iter().for_each(|(rank, one)| all[rank] = Some(one));
-            for (into, held) in windows.iter_mut().flatten().zip(held.iter().flatten()) {
+            all.extend(counted);
+            for (into, held) in windows.iter_mut().flatten().flatten().zip(held.iter().flatten().flatten()) {
                 into.add(held);
             }
         }
-        let all: Vec<Counted> = all.into_iter().flatten().collect();
-        let data = |round: usize| Matrix::of_rows(all.iter().map(|one| one.rounds[round].as_slice()));
-        let rounds = windows.into_iter().enumerate();
-        Ok(Self {
-            requests: all.iter().map(|one| one.requests).collect(),
-            lists: Matrix::of_rows(all.iter().map(|one| one.lists.as_slice())),
-            rounds: rounds.map(|(round, windows)| Round { data: data(round), windows }).collect(),
+        all.sort_unstable_by_key(|(rank, _)| *rank);
+        let mut censuses = Vec::with_capacity(divisions.len());
+        for (at, (division, windows)) in divisions.iter().zip(windows).enumerate() {
+            let of_division = all.iter().map(|(_, counted)| &counted[at]);
+            censuses.push(Self::of(division.clone(), chosen[at].1, windows, of_division));
+        }
+        Ok(censuses)
+    }
+
+    fn of<'a>(
+        division: Division,
+        all_rounds: u64,
+        windows: Vec<Vec<Held>>,
+        ranks: impl Iterator<Item = &'a Counted> + Clone,
+    ) -> Self {
+        let data = |round: usize| Matrix::of_rows(ranks.clone().map(|one| one.rounds[round].as_slice()));
+        let rounds = windows.into_iter().enumerate().map(|(round, windows)| Round { data: data(round), windows });
+        Self {
+            rounds: rounds.collect(),
+            requests: ranks.clone().map(|one| one.requests).collect(),
+            lists: Matrix::of_rows(ranks.map(|one| one.lists.as_slice())),
             all_rounds,
             division,
+        }
+    }
+
+    /// What it would be if `ranks` ranks took over from those that were counted, consecutive ones in turn (the first a
+    /// rank more each, where it does not come out even); requests of different ones stay apart.
+    ///
+    /// # Errors
+    /// No ranks or more than were counted; packed lists, which do not add up.
+    pub fn folded(&self, ranks: usize) -> Result<Self> {
+        let counted = self.requests.len();
+        if ranks == 0 || ranks > counted {
+            return Err(Error::argument("ranks", ranks, format!("1 to {counted}")));
+        }
+        if self.division.lists == Lists::Packed {
+            return Err(Error::argument("lists", "packed", "pairs, which add up"));
+        }
+        let (each, more) = (counted / ranks, counted % ranks);
+        let first = |rank: usize| rank * each + rank.min(more);
+        let fold = |matrix: &Matrix| matrix.joined((0..ranks).map(|rank| first(rank)..first(rank + 1)));
+        let round = |round: &Round| Round { data: fold(&round.data), windows: round.windows.clone() };
+        Ok(Self {
+            division: self.division.clone(),
+            requests: (0..ranks).map(|rank| self.requests[first(rank)..first(rank + 1)].iter().sum()).collect(),
+            lists: fold(&self.lists),
+            rounds: self.rounds.iter().map(round).collect(),
+            all_rounds: self.all_rounds,
         })
     }
 
@@ -175,83 +232,4 @@ impl Division {
         // The middle of each of `wanted` equal parts.
         ((0..wanted).map(|i| first + (2 * i + 1) * all / (2 * wanted)).collect(), all)
     }
-}
-
-/// A stretch of the file with one owner and one window.
-struct Stretch {
-    from: u64,
-    until: u64,
-    aggregator: usize,
-    /// Where the owner changes.
-    owned: u64,
-    /// Which of the rounds that are looked at.
-    round: Option<usize>,
-}
-
-impl Stretch {
-    fn of(domains: &Domains, chosen: &[u64], offset: u64) -> Self {
-        let (aggregator, owned) = domains.owner(offset);
-        let window = domains.window(aggregator, offset);
-        // Inside a window of several segments, ownership changes before the window ends.
-        let until = owned.min(window.end);
-        Self { from: offset, until, aggregator, owned, round: chosen.binary_search(&window.index).ok() }
-    }
-}
-
-/// Goes through a rank's extents once.
-fn count(file: &Extents, division: &Division, chosen: &[u64], windows: &mut [Vec<Held>]) -> Result<Counted> {
-    let (domains, aggregators) = (&division.domains, division.domains.aggregators());
-    let mut pairs = vec![0u64; aggregators];
-    let mut packers: Vec<Packer> = Vec::new();
-    if division.lists == Lists::Packed {
-        packers.resize_with(aggregators, Packer::default);
-    }
-    let mut held = vec![vec![Held::NOTHING; aggregators]; chosen.len()];
-    let mut at = Stretch { from: 0, until: 0, aggregator: 0, owned: 0, round: None };
-    for extent in file.iter() {
-        let (mut offset, end, mut told) = (extent.offset, extent.end(), None);
-        while offset < end {
-            if offset < at.from || offset >= at.until {
-                at = Stretch::of(domains, chosen, offset);
-            }
-            if told != Some(at.owned) {
-                told = Some(at.owned);
-                pairs[at.aggregator] += 1;
-                if let Some(packer) = packers.get_mut(at.aggregator) {
-                    packer.push(Extent { offset, len: end.min(at.owned) - offset });
-                }
-            }
-            let to = end.min(at.until);
-            if let Some(round) = at.round {
-                let piece = Held { bytes: to - offset, requests: 1, from: offset, to };
-                held[round][at.aggregator].add(&piece);
-            }
-            offset = to;
-        }
-    }
-    let requests = pairs.iter().sum();
-    let sizes: Vec<u64> = match division.lists {
-        Lists::Pairs => pairs.iter().map(|count| count * PAIR).collect(),
-        Lists::Packed => packers.into_iter().map(|packer| packer.finish().wire_len() as u64).collect(),
-    };
-    let told = |aggregator: usize| pairs[aggregator] > 0;
-    let lists =
-        cells(sizes.iter().enumerate().filter(|(aggregator, _)| told(*aggregator)).map(|(a, size)| (a, *size)))?;
-    let mut rounds = Vec::with_capacity(held.len());
-    for (held, windows) in held.iter().zip(windows) {
-        windows.iter_mut().zip(held).for_each(|(into, held)| into.add(held));
-        rounds.push(cells(held.iter().map(|held| held.bytes).enumerate().filter(|(_, bytes)| *bytes > 0))?);
-    }
-    Ok(Counted { requests, lists, rounds })
-}
-
-/// Bytes of an offset-length pair, as ROMIO sends it for every request.
-const PAIR: u64 = 16;
-
-fn cells(of: impl Iterator<Item = (usize, u64)>) -> Result<Vec<Cell>> {
-    let cell = |(peer, bytes): (usize, u64)| {
-        let large = |_| Error::argument("a message", format!("{bytes} bytes"), "below 4 GiB");
-        Ok(Cell { peer: peer as u32, amount: u32::try_from(bytes).map_err(large)? })
-    };
-    of.map(cell).collect()
 }

@@ -30,6 +30,10 @@ pub struct CollectiveWriteOptions {
     pub striping: Option<Striping>,
     /// Whether windows are written while the next are exchanged; else every aggregator waits for its own.
     pub write_behind: bool,
+    /// How flat kernels keep a throttle of w in batches: if false, as the library does, w receives and, apart from them, w
+    /// sends at a time; if true, as MPICH's MPI_Alltoallv and the paper do, what falls into w steps of the kernel at a
+    /// time, so that a rank that sends to few has about w |R| / p sends outstanding (main paper, sections IV.B and V.B).
+    pub blocks: bool,
 }
 
 /// The write as a [`Workload`] of the simulator.
@@ -97,8 +101,8 @@ impl CollectiveWrite {
         let hints = &options.hints;
         hints.check(ranks)?;
         let parties = Parties::new(options.topology.clone(), options.aggregators.clone(), hints)?;
-        let metadata = Way::of(hints.kernel_meta, hints.throttle_meta(), hints, &options.topology);
-        let data = Way::of(hints.kernel_data, hints.throttle_data(), hints, &options.topology);
+        let metadata = Way::of(hints.kernel_meta, hints.throttle_meta(), &options);
+        let data = Way::of(hints.kernel_data, hints.throttle_data(), &options);
         let lists = match census.division.lists {
             Lists::Pairs => vec![Travel::new(&census.lists, &metadata, &parties)],
             Lists::Packed => heads_and_tails(&census.lists, domains)

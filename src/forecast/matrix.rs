@@ -1,6 +1,7 @@
 //! Who sends how much to whom, sparsely: a row for each owner, a cell for each message.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// A message of a row's owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +72,23 @@ impl Matrix {
             sorted.extend(kept.map(|cell| (key(row, cell.peer), *cell)));
             sorted.sort_unstable_by_key(|(key, _)| *key);
             matrix.cells.extend(sorted.iter().map(|(_, cell)| *cell));
+            matrix.starts.push(matrix.cells.len());
+        }
+        matrix
+    }
+
+    /// Rows that follow one another added up. O(cells log cells).
+    pub(super) fn joined(&self, ranges: impl Iterator<Item = Range<usize>>) -> Self {
+        let mut matrix = Self { starts: vec![0], cells: Vec::new() };
+        for range in ranges {
+            let mut cells: Vec<Cell> = range.flat_map(|row| self.row(row)).copied().collect();
+            cells.sort_by_key(|cell| cell.peer);
+            cells.dedup_by(|later, kept| {
+                let same = later.peer == kept.peer;
+                kept.amount += if same { later.amount } else { 0 };
+                same
+            });
+            matrix.cells.extend(cells);
             matrix.starts.push(matrix.cells.len());
         }
         matrix

@@ -8,6 +8,7 @@
 //! | [`shared_file`] | its file: aggregators, domains, servers |
 //! | [`written`] | what a collective write takes, by parts |
 //! | `lockstep` | the paper's pairwise exchange with its empty messages, without simulating each |
+//! | `tally` | the counts of one rank |
 //! | `travel` | an exchange of a collective write, in the order of its kernel |
 //! | `matrix` | who sends how much to whom |
 //! | `orders` | the orders of a kernel, in little memory |
@@ -19,6 +20,7 @@ mod lockstep;
 mod matrix;
 mod orders;
 pub mod shared_file;
+mod tally;
 mod travel;
 pub mod written;
 

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use super::collective_write::CollectiveWriteOptions;
 use super::matrix::{Cell, Matrix};
 use crate::error::Result;
 use crate::exchange::local::LocalAggregators;
 use crate::exchange::two_layer::{Share, TwoLayer};
 use crate::exchange::{Exchange, Kernel, Message, RankList};
 use crate::hints::{Hints, KernelName, RankListHint};
-use crate::schedule::{Buffer, Schedule, Span, Throttle};
+use crate::schedule::{Buffer, Builder, Schedule, Span, Throttle};
 use crate::sim::{self, Chains, Part, Side};
 use crate::topology::{Rank, Topology};
 
@@ -17,6 +18,8 @@ use crate::topology::{Rank, Topology};
 pub(super) struct Way {
     pub(super) kernel: &'static Kernel,
     pub(super) throttle: Throttle,
+    /// Whether the throttle counts steps, see [`super::collective_write::CollectiveWriteOptions::blocks`].
+    pub(super) blocks: bool,
     /// With two layers: who gathers for whom.
     pub(super) local: Option<LocalAggregators>,
 }
@@ -43,15 +46,19 @@ pub(super) struct Travel {
 }
 
 impl Way {
-    pub(super) fn of(name: KernelName, throttle: Throttle, hints: &Hints, topology: &Topology) -> Self {
+    pub(super) fn of(name: KernelName, throttle: Throttle, options: &CollectiveWriteOptions) -> Self {
+        let CollectiveWriteOptions { hints, topology, .. } = options;
         match name {
-            KernelName::Flat(flat) => Self { kernel: flat.kernel(), throttle, local: None },
+            KernelName::Flat(flat) => {
+                let blocks = options.blocks && throttle.limit.is_some() && !flat.kernel().coupled;
+                Self { kernel: flat.kernel(), throttle, blocks, local: None }
+            }
             KernelName::TwoLayer => {
                 let local = match hints.num_aggrs_per_node {
                     0 => LocalAggregators::in_total(topology, hints.local_aggregators),
                     per_node => LocalAggregators::per_node(topology, per_node),
                 };
-                Self { kernel: hints.two_layer_outer.kernel(), throttle, local: Some(local) }
+                Self { kernel: hints.two_layer_outer.kernel(), throttle, blocks: false, local: Some(local) }
             }
         }
     }
@@ -114,6 +121,9 @@ impl Travel {
         if let Some(local) = &way.local {
             return Part::Schedule(self.two_layer(rank, index, local, way, parties));
         }
+        if way.blocks {
+            return self.in_blocks(rank, index, way, parties);
+        }
         let receives = index.map_or(0, |index| self.receives.row(index).len());
         if way.kernel.coupled && receives > 0 {
             return Part::Schedule(self.coupled(rank, index, way, parties));
@@ -141,6 +151,34 @@ impl Travel {
                 sim::Message { peer: cell.peer as usize, bytes: u64::from(cell.amount), mode }
             }
         }
+    }
+
+    /// Block after block of as many steps as the throttle says, each waited for as a whole.
+    fn in_blocks(&self, rank: Rank, index: Option<usize>, way: &Way, parties: &Parties) -> Part {
+        let limit = u64::from(way.throttle.limit.unwrap_or(u32::MAX));
+        let view = parties.exchange(rank, &[], &[]);
+        let block = |sender: usize, aggregator: usize| (way.kernel.step)(&view, sender, aggregator) / limit;
+        let sends = self.sends.row(rank).iter().map(|cell| (block(rank, cell.peer as usize), cell));
+        let alone = sends.clone().zip(sends.clone().skip(1)).all(|((one, _), (next, _))| one != next);
+        let receives = index.map_or(&[][..], |index| self.receives.row(index));
+        if receives.is_empty() && alone {
+            let sends = self.sends.row(rank).len() as u32;
+            return Part::Chains(Chains { own: None, receives: 0, sends, throttle: Throttle::batch(1) });
+        }
+        let mut receives = receives.iter().map(|cell| (block(cell.peer as usize, index.unwrap_or(0)), cell)).peekable();
+        let (mut sends, mut builder, mut before) = (sends.peekable(), Builder::default(), Vec::new());
+        let span = |cell: &Cell| Span::new(Buffer::Send, 0, u64::from(cell.amount));
+        while let Some(here) = receives.peek().into_iter().chain(sends.peek()).map(|(block, _)| *block).min() {
+            let mut all = Vec::new();
+            while let Some((_, cell)) = receives.next_if(|(block, _)| *block == here) {
+                all.push(builder.receive(cell.peer as usize, span(cell), &before));
+            }
+            while let Some((_, cell)) = sends.next_if(|(block, _)| *block == here) {
+                all.push(builder.send(parties.aggregators[cell.peer as usize], way.kernel.mode, span(cell), &before));
+            }
+            before = vec![builder.join(&all)];
+        }
+        Part::Schedule(builder.finish())
     }
 
     fn coupled(&self, rank: Rank, index: Option<usize>, way: &Way, parties: &Parties) -> Schedule {

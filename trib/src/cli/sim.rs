@@ -114,6 +114,10 @@ pub struct WriteHow {
     /// Throttle of both phases.
     #[arg(long, global = true, value_name = "W", help_heading = "How")]
     pub throttle: Option<String>,
+    /// Keep the throttle over steps of the kernel, sends and receives together, as the paper's implementation does; not
+    /// over sends and receives apart, as Tributary does.
+    #[arg(long, global = true, help_heading = "How")]
+    pub blocks: bool,
     /// lustre or gpfs; by default the machine's.
     #[arg(long, global = true, value_name = "NAME", help_heading = "How")]
     pub driver: Option<String>,

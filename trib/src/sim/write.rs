@@ -44,6 +44,7 @@ pub fn run(options: &WriteOptions) -> Result<(), Failure> {
         hints: hints.clone(),
         striping: (!how.no_io).then_some(file.striping),
         write_behind: how.write_behind,
+        blocks: how.blocks,
     };
     let aggregators = write.aggregators.len();
     let workload = CollectiveWrite::new(machine, write, census.clone())?;
@@ -194,6 +195,7 @@ fn object(
         "throttle": { "metadata": hints.throttle_meta().to_string(), "data": hints.throttle_data().to_string() },
         "lists": if how.lists == ListForm::Pairs { "pairs" } else { "packed" },
         "write_behind": how.write_behind,
+        "blocks": how.blocks,
         "io": !how.no_io,
         "requests": census.requests(),
         "rounds": { "all": census.rounds(), "simulated": census.sampled() },
