@@ -32,7 +32,7 @@
 //! An error never leaves the exchange early: the rank that has one goes on with the rounds, and the agreement at the end
 //! returns the same error on every rank.
 
-mod bodies;
+pub(crate) mod bodies;
 mod buffer;
 mod clusters;
 mod conclude;

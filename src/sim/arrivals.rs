@@ -3,7 +3,7 @@
 use super::Time;
 use super::engine::{Engine, What};
 use super::matching::Search;
-use super::message::{Kind, Marks, Message, Step};
+use super::message::{Kind, Leg, Marks, Message};
 use super::network::Way;
 use super::program::{Handle, Work};
 use super::workload::Workload;
@@ -14,7 +14,7 @@ impl<W: Workload> Engine<'_, W> {
     #[inline]
     pub(super) fn depart(&mut self, message: Message, now: Time) {
         self.count.events += 1;
-        let mut message = Message { step: Step::Door, ..message };
+        let mut message = Message { leg: Leg::Door, ..message };
         let answered = message.kind == Kind::ClearToSend;
         let send = message.handle;
         if answered {
@@ -43,7 +43,7 @@ impl<W: Workload> Engine<'_, W> {
         if ready == now {
             return self.deliver(message, now);
         }
-        let message = Message { step: Step::Inside, ..message };
+        let message = Message { leg: Leg::Inside, ..message };
         if ready > host.cpu {
             return self.wheel.push(ready, What::Message(message));
         }
@@ -110,7 +110,7 @@ impl<W: Workload> Engine<'_, W> {
             Kind::Eager | Kind::RequestToSend => self.take_envelope(rank, message, check),
             Kind::ClearToSend => {
                 host.cpu += self.network.work(costs.control);
-                self.wheel.push(host.cpu, What::Message(Message { step: Step::Posted, ..message }));
+                self.wheel.push(host.cpu, What::Message(Message { leg: Leg::Posted, ..message }));
             }
             Kind::Data => {
                 host.cpu += self.network.work(costs.receive + check);
@@ -156,7 +156,7 @@ impl<W: Workload> Engine<'_, W> {
             let ready = self.answer(rank, &message);
             let Message { from, to, .. } = message;
             let load = u64::from(handle);
-            let clear = Message { load, from: to, to: from, kind: Kind::ClearToSend, step: Step::Inside, ..message };
+            let clear = Message { load, from: to, to: from, kind: Kind::ClearToSend, leg: Leg::Inside, ..message };
             return self.wheel.push(ready, What::Message(clear));
         }
         if message.marks.has(Marks::SYNCHRONOUS) {
@@ -241,7 +241,7 @@ impl<W: Workload> Engine<'_, W> {
         let host = &self.hosts[rank];
         match host.program.work(self.workload, rank, host.part, send) {
             Work::Send { bytes, .. } | Work::Memory { bytes } => bytes,
-            Work::Receive { .. } => 0,
+            Work::Receive { .. } | Work::Step => 0,
         }
     }
 

@@ -9,10 +9,12 @@ use super::Time;
 use super::host::{Host, NONE};
 use super::machine::Machine;
 use super::matching::{Key, Search};
-use super::message::{Kind, Marks, Message, Step};
+use super::message::{Kind, Leg, Marks, Message};
 use super::network::{Network, Way, ticks};
 use super::outcome::Outcome;
+use super::phases::Phases;
 use super::program::{Handle, Program, Work};
+use super::storage::Servers;
 use super::wheel::Wheel;
 use super::workload::Workload;
 use crate::error::{Error, Result};
@@ -34,6 +36,8 @@ pub(super) enum What {
     Settle(u32),
     /// A message is somewhere.
     Message(Message),
+    /// What a rank's worker was writing is in the file.
+    Written(u32),
 }
 
 /// Runs `workload` on `machine`. The same arguments give the same outcome. `watch` is told the number of messages
@@ -67,7 +71,8 @@ pub fn run<W: Workload>(
     if let Some(rank) = engine.hosts.iter().position(|host| !matches!(host.program, Program::Over)) {
         return Err(Error::argument("schedules", format!("rank {rank} waits for ever"), "schedules that end"));
     }
-    Ok(Outcome::of(&engine.hosts, &engine.count))
+    let phases = engine.phases;
+    Ok(Outcome { phases, ..Outcome::of(&engine.hosts, &engine.count) })
 }
 
 /// What is counted of messages.
@@ -89,6 +94,8 @@ pub(super) struct Engine<'a, W> {
     pub(super) hosts: Vec<Host>,
     pub(super) network: Network<'a>,
     pub(super) wheel: Wheel<What>,
+    pub(super) servers: Servers,
+    pub(super) phases: Phases,
     pub(super) count: Count,
     /// Of the present event: whose sends are finished, and when.
     pub(super) receipts: Vec<(u32, Time, Handle)>,
@@ -104,6 +111,8 @@ impl<'a, W: Workload> Engine<'a, W> {
             hosts: (0..topology.ranks()).map(|_| Host::new()).collect(),
             network: Network::new(machine, topology, seed),
             wheel: Wheel::new(),
+            servers: Servers::new(machine.storage),
+            phases: Phases::default(),
             count: Count::default(),
             receipts: Vec::new(),
             patience: ticks(PATIENCE * machine.host.receive),
@@ -117,11 +126,12 @@ impl<'a, W: Workload> Engine<'a, W> {
                 self.hosts[rank as usize].wakes = false;
                 self.advance(rank as Rank, now);
             }
+            What::Written(rank) => self.written(rank, now),
             What::Settle(rank) => self.settle(rank as Rank, now),
-            What::Message(message) => match message.step {
-                Step::Posted => self.depart(message, now),
-                Step::Door => self.enter(message, now),
-                Step::Inside => self.deliver(message, now),
+            What::Message(message) => match message.leg {
+                Leg::Posted => self.depart(message, now),
+                Leg::Door => self.enter(message, now),
+                Leg::Inside => self.deliver(message, now),
             },
         }
         if !self.receipts.is_empty() {
@@ -137,7 +147,7 @@ impl<'a, W: Workload> Engine<'a, W> {
             let pending = std::mem::replace(&mut host.pending, NONE);
             let next = if pending == NONE { host.program.next() } else { Some(pending) };
             if let Some(handle) = next {
-                if !self.start(rank, handle, &mut ahead) {
+                if !self.start(rank, handle, &mut ahead, now) {
                     return;
                 }
             } else if host.program.is_done() {
@@ -151,6 +161,9 @@ impl<'a, W: Workload> Engine<'a, W> {
 
     fn next_part(&mut self, rank: Rank) {
         let host = &mut self.hosts[rank];
+        if let Some(phase) = host.part.checked_sub(1).and_then(|part| self.workload.phase(part)) {
+            self.phases.count(rank, phase, host.cpu);
+        }
         match self.workload.part(rank, host.part) {
             Some(part) => host.program = Program::of(part, host.cpu, host.spent.posting()),
             None => {
@@ -162,7 +175,7 @@ impl<'a, W: Workload> Engine<'a, W> {
 
     /// Starts an operation, if it is none of too many sends; whether it did.
     #[inline]
-    fn start(&mut self, rank: Rank, handle: Handle, ahead: &mut u32) -> bool {
+    fn start(&mut self, rank: Rank, handle: Handle, ahead: &mut u32, now: Time) -> bool {
         let host = &mut self.hosts[rank];
         match host.program.work(self.workload, rank, host.part, handle) {
             Work::Memory { bytes } => {
@@ -175,12 +188,13 @@ impl<'a, W: Workload> Engine<'a, W> {
                 self.wake(rank);
                 return false;
             }
+            Work::Step => return self.take_step(rank, handle, now),
             Work::Send { to, mode, bytes, stage } => {
                 *ahead -= 1;
                 let kind = if bytes > self.machine.eager_limit { Kind::RequestToSend } else { Kind::Eager };
                 let marks = Marks::NONE.with(Marks::SYNCHRONOUS, mode == SendMode::Synchronous);
                 let (from, to) = (rank as u32, to as u32);
-                self.post_send(Message { load: bytes, from, to, handle, stage, kind, step: Step::Posted, marks });
+                self.post_send(Message { load: bytes, from, to, handle, stage, kind, leg: Leg::Posted, marks });
             }
         }
         true

@@ -76,6 +76,12 @@ impl<'a> Figures<'a> {
         self.scaled(path, COUNT)
     }
 
+    /// A word, which is no figure.
+    pub(super) fn text(&self, path: &str) -> Result<&'a str> {
+        let text = self.value(path).and_then(Value::as_str);
+        text.ok_or_else(|| self.error(path, "missing", "a text"))
+    }
+
     /// Whether anything is said under this path.
     pub(super) fn has(&self, path: &str) -> bool {
         self.value(path).is_some()
@@ -125,7 +131,7 @@ impl<'a> Figures<'a> {
         Ok(Figure { value, unit: unit.to_string(), origin, note: note.to_string() })
     }
 
-    fn value(&self, path: &str) -> Option<&Value> {
+    fn value(&self, path: &str) -> Option<&'a Value> {
         let mut keys = path.split('.');
         let first = self.table.get(keys.next()?)?;
         keys.try_fold(first, |value, key| value.as_table()?.get(key))

@@ -7,6 +7,7 @@
 
 use std::io::{Result as Written, Write};
 
+use super::storage::Step;
 use super::workload::{Part, Workload};
 use crate::error::{Error, Result};
 use crate::schedule::{Action, OpId, Schedule};
@@ -43,7 +44,7 @@ impl Program {
     /// All parts of ranks 0 to `ranks` - 1. O(operations) memory.
     ///
     /// # Errors
-    /// More ranks or operations than 32 bits count.
+    /// More ranks or operations than 32 bits count; a workload that writes, which GOAL cannot say.
     pub fn of<W: Workload>(workload: &W, ranks: usize) -> Result<Self> {
         if u32::try_from(ranks).is_err() {
             return Err(Error::argument("ranks", ranks, format!("1 to {}", u32::MAX)));
@@ -54,6 +55,14 @@ impl Program {
                 match workload.part(rank, number) {
                     Some(Part::Schedule(schedule)) => append(&mut operations, &schedule),
                     Some(Part::Chains(chains)) => append(&mut operations, &chains.schedule(workload, rank, number)),
+                    Some(Part::Step(Step::Compute(time))) => {
+                        let requires = operations.len().checked_sub(1).map(|last| last as u32).into_iter().collect();
+                        let (of, size) = (Type::Calculation, time / 1000);
+                        operations.push(Operation { of, peer: 0, size, tag: 0, requires });
+                    }
+                    Some(Part::Step(Step::Write(..) | Step::Settle(_))) => {
+                        return Err(Error::argument("GOAL", "a workload that writes a file", "messages and computing"));
+                    }
                     None => break,
                 }
             }

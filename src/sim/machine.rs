@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::figures::{Figure, Figures};
+use super::storage::Storage;
 use crate::error::{Error, Result};
 
 /// What the simulator knows of a machine and its MPI library.
@@ -31,6 +32,10 @@ pub struct Machine {
     pub connection: Option<Connection>,
     /// Random differences of costs.
     pub noise: Noise,
+    /// What requests to the file cost the processor; nothing where the file says nothing.
+    pub requests: Requests,
+    /// The file servers; writing takes no time where the file says nothing.
+    pub storage: Option<Storage>,
     /// The numbers as the file has them.
     pub figures: BTreeMap<String, Figure>,
 }
@@ -157,6 +162,15 @@ pub struct Noise {
     pub latency: f64,
 }
 
+/// What a rank computes for the requests (extents) of a collective write, in picoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Requests {
+    /// Working out the owner of a request and noting it; or finding its place in a window.
+    pub visit: f64,
+    /// Passing a request through a level of a heap that merges sorted lists.
+    pub merge: f64,
+}
+
 impl Machine {
     /// A machine on which nothing costs anything: to set the terms of one formula.
     pub fn free() -> Self {
@@ -171,6 +185,8 @@ impl Machine {
             eager_limit: u64::MAX,
             connection: None,
             noise: Noise::default(),
+            requests: Requests::default(),
+            storage: None,
             figures: BTreeMap::new(),
         }
     }
@@ -207,12 +223,14 @@ impl Machine {
             eager_limit: figures.size("eager_limit")? as u64,
             connection: figures.has("connection").then(|| connection(&mut figures)).transpose()?,
             noise: Noise { host: figures.count("noise.host")?, latency: figures.count("noise.latency")? },
+            requests: figures.has("requests").then(|| requests(&mut figures)).transpose()?.unwrap_or_default(),
+            storage: Storage::parse(&mut figures)?,
             figures: BTreeMap::new(),
         };
         if machine.host.walk.end < machine.host.walk.knee {
             return Err(figures.error("host.walk.end", machine.host.walk.end, "host.walk.knee or more"));
         }
-        figures.nothing_else(&["about"])?;
+        figures.nothing_else(&["about", "storage.driver"])?;
         Ok(Self { figures: figures.read, ..machine })
     }
 }
@@ -263,4 +281,8 @@ fn connection(figures: &mut Figures<'_>) -> Result<Connection> {
         receive: figures.time("connection.receive")?,
         held: figures.time("connection.held")?,
     })
+}
+
+fn requests(figures: &mut Figures<'_>) -> Result<Requests> {
+    Ok(Requests { visit: figures.time("requests.visit")?, merge: figures.time("requests.merge")? })
 }

@@ -16,9 +16,9 @@ pub(super) enum Kind {
     Data,
 }
 
-/// Where a message is.
+/// The leg of its way that a message ends next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum Leg {
     /// Posted, at the port of its rank.
     Posted,
     /// At the door of the receiver's node.
@@ -39,7 +39,7 @@ pub(super) struct Message {
     pub(super) handle: Handle,
     pub(super) stage: u8,
     pub(super) kind: Kind,
-    pub(super) step: Step,
+    pub(super) leg: Leg,
     pub(super) marks: Marks,
 }
 

@@ -14,6 +14,8 @@
 //! | `arrivals` | the way of messages, and their protocol |
 //! | `host`, `program`, `receipts` | a rank, its part in execution, its finished sends |
 //! | `network` | paths, ports, noise |
+//! | [`storage`] | file servers, and what a rank does besides messages |
+//! | [`phases`] | where the time of ranks went, by phases of the workload |
 //! | `matching`, `senders`, `live` | the queues of posted receives and unexpected messages |
 //! | `message`, `wheel`, `pool` | messages under way, the event queue and its memory |
 
@@ -28,10 +30,12 @@ mod matching;
 mod message;
 mod network;
 pub mod outcome;
+pub mod phases;
 mod pool;
 mod program;
 mod receipts;
 mod senders;
+pub mod storage;
 mod wheel;
 pub mod workload;
 
@@ -39,6 +43,8 @@ pub use engine::run;
 pub use host::Spent;
 pub use machine::Machine;
 pub use outcome::{Outcome, Seconds};
+pub use phases::Phases;
+pub use storage::{Step, Striping};
 pub use workload::{Chains, Message, Part, Schedules, Side, Workload};
 
 /// Simulated time, in picoseconds.

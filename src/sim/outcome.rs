@@ -3,6 +3,7 @@
 use super::Time;
 use super::engine::Count;
 use super::host::{Host, Spent};
+use super::phases::Phases;
 
 /// What came of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +22,8 @@ pub struct Outcome {
     pub longest_unexpected: usize,
     /// Queue entries that were looked at.
     pub walked: u64,
+    /// Where it went by the workload's phases, if it has any.
+    pub phases: Phases,
 }
 
 /// Seconds, the largest of any rank: as programs print them that reduce each with MPI_MAX.
@@ -49,6 +52,7 @@ impl Outcome {
             longest_posted: queues().map(|queues| queues.longest().0).max().unwrap_or(0),
             longest_unexpected: queues().map(|queues| queues.longest().1).max().unwrap_or(0),
             walked: queues().map(|queues| queues.walked).sum(),
+            phases: Phases::default(),
         }
     }
 

@@ -4,6 +4,7 @@ use smallvec::SmallVec;
 
 use super::Time;
 use super::host::Spent;
+use super::storage::Step;
 use super::workload::{Chains, Message, Part, Side, Workload};
 use crate::schedule::{Action, OpId, Progress, SendMode, ThrottleMode};
 use crate::topology::Rank;
@@ -12,6 +13,8 @@ use crate::topology::Rank;
 pub(super) type Handle = u32;
 /// The copy of [`Chains`].
 const OWN: Handle = Handle::MAX - 1;
+/// A [`Step`].
+const STEP: Handle = 0;
 
 /// What an operation asks of the simulator.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +33,8 @@ pub(super) enum Work {
     Memory {
         bytes: u64,
     },
+    /// What [`Program::step`] says.
+    Step,
 }
 
 /// The part that a rank runs.
@@ -39,6 +44,15 @@ pub(super) enum Program {
     Over,
     Chains(RunningChains),
     Schedule(Box<RunningSchedule>),
+    Step(Box<RunningStep>),
+}
+
+/// A step: whether it has been handed out, and is done.
+#[derive(Debug)]
+pub(super) struct RunningStep {
+    step: Step,
+    started: bool,
+    done: bool,
 }
 
 impl Program {
@@ -50,6 +64,15 @@ impl Program {
                 let progress = Progress::new(schedule);
                 Self::Schedule(Box::new(RunningSchedule { progress, inner, began: now, posted }))
             }
+            Part::Step(step) => Self::Step(Box::new(RunningStep { step, started: false, done: false })),
+        }
+    }
+
+    /// The step that is being done.
+    pub(super) fn step(&self) -> Option<&Step> {
+        match self {
+            Self::Step(running) => Some(&running.step),
+            _ => None,
         }
     }
 
@@ -59,6 +82,7 @@ impl Program {
             Self::Over => None,
             Self::Chains(chains) => chains.next(),
             Self::Schedule(running) => running.progress.next_ready(),
+            Self::Step(running) => (!std::mem::replace(&mut running.started, true)).then_some(STEP),
         }
     }
 
@@ -68,6 +92,7 @@ impl Program {
             Self::Over => false,
             Self::Chains(chains) => chains.unfinished == 0,
             Self::Schedule(running) => running.progress.is_done(),
+            Self::Step(running) => running.done,
         }
     }
 
@@ -82,6 +107,10 @@ impl Program {
                 None
             }
             Self::Schedule(running) => running.finish(handle, now, spent.posting()),
+            Self::Step(running) => {
+                running.done = true;
+                None
+            }
         }
     }
 
@@ -98,6 +127,7 @@ impl Program {
     pub(super) fn work<W: Workload>(&self, workload: &W, rank: Rank, part: u32, handle: Handle) -> Work {
         match self {
             Self::Over => Work::Memory { bytes: 0 },
+            Self::Step(_) => Work::Step,
             Self::Chains(chains) if handle == OWN => Work::Memory { bytes: chains.own },
             Self::Chains(_) if handle.is_multiple_of(2) => {
                 let Message { peer, .. } = workload.message(rank, part, Side::Receive, handle / 2);

@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 
+use super::storage::Step;
 use crate::schedule::{Action, Buffer, Builder, Schedule, SendMode, Span, Throttle};
 use crate::topology::Rank;
 
@@ -12,6 +13,11 @@ pub trait Workload {
 
     /// The `index`-th message of one side of a part that is [`Part::Chains`].
     fn message(&self, rank: Rank, part: u32, side: Side, index: u32) -> Message;
+
+    /// The phase that a part belongs to, below [`super::phases::PHASES`]; `None` counts no phases.
+    fn phase(&self, _part: u32) -> Option<usize> {
+        None
+    }
 }
 
 /// One part of a rank's work.
@@ -21,6 +27,8 @@ pub enum Part {
     Schedule(Schedule),
     /// The schedule [`Chains::schedule`] without its memory: messages are asked for when they are due.
     Chains(Chains),
+    /// No messages.
+    Step(Step),
 }
 
 /// A copy, a chain of receives and a chain of sends, as [`crate::schedule::Builder::chain`] makes them of flat exchange

@@ -2,15 +2,18 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::values::positive;
+use crate::source::Chosen;
 
 /// What the simulator does.
 #[derive(Subcommand)]
 pub enum SimCommand {
     /// Simulate an all-to-many exchange, again and again: every rank sends to every receiver.
     AllToMany(AllToManyArguments),
+    /// Simulate a collective write of an application: lists, rounds of data, placement, file servers.
+    Write(WriteOptions),
     /// List the machines; or one, with every number, its unit and its source.
     Machines(MachinesOptions),
     /// Compare the simulator with measurements, row by row; or fit a machine's host to them.
@@ -64,6 +67,83 @@ pub struct AllToManyArguments {
     pub goal: Option<PathBuf>,
     /// Print JSON.
     #[arg(long)]
+    pub json: bool,
+}
+
+/// The form in which ranks tell aggregators what they have.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ListForm {
+    /// 16 bytes for every request, merged by a heap at the aggregator: ROMIO.
+    Pairs,
+    /// Packed lists, heads and tails, placed without merging: Tributary.
+    Packed,
+}
+
+/// Options of `trib sim write`.
+#[derive(Args)]
+pub struct WriteOptions {
+    /// The pattern and its parameters, as of `trib replay`.
+    #[command(subcommand)]
+    pub pattern: Chosen,
+    /// What is simulated.
+    #[command(flatten)]
+    pub how: WriteHow,
+}
+
+/// How the write is simulated.
+#[derive(Args)]
+pub struct WriteHow {
+    /// A machine of `trib sim machines`, or a machine file.
+    #[arg(long, global = true, value_name = "NAME|FILE", default_value = "cori-knl", help_heading = "How")]
+    pub machine: String,
+    /// Number of ranks.
+    #[arg(long, global = true, value_name = "P", conflicts_with = "nodes", help_heading = "How")]
+    pub ranks: Option<usize>,
+    /// Number of nodes, all of them full.
+    #[arg(long, global = true, value_name = "N", help_heading = "How")]
+    pub nodes: Option<usize>,
+    /// Ranks of a node; by default the machine's.
+    #[arg(long, global = true, value_name = "N", help_heading = "How")]
+    pub ranks_per_node: Option<usize>,
+    /// Kernel of both phases.
+    #[arg(long, global = true, value_name = "NAME", help_heading = "How")]
+    pub kernel: Option<String>,
+    /// Kernel of the metadata phase.
+    #[arg(long, global = true, value_name = "NAME", help_heading = "How")]
+    pub metadata_kernel: Option<String>,
+    /// Throttle of both phases.
+    #[arg(long, global = true, value_name = "W", help_heading = "How")]
+    pub throttle: Option<String>,
+    /// Keep the throttle over steps of the kernel, sends and receives together, as the paper's implementation does; not
+    /// over sends and receives apart, as Tributary does.
+    #[arg(long, global = true, help_heading = "How")]
+    pub blocks: bool,
+    /// lustre or gpfs; by default the machine's.
+    #[arg(long, global = true, value_name = "NAME", help_heading = "How")]
+    pub driver: Option<String>,
+    /// Any hint; may be given often. `trib hints` lists them.
+    #[arg(long = "hint", global = true, value_name = "KEY=VALUE", help_heading = "How")]
+    pub hints: Vec<String>,
+    /// Form of the lists, and what an aggregator does with them.
+    #[arg(long, global = true, value_enum, value_name = "FORM", default_value = "packed", help_heading = "How")]
+    pub lists: ListForm,
+    /// Go on exchanging while windows are written (`trib_write_buffers` of them in memory).
+    #[arg(long, global = true, help_heading = "How")]
+    pub write_behind: bool,
+    /// Let writing to the file take no time.
+    #[arg(long, global = true, help_heading = "How")]
+    pub no_io: bool,
+    /// Let connections cost nothing.
+    #[arg(long, global = true, help_heading = "How")]
+    pub no_connections: bool,
+    /// Which of the pattern's collective calls, from 0 on.
+    #[arg(long, global = true, value_name = "N", default_value_t = 0, help_heading = "How")]
+    pub call: usize,
+    /// Simulate so many rounds, spread evenly, and scale their time up; 0: all.
+    #[arg(long, global = true, value_name = "N", default_value_t = 8, help_heading = "How")]
+    pub sample: usize,
+    /// Print JSON.
+    #[arg(long, global = true, help_heading = "How")]
     pub json: bool,
 }
 

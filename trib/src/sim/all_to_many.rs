@@ -8,7 +8,7 @@ use tributary::exchange::Flat;
 use tributary::forecast::{AllToMany, AllToManyOptions, Way};
 use tributary::schedule::{SendMode, Throttle};
 use tributary::sim::machine::Noise;
-use tributary::sim::{self, Machine, Outcome, goal};
+use tributary::sim::{self, Machine, Outcome, Workload, goal};
 
 use super::{machines, memory};
 use crate::cli::sim::AllToManyArguments;
@@ -60,8 +60,18 @@ pub fn run(arguments: &AllToManyArguments) -> Result<(), Failure> {
 
 /// Runs a workload, with a bar where somebody looks.
 pub fn simulate(machine: &Machine, topology: &Topology, workload: &AllToMany, seed: u64) -> Result<Outcome, Failure> {
-    let bar =
-        if std::io::stderr().is_terminal() { ProgressBar::new(workload.messages()) } else { ProgressBar::hidden() };
+    run_with_bar(machine, topology, workload, workload.messages(), seed)
+}
+
+/// Runs a workload of so many messages, with a bar where somebody looks.
+pub fn run_with_bar(
+    machine: &Machine,
+    topology: &Topology,
+    workload: &impl Workload,
+    messages: u64,
+    seed: u64,
+) -> Result<Outcome, Failure> {
+    let bar = if std::io::stderr().is_terminal() { ProgressBar::new(messages) } else { ProgressBar::hidden() };
     let style = ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} messages, {eta} left");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     let outcome = sim::run(machine, topology, workload, seed, |matched| bar.set_position(matched));

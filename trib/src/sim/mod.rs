@@ -6,6 +6,7 @@ mod fit;
 mod machines;
 mod measurements;
 mod memory;
+mod write;
 
 use crate::Failure;
 use crate::cli::sim::SimCommand;
@@ -14,6 +15,7 @@ use crate::cli::sim::SimCommand;
 pub fn run(command: &SimCommand) -> Result<(), Failure> {
     match command {
         SimCommand::AllToMany(options) => all_to_many::run(options),
+        SimCommand::Write(options) => write::run(options),
         SimCommand::Machines(options) => machines::run(options),
         SimCommand::Fit(options) => fit::run(options),
     }

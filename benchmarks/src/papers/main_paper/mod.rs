@@ -2,12 +2,19 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | `setting` | section V: codes, machines, nodes; what is exchanged |
+//! | `column` | what a write takes with one choice of kernels, simulated |
+//! | `figure4`, `figure5` | throttles; kernels side by side |
 //! | `datasets` | table I and the arithmetic of section V |
 //! | `noisy_exchange` | section III.B: the same of the real schedules |
 //! | `straggler` | section III.B: what noise costs, by Monte-Carlo |
 
+mod column;
 mod datasets;
+mod figure4;
+mod figure5;
 mod noisy_exchange;
+mod setting;
 mod straggler;
 
 use super::measure::{Draw, Measure};
@@ -32,6 +39,24 @@ pub(super) static MEASURES: &[Measure] = &[
         about: "delay of receivers in an exchange with one port a rank and normal noise, in transfers",
         run: noisy_exchange::delay,
     },
+    Measure {
+        name: "throttles",
+        about: "seconds of communication of the E3SM F case, balanced, under each throttle",
+        run: figure4::throttles,
+    },
+    Measure { name: "seconds", about: "seconds of a part of a write, by kernels", run: figure5::seconds },
+    Measure {
+        name: "ratio",
+        about: "a part with the fastest of the slow kernels over the slowest of the fast",
+        run: figure5::ratio,
+    },
+    Measure { name: "scaling", about: "seconds of a part of a write, by nodes", run: figure5::scaling },
+    Measure {
+        name: "metadata-fan-in",
+        about: "ranks that an aggregator hears from, on average",
+        run: figure5::metadata_fan_in,
+    },
 ];
 
-pub(super) static DRAWINGS: &[Draw] = &[];
+pub(super) static DRAWINGS: &[Draw] =
+    &[Draw { name: "throttles", run: figure4::draw }, Draw { name: "kernels", run: figure5::draw }];

@@ -1,0 +1,205 @@
+//! `trib sim write`.
+
+use std::io::IsTerminal;
+use std::sync::Arc;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use tributary::forecast::{
+    Census, CollectiveWrite, CollectiveWriteOptions, Division, Lists, Parts, SharedFile, Written,
+};
+use tributary::sim::Machine;
+use tributary::{Hints, Topology};
+use tributary_benchmarks::{Pattern, PatternError};
+
+use super::all_to_many::run_with_bar;
+use super::{machines, memory};
+use crate::cli::sim::{ListForm, WriteHow, WriteOptions};
+use crate::report::grouped;
+use crate::{Failure, say};
+
+/// Everything that is known before anything long runs.
+struct Prepared {
+    machine: Machine,
+    topology: Topology,
+    hints: Hints,
+    pattern: Box<dyn Pattern>,
+}
+
+/// Simulates the write and prints what it takes.
+pub fn run(options: &WriteOptions) -> Result<(), Failure> {
+    let how = &options.how;
+    let prepared = prepare(options)?;
+    let Prepared { machine, topology, hints, pattern } = &prepared;
+    let range = range(&**pattern, how.call)?;
+    let file = SharedFile::of(topology, hints, range)?;
+    let lists = if how.lists == ListForm::Pairs { Lists::Pairs } else { Lists::Packed };
+    let division = Division { domains: file.domains, range, sample: how.sample, lists };
+    let bar = bar(pattern.ranks(), "counting");
+    let access = |rank| pattern.rank_access(rank, how.call).map(|access| access.file);
+    let census = Arc::new(Census::gather::<PatternError>(pattern.ranks(), division, access, || bar.inc(1))?);
+    bar.finish_and_clear();
+    let write = CollectiveWriteOptions {
+        topology: topology.clone(),
+        aggregators: file.aggregators,
+        hints: hints.clone(),
+        striping: (!how.no_io).then_some(file.striping),
+        write_behind: how.write_behind,
+        blocks: how.blocks,
+    };
+    let aggregators = write.aggregators.len();
+    let workload = CollectiveWrite::new(machine, write, census.clone())?;
+    memory::check(topology.ranks() as u64, workload.under_way())?;
+    let written = if workload.is_in_lockstep() {
+        let bar = bar(census.sampled() as usize + 1, "exchanges");
+        let written = workload.in_lockstep(machine, || bar.inc(1));
+        bar.finish_and_clear();
+        written
+    } else {
+        let outcome = run_with_bar(machine, topology, &workload, workload.messages(), 0)?;
+        workload.outcome(&outcome.phases)
+    };
+    if how.json {
+        return say(serde_json::to_string_pretty(&object(how, &prepared, aggregators, &census, &written))?);
+    }
+    say(text(how, &prepared, aggregators, &census, &written))
+}
+
+/// Finds what is wrong with the command line.
+fn prepare(options: &WriteOptions) -> Result<Prepared, Failure> {
+    let how = &options.how;
+    let mut machine = machines::machine(&how.machine)?;
+    if how.no_connections {
+        machine.connection = None;
+    }
+    let per_node = how.ranks_per_node.unwrap_or(machine.ranks_per_node);
+    let ranks = how.ranks.or(how.nodes.map(|nodes| nodes.saturating_mul(per_node)));
+    let hints = hints(how, &machine)?;
+    let pattern = options.pattern.subject(ranks)?.into_file("trib sim write")?;
+    if how.call >= pattern.steps() {
+        return Err(Failure::new(format!("call: {}; allowed: 0 to {}", how.call, pattern.steps() - 1)));
+    }
+    let topology = Topology::blocks(pattern.ranks(), per_node)?;
+    hints.check(pattern.ranks())?;
+    Ok(Prepared { machine, topology, hints, pattern })
+}
+
+fn hints(how: &WriteHow, machine: &Machine) -> Result<Hints, Failure> {
+    let mut hints = Hints::default();
+    how.hints.iter().try_for_each(|hint| hints.apply(hint))?;
+    let own = machine.storage.map(|storage| storage.driver.to_string());
+    let named = [
+        ("trib_kernel_meta", how.metadata_kernel.as_ref().or(how.kernel.as_ref())),
+        ("trib_kernel_data", how.kernel.as_ref()),
+        ("trib_throttle_meta", how.throttle.as_ref()),
+        ("trib_throttle_data", how.throttle.as_ref()),
+        ("trib_driver", how.driver.as_ref().or(own.as_ref())),
+    ];
+    for (key, value) in named {
+        if let Some(value) = value {
+            hints.set(key, value)?;
+        }
+    }
+    if machine.storage.is_none() && !how.no_io {
+        let line =
+            format!("machine {}: it has no [storage]; allowed: --no-io, or a machine with file servers", machine.name);
+        return Err(Failure::new(line));
+    }
+    Ok(hints)
+}
+
+/// First byte of a call, and one past its last.
+fn range(pattern: &dyn Pattern, call: usize) -> Result<(u64, u64), Failure> {
+    let bar = bar(pattern.ranks(), "ranges");
+    let mut range = (u64::MAX, 0);
+    for rank in 0..pattern.ranks() {
+        if let Some((start, end)) = pattern.rank_access(rank, call)?.file.span() {
+            range = (range.0.min(start), range.1.max(end));
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok((range.0.min(range.1), range.1))
+}
+
+fn bar(length: usize, what: &'static str) -> ProgressBar {
+    let bar = if std::io::stderr().is_terminal() { ProgressBar::new(length as u64) } else { ProgressBar::hidden() };
+    let style = ProgressStyle::with_template("{msg:10} {wide_bar} {pos}/{len}, {eta} left");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.set_message(what);
+    bar
+}
+
+fn text(how: &WriteHow, prepared: &Prepared, aggregators: usize, census: &Census, written: &Written) -> String {
+    let Prepared { machine, topology, hints, pattern } = prepared;
+    let row = |name: &str, part: fn(&Parts) -> f64| {
+        let [last, most, mean] = [&written.last, &written.most, &written.mean].map(part);
+        format!("{name:10}{last:15.6}{most:15.6}{mean:15.6}\n")
+    };
+    let rows = [
+        row("metadata", |parts| parts.metadata),
+        row("data", |parts| parts.data),
+        row("file", |parts| parts.file),
+        row("other", |parts| parts.other),
+        row("total", |parts| parts.total),
+    ];
+    let simulated = match (census.sampled(), census.rounds()) {
+        (some, all) if some < all => format!(
+            "{some} of {all} rounds, spread evenly, were simulated: data, file and placing are scaled up from them."
+        ),
+        (_, all) => format!("All {all} rounds were simulated."),
+    };
+    let (told, sent) = census.fan_in();
+    format!(
+        "{}: {}\ncall {} of {} on {}, {} ranks on {} nodes to {} aggregators ({}); metadata {} throttle {}, data {} throttle {}\n\
+         seconds      last to end   most of any           mean\n{}\
+         {simulated}\n\
+         {} requests; an aggregator hears from {told:.0} ranks, and from {sent:.0} in a round with data.",
+        pattern.name(),
+        pattern.describe(),
+        how.call + 1,
+        pattern.steps(),
+        machine.name,
+        grouped(topology.ranks() as u64),
+        topology.nodes(),
+        aggregators,
+        hints.driver,
+        hints.kernel_meta,
+        hints.throttle_meta(),
+        hints.kernel_data,
+        hints.throttle_data(),
+        rows.concat(),
+        grouped(census.requests()),
+    )
+}
+
+fn object(
+    how: &WriteHow,
+    prepared: &Prepared,
+    aggregators: usize,
+    census: &Census,
+    written: &Written,
+) -> serde_json::Value {
+    let Prepared { machine, topology, hints, pattern } = prepared;
+    let (told, sent) = census.fan_in();
+    serde_json::json!({
+        "pattern": pattern.name(),
+        "source": pattern.describe(),
+        "call": how.call,
+        "calls": pattern.steps(),
+        "machine": machine.name,
+        "ranks": topology.ranks(),
+        "nodes": topology.nodes(),
+        "aggregators": aggregators,
+        "driver": hints.driver.to_string(),
+        "kernel": { "metadata": hints.kernel_meta.to_string(), "data": hints.kernel_data.to_string() },
+        "throttle": { "metadata": hints.throttle_meta().to_string(), "data": hints.throttle_data().to_string() },
+        "lists": if how.lists == ListForm::Pairs { "pairs" } else { "packed" },
+        "write_behind": how.write_behind,
+        "blocks": how.blocks,
+        "io": !how.no_io,
+        "requests": census.requests(),
+        "rounds": { "all": census.rounds(), "simulated": census.sampled() },
+        "fan_in": { "metadata": told, "data": sent },
+        "seconds": written,
+    })
+}
