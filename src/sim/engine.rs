@@ -43,7 +43,7 @@ pub(super) enum What {
 /// some 100 a message under way, and the schedules that are being run.
 ///
 /// # Errors
-/// Schedules that wait for ever.
+/// Schedules that wait for ever; more nodes than the links that are held connect.
 pub fn run<W: Workload>(
     machine: &Machine,
     topology: &Topology,
@@ -51,6 +51,12 @@ pub fn run<W: Workload>(
     seed: u64,
     mut watch: impl FnMut(u64),
 ) -> Result<Outcome> {
+    if let Some(links) = machine.held_links() {
+        let places = links.count().map_or(0, |_| links.nodes());
+        if places < topology.nodes() {
+            return Err(Error::argument("nodes", topology.nodes(), format!("1 to {places}, the links' places")));
+        }
+    }
     let mut engine = Engine::new(machine, topology, workload, seed);
     for rank in 0..engine.hosts.len() {
         engine.next_part(rank);
@@ -120,6 +126,7 @@ impl<'a, W: Workload> Engine<'a, W> {
             What::Settle(rank) => self.settle(rank as Rank, now),
             What::Message(message) => match message.step {
                 Step::Posted => self.depart(message, now),
+                Step::Links => self.pass(message, now),
                 Step::Door => self.enter(message, now),
                 Step::Inside => self.deliver(message, now),
             },

@@ -1,13 +1,10 @@
 //! `trib sim fit`: the simulator against measurements, and a machine's host fitted to them.
 
-use std::num::NonZero;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use tributary::sim::Machine;
 
 use super::machines;
 use super::measurements::{self, Measurement};
+use super::sweep;
 use crate::cli::sim::FitOptions;
 use crate::{Failure, listing, say};
 
@@ -79,25 +76,9 @@ impl Comparison {
 
 /// Simulates all rows, on all cores.
 fn compare(machine: &Machine, rows: &[Measurement]) -> Result<Comparison, Failure> {
-    let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<Option<Result<f64, Failure>>>> = Mutex::new(rows.iter().map(|_| None).collect());
-    // The longest first, so that no core ends long before the other.
-    let mut order: Vec<usize> = (0..rows.len()).collect();
-    order.sort_by_key(|&row| std::cmp::Reverse(rows[row].ranks * rows[row].receivers * rows[row].iterations as usize));
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, NonZero::get) {
-            scope.spawn(|| {
-                while let Some(&row) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let seconds = rows[row].simulated(machine).map(|seconds| seconds.total);
-                    if let Ok(mut results) = results.lock() {
-                        results[row] = Some(seconds);
-                    }
-                }
-            });
-        }
-    });
-    let results = results.into_inner().map_err(|_| Failure::new("a simulation panicked"))?;
-    let seconds = results.into_iter().flatten().collect::<Result<Vec<_>, _>>()?;
+    let messages = |row: &Measurement| row.ranks * row.receivers * row.iterations as usize;
+    let run = |row: &Measurement| Ok(row.simulated(machine)?.total);
+    let seconds = sweep::on_all_cores(rows, messages, run)?;
     let errors = rows.iter().zip(&seconds).map(|(row, seconds)| (seconds - row.seconds).abs() / row.seconds).collect();
     Ok(Comparison { seconds, errors })
 }

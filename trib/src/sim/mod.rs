@@ -6,6 +6,7 @@ mod fit;
 mod machines;
 mod measurements;
 mod memory;
+mod sweep;
 
 use crate::Failure;
 use crate::cli::sim::SimCommand;
