@@ -43,3 +43,21 @@ fn what_is_wrong_is_one_line() {
     let error = Machine::parse("mine", &rate).unwrap_err().to_string();
     assert_eq!(error, "machine mine: node.eject_byte: 0; allowed: a rate above 0");
 }
+
+/// The links of a good file, wrong.
+#[test]
+fn wrong_links_are_one_line() {
+    let text = |name: &str| MACHINES.iter().find(|(other, _)| *other == name).unwrap().1;
+    let error = |text: &str| Machine::parse("mine", text).unwrap_err().to_string();
+    let (cori, summit) = (text("cori-knl"), text("summit"));
+    let kind = error(&cori.replace("\"dragonfly\"", "\"torus\""));
+    assert_eq!(kind, "machine mine: links.kind: torus; allowed: dragonfly|fat-tree");
+    assert!(error(&cori.replace("between =", "betwixt =")).contains("links.between: missing"));
+    let routers = error(&cori.replace("routers = { value = 96", "routers = { value = 0"));
+    assert_eq!(routers, "machine mine: links.routers: 0; allowed: a whole number, 1 or more");
+    let odd = error(&summit.replace("radix = { value = 36", "radix = { value = 35"));
+    assert_eq!(odd, "machine mine: links.radix: 35; allowed: an even number");
+    let many = error(&summit.replace("levels = { value = 3", "levels = { value = 30"));
+    assert_eq!(many, "machine mine: links: too many; allowed: 268435456 at most");
+    assert!(!Machine::parse("mine", cori).unwrap().hold_links);
+}

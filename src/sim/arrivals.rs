@@ -4,7 +4,7 @@ use super::Time;
 use super::engine::{Engine, What};
 use super::matching::Search;
 use super::message::{Kind, Leg, Marks, Message};
-use super::network::Way;
+use super::network::{Hold, Way};
 use super::program::{Handle, Work};
 use super::workload::Workload;
 use crate::topology::Rank;
@@ -24,11 +24,30 @@ impl<W: Workload> Engine<'_, W> {
             message = Message { from: sender, to: message.from, kind: Kind::Data, load, handle, ..message };
         }
         let way = self.way(&message);
-        let (left, arrival) = self.network.transmit(message.from, way, message.wire_bytes(), now);
-        self.wheel.push(arrival, What::Message(message));
+        let bytes = message.wire_bytes();
+        let (begin, left) = self.network.inject(message.from, way, bytes, now);
+        if way == Way::Network && self.network.holds_links() {
+            self.wheel.push(begin, What::Message(Message { leg: Leg::Links, ..message }));
+        } else {
+            let arrival = self.network.travel(message.from, way, bytes, left);
+            self.wheel.push(arrival, What::Message(message));
+        }
         if answered {
             self.receipt(message.from as Rank, left, send);
         }
+    }
+
+    /// The first byte of a message has come to the next link, or has passed all.
+    pub(super) fn pass(&mut self, message: Message, now: Time) {
+        let (bytes, marks) = (message.wire_bytes(), message.marks);
+        let (time, message) = match self.network.hold(message.from, message.to, marks.hops(), bytes, now) {
+            Hold::From(begin) => (begin, Message { marks: marks.hop(), ..message }),
+            Hold::Left(left) => {
+                let arrival = self.network.travel(message.from, Way::Network, bytes, left);
+                (arrival, Message { marks: marks.arrived(), leg: Leg::Door, ..message })
+            }
+        };
+        self.wheel.push(time, What::Message(message));
     }
 
     /// A message is at the door of its node.

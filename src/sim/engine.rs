@@ -47,7 +47,7 @@ pub(super) enum What {
 /// some 100 a message under way, and the schedules that are being run.
 ///
 /// # Errors
-/// Schedules that wait for ever.
+/// Schedules that wait for ever; more nodes than the links that are held connect.
 pub fn run<W: Workload>(
     machine: &Machine,
     topology: &Topology,
@@ -55,6 +55,12 @@ pub fn run<W: Workload>(
     seed: u64,
     mut watch: impl FnMut(u64),
 ) -> Result<Outcome> {
+    if let Some(links) = machine.held_links() {
+        let places = links.count().map_or(0, |_| links.nodes());
+        if places < topology.nodes() {
+            return Err(Error::argument("nodes", topology.nodes(), format!("1 to {places}, the links' places")));
+        }
+    }
     let mut engine = Engine::new(machine, topology, workload, seed);
     for rank in 0..engine.hosts.len() {
         engine.next_part(rank);
@@ -130,6 +136,7 @@ impl<'a, W: Workload> Engine<'a, W> {
             What::Settle(rank) => self.settle(rank as Rank, now),
             What::Message(message) => match message.leg {
                 Leg::Posted => self.depart(message, now),
+                Leg::Links => self.pass(message, now),
                 Leg::Door => self.enter(message, now),
                 Leg::Inside => self.deliver(message, now),
             },

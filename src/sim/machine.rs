@@ -6,8 +6,12 @@
 use std::collections::BTreeMap;
 
 use super::figures::{Figure, Figures};
+use super::links::Links;
 use super::storage::Storage;
 use crate::error::{Error, Result};
+
+/// The one key of the links that is no figure.
+const LINKS_KIND: &str = "links.kind";
 
 /// What the simulator knows of a machine and its MPI library.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +30,10 @@ pub struct Machine {
     pub paths: [Path; 3],
     /// What the ranks of a node share.
     pub node: Node,
+    /// What is between the nodes, where it is known.
+    pub links: Option<Links>,
+    /// Whether messages hold [`Machine::links`]; a machine file leaves it off.
+    pub hold_links: bool,
     /// Messages of more bytes wait for their receiver (rendezvous).
     pub eager_limit: u64,
     /// The first message between two ranks on different nodes; `None` costs nothing.
@@ -182,6 +190,8 @@ impl Machine {
             host: Host::default(),
             paths: [Path::default(); 3],
             node: Node::default(),
+            links: None,
+            hold_links: false,
             eager_limit: u64::MAX,
             connection: None,
             noise: Noise::default(),
@@ -189,6 +199,11 @@ impl Machine {
             storage: None,
             figures: BTreeMap::new(),
         }
+    }
+
+    /// The links that messages hold, if they do.
+    pub fn held_links(&self) -> Option<&Links> {
+        self.links.as_ref().filter(|_| self.hold_links)
     }
 
     /// The machine that `text`, a machine file, describes; `name` is for errors.
@@ -220,6 +235,8 @@ impl Machine {
                 eject: figures.time("node.eject")?,
                 eject_byte: figures.byte("node.eject_byte")?,
             },
+            links: figures.has("links").then(|| links(&mut figures, &table)).transpose()?,
+            hold_links: false,
             eager_limit: figures.size("eager_limit")? as u64,
             connection: figures.has("connection").then(|| connection(&mut figures)).transpose()?,
             noise: Noise { host: figures.count("noise.host")?, latency: figures.count("noise.latency")? },
@@ -230,7 +247,7 @@ impl Machine {
         if machine.host.walk.end < machine.host.walk.knee {
             return Err(figures.error("host.walk.end", machine.host.walk.end, "host.walk.knee or more"));
         }
-        figures.nothing_else(&["about", "storage.driver"])?;
+        figures.nothing_else(&["about", LINKS_KIND, "storage.driver"])?;
         Ok(Self { figures: figures.read, ..machine })
     }
 }
@@ -273,6 +290,32 @@ fn path(figures: &mut Figures<'_>, at: &str) -> Result<Path> {
     let (short, eager, rendezvous) = (line("short")?, line("eager")?, line("rendezvous")?);
     let short_limit = figures.size(&format!("{at}.short_limit"))? as u64;
     Ok(Path { short, eager, rendezvous, short_limit })
+}
+
+fn links(figures: &mut Figures<'_>, table: &toml::Table) -> Result<Links> {
+    let kind = table.get("links").and_then(|links| links.get("kind")).and_then(toml::Value::as_str);
+    let links = match kind {
+        Some("dragonfly") => Links::Dragonfly {
+            groups: whole(figures, "links.groups")?,
+            routers: whole(figures, "links.routers")?,
+            nodes: whole(figures, "links.nodes")?,
+            between: whole(figures, "links.between")?,
+            local: figures.byte("links.local")?,
+            global: figures.byte("links.global")?,
+        },
+        Some("fat-tree") => {
+            let (radix, levels) = (whole(figures, "links.radix")?, whole(figures, "links.levels")?);
+            if !radix.is_multiple_of(2) {
+                return Err(figures.error("links.radix", radix, "an even number"));
+            }
+            Links::FatTree { radix, levels, byte: figures.byte("links.byte")? }
+        }
+        other => return Err(figures.error(LINKS_KIND, other.unwrap_or("missing"), "dragonfly|fat-tree")),
+    };
+    match links.count() {
+        Some(_) => Ok(links),
+        None => Err(figures.error("links", "too many", format!("{} at most", Links::MOST))),
+    }
 }
 
 fn connection(figures: &mut Figures<'_>) -> Result<Connection> {

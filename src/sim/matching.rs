@@ -169,7 +169,10 @@ mod tests {
                 prop_assert_eq!(queue.len(), list.len());
             }
         }
+    }
 
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
         #[test]
         fn long_queues_too(takes in prop::collection::vec(0usize..40_000, 1..50)) {
             let mut queue = MatchQueue::default();

@@ -21,6 +21,8 @@ pub(super) enum Kind {
 pub(super) enum Leg {
     /// Posted, at the port of its rank.
     Posted,
+    /// On its way over links.
+    Links,
     /// At the door of the receiver's node.
     Door,
     /// With its rank.
@@ -55,10 +57,27 @@ impl Marks {
     pub(super) const CONNECTS: Self = Self(2);
     /// It goes to another node.
     pub(super) const OUTSIDE: Self = Self(4);
+    /// The links that it has passed are counted in the bits from here on.
+    const HOP: u8 = 8;
 
     #[inline]
     pub(super) fn has(self, mark: Self) -> bool {
         self.0 & mark.0 != 0
+    }
+
+    /// How many links it has passed: up to 31.
+    pub(super) fn hops(self) -> u8 {
+        self.0 / Self::HOP
+    }
+
+    /// One link further.
+    pub(super) fn hop(self) -> Self {
+        Self(self.0 + Self::HOP)
+    }
+
+    /// Without the links that it has passed.
+    pub(super) fn arrived(self) -> Self {
+        Self(self.0 % Self::HOP)
     }
 
     #[inline]

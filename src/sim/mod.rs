@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`machine`] | what host, paths and ports cost; machine files |
 //! | [`figures`] | the numbers of a machine file, with unit and source |
+//! | [`links`] | dragonflies and fat trees: which links a message passes |
 //! | [`workload`] | what is run: schedules, or chains of messages without their memory |
 //! | [`engine`] | the event loop: [`run`] |
 //! | [`outcome`] | what a run tells |
@@ -24,6 +25,7 @@ pub mod engine;
 pub mod figures;
 pub mod goal;
 mod host;
+pub mod links;
 mod live;
 pub mod machine;
 mod matching;
@@ -41,6 +43,7 @@ pub mod workload;
 
 pub use engine::run;
 pub use host::Spent;
+pub use links::Links;
 pub use machine::Machine;
 pub use outcome::{Outcome, Seconds};
 pub use phases::Phases;

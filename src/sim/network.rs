@@ -5,6 +5,7 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::Time;
+use super::links::Links;
 use super::machine::Machine;
 use crate::topology::Topology;
 
@@ -42,6 +43,15 @@ impl Site {
     }
 }
 
+/// What came of asking for the next link.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Hold {
+    /// The message has it from then on.
+    From(Time),
+    /// There is none; its last byte left the last one then.
+    Left(Time),
+}
+
 #[derive(Debug, Clone, Copy, Default)]
 struct Ports {
     inject: Time,
@@ -54,6 +64,8 @@ pub(super) struct Network<'a> {
     machine: &'a Machine,
     sites: Vec<Site>,
     ports: Vec<Ports>,
+    /// When a link is free, where messages hold links.
+    links: Vec<Time>,
     random: Xoshiro256PlusPlus,
 }
 
@@ -68,7 +80,8 @@ impl<'a> Network<'a> {
     pub(super) fn new(machine: &'a Machine, topology: &Topology, seed: u64) -> Self {
         let sites = Site::all(topology, machine.sockets);
         let ports = vec![Ports::default(); topology.nodes()];
-        Self { machine, sites, ports, random: Xoshiro256PlusPlus::seed_from_u64(seed) }
+        let links = machine.held_links().and_then(Links::count).unwrap_or(0);
+        Self { machine, sites, ports, links: vec![0; links], random: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 
     #[inline]
@@ -83,12 +96,11 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// Sends `bytes` at `now` through the ports of rank `from` and of its node: when the last of them has left the rank,
-    /// and when it arrives.
+    /// Sends `bytes` at `now` through the ports of rank `from` and of its node: when the first of them leaves the rank, and
+    /// when the last has.
     #[inline]
-    pub(super) fn transmit(&mut self, from: u32, way: Way, bytes: u64, now: Time) -> (Time, Time) {
+    pub(super) fn inject(&mut self, from: u32, way: Way, bytes: u64, now: Time) -> (Time, Time) {
         let line = self.machine.paths[way as usize].line(bytes, self.machine.eager_limit);
-        let travels = self.noisy(line.latency, self.machine.noise.latency);
         let site = &mut self.sites[from as usize];
         let mut begin = now.max(site.port);
         if way == Way::Network {
@@ -97,9 +109,43 @@ impl<'a> Network<'a> {
             *port = begin + ticks(self.machine.node.inject + bytes as f64 * self.machine.node.inject_byte);
         }
         site.port = begin + ticks(bytes as f64 * line.byte);
-        let last = &mut site.last[usize::from(way == Way::Network)];
-        *last = (site.port + travels).max(*last);
-        (site.port, *last)
+        (begin, site.port)
+    }
+
+    /// When the last of `bytes` arrives, of which the last left rank `from` at `left`.
+    #[inline]
+    pub(super) fn travel(&mut self, from: u32, way: Way, bytes: u64, left: Time) -> Time {
+        let latency = self.machine.paths[way as usize].line(bytes, self.machine.eager_limit).latency;
+        let travels = self.noisy(latency, self.machine.noise.latency);
+        let last = &mut self.sites[from as usize].last[usize::from(way == Way::Network)];
+        *last = (left + travels).max(*last);
+        *last
+    }
+
+    /// Whether messages hold links.
+    #[inline]
+    pub(super) fn holds_links(&self) -> bool {
+        !self.links.is_empty()
+    }
+
+    /// Holds the link after `hops` others of the way of `bytes` between two ranks: from when on, or, if it was the last,
+    /// when the last byte is over it.
+    pub(super) fn hold(&mut self, from: u32, to: u32, hops: u8, bytes: u64, now: Time) -> Hold {
+        let (from, to) = (self.sites[from as usize].node, self.sites[to as usize].node);
+        let route = self.machine.held_links().map(|links| links.route(from as usize, to as usize)).unwrap_or_default();
+        match route.get(usize::from(hops)) {
+            Some(link) => {
+                let free = &mut self.links[link.index];
+                let begin = now.max(*free);
+                *free = begin + ticks(bytes as f64 * link.byte);
+                Hold::From(begin)
+            }
+            None => {
+                let line = self.machine.paths[Way::Network as usize].line(bytes, self.machine.eager_limit);
+                let slowest = route.iter().map(|link| link.byte).fold(line.byte, f64::max);
+                Hold::Left(now + ticks(bytes as f64 * slowest))
+            }
+        }
     }
 
     /// When a control message sent at `now` arrives: it passes no port.

@@ -97,6 +97,22 @@ fn goal_in_both_forms() {
     }
 }
 
+/// Links are held where they are asked for, and only there.
+#[test]
+fn links_are_off_until_they_are_asked_for() {
+    let run = |machine: &str, more: &[&str]| {
+        let exchange = ["sim", "all-to-many", "--ranks", "256", "--ranks-per-node", "1", "--receivers", "64", "--json"];
+        let sizes = ["--message", "100000..100000", "--no-connections", "--kernel", "spread_out", "--machine", machine];
+        let run = json(&[&exchange[..], &sizes[..], more].concat());
+        (run["seconds"]["total"].as_f64().unwrap(), run["links"].as_bool().unwrap())
+    };
+    for machine in ["cori-knl", "summit"] {
+        let ((off, no), (held, yes)) = (run(machine, &[]), run(machine, &["--links"]));
+        assert!(held > off && yes && !no, "{machine}: {held} {off}");
+        assert_eq!(run(machine, &["--links"]).0, held);
+    }
+}
+
 #[test]
 fn bad_input_is_one_line() {
     let run = |more: &[&str]| refused(&[&["sim", "all-to-many", "--ranks", "64", "--receivers", "2"], more].concat());
@@ -105,6 +121,7 @@ fn bad_input_is_one_line() {
     assert!(run(&["--iterations", "0"]).contains("iterations: 0; allowed: 1 or more"));
     assert!(run(&["--message", "9..1"]).contains("MIN..MAX"));
     assert!(run(&["--noise", "7"]).contains("noise: 7; allowed: 0 to 1"));
+    assert!(run(&["--machine", "laptop", "--links"]).contains("links: laptop has none"));
     let none = refused(&["sim", "all-to-many", "--ranks", "64", "--receivers", "0"]);
     assert!(none.contains("receivers: 0; allowed: 1 to 64"));
     let large = ["sim", "all-to-many", "--ranks", "100000", "--receivers", "50", "--kernel", "ascending_isend"];

@@ -56,6 +56,9 @@ pub struct AllToManyArguments {
     /// Let connections cost nothing.
     #[arg(long)]
     pub no_connections: bool,
+    /// Let messages hold the links between nodes: the machine's dragonfly or fat tree, static minimal routes.
+    #[arg(long)]
+    pub links: bool,
     /// Standard deviation of costs and latencies, relative to the mean.
     #[arg(long, value_name = "SIGMA")]
     pub noise: Option<f64>,

@@ -93,6 +93,10 @@ fn machine(arguments: &AllToManyArguments) -> Result<Machine, Failure> {
     if arguments.no_connections {
         machine.connection = None;
     }
+    if arguments.links && machine.links.is_none() {
+        return Err(Failure::new(format!("links: {} has none; allowed: a machine with [links]", machine.name)));
+    }
+    machine.hold_links = arguments.links;
     if let Some(sigma) = arguments.noise {
         if !(0.0..=1.0).contains(&sigma) {
             return Err(Failure::new(format!("noise: {sigma}; allowed: 0 to 1")));
@@ -142,6 +146,7 @@ fn object(
         "iterations": arguments.iterations,
         "message": { "least": arguments.message.0, "most": arguments.message.1 },
         "seed": arguments.seed,
+        "links": arguments.links,
         "seconds": outcome.seconds(),
         "messages": outcome.messages,
         "events": outcome.events,
