@@ -2,10 +2,12 @@
 
 mod all_to_many;
 pub mod bench;
+mod descent;
 mod fit;
 mod machines;
 mod measurements;
 mod memory;
+mod validate;
 
 use crate::Failure;
 use crate::cli::sim::SimCommand;
@@ -16,5 +18,6 @@ pub fn run(command: &SimCommand) -> Result<(), Failure> {
         SimCommand::AllToMany(options) => all_to_many::run(options),
         SimCommand::Machines(options) => machines::run(options),
         SimCommand::Fit(options) => fit::run(options),
+        SimCommand::Validate(options) => validate::run(options),
     }
 }
