@@ -81,6 +81,29 @@ fn a_fit_is_no_worse_than_its_beginning() {
     assert!(fit("1") < fit("0"));
 }
 
+/// That it runs, not what it finds: other programs share the machine.
+#[test]
+fn this_machine_is_measured_fitted_and_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("here.toml");
+    let path = file.to_str().unwrap();
+    let run = json(&["sim", "validate", "--quick", "--rounds", "2", "--output", path, "--json"]);
+    let rows = run["rows"].as_array().unwrap();
+    for fitted in [true, false] {
+        let of = rows.iter().filter(|row| row["fitted"] == fitted).count();
+        assert!(of > 3 && run[if fitted { "fitted" } else { "predicted" }]["rows"] == of, "{run}");
+    }
+    for row in rows {
+        let number = |name: &str| row[name].as_f64().unwrap();
+        assert!(number("measured") > 0.0 && number("simulated") > 0.0 && number("error") >= 0.0, "{row}");
+    }
+    let machine = json(&["sim", "machines", path, "--json"]);
+    assert_eq!(machine["figures"]["host.send"]["origin"], "fitted");
+    assert_eq!(machine["figures"]["host.send"]["note"], "trib sim validate, threads");
+    let ranks = ["sim", "all-to-many", "--ranks", "8", "--receivers", "2", "--machine", path, "--json"];
+    assert!(json(&ranks)["seconds"]["total"].as_f64().unwrap() > 0.0);
+}
+
 #[test]
 fn goal_in_both_forms() {
     let directory = tempfile::tempdir().unwrap();
@@ -122,6 +145,7 @@ fn bad_input_is_one_line() {
     assert!(run(&["--message", "9..1"]).contains("MIN..MAX"));
     assert!(run(&["--noise", "7"]).contains("noise: 7; allowed: 0 to 1"));
     assert!(run(&["--machine", "laptop", "--links"]).contains("links: laptop has none"));
+    assert!(refused(&["sim", "validate", "--output", "/no/such/place/here.toml"]).contains("output: /no/such/place"));
     let none = refused(&["sim", "all-to-many", "--ranks", "64", "--receivers", "0"]);
     assert!(none.contains("receivers: 0; allowed: 1 to 64"));
     let large = ["sim", "all-to-many", "--ranks", "100000", "--receivers", "50", "--kernel", "ascending_isend"];

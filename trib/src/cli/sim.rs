@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::replay::Fabric;
 use super::values::positive;
 use crate::source::Chosen;
 
@@ -18,7 +19,22 @@ pub enum SimCommand {
     Machines(MachinesOptions),
     /// Compare the simulator with measurements, row by row; or fit a machine's host to them.
     Fit(FitOptions),
+    /// Measure exchanges on this machine, fit the machine `laptop` to some of them and predict the others.
+    #[command(after_help = VALIDATE)]
+    Validate(ValidateOptions),
 }
+
+const VALIDATE: &str = "\
+Each time is the least of --repetitions. Ranks beyond the processors share them: an exchange then takes no less than all work
+over the processors (docs/simulator.md, Against this machine).
+
+Examples:
+  trib sim validate --output laptop.toml
+      on threads, in some seconds
+  mpiexec -n 4 trib sim validate --fabric mpi
+      on MPI (built with --features mpi)
+  trib sim all-to-many --machine laptop.toml --ranks 8 --receivers 2
+      with the machine that was found";
 
 /// Options of `trib sim all-to-many`.
 #[derive(Args)]
@@ -172,6 +188,29 @@ pub struct FitOptions {
     /// Rounds of the fit; 0 compares only.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub rounds: u32,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `trib sim validate`.
+#[derive(Args)]
+pub struct ValidateOptions {
+    /// What carries the messages: threads of this process, or the processes that mpiexec started.
+    #[arg(long, value_enum, default_value = "threads")]
+    pub fabric: Fabric,
+    /// How often each exchange is measured.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = positive)]
+    pub repetitions: u64,
+    /// Rounds of the fit; 0 predicts with the machine as it is.
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    pub rounds: u32,
+    /// A few small exchanges, a few times: in a second or two, to see that it works.
+    #[arg(long)]
+    pub quick: bool,
+    /// Write the fitted machine as a machine file.
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

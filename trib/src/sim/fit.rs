@@ -1,36 +1,31 @@
 //! `trib sim fit`: the simulator against measurements, and a machine's host fitted to them.
 
-use std::num::NonZero;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use tributary::sim::Machine;
 
+use super::descent::{Comparison, Parameter, descend, median, worst};
 use super::machines;
 use super::measurements::{self, Measurement};
 use crate::cli::sim::FitOptions;
+use crate::sweep::{processors, sweep};
 use crate::{Failure, listing, say};
 
 /// What is fitted: one set for all kernels and sizes.
-type Parameter = (&'static str, fn(&mut Machine) -> Option<&mut f64>);
-
 const PARAMETERS: [Parameter; 8] = [
-    ("host.post_receive", |machine| Some(&mut machine.host.post_receive)),
-    ("host.receive", |machine| Some(&mut machine.host.receive)),
-    ("host.walk.near", |machine| Some(&mut machine.host.walk.near)),
-    ("host.walk.far", |machine| Some(&mut machine.host.walk.far)),
-    ("host.walk.knee", |machine| Some(&mut machine.host.walk.knee)),
-    ("host.walk.end", |machine| Some(&mut machine.host.walk.end)),
-    ("connection.receive", |machine| machine.connection.as_mut().map(|connection| &mut connection.receive)),
-    ("connection.held", |machine| machine.connection.as_mut().map(|connection| &mut connection.held)),
+    Parameter { name: "host.post_receive", places: |machine| vec![&mut machine.host.post_receive] },
+    Parameter { name: "host.receive", places: |machine| vec![&mut machine.host.receive] },
+    Parameter { name: "host.walk.near", places: |machine| vec![&mut machine.host.walk.near] },
+    Parameter { name: "host.walk.far", places: |machine| vec![&mut machine.host.walk.far] },
+    Parameter { name: "host.walk.knee", places: |machine| vec![&mut machine.host.walk.knee] },
+    Parameter { name: "host.walk.end", places: |machine| vec![&mut machine.host.walk.end] },
+    Parameter {
+        name: "connection.receive",
+        places: |machine| machine.connection.iter_mut().map(|connection| &mut connection.receive).collect(),
+    },
+    Parameter {
+        name: "connection.held",
+        places: |machine| machine.connection.iter_mut().map(|connection| &mut connection.held).collect(),
+    },
 ];
-
-/// Simulated times of all rows, and how far off they are.
-struct Comparison {
-    seconds: Vec<f64>,
-    /// |simulated - measured| / measured, by row.
-    errors: Vec<f64>,
-}
 
 /// Compares, fits if asked to, and prints.
 pub fn run(options: &FitOptions) -> Result<(), Failure> {
@@ -38,73 +33,28 @@ pub fn run(options: &FitOptions) -> Result<(), Failure> {
     if rows.is_empty() {
         return Err(Failure::new(format!("{}: no rows; allowed: 1 or more", options.measurements.display())));
     }
-    let mut machine = machines::machine(&options.machine)?;
-    let mut comparison = compare(&machine, &rows)?;
-    let mut step = 1.25;
-    for _ in 0..options.rounds {
-        for (_, parameter) in PARAMETERS {
-            for factor in [step, 1.0 / step] {
-                let mut other = machine.clone();
-                let Some(value) = parameter(&mut other) else { continue };
-                *value *= factor;
-                let found = compare(&other, &rows)?;
-                if found.score() < comparison.score() && other.host.walk.knee <= other.host.walk.end {
-                    (machine, comparison) = (other, found);
-                    break;
-                }
-            }
-        }
-        step = 1.0 + (step - 1.0) / 1.5;
-    }
-    print(&mut machine, &rows, &comparison, options.json)
-}
-
-impl Comparison {
-    /// What the fit makes small: the mean error, large errors counted more.
-    fn score(&self) -> f64 {
-        self.errors.iter().map(|error| error + error * error).sum::<f64>() / self.errors.len() as f64
-    }
-
-    fn median(&self) -> f64 {
-        let mut sorted = self.errors.clone();
-        sorted.sort_by(f64::total_cmp);
-        let middle = sorted.len() / 2;
-        if sorted.len().is_multiple_of(2) { (sorted[middle - 1] + sorted[middle]) / 2.0 } else { sorted[middle] }
-    }
-
-    fn worst(&self) -> f64 {
-        self.errors.iter().copied().fold(0.0, f64::max)
-    }
+    let machine = machines::machine(&options.machine)?;
+    let compare = |machine: &Machine| compare(machine, &rows);
+    let (machine, comparison) = descend(machine, &PARAMETERS, options.rounds, 1.25, Comparison::by_error, compare)?;
+    print(&machine, &rows, &comparison, options.json)
 }
 
 /// Simulates all rows, on all cores.
 fn compare(machine: &Machine, rows: &[Measurement]) -> Result<Comparison, Failure> {
-    let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<Option<Result<f64, Failure>>>> = Mutex::new(rows.iter().map(|_| None).collect());
     // The longest first, so that no core ends long before the other.
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by_key(|&row| std::cmp::Reverse(rows[row].ranks * rows[row].receivers * rows[row].iterations as usize));
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, NonZero::get) {
-            scope.spawn(|| {
-                while let Some(&row) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let seconds = rows[row].simulated(machine).map(|seconds| seconds.total);
-                    if let Ok(mut results) = results.lock() {
-                        results[row] = Some(seconds);
-                    }
-                }
-            });
-        }
-    });
-    let results = results.into_inner().map_err(|_| Failure::new("a simulation panicked"))?;
-    let seconds = results.into_iter().flatten().collect::<Result<Vec<_>, _>>()?;
-    let errors = rows.iter().zip(&seconds).map(|(row, seconds)| (seconds - row.seconds).abs() / row.seconds).collect();
-    Ok(Comparison { seconds, errors })
+    let simulated = sweep(&order, processors(), |&row| (row, rows[row].simulated(machine)));
+    let mut seconds = vec![0.0; rows.len()];
+    for (row, simulated) in simulated {
+        seconds[row] = simulated?.total;
+    }
+    Ok(Comparison::of(seconds, rows.iter().map(|row| row.seconds)))
 }
 
-fn print(machine: &mut Machine, rows: &[Measurement], comparison: &Comparison, json: bool) -> Result<(), Failure> {
+fn print(machine: &Machine, rows: &[Measurement], comparison: &Comparison, json: bool) -> Result<(), Failure> {
     let fitted: Vec<(&str, f64)> =
-        PARAMETERS.iter().filter_map(|(name, parameter)| Some((*name, *parameter(machine)?))).collect();
+        PARAMETERS.iter().filter_map(|parameter| Some((parameter.name, parameter.value(machine)?))).collect();
     if json {
         let compared = rows.iter().zip(&comparison.seconds).zip(&comparison.errors);
         let rows: Vec<_> = compared
@@ -116,7 +66,7 @@ fn print(machine: &mut Machine, rows: &[Measurement], comparison: &Comparison, j
             })
             .collect();
         return say(serde_json::to_string_pretty(&serde_json::json!({
-            "rows": rows, "median": comparison.median(), "worst": comparison.worst(),
+            "rows": rows, "median": median(&comparison.errors), "worst": worst(&comparison.errors),
             "parameters": fitted.into_iter().collect::<std::collections::BTreeMap<_, _>>(),
         }))?);
     }
@@ -136,8 +86,8 @@ fn print(machine: &mut Machine, rows: &[Measurement], comparison: &Comparison, j
     let parameters: Vec<_> = fitted.iter().map(|(name, value)| format!("{name} {value:.0}")).collect();
     say(format!(
         "{table}\nmedian error {:.1} %, worst {:.1} %\nparameters (times in ps): {}",
-        comparison.median() * 100.0,
-        comparison.worst() * 100.0,
+        median(&comparison.errors) * 100.0,
+        worst(&comparison.errors) * 100.0,
         parameters.join(", ")
     ))
 }

@@ -2,10 +2,12 @@
 
 mod all_to_many;
 pub mod bench;
+mod descent;
 mod fit;
 mod machines;
 mod measurements;
 mod memory;
+mod validate;
 mod write;
 
 use crate::Failure;
@@ -18,5 +20,6 @@ pub fn run(command: &SimCommand) -> Result<(), Failure> {
         SimCommand::Write(options) => write::run(options),
         SimCommand::Machines(options) => machines::run(options),
         SimCommand::Fit(options) => fit::run(options),
+        SimCommand::Validate(options) => validate::run(options),
     }
 }

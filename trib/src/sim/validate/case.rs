@@ -1,0 +1,120 @@
+//! The exchanges that are measured, and what the simulator says of them.
+
+use tributary::exchange::{Exchange, Flat, KERNELS, Message, RankList};
+use tributary::forecast::{AllToMany, AllToManyOptions, Way};
+use tributary::schedule::{Buffer, Schedule, SendMode, Span, Throttle};
+use tributary::sim::{self, Machine};
+use tributary::{Error, Rank, Topology};
+
+/// How often an exchange follows itself, without a barrier.
+const ITERATIONS: u32 = 20;
+
+/// Some ranks, all of one node, send to a few of them.
+#[derive(Debug, Clone)]
+pub struct Case {
+    pub ranks: usize,
+    pub receivers: usize,
+    pub kernel: Flat,
+    /// Of each message.
+    pub bytes: u64,
+    pub iterations: u32,
+    /// Whether the machine is fitted to it; else it is predicted.
+    pub fitted: bool,
+}
+
+/// Cases of up to `most` ranks: 2 and 4, 8, 16 ranks, small and large messages of two kernels are fitted, everything else is
+/// predicted.
+pub fn all(most: usize, quick: bool) -> Vec<Case> {
+    let fitted = grid(&["ascending_isend", "ascending_issend"], &[2, 4, 8, 16], &[1, 2], &[64, 8192], true);
+    let others = grid(&["balanced", "pairwise"], &[2, 4, 8, 16], &[2], &[64, 2048], false);
+    let counts = grid(&["ascending_isend", "ascending_issend"], &[3, 6, 12], &[3], &[512, 4096], false);
+    let large = grid(&["spread_out"], &[2, 6, 16], &[1, 4], &[16384], false);
+    let all = [fitted, others, counts, large].into_iter().flatten();
+    let fits = |case: &Case| case.ranks <= most && case.receivers <= case.ranks;
+    let few = |case: &Case| !quick || (case.bytes < 8192 && case.kernel.kernel().name != "pairwise");
+    all.filter(fits).filter(few).collect()
+}
+
+fn grid(kernels: &[&str], ranks: &[usize], receivers: &[usize], bytes: &[u64], fitted: bool) -> Vec<Case> {
+    let kernels = KERNELS.into_iter().filter(|kernel| kernels.contains(&kernel.name));
+    let mut cases = Vec::new();
+    for kernel in kernels {
+        for &ranks in ranks {
+            for &receivers in receivers {
+                let case = |&bytes| Case {
+                    ranks,
+                    receivers,
+                    kernel: Flat::new(kernel),
+                    bytes,
+                    iterations: ITERATIONS,
+                    fitted,
+                };
+                cases.extend(bytes.iter().map(case));
+            }
+        }
+    }
+    cases
+}
+
+impl Case {
+    /// What `rank` does in one iteration; nothing if it takes no part. Its messages to a receiver lie one after the other in
+    /// the send buffer, those of the senders in the receive buffer.
+    pub fn schedule(&self, rank: Rank) -> Schedule {
+        if rank >= self.ranks {
+            return Schedule::default();
+        }
+        let receivers: Vec<Rank> = (0..self.receivers).map(|index| index * self.ranks / self.receivers).collect();
+        let messages = |buffer, count| -> Vec<Message> {
+            let message = |peer| Message { peer, span: Span::new(buffer, peer as u64 * self.bytes, self.bytes) };
+            (0..count).map(message).collect()
+        };
+        let receives = if receivers.contains(&rank) { self.ranks } else { 0 };
+        let kernel = self.kernel.kernel();
+        let exchange = Exchange {
+            rank,
+            ranks: self.ranks,
+            receivers: &receivers,
+            rank_list: &RankList::Identity,
+            sends: &messages(Buffer::Send, self.receivers),
+            receives: &messages(Buffer::Receive, receives),
+        };
+        exchange.schedule(kernel, Throttle::batch(kernel.default_limit.unwrap_or(0)))
+    }
+
+    /// Seconds on `machine` with so many processors: the simulator gives every rank one, so that more ranks take at least
+    /// all work over the processors.
+    ///
+    /// # Errors
+    /// The simulator's.
+    pub fn simulated(&self, machine: &Machine, cores: usize) -> Result<f64, Error> {
+        let topology = Topology::blocks(self.ranks, self.ranks)?;
+        let options = AllToManyOptions {
+            topology: topology.clone(),
+            receivers: self.receivers,
+            way: Way::Flat(self.kernel),
+            throttle: None,
+            iterations: self.iterations,
+            bytes: (self.bytes, self.bytes),
+        };
+        let outcome = sim::run(machine, &topology, &AllToMany::new(options)?, 0, |_| ())?;
+        let work = self.work(machine) + outcome.walked as f64 * machine.host.walk.near;
+        Ok(outcome.seconds().total.max(work * 1e-12 / cores as f64))
+    }
+
+    /// What all processors do, but for walks in queues, in picoseconds: messages, and waking ranks that sleep, which is
+    /// nearly all of the latency in shared memory. A synchronous message wakes its receiver and then its sender. Other
+    /// senders run ahead of a sole receiver, which never sleeps; several receivers, which also send, wait for each other in
+    /// every iteration.
+    fn work(&self, machine: &Machine) -> f64 {
+        let host = &machine.host;
+        let messages = (self.ranks - 1) as f64;
+        let (control, wakes) = match self.kernel.kernel().mode {
+            SendMode::Synchronous => (2.0 * messages, 2.0 * messages),
+            SendMode::Standard => (0.0, if self.receivers > 1 { 1.0 } else { 0.0 }),
+        };
+        let bytes = self.bytes as f64;
+        let message = host.send + host.post_receive + host.receive + bytes * (host.send_byte + host.receive_byte);
+        let received = messages * message + control * host.control + wakes * machine.paths[0].short.latency;
+        (received + bytes * host.copy_byte) * self.receivers as f64 * f64::from(self.iterations)
+    }
+}

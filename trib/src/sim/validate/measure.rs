@@ -1,0 +1,50 @@
+//! Exchanges on a fabric.
+
+use std::pin::pin;
+use std::time::Instant;
+
+use tributary::collectives::{FIRST_FREE_TAG, allreduce};
+use tributary::fabric::Buffers;
+use tributary::schedule::{Buffer, ReduceOp, Schedule};
+use tributary::{Endpoint, Error};
+
+use super::case::Case;
+
+/// Runs before the measurements.
+const WARM_UP: u64 = 2;
+
+/// Seconds of every case, the same on all ranks: of the slowest rank, the least of so many repetitions. Collective.
+///
+/// # Errors
+/// The fabric's.
+pub fn all(endpoint: &mut Endpoint, cases: &[Case], repetitions: u64) -> Result<Vec<f64>, Error> {
+    let waiting = endpoint.waiting().clone();
+    let mut seconds = Vec::with_capacity(cases.len());
+    for case in cases {
+        let mut least = u64::MAX;
+        for repetition in 0..WARM_UP + repetitions {
+            let mut slowest = [once(endpoint, case)?];
+            waiting.wait(pin!(allreduce(endpoint, &[ReduceOp::Max], &mut slowest)))?;
+            if repetition >= WARM_UP {
+                least = least.min(slowest[0]);
+            }
+        }
+        seconds.push(least as f64 * 1e-9);
+    }
+    Ok(seconds)
+}
+
+/// Nanoseconds of all iterations of a case, on this rank. The allreduce lets all ranks begin at about one time.
+fn once(endpoint: &mut Endpoint, case: &Case) -> Result<u64, Error> {
+    let (rank, waiting) = (endpoint.rank(), endpoint.waiting().clone());
+    let schedules: Vec<Schedule> = (0..case.iterations).map(|_| case.schedule(rank)).collect();
+    let mut buffers = Buffers::default();
+    buffers.set(Buffer::Send, vec![1; case.receivers * case.bytes as usize]);
+    buffers.set(Buffer::Receive, vec![0; case.ranks * case.bytes as usize]);
+    waiting.wait(pin!(allreduce(endpoint, &[ReduceOp::Max], &mut [0])))?;
+    let begin = Instant::now();
+    for schedule in schedules {
+        endpoint.run_and_wait(schedule, &mut buffers, FIRST_FREE_TAG)?;
+    }
+    Ok(begin.elapsed().as_nanos() as u64)
+}
