@@ -3,7 +3,7 @@
 //! | library | MPI_Gather | MPI_Gatherv |
 //! |---|---|---|
 //! | NEC MPI, Intel MPI | assumed: binomial tree | assumed: linear |
-//! | MVAPICH2 | assumed: binomial tree, as MPICH, which it is made from | linear, synchronous sends, as MPICH from 32 ranks on |
+//! | MVAPICH2 | assumed: binomial tree, as MPICH has | linear, synchronous sends, as MPICH from 32 ranks on |
 //! | Open MPI | its fixed decision: binomial up to 6,000 bytes a block, else linear with synchronization | linear |
 //!
 //! A binomial tree is that of ranks counted from the root: its root puts the blocks into rank order when they are all

@@ -1,7 +1,7 @@
 //! Irregular gather and scatter (Träff, 2019): tables 1 to 5, simulated row by row.
 //!
-//! Every row is one gather of one distribution of block sizes, to the middle rank, by MPI_Gather on blocks padded to the
-//! largest, by MPI_Gatherv, and by the paper's ordered tree (TUW_Gatherv); real schedules on the machine of the table.
+//! Every row is one gather of one distribution of block sizes, to the middle rank, by MPI_Gather on blocks padded to
+//! the largest, by MPI_Gatherv, and by the paper's ordered tree (TUW_Gatherv); real schedules on the table's machine.
 //! Compared with the tables' least times, as section 5 asks for: averages have outliers of other jobs in them.
 //!
 //! | file | holds |

@@ -27,8 +27,8 @@ pub(super) enum Blocks {
 }
 
 impl Blocks {
-    /// Units in the block of every one of `ranks`, `average` of them on average. The random ones are our own draw, the same
-    /// for equal numbers of ranks. O(ranks).
+    /// Units in the block of every one of `ranks`, `average` of them on average. The random ones are our own draw, the
+    /// same for equal numbers of ranks. O(ranks).
     pub(super) fn units(self, ranks: usize, average: u64) -> Vec<u64> {
         let (p, b) = (ranks as u64, average);
         let mut random = SmallRng::seed_from_u64(p);

@@ -1,8 +1,8 @@
 //! Broadcasts among ranks at equal distances, step by step, as a workload of the simulator.
 //!
 //! The scatter-ring-allgather is made as MPICH does it: the binomial scatter, then p - 1 steps, in each of which a rank
-//! sends a block to the next and receives one from the last, and waits for both. A step is made when it is due, so that the
-//! p^2 messages of thousands of ranks take no memory.
+//! sends a block to the next and receives one from the last, and waits for both. A step is made when it is due, so that
+//! the p^2 messages of thousands of ranks take no memory.
 
 use std::cell::Cell;
 

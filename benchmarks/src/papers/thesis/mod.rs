@@ -1,4 +1,4 @@
-//! Hierarchical collectives (Hasanov, thesis, 2015): its models by its equations and the one-port time of the schedules, its
+//! Hierarchical collectives (Hasanov, thesis, 2015): its models by its equations and one-port time of the schedules, its
 //! measurements by simulation.
 //!
 //! | file | holds |

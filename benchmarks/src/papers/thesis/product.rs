@@ -1,4 +1,4 @@
-//! SUMMA and HSUMMA on BlueGene/P (section 4.2.2): a step of the product, simulated with the broadcasts that MPICH chooses.
+//! SUMMA and HSUMMA on BlueGene/P (section 4.2.2): a step, simulated with the broadcasts that MPICH chooses.
 
 use std::sync::Arc;
 
