@@ -34,10 +34,10 @@ pub fn run(options: &WriteOptions) -> Result<(), Failure> {
     let file = SharedFile::of(topology, hints, range)?;
     let lists = if how.lists == ListForm::Pairs { Lists::Pairs } else { Lists::Packed };
     let division = Division { domains: file.domains, range, sample: how.sample, lists };
-    let bar = bar(pattern.ranks(), "counting");
+    let counted = bar(pattern.ranks(), "counting");
     let access = |rank| pattern.rank_access(rank, how.call).map(|access| access.file);
-    let census = Arc::new(Census::gather::<PatternError>(pattern.ranks(), division, access, || bar.inc(1))?);
-    bar.finish_and_clear();
+    let census = Arc::new(Census::gather::<PatternError>(pattern.ranks(), division, access, || counted.inc(1))?);
+    counted.finish_and_clear();
     let write = CollectiveWriteOptions {
         topology: topology.clone(),
         aggregators: file.aggregators,
