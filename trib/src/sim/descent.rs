@@ -66,7 +66,7 @@ pub fn worst(errors: &[f64]) -> f64 {
 }
 
 /// Fits `parameters`, beginning at `machine`, so that `score` gets small: each of `rounds` tries a step up and a step down of
-/// every figure, steps get smaller from `step` on. Comparisons: at most 2 a round and parameter.
+/// every figure; a round that finds nothing makes the steps smaller, from `step` on. Comparisons: at most 2 a round and parameter.
 ///
 /// # Errors
 /// Those of `compare`.
@@ -80,6 +80,7 @@ pub fn descend(
 ) -> Result<(Machine, Comparison), Failure> {
     let mut comparison = compare(&machine)?;
     for _ in 0..rounds {
+        let mut is_better = false;
         for parameter in parameters {
             for factor in [step, 1.0 / step] {
                 let mut other = machine.clone();
@@ -90,11 +91,14 @@ pub fn descend(
                 let found = compare(&other)?;
                 if score(&found) < score(&comparison) {
                     (machine, comparison) = (other, found);
+                    is_better = true;
                     break;
                 }
             }
         }
-        step = 1.0 + (step - 1.0) / 1.5;
+        if !is_better {
+            step = 1.0 + (step - 1.0) / 1.5;
+        }
     }
     Ok((machine, comparison))
 }
@@ -118,7 +122,7 @@ mod tests {
         };
         let mut begin = true_machine.clone();
         (begin.host.send, begin.host.receive) = (10.0, 10.0);
-        let (found, comparison) = descend(begin, &parameters, 30, 1.5, Comparison::by_factor, compare).unwrap();
+        let (found, comparison) = descend(begin, &parameters, 60, 1.5, Comparison::by_factor, compare).unwrap();
         assert!((found.host.send / 3.0 - 1.0).abs() < 0.1, "{}", found.host.send);
         assert!(median(&comparison.errors) < 0.02 && worst(&comparison.errors) < 0.1);
     }

@@ -1,9 +1,6 @@
 //! The fitted machine as a machine file.
 
-use std::fmt::Write;
-
 use tributary::sim::Machine;
-use tributary::sim::figures::Origin;
 
 /// Figures of the machine that were fitted or set, by path: value and unit.
 fn found(machine: &Machine) -> Vec<(String, f64, &'static str)> {
@@ -24,61 +21,52 @@ fn found(machine: &Machine) -> Vec<(String, f64, &'static str)> {
     found
 }
 
-/// The text of the file: what was fitted says so, the rest as it was. Three digits.
-pub fn text(machine: &Machine, fabric: &str) -> String {
-    let mut rows: Vec<(&str, String)> = Vec::new();
+/// The text of a machine file in which those figures are this machine's, in three digits; all other lines are as they were
+/// in `before`, a figure a line.
+pub fn text(machine: &Machine, before: &str, fabric: &str) -> String {
     let found = found(machine);
-    for (path, figure) in &machine.figures {
-        let line = match found.iter().find(|(name, ..)| name == path) {
-            Some((_, value, unit)) if *value == 0.0 => {
-                format!("{{ value = 0, unit = \"{unit}\", assumed = \"the hosts move the bytes\" }}")
-            }
-            Some((_, value, unit)) => {
-                let value: f64 = format!("{value:.2e}").parse().unwrap_or(*value);
-                format!("{{ value = {value}, unit = \"{unit}\", fitted = \"trib sim validate, {fabric}\" }}")
-            }
-            None => {
-                let origin = match figure.origin {
-                    Origin::Quoted => "quoted",
-                    Origin::Fitted => "fitted",
-                    Origin::Assumed => "assumed",
-                };
-                format!("{{ value = {}, unit = {:?}, {origin} = {:?} }}", figure.value, figure.unit, figure.note)
-            }
-        };
-        rows.push((path, line));
-    }
-    // Tables after what is in none.
-    rows.sort_by_key(|(path, _)| path.rsplit_once('.').map_or("", |(table, _)| table));
-    let mut text = format!("about = {:?}\n", machine.about);
-    let mut now = "";
-    for (path, line) in rows {
-        let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
-        if table != now {
-            // Writing to a string does not fail.
-            let _ = writeln!(text, "\n[{table}]");
-            now = table;
+    let mut table = "";
+    let mut text = String::new();
+    for line in before.lines() {
+        if let Some(name) = line.strip_prefix('[') {
+            table = name.trim_end_matches(']');
         }
-        let _ = writeln!(text, "{key} = {line}");
+        let key = line.split(" = ").next().unwrap_or("");
+        let path = format!("{table}.{key}");
+        match found.iter().find(|(name, ..)| *name == path) {
+            Some((_, value, unit)) => text.push_str(&format!("{key} = {}", figure(*value, unit, fabric))),
+            None => text.push_str(line),
+        }
+        text.push('\n');
     }
     text
+}
+
+fn figure(value: f64, unit: &str, fabric: &str) -> String {
+    if value == 0.0 {
+        return format!("{{ value = 0, unit = \"{unit}\", assumed = \"the hosts move the bytes\" }}");
+    }
+    let value: f64 = format!("{value:.2e}").parse().unwrap_or(value);
+    format!("{{ value = {value}, unit = \"{unit}\", fitted = \"trib sim validate, {fabric}\" }}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::machines::machine;
+    use tributary_benchmarks::machines::{MACHINES, named};
 
     #[test]
     fn is_read_as_it_was_written() {
-        let mut laptop = machine("laptop").unwrap();
+        let (_, before) = MACHINES.iter().find(|(name, _)| *name == "laptop").unwrap();
+        let mut laptop = named("laptop").unwrap();
         laptop.host.send = 1.2345e6;
         laptop.paths[1].short.latency = 7.0e6;
-        let read = Machine::parse("again", &text(&laptop, "threads")).unwrap();
+        let read = Machine::parse("laptop", &text(&laptop, before, "threads")).unwrap();
         assert_eq!(read.host.send, 1.23e6);
         assert_eq!(read.paths[1].short.latency, 7.0e6);
-        assert_eq!((read.eager_limit, read.host.walk, read.node), (laptop.eager_limit, laptop.host.walk, laptop.node));
         assert_eq!(read.figures["host.send"].note, "trib sim validate, threads");
         assert_eq!(read.figures.keys().collect::<Vec<_>>(), laptop.figures.keys().collect::<Vec<_>>());
+        let unfitted = |machine: &Machine| (machine.eager_limit, machine.host.walk, machine.node, machine.noise);
+        assert_eq!(unfitted(&read), unfitted(&laptop));
     }
 }

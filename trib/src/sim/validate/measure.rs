@@ -13,25 +13,24 @@ use super::case::Case;
 /// Runs before the measurements.
 const WARM_UP: u64 = 2;
 
-/// Seconds of every case, the same on all ranks: of the slowest rank, the least of so many repetitions. Collective.
+/// Seconds of every case, the same on all ranks: of the slowest rank, the least of so many repetitions. Cases take turns, so
+/// that other programs disturb all of them alike. Collective.
 ///
 /// # Errors
 /// The fabric's.
 pub fn all(endpoint: &mut Endpoint, cases: &[Case], repetitions: u64) -> Result<Vec<f64>, Error> {
     let waiting = endpoint.waiting().clone();
-    let mut seconds = Vec::with_capacity(cases.len());
-    for case in cases {
-        let mut least = u64::MAX;
-        for repetition in 0..WARM_UP + repetitions {
+    let mut least = vec![u64::MAX; cases.len()];
+    for repetition in 0..WARM_UP + repetitions {
+        for (case, least) in cases.iter().zip(&mut least) {
             let mut slowest = [once(endpoint, case)?];
             waiting.wait(pin!(allreduce(endpoint, &[ReduceOp::Max], &mut slowest)))?;
             if repetition >= WARM_UP {
-                least = least.min(slowest[0]);
+                *least = slowest[0].min(*least);
             }
         }
-        seconds.push(least as f64 * 1e-9);
     }
-    Ok(seconds)
+    Ok(least.into_iter().map(|nanoseconds| nanoseconds as f64 * 1e-9).collect())
 }
 
 /// Nanoseconds of all iterations of a case, on this rank. The allreduce lets all ranks begin at about one time.

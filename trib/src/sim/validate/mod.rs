@@ -20,6 +20,7 @@ use std::path::Path;
 use tributary::fabric::threads;
 use tributary::sim::Machine;
 use tributary::{Endpoint, Error};
+use tributary_benchmarks::machines::MACHINES;
 
 use super::descent::{Comparison, Parameter, descend};
 use super::machines;
@@ -29,6 +30,8 @@ use crate::cli::sim::ValidateOptions;
 use crate::sweep::processors;
 use case::Case;
 
+/// Where the fit begins.
+const MACHINE: &str = "laptop";
 /// Ranks on threads.
 const RANKS: usize = 16;
 
@@ -126,14 +129,15 @@ fn conclude(
         let seconds = chosen().map(|(case, _)| case.simulated(machine, cores)).collect::<Result<Vec<_>, _>>()?;
         Ok(Comparison::of(seconds, chosen().map(|(_, seconds)| *seconds)))
     };
-    let mut machine = machines::machine("laptop")?;
+    let mut machine = machines::machine(MACHINE)?;
     begin(&mut machine);
     let fitted = |machine: &Machine| simulate(machine, &|case| case.fitted);
     let (machine, _) = descend(machine, &PARAMETERS, options.rounds, 2.0, Comparison::by_factor, fitted)?;
     let comparison = simulate(&machine, &|_| true)?;
     let validation = Validation { fabric, machine, cases, measured, comparison };
     if let Some(path) = &options.output {
-        let text = file::text(&validation.machine, fabric);
+        let before = MACHINES.iter().find(|(name, _)| *name == MACHINE).map_or("", |(_, text)| text);
+        let text = file::text(&validation.machine, before, fabric);
         std::fs::write(path, text).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))?;
     }
     show::show(&validation, cores, options)
