@@ -3,16 +3,13 @@
 use std::sync::Arc;
 
 use super::census::{Census, Lists};
-use super::lockstep::Clocks;
 use super::matrix::{Cell, Matrix};
 use super::travel::{Parties, Travel, Way, members};
 use super::written::Written;
-use crate::access::Extent;
 use crate::collectives::{Problem, allreduce::RECURSIVE_DOUBLING};
 use crate::engine::bodies::{HEAD, LENGTH};
 use crate::error::{Error, Result};
-use crate::exchange::PAIRWISE;
-use crate::hints::{Hints, PairwiseEmpty};
+use crate::hints::Hints;
 use crate::schedule::{ReduceOp, Schedule};
 use crate::sim::{self, Machine, Message, Part, Phases, Side, Step, Striping, Time, Workload};
 use crate::topology::{Rank, Topology};
@@ -43,13 +40,13 @@ pub struct CollectiveWriteOptions {
 /// agreements at begin and end, packing at the sender, and the reading of holes.
 #[derive(Debug)]
 pub struct CollectiveWrite {
-    census: Arc<Census>,
-    parties: Parties,
-    options: CollectiveWriteOptions,
+    pub(super) census: Arc<Census>,
+    pub(super) parties: Parties,
+    pub(super) options: CollectiveWriteOptions,
     requests: sim::machine::Requests,
     copy_byte: f64,
-    metadata: Way,
-    data: Way,
+    pub(super) metadata: Way,
+    pub(super) data: Way,
     /// Heads and tails, or lists at once.
     lists: Vec<Travel>,
     /// Of each round that is simulated.
@@ -64,7 +61,7 @@ const AGREED: u64 = 8;
 
 /// What all ranks do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+pub(super) enum Stage {
     Flatten,
     Lists(usize),
     Merge,
@@ -153,54 +150,12 @@ impl CollectiveWrite {
         Written::of(phases.ranks(), self.scale(), &self.options.aggregators)
     }
 
-    /// Whether every rank exchanges with every other, empty messages included, in both phases: the paper's pairwise. Such
-    /// a write is not run as a workload, but by [`CollectiveWrite::in_lockstep`].
-    pub fn is_in_lockstep(&self) -> bool {
-        let pairwise = |way: &Way| way.local.is_none() && way.kernel.name == PAIRWISE.name;
-        self.options.hints.pairwise_empty == PairwiseEmpty::Send && pairwise(&self.metadata) && pairwise(&self.data)
-    }
-
-    /// What the write takes where [`CollectiveWrite::is_in_lockstep`]. Servers are without contention, and every aggregator
-    /// waits for its window. `passed` is called after each exchange. O(ranks^2) for each of them.
-    pub fn in_lockstep(&self, machine: &Machine, passed: impl Fn()) -> Written {
-        let mut clocks = Clocks::new(machine, &self.parties);
-        clocks.charge(ONCE, |rank| self.step_cost(machine, rank, Stage::Flatten));
-        let lists = match self.census.division.lists {
-            Lists::Pairs => vec![self.census.lists.clone()],
-            Lists::Packed => heads_and_tails(&self.census.lists, self.options.aggregators.len()).to_vec(),
-        };
-        for messages in &lists {
-            clocks.exchange(METADATA, messages);
-            passed();
-        }
-        clocks.meet(METADATA);
-        for (number, round) in self.census.rounds.iter().enumerate() {
-            clocks.exchange(DATA, &round.data);
-            clocks.charge(PLACING, |rank| self.step_cost(machine, rank, Stage::Place(number)));
-            clocks.charge(FILE, |rank| self.step_cost(machine, rank, Stage::Write(number)));
-            passed();
-        }
-        Written::of(clocks.spent(), self.scale(), &self.options.aggregators)
-    }
-
-    /// What a step costs a rank that is alone, in picoseconds.
-    fn step_cost(&self, machine: &Machine, rank: Rank, stage: Stage) -> f64 {
-        match self.step(rank, stage) {
-            Step::Compute(time) => time as f64,
-            Step::Write(extents, _) => machine.storage.map_or(0.0, |storage| {
-                let bytes = |extent: &Extent| extent.len as f64 * storage.byte.max(storage.client_byte);
-                extents.iter().map(|extent| storage.latency + bytes(extent)).sum()
-            }),
-            Step::Settle(_) => 0.0,
-        }
-    }
-
     /// All rounds over those that are simulated.
-    fn scale(&self) -> f64 {
+    pub(super) fn scale(&self) -> f64 {
         self.census.rounds() as f64 / self.census.sampled().max(1) as f64
     }
 
-    fn step(&self, rank: Rank, stage: Stage) -> Step {
+    pub(super) fn step(&self, rank: Rank, stage: Stage) -> Step {
         let index = self.parties.index[rank].map(|index| index as usize);
         let idle = Step::Compute(0);
         match (stage, index) {
@@ -278,7 +233,7 @@ fn ticks(cost: f64) -> Time {
 }
 
 /// A head from every rank to every aggregator, and what did not fit.
-fn heads_and_tails(lists: &Matrix, aggregators: usize) -> [Matrix; 2] {
+pub(super) fn heads_and_tails(lists: &Matrix, aggregators: usize) -> [Matrix; 2] {
     let (mut heads, mut tails) = (Vec::with_capacity(lists.rows()), Vec::with_capacity(lists.rows()));
     for rank in 0..lists.rows() {
         let mut row: Vec<_> = (0..aggregators as u32).map(|peer| Cell { peer, amount: LENGTH as u32 }).collect();

@@ -11,11 +11,17 @@
 //! simulator's model: node ports, queue searches (a queue of one), and that a message which comes early may be taken in
 //! while its rank waits for another. O(p) time a step, vectorised where the messages are empty.
 
+use super::census::Lists;
+use super::collective_write::{CollectiveWrite, DATA, FILE, METADATA, ONCE, PLACING, Stage, heads_and_tails};
 use super::matrix::Matrix;
-use super::travel::Parties;
+use super::travel::{Parties, Way};
+use super::written::Written;
+use crate::access::Extent;
+use crate::exchange::PAIRWISE;
+use crate::hints::PairwiseEmpty;
 use crate::sim::machine::Line;
 use crate::sim::phases::PHASES;
-use crate::sim::{Machine, Time};
+use crate::sim::{Machine, Step, Time};
 use crate::topology::Rank;
 
 /// The clocks of all ranks, in picoseconds.
@@ -206,5 +212,49 @@ impl<'a> Clocks<'a> {
 fn pass(now: &mut [f64], own: &[f64], others: &[f64], latency: f64, taken: f64) {
     for ((now, own), other) in now.iter_mut().zip(own).zip(others) {
         *now = own.max(other + latency) + taken;
+    }
+}
+
+impl CollectiveWrite {
+    /// Whether every rank exchanges with every other, empty messages included, in both phases: the paper's pairwise. Such
+    /// a write is not run as a workload, but by [`CollectiveWrite::in_lockstep`].
+    pub fn is_in_lockstep(&self) -> bool {
+        let pairwise = |way: &Way| way.local.is_none() && way.kernel.name == PAIRWISE.name;
+        self.options.hints.pairwise_empty == PairwiseEmpty::Send && pairwise(&self.metadata) && pairwise(&self.data)
+    }
+
+    /// What the write takes where [`CollectiveWrite::is_in_lockstep`]. Servers are without contention, and every aggregator
+    /// waits for its window. `passed` is called after each exchange. O(ranks^2) for each of them.
+    pub fn in_lockstep(&self, machine: &Machine, passed: impl Fn()) -> Written {
+        let mut clocks = Clocks::new(machine, &self.parties);
+        clocks.charge(ONCE, |rank| self.step_cost(machine, rank, Stage::Flatten));
+        let lists = match self.census.division.lists {
+            Lists::Pairs => vec![self.census.lists.clone()],
+            Lists::Packed => heads_and_tails(&self.census.lists, self.options.aggregators.len()).to_vec(),
+        };
+        for messages in &lists {
+            clocks.exchange(METADATA, messages);
+            passed();
+        }
+        clocks.meet(METADATA);
+        for (number, round) in self.census.rounds.iter().enumerate() {
+            clocks.exchange(DATA, &round.data);
+            clocks.charge(PLACING, |rank| self.step_cost(machine, rank, Stage::Place(number)));
+            clocks.charge(FILE, |rank| self.step_cost(machine, rank, Stage::Write(number)));
+            passed();
+        }
+        Written::of(clocks.spent(), self.scale(), &self.options.aggregators)
+    }
+
+    /// What a step costs a rank that is alone, in picoseconds.
+    fn step_cost(&self, machine: &Machine, rank: Rank, stage: Stage) -> f64 {
+        match self.step(rank, stage) {
+            Step::Compute(time) => time as f64,
+            Step::Write(extents, _) => machine.storage.map_or(0.0, |storage| {
+                let bytes = |extent: &Extent| extent.len as f64 * storage.byte.max(storage.client_byte);
+                extents.iter().map(|extent| storage.latency + bytes(extent)).sum()
+            }),
+            Step::Settle(_) => 0.0,
+        }
     }
 }

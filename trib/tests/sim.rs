@@ -151,3 +151,39 @@ fn bad_input_is_one_line() {
     let large = ["sim", "all-to-many", "--ranks", "100000", "--receivers", "50", "--kernel", "ascending_isend"];
     assert!(refused(&[&large[..], &["--iterations", "1000000"]].concat()).contains("memory: 100000 ranks"));
 }
+
+#[test]
+fn a_write_has_parts_and_says_what_it_simulated() {
+    let small = ["sim", "write", "btio", "--grid", "64", "--iterations", "2", "--call", "1", "--ranks", "64", "--json"];
+    let stripes = ["--ranks-per-node", "8", "--hint", "striping_factor=4;striping_unit=64K;cb_buffer_size=64K"];
+    for kernel in ["ascending_isend", "ascending_issend", "spread_out", "balanced", "pairwise", "two_layer"] {
+        for more in [&["--lists", "pairs", "--blocks"][..], &["--write-behind", "--sample", "3"], &["--no-io"]] {
+            let run = json(&[&small[..], &stripes, &["--kernel", kernel], more].concat());
+            let seconds = |part: &str| run["seconds"]["last"][part].as_f64().unwrap();
+            let parts = ["metadata", "data", "file", "other"].map(seconds);
+            assert!((parts.iter().sum::<f64>() / seconds("total") - 1.0).abs() < 1e-9, "{run}");
+            assert!(parts[0] > 0.0 && parts[1] > 0.0 && (parts[2] > 0.0) == (more[0] != "--no-io"), "{run}");
+            // 10 MiB in stripes of 64 KiB over 4 aggregators; the second call begins inside a round.
+            assert!([40, 41].contains(&run["rounds"]["all"].as_u64().unwrap()), "{run}");
+            assert_eq!(run["rounds"]["simulated"] == 3, more.contains(&"3"), "{run}");
+        }
+    }
+    let text = trib(&["sim", "write", "ior", "--ranks", "32", "--machine", "summit", "--sample", "1"]);
+    assert!(text.status.success() && !text.stdout.is_empty());
+}
+
+#[test]
+fn bad_writes_are_refused_before_they_run() {
+    for (arguments, words) in [
+        (&["e3sm-f", "--machine", "quartz"][..], "it has no [storage]"),
+        (&["e3sm-f", "--driver", "posix"], "lustre|gpfs"),
+        (&["e3sm-f", "--kernel", "fastest"], "trib_kernel"),
+        (&["e3sm-f", "--call", "7"], "call: 7; allowed: 0 to 0"),
+        (&["e3sm-f", "--machine", "/no/such/file"], "machine: /no/such/file"),
+        (&["btio", "--ranks", "7"], "square numbers"),
+        (&["e3sm-f", "--hint", "trib_placement=stride:99"], "trib_placement"),
+    ] {
+        let line = refused(&[&["sim", "write"], arguments].concat());
+        assert!(line.contains(words), "{line}");
+    }
+}

@@ -86,11 +86,12 @@ impl Setting {
 
     /// Rounds that are simulated: as many as keep the whole figure within minutes.
     fn sample(self) -> usize {
-        match (self.code, self.site) {
-            (Code::E3sm, _) => 3,
+        match (self.code, self.nodes) {
+            // One of few rounds in which nearly everybody sends to hundreds of aggregators.
+            (Code::E3sm, 512) | (Code::Btio, 672) => 1,
+            (Code::E3sm, _) | (Code::Btio, 168) => 2,
             (Code::Flash, _) => 24,
-            (Code::Btio, Site::Cori) => 16,
-            (Code::Btio, Site::Summit) => 2,
+            (Code::Btio, _) => 16,
         }
     }
 
