@@ -5,16 +5,24 @@ use std::sync::Arc;
 use tributary::forecast::{CollectiveWrite, CollectiveWriteOptions, Parts};
 use tributary::sim;
 
-use super::setting::Setting;
+use super::setting::{Setting, Site};
 use crate::papers::{Context, PapersError};
 
-/// The columns of figure 5. The spread-out algorithms are one where aggregators are spread evenly.
-pub(super) const COLUMNS: [&str; 6] = ["ascending_issend", "spread_out", "balanced", "pairwise", "two_layer", "hybrid"];
+/// The columns of figure 5.
+const COLUMNS: [&str; 6] = ["ascending_issend", SPREAD_OUT, "balanced", "pairwise", "two_layer", HYBRID];
+const SPREAD_OUT: &str = "spread_out";
 
 /// Metadata by the balanced algorithm, data by ROMIO's: section V.C.
 const HYBRID: &str = "hybrid";
 
 impl Setting {
+    /// The columns of its panel. Where the aggregators are spread evenly over the ranks, both spread-out algorithms are the
+    /// same and stand once, as in the paper.
+    pub(super) fn columns(self) -> impl Iterator<Item = &'static str> {
+        let evenly = self.site == Site::Summit || self.nodes == 64;
+        COLUMNS.into_iter().filter(move |&column| column != SPREAD_OUT || !evenly)
+    }
+
     /// What a column takes, of the aggregator that ends last. Metadata and data of a hybrid are those of its two kernels:
     /// all ranks agree between the phases.
     pub(super) fn column(self, kernel: &str, context: &Context) -> Result<Parts, PapersError> {

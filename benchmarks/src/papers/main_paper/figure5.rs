@@ -3,7 +3,6 @@
 use serde::Deserialize;
 use tributary::forecast::Parts;
 
-use super::column::COLUMNS;
 use super::setting::{Code, Setting, Site};
 use crate::papers::{Context, Drawing, PapersError, Parameters, Values};
 
@@ -114,7 +113,7 @@ pub(super) fn draw(with: &Parameters, context: &Context) -> Result<Drawing, Pape
         let parts = setting.column(kernel, context)?;
         Ok((kernel.to_string(), vec![parts.metadata, parts.data, parts.file + parts.other]))
     };
-    let bars = COLUMNS.into_iter().map(bar).collect::<Result<_, PapersError>>()?;
+    let bars = setting.columns().map(bar).collect::<Result<_, PapersError>>()?;
     let parts = ["metadata", "data", "other"].map(str::to_string).to_vec();
     Ok(Drawing::Bars { unit: "s".to_string(), parts, bars })
 }
