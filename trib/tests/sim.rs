@@ -181,7 +181,7 @@ fn bad_writes_are_refused_before_they_run() {
         (&["e3sm-f", "--call", "7"], "call: 7; allowed: 0 to 0"),
         (&["e3sm-f", "--machine", "/no/such/file"], "machine: /no/such/file"),
         (&["btio", "--ranks", "7"], "square numbers"),
-        (&["e3sm-f", "--hint", "trib_placement=stride:99"], "trib_placement"),
+        (&["e3sm-f", "--hint", "trib_placement=stride:99;striping_factor=4"], "trib_placement"),
     ] {
         let line = refused(&[&["sim", "write"], arguments].concat());
         assert!(line.contains(words), "{line}");
