@@ -36,7 +36,8 @@ pub struct CollectiveWriteOptions {
 /// The write as a [`Workload`] of the simulator.
 ///
 /// Exchanges are those of the library's kernels over the messages that there are. Between metadata and data all ranks
-/// agree, as in ROMIO; also where rounds are sampled, so that a late start is not scaled up with them. Left out: the
+/// agree, as in ROMIO; also where rounds are sampled, so that a late start is not scaled up with them; and once more where
+/// local aggregators merge lists. Left out: the
 /// agreements at begin and end, packing at the sender, and the reading of holes.
 #[derive(Debug)]
 pub struct CollectiveWrite {
@@ -64,8 +65,10 @@ const AGREED: u64 = 8;
 pub(super) enum Stage {
     Flatten,
     Lists(usize),
-    Merge,
     Agree,
+    Merge,
+    /// The same agreement, so that waiting for those who merge counts as merging.
+    AgreeAgain,
     Room,
     Data(usize),
     Place(usize),
@@ -110,9 +113,12 @@ impl CollectiveWrite {
         let rounds: Vec<_> = census.rounds.iter().map(|round| Travel::new(&round.data, &data, &parties)).collect();
         let mut stages = vec![Stage::Flatten];
         stages.extend((0..lists.len()).map(Stage::Lists));
-        stages.push(Stage::Merge);
-        let meets = census.division.lists == Lists::Pairs || census.sampled() < census.rounds();
-        stages.extend(meets.then_some(Stage::Agree));
+        if census.division.lists == Lists::Pairs || census.sampled() < census.rounds() {
+            stages.push(Stage::Agree);
+        }
+        if data.local.is_some() {
+            stages.extend([Stage::Merge, Stage::AgreeAgain]);
+        }
         for round in 0..rounds.len() {
             stages.extend([Stage::Room, Stage::Data(round), Stage::Place(round), Stage::Write(round)]);
             stages.extend((!options.write_behind).then_some(Stage::Settle));
@@ -253,7 +259,7 @@ impl Workload for CollectiveWrite {
         let stage = *self.stages.get(part as usize)?;
         Some(match self.travel(part) {
             Some((travel, way)) => travel.part(rank, way, &self.parties),
-            None if stage == Stage::Agree => Part::Schedule(self.agreement(rank)),
+            None if matches!(stage, Stage::Agree | Stage::AgreeAgain) => Part::Schedule(self.agreement(rank)),
             None => Part::Step(self.step(rank, stage)),
         })
     }
@@ -267,7 +273,7 @@ impl Workload for CollectiveWrite {
 
     fn phase(&self, part: u32) -> Option<usize> {
         Some(match self.stages.get(part as usize)? {
-            Stage::Flatten | Stage::Merge => ONCE,
+            Stage::Flatten | Stage::Merge | Stage::AgreeAgain => ONCE,
             Stage::Lists(_) | Stage::Agree => METADATA,
             Stage::Data(_) => DATA,
             Stage::Place(_) => PLACING,
