@@ -4,8 +4,10 @@
 //!
 //! In step i a rank posts a receive from rank + i and a send to rank - i. It ends when both are done:
 //!
-//!     posted(r) = t(r) + post_receive + send + bytes send_byte
-//!     t'(r)     = max(posted(r), posted(s) + latency + bytes beta) + receive + bytes receive_byte,   s = r + i
+//! ```text
+//! posted(r) = t(r) + post_receive + send + bytes send_byte
+//! t'(r)     = max(posted(r), posted(s) + latency + bytes beta) + receive + bytes receive_byte,   s = r + i
+//! ```
 //!
 //! Above the eager limit the bytes wait for a request and its answer, as in the simulator. This leaves out of the
 //! simulator's model: node ports, queue searches (a queue of one), and that a message which comes early may be taken in
