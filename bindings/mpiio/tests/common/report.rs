@@ -36,12 +36,14 @@ pub struct Report {
 }
 
 impl Report {
-    /// All reports in what a program printed.
+    /// All reports in what a program printed. Where ranks with a file each end at once, mpiexec may print one inside
+    /// another; those are left out.
     ///
     /// # Panics
     /// When one of them cannot be read.
     pub fn all(printed: &str) -> Vec<Self> {
-        let texts = printed.lines().filter(|line| line.starts_with(MARK));
+        let whole = |line: &&str| line.starts_with(MARK) && line.matches(MARK).count() == 1;
+        let texts = printed.lines().filter(whole);
         let parse = |line: &str| {
             let text = &line[MARK.len() - 1..];
             serde_json::from_str(text).unwrap_or_else(|cause| panic!("a report that is none: {cause}: {line}"))
