@@ -157,7 +157,9 @@ fn a_write_has_parts_and_says_what_it_simulated() {
     let small = ["sim", "write", "btio", "--grid", "64", "--iterations", "2", "--call", "1", "--ranks", "64", "--json"];
     let stripes = ["--ranks-per-node", "8", "--hint", "striping_factor=4;striping_unit=64K;cb_buffer_size=64K"];
     for kernel in ["ascending_isend", "ascending_issend", "spread_out", "balanced", "pairwise", "two_layer"] {
-        for more in [&["--lists", "pairs", "--blocks"][..], &["--write-behind", "--sample", "3"], &["--no-io"]] {
+        for more in
+            [&["--list-form", "pairs", "--throttle-steps"][..], &["--write-behind", "--sample", "3"], &["--no-io"]]
+        {
             let run = json(&[&small[..], &stripes, &["--kernel", kernel], more].concat());
             let seconds = |part: &str| run["seconds"]["last"][part].as_f64().unwrap();
             let parts = ["metadata", "data", "file", "other"].map(seconds);

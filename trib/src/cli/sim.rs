@@ -136,7 +136,7 @@ pub struct WriteHow {
     /// Keep the throttle over steps of the kernel, sends and receives together, as the paper's implementation does; not
     /// over sends and receives apart, as Tributary does.
     #[arg(long, global = true, help_heading = "How")]
-    pub blocks: bool,
+    pub throttle_steps: bool,
     /// lustre or gpfs; by default the machine's.
     #[arg(long, global = true, value_name = "NAME", help_heading = "How")]
     pub driver: Option<String>,
@@ -145,7 +145,7 @@ pub struct WriteHow {
     pub hints: Vec<String>,
     /// Form of the lists, and what an aggregator does with them.
     #[arg(long, global = true, value_enum, value_name = "FORM", default_value = "packed", help_heading = "How")]
-    pub lists: ListForm,
+    pub list_form: ListForm,
     /// Go on exchanging while windows are written (`trib_write_buffers` of them in memory).
     #[arg(long, global = true, help_heading = "How")]
     pub write_behind: bool,

@@ -32,7 +32,7 @@ pub fn run(options: &WriteOptions) -> Result<(), Failure> {
     let Prepared { machine, topology, hints, pattern } = &prepared;
     let range = range(&**pattern, how.call)?;
     let file = SharedFile::of(topology, hints, range)?;
-    let lists = if how.lists == ListForm::Pairs { Lists::Pairs } else { Lists::Packed };
+    let lists = if how.list_form == ListForm::Pairs { Lists::Pairs } else { Lists::Packed };
     let division = Division { domains: file.domains, range, sample: how.sample, lists };
     let counted = bar(pattern.ranks(), "counting");
     let access = |rank| pattern.rank_access(rank, how.call).map(|access| access.file);
@@ -44,7 +44,7 @@ pub fn run(options: &WriteOptions) -> Result<(), Failure> {
         hints: hints.clone(),
         striping: (!how.no_io).then_some(file.striping),
         write_behind: how.write_behind,
-        blocks: how.blocks,
+        blocks: how.throttle_steps,
     };
     let aggregators = write.aggregators.len();
     let workload = CollectiveWrite::new(machine, write, census.clone())?;
@@ -193,9 +193,9 @@ fn object(
         "driver": hints.driver.to_string(),
         "kernel": { "metadata": hints.kernel_meta.to_string(), "data": hints.kernel_data.to_string() },
         "throttle": { "metadata": hints.throttle_meta().to_string(), "data": hints.throttle_data().to_string() },
-        "lists": if how.lists == ListForm::Pairs { "pairs" } else { "packed" },
+        "lists": if how.list_form == ListForm::Pairs { "pairs" } else { "packed" },
         "write_behind": how.write_behind,
-        "blocks": how.blocks,
+        "throttle_steps": how.throttle_steps,
         "io": !how.no_io,
         "requests": census.requests(),
         "rounds": { "all": census.rounds(), "simulated": census.sampled() },
