@@ -37,8 +37,8 @@ pub struct CollectiveWriteOptions {
 ///
 /// Exchanges are those of the library's kernels over the messages that there are. Between metadata and data all ranks
 /// agree, as in ROMIO; also where rounds are sampled, so that a late start is not scaled up with them; and once more where
-/// local aggregators merge lists. Left out: the
-/// agreements at begin and end, packing at the sender, and the reading of holes.
+/// local aggregators merge lists. Left out: the agreements at begin and end, packing at the sender, and the reading of
+/// holes.
 #[derive(Debug)]
 pub struct CollectiveWrite {
     pub(super) census: Arc<Census>,

@@ -47,4 +47,4 @@ Examples:
   trib reproduce main --claim figure-5 --html figure5.html
       what the main paper's figure 5 says, as a page with pictures
   trib reproduce --html papers.html --figures pictures
-      everything: some 15 minutes on 2 cores";
+      everything: some 17 minutes of processor time, on all processors, and 6 GB of memory";
