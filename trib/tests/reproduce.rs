@@ -45,6 +45,14 @@ fn a_page_and_pictures_are_written() {
 }
 
 #[test]
+fn a_full_disk_loses_no_finding() {
+    let output = reproduce(&["main", "--claim", "equation-2", "--html", "/dev/full"]);
+    let (text, line) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert!(!output.status.success() && text.contains("1 claim: 1 reproduced"), "{text}");
+    assert!(line.lines().count() == 1 && line.contains("/dev/full: No space left on device"), "{line}");
+}
+
+#[test]
 fn all_claims_are_listed() {
     let list = stdout(&reproduce(&["--list"]));
     for paper in ["main (SC 2020)", "equation-5", "not reproduced"] {

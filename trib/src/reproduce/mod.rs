@@ -41,6 +41,12 @@ pub fn run(options: &ReproduceOptions) -> Result<(), Failure> {
             .map_err(|cause| Failure::new(format!("figures: {}: {cause}", directory.display())))?;
     }
     let found = findings::measure(&papers, options)?;
+    // First, so that a file that cannot be written loses nothing.
+    if options.json {
+        say(serde_json::to_string_pretty(&json::array(&found))?)?;
+    } else {
+        say(table::of_findings(&found))?;
+    }
     if let Some(directory) = &options.figures {
         for (paper, figure) in
             found.iter().flat_map(|found| found.figures.iter().map(move |figure| (found.paper, figure)))
@@ -50,11 +56,6 @@ pub fn run(options: &ReproduceOptions) -> Result<(), Failure> {
     }
     if let Some(file) = &options.html {
         write(file, &page::html(&found)?)?;
-    }
-    if options.json {
-        say(serde_json::to_string_pretty(&json::array(&found))?)?;
-    } else {
-        say(table::of_findings(&found))?;
     }
     conclude(&found)
 }
