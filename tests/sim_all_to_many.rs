@@ -1,25 +1,22 @@
 //! The all-to-many exchange in the simulator: chains without memory are the kernels' schedules, and runs repeat.
 
+#[path = "common/costly_paths.rs"]
+mod costly_paths;
+
 use std::sync::Mutex;
 
+use costly_paths::costly_paths;
 use tributary::Topology;
 use tributary::exchange::Flat;
 use tributary::forecast::{AllToMany, AllToManyOptions, Way};
 use tributary::schedule::Throttle;
-use tributary::sim::machine::{Connection, Line, Machine, Noise, Path, Walk};
+use tributary::sim::machine::{Connection, Machine, Noise, Walk};
 use tributary::sim::{Outcome, Part, Side, Workload, run};
 
 /// A machine on which everything costs something.
 fn machine() -> Machine {
-    let line = |latency, byte| Line { latency, byte };
-    let path = |x: f64| Path {
-        short: line(x * 1e5, 10.0),
-        eager: line(x * 1.5e5, 20.0),
-        rendezvous: line(x * 4e5, 5.0),
-        short_limit: 64,
-    };
     let mut machine = Machine::free();
-    machine.paths = [path(1.0), path(2.0), path(9.0)];
+    machine.paths = costly_paths();
     machine.eager_limit = 200;
     machine.sockets = 2;
     (machine.host.send, machine.host.send_byte) = (3e5, 11.0);

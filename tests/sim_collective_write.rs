@@ -1,14 +1,18 @@
 //! Collective writes in the simulator: what is exchanged, chains against schedules, the parts, sampling, the lockstep form
 //! of the pairwise kernel against messages one by one.
 
+#[path = "common/costly_paths.rs"]
+mod costly_paths;
+
 use std::sync::Arc;
 
+use costly_paths::costly_paths;
 use tributary::access::Extents;
 use tributary::exchange::{KERNELS, Message as Piece, PAIRWISE, RankList, Route};
 use tributary::forecast::{Census, CollectiveWrite, CollectiveWriteOptions, Division, Lists, SharedFile, Written};
 use tributary::hints::DriverName;
 use tributary::schedule::{Action, Buffer, Span, Throttle};
-use tributary::sim::machine::{Connection, Line, Machine, Path, Requests};
+use tributary::sim::machine::{Connection, Machine, Requests};
 use tributary::sim::storage::Storage;
 use tributary::sim::{Message, Outcome, Part, Schedules, Side, Workload, run};
 use tributary::{Error, Hints, Topology};
@@ -35,15 +39,8 @@ fn topology() -> Topology {
 }
 
 fn machine() -> Machine {
-    let line = |latency, byte| Line { latency, byte };
-    let path = |x: f64| Path {
-        short: line(x * 1e5, 10.0),
-        eager: line(x * 1.5e5, 20.0),
-        rendezvous: line(x * 4e5, 5.0),
-        short_limit: 64,
-    };
     let mut machine = Machine::free();
-    machine.paths = [path(1.0), path(2.0), path(9.0)];
+    machine.paths = costly_paths();
     machine.eager_limit = 200;
     (machine.host.send, machine.host.post_receive, machine.host.receive) = (3e5, 2e5, 4e5);
     (machine.host.control, machine.host.copy_byte) = (1e5, 50.0);
