@@ -11,6 +11,7 @@
 //! | [`pairs`] | the codec below both: varints and back-references over pairs of integers |
 //! | [`view`] | a file view: a tile of extents repeated from a displacement on |
 //! | [`pieces`] | a file side and a memory side walked together |
+//! | [`walk`] | the same, fast: runs and slices of lists at a time, in steps |
 
 pub mod extent;
 pub mod extents;
@@ -22,9 +23,11 @@ pub mod pieces;
 mod shapes;
 pub(crate) mod varint;
 pub mod view;
+pub mod walk;
 
 pub use extent::Extent;
 pub use extents::Extents;
 pub use packed::{Packed, PackedCursor, Packer};
 pub use pieces::{BufferLayout, Piece};
 pub use view::FileView;
+pub use walk::Walk;

@@ -18,6 +18,9 @@ pub struct Level {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Base {
     One(Extent),
+    /// A list that is walked fast, 16 bytes an extent.
+    Plain(Arc<[Extent]>, i64),
+    /// A list in little memory.
     List(Packed, i64),
     Group(Arc<Group>, i64),
 }
@@ -50,6 +53,7 @@ impl Node {
     pub fn memory(&self) -> usize {
         let base = match &self.base {
             Base::One(_) => 0,
+            Base::Plain(extents, _) => size_of_val(&**extents),
             Base::List(packed, _) => packed.encoded_len(),
             Base::Group(group, _) => {
                 let nodes = group.nodes.iter().map(Self::memory).sum::<usize>();
@@ -62,11 +66,15 @@ impl Node {
 
 impl Group {
     fn iter(&self, by: i64) -> impl Iterator<Item = Extent> + '_ {
-        let copies = self.places.iter().flat_map(move |place| {
+        self.copies(by).flat_map(|by| self.nodes.iter().flat_map(Node::iter).map(move |extent| moved(extent, by)))
+    }
+
+    /// How far each copy is moved, when the group is moved by `by`.
+    pub fn copies(&self, by: i64) -> impl Iterator<Item = i64> + '_ {
+        self.places.iter().flat_map(move |place| {
             let first = by.wrapping_add(place.offset as i64);
             (0..place.len as i64).map(move |copy| first.wrapping_add(copy.wrapping_mul(self.stride)))
-        });
-        copies.flat_map(|by| self.nodes.iter().flat_map(Node::iter).map(move |extent| moved(extent, by)))
+        })
     }
 }
 
@@ -75,6 +83,7 @@ impl Base {
     fn iter(&self, by: i64) -> BaseIter<'_> {
         match self {
             Self::One(extent) => BaseIter::One(Some(moved(*extent, by))),
+            Self::Plain(extents, shift) => BaseIter::Plain(extents.iter(), by + *shift),
             Self::List(packed, shift) => BaseIter::List(packed.iter(), by + *shift),
             Self::Group(group, shift) => BaseIter::Group(Box::new(group.iter(by.wrapping_add(*shift)))),
         }
@@ -83,6 +92,7 @@ impl Base {
 
 enum BaseIter<'a> {
     One(Option<Extent>),
+    Plain(std::slice::Iter<'a, Extent>, i64),
     List(PackedIter<'a>, i64),
     Group(Box<dyn Iterator<Item = Extent> + 'a>),
 }
@@ -94,6 +104,7 @@ impl Iterator for BaseIter<'_> {
     fn next(&mut self) -> Option<Extent> {
         match self {
             Self::One(extent) => extent.take(),
+            Self::Plain(list, shift) => list.next().map(|extent| moved(*extent, *shift)),
             Self::List(list, shift) => list.next().map(|extent| moved(extent, *shift)),
             Self::Group(extents) => extents.next(),
         }
@@ -106,7 +117,7 @@ fn moved(extent: Extent, by: i64) -> Extent {
 }
 
 /// Counts through the levels of a node; yields each repetition's displacement.
-struct Odometer<'a> {
+pub struct Odometer<'a> {
     levels: &'a [Level],
     digits: SmallVec<[u64; 3]>,
     at: i64,
@@ -114,7 +125,7 @@ struct Odometer<'a> {
 }
 
 impl<'a> Odometer<'a> {
-    fn new(levels: &'a [Level]) -> Self {
+    pub fn new(levels: &'a [Level]) -> Self {
         Self { levels, digits: SmallVec::from_elem(0, levels.len()), at: 0, done: false }
     }
 }

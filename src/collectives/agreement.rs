@@ -1,10 +1,11 @@
 //! What the engine calls between its exchanges: allreduce, broadcast, gather, and agreement on errors.
 //!
 //! All are collective. They are binomial and linear, unless the endpoint says by which algorithms its ranks agree
-//! ([`Endpoint::agree_by`]).
+//! ([`Endpoint::agree_by`]). Where all ranks share memory they meet there instead ([`super::on_host`]).
 
 use super::gather::{Slots, linear};
 use super::in_place::{InPlace, Lanes, Part};
+use super::on_host;
 use super::{BROADCAST, GATHER, REDUCE, reduce};
 use crate::error::{Error, Result};
 use crate::fabric::{Buffers, Endpoint};
@@ -17,6 +18,9 @@ use crate::topology::Rank;
 /// # Errors
 /// The fabric's.
 pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], lanes: &mut [u64]) -> Result<()> {
+    if on_host::is_for(endpoint) && on_host::fits(lanes.len()) {
+        return on_host::allreduce(endpoint, ops, lanes).await;
+    }
     let mut buffers = Buffers::default();
     buffers.set(Buffer::Receive, lanes.iter().flat_map(|lane| lane.to_le_bytes()).collect());
     let len = lanes.len() as u64 * 8;
@@ -57,6 +61,9 @@ fn from_root(endpoint: &Endpoint, root: Rank, len: u64) -> Schedule {
 /// # Errors
 /// The fabric's.
 pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Result<Vec<u8>> {
+    if on_host::is_for(endpoint) {
+        return on_host::broadcast(endpoint, root, bytes).await;
+    }
     let mut length = Buffers::default();
     length.set(Buffer::Receive, (bytes.len() as u64).to_le_bytes().to_vec());
     endpoint.run(from_root(endpoint, root, 8), &mut length, BROADCAST).await?;

@@ -30,6 +30,7 @@ mod group;
 pub mod hierarchical;
 pub mod in_place;
 pub mod intergroup;
+mod on_host;
 pub mod reduce;
 
 pub use agreement::{agree, allreduce, broadcast, gather, tell};
@@ -159,6 +160,9 @@ pub const FIRST_FREE_TAG: u16 = 6;
 /// # Errors
 /// The fabric's.
 pub async fn allgather(endpoint: &mut Endpoint, topology: &Topology, how: &Algorithm, own: &[u8]) -> Result<Vec<u8>> {
+    if on_host::is_for(endpoint) {
+        return on_host::allgather(endpoint, own).await;
+    }
     let sizes = vec![own.len() as u64; endpoint.ranks()];
     let (rank, with) = (endpoint.rank(), ReduceOp::Max);
     let problem = Problem { rank, topology, root: 0, sizes: &sizes, with, segment: u64::MAX - 7, groups: None };

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use super::agreements::Agreements;
+use super::shared::{Shared, Watch};
 use super::transport::{Completion, Idle, Message, Ticket, Transport};
 use crate::error::{Error, Result};
 use crate::schedule::{Action, Buffer, OpId, Progress, ReduceOp, Schedule, Span};
@@ -65,6 +66,14 @@ pub struct Endpoint {
     transport: Box<dyn Transport>,
     waiting: Waiting,
     agreements: Option<Rc<dyn Agreements>>,
+    sharing: Sharing,
+}
+
+/// Whether the ranks share memory.
+enum Sharing {
+    Untried,
+    /// Tried: they are on one host and have it, or not.
+    Tried(Option<Rc<Shared>>),
 }
 
 /// How a rank waits for its futures; shared with them, so that waiting borrows nothing.
@@ -73,6 +82,8 @@ pub struct Waiting {
     idle: Arc<dyn Idle>,
     /// Counts whatever happened, so that a wait knows how long nothing has.
     events: Rc<Cell<u64>>,
+    /// The word that the future which was polled last waits for, if it is one in shared memory.
+    watched: Rc<Cell<Option<Watch>>>,
 }
 
 impl Waiting {
@@ -86,7 +97,11 @@ impl Waiting {
             }
             rounds = if self.events.get() == seen { rounds.saturating_add(1) } else { 0 };
             seen = self.events.get();
-            self.idle.idle(rounds);
+            match self.watched.take() {
+                // SAFETY: the future that waits for the word is alive, and with it the endpoint that holds the mapping.
+                Some(watch) => unsafe { watch.wait(rounds.saturating_sub(1)) },
+                None => self.idle.idle(rounds),
+            }
         }
     }
 
@@ -104,8 +119,8 @@ impl Waiting {
 impl Endpoint {
     /// Takes over a transport.
     pub fn new(transport: Box<dyn Transport>) -> Self {
-        let waiting = Waiting { idle: transport.idle(), events: Rc::default() };
-        Self { transport, waiting, agreements: None }
+        let waiting = Waiting { idle: transport.idle(), events: Rc::default(), watched: Rc::default() };
+        Self { transport, waiting, agreements: None, sharing: Sharing::Untried }
     }
 
     /// This rank.
@@ -121,6 +136,43 @@ impl Endpoint {
     /// See [`Transport::node_label`].
     pub fn node_label(&self) -> usize {
         self.transport.node_label()
+    }
+
+    /// See [`Transport::shares_memory`].
+    pub fn shares_memory(&self) -> bool {
+        self.transport.shares_memory()
+    }
+
+    /// The memory that all ranks share, if [`Endpoint::share`] found them on one host.
+    pub fn shared(&self) -> Option<Rc<Shared>> {
+        self.shared_ref().cloned()
+    }
+
+    pub(super) fn shared_ref(&self) -> Option<&Rc<Shared>> {
+        match &self.sharing {
+            Sharing::Tried(shared) => shared.as_ref(),
+            Sharing::Untried => None,
+        }
+    }
+
+    pub(super) fn is_sharing_tried(&self) -> bool {
+        matches!(self.sharing, Sharing::Tried(_))
+    }
+
+    pub(super) fn set_shared(&mut self, shared: Option<Shared>) {
+        self.sharing = Sharing::Tried(shared.map(Rc::new));
+    }
+
+    /// Lets MPI deliver what others wait for while this rank waits for a word in memory.
+    pub(super) fn progress(&mut self) -> Result<()> {
+        self.transport.progress()
+    }
+
+    /// Waits for a word in shared memory to change, or for a while.
+    pub(super) async fn watch(&mut self, watch: Watch) {
+        self.waiting.watched.set(Some(watch));
+        pause().await;
+        self.waiting.watched.set(None);
     }
 
     /// A further context over the same ranks. Collective.

@@ -7,6 +7,7 @@ mod agreements;
 pub mod execute;
 #[cfg(feature = "mpi")]
 pub mod mpi;
+pub mod shared;
 pub mod threads;
 pub mod transport;
 

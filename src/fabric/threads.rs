@@ -200,6 +200,17 @@ impl Transport for Threads {
         0
     }
 
+    fn shares_memory(&self) -> bool {
+        false
+    }
+
+    fn progress(&mut self) -> Result<()> {
+        match self.world.died.load(Ordering::Relaxed) {
+            NOBODY => Ok(()),
+            rank => Err(Error::Fabric(format!("rank {rank} has died"))),
+        }
+    }
+
     fn send(&mut self, to: Rank, tag: u16, mode: SendMode, message: Message) -> Result<Ticket> {
         let ticket = self.ticket();
         let acknowledge = (mode == SendMode::Synchronous).then_some(ticket);
@@ -232,10 +243,7 @@ impl Transport for Threads {
             }
         }
         done.append(&mut self.done);
-        match self.world.died.load(Ordering::Relaxed) {
-            NOBODY => Ok(()),
-            rank => Err(Error::Fabric(format!("rank {rank} has died"))),
-        }
+        self.progress()
     }
 
     fn idle(&self) -> Arc<dyn Idle> {

@@ -35,9 +35,18 @@ pub trait Transport {
     /// How many ranks there are.
     fn ranks(&self) -> usize;
 
-    /// A label of the node this rank runs on: ranks with equal labels share memory. (A label need not be a node number:
-    /// the lowest rank of the node, say.)
+    /// A label of the node this rank runs on: ranks with equal labels can share memory. (Not a node's number.)
     fn node_label(&self) -> usize;
+
+    /// Whether ranks of one host are to use shared memory where hints leave it open: not where the ranks are a stand-in
+    /// for ranks elsewhere, as threads are.
+    fn shares_memory(&self) -> bool;
+
+    /// Lets the fabric deliver what other ranks wait for, while this one waits for something that is not a message.
+    ///
+    /// # Errors
+    /// [`crate::Error::Fabric`] when the fabric is broken, or another rank has died.
+    fn progress(&mut self) -> Result<()>;
 
     /// Posts a send. `tag` is below 2^15 (the least that MPI grants).
     ///

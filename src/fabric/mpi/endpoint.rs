@@ -23,6 +23,7 @@ use super::raw::{Comm, check_with, is_finalised};
 use super::requests::{Finished, Requests};
 use super::{MPI_Comm, Session};
 use crate::error::{Error, Result};
+use crate::fabric::shared::host;
 use crate::fabric::{Completion, Idle, Message, Ticket, Transport};
 use crate::schedule::SendMode;
 use crate::topology::Rank;
@@ -40,7 +41,6 @@ const TAGS: c_int = 1 << 15;
 /// thousands of communicators.) A send that nobody receives may still hold up MPI_Finalize.
 pub struct MpiEndpoint {
     comm: Comm,
-    node_label: usize,
     chunk: usize,
     requests: Requests,
     finished: Vec<Finished>,
@@ -55,7 +55,7 @@ pub struct MpiEndpoint {
 
 impl MpiEndpoint {
     /// An endpoint on a duplicate of `comm`; `comm` itself stays untouched. Collective over its ranks: one
-    /// MPI_Comm_dup, one MPI_Comm_split_type and a broadcast inside each node.
+    /// MPI_Comm_dup.
     ///
     /// # Errors
     /// [`Error::Fabric`] in MPI's words, where the error handler of `comm` lets it return.
@@ -81,8 +81,7 @@ impl MpiEndpoint {
         }
         // SAFETY: the caller's promise.
         let comm = unsafe { Comm::duplicate_of(comm)? };
-        let node_label = comm.node_label()?;
-        Ok(Self::over(comm, node_label, chunk, None))
+        Ok(Self::over(comm, chunk, None))
     }
 
     /// Keeps MPI from being finalised as long as the endpoint lives.
@@ -91,10 +90,9 @@ impl MpiEndpoint {
         self
     }
 
-    pub(super) fn over(comm: Comm, node_label: usize, chunk: usize, session: Option<Rc<Session>>) -> Self {
+    pub(super) fn over(comm: Comm, chunk: usize, session: Option<Rc<Session>>) -> Self {
         Self {
             comm,
-            node_label,
             chunk,
             requests: Requests::default(),
             finished: Vec::new(),
@@ -252,7 +250,17 @@ impl Transport for MpiEndpoint {
     }
 
     fn node_label(&self) -> usize {
-        self.node_label
+        host::label() as usize
+    }
+
+    fn shares_memory(&self) -> bool {
+        true
+    }
+
+    fn progress(&mut self) -> Result<()> {
+        self.usable()?;
+        let outcome = self.comm.progress();
+        self.remember(outcome)
     }
 
     fn send(&mut self, to: Rank, tag: u16, mode: SendMode, message: Message) -> Result<Ticket> {
@@ -288,7 +296,7 @@ impl Transport for MpiEndpoint {
 
     fn duplicate(&mut self) -> Result<Box<dyn Transport>> {
         let comm = self.comm.duplicate()?;
-        Ok(Box::new(Self::over(comm, self.node_label, self.chunk, self.session.clone())))
+        Ok(Box::new(Self::over(comm, self.chunk, self.session.clone())))
     }
 }
 

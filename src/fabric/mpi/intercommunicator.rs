@@ -28,7 +28,6 @@ impl MpiEndpoint {
         // SAFETY: the caller's promise.
         let (comm, first) = unsafe { Comm::merged_from(comm)? };
         let groups = [0..first, first..comm.ranks];
-        let node_label = comm.node_label()?;
-        Ok((Self::over(comm, node_label, DEFAULT_CHUNK, None), groups))
+        Ok((Self::over(comm, DEFAULT_CHUNK, None), groups))
     }
 }

@@ -173,22 +173,13 @@ impl Comm {
         Ok(())
     }
 
-    /// The lowest rank, in this communicator, of those that share memory with the caller. Collective.
-    pub(super) fn node_label(&self) -> Result<usize> {
-        // SAFETY: a constant of the C library.
-        let mut handle = unsafe { ffi::RSMPI_COMM_NULL };
-        // SAFETY: our own communicator; constants of the C library; ordered by rank.
-        let rc = unsafe {
-            let (shared, info) = (ffi::RSMPI_COMM_TYPE_SHARED, ffi::RSMPI_INFO_NULL);
-            ffi::MPI_Comm_split_type(self.handle, shared, self.rank as c_int, info, &mut handle)
-        };
-        check("MPI_Comm_split_type", rc)?;
-        let node = Self { handle, is_quiet: true, rank: 0, ranks: 0, highest_tag: 0 };
-        let mut lowest = self.rank as c_int;
-        let at = (&raw mut lowest).cast::<c_void>();
-        // SAFETY: one int, on all ranks of the node; ordered by rank, so rank 0 of `node` is the lowest.
-        check("MPI_Bcast", unsafe { ffi::MPI_Bcast(at, 1, ffi::RSMPI_INT32_T, 0, node.handle) })?;
-        Ok(lowest as usize)
+    /// Lets MPI look after messages of any communicator, without taking one.
+    pub(super) fn progress(&self) -> Result<()> {
+        let mut found = 0;
+        // SAFETY: our own communicator; constants of the C library; writes one int.
+        check("MPI_Iprobe", unsafe {
+            ffi::MPI_Iprobe(ffi::RSMPI_ANY_SOURCE, ffi::RSMPI_ANY_TAG, self.handle, &mut found, ffi::RSMPI_STATUS_IGNORE)
+        })
     }
 
     /// Starts a send of at most `c_int::MAX` bytes.

@@ -1,0 +1,132 @@
+//! Allreduce, broadcast and allgather of ranks that share memory: meetings in it, without messages.
+
+use crate::error::Result;
+use crate::fabric::Endpoint;
+use crate::fabric::shared::{SLOT, Slots};
+use crate::schedule::ReduceOp;
+use crate::topology::Rank;
+
+/// Bytes of a slot that hold a length.
+const LENGTH: usize = 8;
+
+/// Whether the ranks of an endpoint meet in shared memory: they have it, and nobody chose other algorithms.
+pub fn is_for(endpoint: &Endpoint) -> bool {
+    endpoint.agreements().is_none() && endpoint.met().is_some()
+}
+
+/// Whether an allreduce of so many lanes fits a slot.
+pub fn fits(lanes: usize) -> bool {
+    lanes * 8 <= SLOT
+}
+
+/// One meeting, in which the last to arrive combines the lanes: O(p lanes).
+///
+/// # Errors
+/// The fabric's.
+pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], lanes: &mut [u64]) -> Result<()> {
+    let own = &*lanes;
+    let leave = |slot: &mut [u8]| {
+        slot.chunks_exact_mut(8).zip(own).for_each(|(place, lane)| place.copy_from_slice(&lane.to_le_bytes()));
+    };
+    let decide = |slots: Slots<'_>, verdict: &mut [u8]| {
+        for (lane, (op, place)) in ops.iter().zip(verdict.chunks_exact_mut(8)).enumerate() {
+            let of = |rank| word(slots.of(rank), lane * 8);
+            let all = (1..slots.ranks()).fold(of(0), |all, rank| op.apply(all, of(rank)));
+            place.copy_from_slice(&all.to_le_bytes());
+        }
+    };
+    endpoint.meet(leave, decide).await?;
+    if let Some(met) = endpoint.met() {
+        lanes.iter_mut().enumerate().for_each(|(lane, value)| *value = word(met.verdict(), lane * 8));
+    }
+    Ok(())
+}
+
+/// A meeting for every slot's worth of bytes.
+///
+/// # Errors
+/// The fabric's.
+pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Result<Vec<u8>> {
+    let is_root = endpoint.rank() == root;
+    let mut all = Vec::new();
+    let mut at = 0;
+    loop {
+        let rest = if is_root { &bytes[at..] } else { &[] };
+        let part = &rest[..rest.len().min(SLOT - LENGTH)];
+        let leave = |slot: &mut [u8]| {
+            if is_root {
+                slot[..LENGTH].copy_from_slice(&(rest.len() as u64).to_le_bytes());
+                slot[LENGTH..][..part.len()].copy_from_slice(part);
+            }
+        };
+        endpoint.meet(leave, |_, _| {}).await?;
+        let Some(met) = endpoint.met() else { return Ok(all) };
+        let slot = met.slots.of(root);
+        let left = word(slot, 0) as usize;
+        let here = left.min(SLOT - LENGTH);
+        all.extend_from_slice(&slot[LENGTH..][..here]);
+        at += here;
+        if here == left {
+            return Ok(all);
+        }
+    }
+}
+
+/// The equally long `own` of all ranks, in rank order: a meeting for every slot's worth.
+///
+/// # Errors
+/// The fabric's.
+pub async fn allgather(endpoint: &mut Endpoint, own: &[u8]) -> Result<Vec<u8>> {
+    let mut all = vec![0; own.len() * endpoint.ranks()];
+    for (number, part) in own.chunks(SLOT).enumerate() {
+        endpoint.meet(|slot| slot[..part.len()].copy_from_slice(part), |_, _| {}).await?;
+        if let Some(met) = endpoint.met() {
+            for (rank, place) in all.chunks_exact_mut(own.len()).enumerate() {
+                place[number * SLOT..][..part.len()].copy_from_slice(&met.slots.of(rank)[..part.len()]);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The number at a place; 0 behind the end.
+fn word(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..at + 8).map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::threads;
+    use std::pin::pin;
+
+    #[test]
+    fn meetings_give_what_messages_give() {
+        for ranks in [1, 2, 3, 8, 17] {
+            threads::run(ranks, |transport| {
+                let mut endpoint = Endpoint::new(transport);
+                let waiting = endpoint.waiting().clone();
+                waiting.wait(pin!(async {
+                    endpoint.share(1 << 20).await.unwrap();
+                    assert!(is_for(&endpoint));
+                    for round in 0..20u64 {
+                        let rank = endpoint.rank() as u64;
+                        let mut lanes = [rank + round, 100 - rank];
+                        allreduce(&mut endpoint, &[ReduceOp::Sum, ReduceOp::Min], &mut lanes).await.unwrap();
+                        let n = ranks as u64;
+                        assert_eq!(lanes, [n * (n - 1) / 2 + n * round, 101 - n]);
+                        let long: Vec<u8> = (0..round * 1000).map(|at| (at % 251) as u8).collect();
+                        let root = round as usize % ranks;
+                        let mine = if endpoint.rank() == root { &long[..] } else { &[] };
+                        assert_eq!(broadcast(&mut endpoint, root, mine).await.unwrap(), long);
+                        let own = vec![rank as u8; 1 + round as usize * 700];
+                        let all = allgather(&mut endpoint, &own).await.unwrap();
+                        let expected = (0..ranks).flat_map(|rank| vec![rank as u8; own.len()]);
+                        assert_eq!(all, expected.collect::<Vec<_>>());
+                    }
+                }));
+            })
+            .unwrap();
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! A word in shared memory that ranks wait on: they spin where each has a core, and else sleep until it is changed.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// Rounds of looking before a rank that has a core of its own sleeps: about a millisecond.
+const SPINS: u32 = 20_000;
+/// After so many it lets others run in between, in case the core is not its own after all.
+const POLITE: u32 = 2_000;
+/// How long the first sleep takes at most: then the rank looks after its messages, as MPI's progress rule asks.
+const SHORTEST: Duration = Duration::from_millis(1);
+/// The longest one.
+const LONGEST: Duration = Duration::from_millis(16);
+
+/// A counter that is waited on; 8 bytes of shared memory.
+#[derive(Debug, Clone, Copy)]
+pub struct Signal<'a> {
+    value: &'a AtomicU32,
+    sleepers: &'a AtomicU32,
+}
+
+impl<'a> Signal<'a> {
+    /// Two words beside each other.
+    pub fn new(value: &'a AtomicU32, sleepers: &'a AtomicU32) -> Self {
+        Self { value, sleepers }
+    }
+
+    /// What it counts.
+    #[inline]
+    pub fn get(&self) -> u32 {
+        self.value.load(Ordering::Acquire)
+    }
+
+    /// Counts on, and wakes all who wait for that.
+    #[inline]
+    pub fn advance(&self) {
+        self.value.fetch_add(1, Ordering::SeqCst);
+        if self.sleepers.load(Ordering::SeqCst) > 0 {
+            wake_all(self.value);
+        }
+    }
+
+    /// What to watch until it is no longer `seen`.
+    pub fn watch(&self, seen: u32, spins: bool) -> Watch {
+        Watch { value: self.value, sleepers: self.sleepers, seen, spins }
+    }
+}
+
+/// A word that a rank waits on. It outlives the wait, which is its maker's duty.
+#[derive(Debug, Clone, Copy)]
+pub struct Watch {
+    value: *const AtomicU32,
+    sleepers: *const AtomicU32,
+    seen: u32,
+    spins: bool,
+}
+
+impl Watch {
+    /// Returns when the word has changed, or after a while. `round` counts the waits since something last happened.
+    ///
+    /// # Safety
+    /// The words are still mapped.
+    pub unsafe fn wait(&self, round: u32) {
+        // SAFETY: the caller's promise.
+        let (value, sleepers) = unsafe { (&*self.value, &*self.sleepers) };
+        if self.spins && round == 0 {
+            for spin in 0..SPINS {
+                if value.load(Ordering::Acquire) != self.seen {
+                    return;
+                }
+                if spin < POLITE { std::hint::spin_loop() } else { std::thread::yield_now() }
+            }
+        }
+        sleepers.fetch_add(1, Ordering::SeqCst);
+        sleep_while(value, self.seen, (SHORTEST * 2u32.pow(round.min(4))).min(LONGEST));
+        sleepers.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Sleeps unless `word` is not `seen`; until [`wake_all`] or the end of `time`. (Not private: other processes wake it.)
+#[cfg(target_os = "linux")]
+fn sleep_while(word: &AtomicU32, seen: u32, time: Duration) {
+    let time = libc::timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
+    // SAFETY: a mapped word and a time that both live through the call; whatever it returns, the caller looks again.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, seen, &raw const time) };
+}
+
+#[cfg(target_os = "linux")]
+fn wake_all(word: &AtomicU32) {
+    // SAFETY: a mapped word.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, libc::c_int::MAX) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sleep_while(word: &AtomicU32, seen: u32, _time: Duration) {
+    if word.load(Ordering::Acquire) == seen {
+        std::thread::sleep(Duration::from_micros(50));
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn wake_all(_word: &AtomicU32) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    #[test]
+    fn a_sleeper_is_woken() {
+        let (value, sleepers) = (AtomicU32::new(0), AtomicU32::new(0));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while Signal::new(&value, &sleepers).get() == 0 {
+                    // SAFETY: both words live through the scope.
+                    unsafe { Signal::new(&value, &sleepers).watch(0, false).wait(4) };
+                }
+            });
+            std::thread::sleep(Duration::from_millis(5));
+            Signal::new(&value, &sleepers).advance();
+        });
+        assert_eq!(sleepers.load(Ordering::SeqCst), 0);
+    }
+
+    #[test]
+    fn nobody_waits_for_ever() {
+        let (value, sleepers) = (AtomicU32::new(0), AtomicU32::new(0));
+        let begin = Instant::now();
+        // SAFETY: both words live.
+        unsafe { Signal::new(&value, &sleepers).watch(0, false).wait(0) };
+        assert!(begin.elapsed() < Duration::from_secs(5));
+    }
+}
