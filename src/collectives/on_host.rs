@@ -107,7 +107,7 @@ mod tests {
                 let mut endpoint = Endpoint::new(transport);
                 let waiting = endpoint.waiting().clone();
                 waiting.wait(pin!(async {
-                    endpoint.share(1 << 20).await.unwrap();
+                    endpoint.share(0, 1 << 20).await.unwrap();
                     assert!(is_for(&endpoint));
                     for round in 0..20u64 {
                         let rank = endpoint.rank() as u64;

@@ -83,7 +83,7 @@ pub async fn conclude(endpoint: &mut Endpoint, agreed: Agreed, done: Done, mut c
     let [flatten, metadata, data, placement, io, agreement, total] = times.map(|micros| micros as f64 / 1e6);
     Ok(CallReport {
         path,
-        why,
+        why: why.into(),
         plan_reused: reused,
         aggregators,
         requests: agreed.requests,

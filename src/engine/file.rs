@@ -13,6 +13,7 @@ use super::operation::Operation;
 use super::plan::{Agreed, Cached, Plan, agree_on_ranges};
 use super::report::{CallReport, Clock, FanIn};
 use super::setup::{Mode, Setup};
+use super::shared::Arena;
 use super::storage::{Failure, OpenStorage, Storage, SystemFiles, guarded};
 use super::worker::Worker;
 use crate::access::{BufferLayout, Extents, varint};
@@ -36,6 +37,8 @@ pub struct File {
     fan_in: BTreeMap<u32, u64>,
     /// A write that was handed over to I/O ranks and is not concluded.
     pub(super) handed_over: Option<HandedOver>,
+    /// Windows in the memory that the ranks share.
+    arena: Option<Rc<Arena>>,
     /// Set while an operation runs; still set if one was dropped in the middle.
     pub(super) busy: bool,
 }
@@ -63,7 +66,9 @@ impl File {
         let waiting = endpoint.waiting().clone();
         let setup = waiting.wait(pin!(Setup::open(&mut endpoint, path.into(), mode, hints)))?;
         let (storage, depot, cached, handed_over) = Default::default();
-        Ok(Self { endpoint, setup, files, storage, depot, cached, fan_in: BTreeMap::new(), handed_over, busy: false })
+        let arena = endpoint.shared().filter(|_| setup.shares_memory).map(|shared| Rc::new(Arena::new(shared)));
+        let (fan_in, busy) = Default::default();
+        Ok(Self { endpoint, setup, files, storage, depot, cached, fan_in, handed_over, arena, busy })
     }
 
     /// An operation that was dropped has messages on their way that nobody expects any more.
@@ -116,6 +121,12 @@ impl File {
         for (fan_in, times) in std::mem::take(&mut done.tally.fan_in) {
             *self.fan_in.entry(fan_in).or_default() += times;
         }
+    }
+
+    /// The windows in shared memory.
+    pub(super) fn arena(&self) -> Result<Rc<Arena>> {
+        let rank = self.endpoint.rank();
+        self.arena.clone().ok_or_else(|| Error::Internal { rank, what: "no shared memory for the file".to_string() })
     }
 
     /// This rank's own handle.
@@ -237,9 +248,13 @@ impl File {
         Operation::new(future, waiting)
     }
 
-    async fn refusal(&mut self, error: Error) -> Result<Agreed> {
+    async fn refusal(&mut self, error: Error) -> Result<()> {
         self.complete().await?;
-        agree_on_ranges(&mut self.endpoint, self.setup.io.as_ref(), &Extents::empty(), Err(error), false).await
+        if self.setup.shares_memory {
+            // In its first meeting a write is a read.
+            return self.write_shared(&Extents::empty(), &BufferLayout::Contiguous, &[], Err(error)).await.map(drop);
+        }
+        agree_on_ranges(&mut self.endpoint, self.setup.io.as_ref(), &Extents::empty(), Err(error), false).await.map(drop)
     }
 
     /// The driver in use.

@@ -59,7 +59,7 @@ impl File {
     pub(super) fn hand_over(&mut self, agreed: Agreed, done: Done, clock: Clock) -> CallReport {
         let report = CallReport {
             path: done.path,
-            why: format!("{}: handed over, to be complete at the next call", done.why),
+            why: format!("{}: handed over, to be complete at the next call", done.why).into(),
             plan_reused: done.reused,
             aggregators: done.aggregators,
             requests: agreed.requests,

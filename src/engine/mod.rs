@@ -23,6 +23,7 @@
 //! | `reading`, `delivering` | the rounds of a read, and one of them in memory |
 //! | `coverage`, `buffer`, `worker`, `sieve`, `depot`, `storage` | windows, the thread that writes behind and reads ahead, holes, the file |
 //! | `direct`, `direct_read` | the path without exchange |
+//! | `shared` | calls of ranks that share memory: none of the above |
 //! | `handing_over` | dedicated I/O ranks: writes that are concluded later |
 //! | `independent` | what one rank does alone; the size of the file |
 //! | `conclude`, `operation` | the agreement at the end; a call that is tested and waited for |
@@ -62,6 +63,7 @@ mod relay;
 mod report;
 mod rounds;
 mod setup;
+mod shared;
 mod sieve;
 pub mod storage;
 mod windows;

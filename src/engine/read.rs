@@ -58,6 +58,9 @@ impl File {
         self.complete().await?;
         let mut clock = Clock::start();
         let access = plan::check_access(file, layout, buffer.len()).and_then(|()| self.may_have_data(file));
+        if self.setup.shares_memory {
+            return self.read_shared(file, layout, buffer, access).await;
+        }
         let checked = access.and_then(|()| self.file_end());
         let same = self.cached.as_ref().is_some_and(|cached| cached.is_of(file, layout));
         clock.flatten.lap();
@@ -66,7 +69,7 @@ impl File {
         let (path, why) = plan::choose_path(&agreed, &self.setup, Direction::Read);
         let mut done = Done { path, why, ..Done::new(Direction::Read) };
         match path {
-            Path::Nothing => {}
+            Path::Nothing | Path::Shared => {}
             Path::Direct => {
                 done.outcome = self.read_directly(file, layout, buffer, agreed.end);
                 clock.elsewhere.lap();
@@ -113,7 +116,7 @@ impl File {
         Ok(())
     }
 
-    fn read_directly(&mut self, file: &Extents, layout: &BufferLayout, buffer: &mut [u8], end: u64) -> Outcome {
+    pub(super) fn read_directly(&mut self, file: &Extents, layout: &BufferLayout, buffer: &mut [u8], end: u64) -> Outcome {
         if file.count() == 0 {
             return Outcome::default();
         }

@@ -1,5 +1,6 @@
 //! What a collective call did, in numbers: agreed over all ranks, the same on each.
 
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -10,6 +11,8 @@ use serde::Serialize;
 pub enum Path {
     /// Two phases.
     Exchange,
+    /// Through memory that all ranks share.
+    Shared,
     /// Every rank writes, or reads, its own extents.
     Direct,
     /// There was nothing to write, or to read.
@@ -20,6 +23,7 @@ impl std::fmt::Display for Path {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Exchange => "exchange",
+            Self::Shared => "shared",
             Self::Direct => "direct",
             Self::Nothing => "nothing",
         })
@@ -63,7 +67,7 @@ pub struct CallReport {
     /// Which way the bytes went.
     pub path: Path,
     /// Why.
-    pub why: String,
+    pub why: Cow<'static, str>,
     /// Whether flattening, plan and metadata of the call before were used again.
     pub plan_reused: bool,
     /// Aggregators of this call.

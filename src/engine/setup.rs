@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::phase::Phase;
+use super::shared;
 use crate::collectives::intergroup::TwoGroups;
 use crate::collectives::{agree, allgather, allreduce, broadcast};
 use crate::drivers::{Driver, Layout, driver};
@@ -13,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::exchange::local::LocalAggregators;
 use crate::exchange::{Kernel, RankList, Route};
 use crate::fabric::Endpoint;
-use crate::hints::{Hints, KernelName, Overlap, PairwiseEmpty, RankListHint, TwoLayerInner};
+use crate::hints::{DriverName, Hints, KernelName, Overlap, PairwiseEmpty, RankListHint, Switch, TwoLayerInner};
 use crate::schedule::{ReduceOp, Throttle};
 use crate::topology::{Rank, Topology};
 use crate::tune;
@@ -49,6 +50,8 @@ pub struct Setup {
     pub tiny: Roles,
     /// With dedicated I/O ranks: the compute ranks, and them.
     pub io: Option<TwoGroups>,
+    /// Whether collective calls go through memory that the ranks share.
+    pub shares_memory: bool,
 }
 
 /// The aggregators, and the ways to them.
@@ -77,6 +80,9 @@ impl Setup {
     /// Bad hints, no tuned table where one is hinted, or the file cannot be made: the same on all ranks.
     pub async fn open(endpoint: &mut Endpoint, path: PathBuf, mode: Mode, hints: Hints) -> Result<Self> {
         let ranks = endpoint.ranks();
+        if may_share(endpoint, &hints) {
+            endpoint.share(shared::CONTROL, shared::AREA).await?;
+        }
         agree(endpoint, hints.check(ranks)).await?;
         check_alike(endpoint, &path, mode, &hints).await?;
         if !hints.tuned_table.is_empty() {
@@ -93,8 +99,9 @@ impl Setup {
         let driver = driver(name, &path);
         let aggregators = driver.aggregators(&topology, &layout, &hints);
         let aggregators = agree(endpoint, aggregators).await?;
+        let shares_memory = may_share(endpoint, &hints) && endpoint.shared().is_some();
         let setup = Self::of(endpoint.rank(), topology, layout, driver, aggregators, hints)?;
-        Ok(Self { path, mode, ..setup })
+        Ok(Self { path, mode, shares_memory, ..setup })
     }
 
     /// Works out everything that needs no file and no messages: for planning at any scale.
@@ -120,13 +127,33 @@ impl Setup {
         let roles = Roles::new(rank, &topology, aggregators.into(), &hints)?;
         let tiny = Roles::new(rank, &topology, first, &hints)?;
         let (path, mode) = (PathBuf::new(), Mode::Create);
-        Ok(Self { path, mode, driver, layout, topology, roles, tiny, io, hints })
+        Ok(Self { path, mode, driver, layout, topology, roles, tiny, io, shares_memory: false, hints })
+    }
+
+    /// The memory for windows in shared memory, and the bytes that the file system locks together.
+    pub fn window_terms(&self) -> (u64, u64) {
+        let unit = match self.driver.name() {
+            DriverName::Lustre | DriverName::Gpfs => self.layout.unit,
+            DriverName::Posix | DriverName::Auto => 1,
+        };
+        (self.hints.cb_buffer_size, unit)
     }
 
     /// Who aggregates a call of so many bytes.
     pub fn roles(&self, bytes: u64) -> &Roles {
         if bytes <= self.hints.tiny_call { &self.tiny } else { &self.roles }
     }
+}
+
+/// Whether hints let the ranks share memory, if they can: not where only aggregators may open the file, and not where nodes
+/// are pretended.
+fn may_share(endpoint: &Endpoint, hints: &Hints) -> bool {
+    let allowed = match hints.shared_memory {
+        Switch::Enable => true,
+        Switch::Disable => false,
+        Switch::Automatic => endpoint.shares_memory() && hints.ranks_per_node == 0,
+    };
+    allowed && hints.io_ranks == 0 && !hints.no_indep_rw && hints.tuned_table.is_empty()
 }
 
 /// Compute ranks and I/O ranks.

@@ -52,6 +52,9 @@ impl File {
             Mode::Create | Mode::Update => plan::check_access(file, layout, buffer.len()),
         };
         let writable = writable.and_then(|()| self.may_have_data(file));
+        if self.setup.shares_memory {
+            return self.write_shared(file, layout, buffer, writable).await;
+        }
         let same = self.cached.as_ref().is_some_and(|cached| cached.is_of(file, layout));
         clock.flatten.lap();
         let checked = writable.map(|()| u64::MAX);
@@ -64,7 +67,7 @@ impl File {
         }
         let mut done = Done { path, why, ..Done::new(Direction::Write) };
         match path {
-            Path::Nothing => {}
+            Path::Nothing | Path::Shared => {}
             Path::Direct => {
                 done.outcome = self.write_directly(file, layout, buffer);
                 clock.elsewhere.lap();

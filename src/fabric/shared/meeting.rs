@@ -156,21 +156,21 @@ fn head(ranks: usize) -> usize {
 }
 
 impl Endpoint {
-    /// Maps memory that all ranks share, of up to `area` bytes for its users, if they are on one host and it is to be had.
-    /// Tried once; after that, and where there is none, it costs nothing. The first time 3 allreduces and a broadcast of
-    /// messages. Collective, with the same `area`.
+    /// Maps memory that all ranks share, of up to `area` bytes for its users, `reserved` of them reserved, if they are on one
+    /// host and it is to be had. Tried once; after that, and where there is none, it costs nothing. The first time two
+    /// allreduces and a broadcast of messages. Collective, with the same sizes.
     ///
     /// # Errors
     /// The fabric's.
-    pub async fn share(&mut self, area: usize) -> Result<()> {
+    pub async fn share(&mut self, reserved: usize, area: usize) -> Result<()> {
         if !self.is_sharing_tried() {
-            let made = self.make_shared(area).await?;
+            let made = self.make_shared(reserved, area).await?;
             self.set_shared(made);
         }
         Ok(())
     }
 
-    async fn make_shared(&mut self, area: usize) -> Result<Option<Shared>> {
+    async fn make_shared(&mut self, reserved: usize, area: usize) -> Result<Option<Shared>> {
         use crate::collectives::{allreduce, broadcast};
         let (rank, ranks) = (self.rank(), self.ranks());
         let label = self.node_label() as u64;
@@ -180,7 +180,7 @@ impl Endpoint {
             return Ok(None);
         }
         let size = head(ranks) + area;
-        let make = || SharedMemory::make(size).and_then(|made| made.reserve(0, head(ranks)).map(|()| made));
+        let make = || SharedMemory::make(size).and_then(|made| made.reserve(0, head(ranks) + reserved).map(|()| made));
         let mut memory = if rank == 0 { make().ok() } else { None };
         let (process, descriptor) = memory.as_ref().map_or((0, 0), SharedMemory::address);
         let address = [u64::from(process).to_le_bytes(), (descriptor as u64).to_le_bytes()].concat();

@@ -1,0 +1,249 @@
+//! Complete windows to the file: by whoever comes by, one rank at a time, upwards.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use super::arena::{Arena, PROGRESS, Windows};
+use super::tiling::Tiling;
+use crate::access::Extent;
+use crate::engine::storage::{Failure, Storage, guarded, read_all, without_size_signal, write_all};
+use crate::error::{Error, Result};
+use crate::hints::Switch;
+use crate::topology::Rank;
+
+/// The most bytes in one write.
+const MOST: u64 = 8 << 20;
+/// A window's runs are written one by one if they are at most so many: a call costs about what a few KiB do.
+const FEW: usize = 16;
+/// Reading, to write a window as a whole, pays only where it reads no more than this times what is written.
+const SMALL_MULTIPLE: u64 = 2;
+
+/// How it is known which bytes of a window have data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    /// All of them, if the sum of its pieces says so.
+    BySum(Tiling),
+    /// By a bit each.
+    ByBits,
+}
+
+/// What writing windows needs.
+pub struct Drain<'a> {
+    /// The windows.
+    pub arena: &'a Arena,
+    /// Which.
+    pub windows: Windows,
+    /// How many ranks place.
+    pub ranks: usize,
+    /// How it is known what to write.
+    pub known: Known,
+    /// The file, or why this rank cannot open it.
+    pub storage: &'a Result<Arc<dyn Storage>>,
+    /// The hint `romio_ds_write`.
+    pub sieve: Switch,
+    /// This rank, and the file's name, for errors.
+    pub rank: Rank,
+    /// Likewise.
+    pub path: &'a std::path::Path,
+    /// The first error of this rank.
+    pub error: RefCell<Option<Error>>,
+}
+
+thread_local! {
+    static RUNS: RefCell<Vec<Extent>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Drain<'_> {
+    /// Writes what is complete, unless another rank is doing so. Whoever completes a window calls this, so none is left.
+    pub fn try_write(&self) {
+        let Self { arena, ranks, .. } = *self;
+        loop {
+            let unwritten = arena.unwritten().load(Ordering::SeqCst);
+            if unwritten >= arena.passed(ranks).min(self.windows.count()) {
+                return;
+            }
+            if arena.writer().swap(1, Ordering::SeqCst) != 0 {
+                return;
+            }
+            self.write_complete();
+            // Another rank may have completed a window and seen the writer still there: look once more.
+            arena.writer().store(0, Ordering::SeqCst);
+        }
+    }
+
+    fn write_complete(&self) {
+        let Self { arena, windows, ranks, .. } = *self;
+        let begin = Instant::now();
+        let _quiet = without_size_signal();
+        loop {
+            let from = arena.unwritten().load(Ordering::SeqCst);
+            let passed = arena.passed(ranks).min(windows.count());
+            if from >= passed {
+                break;
+            }
+            // What lies behind the ring has no data: nobody could have placed any.
+            let to = passed.min(from + windows.ring);
+            let next = self.write_some(from, to);
+            arena.unwritten().store(if next == to { passed } else { next }, Ordering::SeqCst);
+            arena.signal(PROGRESS).advance();
+        }
+        arena.busy().fetch_add(begin.elapsed().as_micros() as u64, Ordering::Relaxed);
+    }
+
+    /// Writes windows from `from` on, together as far as they are full and lie together; returns the first that is not done.
+    fn write_some(&self, from: u64, to: u64) -> u64 {
+        let Self { arena, windows, .. } = *self;
+        let mut full: Option<Extent> = None;
+        let mut next = from;
+        while next < to {
+            let extent = windows.extent(next);
+            let wraps = next > from && next.is_multiple_of(windows.ring);
+            let joins = full.is_none_or(|full| full.end() == extent.offset && full.len + extent.len <= MOST);
+            if full.is_some() && (wraps || !joins) {
+                break;
+            }
+            let held = arena.held(&windows, next).swap(0, Ordering::AcqRel);
+            let sum = arena.sum(&windows, next).swap(0, Ordering::AcqRel);
+            if held == 0 {
+                if full.is_some() {
+                    break;
+                }
+            } else if self.is_full(extent, held, sum) {
+                full = Some(full.map_or(extent, |full| Extent { len: full.len + extent.len, ..full }));
+            } else {
+                // The full ones before it first: they are lower in the file.
+                self.write_full(full.take());
+                self.write_runs(extent);
+                return next + 1;
+            }
+            next += 1;
+        }
+        self.write_full(full);
+        next
+    }
+
+    /// Whether all of a window is there.
+    fn is_full(&self, extent: Extent, held: u64, sum: u64) -> bool {
+        match self.known {
+            Known::BySum(tiling) => {
+                let full = sum == tiling.piece(extent.offset, extent.end());
+                if !full {
+                    // A hole that an overlap of its size hid: the call is done again, in order.
+                    self.arena.again().store(1, Ordering::SeqCst);
+                }
+                full
+            }
+            Known::ByBits => {
+                held >= extent.len && RUNS.with_borrow_mut(|runs| {
+                    self.arena.take_runs(&self.windows, extent, runs);
+                    let full = runs.first() == Some(&extent);
+                    if !full {
+                        for run in runs.iter() {
+                            self.arena.mark(&self.windows, *run);
+                        }
+                    }
+                    full
+                })
+            }
+        }
+    }
+
+    fn write_full(&self, extent: Option<Extent>) {
+        let Some(extent) = extent else { return };
+        // SAFETY: all ranks have passed these windows, and none comes to their places before they are written.
+        let bytes = unsafe { self.arena.bytes(&self.windows, extent) };
+        self.store(|storage| {
+            let mut written = 0;
+            let outcome = write_all(storage, bytes, extent.offset, &mut written);
+            self.arena.written().fetch_add(written, Ordering::Relaxed);
+            outcome
+        });
+    }
+
+    fn write_runs(&self, extent: Extent) {
+        if matches!(self.known, Known::BySum(_)) {
+            return;
+        }
+        RUNS.with_borrow_mut(|runs| {
+            self.arena.take_runs(&self.windows, extent, runs);
+            self.store(|storage| self.write_pieces(storage, runs));
+        });
+    }
+
+    /// Runs one by one, or with the holes between them, whichever takes less.
+    fn write_pieces(&self, storage: &dyn Storage, runs: &[Extent]) -> std::result::Result<(), Failure> {
+        let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return Ok(()) };
+        let whole = Extent { offset: first.offset, len: last.end() - first.offset };
+        let covered: u64 = runs.iter().map(|run| run.len).sum();
+        let together = match self.sieve {
+            Switch::Enable => runs.len() > 1,
+            Switch::Disable => false,
+            Switch::Automatic => runs.len() > FEW && whole.len <= SMALL_MULTIPLE * covered,
+        };
+        if together && self.fill_holes(storage, runs, whole)? {
+            // SAFETY: as in `write_full`.
+            let bytes = unsafe { self.arena.bytes(&self.windows, whole) };
+            let mut written = 0;
+            let outcome = write_all(storage, bytes, whole.offset, &mut written);
+            let counted = if outcome.is_ok() { covered } else { written.min(covered) };
+            self.arena.written().fetch_add(counted, Ordering::Relaxed);
+            return outcome;
+        }
+        for run in runs {
+            // SAFETY: as in `write_full`.
+            let bytes = unsafe { self.arena.bytes(&self.windows, *run) };
+            let mut written = 0;
+            let outcome = write_all(storage, bytes, run.offset, &mut written);
+            self.arena.written().fetch_add(written, Ordering::Relaxed);
+            outcome?;
+        }
+        Ok(())
+    }
+
+    /// Reads what is between the runs; false for a file that may be written and not read.
+    fn fill_holes(
+        &self,
+        storage: &dyn Storage,
+        runs: &[Extent],
+        whole: Extent,
+    ) -> std::result::Result<bool, Failure> {
+        let mut there = Vec::new();
+        let internal = |_| Failure { operation: "read", offset: whole.offset, cause: std::io::ErrorKind::OutOfMemory.into() };
+        there.try_reserve_exact(whole.len as usize).map_err(internal)?;
+        there.resize(whole.len as usize, 0);
+        match read_all(storage, &mut there, whole.offset) {
+            Err(failure) if failure.cause.raw_os_error() == Some(libc::EBADF) && self.sieve == Switch::Automatic => {
+                return Ok(false);
+            }
+            outcome => outcome?,
+        };
+        for pair in runs.windows(2) {
+            let hole = Extent { offset: pair[0].end(), len: pair[1].offset - pair[0].end() };
+            let from = (hole.offset - whole.offset) as usize;
+            // SAFETY: as in `write_full`; nobody reads it either.
+            let place = unsafe { self.arena.bytes_mut(&self.windows, hole) };
+            place.copy_from_slice(&there[from..from + hole.len as usize]);
+        }
+        Ok(true)
+    }
+
+    /// Does something to the file, unless something has failed before.
+    fn store(&self, act: impl FnOnce(&dyn Storage) -> std::result::Result<(), Failure>) {
+        let failed = self.arena.failed();
+        if failed.load(Ordering::Acquire) != 0 {
+            return;
+        }
+        let outcome = match self.storage {
+            Ok(storage) => guarded("write", 0, || act(&**storage)).map_err(|failure| failure.of(self.rank, self.path)),
+            Err(error) => Err(error.clone()),
+        };
+        if let Err(error) = outcome {
+            let mine = failed.compare_exchange(0, self.rank as u32 + 1, Ordering::AcqRel, Ordering::Acquire);
+            if mine.is_ok() {
+                self.error.replace(Some(error));
+            }
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! What every rank brings to a call, and what the last to arrive makes of it.
+
+use super::tiling::Tiling;
+use crate::access::Extents;
+use crate::engine::plan::Direction;
+use crate::fabric::shared::{SLOT, Slots};
+use crate::hints::{Hints, Switch};
+use crate::topology::Rank;
+
+/// Numbers of an opening, and of a verdict, in their slots.
+pub const LANES: usize = 16;
+/// Bytes of a slot that are left for small data.
+pub const ROOM: usize = SLOT - 8 * LANES;
+/// A rank's pieces, of so many or fewer, are looked at before the call: whether large ones tile the range.
+pub const FEW: u64 = 256;
+/// Pieces of this mean size or more are written by their owners, where nothing overlaps: a copy less, and a system call
+/// costs what so many bytes cost.
+const LARGE: u64 = 16 << 10;
+/// So many pieces of a rank or fewer likewise, where they lie so far apart that windows would be mostly empty.
+const APART: u64 = 8;
+
+/// What a rank brings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Opening {
+    /// Its arguments are bad, or it has an error already.
+    pub failed: bool,
+    /// Lowest offset.
+    pub start: u64,
+    /// Highest end; 0 without data.
+    pub end: u64,
+    /// Bytes, those that it gave twice once.
+    pub bytes: u64,
+    /// Extents, as it gave them.
+    pub count: u64,
+    /// Extents as they are written.
+    pub pieces: u64,
+    /// The data is in the slot, as so many extents; else `u64::MAX`.
+    pub inline: u64,
+    /// What its pieces add to the tiling, if that is known.
+    pub tiles: Option<u64>,
+    /// Of a read: it has been served.
+    pub served: bool,
+    /// Of a read that was served: the bytes that the file had.
+    pub moved: u64,
+}
+
+impl Opening {
+    /// A rank's own, without data in it.
+    pub fn new(file: &Extents, asked: u64, failed: bool) -> Self {
+        let (start, end) = file.span().unwrap_or((u64::MAX, 0));
+        let (bytes, pieces) = (file.bytes(), file.count());
+        Self { failed, start, end, bytes, count: asked, pieces, inline: u64::MAX, tiles: None, served: false, moved: 0 }
+    }
+
+    /// Looks at the pieces, if they are few.
+    pub fn with_tiles(mut self, file: &Extents, tiling: Tiling) -> Self {
+        if self.pieces <= FEW {
+            let add = |sum: u64, piece: crate::Extent| sum.wrapping_add(tiling.piece(piece.offset, piece.end()));
+            self.tiles = Some(file.iter().fold(0, add));
+        }
+        self
+    }
+
+    /// Into a slot.
+    pub fn put(&self, slot: &mut [u8]) {
+        let flags = u64::from(self.failed) | u64::from(self.served) << 1 | u64::from(self.tiles.is_some()) << 2;
+        let lanes = [
+            flags,
+            self.start,
+            self.end,
+            self.bytes,
+            self.count,
+            self.pieces,
+            self.inline,
+            self.tiles.unwrap_or_default(),
+            self.moved,
+        ];
+        put(slot, &lanes);
+    }
+
+    /// From a slot.
+    pub fn get(slot: &[u8]) -> Self {
+        let [flags, start, end, bytes, count, pieces, inline, tiles, moved, ..] = lanes(slot);
+        let tiles = (flags & 4 != 0).then_some(tiles);
+        Self { failed: flags & 1 != 0, served: flags & 2 != 0, start, end, bytes, count, pieces, inline, tiles, moved }
+    }
+}
+
+/// Numbers at the start of a slot.
+pub fn lanes(slot: &[u8]) -> [u64; LANES] {
+    let mut all = [0; LANES];
+    for (lane, bytes) in all.iter_mut().zip(slot.chunks_exact(8)) {
+        *lane = u64::from_le_bytes(bytes.try_into().unwrap_or_default());
+    }
+    all
+}
+
+/// Puts numbers at the start of a slot.
+pub fn put(slot: &mut [u8], lanes: &[u64]) {
+    slot.chunks_exact_mut(8).zip(lanes).for_each(|(place, lane)| place.copy_from_slice(&lane.to_le_bytes()));
+}
+
+/// All openings of a call, summed up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Total {
+    /// The lowest rank with an error.
+    pub failed: Option<Rank>,
+    /// Lowest offset.
+    pub start: u64,
+    /// Highest end.
+    pub end: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Extents, as they were given.
+    pub count: u64,
+    /// Extents as they are written.
+    pub pieces: u64,
+    /// The most of any rank.
+    pub most_pieces: u64,
+    /// Whether all data is in the slots.
+    pub inline: bool,
+    /// Whether no byte is given twice, for sure.
+    pub disjoint: bool,
+    /// Of a read: whether all ranks were served.
+    pub served: bool,
+    /// Of a read: bytes that served ranks got.
+    pub moved: u64,
+}
+
+impl Total {
+    /// Sums up. O(ranks log ranks).
+    pub fn of(slots: Slots<'_>, tiling: Tiling) -> Self {
+        Self::over((0..slots.ranks()).map(|rank| Opening::get(slots.of(rank))), tiling)
+    }
+
+    fn over(openings: impl Iterator<Item = Opening> + Clone, tiling: Tiling) -> Self {
+        let mut all = Self {
+            failed: None,
+            start: u64::MAX,
+            end: 0,
+            bytes: 0,
+            count: 0,
+            pieces: 0,
+            most_pieces: 0,
+            inline: true,
+            disjoint: false,
+            served: true,
+            moved: 0,
+        };
+        let (mut tiles, mut ascends, mut last) = (Some(0u64), true, 0);
+        for (rank, opening) in openings.clone().enumerate() {
+            if opening.failed && all.failed.is_none() {
+                all.failed = Some(rank);
+            }
+            all.moved += opening.moved;
+            all.count += opening.count;
+            all.bytes += opening.bytes;
+            if opening.bytes == 0 || opening.served {
+                continue;
+            }
+            all.served = false;
+            all.start = all.start.min(opening.start);
+            all.end = all.end.max(opening.end);
+            all.pieces += opening.pieces;
+            all.most_pieces = all.most_pieces.max(opening.pieces);
+            all.inline &= opening.inline != u64::MAX;
+            tiles = tiles.zip(opening.tiles).map(|(sum, own)| sum.wrapping_add(own));
+            ascends &= opening.start >= last;
+            last = opening.end.max(last);
+        }
+        let tiled = tiles.is_some_and(|sum| all.end > 0 && sum == tiling.piece(all.start, all.end));
+        all.disjoint = ascends || tiled || apart(openings);
+        all
+    }
+
+    /// The mean size of a piece.
+    fn mean(&self) -> u64 {
+        self.bytes / self.pieces.max(1)
+    }
+
+    /// Bytes from the first to the last.
+    pub fn span(&self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
+}
+
+/// Whether the ranges of ranks do not meet, whatever their order.
+fn apart(openings: impl Iterator<Item = Opening>) -> bool {
+    let mut ranges: smallvec::SmallVec<[(u64, u64); 64]> =
+        openings.filter(|opening| opening.bytes > 0).map(|opening| (opening.start, opening.end)).collect();
+    ranges.sort_unstable();
+    ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0)
+}
+
+/// Which way a call goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// No rank has data.
+    Nothing,
+    /// Out of the slots, by the last to arrive.
+    Slots,
+    /// Every rank its own.
+    Own,
+    /// Through windows in shared memory.
+    Windows,
+}
+
+/// A way, and why: its number travels.
+pub type Choice = usize;
+
+const NOTHING: Choice = 0;
+const SMALL: Choice = 1;
+const ENABLED: Choice = 2;
+const DISABLED: Choice = 3;
+const OVERLAP: Choice = 4;
+const LARGE_PIECES: Choice = 5;
+const FAR_APART: Choice = 6;
+const SMALL_PIECES: Choice = 7;
+
+/// Every choice that there is.
+pub const CHOICES: [(Way, &str); 8] = [
+    (Way::Nothing, "no rank has data"),
+    (Way::Slots, "small enough for the slots of a meeting"),
+    (Way::Windows, "collective buffering is enabled by hint"),
+    (Way::Own, "collective buffering is disabled by hint"),
+    (Way::Windows, "ranks may overlap"),
+    (Way::Own, "large pieces that do not overlap"),
+    (Way::Own, "few pieces far apart"),
+    (Way::Windows, "small pieces"),
+];
+
+/// How many bytes of windows a byte of data may cost where every rank could do its own pieces.
+const SPARSE: u64 = 64;
+
+/// Chooses the way of a call. Pure.
+pub fn choose(total: &Total, direction: Direction, hints: &Hints) -> Choice {
+    let switch = match direction {
+        Direction::Write => hints.cb_write,
+        Direction::Read => hints.cb_read,
+    };
+    if total.bytes == 0 || total.start >= total.end {
+        return NOTHING;
+    }
+    if total.inline && direction == Direction::Write && switch != Switch::Disable {
+        return SMALL;
+    }
+    let sparse = total.span() / total.bytes.max(1) >= SPARSE;
+    match switch {
+        Switch::Enable => ENABLED,
+        Switch::Disable => DISABLED,
+        Switch::Automatic if !total.disjoint && direction == Direction::Write => OVERLAP,
+        Switch::Automatic if total.mean() >= LARGE => LARGE_PIECES,
+        Switch::Automatic if total.most_pieces <= APART && sparse => FAR_APART,
+        Switch::Automatic => SMALL_PIECES,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn opening(file: &Extents, tiling: Tiling) -> Opening {
+        Opening::new(file, file.count(), false).with_tiles(file, tiling)
+    }
+
+    fn way(files: &[Extents]) -> Way {
+        let tiling = Tiling::of(99);
+        let openings: Vec<_> = files.iter().map(|file| opening(file, tiling)).collect();
+        let total = Total::over(openings.iter().copied(), tiling);
+        CHOICES[choose(&total, Direction::Write, &Hints::default())].0
+    }
+
+    #[test]
+    fn a_slot_gives_back_what_was_put() {
+        let file = Extents::strided(7, 10, 30, 9).unwrap();
+        let own = Opening { inline: 4, moved: 3, ..opening(&file, Tiling::of(1)) };
+        let mut slot = [0u8; SLOT];
+        own.put(&mut slot);
+        assert_eq!(Opening::get(&slot), own);
+        let other = Opening { failed: true, served: true, tiles: None, ..own };
+        other.put(&mut slot);
+        assert_eq!(Opening::get(&slot), other);
+    }
+
+    #[test]
+    fn large_pieces_are_their_owners_where_none_overlap() {
+        let strided = |rank: u64, len: u64| Extents::strided(rank * len, len, 4 * len as i64, 8).unwrap();
+        let all = |len| (0..4).map(|rank| strided(rank, len)).collect::<Vec<_>>();
+        assert_eq!(way(&all(64 << 10)), Way::Own, "interleaved, and tiled");
+        assert_eq!(way(&all(64)), Way::Windows);
+        let mut overlapping = all(64 << 10);
+        overlapping[2] = strided(1, 64 << 10);
+        assert_eq!(way(&overlapping), Way::Windows);
+        let block = |at: u64| Extents::contiguous(at, 1 << 20).unwrap();
+        assert_eq!(way(&[block(5 << 20), block(0), block(9 << 20)]), Way::Own, "apart, in any order");
+        assert_eq!(way(&[block(0), block(1 << 19)]), Way::Windows);
+        assert_eq!(way(&[Extents::empty(), Extents::empty()]), Way::Nothing);
+    }
+}

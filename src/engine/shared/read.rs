@@ -1,0 +1,219 @@
+//! A collective read of ranks that share memory.
+
+use std::time::Instant;
+
+use super::arena::{Arena, WINDOW, Windows};
+use super::closing::{Closed, Closing, Known, report};
+use super::opening::{CHOICES, Choice, Opening, Total, Way, choose, lanes, put};
+use super::taking::Taking;
+use super::write::close_own;
+use crate::access::{BufferLayout, Extents, Walk};
+use crate::collectives::tell;
+use crate::engine::depot::Outcome;
+use crate::engine::file::File;
+use crate::engine::plan::Direction;
+use crate::engine::read::ReadReport;
+use crate::engine::report::{CallReport, Path};
+use crate::error::{Error, Result};
+use crate::fabric::shared::Slots;
+use crate::hints::Switch;
+use crate::topology::Rank;
+
+/// A rank reads its pieces itself if they have so many bytes on average,
+const LARGE: u64 = 32 << 10;
+/// if they are so few,
+const FEW: u64 = 4;
+/// or if the gaps between them are no more than a quarter of what they span.
+const DENSE: u64 = 4;
+
+/// What the last rank to arrive decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Verdict {
+    failed: Option<Rank>,
+    choice: Choice,
+    count: u64,
+    bytes: u64,
+    /// Whether all ranks have what they want.
+    served: bool,
+    moved: u64,
+    windows: Windows,
+}
+
+impl File {
+    /// Reads an access whose arguments were `checked`. Collective; only where the ranks share memory.
+    pub(in crate::engine) async fn read_shared(
+        &mut self,
+        file: &Extents,
+        layout: &BufferLayout,
+        buffer: &mut [u8],
+        checked: Result<()>,
+    ) -> Result<ReadReport> {
+        let begin = Instant::now();
+        let arena = self.arena()?;
+        let own = match checked {
+            Ok(()) if self.reads_itself(file) => self.read_own(file, layout, buffer),
+            Ok(()) => Outcome { bytes: u64::MAX, ..Outcome::default() },
+            Err(error) => Outcome { error: Some(error), ..Outcome::default() },
+        };
+        let served = own.bytes != u64::MAX;
+        let got = if served { own.bytes } else { 0 };
+        let (verdict, own_error) = self.open_read(file, served, got, own.error, &arena).await?;
+        if let Some(failed) = verdict.failed {
+            return Err(tell(&mut self.endpoint, failed, own_error.as_ref()).await?);
+        }
+        let Verdict { count, bytes, .. } = verdict;
+        let known = |path, why| Known { direction: Direction::Read, path, why, count, bytes, rounds: 0 };
+        let (way, why) = CHOICES[verdict.choice];
+        if bytes == 0 || verdict.served {
+            let (path, why) = if bytes == 0 { (Path::Nothing, why) } else { (Path::Direct, "every rank reads its own") };
+            let micros = [0, own.busy.as_micros() as u64, 0, begin.elapsed().as_micros() as u64];
+            let closed = Closed { failed: None, moved: verdict.moved, micros, again: false, turn: 0 };
+            let call = report(&mut self.endpoint, known(path, why), closed, None).await?;
+            return Ok(ReadReport { bytes: got, call });
+        }
+        match way {
+            Way::Windows => {
+                let known = Known { rounds: verdict.windows.count(), ..known(Path::Shared, why) };
+                let rest = (!served).then_some((file, layout));
+                let (taken, call) = self.take_windows(rest, buffer, got, &arena, verdict.windows, known, begin).await?;
+                Ok(ReadReport { bytes: taken, call })
+            }
+            Way::Nothing | Way::Slots | Way::Own => {
+                let outcome = if served {
+                    Outcome { bytes: got, ..Outcome::default() }
+                } else {
+                    self.read_own(file, layout, buffer)
+                };
+                let bytes = outcome.bytes;
+                let call = close_own(&mut self.endpoint, known(Path::Direct, why), outcome, begin).await?;
+                Ok(ReadReport { bytes, call })
+            }
+        }
+    }
+
+    /// Whether this rank reads its access by itself, before it meets the others: reads do not disturb each other.
+    fn reads_itself(&self, file: &Extents) -> bool {
+        let Some((start, end)) = file.span() else { return true };
+        match self.setup.hints.cb_read {
+            Switch::Enable => !file.is_ascending(),
+            Switch::Disable => true,
+            Switch::Automatic => {
+                let is_dense = file.bytes() >= (end - start) - (end - start) / DENSE;
+                file.count() <= FEW || file.bytes() / file.count() >= LARGE || is_dense || !file.is_ascending()
+            }
+        }
+    }
+
+    fn read_own(&mut self, file: &Extents, layout: &BufferLayout, buffer: &mut [u8]) -> Outcome {
+        if file.count() == 0 {
+            return Outcome::default();
+        }
+        self.read_directly(file, layout, buffer, u64::MAX)
+    }
+
+    /// The first meeting. Where not all were served, the last to arrive looks where the file ends, and decides.
+    async fn open_read(
+        &mut self,
+        file: &Extents,
+        served: bool,
+        got: u64,
+        mut error: Option<Error>,
+        arena: &Arena,
+    ) -> Result<(Verdict, Option<Error>)> {
+        let tiling = arena.tiling();
+        let storage = self.storage();
+        let (rank, ranks, setup) = (self.endpoint.rank(), self.endpoint.ranks(), &self.setup);
+        let opening = Opening { served, moved: got, ..Opening::new(file, file.count(), error.is_some()) };
+        let mut late = None;
+        let decide = |slots: Slots<'_>, verdict: &mut [u8]| {
+            let mut total = Total::of(slots, tiling);
+            let mut all = Verdict::of(&total);
+            if all.failed.is_none() && !total.served {
+                let ready = storage.clone().and_then(|storage| {
+                    let io = |cause| Error::io(rank, "read", &setup.path, total.start, &cause);
+                    total.end = total.end.min(storage.size().map_err(io)?);
+                    all.choice = choose(&total, Direction::Read, &setup.hints);
+                    let (memory, unit) = setup.window_terms();
+                    all.windows = Windows::over(total.start.min(total.end), total.end, memory.max(WINDOW), unit);
+                    arena.prepare(&all.windows, ranks).map_err(io)
+                });
+                if let Err(error) = ready {
+                    (all.failed, late) = (Some(rank), Some(error));
+                }
+            }
+            all.put(verdict);
+        };
+        self.endpoint.meet(|slot| opening.put(slot), decide).await?;
+        error = late.or(error);
+        Ok((Verdict::get(self.endpoint.met().map_or(&[], |met| met.verdict())), error))
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    async fn take_windows(
+        &mut self,
+        rest: Option<(&Extents, &BufferLayout)>,
+        buffer: &mut [u8],
+        got: u64,
+        arena: &Arena,
+        windows: Windows,
+        known: Known,
+        begin: Instant,
+    ) -> Result<(u64, CallReport)> {
+        let storage = self.storage();
+        let taking = Taking {
+            arena,
+            windows,
+            ranks: self.endpoint.ranks(),
+            rank: self.endpoint.rank(),
+            path: &self.setup.path,
+            storage: &storage,
+            error: None.into(),
+            busy: Default::default(),
+        };
+        let (none, contiguous) = (Extents::empty(), BufferLayout::Contiguous);
+        let (file, layout) = rest.unwrap_or((&none, &contiguous));
+        let taken = got + taking.take(&mut self.endpoint, Walk::new(file, layout), buffer).await?;
+        let error = taking.error.take();
+        let total = begin.elapsed();
+        let micros = [total.saturating_sub(taking.busy.get()), taking.busy.get(), Default::default(), total];
+        let micros = micros.map(|time: std::time::Duration| time.as_micros() as u64);
+        let closing = Closing { failed: error.is_some(), moved: taken, micros };
+        self.endpoint.meet(|slot| closing.put(slot), |slots, verdict| Closed::of(slots).put(verdict)).await?;
+        let closed = Closed::get(self.endpoint.met().map_or(&[], |met| met.verdict()));
+        Ok((taken, report(&mut self.endpoint, known, closed, error.as_ref()).await?))
+    }
+}
+
+impl Verdict {
+    fn of(total: &Total) -> Self {
+        Self {
+            failed: total.failed,
+            choice: 0,
+            count: total.count,
+            bytes: total.bytes,
+            served: total.served,
+            moved: total.moved,
+            windows: Windows::over(0, 0, WINDOW, 1),
+        }
+    }
+
+    fn put(&self, verdict: &mut [u8]) {
+        let Windows { base, start, end, window, ring } = self.windows;
+        let flags = self.choice as u64 | u64::from(self.served) << 8;
+        let failed = self.failed.map_or(u64::MAX, |rank| rank as u64);
+        put(verdict, &[flags, failed, self.count, self.bytes, self.moved, base, start, end, window, ring]);
+    }
+
+    fn get(verdict: &[u8]) -> Self {
+        let [flags, failed, count, bytes, moved, base, start, end, window, ring, ..] = lanes(verdict);
+        Self {
+            failed: (failed != u64::MAX).then_some(failed as Rank),
+            choice: (flags & 0xff) as Choice,
+            count,
+            bytes,
+            served: flags & 1 << 8 != 0,
+            moved,
+            windows: Windows { base, start, end, window, ring },
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! A collective write of ranks that share memory.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use super::arena::{Arena, TURN, WINDOW, Windows};
+use super::closing::{Closed, Closing, Known, report};
+use super::drain::{self, Drain};
+use super::opening::{CHOICES, Choice, Opening, Total, Way, choose, lanes, put};
+use super::{ordered, placing, small};
+use crate::access::{BufferLayout, Extent, Extents, Walk};
+use crate::collectives::tell;
+use crate::engine::depot::Outcome;
+use crate::engine::direct;
+use crate::engine::file::File;
+use crate::engine::flatten::{in_order, overlap};
+use crate::engine::plan::Direction;
+use crate::engine::report::{CallReport, Path};
+use crate::engine::storage::{Failure, Storage, guarded, without_size_signal};
+use crate::error::{Error, Result};
+use crate::fabric::Endpoint;
+use crate::fabric::shared::Slots;
+use crate::topology::Rank;
+
+/// What the last rank to arrive decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Verdict {
+    /// The rank whose error all return.
+    failed: Option<Rank>,
+    choice: Choice,
+    count: u64,
+    bytes: u64,
+    windows: Windows,
+    /// Whether the bytes are as many as the range has.
+    may_tile: bool,
+    /// What it has written, and in how many microseconds.
+    written: u64,
+    micros: u64,
+}
+
+/// An access: the file's side, the buffer's, the bytes.
+type Access<'a> = (&'a Extents, &'a BufferLayout, &'a [u8]);
+
+impl File {
+    /// Writes an access whose arguments were `checked`. Collective; only where the ranks share memory.
+    pub(in crate::engine) async fn write_shared(
+        &mut self,
+        file: &Extents,
+        layout: &BufferLayout,
+        buffer: &[u8],
+        checked: Result<()>,
+    ) -> Result<CallReport> {
+        let begin = Instant::now();
+        let asked = file.count();
+        let (sorted, checked) = match checked {
+            Ok(()) if !file.is_ascending() => split(ascending(file, layout)),
+            checked => (None, checked),
+        };
+        let (file, layout) = sorted.as_ref().map_or((file, layout), |(file, layout)| (file, layout));
+        let storage = self.storage();
+        let arena = self.arena()?;
+        let (verdict, own_error) = self.open_write((file, layout, buffer), asked, &checked, &storage, &arena).await?;
+        if let Some(failed) = verdict.failed {
+            let own = own_error.or(checked.err());
+            return Err(tell(&mut self.endpoint, failed, own.as_ref()).await?);
+        }
+        let (way, why) = CHOICES[verdict.choice];
+        let path = match way {
+            Way::Nothing => Path::Nothing,
+            Way::Slots | Way::Windows => Path::Shared,
+            Way::Own => Path::Direct,
+        };
+        let Verdict { count, bytes, .. } = verdict;
+        let known = Known { direction: Direction::Write, path, why, count, bytes, rounds: 0 };
+        match way {
+            Way::Nothing | Way::Slots => {
+                let micros = [0, verdict.micros, 0, begin.elapsed().as_micros() as u64];
+                let closed = Closed { failed: None, moved: verdict.written, micros, again: false, turn: 0 };
+                report(&mut self.endpoint, known, closed, None).await
+            }
+            Way::Own => {
+                let outcome = self.write_own(storage, (file, layout, buffer));
+                close_own(&mut self.endpoint, known, outcome, begin).await
+            }
+            Way::Windows => {
+                let known = Known { rounds: verdict.windows.count(), ..known };
+                self.write_windows((file, layout, buffer), &storage, &arena, verdict, known, begin).await
+            }
+        }
+    }
+
+    /// The first meeting: arguments and small data; the last to arrive decides, and writes what is small.
+    async fn open_write(
+        &mut self,
+        (file, layout, buffer): Access<'_>,
+        asked: u64,
+        checked: &Result<()>,
+        storage: &Result<Arc<dyn Storage>>,
+        arena: &Arena,
+    ) -> Result<(Verdict, Option<Error>)> {
+        let tiling = arena.tiling();
+        let mut opening = Opening::new(file, asked, checked.is_err());
+        if checked.is_ok() && small::fits(file) {
+            opening.inline = file.count();
+        } else {
+            opening = opening.with_tiles(file, tiling);
+        }
+        let (rank, ranks, setup) = (self.endpoint.rank(), self.endpoint.ranks(), &self.setup);
+        let mut own_error = None;
+        let leave = |slot: &mut [u8]| {
+            opening.put(slot);
+            if opening.inline != u64::MAX {
+                small::put(slot, file, layout, buffer);
+            }
+        };
+        let decide = |slots: Slots<'_>, verdict: &mut [u8]| {
+            let total = Total::of(slots, tiling);
+            let mut all = Verdict::of(&total, choose(&total, Direction::Write, &setup.hints), setup.window_terms());
+            let failure = match (all.failed, CHOICES[all.choice].0) {
+                (Some(_), _) | (None, Way::Nothing | Way::Own) => Ok(()),
+                (None, Way::Slots) => write_slots(storage, slots, &mut all, rank, &setup.path),
+                (None, Way::Windows) => {
+                    let error = |cause| Error::io(rank, "take shared memory for", &setup.path, total.start, &cause);
+                    arena.prepare(&all.windows, ranks).map_err(error)
+                }
+            };
+            if let Err(error) = failure {
+                (all.failed, own_error) = (Some(rank), Some(error));
+            }
+            all.put(verdict);
+        };
+        self.endpoint.meet(leave, decide).await?;
+        Ok((Verdict::get(self.endpoint.met().map_or(&[], |met| met.verdict())), own_error))
+    }
+
+    fn write_own(&mut self, storage: Result<Arc<dyn Storage>>, (file, layout, buffer): Access<'_>) -> Outcome {
+        if file.count() == 0 {
+            return Outcome::default();
+        }
+        match storage {
+            Ok(storage) => direct::write(&*storage, file, layout, buffer, self.endpoint.rank(), &self.setup.path),
+            Err(error) => Outcome { error: Some(error), ..Outcome::default() },
+        }
+    }
+
+    async fn write_windows(
+        &mut self,
+        (file, layout, buffer): Access<'_>,
+        storage: &Result<Arc<dyn Storage>>,
+        arena: &Arena,
+        verdict: Verdict,
+        known: Known,
+        begin: Instant,
+    ) -> Result<CallReport> {
+        let mut drain = Drain {
+            arena,
+            windows: verdict.windows,
+            ranks: self.endpoint.ranks(),
+            known: if verdict.may_tile { drain::Known::BySum(arena.tiling()) } else { drain::Known::ByBits },
+            storage,
+            sieve: self.setup.hints.ds_write,
+            rank: self.endpoint.rank(),
+            path: &self.setup.path,
+            error: None.into(),
+        };
+        let mut placed = Instant::now();
+        placing::place(&mut self.endpoint, &drain, Walk::new(file, layout), buffer).await?;
+        let mut spent = placed.elapsed();
+        let mut closed = close_windows(&mut self.endpoint, &drain, spent, begin).await?;
+        if closed.failed.is_none() && closed.again {
+            drain.known = drain::Known::ByBits;
+            placed = Instant::now();
+            ordered::place(&mut self.endpoint, &drain, Walk::new(file, layout), buffer, closed.turn).await?;
+            spent += placed.elapsed();
+            closed = close_windows(&mut self.endpoint, &drain, spent, begin).await?;
+        }
+        let error = drain.error.take();
+        report(&mut self.endpoint, known, closed, error.as_ref()).await
+    }
+}
+
+/// The end of a call in which every rank did its own. Collective.
+pub async fn close_own(
+    endpoint: &mut Endpoint,
+    known: Known,
+    outcome: Outcome,
+    begin: Instant,
+) -> Result<CallReport> {
+    let micros = [0, outcome.busy.as_micros() as u64, 0, begin.elapsed().as_micros() as u64];
+    let closing = Closing { failed: outcome.error.is_some(), moved: outcome.bytes, micros };
+    endpoint.meet(|slot| closing.put(slot), |slots, verdict| Closed::of(slots).put(verdict)).await?;
+    let closed = Closed::get(endpoint.met().map_or(&[], |met| met.verdict()));
+    report(endpoint, known, closed, outcome.error.as_ref()).await
+}
+
+/// The end of placing: the last rank to arrive writes what is left. Where the call must be done again, everything is made
+/// ready for that. Collective.
+async fn close_windows(
+    endpoint: &mut Endpoint,
+    drain: &Drain<'_>,
+    placed: std::time::Duration,
+    begin: Instant,
+) -> Result<Closed> {
+    let arena = drain.arena;
+    let micros = [placed.as_micros() as u64, 0, 0, begin.elapsed().as_micros() as u64];
+    let closing = Closing { failed: false, moved: 0, micros };
+    let decide = |slots: Slots<'_>, verdict: &mut [u8]| {
+        drain.try_write();
+        let mut all = Closed::of(slots);
+        let failed = arena.failed().load(Ordering::Acquire);
+        all.failed = (failed != 0).then(|| failed as usize - 1);
+        all.moved = arena.written().load(Ordering::Acquire);
+        all.micros[1] = arena.busy().load(Ordering::Acquire);
+        all.again = arena.again().load(Ordering::SeqCst) != 0;
+        all.turn = arena.signal(TURN).get();
+        if all.again {
+            // The memory is there, so this cannot fail.
+            let _ = arena.prepare(&drain.windows, drain.ranks);
+        }
+        all.put(verdict);
+    };
+    endpoint.meet(|slot| closing.put(slot), decide).await?;
+    Ok(Closed::get(endpoint.met().map_or(&[], |met| met.verdict())))
+}
+
+/// Writes the data of all ranks from their slots.
+fn write_slots(
+    storage: &Result<Arc<dyn Storage>>,
+    slots: Slots<'_>,
+    all: &mut Verdict,
+    rank: Rank,
+    path: &std::path::Path,
+) -> Result<()> {
+    let begin = Instant::now();
+    let storage = storage.as_ref().map_err(Clone::clone)?;
+    let _quiet = without_size_signal();
+    let wrote = guarded("write", all.windows.start, || small::write(&**storage, slots, &mut all.written));
+    wrote.map_err(|failure: Failure| failure.of(rank, path))?;
+    all.micros = begin.elapsed().as_micros() as u64;
+    Ok(())
+}
+
+/// The access in ascending order, with bytes that it has twice once. 64 bytes a piece.
+pub fn ascending(file: &Extents, layout: &BufferLayout) -> Result<(Extents, BufferLayout)> {
+    let (mut to, mut from, mut covered) = (Vec::new(), Vec::new(), 0);
+    for piece in in_order(file, layout) {
+        let piece = piece.behind(overlap(&piece, covered));
+        if piece.len > 0 {
+            covered = covered.max(piece.offset + piece.len);
+            to.push(Extent { offset: piece.offset, len: piece.len });
+            from.push(Extent { offset: piece.memory, len: piece.len });
+        }
+    }
+    Ok((Extents::from_extents(to)?, BufferLayout::Extents(Extents::from_extents(from)?)))
+}
+
+fn split<T>(outcome: Result<T>) -> (Option<T>, Result<()>) {
+    match outcome {
+        Ok(value) => (Some(value), Ok(())),
+        Err(error) => (None, Err(error)),
+    }
+}
+
+impl Verdict {
+    /// `memory` and `unit` as [`Windows::over`] has them.
+    fn of(total: &Total, choice: Choice, (memory, unit): (u64, u64)) -> Self {
+        Self {
+            failed: total.failed,
+            choice,
+            count: total.count,
+            bytes: total.bytes,
+            windows: Windows::over(total.start.min(total.end), total.end, memory.max(WINDOW), unit),
+            may_tile: total.bytes == total.span(),
+            written: 0,
+            micros: 0,
+        }
+    }
+
+    fn put(&self, verdict: &mut [u8]) {
+        let Windows { base, start, end, window, ring } = self.windows;
+        let flags = self.choice as u64 | u64::from(self.may_tile) << 8;
+        let failed = self.failed.map_or(u64::MAX, |rank| rank as u64);
+        let lanes =
+            [flags, failed, self.count, self.bytes, base, start, end, window, ring, self.written, self.micros];
+        put(verdict, &lanes);
+    }
+
+    fn get(verdict: &[u8]) -> Self {
+        let [flags, failed, count, bytes, base, start, end, window, ring, written, micros, ..] = lanes(verdict);
+        Self {
+            failed: (failed != u64::MAX).then_some(failed as Rank),
+            choice: (flags & 0xff) as Choice,
+            count,
+            bytes,
+            windows: Windows { base, start, end, window, ring },
+            may_tile: flags & 1 << 8 != 0,
+            written,
+            micros,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_comes_back() {
+        let windows = Windows::over(5, 9 << 20, 4 << 20, 1);
+        let all = Verdict { failed: Some(3), choice: 7, count: 1, bytes: 2, windows, may_tile: true, written: 4, micros: 5 };
+        let mut slot = [0u8; 4096];
+        for one in [all, Verdict { failed: None, may_tile: false, ..all }] {
+            one.put(&mut slot);
+            assert_eq!(Verdict::get(&slot), one);
+        }
+    }
+
+    #[test]
+    fn an_access_that_goes_back_is_put_in_order() {
+        let file = Extents::from_list([(20, 5), (0, 4), (2, 4)].map(|(offset, len)| Extent { offset, len })).unwrap();
+        let (to, from) = ascending(&file, &BufferLayout::Contiguous).unwrap();
+        assert_eq!(to.iter().map(|e| (e.offset, e.len)).collect::<Vec<_>>(), [(0, 6), (20, 5)]);
+        let BufferLayout::Extents(from) = from else { panic!("a list") };
+        assert_eq!(from.iter().map(|e| (e.offset, e.len)).collect::<Vec<_>>(), [(5, 4), (11, 2), (0, 5)]);
+    }
+}
