@@ -87,6 +87,12 @@ impl File {
         if self.setup.roles.aggregators.first() != Some(&rank) {
             return Ok(u64::MAX);
         }
+        self.own_file_end()
+    }
+
+    /// Where the file ends, as the system tells this rank.
+    pub(super) fn own_file_end(&mut self) -> Result<u64> {
+        let rank = self.endpoint.rank();
         let storage = self.storage()?;
         let size = || storage.size().map_err(|cause| Failure { operation: "stat", offset: 0, cause });
         guarded("stat", 0, size).map_err(|failure| failure.of(rank, &self.setup.path))

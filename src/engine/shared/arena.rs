@@ -51,7 +51,7 @@ pub struct Windows {
 impl Windows {
     /// Windows over `start..end`, in a ring of up to `memory` bytes; `unit` is what the file system locks.
     pub fn over(start: u64, end: u64, memory: u64, unit: u64) -> Self {
-        let window = if unit > 1 && unit <= MOST as u64 / 2 { unit } else { WINDOW };
+        let window = if unit > 1 && unit <= MOST as u64 / 2 { unit } else { WINDOW.min(memory.max(1)) };
         let base = start - start % window;
         let wanted = (end - base).div_ceil(window);
         let ring = (memory.min(MOST as u64) / window).clamp(1, PLACES as u64).min(wanted.max(1));

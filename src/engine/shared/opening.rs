@@ -30,7 +30,9 @@ pub struct Opening {
     pub end: u64,
     /// Bytes, those that it gave twice once.
     pub bytes: u64,
-    /// Extents, as it gave them.
+    /// Bytes and extents, as it gave them.
+    pub asked: u64,
+    /// Likewise.
     pub count: u64,
     /// Extents as they are written.
     pub pieces: u64,
@@ -45,11 +47,22 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// A rank's own, without data in it.
-    pub fn new(file: &Extents, asked: u64, failed: bool) -> Self {
+    /// A rank's own, without data in it: what it is to do of what it was `asked`.
+    pub fn new(file: &Extents, asked: &Extents, failed: bool) -> Self {
         let (start, end) = file.span().unwrap_or((u64::MAX, 0));
-        let (bytes, pieces) = (file.bytes(), file.count());
-        Self { failed, start, end, bytes, count: asked, pieces, inline: u64::MAX, tiles: None, served: false, moved: 0 }
+        Self {
+            failed,
+            start,
+            end,
+            bytes: file.bytes(),
+            asked: asked.bytes(),
+            count: asked.count(),
+            pieces: file.count(),
+            inline: u64::MAX,
+            tiles: None,
+            served: false,
+            moved: 0,
+        }
     }
 
     /// Looks at the pieces, if they are few.
@@ -74,15 +87,17 @@ impl Opening {
             self.inline,
             self.tiles.unwrap_or_default(),
             self.moved,
+            self.asked,
         ];
         put(slot, &lanes);
     }
 
     /// From a slot.
     pub fn get(slot: &[u8]) -> Self {
-        let [flags, start, end, bytes, count, pieces, inline, tiles, moved, ..] = lanes(slot);
+        let [flags, start, end, bytes, count, pieces, inline, tiles, moved, asked, ..] = lanes(slot);
         let tiles = (flags & 4 != 0).then_some(tiles);
-        Self { failed: flags & 1 != 0, served: flags & 2 != 0, start, end, bytes, count, pieces, inline, tiles, moved }
+        let (failed, served) = (flags & 1 != 0, flags & 2 != 0);
+        Self { failed, served, start, end, bytes, asked, count, pieces, inline, tiles, moved }
     }
 }
 
@@ -111,7 +126,9 @@ pub struct Total {
     pub end: u64,
     /// Bytes.
     pub bytes: u64,
-    /// Extents, as they were given.
+    /// Bytes and extents, as they were given.
+    pub asked: u64,
+    /// Likewise.
     pub count: u64,
     /// Extents as they are written.
     pub pieces: u64,
@@ -139,6 +156,7 @@ impl Total {
             start: u64::MAX,
             end: 0,
             bytes: 0,
+            asked: 0,
             count: 0,
             pieces: 0,
             most_pieces: 0,
@@ -154,6 +172,7 @@ impl Total {
             }
             all.moved += opening.moved;
             all.count += opening.count;
+            all.asked += opening.asked;
             all.bytes += opening.bytes;
             if opening.bytes == 0 || opening.served {
                 continue;
@@ -260,7 +279,7 @@ mod tests {
     use super::*;
 
     fn opening(file: &Extents, tiling: Tiling) -> Opening {
-        Opening::new(file, file.count(), false).with_tiles(file, tiling)
+        Opening::new(file, file, false).with_tiles(file, tiling)
     }
 
     fn way(files: &[Extents]) -> Way {

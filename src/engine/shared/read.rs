@@ -108,7 +108,10 @@ impl File {
         if file.count() == 0 {
             return Outcome::default();
         }
-        self.read_directly(file, layout, buffer, u64::MAX)
+        match self.own_file_end() {
+            Ok(end) => self.read_directly(file, layout, buffer, end),
+            Err(error) => Outcome { error: Some(error), ..Outcome::default() },
+        }
     }
 
     /// The first meeting. Where not all were served, the last to arrive looks where the file ends, and decides.
@@ -123,7 +126,7 @@ impl File {
         let tiling = arena.tiling();
         let storage = self.storage();
         let (rank, ranks, setup) = (self.endpoint.rank(), self.endpoint.ranks(), &self.setup);
-        let opening = Opening { served, moved: got, ..Opening::new(file, file.count(), error.is_some()) };
+        let opening = Opening { served, moved: got, ..Opening::new(file, file, error.is_some()) };
         let mut late = None;
         let decide = |slots: Slots<'_>, verdict: &mut [u8]| {
             let mut total = Total::of(slots, tiling);
@@ -134,7 +137,7 @@ impl File {
                     total.end = total.end.min(storage.size().map_err(io)?);
                     all.choice = choose(&total, Direction::Read, &setup.hints);
                     let (memory, unit) = setup.window_terms();
-                    all.windows = Windows::over(total.start.min(total.end), total.end, memory.max(WINDOW), unit);
+                    all.windows = Windows::over(total.start.min(total.end), total.end, memory, unit);
                     arena.prepare(&all.windows, ranks).map_err(io)
                 });
                 if let Err(error) = ready {

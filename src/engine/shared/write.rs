@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::arena::{Arena, TURN, WINDOW, Windows};
+use super::arena::{Arena, TURN, Windows};
 use super::closing::{Closed, Closing, Known, report};
 use super::drain::{self, Drain};
 use super::opening::{CHOICES, Choice, Opening, Total, Way, choose, lanes, put};
@@ -52,7 +52,7 @@ impl File {
         checked: Result<()>,
     ) -> Result<CallReport> {
         let begin = Instant::now();
-        let asked = file.count();
+        let asked = file;
         let (sorted, checked) = match checked {
             Ok(()) if !file.is_ascending() => split(ascending(file, layout)),
             checked => (None, checked),
@@ -94,7 +94,7 @@ impl File {
     async fn open_write(
         &mut self,
         (file, layout, buffer): Access<'_>,
-        asked: u64,
+        asked: &Extents,
         checked: &Result<()>,
         storage: &Result<Arc<dyn Storage>>,
         arena: &Arena,
@@ -269,8 +269,8 @@ impl Verdict {
             failed: total.failed,
             choice,
             count: total.count,
-            bytes: total.bytes,
-            windows: Windows::over(total.start.min(total.end), total.end, memory.max(WINDOW), unit),
+            bytes: total.asked,
+            windows: Windows::over(total.start.min(total.end), total.end, memory, unit),
             may_tile: total.bytes == total.span(),
             written: 0,
             micros: 0,
