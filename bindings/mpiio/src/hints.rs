@@ -34,6 +34,11 @@ pub unsafe fn at_open(info: MPI_Info, is_first: bool) -> Result<Hints, Error> {
     Ok(unsafe { over(Hints::from_env()?, info, is_first) })
 }
 
+/// Entries for MPI_File_get_info before the engine has opened the file: what was asked for.
+pub fn given(hints: &Hints) -> Vec<(&'static str, String)> {
+    hints.table().into_iter().filter(|row| row.value != "auto").map(|row| (row.key, row.value)).collect()
+}
+
 /// Entries for MPI_File_get_info: the hints in force, and for those that are left to the driver, what it found.
 pub fn effective(file: &tributary::File) -> Vec<(&'static str, String)> {
     let (layout, driver) = (file.layout(), file.driver());

@@ -14,6 +14,7 @@
 //! | `entry`, `next`, `family` | on or off; the function behind ours; whether this is the MPI it was built for |
 //! | `calls` | what the interposed functions do |
 //! | `files`, `open_file` | the program's open files; one of them |
+//! | `channel`, `starting` | how its ranks talk; the engine's part, from the first collective call on |
 //! | `view`, `hints` | what it sees of the file; what it asks for |
 //! | `datatype` | MPI datatypes as extents |
 //! | `tally`, `report` | what became of the calls, and TRIB_REPORT |
@@ -23,6 +24,7 @@
 
 pub mod abi;
 mod calls;
+mod channel;
 pub mod datatype;
 mod entry;
 mod exports;
@@ -32,5 +34,6 @@ mod hints;
 mod next;
 mod open_file;
 mod report;
+mod starting;
 mod tally;
 mod view;

@@ -1,39 +1,30 @@
 //! One open file of the program: the engine that runs its collective calls, or why there is none.
 
 use std::ffi::c_int;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tributary::engine::Direction;
-use tributary::{Endpoint, File, Hints, Mode};
+use tributary::{Error, File, Hints};
 
 use crate::abi::amode;
 use crate::calls::split::Split;
+use crate::channel::give_back;
+use crate::starting::{Starting, open};
 use crate::view::{View, Window};
 
 /// Who runs the collective calls of a file. The same on all of its ranks.
 pub enum Runner {
+    /// The engine, from the first collective call on.
+    Later(Box<Starting>),
     /// The engine.
-    Engine(Box<File>),
+    Engine {
+        /// The engine's file.
+        file: Box<File>,
+        /// Whether its ranks are those of the program.
+        is_worlds: bool,
+    },
     /// The MPI library; why.
     Mpi(String),
-}
-
-impl Runner {
-    /// The engine over a file that MPI has opened; or MPI itself, when the engine cannot, which the first rank says.
-    /// Collective.
-    pub fn start(endpoint: Endpoint, path: &Path, amode: c_int, hints: Hints) -> Self {
-        let mode = if amode & amode::RDONLY != 0 { Mode::Read } else { Mode::Update };
-        let speaks = endpoint.rank() == 0;
-        match File::open(endpoint, path, mode, hints) {
-            Ok(file) => Self::Engine(Box::new(file)),
-            Err(error) => {
-                if speaks {
-                    eprintln!("tributary: {} is left to MPI: {error}", path.display());
-                }
-                Self::Mpi(format!("the engine did not open it: {error}"))
-            }
-        }
-    }
 }
 
 /// A file that the program opened. The MPI library's own file is open below it, for all that the engine does not do.
@@ -46,8 +37,10 @@ pub struct OpenFile {
     pub is_first: bool,
     /// Who runs collective calls.
     pub runner: Runner,
-    /// What the program sees of the file.
+    /// What this rank of the program sees of the file.
     pub view: View,
+    /// Hints that the program has asked for since: the first rank's, which all take over with the next collective call.
+    pub wanted: Option<Hints>,
     /// Whether the program asked for atomic mode.
     pub is_atomic: bool,
     /// A collective call between its begin and its end.
@@ -57,37 +50,84 @@ pub struct OpenFile {
 impl OpenFile {
     /// A file with the view that MPI gives every file: all bytes.
     pub fn new(path: PathBuf, amode: c_int, is_first: bool, runner: Runner) -> Self {
-        Self { path, amode, is_first, runner, view: View::Engine(Window::all()), is_atomic: false, split: None }
+        let view = View::Engine(Window::all());
+        Self { path, amode, is_first, runner, view, wanted: None, is_atomic: false, split: None }
     }
 
-    /// The engine and the view, when the engine may run calls of this direction now. The same on all ranks.
+    /// Makes sure that the engine has opened the file, if it can. Collective.
+    ///
+    /// # Errors
+    /// The same on all ranks: hints of the environment that are not allowed. MPI runs the calls from here on.
+    pub fn start(&mut self) -> Result<(), Error> {
+        if !matches!(self.runner, Runner::Later(_)) {
+            return Ok(());
+        }
+        let why = "the engine did not open it".to_string();
+        if let Runner::Later(starting) = std::mem::replace(&mut self.runner, Runner::Mpi(why)) {
+            self.runner = starting.start(&self.path, self.amode)?;
+        }
+        Ok(())
+    }
+
+    /// The engine and this rank's view, when the engine may run calls of this direction now. The same on all ranks.
     ///
     /// # Errors
     /// Why MPI runs them.
-    pub fn engine(&mut self, direction: Direction) -> Result<(&mut File, &Window), String> {
+    pub fn engine(&mut self, direction: Direction) -> Result<(&mut File, &View), String> {
         let refusal = match direction {
             Direction::Write if self.amode & amode::RDONLY != 0 => Some("opened with MPI_MODE_RDONLY"),
             Direction::Read if self.amode & amode::WRONLY != 0 => Some("opened with MPI_MODE_WRONLY"),
             _ if self.is_atomic => Some("atomic mode"),
             _ => None,
         };
-        match (&mut self.runner, &self.view, refusal) {
-            (Runner::Mpi(why), ..) => Err(why.clone()),
-            (_, _, Some(why)) => Err(why.to_string()),
-            (_, View::Foreign(why), _) => Err(why.clone()),
-            (Runner::Engine(file), View::Engine(window), None) => Ok((file, window)),
+        match (&mut self.runner, refusal) {
+            (Runner::Mpi(why), _) => Err(why.clone()),
+            (_, Some(why)) => Err(why.to_string()),
+            (Runner::Later(_), _) => Err("not opened by the engine yet".to_string()),
+            (Runner::Engine { file, .. }, None) => Ok((file, &self.view)),
+        }
+    }
+
+    /// The hints in force on this rank, as far as they are known before the first collective call.
+    pub fn hints(&self) -> Option<&Hints> {
+        match &self.runner {
+            Runner::Later(starting) => starting.hints.as_ref().ok(),
+            Runner::Engine { file, .. } => Some(file.hints()),
+            Runner::Mpi(_) => None,
+        }
+    }
+
+    /// The program asks for other hints. Nothing is sent.
+    pub fn want(&mut self, hints: Hints) {
+        match &mut self.runner {
+            Runner::Later(starting) => starting.hints = Ok(hints),
+            Runner::Engine { file, .. } if self.is_first => self.wanted = Some(hints).filter(|all| all != file.hints()),
+            Runner::Engine { .. } | Runner::Mpi(_) => {}
         }
     }
 
     /// Opens the engine's file anew with other hints. Collective. When that fails, on all ranks, MPI runs the calls from
     /// here on.
     pub fn reopen(&mut self, hints: Hints) {
-        let Runner::Engine(file) = std::mem::replace(&mut self.runner, Runner::Mpi(String::new())) else {
-            return;
-        };
-        self.runner = match file.close() {
-            Ok(endpoint) => Runner::start(endpoint, &self.path, self.amode, hints),
-            Err(error) => Runner::Mpi(error.to_string()),
-        };
+        match std::mem::replace(&mut self.runner, Runner::Mpi(String::new())) {
+            Runner::Engine { file, is_worlds } => {
+                self.runner = match file.close() {
+                    Ok(endpoint) => open(endpoint, &self.path, self.amode, hints, is_worlds),
+                    Err(error) => Runner::Mpi(error.to_string()),
+                };
+            }
+            other => self.runner = other,
+        }
+    }
+
+    /// Closes the engine's file. Collective, if the engine has opened it.
+    ///
+    /// # Errors
+    /// The file's, on all ranks.
+    pub fn close(self) -> Result<(), Error> {
+        match self.runner {
+            Runner::Engine { file, is_worlds } => file.close().map(|endpoint| give_back(endpoint, is_worlds)),
+            Runner::Later(_) | Runner::Mpi(_) => Ok(()),
+        }
     }
 }

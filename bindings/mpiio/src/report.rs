@@ -53,7 +53,8 @@ impl Report {
     /// What is known of a file before it is closed. Printed on its first rank only, and only if TRIB_REPORT asks for it.
     pub fn new(open: &OpenFile, tally: &Tally) -> Self {
         let (engine, not_taken) = match &open.runner {
-            Runner::Engine(file) => (Some(Engine::of(file)), None),
+            Runner::Engine { file, .. } => (Some(Engine::of(file)), None),
+            Runner::Later(_) => (None, Some("no collective read or write".to_string())),
             Runner::Mpi(why) => (None, Some(why.clone())),
         };
         Self {

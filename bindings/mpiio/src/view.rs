@@ -13,8 +13,18 @@ use crate::datatype::flattened;
 pub enum View {
     /// The engine's.
     Engine(Window),
-    /// One that is left to the MPI library; why. The same on all ranks.
+    /// One that is left to the MPI library; why.
     Foreign(String),
+}
+
+impl View {
+    /// Bytes of an etype, where they are known.
+    pub fn etype(&self) -> u64 {
+        match self {
+            Self::Engine(window) => window.etype,
+            Self::Foreign(_) => 0,
+        }
+    }
 }
 
 /// Bytes of the file in the program's order.

@@ -9,6 +9,16 @@ use super::{MPI_Info, SUCCESS};
 const MAX_KEY: usize = ffi::MPI_MAX_INFO_KEY as usize;
 const MAX_VALUE: usize = ffi::MPI_MAX_INFO_VAL as usize;
 
+/// Whether `info` says nothing.
+///
+/// # Safety
+/// As [`entries`].
+pub unsafe fn is_empty(info: MPI_Info) -> bool {
+    let mut count = 0;
+    // SAFETY: a constant of the C library; else a valid info.
+    unsafe { info == ffi::RSMPI_INFO_NULL || ffi::MPI_Info_get_nkeys(info, &mut count) != SUCCESS || count == 0 }
+}
+
 /// All that `info` says; nothing for MPI_INFO_NULL, and of what is no text or cannot be asked for.
 ///
 /// # Safety

@@ -93,6 +93,44 @@ pub unsafe fn is_intracommunicator(comm: MPI_Comm) -> bool {
     unsafe { comm != ffi::RSMPI_COMM_NULL && ffi::MPI_Comm_test_inter(comm, &mut inter) == SUCCESS && inter == 0 }
 }
 
+/// MPI_COMM_WORLD.
+pub fn world() -> MPI_Comm {
+    // SAFETY: a constant of the C library.
+    unsafe { ffi::RSMPI_COMM_WORLD }
+}
+
+/// Whether the ranks of `comm` are those of the program, in the same order. Local.
+///
+/// # Safety
+/// `comm` is an intracommunicator, and MPI is initialised.
+#[allow(clippy::unnecessary_cast)] // i32 with one MPI library, u32 with the other
+pub unsafe fn is_congruent_to_world(comm: MPI_Comm) -> bool {
+    let mut how: c_int = 0;
+    // SAFETY: two communicators; writes one int.
+    let code = unsafe { ffi::MPI_Comm_compare(comm, world(), &mut how) };
+    code == SUCCESS && (how == ffi::MPI_IDENT as c_int || how == ffi::MPI_CONGRUENT as c_int)
+}
+
+/// This process's rank in `comm`.
+///
+/// # Safety
+/// As [`is_congruent_to_world`].
+pub unsafe fn rank(comm: MPI_Comm) -> c_int {
+    let mut rank: c_int = 0;
+    // SAFETY: a communicator; writes one int.
+    unsafe { ffi::MPI_Comm_rank(comm, &mut rank) };
+    rank
+}
+
+/// Whether no two threads call MPI at once: the level of threads that MPI was initialised with.
+#[allow(clippy::unnecessary_cast)] // i32 with one MPI library, u32 with the other
+pub fn has_one_thread_at_a_time() -> bool {
+    let mut level: c_int = 0;
+    // SAFETY: MPI is initialised, as a file is open; writes one int.
+    let code = unsafe { ffi::MPI_Query_thread(&mut level) };
+    code == SUCCESS && level != ffi::MPI_THREAD_MULTIPLE as c_int
+}
+
 /// Turns the return code of `call` into a result.
 pub fn check(call: &str, code: c_int) -> Result<(), Error> {
     if code == SUCCESS { Ok(()) } else { Err(Error::Fabric(format!("{call}: MPI error code {code}"))) }

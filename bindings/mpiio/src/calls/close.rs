@@ -7,7 +7,6 @@ use crate::abi::{SUCCESS, file_null};
 use crate::entry::Answer;
 use crate::files;
 use crate::next::Function;
-use crate::open_file::Runner;
 use crate::report::Report;
 
 /// Takes the call. Collective over the file's ranks.
@@ -19,10 +18,7 @@ pub fn close(function: &'static Function, arguments: &[Word]) -> Answer {
     };
     let speaks = file.is_first;
     let report = Report::new(&file, &tally);
-    let closed = match file.runner {
-        Runner::Engine(engine) => engine.close().map(drop),
-        Runner::Mpi(_) => Ok(()),
-    };
+    let closed = file.close();
     let code = function.call(arguments);
     report.print();
     match closed {

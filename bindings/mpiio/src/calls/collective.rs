@@ -9,6 +9,7 @@ use tributary::engine::Direction;
 use tributary::{BufferLayout, CallReport, Error, Extents, File};
 
 use super::passing::{note, unseen};
+use super::set_info::apply;
 use super::split::Split;
 use crate::abi::word::{Word, from_word, to_word};
 use crate::abi::{MPI_Datatype, MPI_Offset, SUCCESS, check, datatype_null, seek_set, status};
@@ -17,7 +18,7 @@ use crate::datatype::flattened;
 use crate::entry::Answer;
 use crate::files;
 use crate::next::Function;
-use crate::view::Window;
+use crate::view::{View, Window};
 
 /// Where in the file a call begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +96,12 @@ struct Moved {
 /// What an error is about when the engine does not know a type that MPI knows: MPI is then to run the call.
 const UNKNOWN_TYPE: &str = "type of the buffer";
 
+/// What an error is about when a rank's view is not one that the engine knows: MPI is then to run the call.
+const FOREIGN_VIEW: &str = "file view for the engine";
+
+/// What an error is about when the first rank has other hints: all take them over, and begin the call again.
+const OTHER_HINTS: &str = "hints that have changed";
+
 /// Takes a call. Collective over the file's ranks.
 pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answer {
     let handle = arguments.first().copied().unwrap_or_default();
@@ -102,46 +109,71 @@ pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answe
         return unseen(function, arguments);
     };
     let mut file = shared.hold();
-    let (engine, window) = match file.engine(form.direction) {
-        Ok(both) => both,
-        Err(why) => {
-            drop(file);
-            return note(function, arguments, &why);
+    if let Err(error) = file.start() {
+        return Answer::Raise { file: handle, error, speaks: file.is_first };
+    }
+    loop {
+        let wants = file.wanted.is_some();
+        let (engine, view) = match file.engine(form.direction) {
+            Ok(both) => both,
+            Err(why) => {
+                drop(file);
+                return note(function, arguments, &why);
+            }
+        };
+        let etype = view.etype();
+        let offset = call.offset.map_or_else(|| position(handle), Ok);
+        let access = match view {
+            _ if wants => Err(Error::argument(OTHER_HINTS, "", "")),
+            View::Foreign(why) => Err(Error::argument(FOREIGN_VIEW, why, "one that the engine knows")),
+            View::Engine(window) => offset.clone().and_then(|offset| call.access(window, offset)),
+        };
+        // SAFETY: the program's buffer is valid for what its count and datatype say, and its own for the time of the call.
+        let error = match unsafe { transfer(form.direction, engine, access) } {
+            Ok(moved) => {
+                shared.tally().ran(function.name(), &moved.report);
+                if form.ending == Ending::Begin {
+                    file.split = Some(Split { direction: form.direction, place: form.place, bytes: moved.bytes });
+                }
+                return done(&call, form, handle, offset, etype, &moved);
+            }
+            Err(error) => error,
+        };
+        match &error {
+            Error::Argument { what, .. } if what == OTHER_HINTS => apply(&mut file),
+            Error::Argument { what, value, .. } if what == UNKNOWN_TYPE || what == FOREIGN_VIEW => {
+                drop(file);
+                return note(function, arguments, value);
+            }
+            _ => {
+                if form.ending == Ending::Now {
+                    // SAFETY: the status of the program's call.
+                    unsafe { status::set(call.result as *mut _, 0) };
+                }
+                return Answer::Raise { file: handle, error, speaks: file.is_first };
+            }
         }
+    }
+}
+
+/// What the program is told of a call that went well.
+fn done(
+    call: &Call,
+    form: Form,
+    handle: Word,
+    offset: Result<MPI_Offset, Error>,
+    etype: u64,
+    moved: &Moved,
+) -> Answer {
+    let etypes = moved.asked.checked_div(etype).unwrap_or_default() as MPI_Offset;
+    let moved_on = match (form.place, offset) {
+        (Place::Pointer, Ok(offset)) => seek(handle, offset + etypes),
+        _ => Ok(()),
     };
-    let etype = window.etype;
-    let offset = call.offset.map_or_else(|| position(handle), Ok);
-    let access = offset.clone().and_then(|offset| call.access(window, offset));
-    // SAFETY: the program's buffer is valid for what its count and datatype say, and its own for the time of the call.
-    match unsafe { transfer(form.direction, engine, access) } {
-        Err(Error::Argument { what, value, .. }) if what == UNKNOWN_TYPE => {
-            drop(file);
-            note(function, arguments, &format!("{what}: {value}"))
-        }
-        Err(error) => {
-            if form.ending == Ending::Now {
-                // SAFETY: the status of the program's call.
-                unsafe { status::set(call.result as *mut _, 0) };
-            }
-            Answer::Raise { file: handle, error, speaks: file.is_first }
-        }
-        Ok(moved) => {
-            shared.tally().ran(function.name(), &moved.report);
-            if form.ending == Ending::Begin {
-                file.split = Some(Split { direction: form.direction, place: form.place, bytes: moved.bytes });
-            }
-            let etypes = moved.asked.checked_div(etype).unwrap_or_default() as MPI_Offset;
-            let moved_on = match (form.place, offset) {
-                (Place::Pointer, Ok(offset)) => seek(handle, offset + etypes),
-                _ => Ok(()),
-            };
-            let told = moved_on.and_then(|()| call.tell(form.ending, moved.bytes));
-            match told {
-                Ok(()) => Answer::code(SUCCESS),
-                // This rank's alone.
-                Err(error) => Answer::Raise { file: handle, error, speaks: true },
-            }
-        }
+    match moved_on.and_then(|()| call.tell(form.ending, moved.bytes)) {
+        Ok(()) => Answer::code(SUCCESS),
+        // This rank's alone.
+        Err(error) => Answer::Raise { file: handle, error, speaks: true },
     }
 }
 

@@ -16,11 +16,15 @@ pub fn get_info(function: &'static Function, arguments: &[Word]) -> Answer {
     if let [handle, place] = *arguments
         && code as c_int == SUCCESS
         && let Some(shared) = files::find(handle)
-        && let Runner::Engine(engine) = &shared.hold().runner
     {
+        let file = shared.hold();
         // SAFETY: MPI_File_get_info went well and wrote a new info, which the program is to free.
         let used = unsafe { *(place as *const MPI_Info) };
-        for (key, value) in hints::effective(engine) {
+        let known = match &file.runner {
+            Runner::Engine { file, .. } => hints::effective(file),
+            Runner::Later(_) | Runner::Mpi(_) => file.hints().map(hints::given).unwrap_or_default(),
+        };
+        for (key, value) in known {
             // SAFETY: a valid info.
             unsafe { info::set(used, key, &value) };
         }

@@ -1,46 +1,52 @@
-//! MPI_File_set_info: other hints for an open file.
+//! MPI_File_set_info: other hints for an open file, in force from the next collective call on.
 
+use std::ffi::c_int;
 use std::pin::pin;
 
-use tributary::Hints;
 use tributary::collectives::broadcast;
 
-use crate::abi::MPI_Info;
 use crate::abi::word::{Word, from_word};
+use crate::abi::{MPI_Info, SUCCESS};
 use crate::entry::Answer;
 use crate::files;
 use crate::hints;
 use crate::next::Function;
 use crate::open_file::{OpenFile, Runner};
 
-/// Takes the call. Collective over the file's ranks.
+/// Takes the call. Nothing is sent.
 pub fn set_info(function: &'static Function, arguments: &[Word]) -> Answer {
     let code = function.call(arguments);
     if let [handle, info] = *arguments
+        && code as c_int == SUCCESS
         && let Some(shared) = files::find(handle)
     {
-        let mut file = shared.hold();
         // SAFETY: the program's info, in a call that takes one.
-        let wanted = unsafe { changed(&file, from_word(info)) };
-        apply(&mut file, wanted);
+        unsafe { want(&mut shared.hold(), from_word(info)) };
     }
     Answer::Return(code)
 }
 
-/// The hints that the first rank's info asks for, if they are not in force; nothing on other ranks, whose infos do not count.
+/// Takes down what an info asks for. The first rank's counts.
 ///
 /// # Safety
 /// `info` is a valid info, or MPI_INFO_NULL.
-pub unsafe fn changed(file: &OpenFile, info: MPI_Info) -> Option<Hints> {
-    let Runner::Engine(engine) = &file.runner else { return None };
+pub unsafe fn want(file: &mut OpenFile, info: MPI_Info) {
+    let counts = file.is_first || matches!(file.runner, Runner::Later(_));
     // SAFETY: the caller's promise.
-    let hints = unsafe { hints::over(engine.hints().clone(), info, file.is_first) };
-    (file.is_first && hints != *engine.hints()).then_some(hints)
+    if !counts || unsafe { crate::abi::info::is_empty(info) } {
+        return;
+    }
+    if let Some(hints) = file.wanted.as_ref().or(file.hints()).cloned() {
+        // SAFETY: the caller's promise.
+        let hints = unsafe { hints::over(hints, info, file.is_first) };
+        file.want(hints);
+    }
 }
 
 /// Puts the first rank's wish into force on all ranks. Collective.
-pub fn apply(file: &mut OpenFile, wanted: Option<Hints>) {
-    let Runner::Engine(engine) = &mut file.runner else { return };
+pub fn apply(file: &mut OpenFile) {
+    let wanted = file.wanted.take();
+    let Runner::Engine { file: engine, .. } = &mut file.runner else { return };
     let endpoint = engine.endpoint();
     let waiting = endpoint.waiting().clone();
     let told = serde_json::to_vec(&wanted).unwrap_or_default();

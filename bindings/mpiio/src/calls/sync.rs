@@ -17,8 +17,8 @@ pub fn sync(function: &'static Function, arguments: &[Word]) -> Answer {
     let mut file = shared.hold();
     let speaks = file.is_first;
     let synced = match &mut file.runner {
-        Runner::Engine(engine) => engine.sync(),
-        Runner::Mpi(_) => Ok(()),
+        Runner::Engine { file, .. } => file.sync(),
+        Runner::Later(_) | Runner::Mpi(_) => Ok(()),
     };
     drop(file);
     let code = function.call(arguments);

@@ -1,0 +1,78 @@
+//! Where the engine's messages of a file go: a communicator of our own over the file's ranks.
+//!
+//! Files are opened on MPI_COMM_WORLD, or on duplicates of it, nearly always. For those nothing is made when a file is
+//! opened, and what the first collective call made is kept for the next file: MPI_COMM_WORLD cannot be freed. Any other
+//! communicator may be freed behind the open, so it is duplicated there.
+
+use std::sync::{Mutex, PoisonError};
+
+use tributary::fabric::mpi::MpiEndpoint;
+use tributary::{Endpoint, Error};
+
+use crate::abi::{MPI_Comm, has_one_thread_at_a_time, is_congruent_to_world, world};
+
+/// How a file's ranks will talk.
+pub enum Channel {
+    /// As all ranks of the program.
+    World,
+    /// By themselves.
+    Own(Endpoint),
+}
+
+/// Endpoints over all ranks that no file uses. All ranks have the same, since files start and end their use of one together.
+static IDLE: Mutex<Vec<Movable>> = Mutex::new(Vec::new());
+
+struct Movable(Endpoint);
+
+// SAFETY: an endpoint in the list is used by nobody; its reference-counted parts point to one another only, and MPI may be
+// called by the thread that takes it out, as for files (see `crate::files`).
+unsafe impl Send for Movable {}
+
+impl Channel {
+    /// For a file on `comm`. Collective over it, unless its ranks are those of the program.
+    ///
+    /// # Errors
+    /// MPI's.
+    ///
+    /// # Safety
+    /// MPI is initialised, and `comm` is an intracommunicator.
+    pub unsafe fn on(comm: MPI_Comm) -> Result<Self, Error> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if is_congruent_to_world(comm) {
+                return Ok(Self::World);
+            }
+            Ok(Self::Own(Endpoint::new(Box::new(MpiEndpoint::from_raw(comm)?))))
+        }
+    }
+
+    /// The means to talk. Collective, the first time for all ranks of the program.
+    ///
+    /// # Errors
+    /// MPI's.
+    pub fn open(self) -> Result<Endpoint, Error> {
+        match self {
+            Self::Own(endpoint) => Ok(endpoint),
+            Self::World => {
+                let idle = has_one_thread_at_a_time().then(|| idle().pop()).flatten();
+                if let Some(Movable(endpoint)) = idle {
+                    return Ok(endpoint);
+                }
+                // SAFETY: a file is open, so MPI is initialised; MPI_COMM_WORLD lives until it is finalised.
+                Ok(Endpoint::new(Box::new(unsafe { MpiEndpoint::from_raw(world())? })))
+            }
+        }
+    }
+}
+
+/// Takes back what a file has used, for the next one. Where several threads may call MPI at once, two files might take what
+/// is there in different orders on different ranks, so nothing is kept.
+pub fn give_back(endpoint: Endpoint, is_worlds: bool) {
+    if is_worlds && has_one_thread_at_a_time() {
+        idle().push(Movable(endpoint));
+    }
+}
+
+fn idle() -> std::sync::MutexGuard<'static, Vec<Movable>> {
+    IDLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
