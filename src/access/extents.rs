@@ -1,6 +1,6 @@
 //! Extents, and sequences of them in little memory.
 //!
-//! A sequence is a list of nodes; a node is one extent, one packed list or a group of nodes, repeated along any number of
+//! A sequence is a list of nodes; a node is one extent, a list or a group of nodes, repeated along any number of
 //! strided levels. A vector, a block-cyclic pattern or a 4-D subarray is one node of O(dimensions) memory, whatever its
 //! number of extents; an irregular list is one node of [`Packed`] bytes, and that list repeated (a variable for each of 72
 //! levels) is one node too; so are several subarrays, repeated or scattered together.
@@ -125,7 +125,7 @@ impl Extents {
         for node in &mut self.nodes {
             match &mut node.base {
                 Base::One(extent) => extent.offset += by,
-                Base::List(_, shift) | Base::Group(_, shift) => *shift += by as i64,
+                Base::List(_, shift) | Base::Plain(_, shift) | Base::Group(_, shift) => *shift += by as i64,
             }
         }
         if self.summary.count > 0 {

@@ -1,4 +1,4 @@
-//! A node of a sequence of extents: one extent, one packed list or a group of nodes, repeated along strided levels.
+//! A node of a sequence of extents: one extent, a list or a group of nodes, repeated along strided levels.
 
 use std::sync::Arc;
 
@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use super::extent::Extent;
 use super::packed::{Packed, PackedIter};
+use super::plain::{Plain, PlainIter};
 
 /// One strided level of a node: `count` repetitions, `stride` bytes apart (which may be negative).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +20,7 @@ pub struct Level {
 pub enum Base {
     One(Extent),
     List(Packed, i64),
+    Plain(Plain, i64),
     Group(Arc<Group>, i64),
 }
 
@@ -51,6 +53,7 @@ impl Node {
         let base = match &self.base {
             Base::One(_) => 0,
             Base::List(packed, _) => packed.encoded_len(),
+            Base::Plain(plain, _) => plain.memory(),
             Base::Group(group, _) => {
                 let nodes = group.nodes.iter().map(Self::memory).sum::<usize>();
                 size_of::<Group>() + nodes + group.places.encoded_len()
@@ -76,6 +79,7 @@ impl Base {
         match self {
             Self::One(extent) => BaseIter::One(Some(moved(*extent, by))),
             Self::List(packed, shift) => BaseIter::List(packed.iter(), by + *shift),
+            Self::Plain(plain, shift) => BaseIter::Plain(plain.iter(), by.wrapping_add(*shift)),
             Self::Group(group, shift) => BaseIter::Group(Box::new(group.iter(by.wrapping_add(*shift)))),
         }
     }
@@ -84,6 +88,7 @@ impl Base {
 enum BaseIter<'a> {
     One(Option<Extent>),
     List(PackedIter<'a>, i64),
+    Plain(PlainIter<'a>, i64),
     Group(Box<dyn Iterator<Item = Extent> + 'a>),
 }
 
@@ -95,6 +100,7 @@ impl Iterator for BaseIter<'_> {
         match self {
             Self::One(extent) => extent.take(),
             Self::List(list, shift) => list.next().map(|extent| moved(extent, *shift)),
+            Self::Plain(list, shift) => list.next().map(|extent| moved(extent, *shift)),
             Self::Group(extents) => extents.next(),
         }
     }
