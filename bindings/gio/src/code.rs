@@ -63,7 +63,11 @@ const CODES: [(c_int, &CStr, &CStr); 19] = [
     (EQUOTA, c"GIO_EQUOTA", c"quota exceeded"),
     (EFSTYPE, c"GIO_EFSTYPE", c"bad type of file system"),
     (EMULTIDEFINE_AMODE, c"GIO_EMULTIDEFINE_AMODE", c"the ranks gave different access modes"),
-    (EMULTIDEFINE_FNC_ARGS, c"GIO_EMULTIDEFINE_FNC_ARGS", c"the ranks gave different arguments to a collective function"),
+    (
+        EMULTIDEFINE_FNC_ARGS,
+        c"GIO_EMULTIDEFINE_FNC_ARGS",
+        c"the ranks gave different arguments to a collective function",
+    ),
     (EMULTIDEFINE_HINTS, c"GIO_EMULTIDEFINE_HINTS", c"the ranks gave different hints"),
     (EFILEVIEW, c"GIO_EFILEVIEW", c"offsets in the file do not ascend, or overlap"),
 ];

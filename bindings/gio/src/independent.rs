@@ -103,7 +103,8 @@ impl GioFile {
         for piece in pieces(&access.file, &access.layout) {
             let at = access.memory.wrapping_add(piece.memory as usize);
             // SAFETY: the caller's promise, of this piece.
-            bytes += self.file.read_at(piece.offset, unsafe { std::slice::from_raw_parts_mut(at, piece.len as usize) })?;
+            bytes +=
+                self.file.read_at(piece.offset, unsafe { std::slice::from_raw_parts_mut(at, piece.len as usize) })?;
         }
         Ok(bytes)
     }

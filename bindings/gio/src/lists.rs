@@ -106,8 +106,7 @@ fn of_file((offsets, lengths): (&[i64], &[i64])) -> Result<Extents> {
 /// The lowest offset, and the extents from there on.
 fn of_memory((offsets, lengths): (&[i64], &[i64])) -> Result<(i64, Extents)> {
     let first = offsets.iter().copied().min().unwrap_or_default();
-    let extents =
-        Extents::from_arrays(offsets, lengths, first).map_err(|error| negative("buf", lengths, error))?;
+    let extents = Extents::from_arrays(offsets, lengths, first).map_err(|error| negative("buf", lengths, error))?;
     Ok((first, extents))
 }
 

@@ -9,8 +9,7 @@ use tributary::{Error, Result};
 use crate::code::about;
 
 /// Types of file systems that may stand before a name, with a colon. They change nothing about it.
-const TYPES: [&str; 11] =
-    ["ufs", "nfs", "xfs", "pvfs2", "gpfs", "panfs", "lustre", "daos", "testfs", "ime", "quobyte"];
+const TYPES: [&str; 11] = ["ufs", "nfs", "xfs", "pvfs2", "gpfs", "panfs", "lustre", "daos", "testfs", "ime", "quobyte"];
 
 /// The absolute path of a name.
 ///

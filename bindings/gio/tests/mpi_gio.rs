@@ -75,8 +75,10 @@ fn pnetcdf_writes_the_same_bytes() {
         eprintln!("NOT RUN: {PNETCDF} is not set; it names the prefix of a static PnetCDF 1.15 or later with GIO");
         return;
     };
-    let (ours, theirs) =
-        (compile("pnetcdf.c", &Link::Pnetcdf(prefix.clone(), true)), compile("pnetcdf.c", &Link::Pnetcdf(prefix, false)));
+    let (ours, theirs) = (
+        compile("pnetcdf.c", &Link::Pnetcdf(prefix.clone(), true)),
+        compile("pnetcdf.c", &Link::Pnetcdf(prefix, false)),
+    );
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     for ranks in [1, 2, 4] {
         let directory = tempfile::tempdir().unwrap();
