@@ -79,7 +79,7 @@ install_packages() {
 
 # The MPI families that the bindings are built and tested for, and what Cargo is told to do so.
 FAMILIES="mpich openmpi"
-BINDINGS=(-p tributary-mpiio -p tributary-c --features mpi)
+BINDINGS=(-p tributary-mpiio -p tributary-c -p tributary-gio --features mpi)
 
 # The C compiler wrapper of a family.
 mpicc_of() {

@@ -1,6 +1,6 @@
 //! Extents, and sequences of them in little memory.
 //!
-//! A sequence is a list of nodes; a node is one extent, one packed list or a group of nodes, repeated along any number of
+//! A sequence is a list of nodes; a node is one extent, a list or a group of nodes, repeated along any number of
 //! strided levels. A vector, a block-cyclic pattern or a 4-D subarray is one node of O(dimensions) memory, whatever its
 //! number of extents; an irregular list is one node of [`Packed`] bytes, and that list repeated (a variable for each of 72
 //! levels) is one node too; so are several subarrays, repeated or scattered together.
@@ -11,9 +11,6 @@ use super::extent::Extent;
 use super::node::{Base, Level, Node};
 use super::packed::{Packed, Packer, Summary};
 use crate::error::{Error, Result};
-
-/// Longer lists are packed: 64 MiB of extents.
-pub const PLAIN: usize = 4 << 20;
 
 /// A sequence of extents, in the order in which a buffer's bytes fill them. Zero-length extents are dropped.
 /// Building is checked: an offset below 0 or an end above 2^63 - 1 is an error, never a wrap.
@@ -78,44 +75,6 @@ impl Extents {
         Ok(Self::from_packed(packer.finish(), last_end))
     }
 
-    /// A list as it is, kept unpacked: fast to make and to walk, 16 bytes an extent. Extents of length 0 are dropped, and
-    /// those that adjoin are joined. O(length) time, a few nanoseconds each. Lists of more than [`PLAIN`] extents are packed.
-    ///
-    /// # Errors
-    /// An end above 2^63 - 1, or as many bytes in all.
-    pub fn from_extents(mut list: Vec<Extent>) -> Result<Self> {
-        let mut kept = 0;
-        let (mut summary, mut last_end) = (Summary::EMPTY, 0);
-        for index in 0..list.len() {
-            let extent = list[index];
-            if extent.len == 0 {
-                continue;
-            }
-            check_end(extent.offset, extent.len)?;
-            check_end(summary.bytes, extent.len)?;
-            summary.bytes += extent.len;
-            if kept > 0 && extent.offset == last_end {
-                list[kept - 1].len += extent.len;
-            } else {
-                summary.start = if kept == 0 { extent.offset } else { summary.start.min(extent.offset) };
-                summary.ascending &= extent.offset >= last_end || kept == 0;
-                list[kept] = extent;
-                kept += 1;
-            }
-            last_end = extent.end();
-            summary.end = summary.end.max(last_end);
-        }
-        summary.count = kept as u64;
-        list.truncate(kept);
-        let base = match kept {
-            0 => return Ok(Self::empty()),
-            1 => Base::One(list[0]),
-            _ if kept > PLAIN => return Ok(Self::from_packed(list.into_iter().collect(), last_end)),
-            _ => Base::Plain(list.into(), 0),
-        };
-        Ok(Self { nodes: vec![Node { base, levels: SmallVec::new() }], summary, last_end })
-    }
-
     pub(super) fn from_packed(packed: Packed, last_end: u64) -> Self {
         let summary = *packed.summary();
         let base = match summary.count {
@@ -166,7 +125,7 @@ impl Extents {
         for node in &mut self.nodes {
             match &mut node.base {
                 Base::One(extent) => extent.offset += by,
-                Base::Plain(_, shift) | Base::List(_, shift) | Base::Group(_, shift) => *shift += by as i64,
+                Base::List(_, shift) | Base::Plain(_, shift) | Base::Group(_, shift) => *shift += by as i64,
             }
         }
         if self.summary.count > 0 {

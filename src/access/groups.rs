@@ -34,7 +34,7 @@ impl Extents {
             && i64::try_from(extent.len) == Ok(stride)
         {
             let blocks = places.map(|(by, copies)| Extent { offset: by + extent.offset, len: copies * extent.len });
-            return Self::from_list(joined(blocks));
+            return Self::from_extents(blocks);
         }
         if summary.count <= number.saturating_mul(SHORT).max(FEW) {
             let copies = places.flat_map(|(by, n)| (0..n as i64).map(move |copy| by as i64 + copy * stride));

@@ -8,6 +8,7 @@
 //! | `groups` | sequences put together from others |
 //! | `shapes` | subarrays and block-cyclic distributions |
 //! | [`packed`] | irregular sequences, encoded; the same bytes travel on the wire |
+//! | `plain` | irregular sequences as arrays give them, 8 bytes an extent |
 //! | [`pairs`] | the codec below both: varints and back-references over pairs of integers |
 //! | [`view`] | a file view: a tile of extents repeated from a displacement on |
 //! | [`pieces`] | a file side and a memory side walked together |
@@ -20,6 +21,7 @@ mod node;
 pub mod packed;
 pub mod pairs;
 pub mod pieces;
+mod plain;
 mod shapes;
 pub(crate) mod varint;
 pub mod view;

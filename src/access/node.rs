@@ -1,4 +1,4 @@
-//! A node of a sequence of extents: one extent, one packed list or a group of nodes, repeated along strided levels.
+//! A node of a sequence of extents: one extent, a list or a group of nodes, repeated along strided levels.
 
 use std::sync::Arc;
 
@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use super::extent::Extent;
 use super::packed::{Packed, PackedIter};
+use super::plain::{Plain, PlainIter};
 
 /// One strided level of a node: `count` repetitions, `stride` bytes apart (which may be negative).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,10 +19,10 @@ pub struct Level {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Base {
     One(Extent),
-    /// A list that is walked fast, 16 bytes an extent.
-    Plain(Arc<[Extent]>, i64),
     /// A list in little memory.
     List(Packed, i64),
+    /// A list that is made and walked fast.
+    Plain(Plain, i64),
     Group(Arc<Group>, i64),
 }
 
@@ -53,8 +54,8 @@ impl Node {
     pub fn memory(&self) -> usize {
         let base = match &self.base {
             Base::One(_) => 0,
-            Base::Plain(extents, _) => size_of_val(&**extents),
             Base::List(packed, _) => packed.encoded_len(),
+            Base::Plain(plain, _) => plain.memory(),
             Base::Group(group, _) => {
                 let nodes = group.nodes.iter().map(Self::memory).sum::<usize>();
                 size_of::<Group>() + nodes + group.places.encoded_len()
@@ -83,8 +84,8 @@ impl Base {
     fn iter(&self, by: i64) -> BaseIter<'_> {
         match self {
             Self::One(extent) => BaseIter::One(Some(moved(*extent, by))),
-            Self::Plain(extents, shift) => BaseIter::Plain(extents.iter(), by + *shift),
             Self::List(packed, shift) => BaseIter::List(packed.iter(), by + *shift),
+            Self::Plain(plain, shift) => BaseIter::Plain(plain.iter(), by.wrapping_add(*shift)),
             Self::Group(group, shift) => BaseIter::Group(Box::new(group.iter(by.wrapping_add(*shift)))),
         }
     }
@@ -92,8 +93,8 @@ impl Base {
 
 enum BaseIter<'a> {
     One(Option<Extent>),
-    Plain(std::slice::Iter<'a, Extent>, i64),
     List(PackedIter<'a>, i64),
+    Plain(PlainIter<'a>, i64),
     Group(Box<dyn Iterator<Item = Extent> + 'a>),
 }
 
@@ -104,8 +105,8 @@ impl Iterator for BaseIter<'_> {
     fn next(&mut self) -> Option<Extent> {
         match self {
             Self::One(extent) => extent.take(),
-            Self::Plain(list, shift) => list.next().map(|extent| moved(*extent, *shift)),
             Self::List(list, shift) => list.next().map(|extent| moved(extent, *shift)),
+            Self::Plain(list, shift) => list.next().map(|extent| moved(extent, *shift)),
             Self::Group(extents) => extents.next(),
         }
     }

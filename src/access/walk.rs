@@ -7,10 +7,11 @@
 use super::extent::Extent;
 use super::extents::Extents;
 use super::node::{Base, Group, Level, Node, Odometer};
-use super::packed::{Packed, PackedIter};
+use super::packed::PackedIter;
 use super::pieces::{BufferLayout, Piece};
+use super::plain::PlainIter;
 
-/// Extents of a packed list that are decoded at a time.
+/// Extents of a list that are decoded at a time.
 const DECODED: usize = 512;
 
 /// A part of a sequence.
@@ -66,7 +67,7 @@ pub struct Batches<'a> {
     by: i64,
     state: State<'a>,
     /// The part reached, but for a group, which has it.
-    current: Current<'a>,
+    current: Current,
     decoded: Vec<Extent>,
 }
 
@@ -75,12 +76,34 @@ enum State<'a> {
     Between,
     /// One extent along its innermost level, at every outer one.
     One(Extent, Level, Odometer<'a>),
-    /// A list, at every level.
-    Plain(&'a [Extent], i64, Odometer<'a>),
-    /// A packed list, at every level, and where its decoding stands.
-    Packed(&'a Packed, i64, Odometer<'a>, Option<(PackedIter<'a>, i64)>),
+    /// A list, at every level, and where its decoding stands.
+    List(&'a Base, i64, Odometer<'a>, Option<(ListIter<'a>, i64)>),
     /// A group, at every level, and where its copies stand.
     Group(&'a Group, i64, Odometer<'a>, Option<Copies<'a>>),
+}
+
+enum ListIter<'a> {
+    Packed(PackedIter<'a>),
+    Plain(PlainIter<'a>),
+}
+
+impl<'a> ListIter<'a> {
+    fn of(base: &'a Base) -> Option<Self> {
+        match base {
+            Base::List(packed, _) => Some(Self::Packed(packed.iter())),
+            Base::Plain(plain, _) => Some(Self::Plain(plain.iter())),
+            Base::One(_) | Base::Group(..) => None,
+        }
+    }
+
+    /// Decodes some.
+    fn decode(&mut self, into: &mut Vec<Extent>) {
+        into.clear();
+        match self {
+            Self::Packed(list) => into.extend(list.by_ref().take(DECODED)),
+            Self::Plain(list) => into.extend(list.by_ref().take(DECODED)),
+        }
+    }
 }
 
 struct Copies<'a> {
@@ -89,9 +112,8 @@ struct Copies<'a> {
 }
 
 #[derive(Clone, Copy)]
-enum Current<'a> {
+enum Current {
     Run(Extent, Level),
-    List(&'a [Extent], i64),
     /// What was decoded last, moved.
     Decoded(i64),
 }
@@ -122,23 +144,16 @@ impl<'a> Batches<'a> {
                     }
                     *next = State::Between;
                 }
-                State::Plain(extents, shift, levels) => {
-                    if let Some(at) = levels.next() {
-                        self.current = Current::List(extents, at.wrapping_add(*shift).wrapping_add(by));
-                        return true;
-                    }
-                    *next = State::Between;
-                }
-                State::Packed(packed, shift, levels, open) => {
+                State::List(base, shift, levels, open) => {
                     if open.is_none() {
-                        *open = levels.next().map(|at| (packed.iter(), at.wrapping_add(*shift).wrapping_add(by)));
+                        let at = levels.next().map(|at| at.wrapping_add(*shift).wrapping_add(by));
+                        *open = ListIter::of(base).zip(at);
                     }
                     let Some((list, shift)) = open else {
                         *next = State::Between;
                         continue;
                     };
-                    self.decoded.clear();
-                    self.decoded.extend(list.by_ref().take(DECODED));
+                    list.decode(&mut self.decoded);
                     if !self.decoded.is_empty() {
                         self.current = Current::Decoded(*shift);
                         return true;
@@ -174,7 +189,6 @@ impl<'a> Batches<'a> {
         }
         match self.current {
             Current::Run(first, Level { stride, count }) => Batch::Run { first, stride, count },
-            Current::List(extents, shift) => Batch::List { extents, shift },
             Current::Decoded(shift) => Batch::List { extents: &self.decoded, shift },
         }
     }
@@ -186,8 +200,9 @@ fn enter(node: &Node) -> State<'_> {
             Some((inner, outer)) => State::One(*extent, *inner, Odometer::new(outer)),
             None => State::One(*extent, Level { stride: 0, count: 1 }, Odometer::new(&[])),
         },
-        Base::Plain(extents, shift) => State::Plain(extents, *shift, Odometer::new(&node.levels)),
-        Base::List(packed, shift) => State::Packed(packed, *shift, Odometer::new(&node.levels), None),
+        Base::List(_, shift) | Base::Plain(_, shift) => {
+            State::List(&node.base, *shift, Odometer::new(&node.levels), None)
+        }
         Base::Group(group, shift) => State::Group(group, *shift, Odometer::new(&node.levels), None),
     }
 }
@@ -373,7 +388,7 @@ mod tests {
                 end = offset + len;
                 Extent { offset, len }
             });
-            Extents::from_extents(extents.collect()).unwrap()
+            Extents::from_extents(extents).unwrap()
         });
         let run = (0u64..99, 1u64..9, 9i64..20, 1u64..9).prop_map(|(o, l, s, c)| Extents::strided(o, l, s, c).unwrap());
         let leaf = prop_oneof![list, plain, run];

@@ -1,5 +1,7 @@
 //! The collective read: the same road the other way.
 
+use std::pin::pin;
+
 use super::conclude::{Done, conclude};
 use super::depot::Outcome;
 use super::direct_read;
@@ -31,7 +33,11 @@ impl File {
     /// # Errors
     /// The first rank's argument or I/O error, on every rank; what the buffers hold is of no meaning then.
     pub fn read_all(&mut self, file: &Extents, layout: &BufferLayout, buffer: &mut [u8]) -> Result<ReadReport> {
-        self.start_read_all(file, layout, buffer).wait()
+        self.usable()?;
+        let waiting = self.endpoint.waiting().clone();
+        let outcome = waiting.wait(pin!(self.read(file, layout, buffer)));
+        self.busy = matches!(&outcome, Err(Error::Fabric(_) | Error::Internal { .. }));
+        outcome
     }
 
     /// Starts a collective read, which goes on whenever the operation is tested or waited for. Collective.

@@ -19,14 +19,21 @@ pub enum Path {
     Nothing,
 }
 
-impl std::fmt::Display for Path {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
+impl Path {
+    /// As reports say it.
+    pub fn name(self) -> &'static str {
+        match self {
             Self::Exchange => "exchange",
             Self::Shared => "shared",
             Self::Direct => "direct",
             Self::Nothing => "nothing",
-        })
+        }
+    }
+}
+
+impl std::fmt::Display for Path {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
     }
 }
 

@@ -1,5 +1,7 @@
 //! The collective write.
 
+use std::pin::pin;
+
 use super::conclude::{Done, conclude};
 use super::depot::Outcome;
 use super::direct;
@@ -20,7 +22,11 @@ impl File {
     /// # Errors
     /// The first rank's argument or I/O error, on every rank. Bytes of other ranks and windows are in the file then.
     pub fn write_all(&mut self, file: &Extents, layout: &BufferLayout, buffer: &[u8]) -> Result<CallReport> {
-        self.start_write_all(file, layout, buffer).wait()
+        self.usable()?;
+        let waiting = self.endpoint.waiting().clone();
+        let outcome = waiting.wait(pin!(self.write(file, layout, buffer)));
+        self.busy = matches!(&outcome, Err(Error::Fabric(_) | Error::Internal { .. }));
+        outcome
     }
 
     /// Starts a collective write, which goes on whenever the operation is tested or waited for. Collective.

@@ -63,7 +63,7 @@ impl Report {
             not_taken,
             accelerated: tally.all_run().clone(),
             passed_through: tally.all_passed(),
-            paths: tally.paths().clone(),
+            paths: tally.paths(),
             plans_reused: tally.plans_reused(),
             seconds: tally.seconds(),
             style: wanted().filter(|_| open.is_first),

@@ -1,5 +1,6 @@
 //! What became of a file's calls: which the engine ran, which the MPI library ran and why.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -31,7 +32,7 @@ pub struct Passed {
 pub struct Tally {
     ran: BTreeMap<&'static str, Ran>,
     passed: BTreeMap<(&'static str, String), u64>,
-    paths: BTreeMap<String, u64>,
+    paths: BTreeMap<(&'static str, Cow<'static, str>), u64>,
     seconds: Seconds,
     plans_reused: u64,
 }
@@ -42,7 +43,7 @@ impl Tally {
         let ran = self.ran.entry(call).or_default();
         ran.calls += 1;
         ran.bytes += report.bytes;
-        *self.paths.entry(format!("{}: {}", report.path, report.why)).or_default() += 1;
+        *self.paths.entry((report.path.name(), report.why.clone())).or_default() += 1;
         self.plans_reused += u64::from(report.plan_reused);
         self.seconds += report.seconds;
     }
@@ -63,8 +64,8 @@ impl Tally {
     }
 
     /// By the way the bytes went and why, how many calls.
-    pub fn paths(&self) -> &BTreeMap<String, u64> {
-        &self.paths
+    pub fn paths(&self) -> BTreeMap<String, u64> {
+        self.paths.iter().map(|((path, why), &calls)| (format!("{path}: {why}"), calls)).collect()
     }
 
     /// Time by phase, of all calls.

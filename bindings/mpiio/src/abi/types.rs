@@ -19,7 +19,7 @@ pub mod contents;
 
 pub use attribute::Attribute;
 pub use combiner::{Combiner, Words, words};
-pub use contents::Contents;
+pub use contents::{BlockList, Contents};
 
 unsafe extern "C" {
     static trib_short_int: MPI_Datatype;

@@ -8,7 +8,7 @@ use super::array;
 use super::flat::Flat;
 use super::shape::{Block, Shape};
 use crate::abi::MPI_Datatype;
-use crate::abi::types::{Combiner, Contents, Measures, measures, name, short_int};
+use crate::abi::types::{BlockList, Combiner, Contents, Measures, measures, name, short_int};
 use crate::abi::word::to_word;
 
 /// A datatype, and whether it is predefined.
@@ -88,6 +88,12 @@ fn predefined(datatype: MPI_Datatype, of: &Measures) -> Result<Shape, Error> {
 fn blocks(of: &mut Contents) -> Result<Shape, Error> {
     let Part { shape, extent } = part(of.datatype()?)?;
     let count = of.count()?;
+    if of.combiner == Combiner::Hindexed
+        && let Some(unit) = shape.tile(extent)
+        && let Some(list) = of.blocks_in_bytes(count)
+    {
+        return list_of_runs(unit, list);
+    }
     let lengths = match of.combiner {
         Combiner::Indexed | Combiner::Hindexed => naturals(of.list(count, Contents::count)?)?,
         _ => vec![natural(of.count()?)?; natural(count)? as usize],
@@ -100,6 +106,19 @@ fn blocks(of: &mut Contents) -> Result<Shape, Error> {
         _ => of.list(count, Contents::address)?,
     };
     shape.blocks(extent, displacements.iter().copied().zip(lengths.iter().copied()))
+}
+
+/// Runs of bytes at displacements: what libraries make of irregular data, by the million.
+#[allow(clippy::useless_conversion, clippy::unnecessary_cast)] // the types of MPI libraries differ
+fn list_of_runs(unit: i64, list: BlockList<'_>) -> Result<Shape, Error> {
+    match list {
+        BlockList::Large(lengths, displacements) => {
+            Shape::runs(unit, displacements.iter().zip(lengths).map(|(&at, &len)| (i64::from(at), i64::from(len))))
+        }
+        BlockList::Small(lengths, displacements) => {
+            Shape::runs(unit, displacements.iter().zip(lengths).map(|(&at, &len)| (at as i64, i64::from(len))))
+        }
+    }
 }
 
 /// Each datatype is looked at once, however often it is a member.

@@ -1,6 +1,6 @@
 //! Bytes in an order, relative to an address that may lie anywhere among them.
 
-use tributary::{Error, Extents};
+use tributary::{Error, Extent, Extents};
 
 /// What a datatype's constructor puts together: extents in typemap order, and the displacement of the lowest byte.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -18,6 +18,31 @@ impl Shape {
     /// An end beyond 2^63 - 1.
     pub fn contiguous(low: i64, len: u64) -> Result<Self, Error> {
         Ok(if len == 0 { Self::default() } else { Self { low, extents: Extents::contiguous(0, len)? } })
+    }
+
+    /// Runs of `length` units of `unit` bytes, at each (displacement in bytes, length). A few nanoseconds each.
+    ///
+    /// # Errors
+    /// Bytes more than 2^63 - 1 apart.
+    pub fn runs(unit: i64, runs: impl Iterator<Item = (i64, i64)> + Clone) -> Result<Self, Error> {
+        let filled = runs.filter(|&(_, length)| length > 0);
+        let Some(low) = filled.clone().map(|(displacement, _)| displacement).min() else {
+            return Ok(Self::default());
+        };
+        let high = filled.clone().map(|(displacement, _)| displacement).max().unwrap_or(low);
+        apart(low, high)?;
+        let most = i64::MAX / unit;
+        if filled.clone().any(|(_, length)| length > most) {
+            return Err(too_far());
+        }
+        let extent = |(at, length): (i64, i64)| Extent { offset: (at - low) as u64, len: (length * unit) as u64 };
+        Ok(Self { low, extents: Extents::from_extents(filled.map(extent))? })
+    }
+
+    /// Bytes of this shape, if copies of it `extent` bytes apart are one run from the first's address on.
+    pub fn tile(&self, extent: i64) -> Option<i64> {
+        let is_one = self.low == 0 && self.extents.count() == 1;
+        (is_one && extent > 0 && self.extents.bytes() == extent as u64).then_some(extent)
     }
 
     /// Displacement of the lowest byte.
@@ -140,7 +165,6 @@ fn too_far() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tributary::Extent;
 
     fn blocks(shape: &Shape, stride: i64, blocks: &[(i64, u64)]) -> Vec<i64> {
         bytes(&shape.blocks(stride, blocks.iter().copied()).unwrap())

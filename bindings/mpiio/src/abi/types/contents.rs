@@ -91,6 +91,18 @@ impl Contents {
         (0..count).map(|_| next(self)).collect()
     }
 
+    /// Lengths and displacements of so many blocks, as they were given, for constructors that take displacements in bytes:
+    /// what [`Contents::list`] gives, without a copy. Nothing is taken.
+    #[allow(clippy::unnecessary_cast)] // i64 with one MPI library, isize with the other
+    pub fn blocks_in_bytes(&self, count: i64) -> Option<BlockList<'_>> {
+        let count = usize::try_from(count).ok()?;
+        if self.is_large {
+            let large = self.large.as_slice();
+            return Some(BlockList::Large(large.get(..count)?, large.get(count..2 * count)?));
+        }
+        Some(BlockList::Small(self.integers.as_slice().get(..count)?, self.addresses.as_slice().get(..count)?))
+    }
+
     /// The only datatype among the arguments.
     pub fn datatype(&self) -> Result<MPI_Datatype, Error> {
         self.types.first().map(|owned| owned.handle).ok_or_else(missing)
@@ -100,6 +112,15 @@ impl Contents {
     pub fn datatypes(&self) -> impl Iterator<Item = MPI_Datatype> + '_ {
         self.types.iter().map(|owned| owned.handle)
     }
+}
+
+/// Lengths and displacements.
+#[derive(Debug, Clone, Copy)]
+pub enum BlockList<'a> {
+    /// Of a constructor with large counts.
+    Large(&'a [ffi::MPI_Count], &'a [ffi::MPI_Count]),
+    /// Of any other.
+    Small(&'a [c_int], &'a [ffi::MPI_Aint]),
 }
 
 fn missing() -> Error {

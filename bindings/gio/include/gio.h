@@ -1,0 +1,112 @@
+/* The functions of GIO on Tributary: the interface of GIO 1.0, with MPI. Programs compiled against GIO's own gio.h need no
+ * other; this is for those who have none.
+ *
+ * Functions return GIO_NOERR or a negative code; those of type MPI_Offset return a number of bytes, or a code. A collective
+ * function is called by all ranks of the file's communicator, in the same order on each, and returns the same code on all; a
+ * handle that is none is the one error that no other rank learns of. docs/gio.md of Tributary says how to link, and which
+ * hints there are. */
+#ifndef H_GIO
+#define H_GIO
+
+#include <mpi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GIO_VERSION "1.0.0"
+#define GIO_VERSION_MAJOR 1
+#define GIO_VERSION_MINOR 0
+#define GIO_VERSION_SUB 0
+#define GIO_VERSION_PRE ""
+
+#define GIO_MPI_ENABLED 1
+#define GIO_DEBUG_MODE 0
+#define GIO_PROFILING_MODE 0
+#define GIO_THREAD_SAFE 0
+
+#define GIO_NOERR 0
+#define GIO_EEXIST (-35)                /* the file exists already */
+#define GIO_EINVAL (-36)                /* invalid argument */
+#define GIO_EPERM (-37)                 /* write to a file that is only read */
+#define GIO_ENOMEM (-61)                /* out of memory */
+#define GIO_EACCESS (-77)               /* permission denied */
+#define GIO_EFILE (-204)                /* an operation on the file failed */
+#define GIO_ENEGATIVECNT (-210)         /* a length below 0 */
+#define GIO_ENOENT (-220)               /* no such file */
+#define GIO_EINTOVERFLOW (-221)         /* never returned by Tributary */
+#define GIO_ENOTENABLED (-222)          /* not enabled in this build */
+#define GIO_EBAD_FILE (-223)            /* bad file name */
+#define GIO_ENO_SPACE (-224)            /* no space left on the device */
+#define GIO_EQUOTA (-225)               /* quota exceeded */
+#define GIO_EFSTYPE (-241)              /* never returned by Tributary */
+#define GIO_EMULTIDEFINE_AMODE (-251)   /* the ranks gave different access modes */
+#define GIO_EMULTIDEFINE_FNC_ARGS (-269) /* the ranks gave different arguments */
+#define GIO_EMULTIDEFINE_HINTS (-274)   /* never returned by Tributary: the first rank's hints count */
+#define GIO_EFILEVIEW (-275)            /* offsets in the file do not ascend, or overlap */
+
+typedef struct GIOI_File *GIO_File;
+#define GIO_FILE_NULL ((GIO_File)0)
+
+/* Version, words and name of a code. Texts are not to be freed. */
+const char *GIO_inq_libvers(void);
+const char *GIO_strerror(int err);
+const char *GIO_strerrno(int err);
+
+/* Opens a file on all ranks of a communicator. Collective. `amode` is of open(2): O_RDONLY, O_WRONLY or O_RDWR, with
+ * O_CREAT, O_EXCL, O_TRUNC. The first rank's name and hints count. */
+int GIO_open(MPI_Comm comm, const char *filename, int amode, MPI_Info info, GIO_File *fh);
+
+/* Closes a file; *fh becomes GIO_FILE_NULL. Collective. */
+int GIO_close(GIO_File *fh);
+
+/* Brings what this rank has written to stable storage: all of it is there when all ranks have called. Not collective. */
+int GIO_sync(GIO_File fh);
+
+/* Deletes a file. Not collective. */
+int GIO_delete(const char *filename);
+
+/* Makes the file so many bytes long. Collective. */
+int GIO_set_size(GIO_File fh, MPI_Offset size);
+
+/* The size of the file, as this rank sees it. Not collective. */
+int GIO_get_size(GIO_File fh, MPI_Offset *size);
+
+/* The hints in force; the caller frees the info. Not collective. */
+int GIO_get_info(GIO_File fh, MPI_Info *info_used);
+
+/* Writes and reads; those that end with _all are collective, and a rank without data calls them with counts of 0.
+ *
+ * Pair i of the file is file_lens[i] bytes at file_offs[i]; offsets ascend and pairs do not overlap. Pair j of memory is
+ * buf_lens[j] bytes at buf + buf_offs[j], in any order; offsets may be below 0. The bytes of memory, in the order of its
+ * list, are those of the file; both have as many in all. Lists and memory need not outlive the call.
+ *
+ * A read returns how many bytes the file had; memory for those behind its end stays as it was. */
+MPI_Offset GIO_write(GIO_File fh, const void *buf, MPI_Offset file_npairs, const MPI_Offset *file_offs,
+                     const MPI_Offset *file_lens, MPI_Offset buf_npairs, const MPI_Offset *buf_offs,
+                     const MPI_Offset *buf_lens);
+MPI_Offset GIO_write_all(GIO_File fh, const void *buf, MPI_Offset file_npairs, const MPI_Offset *file_offs,
+                         const MPI_Offset *file_lens, MPI_Offset buf_npairs, const MPI_Offset *buf_offs,
+                         const MPI_Offset *buf_lens);
+MPI_Offset GIO_read(GIO_File fh, void *buf, MPI_Offset file_npairs, const MPI_Offset *file_offs,
+                    const MPI_Offset *file_lens, MPI_Offset buf_npairs, const MPI_Offset *buf_offs,
+                    const MPI_Offset *buf_lens);
+MPI_Offset GIO_read_all(GIO_File fh, void *buf, MPI_Offset file_npairs, const MPI_Offset *file_offs,
+                        const MPI_Offset *file_lens, MPI_Offset buf_npairs, const MPI_Offset *buf_offs,
+                        const MPI_Offset *buf_lens);
+
+/* The list of a subarray: a pair for each row, of arrays with elements of `esize` bytes from `disp` on. free() both
+ * arrays. Any number of dimensions; with 0, nothing happens. Not collective. */
+int GIO_flatten_subarray(int ndims, int esize, MPI_Offset disp, const int *sizes, const int *subsizes, const int *starts,
+                         MPI_Offset *npairs, MPI_Offset **offs, MPI_Offset **lens);
+
+/* Memory statistics: always GIO_ENOTENABLED. */
+int GIO_inq_malloc_size(MPI_Offset *size);
+int GIO_inq_malloc_max_size(MPI_Offset *size);
+int GIO_inq_malloc_list(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

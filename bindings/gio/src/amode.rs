@@ -1,0 +1,111 @@
+//! The access mode of GIO: the flags of open(2).
+
+use std::ffi::c_int;
+use std::path::Path;
+
+use tributary::{Error, Mode, Result};
+
+/// What a file is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    /// The engine's mode.
+    pub mode: Mode,
+    /// Whether it may be read.
+    pub read: bool,
+    /// Whether it may be written.
+    pub write: bool,
+    create: bool,
+    exclusive: bool,
+}
+
+/// Flags that change nothing here.
+const HARMLESS: c_int = libc::O_CLOEXEC | libc::O_LARGEFILE;
+
+impl Access {
+    /// What the flags ask for.
+    ///
+    /// # Errors
+    /// Flags that cannot be met.
+    pub fn of(amode: c_int) -> Result<Self> {
+        let (write, read) = match amode & libc::O_ACCMODE {
+            libc::O_RDONLY => (false, true),
+            libc::O_WRONLY => (true, false),
+            libc::O_RDWR => (true, true),
+            _ => return Err(refused(amode)),
+        };
+        let rest = amode & !(libc::O_ACCMODE | libc::O_CREAT | libc::O_EXCL | libc::O_TRUNC | HARMLESS);
+        let truncate = amode & libc::O_TRUNC != 0;
+        if rest != 0 || (truncate && !write) {
+            return Err(refused(amode));
+        }
+        let mode = match (write, truncate) {
+            (false, _) => Mode::Read,
+            (true, true) => Mode::Create,
+            (true, false) => Mode::Update,
+        };
+        let (create, exclusive) = (amode & libc::O_CREAT != 0, amode & libc::O_EXCL != 0);
+        Ok(Self { mode, read, write, create, exclusive })
+    }
+
+    /// How to open the file again when it is open.
+    pub fn mode_again(self) -> Mode {
+        if self.write { Mode::Update } else { Mode::Read }
+    }
+
+    /// What the engine does not see to: that the file is there, or is not, as the flags say. On one rank.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn prepare(self, path: &Path) -> Result<()> {
+        let told = |cause| Err(Error::io(0, "open", path, 0, &cause));
+        match std::fs::metadata(path) {
+            Ok(_) if self.create && self.exclusive => told(std::io::Error::from_raw_os_error(libc::EEXIST)),
+            Ok(found) if found.is_dir() => told(std::io::Error::from_raw_os_error(libc::EISDIR)),
+            Ok(_) => Ok(()),
+            Err(cause) if !self.create || cause.raw_os_error() != Some(libc::ENOENT) => told(cause),
+            Err(_) if self.write => Ok(()),
+            Err(_) => match std::fs::OpenOptions::new().append(true).create(true).open(path) {
+                Ok(_) => Ok(()),
+                Err(cause) => told(cause),
+            },
+        }
+    }
+}
+
+fn refused(amode: c_int) -> Error {
+    let allowed = "O_RDONLY, O_WRONLY or O_RDWR, with O_CREAT, O_EXCL, O_TRUNC (not to read only), O_CLOEXEC";
+    Error::argument("access mode", format!("{amode:#o}"), allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code;
+
+    #[test]
+    fn flags_are_modes() {
+        assert_eq!(Access::of(libc::O_RDONLY).unwrap().mode, Mode::Read);
+        assert_eq!(Access::of(libc::O_RDWR).unwrap().mode, Mode::Update);
+        assert_eq!(Access::of(libc::O_RDWR | libc::O_CREAT).unwrap().mode, Mode::Update);
+        assert_eq!(Access::of(libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC).unwrap().mode, Mode::Create);
+        for bad in [libc::O_RDWR | libc::O_APPEND, 3, libc::O_RDONLY | libc::O_TRUNC] {
+            assert!(Access::of(bad).is_err(), "{bad:#o}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_there_or_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("f");
+        let prepare = |amode, path: &Path| {
+            Access::of(amode).and_then(|access| access.prepare(path)).map_err(|error| code::of(&error))
+        };
+        assert_eq!(prepare(libc::O_RDWR, &path), Err(code::ENOENT));
+        assert_eq!(prepare(libc::O_RDWR, directory.path()), Err(code::EBAD_FILE));
+        assert_eq!(prepare(libc::O_RDWR | libc::O_CREAT, &path), Ok(()));
+        assert_eq!(prepare(libc::O_RDONLY | libc::O_CREAT, &path), Ok(()));
+        assert!(path.exists());
+        assert_eq!(prepare(libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, &path), Err(code::EEXIST));
+        assert_eq!(prepare(libc::O_RDWR | libc::O_CREAT, &path.join("below")), Err(code::EBAD_FILE));
+    }
+}

@@ -1,0 +1,102 @@
+//! Writes and reads of all ranks together.
+
+use std::ffi::c_void;
+
+use tributary::error::IoClass;
+use tributary::{Error, Result};
+
+use crate::MPI_Offset;
+use crate::guard::moved;
+use crate::handle::{GioFile, opened};
+use crate::lists::{Access, List};
+
+/// Writes, all ranks together. Collective; a rank without data has counts of 0. Returns this rank's bytes, or a code.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GIO_write_all(
+    fh: *mut GioFile,
+    buf: *const c_void,
+    file_npairs: MPI_Offset,
+    file_offs: *const MPI_Offset,
+    file_lens: *const MPI_Offset,
+    buf_npairs: MPI_Offset,
+    buf_offs: *const MPI_Offset,
+    buf_lens: *const MPI_Offset,
+) -> MPI_Offset {
+    let file = List { name: "file", count: file_npairs, offsets: file_offs, lengths: file_lens };
+    let memory = List { name: "buf", count: buf_npairs, offsets: buf_offs, lengths: buf_lens };
+    // SAFETY: the caller's promises: lists as long as said, memory that they describe, nobody else at the file.
+    moved("GIO_write_all", || unsafe { opened(fh)?.write_all(Access::new(file, memory, buf.cast_mut().cast())) })
+}
+
+/// Reads, all ranks together. Collective. Returns how many of this rank's bytes the file had, or a code.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GIO_read_all(
+    fh: *mut GioFile,
+    buf: *mut c_void,
+    file_npairs: MPI_Offset,
+    file_offs: *const MPI_Offset,
+    file_lens: *const MPI_Offset,
+    buf_npairs: MPI_Offset,
+    buf_offs: *const MPI_Offset,
+    buf_lens: *const MPI_Offset,
+) -> MPI_Offset {
+    let file = List { name: "file", count: file_npairs, offsets: file_offs, lengths: file_lens };
+    let memory = List { name: "buf", count: buf_npairs, offsets: buf_offs, lengths: buf_lens };
+    // SAFETY: as above.
+    moved("GIO_read_all", || unsafe { opened(fh)?.read_all(Access::new(file, memory, buf.cast())) })
+}
+
+impl GioFile {
+    /// # Safety
+    /// The memory of the access may be read, where its list says.
+    unsafe fn write_all(&mut self, access: Result<Access>) -> Result<u64> {
+        let access = match access.and_then(|access| self.writable().map(|()| access)) {
+            Ok(access) => access,
+            Err(error) => return Err(self.file.refuse(error)),
+        };
+        // SAFETY: the caller's promise; the engine reads nothing between the pieces of the list.
+        let buffer = unsafe { std::slice::from_raw_parts(access.memory, access.span) };
+        let handed = self.file.write_all(&access.file, &access.layout, buffer)?;
+        // The bytes are in the file when the call returns: dedicated I/O ranks finish.
+        let report = self.file.complete_write()?.unwrap_or(handed);
+        self.note(&report, access.bytes());
+        Ok(access.bytes())
+    }
+
+    /// # Safety
+    /// The memory of the access may be written, where its list says, and is nobody else's.
+    unsafe fn read_all(&mut self, access: Result<Access>) -> Result<u64> {
+        let access = match access.and_then(|access| self.readable().map(|()| access)) {
+            Ok(access) => access,
+            Err(error) => return Err(self.file.refuse(error)),
+        };
+        // SAFETY: the caller's promise; the engine touches nothing between the pieces of the list.
+        let buffer = unsafe { std::slice::from_raw_parts_mut(access.memory, access.span) };
+        Ok(self.file.read_all(&access.file, &access.layout, buffer)?.bytes)
+    }
+
+    /// # Errors
+    /// The file was opened for reading.
+    pub(crate) fn writable(&mut self) -> Result<()> {
+        if self.access.write {
+            return Ok(());
+        }
+        Err(Error::Io {
+            rank: self.file.endpoint().rank(),
+            operation: "write".to_string(),
+            path: self.path.display().to_string(),
+            offset: 0,
+            class: IoClass::ReadOnly,
+            cause: "it was opened with O_RDONLY".to_string(),
+        })
+    }
+
+    /// # Errors
+    /// The file was opened for writing.
+    pub(crate) fn readable(&self) -> Result<()> {
+        match self.access.read {
+            true => Ok(()),
+            false => Err(Error::argument("fh", "opened with O_WRONLY", "a file that may be read")),
+        }
+    }
+}

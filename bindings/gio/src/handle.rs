@@ -1,0 +1,139 @@
+//! Open files and their handles.
+
+use std::ffi::c_int;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tributary::engine::Path;
+use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint};
+use tributary::{CallReport, Endpoint, Error, File, Hints, Result};
+
+use crate::amode;
+use crate::hints;
+
+/// What is behind a handle: `GIOI_File` of the header, which says nothing of it. One thread at a time may use it, one that
+/// may call MPI.
+pub struct GioFile {
+    /// The engine's file, of all ranks.
+    pub file: File,
+    /// Its name.
+    pub path: PathBuf,
+    /// What it was opened for.
+    pub access: amode::Access,
+    /// The program's own MPI_Info at open.
+    pub info: Vec<(String, String)>,
+    /// The same file, of this rank only: opened when one rank moves many pieces.
+    alone: Option<File>,
+    /// Whether this rank's node may have bytes that are not on stable storage.
+    pub unsynced: bool,
+}
+
+unsafe extern "C" {
+    safe fn tributary_gio_self() -> MPI_Comm;
+    safe fn tributary_gio_processes() -> c_int;
+}
+
+impl GioFile {
+    /// What was opened.
+    pub fn new(file: File, path: PathBuf, access: amode::Access, info: Vec<(String, String)>) -> Self {
+        Self { file, path, access, info, alone: None, unsynced: false }
+    }
+
+    /// How many ranks have it open together.
+    pub fn ranks(&self) -> usize {
+        self.file.topology().ranks()
+    }
+
+    /// The file as this rank has it for itself.
+    ///
+    /// # Errors
+    /// It cannot be opened again.
+    pub fn alone(&mut self) -> Result<&mut File> {
+        // Of one rank and one process, nobody else is there.
+        if self.ranks() == 1 && tributary_gio_processes() == 1 {
+            return Ok(&mut self.file);
+        }
+        if self.alone.is_none() {
+            let hints: Hints = hints::alone(self.file.hints());
+            // SAFETY: MPI_COMM_SELF, while MPI is initialised, as it is while a file is open; closed with that file.
+            let endpoint = unsafe { MpiEndpoint::from_raw(tributary_gio_self())? };
+            let opened = File::open(Endpoint::new(Box::new(endpoint)), &self.path, self.access.mode_again(), hints)?;
+            self.alone = Some(opened);
+        }
+        let nothing = || Error::Internal { rank: 0, what: "a file that was opened is not there".to_string() };
+        self.alone.as_mut().ok_or_else(nothing)
+    }
+
+    /// Takes down that a collective write may have left bytes of this rank's node in memory.
+    pub fn note(&mut self, report: &CallReport, own: u64) {
+        let rank = self.file.endpoint().rank();
+        let wrote = match report.path {
+            Path::Nothing => false,
+            Path::Direct => own > 0,
+            Path::Exchange => {
+                let topology = self.file.topology();
+                self.file.aggregators().contains(&rank) || topology.rank_at(topology.node_of(rank), 0) == rank
+            }
+        };
+        self.unsynced |= wrote;
+    }
+
+    /// Closes it. Collective.
+    ///
+    /// # Errors
+    /// What the file system reports on closing on any rank, on every rank.
+    pub fn close(mut self) -> Result<()> {
+        let alone = self.alone.take().map_or(Ok(()), |file| file.close().map(drop));
+        let alone = self.file.agree(alone);
+        self.file.close()?;
+        alone
+    }
+}
+
+/// Addresses of what is open: a handle that is none is told from one that is.
+static OPEN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+fn open() -> MutexGuard<'static, Vec<usize>> {
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes a handle.
+pub fn add(file: GioFile) -> *mut GioFile {
+    let handle = Box::into_raw(Box::new(file));
+    open().push(handle.addr());
+    handle
+}
+
+/// The file of a handle.
+///
+/// # Errors
+/// NULL, or what is no handle (any more).
+///
+/// # Safety
+/// Nobody else uses the file as long as the result.
+pub unsafe fn opened<'a>(handle: *mut GioFile) -> Result<&'a mut GioFile> {
+    if !open().contains(&handle.addr()) {
+        return Err(no_file(handle));
+    }
+    // SAFETY: from `add`, and not taken back; the caller's promise.
+    Ok(unsafe { &mut *handle })
+}
+
+/// Takes the file of a handle, which is none then.
+///
+/// # Errors
+/// As [`opened`].
+///
+/// # Safety
+/// As [`opened`].
+pub unsafe fn take(handle: *mut GioFile) -> Result<GioFile> {
+    let mut open = open();
+    let at = open.iter().position(|known| *known == handle.addr()).ok_or_else(|| no_file(handle))?;
+    open.swap_remove(at);
+    // SAFETY: from `add`, taken back once: here it leaves the list.
+    Ok(*unsafe { Box::from_raw(handle) })
+}
+
+fn no_file(handle: *mut GioFile) -> Error {
+    Error::argument("fh", if handle.is_null() { "NULL".to_string() } else { format!("{handle:p}") }, "an open file")
+}

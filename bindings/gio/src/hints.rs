@@ -1,0 +1,134 @@
+//! GIO's hints: those of MPI_Info as the engine's, and what GIO_get_info tells.
+
+use tributary::hints::{DriverName, PlacementHint, RankListHint, Switch};
+use tributary::{File, Hints, Result};
+
+/// GIO's own names of hints that ROMIO has too.
+const NAMES: [(&str, &str); 4] = [
+    ("cb_read", "romio_cb_read"),
+    ("cb_write", "romio_cb_write"),
+    ("ds_read", "romio_ds_read"),
+    ("ds_write", "romio_ds_write"),
+];
+
+/// Hints that GIO takes for not given when they are not above 0.
+const POSITIVE: [&str; 3] = ["cb_nodes", "striping_unit", "striping_factor"];
+
+/// The hints of a file that is opened with these entries: over the environment, over a hints file, over the defaults. An
+/// entry that is not allowed is left out, and told in one line.
+///
+/// # Errors
+/// What the environment or the hints file has that is not allowed: these name this library, and mean it.
+pub fn at_open(entries: &[(String, String)]) -> Result<Hints> {
+    let mut hints = Hints::from_env()?;
+    // GIO's own name wins over ROMIO's.
+    let (own, others): (Vec<_>, Vec<_>) = entries.iter().partition(|(key, _)| romio(key) != key);
+    for (key, value) in others.into_iter().chain(own) {
+        let value = value.trim();
+        if POSITIVE.contains(&key.as_str()) && value.parse().is_ok_and(|number: i64| number <= 0) {
+            continue;
+        }
+        if let Err(error) = hints.set(romio(key), able(value)) {
+            eprintln!("tributary: MPI_Info: {error}; the hint is ignored");
+        }
+    }
+    Ok(hints)
+}
+
+fn romio(key: &str) -> &str {
+    NAMES.iter().find(|(own, _)| *own == key).map_or(key, |(_, romio)| romio)
+}
+
+fn able(value: &str) -> &str {
+    match value {
+        "true" => "enable",
+        "false" => "disable",
+        other => other,
+    }
+}
+
+/// The hints of what one rank does alone on a file that others write: nothing beside the bytes of its own is written, for
+/// nobody would know whose come last.
+pub fn alone(hints: &Hints) -> Hints {
+    Hints {
+        ds_write: Switch::Disable,
+        cb_nodes: None,
+        io_ranks: 0,
+        ranks_per_node: 0,
+        placement: PlacementHint::Default,
+        rank_list: RankListHint::Identity,
+        ..hints.clone()
+    }
+}
+
+/// What GIO_get_info tells: the program's own entries, and over them the hints in force, under GIO's names and the engine's.
+pub fn effective(file: &File, given: &[(String, String)]) -> Vec<(String, String)> {
+    let mut all = given.to_vec();
+    let mut tell = |key: &str, value: String| match all.iter_mut().find(|(known, _)| known == key) {
+        Some(entry) => entry.1 = value,
+        None => all.push((key.to_string(), value)),
+    };
+    for row in file.hints().table().into_iter().filter(|row| row.value != "auto") {
+        if let Some((own, _)) = NAMES.iter().find(|(_, romio)| *romio == row.key) {
+            tell(own, row.value.clone());
+        }
+        tell(row.key, row.value);
+    }
+    let (layout, driver) = (file.layout(), file.driver());
+    let kind = if driver == DriverName::Lustre { "LUSTRE:" } else { "UFS:" };
+    let aggregators: Vec<_> = file.aggregators().iter().map(ToString::to_string).collect();
+    tell("file_system_type", kind.to_string());
+    tell("trib_driver", driver.to_string());
+    tell("cb_nodes", aggregators.len().to_string());
+    tell("cb_node_list", shortened(&aggregators));
+    tell("striping_unit", layout.unit.to_string());
+    if driver == DriverName::Lustre && layout.factor > 0 {
+        tell("striping_factor", layout.factor.to_string());
+    }
+    all
+}
+
+/// A list in at most so many bytes as every MPI allows a value.
+fn shortened(ranks: &[String]) -> String {
+    const MOST: usize = 240;
+    let mut text = String::new();
+    for rank in ranks {
+        if text.len() + rank.len() + 1 > MOST {
+            return text + " ...";
+        }
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(rank);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(entries: &[(&str, &str)]) -> Hints {
+        let entries: Vec<_> = entries.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+        at_open(&entries).unwrap()
+    }
+
+    #[test]
+    fn names_of_gio_are_taken() {
+        let hints = of(&[("ds_write", "false"), ("romio_ds_write", "enable"), ("cb_nodes", "3"), ("NUMA_ID", "0")]);
+        assert_eq!((hints.ds_write, hints.cb_nodes), (Switch::Disable, Some(3)));
+    }
+
+    #[test]
+    fn what_is_not_given_or_not_allowed_is_left_out() {
+        let hints = of(&[("cb_nodes", "0"), ("striping_unit", "0"), ("cb_buffer_size", "much")]);
+        assert_eq!(hints, Hints::default());
+    }
+
+    #[test]
+    fn a_list_is_cut_where_it_is_too_long() {
+        let ranks: Vec<_> = (0..1000).map(|rank| rank.to_string()).collect();
+        assert!(shortened(&ranks).len() < 256 && shortened(&ranks).ends_with(" ..."));
+        assert_eq!(shortened(&ranks[..3]), "0 1 2");
+    }
+}

@@ -1,0 +1,111 @@
+//! Writes and reads of one rank.
+//!
+//! A few pieces are a system call each. Many go through the engine, on a file of this rank only: a read takes what lies
+//! close together at once; a write touches no byte but its own, for other ranks may be writing beside it.
+
+use std::ffi::c_void;
+
+use tributary::access::pieces::pieces;
+use tributary::{BufferLayout, Result};
+
+use crate::MPI_Offset;
+use crate::guard::moved;
+use crate::handle::{GioFile, opened};
+use crate::lists::{Access, List};
+
+/// So many pieces are moved one by one.
+const FEW: u64 = 16;
+
+/// Writes, this rank alone. Returns its bytes, or a code.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GIO_write(
+    fh: *mut GioFile,
+    buf: *const c_void,
+    file_npairs: MPI_Offset,
+    file_offs: *const MPI_Offset,
+    file_lens: *const MPI_Offset,
+    buf_npairs: MPI_Offset,
+    buf_offs: *const MPI_Offset,
+    buf_lens: *const MPI_Offset,
+) -> MPI_Offset {
+    let file = List { name: "file", count: file_npairs, offsets: file_offs, lengths: file_lens };
+    let memory = List { name: "buf", count: buf_npairs, offsets: buf_offs, lengths: buf_lens };
+    // SAFETY: the caller's promises: lists as long as said, memory that they describe, nobody else at the file.
+    moved("GIO_write", || unsafe { opened(fh)?.write(Access::new(file, memory, buf.cast_mut().cast())?) })
+}
+
+/// Reads, this rank alone. Returns how many bytes the file had, or a code.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GIO_read(
+    fh: *mut GioFile,
+    buf: *mut c_void,
+    file_npairs: MPI_Offset,
+    file_offs: *const MPI_Offset,
+    file_lens: *const MPI_Offset,
+    buf_npairs: MPI_Offset,
+    buf_offs: *const MPI_Offset,
+    buf_lens: *const MPI_Offset,
+) -> MPI_Offset {
+    let file = List { name: "file", count: file_npairs, offsets: file_offs, lengths: file_lens };
+    let memory = List { name: "buf", count: buf_npairs, offsets: buf_offs, lengths: buf_lens };
+    // SAFETY: as above.
+    moved("GIO_read", || unsafe { opened(fh)?.read(Access::new(file, memory, buf.cast())?) })
+}
+
+impl Access {
+    fn has_few_pieces(&self) -> bool {
+        let in_memory = match &self.layout {
+            BufferLayout::Contiguous => 1,
+            BufferLayout::Extents(extents) => extents.count(),
+        };
+        self.file.count().saturating_add(in_memory) <= FEW
+    }
+}
+
+impl GioFile {
+    /// # Safety
+    /// The memory of the access may be read, where its list says.
+    unsafe fn write(&mut self, access: Access) -> Result<u64> {
+        self.writable()?;
+        if access.bytes() == 0 {
+            return Ok(0);
+        }
+        self.unsynced = true;
+        if !access.has_few_pieces() {
+            // SAFETY: the caller's promise; the engine reads nothing between the pieces of the list.
+            let buffer = unsafe { std::slice::from_raw_parts(access.memory, access.span) };
+            let alone = self.alone()?;
+            alone.write_all(&access.file, &access.layout, buffer)?;
+            alone.complete_write()?;
+            return Ok(access.bytes());
+        }
+        for piece in pieces(&access.file, &access.layout) {
+            let at = access.memory.wrapping_add(piece.memory as usize);
+            // SAFETY: the caller's promise, of this piece.
+            self.file.write_at(piece.offset, unsafe { std::slice::from_raw_parts(at, piece.len as usize) })?;
+        }
+        Ok(access.bytes())
+    }
+
+    /// # Safety
+    /// The memory of the access may be written, where its list says, and is nobody else's.
+    unsafe fn read(&mut self, access: Access) -> Result<u64> {
+        self.readable()?;
+        if access.bytes() == 0 {
+            return Ok(0);
+        }
+        if !access.has_few_pieces() {
+            // SAFETY: the caller's promise; the engine touches nothing between the pieces of the list.
+            let buffer = unsafe { std::slice::from_raw_parts_mut(access.memory, access.span) };
+            return Ok(self.alone()?.read_all(&access.file, &access.layout, buffer)?.bytes);
+        }
+        let mut bytes = 0;
+        for piece in pieces(&access.file, &access.layout) {
+            let at = access.memory.wrapping_add(piece.memory as usize);
+            // SAFETY: the caller's promise, of this piece.
+            bytes +=
+                self.file.read_at(piece.offset, unsafe { std::slice::from_raw_parts_mut(at, piece.len as usize) })?;
+        }
+        Ok(bytes)
+    }
+}

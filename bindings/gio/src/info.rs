@@ -1,0 +1,71 @@
+//! `MPI_Info` as keys and values.
+
+use std::ffi::{CStr, CString, c_char, c_int};
+
+use ::mpi::ffi;
+pub use ::mpi::ffi::MPI_Info;
+use tributary::{Error, Result};
+
+const SUCCESS: c_int = ffi::MPI_SUCCESS as c_int;
+const MAX_KEY: usize = ffi::MPI_MAX_INFO_KEY as usize;
+const MAX_VALUE: usize = ffi::MPI_MAX_INFO_VAL as usize;
+
+/// All that `info` says; nothing for MPI_INFO_NULL, and of what is no text or cannot be asked for.
+///
+/// # Safety
+/// `info` is a valid info, or MPI_INFO_NULL; MPI is initialised.
+pub unsafe fn entries(info: MPI_Info) -> Vec<(String, String)> {
+    // SAFETY: a constant of the C library.
+    if info == unsafe { ffi::RSMPI_INFO_NULL } {
+        return Vec::new();
+    }
+    let mut count = 0;
+    // SAFETY: a valid info.
+    if unsafe { ffi::MPI_Info_get_nkeys(info, &mut count) } != SUCCESS {
+        return Vec::new();
+    }
+    // SAFETY: a valid info, and keys below their number.
+    (0..count).filter_map(|index| unsafe { entry(info, index) }).collect()
+}
+
+/// # Safety
+/// As [`entries`], and `index` is below the number of keys.
+unsafe fn entry(info: MPI_Info, index: c_int) -> Option<(String, String)> {
+    let mut key = [0 as c_char; MAX_KEY + 1];
+    // SAFETY: a valid info; the buffer holds the longest key and its terminator.
+    if unsafe { ffi::MPI_Info_get_nthkey(info, index, key.as_mut_ptr()) } != SUCCESS {
+        return None;
+    }
+    let (mut value, mut found) = (vec![0 as c_char; MAX_VALUE + 1], 0);
+    // SAFETY: a valid info and its own key; the buffer holds the longest value and its terminator.
+    let code = unsafe { ffi::MPI_Info_get(info, key.as_ptr(), MAX_VALUE as c_int, value.as_mut_ptr(), &mut found) };
+    // SAFETY: MPI ends both texts with a terminator.
+    let text = |chars: &[c_char]| unsafe { CStr::from_ptr(chars.as_ptr()) }.to_str().ok().map(str::to_string);
+    if code == SUCCESS && found != 0 { Some((text(&key)?, text(&value)?)) } else { None }
+}
+
+/// A new info of these entries; what is too long for this MPI is left out. The caller frees it.
+///
+/// # Errors
+/// MPI can make none.
+///
+/// # Safety
+/// MPI is initialised.
+pub unsafe fn made_of(entries: impl IntoIterator<Item = (String, String)>) -> Result<MPI_Info> {
+    // SAFETY: a constant of the C library.
+    let mut info = unsafe { ffi::RSMPI_INFO_NULL };
+    // SAFETY: MPI is initialised, and writes one handle.
+    if unsafe { ffi::MPI_Info_create(&mut info) } != SUCCESS {
+        return Err(Error::Fabric("MPI_Info_create failed".to_string()));
+    }
+    for (key, value) in entries {
+        if key.len() >= MAX_KEY || value.is_empty() || value.len() >= MAX_VALUE {
+            continue;
+        }
+        if let (Ok(key), Ok(value)) = (CString::new(key), CString::new(value)) {
+            // SAFETY: a valid info and two terminated texts that are short enough. One that cannot be set is not told.
+            unsafe { ffi::MPI_Info_set(info, key.as_ptr(), value.as_ptr()) };
+        }
+    }
+    Ok(info)
+}

@@ -1,0 +1,196 @@
+//! Lists of offsets and lengths, checked and made into what is moved. Two million pairs go through here in a call: one pass
+//! over the list of the file, and two over that of memory.
+
+use tributary::{BufferLayout, Error, Extents, Result};
+
+use crate::MPI_Offset;
+use crate::code::about;
+
+/// A list as C gives it: two arrays of one length.
+#[derive(Clone, Copy)]
+pub struct List {
+    /// `file` or `buf`: how errors name it.
+    pub name: &'static str,
+    /// How many pairs.
+    pub count: MPI_Offset,
+    /// Where each begins.
+    pub offsets: *const MPI_Offset,
+    /// How long each is.
+    pub lengths: *const MPI_Offset,
+}
+
+impl List {
+    /// The two arrays.
+    ///
+    /// # Errors
+    /// A negative count, a null pointer where there should be an array.
+    ///
+    /// # Safety
+    /// The arrays are null or have `count` elements, which nobody changes as long as the result is used.
+    unsafe fn arrays<'a>(self) -> Result<(&'a [i64], &'a [i64])> {
+        let Self { name, count, offsets, lengths } = self;
+        let len = usize::try_from(count).map_err(|_| Error::argument(format!("{name}_npairs"), count, "0 or more"))?;
+        if len == 0 {
+            return Ok((&[], &[]));
+        }
+        for (what, array) in [("offs", offsets), ("lens", lengths)] {
+            if array.is_null() {
+                let given = format!("NULL, with {name}_npairs {count}");
+                return Err(Error::argument(format!("{name}_{what}"), given, "so many numbers"));
+            }
+        }
+        // SAFETY: the caller's promise.
+        Ok(unsafe { (std::slice::from_raw_parts(offsets, len), std::slice::from_raw_parts(lengths, len)) })
+    }
+}
+
+/// What one call moves on this rank.
+#[derive(Debug)]
+pub struct Access {
+    /// In the file, ascending.
+    pub file: Extents,
+    /// In memory, from `memory` on.
+    pub layout: BufferLayout,
+    /// The lowest byte in memory.
+    pub memory: *mut u8,
+    /// Bytes from there on to the end of the highest, gaps included.
+    pub span: usize,
+}
+
+impl Access {
+    /// The access that the arguments of a call describe. Offsets in memory may be below 0: they count from `buffer`.
+    ///
+    /// # Errors
+    /// As [`List::arrays`]; negative lengths, offsets in the file that do not ascend, lists of different sizes, memory at
+    /// NULL.
+    ///
+    /// # Safety
+    /// The arrays are null or as long as said, and nobody changes them during the call.
+    pub unsafe fn new(file: List, memory: List, buffer: *mut u8) -> Result<Self> {
+        // SAFETY: the caller's promise.
+        let (in_file, in_memory) = unsafe { (file.arrays()?, memory.arrays()?) };
+        let file = of_file(in_file)?;
+        let (first, extents) = of_memory(in_memory)?;
+        if extents.bytes() != file.bytes() {
+            let given = format!("{} bytes in memory, {} in the file", extents.bytes(), file.bytes());
+            return Err(Error::argument("buf_lens", given, "as many as in the file"));
+        }
+        let Some((start, end)) = extents.span() else {
+            return Ok(Self { file, layout: BufferLayout::Contiguous, memory: std::ptr::dangling_mut(), span: 0 });
+        };
+        let (memory, span) = located(buffer, first, end)?;
+        let (skip, layout) = match extents.count() {
+            1 => (start, BufferLayout::Contiguous),
+            _ => (0, BufferLayout::Extents(extents)),
+        };
+        Ok(Self { file, layout, memory: memory.wrapping_add(skip as usize), span: span - skip as usize })
+    }
+
+    /// Bytes to be moved.
+    pub fn bytes(&self) -> u64 {
+        self.file.bytes()
+    }
+}
+
+fn of_file((offsets, lengths): (&[i64], &[i64])) -> Result<Extents> {
+    let extents = Extents::from_arrays(offsets, lengths, 0).map_err(|error| negative("file", lengths, error))?;
+    if !extents.is_ascending() {
+        let ends = offsets.iter().zip(lengths).map(|(offset, len)| offset + len);
+        let bad = ends.zip(offsets.iter().skip(1)).position(|(end, next)| end > *next).unwrap_or_default();
+        let given = format!("pair {} begins before the end of pair {bad}", bad + 1);
+        return Err(Error::argument(about::ORDER, given, "ascending, without overlap"));
+    }
+    Ok(extents)
+}
+
+/// The lowest offset, and the extents from there on.
+fn of_memory((offsets, lengths): (&[i64], &[i64])) -> Result<(i64, Extents)> {
+    let first = offsets.iter().copied().min().unwrap_or_default();
+    let extents = Extents::from_arrays(offsets, lengths, first).map_err(|error| negative("buf", lengths, error))?;
+    Ok((first, extents))
+}
+
+/// A negative length has a code of its own.
+fn negative(name: &str, lengths: &[i64], error: Error) -> Error {
+    match lengths.iter().position(|len| *len < 0) {
+        Some(at) => Error::argument(about::LENGTH, format!("{name}_lens[{at}] = {}", lengths[at]), "0 or more"),
+        None => error,
+    }
+}
+
+/// Where memory begins that lies `first` bytes from `buffer`, and how many bytes `end` is from there.
+fn located(buffer: *mut u8, first: i64, end: u64) -> Result<(*mut u8, usize)> {
+    let address = (buffer.addr() as u64).checked_add_signed(first);
+    let fits = |address: &u64| address.checked_add(end).is_some_and(|end| end <= isize::MAX as u64);
+    match address.filter(fits) {
+        // Nothing of a program is in the first page: a NULL buffer, and offsets that are not addresses.
+        Some(4096..) => Ok((buffer.wrapping_offset(first as isize), end as usize)),
+        _ => {
+            let given = format!("{end} bytes, {first} from {buffer:p}");
+            Err(Error::argument("buf", given, "the memory of the bytes"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code;
+
+    fn list(name: &'static str, (offsets, lengths): &(Vec<i64>, Vec<i64>)) -> List {
+        List { name, count: offsets.len() as i64, offsets: offsets.as_ptr(), lengths: lengths.as_ptr() }
+    }
+
+    fn access(file: &[(i64, i64)], memory: &[(i64, i64)], buffer: *mut u8) -> Result<Access> {
+        let (file, memory) = (file.iter().copied().unzip(), memory.iter().copied().unzip());
+        // SAFETY: the arrays live, and are as long as said.
+        unsafe { Access::new(list("file", &file), list("buf", &memory), buffer) }
+    }
+
+    fn place() -> *mut u8 {
+        std::ptr::without_provenance_mut(1 << 20)
+    }
+
+    #[test]
+    fn memory_in_one_piece_is_contiguous() {
+        let got = access(&[(0, 4), (10, 4)], &[(8, 3), (11, 5)], place()).unwrap();
+        assert_eq!((got.layout, got.memory.addr(), got.span), (BufferLayout::Contiguous, (1 << 20) + 8, 8));
+        assert_eq!(got.file.count(), 2);
+    }
+
+    #[test]
+    fn memory_in_any_order_begins_at_its_lowest_byte() {
+        let got = access(&[(5, 7)], &[(100, 3), (-50, 4)], place()).unwrap();
+        assert_eq!((got.memory.addr(), got.span), ((1 << 20) - 50, 153));
+        let BufferLayout::Extents(extents) = got.layout else { panic!("no list") };
+        assert_eq!(extents.iter().map(|e| (e.offset, e.len)).collect::<Vec<_>>(), [(150, 3), (0, 4)]);
+    }
+
+    #[test]
+    fn an_empty_pair_is_nothing() {
+        let got = access(&[(5, 0)], &[], std::ptr::null_mut()).unwrap();
+        assert_eq!((got.bytes(), got.span), (0, 0));
+        let got = access(&[(1, 2)], &[(-9, 0), (0, 2)], place()).unwrap();
+        assert_eq!((got.layout, got.memory.addr(), got.span), (BufferLayout::Contiguous, 1 << 20, 2));
+    }
+
+    #[test]
+    fn bad_lists_have_the_codes_of_gio() {
+        let code = |outcome: Result<Access>| code::of(&outcome.unwrap_err());
+        assert_eq!(code(access(&[(4, 4), (0, 4)], &[(0, 8)], place())), code::EFILEVIEW);
+        assert_eq!(code(access(&[(0, 4), (3, 4)], &[(0, 8)], place())), code::EFILEVIEW);
+        assert_eq!(code(access(&[(0, -4)], &[(0, 4)], place())), code::ENEGATIVECNT);
+        assert_eq!(code(access(&[(0, 4)], &[(0, -4)], place())), code::ENEGATIVECNT);
+        assert_eq!(code(access(&[(-1, 4)], &[(0, 4)], place())), code::EINVAL);
+        assert_eq!(code(access(&[(0, 4)], &[(0, 5)], place())), code::EINVAL);
+        assert_eq!(code(access(&[(0, 4)], &[], place())), code::EINVAL);
+        assert_eq!(code(access(&[(0, 4)], &[(0, 4)], std::ptr::null_mut())), code::EINVAL);
+        let null = List { name: "file", count: 3, offsets: std::ptr::null(), lengths: std::ptr::null() };
+        let none = List { count: 0, ..null };
+        // SAFETY: null arrays, which are not read.
+        unsafe {
+            assert_eq!(code(Access::new(null, none, place())), code::EINVAL);
+            assert_eq!(code(Access::new(List { count: -1, ..null }, none, place())), code::EINVAL);
+        }
+    }
+}

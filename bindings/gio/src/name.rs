@@ -1,0 +1,52 @@
+//! Names of files, as GIO takes them: with or without the type of the file system in front.
+
+use std::ffi::{CStr, OsStr, c_char};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use tributary::{Error, Result};
+
+use crate::code::about;
+
+/// Types of file systems that may stand before a name, with a colon. They change nothing about it.
+const TYPES: [&str; 11] = ["ufs", "nfs", "xfs", "pvfs2", "gpfs", "panfs", "lustre", "daos", "testfs", "ime", "quobyte"];
+
+/// The absolute path of a name.
+///
+/// # Errors
+/// No name, or an empty one.
+///
+/// # Safety
+/// `name` is null or a text that ends with 0.
+pub unsafe fn path_of(name: *const c_char) -> Result<PathBuf> {
+    if name.is_null() {
+        return Err(Error::argument(about::NAME, "NULL", "the name of a file"));
+    }
+    // SAFETY: not null, so it ends with 0.
+    let name = unsafe { CStr::from_ptr(name) }.to_bytes();
+    let plain = TYPES.iter().find_map(|kind| name.strip_prefix(kind.as_bytes())?.strip_prefix(b":")).unwrap_or(name);
+    if plain.is_empty() {
+        return Err(Error::argument(about::NAME, "an empty text", "the name of a file"));
+    }
+    let plain = Path::new(OsStr::from_bytes(plain));
+    Ok(std::path::absolute(plain).unwrap_or_else(|_| plain.to_path_buf()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(name: &CStr) -> Result<PathBuf> {
+        // SAFETY: a text that ends with 0.
+        unsafe { path_of(name.as_ptr()) }
+    }
+
+    #[test]
+    fn a_type_is_no_part_of_the_name() {
+        assert_eq!(path(c"lustre:/data/f.nc").unwrap(), Path::new("/data/f.nc"));
+        assert_eq!(path(c"/data/ufs:f").unwrap(), Path::new("/data/ufs:f"));
+        assert_eq!(path(c"/ufsdata:f").unwrap(), Path::new("/ufsdata:f"));
+        assert!(path(c"f").unwrap().is_absolute());
+        assert!(path(c"").is_err() && path(c"ufs:").is_err());
+    }
+}

@@ -1,0 +1,152 @@
+//! Files are opened, asked for their hints, closed and deleted.
+
+use std::ffi::{CStr, c_char, c_int};
+use std::path::PathBuf;
+use std::pin::pin;
+
+use serde::{Deserialize, Serialize};
+use tributary::collectives::{agree, broadcast};
+use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint};
+use tributary::{Endpoint, Error, File, Hints, Result};
+
+use crate::all;
+use crate::amode::Access;
+use crate::code::about;
+use crate::guard::status;
+use crate::handle::{self, GioFile, opened};
+use crate::hints;
+use crate::info::{MPI_Info, entries, made_of};
+use crate::name::path_of;
+
+unsafe extern "C" {
+    safe fn tributary_gio_objection(comm: MPI_Comm) -> *const c_char;
+}
+
+/// Opens a file on all ranks of a communicator. Collective.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GIO_open(
+    comm: MPI_Comm,
+    filename: *const c_char,
+    amode: c_int,
+    info: MPI_Info,
+    fh: *mut *mut GioFile,
+) -> c_int {
+    all::are_linked();
+    // SAFETY: the caller's promises: a text that ends with 0, a valid info, `fh` null or to be written.
+    status("GIO_open", || unsafe {
+        if !fh.is_null() {
+            fh.write(std::ptr::null_mut());
+        }
+        let opened = open(comm, filename, amode, info, fh.is_null())?;
+        fh.write(handle::add(opened));
+        Ok(())
+    })
+}
+
+/// What the first rank decides for all.
+#[derive(Serialize, Deserialize)]
+struct Terms {
+    path: PathBuf,
+    amode: c_int,
+    hints: Hints,
+}
+
+/// # Safety
+/// As [`GIO_open`].
+unsafe fn open(
+    comm: MPI_Comm,
+    filename: *const c_char,
+    amode: c_int,
+    info: MPI_Info,
+    no_handle: bool,
+) -> Result<GioFile> {
+    let objection = tributary_gio_objection(comm);
+    if !objection.is_null() {
+        // SAFETY: a constant text of communicator.c.
+        let objection = unsafe { CStr::from_ptr(objection) }.to_string_lossy();
+        return Err(Error::argument("comm", objection, "an intracommunicator, between MPI_Init and MPI_Finalize"));
+    }
+    // SAFETY: a communicator, while MPI is initialised; the caller's thread may call MPI, and closes the file before it
+    // finalises MPI.
+    let mut endpoint = Endpoint::new(Box::new(unsafe { MpiEndpoint::from_raw(comm)? }));
+    // SAFETY: the caller's promises.
+    let (path, info) = unsafe { (path_of(filename), entries(info)) };
+    let own = path.and_then(|path| match no_handle {
+        true => Err(Error::argument("fh", "NULL", "where the handle is to be put")),
+        false => Ok((path, Access::of(amode)?)),
+    });
+    let terms = agreed(&mut endpoint, own, amode, &info)?;
+    let access = Access::of(terms.amode)?;
+    let file = File::open(endpoint, &terms.path, access.mode, terms.hints)?;
+    Ok(GioFile::new(file, terms.path, access, info))
+}
+
+/// The first rank's terms, when every rank's arguments are good and its access mode the same. Collective: a broadcast and
+/// an agreement.
+fn agreed(
+    endpoint: &mut Endpoint,
+    own: Result<(PathBuf, Access)>,
+    amode: c_int,
+    info: &[(String, String)],
+) -> Result<Terms> {
+    let waiting = endpoint.waiting().clone();
+    let told: Vec<u8> = match endpoint.rank() {
+        0 => {
+            let terms = own.clone().and_then(|(path, access)| {
+                access.prepare(&path)?;
+                Ok(Terms { path, amode, hints: hints::at_open(info)? })
+            });
+            serde_json::to_vec(&terms).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    };
+    waiting.wait(pin!(async {
+        let told = broadcast(endpoint, 0, &told).await?;
+        let internal = |_| Error::Internal { rank: 0, what: "the terms were not told".to_string() };
+        let terms: Result<Terms> = serde_json::from_slice(&told).map_err(internal)?;
+        // Every rank knows when the first one has an error: that is the outcome.
+        let terms = terms?;
+        let mine = own.and_then(|_| match amode == terms.amode {
+            true => Ok(()),
+            false => {
+                let given = format!("{amode:#o} on rank {}, {:#o} on rank 0", endpoint.rank(), terms.amode);
+                Err(Error::argument(about::AMODE, given, "the same on all"))
+            }
+        });
+        agree(endpoint, mine).await?;
+        Ok(terms)
+    }))
+}
+
+/// Closes a file. Collective. `*fh` becomes GIO_FILE_NULL, also on an error.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GIO_close(fh: *mut *mut GioFile) -> c_int {
+    // SAFETY: the caller's promises: `fh` is null or may be read and written, and nobody else uses the file.
+    status("GIO_close", || unsafe {
+        let place = fh.as_mut().ok_or_else(|| Error::argument("fh", "NULL", "where GIO_open has put the handle"))?;
+        handle::take(std::mem::replace(place, std::ptr::null_mut()))?.close()
+    })
+}
+
+/// Deletes a file. Not collective.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GIO_delete(filename: *const c_char) -> c_int {
+    // SAFETY: the caller's promise: null or a text that ends with 0.
+    status("GIO_delete", || unsafe {
+        let path = path_of(filename)?;
+        std::fs::remove_file(&path).map_err(|cause| Error::io(0, "unlink", &path, 0, &cause))
+    })
+}
+
+/// The hints in force, with the program's own entries, as an info that the caller frees. Not collective.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GIO_get_info(fh: *mut GioFile, info_used: *mut MPI_Info) -> c_int {
+    // SAFETY: the caller's promises: nobody else uses the file, `info_used` is null or may be written.
+    status("GIO_get_info", || unsafe {
+        let file = opened(fh)?;
+        let place =
+            info_used.as_mut().ok_or_else(|| Error::argument("info_used", "NULL", "where the info is to be put"))?;
+        *place = made_of(hints::effective(&file.file, &file.info))?;
+        Ok(())
+    })
+}

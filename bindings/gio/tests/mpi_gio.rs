@@ -1,0 +1,96 @@
+//! The functions of GIO as programs in C meet them, linked either way; and PnetCDF linked with them.
+#![cfg(feature = "mpi")]
+
+#[path = "common/linked.rs"]
+mod linked;
+#[allow(dead_code, reason = "the ranks here are programs in C")]
+#[path = "../../../tests/common/mpiexec.rs"]
+mod mpiexec;
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+use linked::{Link, compile, printed, run};
+
+/// Built together with the test, so that its libraries are there.
+use tributary_gio as _;
+
+const WORLDS: [usize; 4] = [1, 2, 3, 5];
+
+/// One program at a time: ranks that poll starve each other on few cores.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn on_all_worlds(source: &str, link: &Link, environment: &[(&str, &str)]) {
+    let program = compile(source, link);
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    for ranks in WORLDS {
+        let directory = tempfile::tempdir().unwrap();
+        run(&program, ranks, &directory.path().join("file"), environment);
+    }
+}
+
+#[test]
+fn lists_are_written_and_read() {
+    on_all_worlds("lists.c", &Link::Shared, &[]);
+}
+
+#[test]
+fn lists_are_written_and_read_through_several_aggregators() {
+    on_all_worlds("lists.c", &Link::Static, &[("TRIB_HINTS", "cb_nodes=3;cb_buffer_size=256;trib_tiny_call=0")]);
+}
+
+#[test]
+fn bad_input_is_refused_alike_on_all_ranks() {
+    on_all_worlds("refusals.c", &Link::Static, &[]);
+}
+
+#[test]
+fn the_shared_library_has_the_name_of_gios_and_exports_the_functions_of_the_header() {
+    let program = std::env::current_exe().unwrap();
+    let library = program.with_file_name("libtributary_gio.so");
+    let say = |tool: &str, options: &[&str]| {
+        let output = Command::new(tool).args(options).arg(&library).output().unwrap();
+        assert!(output.status.success(), "{}", printed(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let listed = say("nm", &["-D", "--defined-only", "--format=posix"]);
+    let mut exported: Vec<_> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
+    exported.sort_unstable();
+    let header = include_str!("../include/gio.h");
+    let words = header.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '('));
+    let mut declared: Vec<_> = words.filter_map(|word| Some(word.split_once('(')?.0)).collect();
+    declared.retain(|name| name.starts_with("GIO_"));
+    declared.sort_unstable();
+    assert_eq!(exported, declared);
+    assert!(say("readelf", &["-d"]).contains("[libgio.so.0]"));
+}
+
+/// The variable names where a static PnetCDF with GIO is installed, for the MPI library of this build.
+const PNETCDF: &str = "TRIB_PNETCDF_GIO";
+
+#[test]
+#[cfg_attr(
+    not(pnetcdf_gio),
+    ignore = "TRIB_PNETCDF_GIO does not name the prefix of a static PnetCDF 1.15 or later with GIO, for this MPI library"
+)]
+fn pnetcdf_writes_the_same_bytes() {
+    let prefix = PathBuf::from(std::env::var_os(PNETCDF).expect("TRIB_PNETCDF_GIO, as at the build"));
+    let (ours, theirs) = (
+        compile("pnetcdf.c", &Link::Pnetcdf(prefix.clone(), true)),
+        compile("pnetcdf.c", &Link::Pnetcdf(prefix, false)),
+    );
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    for ranks in [1, 2, 4] {
+        let directory = tempfile::tempdir().unwrap();
+        let files = ["ours", "theirs"].map(|name| directory.path().join(name));
+        for (program, file, is_ours) in [(&ours, &files[0], true), (&theirs, &files[1], false)] {
+            for hints in [&[][..], &[("PNETCDF_HINTS", "nc_num_aggrs_per_node=1")]] {
+                let said = run(program, ranks, file, hints);
+                assert_eq!(said.contains("Tributary"), is_ours, "{said}");
+            }
+        }
+        let [ours, theirs] = files.map(|file| std::fs::read(file).unwrap());
+        assert!(ours == theirs, "the files of {ranks} ranks differ");
+    }
+}
