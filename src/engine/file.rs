@@ -39,6 +39,8 @@ pub struct File {
     pub(super) handed_over: Option<HandedOver>,
     /// Windows in the memory that the ranks share.
     arena: Option<Rc<Arena>>,
+    /// Whether ranks have written the same bytes in a call.
+    pub(super) overlapped: bool,
     /// Set while an operation runs; still set if one was dropped in the middle.
     pub(super) busy: bool,
 }
@@ -67,8 +69,8 @@ impl File {
         let setup = waiting.wait(pin!(Setup::open(&mut endpoint, path.into(), mode, hints)))?;
         let (storage, depot, cached, handed_over) = Default::default();
         let arena = endpoint.shared().filter(|_| setup.shares_memory).map(|shared| Rc::new(Arena::new(shared)));
-        let (fan_in, busy) = Default::default();
-        Ok(Self { endpoint, setup, files, storage, depot, cached, fan_in, handed_over, arena, busy })
+        let (fan_in, overlapped, busy) = Default::default();
+        Ok(Self { endpoint, setup, files, storage, depot, cached, fan_in, handed_over, arena, overlapped, busy })
     }
 
     /// An operation that was dropped has messages on their way that nobody expects any more.

@@ -15,7 +15,7 @@ pub const ROOM: usize = SLOT - 8 * LANES;
 pub const FEW: u64 = 256;
 /// Pieces of this mean size or more are written by their owners, where nothing overlaps: a copy less, and a system call
 /// costs what so many bytes cost.
-const LARGE: u64 = 16 << 10;
+pub const LARGE: u64 = 16 << 10;
 /// So many pieces of a rank or fewer likewise, where they lie so far apart that windows would be mostly empty.
 const APART: u64 = 8;
 
@@ -40,9 +40,9 @@ pub struct Opening {
     pub inline: u64,
     /// What its pieces add to the tiling, if that is known.
     pub tiles: Option<u64>,
-    /// Of a read: it has been served.
+    /// It has read, or written, its own already.
     pub served: bool,
-    /// Of a read that was served: the bytes that the file had.
+    /// Of one that has: the bytes that were moved.
     pub moved: u64,
 }
 
@@ -138,19 +138,21 @@ pub struct Total {
     pub inline: bool,
     /// Whether no byte is given twice, for sure.
     pub disjoint: bool,
-    /// Of a read: whether all ranks were served.
+    /// Whether no rank is left that has something to do.
     pub served: bool,
-    /// Of a read: bytes that served ranks got.
+    /// Bytes that ranks have moved by themselves.
     pub moved: u64,
 }
 
 impl Total {
-    /// Sums up. O(ranks log ranks).
-    pub fn of(slots: Slots<'_>, tiling: Tiling) -> Self {
-        Self::over((0..slots.ranks()).map(|rank| Opening::get(slots.of(rank))), tiling)
+    /// Sums up what is left to do. Of a write where bytes may be given twice, that is everything: what ranks wrote by
+    /// themselves is written again, in order. O(ranks log ranks).
+    pub fn of(slots: Slots<'_>, direction: Direction, tiling: Tiling) -> Self {
+        Self::over((0..slots.ranks()).map(|rank| Opening::get(slots.of(rank))), direction, tiling)
     }
 
-    fn over(openings: impl Iterator<Item = Opening> + Clone, tiling: Tiling) -> Self {
+    fn over(openings: impl Iterator<Item = Opening> + Clone, direction: Direction, tiling: Tiling) -> Self {
+        let disjoint = are_disjoint(openings.clone().filter(|opening| opening.bytes > 0), tiling);
         let mut all = Self {
             failed: None,
             start: u64::MAX,
@@ -161,35 +163,35 @@ impl Total {
             pieces: 0,
             most_pieces: 0,
             inline: true,
-            disjoint: false,
+            disjoint,
             served: true,
             moved: 0,
         };
-        let (mut tiles, mut ascends, mut last) = (Some(0u64), true, 0);
-        for (rank, opening) in openings.clone().enumerate() {
+        for (rank, opening) in openings.enumerate() {
             if opening.failed && all.failed.is_none() {
                 all.failed = Some(rank);
             }
-            all.moved += opening.moved;
             all.count += opening.count;
             all.asked += opening.asked;
-            all.bytes += opening.bytes;
-            if opening.bytes == 0 || opening.served {
+            if opening.served && (disjoint || direction == Direction::Read) {
+                all.moved += opening.moved;
                 continue;
             }
-            all.served = false;
-            all.start = all.start.min(opening.start);
-            all.end = all.end.max(opening.end);
-            all.pieces += opening.pieces;
-            all.most_pieces = all.most_pieces.max(opening.pieces);
-            all.inline &= opening.inline != u64::MAX;
-            tiles = tiles.zip(opening.tiles).map(|(sum, own)| sum.wrapping_add(own));
-            ascends &= opening.start >= last;
-            last = opening.end.max(last);
+            if opening.bytes > 0 {
+                all.add(&opening);
+            }
         }
-        let tiled = tiles.is_some_and(|sum| all.end > 0 && sum == tiling.piece(all.start, all.end));
-        all.disjoint = ascends || tiled || apart(openings);
         all
+    }
+
+    fn add(&mut self, opening: &Opening) {
+        self.served = false;
+        self.bytes += opening.bytes;
+        self.start = self.start.min(opening.start);
+        self.end = self.end.max(opening.end);
+        self.pieces += opening.pieces;
+        self.most_pieces = self.most_pieces.max(opening.pieces);
+        self.inline &= opening.inline != u64::MAX;
     }
 
     /// The mean size of a piece.
@@ -203,10 +205,19 @@ impl Total {
     }
 }
 
-/// Whether the ranges of ranks do not meet, whatever their order.
-fn apart(openings: impl Iterator<Item = Opening>) -> bool {
+/// Whether no byte is given twice: the ranges of ranks do not meet, whatever their order, or their pieces tile the whole.
+fn are_disjoint(openings: impl Iterator<Item = Opening> + Clone, tiling: Tiling) -> bool {
+    let (mut tiles, mut ascends, mut start, mut end) = (Some(0u64), true, u64::MAX, 0);
+    for opening in openings.clone() {
+        ascends &= opening.start >= end;
+        (start, end) = (start.min(opening.start), end.max(opening.end));
+        tiles = tiles.zip(opening.tiles).map(|(sum, own)| sum.wrapping_add(own));
+    }
+    if ascends || tiles.is_some_and(|sum| sum == tiling.piece(start, end)) {
+        return true;
+    }
     let mut ranges: smallvec::SmallVec<[(u64, u64); 64]> =
-        openings.filter(|opening| opening.bytes > 0).map(|opening| (opening.start, opening.end)).collect();
+        openings.map(|opening| (opening.start, opening.end)).collect();
     ranges.sort_unstable();
     ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0)
 }
@@ -222,6 +233,8 @@ pub enum Way {
     Own,
     /// Through windows in shared memory.
     Windows,
+    /// Every rank has done its own.
+    Done,
 }
 
 /// A way, and why: its number travels.
@@ -235,9 +248,10 @@ const OVERLAP: Choice = 4;
 const LARGE_PIECES: Choice = 5;
 const FAR_APART: Choice = 6;
 const SMALL_PIECES: Choice = 7;
+const OWN_ALREADY: Choice = 8;
 
 /// Every choice that there is.
-pub const CHOICES: [(Way, &str); 8] = [
+pub const CHOICES: [(Way, &str); 9] = [
     (Way::Nothing, "no rank has data"),
     (Way::Slots, "small enough for the slots of a meeting"),
     (Way::Windows, "collective buffering is enabled by hint"),
@@ -246,6 +260,7 @@ pub const CHOICES: [(Way, &str); 8] = [
     (Way::Own, "large pieces that do not overlap"),
     (Way::Own, "few pieces far apart"),
     (Way::Windows, "small pieces"),
+    (Way::Done, "every rank its own, large pieces that do not overlap"),
 ];
 
 /// How many bytes of windows a byte of data may cost where every rank could do its own pieces.
@@ -257,6 +272,9 @@ pub fn choose(total: &Total, direction: Direction, hints: &Hints) -> Choice {
         Direction::Write => hints.cb_write,
         Direction::Read => hints.cb_read,
     };
+    if total.served && total.moved > 0 {
+        return OWN_ALREADY;
+    }
     if total.bytes == 0 || total.start >= total.end {
         return NOTHING;
     }
@@ -285,7 +303,7 @@ mod tests {
     fn way(files: &[Extents]) -> Way {
         let tiling = Tiling::of(99);
         let openings: Vec<_> = files.iter().map(|file| opening(file, tiling)).collect();
-        let total = Total::over(openings.iter().copied(), tiling);
+        let total = Total::over(openings.iter().copied(), Direction::Write, tiling);
         CHOICES[choose(&total, Direction::Write, &Hints::default())].0
     }
 

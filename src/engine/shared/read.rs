@@ -78,7 +78,7 @@ impl File {
                 let (taken, call) = self.take_windows(rest, buffer, got, &arena, verdict.windows, known, begin).await?;
                 Ok(ReadReport { bytes: taken, call })
             }
-            Way::Nothing | Way::Slots | Way::Own => {
+            Way::Nothing | Way::Slots | Way::Own | Way::Done => {
                 let outcome = if served {
                     Outcome { bytes: got, ..Outcome::default() }
                 } else {
@@ -129,7 +129,7 @@ impl File {
         let opening = Opening { served, moved: got, ..Opening::new(file, file, error.is_some()) };
         let mut late = None;
         let decide = |slots: Slots<'_>, verdict: &mut [u8]| {
-            let mut total = Total::of(slots, tiling);
+            let mut total = Total::of(slots, Direction::Read, tiling);
             let mut all = Verdict::of(&total);
             if all.failed.is_none() && !total.served {
                 let ready = storage.clone().and_then(|storage| {
@@ -193,7 +193,7 @@ impl Verdict {
             failed: total.failed,
             choice: 0,
             count: total.count,
-            bytes: total.bytes,
+            bytes: total.asked,
             served: total.served,
             moved: total.moved,
             windows: Windows::over(0, 0, WINDOW, 1),

@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::arena::{Arena, TURN, Windows};
 use super::closing::{Closed, Closing, Known, report};
 use super::drain::{self, Drain};
-use super::opening::{CHOICES, Choice, Opening, Total, Way, choose, lanes, put};
+use super::opening::{CHOICES, Choice, LARGE, Opening, Total, Way, choose, lanes, put};
 use super::{ordered, placing, small};
 use crate::access::{BufferLayout, Extent, Extents, Walk};
 use crate::collectives::tell;
@@ -21,6 +21,7 @@ use crate::engine::storage::{Failure, Storage, guarded, without_size_signal};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::fabric::shared::Slots;
+use crate::hints::Switch;
 use crate::topology::Rank;
 
 /// What the last rank to arrive decided.
@@ -34,6 +35,8 @@ struct Verdict {
     windows: Windows,
     /// Whether the bytes are as many as the range has.
     may_tile: bool,
+    /// Whether no byte is given twice, for sure.
+    disjoint: bool,
     /// What it has written, and in how many microseconds.
     written: u64,
     micros: u64,
@@ -60,7 +63,18 @@ impl File {
         let (file, layout) = sorted.as_ref().map_or((file, layout), |(file, layout)| (file, layout));
         let storage = self.storage();
         let arena = self.arena()?;
-        let (verdict, own_error) = self.open_write((file, layout, buffer), asked, &checked, &storage, &arena).await?;
+        // Large pieces are written before the ranks meet, each rank when it comes: nobody waits for anybody. If it turns
+        // out that bytes were given twice, they are written again, in order.
+        let early = (checked.is_ok() && self.writes_itself(file))
+            .then(|| self.write_own(storage.clone(), (file, layout, buffer)));
+        let (early, checked) = match early {
+            Some(Outcome { error: Some(error), .. }) => (None, Err(error)),
+            early => (early, checked),
+        };
+        let served = early.as_ref().map(|outcome| outcome.bytes);
+        let access = (file, layout, buffer);
+        let (verdict, own_error) = self.open_write(access, asked, &checked, served, &storage, &arena).await?;
+        self.overlapped |= !verdict.disjoint;
         if let Some(failed) = verdict.failed {
             let own = own_error.or(checked.err());
             return Err(tell(&mut self.endpoint, failed, own.as_ref()).await?);
@@ -69,23 +83,29 @@ impl File {
         let path = match way {
             Way::Nothing => Path::Nothing,
             Way::Slots | Way::Windows => Path::Shared,
-            Way::Own => Path::Direct,
+            Way::Own | Way::Done => Path::Direct,
         };
         let Verdict { count, bytes, .. } = verdict;
         let known = Known { direction: Direction::Write, path, why, count, bytes, rounds: 0 };
         match way {
-            Way::Nothing | Way::Slots => {
-                let micros = [0, verdict.micros, 0, begin.elapsed().as_micros() as u64];
+            Way::Nothing | Way::Slots | Way::Done => {
+                let busy = early.map_or(verdict.micros, |outcome| outcome.busy.as_micros() as u64);
+                let micros = [0, busy, 0, begin.elapsed().as_micros() as u64];
                 let closed = Closed { failed: None, moved: verdict.written, micros, again: false, turn: 0 };
                 report(&mut self.endpoint, known, closed, None).await
             }
             Way::Own => {
-                let outcome = self.write_own(storage, (file, layout, buffer));
+                let outcome = match early {
+                    Some(outcome) if verdict.disjoint => outcome,
+                    _ => self.write_own(storage, access),
+                };
                 close_own(&mut self.endpoint, known, outcome, begin).await
             }
             Way::Windows => {
                 let known = Known { rounds: verdict.windows.count(), ..known };
-                self.write_windows((file, layout, buffer), &storage, &arena, verdict, known, begin).await
+                let (none, contiguous) = (Extents::empty(), BufferLayout::Contiguous);
+                let access = if early.is_some() && verdict.disjoint { (&none, &contiguous, &[][..]) } else { access };
+                self.write_windows(access, &storage, &arena, verdict, known, begin).await
             }
         }
     }
@@ -96,12 +116,14 @@ impl File {
         (file, layout, buffer): Access<'_>,
         asked: &Extents,
         checked: &Result<()>,
+        served: Option<u64>,
         storage: &Result<Arc<dyn Storage>>,
         arena: &Arena,
     ) -> Result<(Verdict, Option<Error>)> {
         let tiling = arena.tiling();
         let mut opening = Opening::new(file, asked, checked.is_err());
-        if checked.is_ok() && small::fits(file) {
+        (opening.served, opening.moved) = (served.is_some(), served.unwrap_or_default());
+        if checked.is_ok() && served.is_none() && small::fits(file) {
             opening.inline = file.count();
         } else {
             opening = opening.with_tiles(file, tiling);
@@ -115,14 +137,17 @@ impl File {
             }
         };
         let decide = |slots: Slots<'_>, verdict: &mut [u8]| {
-            let total = Total::of(slots, tiling);
+            let total = Total::of(slots, Direction::Write, tiling);
             let mut all = Verdict::of(&total, choose(&total, Direction::Write, &setup.hints), setup.window_terms());
             let failure = match (all.failed, CHOICES[all.choice].0) {
-                (Some(_), _) | (None, Way::Nothing | Way::Own) => Ok(()),
+                (Some(_), _) | (None, Way::Nothing | Way::Own | Way::Done) => Ok(()),
                 (None, Way::Slots) => write_slots(storage, slots, &mut all, rank, &setup.path),
                 (None, Way::Windows) => {
                     let error = |cause| Error::io(rank, "take shared memory for", &setup.path, total.start, &cause);
-                    arena.prepare(&all.windows, ranks).map_err(error)
+                    let prepared = arena.prepare(&all.windows, ranks).map_err(error);
+                    // What ranks wrote by themselves counts too.
+                    arena.written().store(total.moved, Ordering::Release);
+                    prepared
                 }
             };
             if let Err(error) = failure {
@@ -132,6 +157,14 @@ impl File {
         };
         self.endpoint.meet(leave, decide).await?;
         Ok((Verdict::get(self.endpoint.met().map_or(&[], |met| met.verdict())), own_error))
+    }
+
+    /// Whether this rank writes its access by itself, before it meets the others.
+    fn writes_itself(&self, file: &Extents) -> bool {
+        let hints = &self.setup.hints;
+        let large = if self.setup.window_terms().1 > 1 { hints.direct_min } else { hints.direct_min.min(LARGE) };
+        let is_large = file.count() > 0 && file.bytes() / file.count() >= large;
+        is_large && hints.cb_write == Switch::Automatic && !self.overlapped
     }
 
     fn write_own(&mut self, storage: Result<Arc<dyn Storage>>, (file, layout, buffer): Access<'_>) -> Outcome {
@@ -272,14 +305,15 @@ impl Verdict {
             bytes: total.asked,
             windows: Windows::over(total.start.min(total.end), total.end, memory, unit),
             may_tile: total.bytes == total.span(),
-            written: 0,
+            disjoint: total.disjoint,
+            written: if total.served { total.moved } else { 0 },
             micros: 0,
         }
     }
 
     fn put(&self, verdict: &mut [u8]) {
         let Windows { base, start, end, window, ring } = self.windows;
-        let flags = self.choice as u64 | u64::from(self.may_tile) << 8;
+        let flags = self.choice as u64 | u64::from(self.may_tile) << 8 | u64::from(self.disjoint) << 9;
         let failed = self.failed.map_or(u64::MAX, |rank| rank as u64);
         let lanes =
             [flags, failed, self.count, self.bytes, base, start, end, window, ring, self.written, self.micros];
@@ -295,6 +329,7 @@ impl Verdict {
             bytes,
             windows: Windows { base, start, end, window, ring },
             may_tile: flags & 1 << 8 != 0,
+            disjoint: flags & 1 << 9 != 0,
             written,
             micros,
         }
@@ -308,9 +343,11 @@ mod tests {
     #[test]
     fn a_verdict_comes_back() {
         let windows = Windows::over(5, 9 << 20, 4 << 20, 1);
-        let all = Verdict { failed: Some(3), choice: 7, count: 1, bytes: 2, windows, may_tile: true, written: 4, micros: 5 };
+        let (count, bytes, written, micros) = (1, 2, 4, 5);
+        let (failed, choice, may_tile, disjoint) = (Some(3), 7, true, false);
+        let all = Verdict { failed, choice, count, bytes, windows, may_tile, disjoint, written, micros };
         let mut slot = [0u8; 4096];
-        for one in [all, Verdict { failed: None, may_tile: false, ..all }] {
+        for one in [all, Verdict { failed: None, may_tile: false, disjoint: true, ..all }] {
             one.put(&mut slot);
             assert_eq!(Verdict::get(&slot), one);
         }
