@@ -145,15 +145,14 @@ impl Setup {
     }
 }
 
-/// Whether hints let the ranks share memory, if they can: not where only aggregators may open the file, and not where nodes
-/// are pretended.
+/// Whether hints let the ranks share memory, if they can: not where nodes are pretended.
 fn may_share(endpoint: &Endpoint, hints: &Hints) -> bool {
     let allowed = match hints.shared_memory {
         Switch::Enable => true,
         Switch::Disable => false,
         Switch::Automatic => endpoint.shares_memory() && hints.ranks_per_node == 0,
     };
-    allowed && hints.io_ranks == 0 && !hints.no_indep_rw && hints.tuned_table.is_empty()
+    allowed && hints.io_ranks == 0 && hints.tuned_table.is_empty()
 }
 
 /// Compute ranks and I/O ranks.

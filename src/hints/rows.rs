@@ -86,10 +86,11 @@ hints! {
     /// part is read by itself; `automatic`: parts less than 256 KiB apart are read together.
     "romio_ds_read" ds_read: Switch = Switch::Automatic, Switch::CODEC, "";
     /// Whether ranks that are all on one host write and read through memory that they share, without messages. `automatic`: on
-    /// MPI, unless nodes are pretended; `enable`: also where ranks are threads. (Not with `romio_no_indep_rw`, `trib_io_ranks`
-    /// and `trib_tuned_table`.)
+    /// MPI, unless nodes are pretended; `enable`: also where ranks are threads. (Not with `trib_io_ranks` and
+    /// `trib_tuned_table`.)
     "trib_shared_memory" shared_memory: Switch = Switch::Automatic, Switch::CODEC, "";
-    /// A promise that the file is not read or written independently: only aggregators open it.
+    /// A promise that the file is not read or written independently: where bytes are exchanged by messages, only aggregators
+    /// open it.
     "romio_no_indep_rw" no_indep_rw: bool = false, TRUTH, "";
     /// Local aggregators on every node for the kernel `two_layer`; 0: see `trib_local_aggregators`.
     "nc_num_aggrs_per_node" num_aggrs_per_node: usize = 0, COUNT_OR_ZERO, "ranks per node";
