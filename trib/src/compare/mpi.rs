@@ -48,7 +48,7 @@ impl Mpi {
     /// The one that the options ask for.
     ///
     /// # Errors
-    /// No compiler wrapper that finds an mpi.h of a known family.
+    /// No compiler wrapper that finds an mpi.h of a known family, no launcher, or one of another family.
     pub fn of(tools: &Tools) -> Result<Self, Failure> {
         let or = |given: &Option<String>, variable, name: &str| {
             given.clone().or_else(|| std::env::var(variable).ok()).unwrap_or_else(|| name.to_string())
@@ -58,7 +58,14 @@ impl Mpi {
             Some(MpiName::OpenMpi) => ("mpicc.openmpi".to_string(), "mpiexec.openmpi".to_string()),
             None => (or(&tools.mpicc, "MPICC", "mpicc"), or(&tools.mpiexec, "MPIEXEC", "mpiexec")),
         };
-        Ok(Self { family: family_of(&mpicc)?, mpicc, mpiexec })
+        let family = family_of(&mpicc)?;
+        if let Some(other) = launcher(&mpiexec)?.filter(|other| *other != family) {
+            let (of, not) = (other.name(), family.name());
+            return Err(Failure::new(format!(
+                "mpiexec: {mpiexec} is of {of}, and {mpicc} of {not}; allowed: both of one MPI library"
+            )));
+        }
+        Ok(Self { family, mpicc, mpiexec })
     }
 
     /// The launcher with so many ranks, for a program to be added. `arguments` are the launcher's own.
@@ -72,6 +79,23 @@ impl Mpi {
         command.args(["-n", &ranks.to_string()]).args(arguments);
         command
     }
+}
+
+/// Whose launcher it is, as its version says; none of one that is not known.
+///
+/// # Errors
+/// It cannot be started.
+pub fn launcher(name: &str) -> Result<Option<Family>, Failure> {
+    let output = Command::new(name).arg("--version").output();
+    let output = output
+        .map_err(|cause| Failure::new(format!("mpiexec: {name}: {cause}; allowed: a launcher of MPI programs")))?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
+    Ok(match () {
+        () if says(&["HYDRA", "MPICH"]) => Some(Family::Mpich),
+        () if says(&["Open MPI", "OpenRTE", "PRRTE"]) => Some(Family::OpenMpi),
+        () => None,
+    })
 }
 
 /// Whose mpi.h the wrapper finds.

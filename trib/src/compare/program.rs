@@ -67,7 +67,7 @@ struct Outcome<'a> {
 
 /// Runs the command so often, in turns, and prints what it took.
 pub fn run(options: &CompareOptions) -> Result<(), Failure> {
-    let family = launcher(&options.command[0])?;
+    let family = mpi::launcher(&options.command[0])?;
     let library = match family {
         None if options.tools.library.is_none() => {
             let name = &options.command[0];
@@ -99,19 +99,6 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
         ours,
     };
     if options.json { say(serde_json::to_string(&outcome)?) } else { say(table(&outcome)) }
-}
-
-/// Whose launcher it is, as its version says.
-fn launcher(name: &str) -> Result<Option<Family>, Failure> {
-    let output = Command::new(name).arg("--version").output();
-    let output =
-        output.map_err(|cause| Failure::new(format!("command: {name}: {cause}; allowed: a launcher, as mpiexec")))?;
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    Ok(match () {
-        () if said.contains("HYDRA") || said.contains("MPICH") => Some(Family::Mpich),
-        () if said.contains("Open MPI") || said.contains("OpenRTE") || said.contains("PRRTE") => Some(Family::OpenMpi),
-        () => None,
-    })
 }
 
 /// One run, with these libraries preloaded.
