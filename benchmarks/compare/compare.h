@@ -40,6 +40,12 @@ struct plan {
 };
 
 #define VALUES 9
+#define SETS 64
+
+/* Hints for MPI_File_open, where the file is written and where it is read. */
+struct hints {
+    MPI_Info write, read;
+};
 
 /* The options. */
 struct options {
@@ -50,7 +56,8 @@ struct options {
     long long values[VALUES];
     int repeats;
     double budget;         /* seconds after which nothing is repeated */
-    MPI_Info write_info, read_info;
+    struct hints sets[SETS]; /* all parts are run with each, one after the other */
+    int set_count, set;
 };
 
 extern int rank, ranks;

@@ -38,8 +38,8 @@ void print_record(const struct record *record, const char *part, const struct pl
     MUST(MPI_Reduce(&mine, &bytes, 1, MPI_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD));
     if (rank != 0)
         return;
-    printf("{\"part\": \"%s\", \"pattern\": \"%s\", \"ranks\": %d, \"calls\": %d, \"bytes\": %lld, \"verified\": %s", part,
-           options.pattern, ranks, plan ? plan->count : 0, bytes, right < 0 ? "null" : right ? "true" : "false");
+    printf("{\"part\": \"%s\", \"set\": %d, \"pattern\": \"%s\", \"ranks\": %d, \"calls\": %d, \"bytes\": %lld, \"verified\": %s", part,
+           options.set, options.pattern, ranks, plan ? plan->count : 0, bytes, right < 0 ? "null" : right ? "true" : "false");
     print_numbers(record, record->max, "max");
     print_numbers(record, record->sum, "sum");
     printf("}\n");

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::row::{Measured, Row};
-use super::show::{mean, ratio, seconds_of};
+use super::show::{mean, number, ratio, seconds_of};
 use crate::Failure;
 
 /// The comments before the tables, and the one behind each.
@@ -116,7 +116,7 @@ fn table_of_times(rows: &[&Row]) -> String {
             ratio(peer("best").and_then(|peer| peer.cpu_ratios)),
         );
         text.extend(others.iter().map(|name| format!(" {} |", wall(name))));
-        let floor = row.floor_multiple.map_or("-".to_string(), |multiple| format!("{multiple:.1}"));
+        let floor = row.floor_multiple.map_or("-".to_string(), number);
         let _ = writeln!(text, " {floor} | {} |", if row.bytes_equal { "yes" } else { "**no**" });
     }
     text
@@ -170,7 +170,7 @@ fn short(rows: &[Row]) -> String {
             let row = rows.iter().find(|row| row.key.pattern == pattern);
             let of = |name: &str| row?.peers.get(name)?.wall_ratio;
             let _ = match (of("default"), of("best")) {
-                (Some(default), Some(best)) => write!(text, " {default:.2}, {best:.2} |"),
+                (Some(default), Some(best)) => write!(text, " {}, {} |", number(default), number(best)),
                 _ => write!(text, " - |"),
             };
         }

@@ -35,7 +35,7 @@ struct Turn {
     roles: Vec<(usize, String)>,
     runs: Vec<Vec<Part>>,
     equal: bool,
-    calls: Result<Vec<f64>, String>,
+    calls: Result<[f64; 2], String>,
 }
 
 impl Turn {
@@ -67,7 +67,7 @@ pub fn measure(plan: &Plan<'_>, keys: &[Key], system: &System, step: &dyn Fn(&st
     if plan.system_calls {
         for turn in &mut turns {
             step(&format!("system calls: {}", turn.roles[0].1));
-            turn.calls = system_calls::count(&plan.job, &turn.variant, plan.operations.contains(&1));
+            turn.calls = system_calls::count(&plan.job, &turn.variant, &writes_and_reads(plan));
         }
     }
     step("report");
@@ -88,24 +88,28 @@ pub struct System {
     pub load: f64,
 }
 
-/// Every candidate once, to see which hints are the best for each operation.
+/// How often hints are tried before the best of them is chosen.
+const ROUNDS: usize = 2;
+
+/// All candidates in turns, to see which hints are the best for each operation.
 fn choose(plan: &Plan<'_>, step: &dyn Fn(&str)) -> Result<Vec<Turn>, Failure> {
     let mut candidates = vec![Variant::default()];
     candidates.extend(variant::candidates(plan.job.mpi, plan.job.ranks));
-    let mut times = Vec::new();
-    for candidate in &candidates {
-        step(&format!("trying {}", candidate.setting));
-        // Hints that this MPI does not bear are not its best.
-        match plan.job.parts(candidate, &writes_and_reads(plan)) {
-            Ok(parts) => times.push(plan.operations.iter().map(|&operation| wall(&parts, operation)).collect()),
-            Err(failure) if times.is_empty() => return Err(failure),
-            Err(_) => times.push(vec![f64::INFINITY; plan.operations.len()]),
+    let mut times = vec![[f64::INFINITY; 2]; candidates.len()];
+    for alike in candidates.chunk_by(|a, b| a.launcher == b.launcher) {
+        step(&format!("trying hints, {}", alike[0].setting));
+        let turns: Vec<&Variant> = (0..ROUNDS).flat_map(|_| alike).collect();
+        match plan.job.in_turns(&turns, &writes_and_reads(plan)) {
+            Ok(parts) => note(&mut times, &candidates, &turns, &parts),
+            // Settings that this MPI does not bear are not its best; its defaults must do.
+            Err(failure) if alike[0] == Variant::default() => return Err(failure),
+            Err(_) => {}
         }
     }
     let roles = |name: &str| plan.operations.iter().map(|&operation| (operation, name.to_string())).collect();
     let mut turns = vec![Turn::new(Variant::default(), roles("default"))];
-    for (place, &operation) in plan.operations.iter().enumerate() {
-        let best = best(&times, place);
+    for &operation in &plan.operations {
+        let best = best(&times, operation);
         let role = (operation, "best".to_string());
         match turns.iter_mut().find(|turn| turn.variant == candidates[best]) {
             Some(turn) => turn.roles.push(role),
@@ -118,13 +122,21 @@ fn choose(plan: &Plan<'_>, step: &dyn Fn(&str)) -> Result<Vec<Turn>, Failure> {
 }
 
 /// The candidate that took least.
-fn best(times: &[Vec<f64>], place: usize) -> usize {
-    let time = |candidate: &usize| times[*candidate][place];
+fn best(times: &[[f64; 2]], operation: usize) -> usize {
+    let time = |candidate: &usize| times[*candidate][operation];
     (0..times.len()).min_by(|a, b| time(a).total_cmp(&time(b))).unwrap_or(0)
 }
 
-fn wall(parts: &[Part], operation: usize) -> f64 {
-    Part::find(parts, OPERATIONS[operation], "").map_or(f64::INFINITY, |part| part.max("wall"))
+/// Keeps the least time of every candidate.
+fn note(times: &mut [[f64; 2]], candidates: &[Variant], turns: &[&Variant], parts: &[Part]) {
+    for part in parts {
+        let candidate = candidates.iter().position(|candidate| turns.get(part.set) == Some(&candidate));
+        let operation = OPERATIONS.iter().position(|operation| *operation == part.part);
+        if let (Some(candidate), Some(operation)) = (candidate, operation) {
+            let time = &mut times[candidate][operation];
+            *time = time.min(part.least("wall"));
+        }
+    }
 }
 
 /// The write, and the read if it is asked for: there is none without the write.
@@ -171,8 +183,7 @@ fn row(
     };
     let measured = |name: &str| -> Result<(Measured, &Turn), Failure> {
         let (turn, parts) = of(name)?;
-        let place = plan.operations.contains(&1).then_some(operation).unwrap_or(0);
-        Ok((together(&parts, turn.calls.as_ref().map(|calls| calls.get(place).copied())), turn))
+        Ok((together(&parts, turn.calls.as_ref().map(|calls| calls[operation])), turn))
     };
     let (ours, our_turn) = measured("ours")?;
     let our_cpu = cpu(&of("ours")?.1);
@@ -192,6 +203,7 @@ fn row(
         };
         peers.insert(name.to_string(), peer);
     }
+    no_worse_than_default(&mut peers);
     let first = of("ours")?.1[0];
     let floors = turns.iter().filter(|turn| turn.has(operation, "default")).flat_map(|turn| &turn.runs);
     let floors =
@@ -215,12 +227,22 @@ fn row(
     })
 }
 
+/// Where the pairs say that the MPI's defaults beat the hints that were the best in the trial, the defaults are its best.
+fn no_worse_than_default(peers: &mut BTreeMap<String, Peer>) {
+    let wall = |name: &str| peers.get(name).map(|peer| peer.measured.wall_seconds);
+    if wall("default") < wall("best")
+        && let Some(default) = peers.get("default").cloned()
+    {
+        peers.insert("best".to_string(), default);
+    }
+}
+
 fn cpu(parts: &[&Part]) -> Vec<f64> {
     parts.iter().map(|part| part.sum("cpu")).collect()
 }
 
 /// Medians over runs.
-fn together(parts: &[&Part], calls: Result<Option<f64>, &String>) -> Measured {
+fn together(parts: &[&Part], calls: Result<f64, &String>) -> Measured {
     let over = |value: &dyn Fn(&Part) -> f64| {
         median(&parts.iter().map(|part| value(part)).collect::<Vec<_>>()).unwrap_or_default()
     };
@@ -230,7 +252,7 @@ fn together(parts: &[&Part], calls: Result<Option<f64>, &String>) -> Measured {
         open_close_seconds: over(&|part| part.max("open") + part.max("close")),
         context_switches: over(&|part| part.sum("voluntary") + part.sum("involuntary")),
         page_faults: over(&|part| part.sum("minor") + part.sum("major")),
-        system_calls: calls.ok().flatten(),
+        system_calls: calls.ok(),
         system_calls_missing: calls.err().cloned(),
         peak_bytes: over(&|part| part.max("peak")),
         job_peak_bytes: over(&|part| part.sum("peak")),
@@ -245,7 +267,7 @@ mod tests {
 
     #[test]
     fn the_best_hints_may_be_none_and_differ_by_operation() {
-        let times = [vec![2.0, 1.0], vec![1.0, 3.0], vec![f64::INFINITY, f64::INFINITY]];
+        let times = [[2.0, 1.0], [1.0, 3.0], [f64::INFINITY; 2]];
         assert_eq!((best(&times, 0), best(&times, 1)), (1, 0));
     }
 }

@@ -12,6 +12,9 @@ use crate::Failure;
 pub struct Part {
     /// Which.
     pub part: String,
+    /// The number of the set of hints.
+    #[serde(default)]
+    pub set: usize,
     /// Calls of a repetition.
     #[serde(default)]
     pub calls: u64,
@@ -54,6 +57,11 @@ impl Part {
     /// The most of any rank, in the repetition in the middle; 0 of what is not told.
     pub fn max(&self, name: &str) -> f64 {
         self.max.get(name).and_then(|all| median(all)).unwrap_or(0.0)
+    }
+
+    /// The least of all repetitions of the most of any rank.
+    pub fn least(&self, name: &str) -> f64 {
+        self.max.get(name).into_iter().flatten().copied().fold(f64::INFINITY, f64::min)
     }
 
     /// The sum over ranks, likewise.

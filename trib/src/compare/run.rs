@@ -42,7 +42,7 @@ pub struct Job<'a> {
 pub struct Extra<'a> {
     /// Our library reports.
     pub report: bool,
-    /// Ranks are run by strace, which leaves its counts in files that begin so.
+    /// Ranks are run by strace, which writes their system calls to files whose names begin so.
     pub strace: Option<&'a Path>,
 }
 
@@ -80,7 +80,7 @@ impl Job<'_> {
         let mut command = self.mpi.launch(self.ranks, &own);
         if let Some(prefix) = extra.strace {
             let preload = if preload { format!("-E LD_PRELOAD={library} ") } else { String::new() };
-            let script = format!("exec strace -f -c -U calls,name -o \"$0.$$\" {preload}\"$@\"");
+            let script = format!("exec strace -f -qq -s 40 -e signal=none -o \"$0.$$\" {preload}\"$@\"");
             command.args(["sh", "-c", &script]).arg(prefix);
         }
         command.arg(self.program).args(["--pattern", self.pattern, "--parts", parts]);
@@ -90,10 +90,22 @@ impl Job<'_> {
             command.arg("--lists").arg(lists);
         }
         command.args(self.sizes.iter().flat_map(|size| ["--value".to_string(), size.to_string()]));
-        for (name, hints) in [("--write-hint", &variant.hints[0]), ("--read-hint", &variant.hints[1])] {
-            command.args(hints.iter().flat_map(|hint| [name, hint]));
-        }
+        command.args(hints(variant));
         command
+    }
+
+    /// The write, and the read if there is one, with the hints of each variant in turn, in one run. The variants differ in
+    /// hints only.
+    ///
+    /// # Errors
+    /// The run fails.
+    pub fn in_turns(&self, variants: &[&Variant], parts: &str) -> Result<Vec<Part>, Failure> {
+        let Some((first, others)) = variants.split_first() else { return Ok(Vec::new()) };
+        let mut command = self.launch(first, false, parts, Extra::default());
+        for other in others {
+            command.args(["--set", &other.setting]).args(hints(other));
+        }
+        Ok(Part::all(&process::run(&mut command, LIMIT)?.stdout))
     }
 
     /// A peer's command, filled in.
@@ -110,4 +122,10 @@ impl Job<'_> {
         command.args(["-c", &text]);
         command
     }
+}
+
+/// Options of the program.
+fn hints(variant: &Variant) -> Vec<&str> {
+    let named = [("--write-hint", &variant.hints[0]), ("--read-hint", &variant.hints[1])];
+    named.into_iter().flat_map(|(name, hints)| hints.iter().flat_map(move |hint| [name, hint.as_str()])).collect()
 }
