@@ -87,6 +87,9 @@ pub struct Extent {
     /// Decomposition map of E3SM's G case; by default a generated one.
     #[arg(long, value_name = "FILE")]
     pub map_g: Option<PathBuf>,
+    /// Minutes after which nothing more is begun; `--resume` goes on.
+    #[arg(long, value_name = "MINUTES", default_value_t = 25.0)]
+    pub minutes: f64,
     /// Do not count system calls, which takes runs of its own.
     #[arg(long)]
     pub no_system_calls: bool,

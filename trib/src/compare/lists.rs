@@ -95,7 +95,7 @@ impl Lists {
 /// Steps of the program that move bytes.
 fn steps(program: &str, sizes: &[u64]) -> u64 {
     match program {
-        "flash" | "append" | "tiny-same" | "tiny-moving" => sizes[0],
+        "flash" | "append" | "tiny-moving" => sizes[0],
         "btio" => sizes[1],
         "ior" => sizes[0] / sizes[1] * sizes[2],
         _ => 1,
@@ -132,8 +132,6 @@ fn extents(
             let at = (step * sizes[1] * ranks + rank) * sizes[2];
             (Extents::strided(at, sizes[2], (ranks * sizes[2]) as i64, sizes[1])?, None)
         }
-        "sparse" => (Extents::strided(rank * sizes[1], sizes[1], sizes[2] as i64, sizes[0])?, None),
-        "tiny-same" => (Extents::contiguous(rank * 8, 8)?, None),
         "tiny-moving" => (Extents::contiguous((step * ranks + rank) * 8, 8)?, None),
         _ => (Extents::contiguous(rank * sizes[0], sizes[0])?, None),
     })

@@ -10,6 +10,7 @@ use super::statistics::{Ratio, median};
 use super::variant::{self, Variant};
 use super::{same, system_calls, traffic};
 use crate::Failure;
+use crate::sweep::processors;
 
 /// What is asked for of a pattern.
 pub struct Plan<'a> {
@@ -88,7 +89,7 @@ pub struct System {
     pub load: f64,
 }
 
-/// How often hints are tried before the best of them is chosen.
+/// How often hints are tried before the best of them is chosen; once where ranks share cores, which takes long.
 const ROUNDS: usize = 2;
 
 /// All candidates in turns, to see which hints are the best for each operation.
@@ -98,7 +99,8 @@ fn choose(plan: &Plan<'_>, step: &dyn Fn(&str)) -> Result<Vec<Turn>, Failure> {
     let mut times = vec![[f64::INFINITY; 2]; candidates.len()];
     for alike in candidates.chunk_by(|a, b| a.launcher == b.launcher) {
         step(&format!("trying hints, {}", alike[0].setting));
-        let turns: Vec<&Variant> = (0..ROUNDS).flat_map(|_| alike).collect();
+        let rounds = if plan.job.ranks > processors() as u64 { 1 } else { ROUNDS };
+        let turns: Vec<&Variant> = (0..rounds).flat_map(|_| alike).collect();
         match plan.job.in_turns(&turns, &writes_and_reads(plan)) {
             Ok(parts) => note(&mut times, &candidates, &turns, &parts),
             // Settings that this MPI does not bear are not its best; its defaults must do.

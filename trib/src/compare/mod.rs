@@ -39,7 +39,7 @@ mod variant;
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -72,11 +72,17 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
     let mut rows = Rows::open(options.resume.as_deref())?;
     let setup = Setup::new(options, peers, &directories[0])?;
     let tasks = tasks(options, &wanted, &directories)?;
-    let mut found = Vec::new();
+    let (mut found, mut left) = (Vec::new(), 0);
     let mut failed = 0;
+    let start = Instant::now();
+    let limit = Duration::try_from_secs_f64(60.0 * options.extent.minutes).unwrap_or(Duration::MAX);
     let bar = progress(tasks.len() as u64);
     for (number, task) in tasks.iter().enumerate() {
-        let begin = std::time::Instant::now();
+        if start.elapsed() > limit {
+            left = tasks.len() - number;
+            break;
+        }
+        let begin = Instant::now();
         let step = |text: &str| bar.set_message(format!("{}: {text}", task.name()));
         match setup.measure(task, &mut rows, &step) {
             Ok(new) => {
@@ -101,7 +107,15 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
         say(show::table(&found))?;
     }
     options.markdown.iter().try_for_each(|path| markdown::write(path, rows.all()))?;
-    conclude(&found, failed, tasks.len())
+    conclude(&found, failed, tasks.len())?;
+    match left {
+        0 => Ok(()),
+        _ => Err(Failure::new(format!(
+            "minutes: {left} of {} patterns are left after {}; allowed: more minutes, or --resume FILE",
+            tasks.len(),
+            options.extent.minutes
+        ))),
+    }
 }
 
 /// Files that differ are a failure, whatever the times.
@@ -136,6 +150,9 @@ fn check(extent: &Extent) -> Result<(), Failure> {
     }
     if !(extent.budget >= 0.0 && extent.budget.is_finite()) {
         return Err(Failure::new(format!("budget: {}; allowed: 0 seconds or more", extent.budget)));
+    }
+    if !(extent.minutes > 0.0) {
+        return Err(Failure::new(format!("minutes: {}; allowed: above 0", extent.minutes)));
     }
     for map in [&extent.map_f, &extent.map_g].into_iter().flatten().filter(|map| !map.is_file()) {
         return Err(Failure::new(format!(
