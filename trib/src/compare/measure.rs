@@ -58,8 +58,7 @@ pub fn measure(plan: &Plan<'_>, keys: &[Key], system: &System, step: &dyn Fn(&st
     let folder = plan.job.file.parent().unwrap_or(Path::new("."));
     let reference = folder.join("reference");
     for pair in 0..plan.pairs {
-        for turn in 0..turns.len() {
-            let turn = &mut turns[turn];
+        for turn in &mut turns {
             step(&format!("pair {} of {}: {}", pair + 1, plan.pairs, turn.roles[0].1));
             turn.runs.push(plan.job.parts(&turn.variant, &parts(plan, turn))?);
             turn.equal &= compare(&plan.job.file, &reference)?;

@@ -37,7 +37,7 @@ pub fn of(text: &str, file: &str, operation: &str) -> Traffic {
     let line = |line: &str| line.split_once(MARK).map(|(_, rest)| format!("{{{rest}"));
     let reports = text.lines().filter_map(line).filter_map(|line| serde_json::from_str::<Report>(&line).ok());
     let is_it = |report: &Report| report.file == file && report.accelerated.keys().any(|call| call.contains(operation));
-    let Some(sums) = reports.filter(is_it).last().and_then(|report| report.traffic) else {
+    let Some(sums) = reports.rev().find(is_it).and_then(|report| report.traffic) else {
         return Traffic::default();
     };
     Traffic {
