@@ -38,7 +38,8 @@ static size_t span(const struct step *step)
     if (step->memory == MPI_BYTE || step->count == 0)
         return step->bytes;
     MUST(MPI_Type_get_extent(step->memory, &lower, &extent));
-    return (size_t)(extent * step->count);
+    /* A type may begin behind its buffer's begin. */
+    return (size_t)(lower + extent * step->count);
 }
 
 void give_memory(struct plan *plan)
