@@ -14,6 +14,7 @@
 //! | [`ior`] | IOR's shared file, segmented or strided, with IOR's data |
 //! | [`list`] | any lists of extents, one a rank, from a file |
 //! | [`machines`] | machine files for the simulator |
+//! | [`mpi_program`] | the C sources that `trib compare` builds |
 //! | [`netcdf`] | NetCDF classic files, as far as decomposition maps need them |
 //! | [`netcdf_case`] | patterns that are a NetCDF file |
 //! | [`s3d`] | the checkpoint of S3D-IO |
@@ -33,6 +34,7 @@ pub mod ior;
 pub mod list;
 pub mod machines;
 mod meeting;
+pub mod mpi_program;
 pub mod netcdf;
 pub mod netcdf_case;
 pub mod papers;

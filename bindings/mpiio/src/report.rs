@@ -9,7 +9,7 @@ use tributary::engine::Seconds;
 
 use crate::hints::effective;
 use crate::open_file::{OpenFile, Runner};
-use crate::tally::{Passed, Ran, Tally};
+use crate::tally::{Passed, Ran, Tally, Traffic};
 
 /// How the report is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +31,7 @@ pub struct Report {
     passed_through: Vec<Passed>,
     paths: BTreeMap<String, u64>,
     plans_reused: u64,
+    traffic: Traffic,
     seconds: Seconds,
     #[serde(skip)]
     style: Option<Style>,
@@ -65,6 +66,7 @@ impl Report {
             passed_through: tally.all_passed(),
             paths: tally.paths(),
             plans_reused: tally.plans_reused(),
+            traffic: tally.traffic(),
             seconds: tally.seconds(),
             style: wanted().filter(|_| open.is_first),
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tributary::CallReport;
-use tributary::engine::Seconds;
+use tributary::engine::{Path, Seconds};
 
 /// Calls of one function that the engine ran.
 #[derive(Debug, Default, Clone, Serialize)]
@@ -14,6 +14,21 @@ pub struct Ran {
     pub calls: u64,
     /// Bytes of all ranks.
     pub bytes: u64,
+}
+
+/// What the engine's calls exchanged.
+#[derive(Debug, Default, Clone, Copy, Serialize)]
+pub struct Traffic {
+    /// Extents of all ranks.
+    pub requests: u64,
+    /// Messages of the metadata phase.
+    pub metadata_messages: u64,
+    /// Their bytes.
+    pub metadata_bytes: u64,
+    /// Messages of the data phase.
+    pub data_messages: u64,
+    /// Bytes of the calls that exchanged, what a rank gives itself included.
+    pub data_bytes: u64,
 }
 
 /// Calls of one function that the MPI library ran.
@@ -35,6 +50,17 @@ pub struct Tally {
     paths: BTreeMap<(&'static str, Cow<'static, str>), u64>,
     seconds: Seconds,
     plans_reused: u64,
+    traffic: Traffic,
+}
+
+impl Traffic {
+    fn add(&mut self, report: &CallReport) {
+        self.requests += report.requests;
+        self.metadata_messages += report.metadata_messages;
+        self.metadata_bytes += report.metadata_bytes;
+        self.data_messages += report.data_messages;
+        self.data_bytes += if report.path == Path::Exchange { report.bytes } else { 0 };
+    }
 }
 
 impl Tally {
@@ -46,6 +72,7 @@ impl Tally {
         *self.paths.entry((report.path.name(), report.why.clone())).or_default() += 1;
         self.plans_reused += u64::from(report.plan_reused);
         self.seconds += report.seconds;
+        self.traffic.add(report);
     }
 
     /// The MPI library runs a call.
@@ -71,6 +98,11 @@ impl Tally {
     /// Time by phase, of all calls.
     pub fn seconds(&self) -> Seconds {
         self.seconds
+    }
+
+    /// What all calls exchanged.
+    pub fn traffic(&self) -> Traffic {
+        self.traffic
     }
 
     /// Calls that used the plan of the call before.

@@ -7,6 +7,7 @@
 //! | [`sim`] | options of the simulator |
 //! | [`values`] | values of options that are more than a number |
 //! | [`algorithms`] | options of the list and the pictures of algorithms |
+//! | [`compare`] | options of the comparison with an MPI library |
 //! | [`guidelines`] | options of the benchmark of gather and scatter |
 //! | [`patterns`] | options of the lists and pictures of patterns |
 //! | [`tune`], [`hsumma`] | options of measurements |
@@ -14,6 +15,7 @@
 //! The parameters of each pattern are in [`crate::source`], a file each.
 
 pub mod algorithms;
+pub mod compare;
 pub mod guidelines;
 pub mod hsumma;
 pub mod patterns;
@@ -29,6 +31,7 @@ use clap::error::ErrorKind;
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 use algorithms::AlgorithmsOptions;
+use compare::CompareOptions;
 use guidelines::GuidelinesOptions;
 use hsumma::HsummaOptions;
 use patterns::{PatternsOptions, PictureOptions};
@@ -117,6 +120,8 @@ pub enum Command {
     Reproduce(ReproduceOptions),
     /// Hold MPI's gather and scatter, and ours, to the performance guidelines for irregular ones (under mpiexec).
     Guidelines(GuidelinesOptions),
+    /// Compare an MPI library's own path with the preload library: patterns, or a program of yours.
+    Compare(CompareOptions),
     /// Write a generated decomposition map in the format of E3SM-IO.
     Map(MapOptions),
 }

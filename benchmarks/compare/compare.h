@@ -1,0 +1,114 @@
+/* The access patterns of `trib compare` as a plain MPI-IO program: what its files share. */
+#ifndef COMPARE_H
+#define COMPARE_H
+
+#include <mpi.h>
+#include <stddef.h>
+
+/* What a step does to the file. */
+enum kind {
+    TRANSFER,       /* a collective write or read */
+    SET_VIEW,       /* sets a view, moves nothing */
+    SYNC,           /* MPI_File_sync */
+    OPEN_CLOSE,     /* opens and closes a second file */
+    OPEN_MOVE_CLOSE /* opens a second file, writes or reads it once, closes it */
+};
+
+/* One timed step of a rank. */
+struct step {
+    enum kind kind;
+    MPI_Offset displacement; /* of the view, if `view` is not MPI_DATATYPE_NULL */
+    MPI_Datatype view;       /* MPI_DATATYPE_NULL: the view stays */
+    MPI_Offset offset;       /* in bytes of the view; -1: at the individual pointer */
+    char *data;              /* where the bytes are in memory */
+    int count;               /* of `memory` */
+    MPI_Datatype memory;     /* MPI_BYTE or a derived type */
+    long long bytes;         /* of this rank in this step */
+    int stamp;               /* what the bytes depend on: the step's number, unless steps write the same place */
+};
+
+/* What a rank does in one repetition. */
+struct plan {
+    struct step *steps;
+    int count;
+    int fills;           /* whether the file is filled before it is written: `fill_bytes` */
+    long long fill_bytes;
+    char *buffer;        /* what `data` points into */
+    size_t buffer_bytes;
+    MPI_Datatype *types; /* to be freed */
+    int type_count;
+};
+
+#define VALUES 9
+#define SETS 64
+
+/* Hints for MPI_File_open, where the file is written and where it is read. */
+struct hints {
+    MPI_Info write, read;
+};
+
+/* The options. */
+struct options {
+    const char *pattern;
+    const char *path;      /* the file */
+    const char *lists;     /* beginning of the names of the list files */
+    const char *parts;     /* of write, read, floor */
+    long long values[VALUES];
+    int repeats;
+    double budget;         /* seconds after which nothing is repeated */
+    struct hints sets[SETS]; /* all parts are run with each, one after the other */
+    int set_count, set;
+};
+
+extern int rank, ranks;
+extern struct options options;
+
+/* program.c */
+void stop(const char *what, const char *value, const char *allowed); /* ends the program with one line */
+#define MUST(call) must((call), #call)
+void must(int code, const char *call);
+void *grab(size_t bytes);
+
+/* plan.c: a plan grows step by step. */
+struct step *add(struct plan *plan, enum kind kind);
+MPI_Datatype keep(struct plan *plan, MPI_Datatype type); /* commits it; freed with the plan */
+void give_memory(struct plan *plan);                     /* when all steps are there: lays out and allocates the buffer */
+void release(struct plan *plan);
+int has_data(const struct plan *plan);
+long long bytes_of_rank(const struct plan *plan);
+
+/* patterns.c, blocks.c, lists.c: they add the steps. */
+void make_plan(struct plan *plan);
+void flash(struct plan *plan);
+void btio(struct plan *plan);
+void block4d(struct plan *plan);
+void lists(struct plan *plan);
+
+/* payload.c */
+void fill(struct plan *plan);  /* every byte a function of rank, step and place */
+void clear(struct plan *plan);
+int is_right(struct plan *plan);
+
+/* usage.c: what the process has used. */
+struct usage {
+    double cpu, voluntary, involuntary, minor, major;
+};
+struct usage usage_now(void);
+void forget_peak(void);
+double resident_bytes(void);
+double peak_bytes(void);
+double now(void);
+
+/* floor.c */
+void measure_floor(int reading);
+
+/* record.c: one row of numbers of every rank, a repetition; printed by rank 0 as one line of JSON. */
+enum number { WALL, OPEN, CLOSE, CPU, VOLUNTARY, INVOLUNTARY, MINOR, MAJOR, PEAK, GROWTH, NUMBERS };
+struct record {
+    int repeats;
+    double *max, *sum; /* repeats x NUMBERS, on rank 0 */
+};
+void record_row(struct record *record, const double row[NUMBERS]);
+void print_record(const struct record *record, const char *part, const struct plan *plan, int right);
+
+#endif

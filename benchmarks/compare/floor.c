@@ -1,0 +1,158 @@
+/* The floor: one copy of every byte through shared memory, all ranks at once, and one sequential write (or read) of them by
+ * one rank. No collective write on one node can do with less, unless every rank writes by itself. */
+#define _GNU_SOURCE
+#include "compare.h"
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Where each step's bytes lie in the mapping: those of all ranks one after the other, step after step. */
+struct places {
+    long long *mine, *begin, *total;
+    long long all;
+};
+
+static struct places find_places(const struct plan *plan)
+{
+    struct places places = {0};
+    size_t bytes = (plan->count + 1) * sizeof(long long);
+    places.mine = grab(bytes), places.begin = grab(bytes), places.total = grab(bytes);
+    for (int i = 0; i < plan->count; i++)
+        places.mine[i] = plan->steps[i].bytes;
+    memset(places.begin, 0, bytes);
+    MUST(MPI_Exscan(places.mine, places.begin, plan->count, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD));
+    if (rank == 0)
+        memset(places.begin, 0, bytes);
+    MUST(MPI_Allreduce(places.mine, places.total, plan->count, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD));
+    for (int i = 0; i < plan->count; i++) {
+        places.begin[i] += places.all;
+        places.all += places.total[i];
+    }
+    return places;
+}
+
+/* A mapping that all ranks share; NULL on all where they cannot. */
+static char *share(long long bytes)
+{
+    char name[4096];
+    long id = getpid();
+    char *map = MAP_FAILED;
+    int one, all, file = -1;
+    MUST(MPI_Bcast(&id, 1, MPI_LONG, 0, MPI_COMM_WORLD));
+    if (access("/dev/shm", W_OK) == 0)
+        snprintf(name, sizeof name, "/dev/shm/trib-compare-%ld", id);
+    else
+        snprintf(name, sizeof name, "%s.shared", options.path);
+    if (rank == 0) {
+        file = open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+        if (file >= 0 && ftruncate(file, bytes) != 0)
+            close(file), file = -1;
+    }
+    MUST(MPI_Barrier(MPI_COMM_WORLD));
+    if (rank != 0)
+        file = open(name, O_RDWR);
+    if (file >= 0) {
+        map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        close(file);
+    }
+    one = map != MAP_FAILED;
+    MUST(MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    if (rank == 0)
+        unlink(name);
+    if (!all && one)
+        munmap(map, bytes);
+    return all ? map : NULL;
+}
+
+static double thread_cpu(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return time.tv_sec + time.tv_nsec / 1e9;
+}
+
+/* The copy of all ranks. Where ranks share cores it takes no less than their processor time divided by the cores. */
+static double copy(const struct plan *plan, const struct places *places, char *map, int reading)
+{
+    double cpu = thread_cpu(), wall = now(), most, sum;
+    for (int i = 0; i < plan->count; i++) {
+        char *shared = map + places->begin[i], *own = plan->steps[i].data;
+        memcpy(reading ? own : shared, reading ? shared : own, plan->steps[i].bytes);
+    }
+    wall = now() - wall;
+    cpu = thread_cpu() - cpu;
+    MUST(MPI_Allreduce(&wall, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+    MUST(MPI_Allreduce(&cpu, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return ranks <= cores ? most : sum / cores;
+}
+
+/* The file, by rank 0: a write (or read) a step, in their order. */
+static double through(const struct plan *plan, const struct places *places, char *map, int file, int reading)
+{
+    double begin = now();
+    long long at = 0;
+    for (int i = 0; i < plan->count; i++)
+        for (long long done = 0; done < places->total[i];) {
+            size_t rest = places->total[i] - done;
+            ssize_t moved = reading ? pread(file, map + at, rest, at) : pwrite(file, map + at, rest, at);
+            if (moved <= 0)
+                stop("floor", options.path, "a file that can be written and read in one go");
+            done += moved;
+            at += moved;
+        }
+    return now() - begin;
+}
+
+static double once(const struct plan *plan, const struct places *places, char *map, int reading)
+{
+    char name[4096];
+    double file_time = 0, copy_time;
+    int file = -1;
+    snprintf(name, sizeof name, "%s.floor", options.path);
+    if (rank == 0) {
+        if (!reading)
+            unlink(name);
+        file = open(name, reading ? O_RDONLY : O_RDWR | O_CREAT, 0600);
+        if (file < 0)
+            stop("floor", name, "a file that can be created");
+    }
+    if (reading && rank == 0)
+        file_time = through(plan, places, map, file, reading);
+    MUST(MPI_Barrier(MPI_COMM_WORLD));
+    copy_time = copy(plan, places, map, reading);
+    if (!reading && rank == 0)
+        file_time = through(plan, places, map, file, reading);
+    if (rank == 0)
+        close(file);
+    return copy_time + file_time;
+}
+
+void measure_floor(int reading)
+{
+    struct plan plan = {0};
+    struct record record = {0};
+    make_plan(&plan);
+    give_memory(&plan);
+    fill(&plan);
+    struct places places = find_places(&plan);
+    char *map = places.all ? share(places.all) : NULL;
+    /* Once more than it is counted: the mapping, like a pool, has its pages already. */
+    for (int repeat = 0; map && repeat <= options.repeats; repeat++) {
+        double row[NUMBERS] = {0};
+        row[WALL] = once(&plan, &places, map, reading);
+        if (rank != 0)
+            row[WALL] = 0;
+        if (repeat > 0)
+            record_row(&record, row);
+    }
+    print_record(&record, reading ? "floor-read" : "floor-write", &plan, -1);
+    if (map)
+        munmap(map, places.all);
+    free(places.mine), free(places.begin), free(places.total), free(record.max), free(record.sum);
+    release(&plan);
+}

@@ -1,0 +1,172 @@
+/* The patterns that need no arrays of several dimensions. Each takes its sizes from options.values, in the order that its
+ * comment gives. */
+#include "compare.h"
+#include <string.h>
+
+#define V options.values
+
+/* A collective write or read of contiguous memory. */
+static struct step *transfer(struct plan *plan, MPI_Offset offset, long long bytes)
+{
+    struct step *step = add(plan, TRANSFER);
+    step->offset = offset;
+    step->bytes = bytes;
+    step->count = (int)bytes;
+    return step;
+}
+
+/* Pieces of `bytes`, each `stride` bytes behind the one before. */
+static MPI_Datatype strided(struct plan *plan, long long pieces, long long bytes, long long stride)
+{
+    MPI_Datatype type;
+    MUST(MPI_Type_create_hvector((int)pieces, (int)bytes, stride, MPI_BYTE, &type));
+    return keep(plan, type);
+}
+
+/* Bytes a rank: one piece, behind that of the rank before. */
+static void contiguous(struct plan *plan)
+{
+    transfer(plan, rank * V[0], V[0]);
+}
+
+/* Bytes of a block, bytes of a transfer, segments: IOR -c. */
+static void ior(struct plan *plan)
+{
+    for (long long segment = 0; segment < V[2]; segment++)
+        for (long long at = 0; at < V[0]; at += V[1])
+            transfer(plan, (segment * ranks + rank) * V[0] + at, V[1]);
+}
+
+/* Pieces, bytes of a piece: gaps of as many bytes in memory, none in the file. */
+static void memory_gaps(struct plan *plan)
+{
+    struct step *step = transfer(plan, rank * V[0] * V[1], V[0] * V[1]);
+    step->memory = strided(plan, V[0], V[1], 2 * V[1]);
+    step->count = 1;
+}
+
+/* The same, and in the file the ranks' pieces take turns. */
+static void pieces(struct plan *plan)
+{
+    memory_gaps(plan);
+    struct step *step = plan->steps;
+    step->view = strided(plan, V[0], V[1], ranks * V[1]);
+    step->displacement = rank * V[1];
+    step->offset = 0;
+}
+
+/* Calls: 8 bytes a rank, always the same ones. */
+static void tiny_same(struct plan *plan)
+{
+    for (long long call = 0; call < V[0]; call++)
+        transfer(plan, rank * 8, 8)->stamp = 0;
+}
+
+/* Calls: 8 bytes a rank, one call behind the other. */
+static void tiny_moving(struct plan *plan)
+{
+    for (long long call = 0; call < V[0]; call++)
+        transfer(plan, (call * ranks + rank) * 8, 8);
+}
+
+/* Calls without bytes. */
+static void empty(struct plan *plan)
+{
+    for (long long call = 0; call < V[0]; call++)
+        transfer(plan, 0, 0);
+}
+
+/* Calls: a second file. */
+static void open_close(struct plan *plan)
+{
+    for (long long call = 0; call < V[0]; call++)
+        add(plan, OPEN_CLOSE);
+}
+
+/* Calls: a second file, and 8 bytes a rank. */
+static void first_write(struct plan *plan)
+{
+    for (long long call = 0; call < V[0]; call++) {
+        struct step *step = transfer(plan, rank * 8, 8);
+        step->kind = OPEN_MOVE_CLOSE;
+        step->stamp = 0;
+    }
+}
+
+/* Calls: a vector, another one each time. */
+static void set_view(struct plan *plan)
+{
+    for (long long call = 0; call < V[0]; call++) {
+        MPI_Datatype view = strided(plan, 4, 8, ranks * 8);
+        struct step *step = add(plan, SET_VIEW);
+        step->view = view;
+        step->displacement = rank * 8;
+    }
+}
+
+/* Calls. */
+static void synchronise(struct plan *plan)
+{
+    for (long long call = 0; call < V[0]; call++)
+        add(plan, SYNC);
+}
+
+/* Steps, pieces of a step, bytes of a piece: one view, every step goes on where the one before ended. */
+static void append(struct plan *plan)
+{
+    for (long long s = 0; s < V[0]; s++) {
+        struct step *step = transfer(plan, -1, V[1] * V[2]);
+        if (s == 0) {
+            /* One piece and the others' room, so that the view goes on for ever. */
+            MPI_Datatype piece, tile;
+            MUST(MPI_Type_contiguous((int)V[2], MPI_BYTE, &piece));
+            MUST(MPI_Type_create_resized(piece, 0, ranks * V[2], &tile));
+            MUST(MPI_Type_free(&piece));
+            step->view = keep(plan, tile);
+            step->displacement = rank * V[2];
+        }
+    }
+}
+
+/* Pieces, bytes of a piece, bytes from one to the next, in a file that is there: the ranks' pieces lie side by side. */
+static void sparse(struct plan *plan)
+{
+    struct step *step = transfer(plan, 0, V[0] * V[1]);
+    step->view = strided(plan, V[0], V[1], V[2]);
+    step->displacement = rank * V[1];
+    plan->fills = 1;
+    plan->fill_bytes = V[0] * V[2];
+}
+
+static const struct {
+    const char *name;
+    void (*make)(struct plan *);
+} PATTERNS[] = {
+    {"append", append},
+    {"block4d", block4d},
+    {"btio", btio},
+    {"contiguous", contiguous},
+    {"empty", empty},
+    {"first-write", first_write},
+    {"flash", flash},
+    {"ior", ior},
+    {"lists", lists},
+    {"memory", memory_gaps},
+    {"open-close", open_close},
+    {"pieces", pieces},
+    {"set-view", set_view},
+    {"sparse", sparse},
+    {"sync", synchronise},
+    {"tiny-moving", tiny_moving},
+    {"tiny-same", tiny_same},
+};
+
+void make_plan(struct plan *plan)
+{
+    for (size_t i = 0; i < sizeof PATTERNS / sizeof *PATTERNS; i++)
+        if (!strcmp(PATTERNS[i].name, options.pattern)) {
+            PATTERNS[i].make(plan);
+            return;
+        }
+    stop("pattern", options.pattern, "those listed at the end of patterns.c");
+}

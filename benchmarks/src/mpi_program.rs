@@ -1,0 +1,26 @@
+//! The sources of the programs in C that `trib compare` builds with an MPI's own compiler wrapper (`benchmarks/compare`):
+//! they are in this crate, so that a `trib` that is installed anywhere has them.
+
+/// A file of C: its name and its text.
+pub type Source = (&'static str, &'static str);
+
+macro_rules! sources {
+    ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../compare/", $name)))),*] };
+}
+
+/// The access patterns through MPI-IO: headers and sources of one program.
+pub const PROGRAM: &[Source] = sources![
+    "compare.h",
+    "program.c",
+    "plan.c",
+    "patterns.c",
+    "blocks.c",
+    "lists.c",
+    "payload.c",
+    "usage.c",
+    "record.c",
+    "floor.c",
+];
+
+/// The library that sums the time inside of MPI's file functions.
+pub const INSIDE: &[Source] = sources!["inside.c"];

@@ -1,0 +1,93 @@
+//! Compiles the programs in C with an MPI's own wrapper; what is made is kept under the hash of all that it depends on.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use sha2::{Digest, Sha256};
+use tributary_benchmarks::mpi_program::{INSIDE, PROGRAM, Source};
+
+use super::mpi::Mpi;
+use crate::Failure;
+
+/// The program with the access patterns.
+///
+/// # Errors
+/// It does not compile, or there is no place for it.
+pub fn program(mpi: &Mpi) -> Result<PathBuf, Failure> {
+    build(&mpi.mpicc, "program", PROGRAM, &["-O2", "-g"])
+}
+
+/// The library that sums the time inside of file functions. It needs nothing of MPI: any compiler will do.
+///
+/// # Errors
+/// As [`program`].
+pub fn inside() -> Result<PathBuf, Failure> {
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_string());
+    build(&compiler, "inside.so", INSIDE, &["-O2", "-g", "-shared", "-fPIC"])
+}
+
+fn build(compiler: &str, name: &str, sources: &[Source], options: &[&str]) -> Result<PathBuf, Failure> {
+    let folder = cache()?.join(&hash(compiler, sources, options)[..16]);
+    let made = folder.join(name);
+    if made.is_file() {
+        return Ok(made);
+    }
+    let fail = |cause: std::io::Error| Failure::new(format!("{}: {cause}", folder.display()));
+    std::fs::create_dir_all(&folder).map_err(fail)?;
+    // Under a name of its own until it is whole: two commands may build it side by side.
+    let fresh = tempfile::tempdir_in(&folder).map_err(fail)?;
+    for (name, text) in sources {
+        std::fs::write(fresh.path().join(name), text).map_err(fail)?;
+    }
+    let sources = sources.iter().map(|(name, _)| name).filter(|name| name.ends_with(".c"));
+    let mut command = Command::new(compiler);
+    command.current_dir(fresh.path()).args(options).args(["-o", name]).args(sources).args(["-ldl"]);
+    let output = command.output().map_err(|cause| Failure::new(format!("{compiler}: {cause}")))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let line = said.lines().find(|line| line.contains("error")).unwrap_or("no reason is given").to_string();
+        return Err(Failure::new(format!("{compiler}: {name} does not compile: {line}")));
+    }
+    std::fs::rename(fresh.path().join(name), &made).map_err(fail)?;
+    Ok(made)
+}
+
+/// Of the sources, the options, and of what the wrapper says it does.
+fn hash(compiler: &str, sources: &[Source], options: &[&str]) -> String {
+    let mut digest = Sha256::new();
+    let mut add = |text: &[u8]| {
+        digest.update(text.len().to_le_bytes());
+        digest.update(text);
+    };
+    add(compiler.as_bytes());
+    for question in ["-show", "--version"] {
+        if let Ok(output) = Command::new(compiler).arg(question).output() {
+            add(&output.stdout);
+        }
+    }
+    for (name, text) in sources {
+        add(name.as_bytes());
+        add(text.as_bytes());
+    }
+    for option in options {
+        add(option.as_bytes());
+    }
+    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A folder beside this program, as in a target directory, or else below the user's cache.
+fn cache() -> Result<PathBuf, Failure> {
+    let beside = std::env::current_exe().ok().and_then(|program| program.parent().map(|at| at.join("compare")));
+    let variable = |name, below: &str| std::env::var_os(name).map(|at| PathBuf::from(at).join(below));
+    let cache = variable("XDG_CACHE_HOME", "tributary/compare").or(variable("HOME", ".cache/tributary/compare"));
+    let candidates: Vec<PathBuf> = beside.into_iter().chain(cache).collect();
+    candidates.iter().find(|folder| is_writable(folder)).cloned().ok_or_else(|| {
+        Failure::new(
+            "cache: no folder beside this program or below the home directory; allowed: one that can be written",
+        )
+    })
+}
+
+fn is_writable(folder: &Path) -> bool {
+    std::fs::create_dir_all(folder).is_ok() && tempfile::tempfile_in(folder).is_ok()
+}

@@ -1,0 +1,245 @@
+//! The patterns of `trib compare`: which program, of which sizes, by number of ranks.
+
+use crate::Failure;
+
+/// Sizes of a pattern for the program in C, in the order that its sources give.
+pub type Sizes = Vec<u64>;
+
+/// A pattern that is measured.
+pub struct Case {
+    /// Its name; that of its read ends in `-read`.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// The name that the program in C has for it.
+    pub program: &'static str,
+    /// Whether reading it back is a pattern, too.
+    pub reads: bool,
+    /// Whether lists tell all of it: no file that is there before, no bytes that are written twice.
+    pub lists: bool,
+    sizes: fn(&Room) -> Result<Sizes, Failure>,
+}
+
+/// What sizes depend on.
+pub struct Room {
+    ranks: u64,
+    scale: f64,
+    crowded: bool,
+}
+
+impl Room {
+    /// A part of `value`, at least 1.
+    fn part(&self, value: u64) -> u64 {
+        ((value as f64 * self.scale).round() as u64).max(1)
+    }
+
+    /// Bytes, or pieces, of a rank where all ranks have `total`.
+    fn each(&self, total: u64) -> u64 {
+        self.part(total / self.ranks)
+    }
+
+    /// Calls: fewer where ranks share cores, for one call then takes as long as many.
+    fn calls(&self, alone: u64) -> Result<Sizes, Failure> {
+        Ok(vec![self.part(if self.crowded { alone / 20 } else { alone })])
+    }
+
+    /// A length whose power `dimensions` is scaled, rounded up to a multiple.
+    fn side(&self, side: u64, dimensions: i32, multiple: u64) -> u64 {
+        let scaled = (side as f64 * self.scale.powf(1.0 / f64::from(dimensions))).round() as u64;
+        scaled.max(1).div_ceil(multiple) * multiple
+    }
+}
+
+impl Case {
+    /// The sizes on `ranks` ranks of a machine with `cores`.
+    ///
+    /// # Errors
+    /// Numbers of ranks that the pattern does not have.
+    pub fn sizes(&self, ranks: u64, scale: f64, cores: u64) -> Result<Sizes, Failure> {
+        (self.sizes)(&Room { ranks, scale, crowded: ranks > cores })
+    }
+
+    /// The name of its read.
+    pub fn read_name(&self) -> String {
+        format!("{}-read", self.name)
+    }
+}
+
+const fn case(
+    name: &'static str,
+    program: &'static str,
+    about: &'static str,
+    sizes: fn(&Room) -> Result<Sizes, Failure>,
+) -> Case {
+    Case { name, about, program, reads: true, lists: true, sizes }
+}
+
+/// A pattern that peers do not run: lists do not tell all of it.
+const fn alone(
+    name: &'static str,
+    program: &'static str,
+    about: &'static str,
+    sizes: fn(&Room) -> Result<Sizes, Failure>,
+) -> Case {
+    Case { lists: false, ..case(name, program, about, sizes) }
+}
+
+/// A pattern of small calls without bytes.
+const fn calls(name: &'static str, about: &'static str, sizes: fn(&Room) -> Result<Sizes, Failure>) -> Case {
+    Case { reads: false, lists: false, ..case(name, name, about, sizes) }
+}
+
+/// All of them, in the order in which they are listed.
+pub const CASES: &[Case] = &[
+    case("e3sm-f", "lists", "E3SM-IO, F case: a map's short runs in 414 variables, one call", |_| Ok(vec![])),
+    case("e3sm-g", "lists", "E3SM-IO, G case: maps of the ocean, long runs, one call", |_| Ok(vec![])),
+    case("flash", "flash", "FLASH's checkpoint: 24 variables, a call each, 80 blocks a rank in one piece", |room| {
+        Ok(vec![24, room.part(80), 8])
+    }),
+    case("btio", "btio", "NPB's BTIO, 64^3 points: cells on a diagonal, ghost points in memory, 5 steps", |room| {
+        Ok(vec![room.side(64, 3, square_root(room.ranks)?), 5])
+    }),
+    case("block4d", "block4d", "a lattice 16^4 of 576-byte sites, a 4-D block a rank", |room| Ok(lattice(room))),
+    case("ior-segmented", "ior", "IOR -c: 64 MiB in one block a rank, 16 transfers", |room| {
+        let transfer = room.each(4 << 20).next_multiple_of(8);
+        Ok(vec![16 * transfer, transfer, 1])
+    }),
+    case("ior-strided", "ior", "IOR -c: segments of 8 KiB a rank, 512 pieces in all", |room| {
+        Ok(vec![8 << 10, 8 << 10, room.each(512)])
+    }),
+    case("ior-strided-64k", "ior", "IOR -c: segments of 64 KiB a rank, 256 pieces in all", |room| {
+        Ok(vec![64 << 10, 64 << 10, room.each(256)])
+    }),
+    case("contiguous", "contiguous", "64 MiB, one piece a rank, one call", |room| {
+        Ok(vec![room.each(64 << 20).next_multiple_of(8)])
+    }),
+    case("memory", "memory", "262,144 pieces of 64 bytes with gaps in memory, one piece a rank in the file", |room| {
+        Ok(vec![room.each(1 << 18), 64])
+    }),
+    case(
+        "pieces",
+        "pieces",
+        "262,144 pieces of 64 bytes with gaps in memory, ranks taking turns in the file",
+        |room| Ok(vec![room.each(1 << 18), 64]),
+    ),
+    case("append", "append", "20 time steps of 1 MiB, each behind the one before, in pieces of 64 bytes", |room| {
+        Ok(vec![20, room.each(1 << 14), 64])
+    }),
+    alone("sparse-4", "sparse", "4 pieces of 12 bytes a rank, 4 MiB apart, in a file that is there", |room| {
+        Ok(vec![4, 12, room.part(4 << 20).max(12 * room.ranks)])
+    }),
+    alone("sparse-100", "sparse", "100 pieces of 12 bytes a rank, 120 kB apart, in a file that is there", |room| {
+        Ok(vec![room.part(100), 12, 120_000.max(12 * room.ranks)])
+    }),
+    alone("sparse-1000", "sparse", "1000 pieces of 12 bytes a rank, 12 kB apart, in a file that is there", |room| {
+        Ok(vec![room.part(1000), 12, 12_000.max(12 * room.ranks)])
+    }),
+    alone("tiny-same", "tiny-same", "8 bytes a rank, always the same ones", |room| room.calls(1000)),
+    case("tiny-moving", "tiny-moving", "8 bytes a rank, one call behind the other", |room| room.calls(1000)),
+    Case {
+        lists: false,
+        ..case("first-write", "first-write", "open, write 8 bytes a rank, close", |room| room.calls(60))
+    },
+    calls("empty", "collective writes without a byte", |room| room.calls(1000)),
+    calls("open-close", "open and close", |room| room.calls(60)),
+    calls("set-view", "set a view: a vector, another one each time", |room| room.calls(200)),
+    calls("sync", "MPI_File_sync", |room| room.calls(200)),
+];
+
+/// Ranks in a row of BTIO's grid.
+fn square_root(ranks: u64) -> Result<u64, Failure> {
+    let root = ranks.isqrt();
+    if root * root != ranks {
+        return Err(Failure::new(format!("ranks: {ranks} with pattern btio; allowed: square numbers")));
+    }
+    Ok(root)
+}
+
+/// Sites and ranks along each dimension, and the bytes of a site.
+fn lattice(room: &Room) -> Sizes {
+    let mut grid = [1; 4];
+    let side = room.side(16, 4, 1);
+    for factor in factors(room.ranks) {
+        // The first of those that are cut least: y, so that two ranks take turns in the file.
+        let least = [1, 2, 0, 3].into_iter().min_by_key(|&dimension: &usize| grid[dimension]);
+        grid[least.unwrap_or(1)] *= factor;
+    }
+    let sizes = grid.map(|ranks: u64| side.next_multiple_of(ranks));
+    [&sizes[..], &grid[..], &[576]].concat()
+}
+
+/// Prime factors, largest first.
+fn factors(mut number: u64) -> Vec<u64> {
+    let mut found = Vec::new();
+    let mut candidate = 2;
+    while number > 1 {
+        while number.is_multiple_of(candidate) {
+            found.push(candidate);
+            number /= candidate;
+        }
+        candidate = if candidate * candidate > number { number.max(2) } else { candidate + 1 };
+    }
+    found.reverse();
+    found
+}
+
+/// The names of all patterns, reads included.
+pub fn names() -> Vec<String> {
+    CASES
+        .iter()
+        .flat_map(|case| [Some(case.name.to_string()), case.reads.then(|| case.read_name())])
+        .flatten()
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes(name: &str, ranks: u64, scale: f64) -> Sizes {
+        CASES.iter().find(|case| case.name == name).unwrap().sizes(ranks, scale, 2).unwrap()
+    }
+
+    #[test]
+    fn factors_multiply_to_the_number() {
+        for number in 1..200 {
+            assert_eq!(factors(number).iter().product::<u64>(), number);
+        }
+        assert_eq!(factors(60), [5, 3, 2, 2]);
+    }
+
+    #[test]
+    fn a_lattice_has_as_many_blocks_as_ranks_and_they_are_even() {
+        for ranks in [1, 2, 3, 6, 16, 30, 64] {
+            for scale in [1.0, 0.01] {
+                let sizes = sizes("block4d", ranks, scale);
+                assert_eq!(sizes[4..8].iter().product::<u64>(), ranks);
+                assert!((0..4).all(|d| sizes[d].is_multiple_of(sizes[4 + d])), "{sizes:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_follow_scale_and_ranks() {
+        assert_eq!(sizes("btio", 4, 1.0), [64, 5]);
+        assert!(sizes("btio", 9, 1.0)[0].is_multiple_of(3));
+        assert_eq!(sizes("contiguous", 2, 1.0), [32 << 20]);
+        assert_eq!(sizes("contiguous", 16, 0.5), [2 << 20]);
+        assert_eq!((sizes("tiny-same", 2, 1.0), sizes("tiny-same", 4, 1.0)), (vec![1000], vec![50]));
+    }
+
+    #[test]
+    fn btio_has_square_numbers_of_ranks_only() {
+        let btio = CASES.iter().find(|case| case.name == "btio").unwrap();
+        let said = btio.sizes(2, 1.0, 2).unwrap_err().to_string();
+        assert_eq!(said, "ranks: 2 with pattern btio; allowed: square numbers");
+    }
+
+    #[test]
+    fn no_name_is_there_twice() {
+        let mut all = names();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), names().len());
+    }
+}

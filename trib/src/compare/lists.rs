@@ -1,0 +1,166 @@
+//! List files: the extents of every rank and step, for the program in C (E3SM) and for peers that take no datatypes.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use tributary::{BufferLayout, Error, Extents};
+use tributary_benchmarks::e3sm::{Case as E3smCase, Content, ElementType, History, Options};
+use tributary_benchmarks::list::write_binary;
+use tributary_benchmarks::{E3sm, Pattern, PatternError, RankAccess};
+
+use super::cases::{Case, Sizes};
+use crate::Failure;
+use crate::cli::compare::Extent;
+
+/// Bytes of a double.
+const DOUBLE: u64 = 8;
+/// Ghost points on each side of a cell of BTIO's.
+const GHOSTS: u64 = 2;
+
+/// What every rank accesses in every step.
+pub struct Lists {
+    ranks: u64,
+    steps: u64,
+    access: Box<dyn Fn(u64, u64) -> Result<RankAccess, PatternError>>,
+}
+
+impl Lists {
+    /// Of a pattern with its sizes; none for one that moves no bytes.
+    ///
+    /// # Errors
+    /// A map that cannot be used.
+    pub fn of(case: &Case, sizes: &Sizes, ranks: u64, extent: &Extent) -> Result<Option<Self>, Failure> {
+        if !case.lists {
+            return Ok(None);
+        }
+        if case.program == "lists" {
+            return Ok(Some(Self::of_e3sm(case.name, ranks, extent)?));
+        }
+        let (program, sizes) = (case.program, sizes.clone());
+        let steps = steps(program, &sizes);
+        let access = move |rank, step| {
+            let (file, memory) = extents(program, &sizes, ranks, rank, step)?;
+            let requests = file.count();
+            let layout = memory.map_or(BufferLayout::Contiguous, BufferLayout::Extents);
+            Ok(RankAccess { file, layout, requests })
+        };
+        Ok(Some(Self { ranks, steps, access: Box::new(access) }))
+    }
+
+    fn of_e3sm(name: &str, ranks: u64, extent: &Extent) -> Result<Self, Failure> {
+        let (case, map) = match name {
+            "e3sm-g" => (E3smCase::G, &extent.map_g),
+            _ => (E3smCase::F, &extent.map_f),
+        };
+        let content = Content { case, history: History::H0, element: ElementType::Double, records: 1 };
+        let options = Options { content, map: map.as_deref(), ranks: Some(ranks as usize), fold: true };
+        let pattern = E3sm::open(&options)?;
+        let steps = pattern.steps() as u64;
+        let access = move |rank, step| pattern.rank_access(rank as usize, step as usize);
+        Ok(Self { ranks, steps, access: Box::new(access) })
+    }
+
+    /// Writes the files of all steps; their names begin with what is returned.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write(&self, folder: &Path) -> Result<PathBuf, Failure> {
+        let prefix = folder.join("list");
+        for step in 0..self.steps {
+            let name = |what: &str| folder.join(format!("list.{step}.{what}"));
+            self.write_one(&name("file"), &|rank| Ok((self.access)(rank, step)?.file))?;
+            let memory = |rank| {
+                Ok(match (self.access)(rank, step)?.layout {
+                    BufferLayout::Contiguous => Extents::empty(),
+                    BufferLayout::Extents(extents) => extents,
+                })
+            };
+            let gaps =
+                (0..self.ranks).try_fold(false, |any, rank| Ok::<_, PatternError>(any || memory(rank)?.count() > 0))?;
+            if gaps {
+                self.write_one(&name("memory"), &memory)?;
+            }
+        }
+        Ok(prefix)
+    }
+
+    fn write_one(&self, path: &Path, extents: &dyn Fn(u64) -> Result<Extents, PatternError>) -> Result<(), Failure> {
+        let file = File::create(path).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))?;
+        write_binary(&mut BufWriter::new(file), self.ranks as usize, &mut |rank| extents(rank as u64))?;
+        Ok(())
+    }
+}
+
+/// Steps of the program that move bytes.
+fn steps(program: &str, sizes: &[u64]) -> u64 {
+    match program {
+        "flash" | "append" | "tiny-moving" => sizes[0],
+        "btio" => sizes[1],
+        "ior" => sizes[0] / sizes[1] * sizes[2],
+        _ => 1,
+    }
+}
+
+/// What a rank accesses in a step: file, and memory where it has gaps. The same as the program in C says by datatypes.
+fn extents(
+    program: &str,
+    sizes: &[u64],
+    ranks: u64,
+    rank: u64,
+    step: u64,
+) -> Result<(Extents, Option<Extents>), Error> {
+    let gaps = || Extents::strided(0, sizes[1], 2 * sizes[1] as i64, sizes[0]);
+    Ok(match program {
+        "flash" => {
+            let bytes = sizes[1] * sizes[2].pow(3) * DOUBLE;
+            (Extents::contiguous((step * ranks + rank) * bytes, bytes)?, None)
+        }
+        "btio" => btio(sizes[0], ranks, rank, step)?,
+        "block4d" => (block4d(sizes, rank)?, None),
+        "ior" => {
+            let transfers = sizes[0] / sizes[1];
+            let at = (step / transfers * ranks + rank) * sizes[0] + step % transfers * sizes[1];
+            (Extents::contiguous(at, sizes[1])?, None)
+        }
+        "memory" => {
+            let bytes = sizes[0] * sizes[1];
+            (Extents::contiguous(rank * bytes, bytes)?, Some(gaps()?))
+        }
+        "pieces" => (Extents::strided(rank * sizes[1], sizes[1], (ranks * sizes[1]) as i64, sizes[0])?, Some(gaps()?)),
+        "append" => {
+            let at = (step * sizes[1] * ranks + rank) * sizes[2];
+            (Extents::strided(at, sizes[2], (ranks * sizes[2]) as i64, sizes[1])?, None)
+        }
+        "tiny-moving" => (Extents::contiguous((step * ranks + rank) * 8, 8)?, None),
+        _ => (Extents::contiguous(rank * sizes[0], sizes[0])?, None),
+    })
+}
+
+/// A rank's cells: one in every layer, on a diagonal, with ghost points around them in memory.
+fn btio(side: u64, ranks: u64, rank: u64, step: u64) -> Result<(Extents, Option<Extents>), Error> {
+    let parts = ranks.isqrt();
+    let cell = side / parts;
+    let (point, room) = (5 * DOUBLE, cell + 2 * GHOSTS);
+    let (mut file, mut memory) = (Extents::empty(), Extents::empty());
+    for layer in 0..parts {
+        let (x, y) = ((rank % parts + layer) % parts, (rank / parts + parts - layer) % parts);
+        let starts = [layer, y, x].map(|place| place * cell);
+        file.push(&Extents::subarray(step * side.pow(3) * point, point, &[side; 3], &[cell; 3], &starts)?)?;
+        memory.push(&Extents::subarray(layer * room.pow(3) * point, point, &[room; 3], &[cell; 3], &[GHOSTS; 3])?)?;
+    }
+    Ok((file, Some(memory)))
+}
+
+/// A rank's block of the lattice; x is the fastest, in the file and among the ranks.
+fn block4d(sizes: &[u64], rank: u64) -> Result<Extents, Error> {
+    let (mut whole, mut own, mut starts, mut rest) = ([0; 4], [0; 4], [0; 4], rank);
+    for dimension in 0..4 {
+        let (slot, parts) = (3 - dimension, sizes[4 + dimension]);
+        whole[slot] = sizes[dimension];
+        own[slot] = sizes[dimension] / parts;
+        starts[slot] = rest % parts * own[slot];
+        rest /= parts;
+    }
+    Extents::subarray(0, sizes[8], &whole, &own, &starts)
+}

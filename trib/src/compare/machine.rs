@@ -1,0 +1,47 @@
+//! What is measured on: processor, cores, load, file systems.
+
+use std::path::Path;
+
+use nix::sys::statfs::{self, FsType};
+
+use crate::sweep::processors;
+
+/// Processor and cores, as in `AMD EPYC 7763, 2 cores`.
+pub fn name() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model =
+        text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':').map(|(_, name)| name.trim()));
+    let cores = processors();
+    format!("{}, {cores} {}", model.unwrap_or("a processor without a name"), if cores == 1 { "core" } else { "cores" })
+}
+
+/// Programs that want to run, in the mean of the last minute.
+pub fn load() -> f64 {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or_default()
+}
+
+/// The kind of file system that a directory is on.
+pub fn file_system(directory: &Path) -> String {
+    const XFS: FsType = FsType(0x5846_5342);
+    const LUSTRE: FsType = FsType(0x0bd0_0bd0);
+    const GPFS: FsType = FsType(0x4750_4653);
+    const ZFS: FsType = FsType(0x2fc1_2fc1);
+    let known = [
+        (statfs::TMPFS_MAGIC, "tmpfs"),
+        (statfs::EXT4_SUPER_MAGIC, "ext4"),
+        (statfs::BTRFS_SUPER_MAGIC, "btrfs"),
+        (statfs::NFS_SUPER_MAGIC, "nfs"),
+        (statfs::OVERLAYFS_SUPER_MAGIC, "overlay"),
+        (XFS, "xfs"),
+        (LUSTRE, "lustre"),
+        (GPFS, "gpfs"),
+        (ZFS, "zfs"),
+    ];
+    let Ok(found) = statfs::statfs(directory) else { return "unknown".to_string() };
+    let kind = found.filesystem_type();
+    known
+        .iter()
+        .find(|(known, _)| *known == kind)
+        .map_or_else(|| format!("{:#x}", kind.0), |(_, name)| name.to_string())
+}

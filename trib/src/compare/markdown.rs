@@ -1,0 +1,210 @@
+//! The tables of documents: between two comments in a file, which say which table it is.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use super::row::{Measured, Row};
+use super::show::{mean, number, ratio, seconds_of};
+use crate::Failure;
+
+/// The comments before the tables, and the one behind each.
+const FULL: &str = "<!-- trib compare: full table -->";
+const SHORT: &str = "<!-- trib compare: short table -->";
+const END: &str = "<!-- trib compare: end -->";
+
+/// Whether a file has a place for a table: found out before anything is measured.
+///
+/// # Errors
+/// It has none, or cannot be read.
+pub fn check(path: &Path) -> Result<(), Failure> {
+    filled(path, &[]).map(drop)
+}
+
+/// Writes the tables of the rows into the file.
+///
+/// # Errors
+/// As [`check`], or what the system says.
+pub fn write(path: &Path, rows: &[Row]) -> Result<(), Failure> {
+    let text = filled(path, rows)?;
+    std::fs::write(path, text).map_err(|cause| Failure::new(format!("markdown: {}: {cause}", path.display())))
+}
+
+fn filled(path: &Path, rows: &[Row]) -> Result<String, Failure> {
+    let fail = |cause: &dyn std::fmt::Display| Failure::new(format!("markdown: {}: {cause}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|e| fail(&e))?;
+    let mut result = text.clone();
+    for (begin, table) in [(FULL, full as fn(&[Row]) -> String), (SHORT, short)] {
+        result = replaced(&result, begin, &table(rows));
+    }
+    let places = [FULL, SHORT].iter().filter(|begin| place(&text, begin).is_some()).count();
+    if places == 0 {
+        Err(fail(&format!("no place for a table; allowed: {FULL} or {SHORT}, and {END}")))
+    } else {
+        Ok(result)
+    }
+}
+
+/// Where a table is: behind its first comment, and before the one that ends it.
+fn place(text: &str, begin: &str) -> Option<(usize, usize)> {
+    let from = text.find(begin)? + begin.len();
+    Some((from, from + text[from..].find(END)?))
+}
+
+fn replaced(text: &str, begin: &str, table: &str) -> String {
+    match place(text, begin) {
+        Some((from, to)) => format!("{}\n{table}{}", &text[..from], &text[to..]),
+        None => text.to_string(),
+    }
+}
+
+/// Rows that were measured on the same machine and MPI, ranks and directory, in the order in which they came.
+fn groups(rows: &[Row]) -> Vec<(String, Vec<&Row>)> {
+    let mut groups: Vec<(String, Vec<&Row>)> = Vec::new();
+    for row in rows {
+        let ranks = row.key.ranks;
+        let title = format!("{}, {ranks} ranks, {} ({})", row.key.mpi, row.key.directory, row.file_system);
+        match groups.iter_mut().find(|(other, _)| *other == title) {
+            Some((_, rows)) => rows.push(row),
+            None => groups.push((title, vec![row])),
+        }
+    }
+    groups
+}
+
+/// Everything.
+fn full(rows: &[Row]) -> String {
+    let mut text = String::new();
+    for (title, rows) in groups(rows) {
+        let pairs = rows.iter().map(|row| row.key.pairs).min().unwrap_or_default();
+        let load = rows.iter().map(|row| row.load).fold(0.0, f64::max);
+        let _ =
+            writeln!(text, "\n### {title}\n\n{}; {pairs} pairs or more; load {load:.1} or less.\n", rows[0].machine);
+        text += &table_of_times(&rows);
+        text += "\n";
+        text += &table_of_costs(&rows);
+    }
+    text + "\n"
+}
+
+fn table_of_times(rows: &[&Row]) -> String {
+    let mut others: Vec<&String> = rows.iter().flat_map(|row| row.peers.keys()).collect();
+    others.sort();
+    others.dedup();
+    others.retain(|name| !["default", "best"].contains(&name.as_str()));
+    let mut text = "| pattern | bytes | calls | default | best | its hints | ours | default / ours | best / ours | CPU best / ours |"
+        .to_string();
+    text.extend(others.iter().map(|name| format!(" {name} / ours |")));
+    text += " of the floor | equal |\n|---|--:|--:|--:|--:|---|--:|--:|--:|--:|";
+    text += &"--:|".repeat(others.len());
+    text += "--:|---|\n";
+    for row in rows {
+        let peer = |name: &str| row.peers.get(name);
+        let time = |name| peer(name).map_or("-".to_string(), |peer| seconds_of(peer.measured.wall_seconds));
+        let wall = |name: &str| ratio(peer(name).and_then(|peer| peer.wall_ratios));
+        let _ = write!(
+            text,
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            row.key.pattern,
+            crate::report::grouped(row.bytes),
+            row.calls,
+            time("default"),
+            time("best"),
+            peer("best").map_or("-", |peer| &peer.setting),
+            seconds_of(row.ours.wall_seconds),
+            wall("default"),
+            wall("best"),
+            ratio(peer("best").and_then(|peer| peer.cpu_ratios)),
+        );
+        text.extend(others.iter().map(|name| format!(" {} |", wall(name))));
+        let floor = row.floor_multiple.map_or("-".to_string(), number);
+        let _ = writeln!(text, " {floor} | {} |", if row.bytes_equal { "yes" } else { "**no**" });
+    }
+    text
+}
+
+/// What the times were paid with: ours, and in brackets the best's.
+fn table_of_costs(rows: &[&Row]) -> String {
+    let mut text =
+        "| pattern | context switches | system calls | page faults | memory of an aggregator, MB | of the job, MB | \
+                    messages | on the wire | metadata a request |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n"
+            .to_string();
+    for row in rows {
+        let both = |of: &dyn Fn(&Measured) -> Option<f64>, digits: usize| {
+            let text = |value: Option<f64>| value.map_or("-".to_string(), |value| format!("{value:.digits$}"));
+            let best = row.peers.get("best").and_then(|peer| of(&peer.measured));
+            format!("{} ({})", text(of(&row.ours)), text(best))
+        };
+        let count = |value: Option<u64>| value.map_or("-".to_string(), crate::report::grouped);
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            row.key.pattern,
+            both(&|all| Some(all.context_switches), 0),
+            both(&|all| all.system_calls, 0),
+            both(&|all| Some(all.page_faults), 0),
+            both(&|all| Some(all.aggregator_peak_bytes / 1e6), 1),
+            both(&|all| Some(all.job_peak_bytes / 1e6), 0),
+            count(row.traffic.messages),
+            count(row.traffic.wire_bytes),
+            row.traffic.metadata_bytes_per_request.map_or("-".to_string(), |bytes| format!("{bytes:.2}")),
+        );
+    }
+    text
+}
+
+/// Ratios only: a line for each pattern, a column for each MPI and number of ranks.
+fn short(rows: &[Row]) -> String {
+    let groups = groups(rows);
+    let mut patterns: Vec<&str> = Vec::new();
+    for row in rows {
+        if !patterns.contains(&row.key.pattern.as_str()) {
+            patterns.push(&row.key.pattern);
+        }
+    }
+    let mut text = "\n| peer's time / ours: default, best hints |".to_string();
+    text.extend(groups.iter().map(|(title, _)| format!(" {title} |")));
+    text += &format!("\n|---|{}\n", "--:|".repeat(groups.len()));
+    for pattern in patterns {
+        let _ = write!(text, "| {pattern} |");
+        for (_, rows) in &groups {
+            let row = rows.iter().find(|row| row.key.pattern == pattern);
+            let of = |name: &str| row?.peers.get(name)?.wall_ratio;
+            let _ = match (of("default"), of("best")) {
+                (Some(default), Some(best)) => write!(text, " {}, {} |", number(default), number(best)),
+                _ => write!(text, " - |"),
+            };
+        }
+        text += "\n";
+    }
+    text += "| geometric mean |";
+    for (_, rows) in &groups {
+        let rows: Vec<Row> = rows.iter().map(|row| (*row).clone()).collect();
+        let [default, best] = ["default", "best"].map(|name| mean(&rows, name).unwrap_or_default());
+        let _ = write!(text, " {default:.2}, {best:.2} |");
+    }
+    text + "\n\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_between_the_comments_changes() {
+        let text = format!("a\n{FULL}\nold\n{END}\nb\n{SHORT}\n{END}\nc\n");
+        let once = replaced(&text, FULL, "new\n");
+        assert_eq!(once, format!("a\n{FULL}\nnew\n{END}\nb\n{SHORT}\n{END}\nc\n"));
+        assert_eq!(replaced(&once, FULL, "new\n"), once);
+        assert_eq!(replaced("nothing", FULL, "new"), "nothing");
+    }
+
+    #[test]
+    fn a_file_without_a_place_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("page.md");
+        std::fs::write(&path, SHORT).unwrap();
+        assert!(check(&path).unwrap_err().to_string().contains("no place for a table; allowed: "));
+        std::fs::write(&path, format!("{SHORT} {END}")).unwrap();
+        assert!(check(&path).is_ok());
+    }
+}

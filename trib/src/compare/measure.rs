@@ -1,0 +1,274 @@
+//! Measures one pattern, its write and its read, on a number of ranks in a directory: hints are tried, then all take turns.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::part::Part;
+use super::row::{Key, Measured, Peer, Row};
+use super::run::{Extra, Job};
+use super::statistics::{Ratio, median};
+use super::variant::{self, Variant};
+use super::{same, system_calls, traffic};
+use crate::Failure;
+use crate::sweep::processors;
+
+/// What is asked for of a pattern.
+pub struct Plan<'a> {
+    /// How it is run.
+    pub job: Job<'a>,
+    /// Write (0), read (1).
+    pub operations: Vec<usize>,
+    /// How often everything takes its turn.
+    pub pairs: u64,
+    /// Other peers.
+    pub peers: &'a [(String, Variant)],
+    /// Whether system calls are counted.
+    pub system_calls: bool,
+}
+
+/// The names of the operations, as the program's parts.
+pub const OPERATIONS: [&str; 2] = ["write", "read"];
+const FLOORS: [&str; 2] = ["floor-write", "floor-read"];
+
+/// A variant that takes turns: for which operations it is whose peer, and all that it printed.
+struct Turn {
+    variant: Variant,
+    roles: Vec<(usize, String)>,
+    runs: Vec<Vec<Part>>,
+    equal: bool,
+    calls: Result<[f64; 2], String>,
+}
+
+impl Turn {
+    fn new(variant: Variant, roles: Vec<(usize, String)>) -> Self {
+        Self { variant, roles, runs: Vec::new(), equal: true, calls: Err("not asked for".to_string()) }
+    }
+
+    fn has(&self, operation: usize, name: &str) -> bool {
+        self.roles.iter().any(|(of, role)| *of == operation && role == name)
+    }
+}
+
+/// Measures. `step` is told what comes next.
+///
+/// # Errors
+/// A run fails, or a peer does not read what was written.
+pub fn measure(plan: &Plan<'_>, keys: &[Key], system: &System, step: &dyn Fn(&str)) -> Result<Vec<Row>, Failure> {
+    let mut turns = choose(plan, step)?;
+    let folder = plan.job.file.parent().unwrap_or(Path::new("."));
+    let reference = folder.join("reference");
+    for pair in 0..plan.pairs {
+        for turn in &mut turns {
+            step(&format!("pair {} of {}: {}", pair + 1, plan.pairs, turn.roles[0].1));
+            turn.runs.push(plan.job.parts(&turn.variant, &parts(plan, turn))?);
+            turn.equal &= compare(&plan.job.file, &reference)?;
+        }
+    }
+    if plan.system_calls {
+        for turn in &mut turns {
+            step(&format!("system calls: {}", turn.roles[0].1));
+            turn.calls = system_calls::count(&plan.job, &turn.variant, &writes_and_reads(plan));
+        }
+    }
+    step("report");
+    let report = plan.job.run(&Variant::ours(), &writes_and_reads(plan), Extra { report: true, strace: None })?.stderr;
+    let _ = std::fs::remove_file(&reference);
+    let rows =
+        plan.operations.iter().zip(keys).map(|(&operation, key)| row(plan, &turns, operation, key, system, &report));
+    rows.collect()
+}
+
+/// What is known of the machine.
+pub struct System {
+    /// Processor and cores.
+    pub machine: String,
+    /// The kind of file system.
+    pub file_system: String,
+    /// Load before anything ran.
+    pub load: f64,
+}
+
+/// How often hints are tried before the best of them is chosen; once where ranks share cores, which takes long.
+const ROUNDS: usize = 2;
+
+/// All candidates in turns, to see which hints are the best for each operation.
+fn choose(plan: &Plan<'_>, step: &dyn Fn(&str)) -> Result<Vec<Turn>, Failure> {
+    let mut candidates = vec![Variant::default()];
+    candidates.extend(variant::candidates(plan.job.mpi, plan.job.ranks));
+    let mut times = vec![[f64::INFINITY; 2]; candidates.len()];
+    for alike in candidates.chunk_by(|a, b| a.launcher == b.launcher) {
+        step(&format!("trying hints, {}", alike[0].setting));
+        let rounds = if plan.job.ranks > processors() as u64 { 1 } else { ROUNDS };
+        let turns: Vec<&Variant> = (0..rounds).flat_map(|_| alike).collect();
+        match plan.job.in_turns(&turns, &writes_and_reads(plan)) {
+            Ok(parts) => note(&mut times, &candidates, &turns, &parts),
+            // Settings that this MPI does not bear are not its best; its defaults must do.
+            Err(failure) if alike[0] == Variant::default() => return Err(failure),
+            Err(_) => {}
+        }
+    }
+    let roles = |name: &str| plan.operations.iter().map(|&operation| (operation, name.to_string())).collect();
+    let mut turns = vec![Turn::new(Variant::default(), roles("default"))];
+    for &operation in &plan.operations {
+        let best = best(&times, operation);
+        let role = (operation, "best".to_string());
+        match turns.iter_mut().find(|turn| turn.variant == candidates[best]) {
+            Some(turn) => turn.roles.push(role),
+            None => turns.push(Turn::new(candidates[best].clone(), vec![role])),
+        }
+    }
+    turns.push(Turn::new(Variant::ours(), roles("ours")));
+    turns.extend(plan.peers.iter().map(|(name, variant)| Turn::new(variant.clone(), roles(name))));
+    Ok(turns)
+}
+
+/// The candidate that took least.
+fn best(times: &[[f64; 2]], operation: usize) -> usize {
+    let time = |candidate: &usize| times[*candidate][operation];
+    (0..times.len()).min_by(|a, b| time(a).total_cmp(&time(b))).unwrap_or(0)
+}
+
+/// Keeps the least time of every candidate.
+fn note(times: &mut [[f64; 2]], candidates: &[Variant], turns: &[&Variant], parts: &[Part]) {
+    for part in parts {
+        let candidate = candidates.iter().position(|candidate| turns.get(part.set) == Some(&candidate));
+        let operation = OPERATIONS.iter().position(|operation| *operation == part.part);
+        if let (Some(candidate), Some(operation)) = (candidate, operation) {
+            let time = &mut times[candidate][operation];
+            *time = time.min(part.least("wall"));
+        }
+    }
+}
+
+/// The write, and the read if it is asked for: there is none without the write.
+fn writes_and_reads(plan: &Plan<'_>) -> String {
+    if plan.operations.contains(&1) { "write,read".to_string() } else { "write".to_string() }
+}
+
+/// The floor is measured in the runs of the MPI's own path.
+fn parts(plan: &Plan<'_>, turn: &Turn) -> String {
+    let floors = match turn.has(plan.operations[0], "default") {
+        true if plan.operations.contains(&1) => ",floor-write,floor-read",
+        true => ",floor-write",
+        false => "",
+    };
+    writes_and_reads(plan) + floors
+}
+
+/// Keeps the first file, and compares later ones with it.
+fn compare(file: &Path, reference: &PathBuf) -> Result<bool, Failure> {
+    let fail = |cause: std::io::Error| Failure::new(format!("{}: {cause}", file.display()));
+    if reference.exists() {
+        return same::same_bytes(file, reference).map_err(fail);
+    }
+    std::fs::rename(file, reference).map_err(fail)?;
+    Ok(true)
+}
+
+/// Puts the numbers of all runs together.
+fn row(
+    plan: &Plan<'_>,
+    turns: &[Turn],
+    operation: usize,
+    key: &Key,
+    system: &System,
+    report: &str,
+) -> Result<Row, Failure> {
+    let of = |name: &str| -> Result<(&Turn, Vec<&Part>), Failure> {
+        let turn = turns.iter().find(|turn| turn.has(operation, name));
+        let turn = turn.ok_or_else(|| Failure::new(format!("{}: {name} was not run", key.pattern)))?;
+        let who = format!("{}: {name}", key.pattern);
+        let parts: Result<_, _> =
+            turn.runs.iter().map(|parts| Part::find(parts, OPERATIONS[operation], &who)).collect();
+        Ok((turn, parts?))
+    };
+    let measured = |name: &str| -> Result<(Measured, &Turn), Failure> {
+        let (turn, parts) = of(name)?;
+        Ok((together(&parts, turn.calls.as_ref().map(|calls| calls[operation])), turn))
+    };
+    let (ours, our_turn) = measured("ours")?;
+    let our_cpu = cpu(&of("ours")?.1);
+    let mut peers = BTreeMap::new();
+    let names = ["default", "best"].into_iter().chain(plan.peers.iter().map(|(name, _)| name.as_str()));
+    for name in names {
+        let (measured, turn) = measured(name)?;
+        let (wall, cpu) = (Ratio::of(&measured.walls, &ours.walls), Ratio::of(&cpu(&of(name)?.1), &our_cpu));
+        let peer = Peer {
+            setting: turn.variant.setting.clone(),
+            wall_ratio: wall.map(|ratio| ratio.median),
+            wall_ratios: wall,
+            cpu_ratio: cpu.map(|ratio| ratio.median),
+            cpu_ratios: cpu,
+            bytes_equal: turn.equal,
+            measured,
+        };
+        peers.insert(name.to_string(), peer);
+    }
+    no_worse_than_default(&mut peers);
+    let first = of("ours")?.1[0];
+    let floors = turns.iter().filter(|turn| turn.has(operation, "default")).flat_map(|turn| &turn.runs);
+    let floors =
+        floors.filter_map(|parts| Part::find(parts, FLOORS[operation], "").ok()).filter(|part| part.is_measured());
+    let floor_seconds = median(&floors.map(|part| part.max("wall")).collect::<Vec<_>>());
+    let mut traffic = traffic::of(report, &plan.job.file.display().to_string(), OPERATIONS[operation]);
+    traffic.aggregator_peak_bytes = Some(ours.aggregator_peak_bytes);
+    Ok(Row {
+        key: key.clone(),
+        machine: system.machine.clone(),
+        file_system: system.file_system.clone(),
+        load: system.load,
+        calls: first.calls,
+        bytes: first.bytes,
+        bytes_equal: our_turn.equal && peers.values().all(|peer| peer.bytes_equal),
+        floor_multiple: floor_seconds.map(|floor| ours.wall_seconds / floor).filter(|multiple| multiple.is_finite()),
+        floor_seconds,
+        ours,
+        peers,
+        traffic,
+    })
+}
+
+/// Where the pairs say that the MPI's defaults beat the hints that were the best in the trial, the defaults are its best.
+fn no_worse_than_default(peers: &mut BTreeMap<String, Peer>) {
+    let wall = |name: &str| peers.get(name).map(|peer| peer.measured.wall_seconds);
+    if wall("default") < wall("best")
+        && let Some(default) = peers.get("default").cloned()
+    {
+        peers.insert("best".to_string(), default);
+    }
+}
+
+fn cpu(parts: &[&Part]) -> Vec<f64> {
+    parts.iter().map(|part| part.sum("cpu")).collect()
+}
+
+/// Medians over runs.
+fn together(parts: &[&Part], calls: Result<f64, &String>) -> Measured {
+    let over = |value: &dyn Fn(&Part) -> f64| {
+        median(&parts.iter().map(|part| value(part)).collect::<Vec<_>>()).unwrap_or_default()
+    };
+    Measured {
+        wall_seconds: over(&|part| part.max("wall")),
+        cpu_seconds: over(&|part| part.sum("cpu")),
+        open_close_seconds: over(&|part| part.max("open") + part.max("close")),
+        context_switches: over(&|part| part.sum("voluntary") + part.sum("involuntary")),
+        page_faults: over(&|part| part.sum("minor") + part.sum("major")),
+        system_calls: calls.ok(),
+        system_calls_missing: calls.err().cloned(),
+        peak_bytes: over(&|part| part.max("peak")),
+        job_peak_bytes: over(&|part| part.sum("peak")),
+        aggregator_peak_bytes: over(&|part| part.max("growth")),
+        walls: parts.iter().map(|part| part.max("wall")).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_hints_may_be_none_and_differ_by_operation() {
+        let times = [[2.0, 1.0], [1.0, 3.0], [f64::INFINITY; 2]];
+        assert_eq!((best(&times, 0), best(&times, 1)), (1, 0));
+    }
+}

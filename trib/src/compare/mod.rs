@@ -1,0 +1,168 @@
+//! `trib compare`: an MPI library's own path, the same with its best hints, and the preload library, in turns.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `task` | what is to be measured, checked |
+//! | `setup` | what all measurements have in common |
+//! | `cases` | the patterns and their sizes |
+//! | `lists` | list files of the patterns |
+//! | `mpi` | the MPI library's tools, and ours |
+//! | `build` | compiles the programs in C, once |
+//! | `variant` | what takes turns, and which hints are tried |
+//! | `run`, `process` | one run |
+//! | `part`, `traffic`, `system_calls` | what a run tells: the program, our library, strace |
+//! | `measure` | all runs of a pattern |
+//! | `same` | compares files |
+//! | `statistics` | medians and ratios |
+//! | `machine` | what is measured on |
+//! | `row`, `rows` | what was found, and the file that keeps it |
+//! | `show`, `markdown` | tables |
+//! | `program` | any other program |
+
+mod build;
+mod cases;
+mod lists;
+mod machine;
+mod markdown;
+mod measure;
+mod mpi;
+mod part;
+mod process;
+mod program;
+mod row;
+mod rows;
+mod run;
+mod same;
+mod setup;
+mod show;
+mod statistics;
+mod system_calls;
+mod task;
+mod traffic;
+mod variant;
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::cli::compare::CompareOptions;
+use crate::{Failure, listing, say};
+use cases::CASES;
+use row::Row;
+use rows::Rows;
+use setup::Setup;
+use task::Task;
+
+/// Lists, or compares patterns, or a program.
+pub fn run(options: &CompareOptions) -> Result<(), Failure> {
+    if options.list {
+        return list();
+    }
+    task::check(&options.extent)?;
+    if !options.command.is_empty() {
+        return program::run(options);
+    }
+    let wanted = task::wanted(options)?;
+    let peers: Vec<_> = options.tools.peers.iter().map(|text| variant::peer(text)).collect::<Result<_, _>>()?;
+    options.markdown.iter().try_for_each(|path| markdown::check(path))?;
+    let directories = task::directories(&options.extent)?;
+    let tasks = task::tasks(options, &wanted, &directories)?;
+    let mut rows = Rows::open(options.resume.as_deref())?;
+    let setup = Setup::new(options, peers, &directories[0])?;
+    let outcome = measure_all(options, &setup, &tasks, &mut rows)?;
+    if !options.json {
+        say(show::table(&outcome.found))?;
+    }
+    options.markdown.iter().try_for_each(|path| markdown::write(path, rows.all()))?;
+    conclude(options, &outcome, tasks.len())
+}
+
+/// What became of the tasks.
+#[derive(Default)]
+struct Outcome {
+    found: Vec<Row>,
+    failed: usize,
+    left: usize,
+}
+
+/// One task after the other, until the time is over. A failure ends it unless all patterns are asked for.
+fn measure_all(
+    options: &CompareOptions,
+    setup: &Setup<'_>,
+    tasks: &[Task],
+    rows: &mut Rows,
+) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome::default();
+    let limit = Duration::try_from_secs_f64(60.0 * options.extent.minutes).unwrap_or(Duration::MAX);
+    let (start, bar) = (Instant::now(), progress(tasks.len() as u64));
+    for (number, task) in tasks.iter().enumerate() {
+        if start.elapsed() > limit {
+            outcome.left = tasks.len() - number;
+            break;
+        }
+        let begin = Instant::now();
+        let step = |text: &str| bar.set_message(format!("{}: {text}", task.name()));
+        match setup.measure(task, rows, &step) {
+            Ok(new) => {
+                if options.json {
+                    new.iter().try_for_each(|row| say(serde_json::to_string(row)?))?;
+                }
+                outcome.found.extend(new);
+            }
+            Err(failure) if options.all => {
+                outcome.failed += 1;
+                bar.suspend(|| eprintln!("trib: {}: {failure}", task.name()));
+            }
+            Err(failure) => return Err(failure),
+        }
+        bar.inc(1);
+        if bar.is_hidden() {
+            let seconds = begin.elapsed().as_secs_f64();
+            eprintln!("{}/{} {}: {seconds:.1} s", number + 1, tasks.len(), task.name());
+        }
+    }
+    bar.finish_and_clear();
+    Ok(outcome)
+}
+
+/// Files that differ are a failure, whatever the times; so is what could not be measured.
+fn conclude(options: &CompareOptions, outcome: &Outcome, tasks: usize) -> Result<(), Failure> {
+    let Outcome { found, failed, left } = outcome;
+    if let Some(row) = found.iter().find(|row| !row.bytes_equal) {
+        let (pattern, ranks) = (&row.key.pattern, row.key.ranks);
+        return Err(Failure::new(format!(
+            "{pattern} on {ranks} ranks: the files have different bytes; allowed: the same"
+        )));
+    }
+    if *failed > 0 {
+        return Err(Failure::new(format!("{failed} of {tasks} patterns could not be measured")));
+    }
+    if *left > 0 {
+        let minutes = options.extent.minutes;
+        return Err(Failure::new(format!(
+            "minutes: {left} of {tasks} patterns are left after {minutes}; allowed: more minutes, or --resume FILE"
+        )));
+    }
+    Ok(())
+}
+
+fn list() -> Result<(), Failure> {
+    let mut table = listing::table(["pattern", "read", "what it does"]);
+    for case in CASES {
+        table.add_row([case.name, if case.reads { "-read" } else { "" }, case.about]);
+    }
+    say(table)
+}
+
+/// A bar on standard error, where somebody looks on.
+fn progress(length: u64) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(length);
+    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {elapsed} {msg}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.enable_steady_tick(Duration::from_millis(500));
+    bar
+}

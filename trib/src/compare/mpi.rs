@@ -1,0 +1,189 @@
+//! The MPI library under comparison: its family, compiler wrapper and launcher, and how variables reach its ranks.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Failure;
+use crate::cli::compare::{MpiName, Tools};
+
+/// Whose library it is: handles, launchers and hints differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// MPICH and what is derived from it.
+    Mpich,
+    /// Open MPI.
+    OpenMpi,
+}
+
+impl Family {
+    /// As distributions end the names of its tools.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mpich => "mpich",
+            Self::OpenMpi => "openmpi",
+        }
+    }
+
+    /// Arguments of the launcher that set a variable for the ranks, and not for the launcher.
+    pub fn for_ranks(self, name: &str, value: &str) -> Vec<String> {
+        match self {
+            Self::Mpich => vec!["-genv".to_string(), name.to_string(), value.to_string()],
+            Self::OpenMpi => vec!["-x".to_string(), format!("{name}={value}")],
+        }
+    }
+}
+
+/// The tools of one MPI library.
+#[derive(Debug, Clone)]
+pub struct Mpi {
+    /// Whose it is.
+    pub family: Family,
+    /// The compiler wrapper.
+    pub mpicc: String,
+    /// The launcher.
+    pub mpiexec: String,
+}
+
+impl Mpi {
+    /// The one that the options ask for.
+    ///
+    /// # Errors
+    /// No compiler wrapper that finds an mpi.h of a known family, no launcher, or one of another family.
+    pub fn of(tools: &Tools) -> Result<Self, Failure> {
+        let or = |given: &Option<String>, variable, name: &str| {
+            given.clone().or_else(|| std::env::var(variable).ok()).unwrap_or_else(|| name.to_string())
+        };
+        let (mpicc, mpiexec) = match tools.mpi {
+            Some(MpiName::Mpich) => ("mpicc.mpich".to_string(), "mpiexec.mpich".to_string()),
+            Some(MpiName::OpenMpi) => ("mpicc.openmpi".to_string(), "mpiexec.openmpi".to_string()),
+            None => (or(&tools.mpicc, "MPICC", "mpicc"), or(&tools.mpiexec, "MPIEXEC", "mpiexec")),
+        };
+        let family = family_of(&mpicc)?;
+        if let Some(other) = launcher(&mpiexec)?.filter(|other| *other != family) {
+            let (of, not) = (other.name(), family.name());
+            return Err(Failure::new(format!(
+                "mpiexec: {mpiexec} is of {of}, and {mpicc} of {not}; allowed: both of one MPI library"
+            )));
+        }
+        Ok(Self { family, mpicc, mpiexec })
+    }
+
+    /// The launcher with so many ranks, for a program to be added. `arguments` are the launcher's own.
+    pub fn launch(&self, ranks: u64, arguments: &[String]) -> Command {
+        let mut command = Command::new(&self.mpiexec);
+        // Open MPI: more ranks than cores, ranks that wait let others run, and containers where all is root.
+        if self.family == Family::OpenMpi {
+            command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+            command.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
+        }
+        command.args(["-n", &ranks.to_string()]).args(arguments);
+        command
+    }
+}
+
+/// Whose launcher it is, as its version says; none of one that is not known.
+///
+/// # Errors
+/// It cannot be started.
+pub fn launcher(name: &str) -> Result<Option<Family>, Failure> {
+    let output = Command::new(name).arg("--version").output();
+    let output = output
+        .map_err(|cause| Failure::new(format!("mpiexec: {name}: {cause}; allowed: a launcher of MPI programs")))?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
+    Ok(match () {
+        () if says(&["HYDRA", "MPICH"]) => Some(Family::Mpich),
+        () if says(&["Open MPI", "OpenRTE", "PRRTE"]) => Some(Family::OpenMpi),
+        () => None,
+    })
+}
+
+/// Whose mpi.h the wrapper finds.
+fn family_of(mpicc: &str) -> Result<Family, Failure> {
+    let no_mpi = |why: &str| {
+        Failure::new(format!(
+            "mpicc: {mpicc}: {why}; allowed: the compiler wrapper of an MPI library (--mpi, --mpicc, $MPICC)"
+        ))
+    };
+    let directory = tempfile::tempdir()?;
+    let probe = directory.path().join("family.c");
+    std::fs::write(
+        &probe,
+        "#include <mpi.h>\n#if defined(OPEN_MPI)\nfamily=openmpi\n#elif defined(MPICH_VERSION)\nfamily=mpich\n#endif\n",
+    )?;
+    let output = Command::new(mpicc).arg("-E").arg(&probe).output().map_err(|cause| no_mpi(&cause.to_string()))?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    match said.lines().find_map(|line| line.strip_prefix("family=")) {
+        Some("openmpi") => Ok(Family::OpenMpi),
+        Some("mpich") => Ok(Family::Mpich),
+        _ => Err(no_mpi("finds no mpi.h of MPICH or Open MPI")),
+    }
+}
+
+/// The library to preload: the one that is named, or one that lies where builds and installations put it.
+///
+/// # Errors
+/// None is there.
+pub fn library(tools: &Tools, family: Family) -> Result<PathBuf, Failure> {
+    if let Some(given) = &tools.library {
+        let found = given.is_file().then(|| given.canonicalize().ok()).flatten();
+        return found.ok_or_else(|| {
+            Failure::new(format!("library: {}: no such file; allowed: libtributary_mpiio.so", given.display()))
+        });
+    }
+    let candidates = std::env::current_exe().map(|program| places(&program, family)).unwrap_or_default();
+    candidates.iter().find(|place| place.is_file()).cloned().ok_or_else(|| {
+        let name = family.name();
+        Failure::new(format!(
+            "library: none for {name} beside this program; allowed: --library PATH, of one built with MPICC=mpicc.{name} \
+             CARGO_TARGET_DIR=target-{name} cargo build --release -p tributary-mpiio --features mpi"
+        ))
+    })
+}
+
+/// Where a library for the family lies if it was built or installed with this program.
+fn places(program: &Path, family: Family) -> Vec<PathBuf> {
+    let name = family.name();
+    let (own, any) = (format!("libtributary_mpiio_{name}.so"), "libtributary_mpiio.so".to_string());
+    let beside = program.parent().unwrap_or(Path::new("."));
+    let built = beside.join("../..").join(format!("target-{name}/release"));
+    let folders = [beside.to_path_buf(), beside.join("../lib"), built];
+    // A build beside the program may be of any family: it comes after those whose names tell.
+    let own = folders.iter().map(|folder| folder.join(&own));
+    let folders = [&folders[2], &folders[0], &folders[1]].into_iter().map(|folder| folder.join(&any));
+    own.chain(folders).filter_map(|place| place.canonicalize().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tools() -> Tools {
+        Tools { mpi: None, mpicc: None, mpiexec: None, library: None, peers: Vec::new() }
+    }
+
+    #[test]
+    fn what_is_no_mpi_is_said_in_a_line() {
+        for bad in ["/nowhere/mpicc", "true"] {
+            let said = Mpi::of(&Tools { mpicc: Some(bad.to_string()), ..tools() }).unwrap_err().to_string();
+            assert!(said.starts_with(&format!("mpicc: {bad}: ")) && said.contains("allowed"), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_library_that_is_not_there() {
+        let said = library(&Tools { library: Some("nowhere.so".into()), ..tools() }, Family::Mpich).unwrap_err();
+        assert_eq!(said.to_string(), "library: nowhere.so: no such file; allowed: libtributary_mpiio.so");
+    }
+
+    #[test]
+    fn a_library_whose_name_tells_the_family_is_preferred() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name).canonicalize().unwrap();
+        for name in ["trib", "libtributary_mpiio.so", "libtributary_mpiio_openmpi.so"] {
+            std::fs::write(directory.path().join(name), "").unwrap();
+        }
+        assert_eq!(places(&at("trib"), Family::OpenMpi)[0], at("libtributary_mpiio_openmpi.so"));
+        assert_eq!(places(&at("trib"), Family::Mpich)[0], at("libtributary_mpiio.so"));
+    }
+}

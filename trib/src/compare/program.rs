@@ -1,0 +1,192 @@
+//! Any program, as it is: alternating without and with the library, with the time that its ranks spend inside of MPI's file
+//! functions.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::mpi::{self, Family};
+use super::statistics::{Ratio, median};
+use super::{build, process};
+use crate::cli::compare::CompareOptions;
+use crate::{Failure, listing, say};
+
+/// A run that takes longer hangs.
+const LIMIT: Duration = Duration::from_secs(3600);
+
+/// What a rank leaves when it ends.
+#[derive(Debug, Deserialize)]
+struct Rank {
+    calls: BTreeMap<String, Function>,
+    seconds: f64,
+    cpu: f64,
+    context_switches: f64,
+    page_faults: f64,
+    peak_bytes: f64,
+}
+
+/// Calls of one function.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+struct Function {
+    calls: f64,
+    seconds: f64,
+}
+
+/// What runs took, a number each.
+#[derive(Debug, Default, Serialize)]
+struct Runs {
+    /// Inside of MPI_File_*, on the rank that was there longest.
+    inside_seconds: Vec<f64>,
+    wall_seconds: Vec<f64>,
+    /// Of all ranks.
+    cpu_seconds: Vec<f64>,
+    context_switches: Vec<f64>,
+    page_faults: Vec<f64>,
+    /// Of the largest rank.
+    peak_bytes: Vec<f64>,
+    /// Of the last run: calls of all ranks, and the seconds of the slowest.
+    functions: BTreeMap<String, Function>,
+    ranks: usize,
+}
+
+/// Both, and how they compare: without the library divided by with it.
+#[derive(Debug, Serialize)]
+struct Outcome<'a> {
+    command: &'a [String],
+    pairs: u64,
+    ranks: usize,
+    inside_ratio: Option<Ratio>,
+    wall_ratio: Option<Ratio>,
+    cpu_ratio: Option<Ratio>,
+    default: Runs,
+    ours: Runs,
+}
+
+/// Runs the command so often, in turns, and prints what it took.
+pub fn run(options: &CompareOptions) -> Result<(), Failure> {
+    let family = mpi::launcher(&options.command[0])?;
+    let library = match family {
+        None if options.tools.library.is_none() => {
+            let name = &options.command[0];
+            return Err(Failure::new(format!(
+                "command: {name} is no launcher that is known; allowed: any, with --library PATH"
+            )));
+        }
+        family => mpi::library(&options.tools, family.unwrap_or(Family::Mpich))?,
+    };
+    let inside = build::inside()?.display().to_string();
+    let both = format!("{inside}:{}", library.display());
+    let (mut default, mut ours) = (Runs::default(), Runs::default());
+    let bar = super::progress(options.extent.pairs);
+    for pair in 0..options.extent.pairs {
+        bar.set_message(format!("pair {} of {}", pair + 1, options.extent.pairs));
+        once(&options.command, family, &inside, &mut default)?;
+        once(&options.command, family, &both, &mut ours)?;
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    let outcome = Outcome {
+        command: &options.command,
+        pairs: options.extent.pairs,
+        ranks: default.ranks,
+        inside_ratio: Ratio::of(&default.inside_seconds, &ours.inside_seconds),
+        wall_ratio: Ratio::of(&default.wall_seconds, &ours.wall_seconds),
+        cpu_ratio: Ratio::of(&default.cpu_seconds, &ours.cpu_seconds),
+        default,
+        ours,
+    };
+    if options.json { say(serde_json::to_string(&outcome)?) } else { say(table(&outcome)) }
+}
+
+/// One run, with these libraries preloaded.
+fn once(words: &[String], family: Option<Family>, preload: &str, runs: &mut Runs) -> Result<(), Failure> {
+    let folder = tempfile::tempdir()?;
+    let place = folder.path().display().to_string();
+    let variables = [("LD_PRELOAD", preload), ("TRIB_COMPARE_INSIDE", place.as_str())];
+    let mut command = Command::new(&words[0]);
+    match family {
+        Some(family) => command.args(variables.iter().flat_map(|(name, value)| family.for_ranks(name, value))),
+        // A launcher that is not known hands its environment on.
+        None => command.envs(variables),
+    };
+    let output = process::run(command.args(&words[1..]), LIMIT)?;
+    let ranks = ranks(folder.path())?;
+    if ranks.iter().all(|rank| rank.calls.is_empty()) {
+        let what = words.join(" ");
+        return Err(Failure::new(format!(
+            "command: {what}: no rank called MPI_File_*; allowed: programs that write or read by MPI-IO"
+        )));
+    }
+    runs.wall_seconds.push(output.seconds);
+    let largest = |of: &dyn Fn(&Rank) -> f64| ranks.iter().map(of).fold(0.0, f64::max);
+    let sum = |of: &dyn Fn(&Rank) -> f64| ranks.iter().map(of).sum();
+    runs.inside_seconds.push(largest(&|rank| rank.seconds));
+    runs.cpu_seconds.push(sum(&|rank| rank.cpu));
+    runs.context_switches.push(sum(&|rank| rank.context_switches));
+    runs.page_faults.push(sum(&|rank| rank.page_faults));
+    runs.peak_bytes.push(largest(&|rank| rank.peak_bytes));
+    runs.functions.clear();
+    for (name, function) in ranks.iter().flat_map(|rank| &rank.calls) {
+        let all = runs.functions.entry(name.clone()).or_default();
+        all.calls += function.calls;
+        all.seconds = all.seconds.max(function.seconds);
+    }
+    runs.ranks = ranks.len();
+    Ok(())
+}
+
+/// What all ranks left.
+fn ranks(folder: &Path) -> Result<Vec<Rank>, Failure> {
+    let read = |entry: std::io::Result<std::fs::DirEntry>| -> Result<Rank, Failure> {
+        Ok(serde_json::from_str(&std::fs::read_to_string(entry?.path())?)?)
+    };
+    std::fs::read_dir(folder)?.map(read).collect()
+}
+
+fn table(outcome: &Outcome<'_>) -> String {
+    let middle = |values: &[f64]| median(values).unwrap_or_default();
+    let mut table = listing::table(["", "without", "with", "ratio", "least", "most"]);
+    let ratio = |ratio: Option<Ratio>| {
+        ratio.map_or([const { String::new() }; 3], |r| [r.median, r.min, r.max].map(|value| format!("{value:.2}")))
+    };
+    let Outcome { default, ours, .. } = outcome;
+    for (name, default, ours, found) in [
+        ("inside of MPI_File_*, s", &default.inside_seconds, &ours.inside_seconds, outcome.inside_ratio),
+        ("from start to end, s", &default.wall_seconds, &ours.wall_seconds, outcome.wall_ratio),
+        ("processor, all ranks, s", &default.cpu_seconds, &ours.cpu_seconds, outcome.cpu_ratio),
+    ] {
+        let [median, min, max] = ratio(found);
+        table.add_row([
+            name.to_string(),
+            format!("{:.4}", middle(default)),
+            format!("{:.4}", middle(ours)),
+            median,
+            min,
+            max,
+        ]);
+    }
+    for (name, default, ours) in [
+        ("context switches", &default.context_switches, &ours.context_switches),
+        ("page faults", &default.page_faults, &ours.page_faults),
+        ("memory of the largest rank, MB", &default.peak_bytes, &ours.peak_bytes),
+    ] {
+        let unit = if name.ends_with("MB") { 1e6 } else { 1.0 };
+        table.add_row([
+            name.to_string(),
+            format!("{:.0}", middle(default) / unit),
+            format!("{:.0}", middle(ours) / unit),
+        ]);
+    }
+    for (name, function) in &outcome.default.functions {
+        let with = outcome.ours.functions.get(name).copied().unwrap_or_default();
+        let text = |function: Function| format!("{:.4}", function.seconds);
+        table.add_row([format!("{name}, {:.0} calls, s", function.calls), text(*function), text(with)]);
+    }
+    format!(
+        "{table}\n{} ranks, medians of {} pairs; ratio: without divided by with, pair by pair",
+        outcome.ranks, outcome.pairs
+    )
+}

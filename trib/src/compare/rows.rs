@@ -1,0 +1,82 @@
+//! Rows in a file of JSON lines: what was measured before an interruption is not measured again.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+use super::row::{Key, Row};
+use crate::Failure;
+
+/// Rows that are there, and where new ones go.
+#[derive(Default)]
+pub struct Rows {
+    rows: Vec<Row>,
+    file: Option<File>,
+}
+
+impl Rows {
+    /// Those of the file, if there is one.
+    ///
+    /// # Errors
+    /// It cannot be read or written, or holds anything else. A last line that was cut off is none.
+    pub fn open(path: Option<&Path>) -> Result<Self, Failure> {
+        let Some(path) = path else { return Ok(Self::default()) };
+        let fail = |cause: &dyn std::fmt::Display| Failure::new(format!("resume: {}: {cause}", path.display()));
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(|e| fail(&e))?;
+        let text = std::fs::read_to_string(path).map_err(|e| fail(&e))?;
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        let mut rows = Vec::new();
+        for (number, line) in text[..whole].lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            let row = serde_json::from_str(line);
+            rows.push(
+                row.map_err(|cause| fail(&format!("line {}: {cause}; allowed: rows of trib compare", number + 1)))?,
+            );
+        }
+        if whole < text.len() {
+            file.set_len(whole as u64).and_then(|()| file.flush()).map_err(|e| fail(&e))?;
+        }
+        Ok(Self { rows, file: Some(file) })
+    }
+
+    /// The one of a key.
+    pub fn find(&self, key: &Key) -> Option<&Row> {
+        self.rows.iter().find(|row| row.key == *key)
+    }
+
+    /// One more, written at once.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn push(&mut self, row: Row) -> Result<(), Failure> {
+        if let Some(file) = &mut self.file {
+            let line = serde_json::to_string(&row)? + "\n";
+            file.write_all(line.as_bytes()).map_err(|cause| Failure::new(format!("resume: {cause}")))?;
+        }
+        self.rows.push(row);
+        Ok(())
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[Row] {
+        &self.rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_was_cut_off_goes_and_nonsense_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows");
+        std::fs::write(&path, "\n{\"patt").unwrap();
+        assert!(Rows::open(Some(&path)).unwrap().all().is_empty());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "\n");
+        std::fs::write(&path, "{\"pattern\": 3}\n").unwrap();
+        let said = Rows::open(Some(&path)).err().map(|failure| failure.to_string()).unwrap_or_default();
+        assert!(said.contains("rows: line 1: ") && said.contains("allowed"), "{said}");
+        let said = Rows::open(Some(&folder.path().join("no/rows"))).err().map(|failure| failure.to_string());
+        assert!(said.is_some_and(|said| said.contains("No such file")));
+    }
+}

@@ -1,0 +1,131 @@
+//! One run of a pattern by a variant.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::mpi::Mpi;
+use super::part::Part;
+use super::process::{self, Output};
+use super::variant::{Runner, Variant};
+use crate::Failure;
+
+/// A run that takes longer hangs.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// A pattern on a number of ranks, its file and its lists.
+pub struct Job<'a> {
+    /// The MPI.
+    pub mpi: &'a Mpi,
+    /// The program in C.
+    pub program: &'a Path,
+    /// Our library.
+    pub library: &'a Path,
+    /// Its name for the pattern.
+    pub pattern: &'a str,
+    /// The pattern's sizes.
+    pub sizes: Vec<u64>,
+    /// Number of ranks.
+    pub ranks: u64,
+    /// The file.
+    pub file: PathBuf,
+    /// The beginning of the lists' names.
+    pub lists: Option<PathBuf>,
+    /// Repetitions at most.
+    pub repeats: u64,
+    /// Seconds after which nothing is repeated.
+    pub budget: f64,
+}
+
+/// What else a run is for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Extra<'a> {
+    /// Our library reports.
+    pub report: bool,
+    /// Ranks are run by strace, which writes their system calls to files whose names begin so.
+    pub strace: Option<&'a Path>,
+}
+
+impl Job<'_> {
+    /// Runs `parts` (`write,read,...`).
+    ///
+    /// # Errors
+    /// The run fails.
+    pub fn run(&self, variant: &Variant, parts: &str, extra: Extra<'_>) -> Result<Output, Failure> {
+        let mut command = match &variant.runner {
+            Runner::Peer(template) => self.shell(template, parts),
+            runner => self.launch(variant, *runner == Runner::Ours, parts, extra),
+        };
+        process::run(&mut command, LIMIT)
+    }
+
+    /// The same, read.
+    ///
+    /// # Errors
+    /// The run fails.
+    pub fn parts(&self, variant: &Variant, parts: &str) -> Result<Vec<Part>, Failure> {
+        Ok(Part::all(&self.run(variant, parts, Extra::default())?.stdout))
+    }
+
+    fn launch(&self, variant: &Variant, preload: bool, parts: &str, extra: Extra<'_>) -> Command {
+        let mut own = variant.launcher.clone();
+        let library = self.library.display().to_string();
+        // strace is not to be preloaded itself: it sets the variable for what it runs.
+        if preload && extra.strace.is_none() {
+            own.extend(self.mpi.family.for_ranks("LD_PRELOAD", &library));
+        }
+        if extra.report {
+            own.extend(self.mpi.family.for_ranks("TRIB_REPORT", "json"));
+        }
+        let mut command = self.mpi.launch(self.ranks, &own);
+        if let Some(prefix) = extra.strace {
+            let preload = if preload { format!("-E LD_PRELOAD={library} ") } else { String::new() };
+            let script = format!("exec strace -f -qq -s 40 -e signal=none -o \"$0.$$\" {preload}\"$@\"");
+            command.args(["sh", "-c", &script]).arg(prefix);
+        }
+        command.arg(self.program).args(["--pattern", self.pattern, "--parts", parts]);
+        command.arg("--file").arg(&self.file);
+        command.args(["--repeats", &self.repeats.to_string(), "--budget", &self.budget.to_string()]);
+        if let Some(lists) = &self.lists {
+            command.arg("--lists").arg(lists);
+        }
+        command.args(self.sizes.iter().flat_map(|size| ["--value".to_string(), size.to_string()]));
+        command.args(hints(variant));
+        command
+    }
+
+    /// The write, and the read if there is one, with the hints of each variant in turn, in one run. The variants differ in
+    /// hints only.
+    ///
+    /// # Errors
+    /// The run fails.
+    pub fn in_turns(&self, variants: &[&Variant], parts: &str) -> Result<Vec<Part>, Failure> {
+        let Some((first, others)) = variants.split_first() else { return Ok(Vec::new()) };
+        let mut command = self.launch(first, false, parts, Extra::default());
+        for other in others {
+            command.args(["--set", &other.setting]).args(hints(other));
+        }
+        Ok(Part::all(&process::run(&mut command, LIMIT)?.stdout))
+    }
+
+    /// A peer's command, filled in.
+    fn shell(&self, template: &str, parts: &str) -> Command {
+        let lists = self.lists.as_ref().map(|lists| lists.display().to_string()).unwrap_or_default();
+        let text = template
+            .replace("{ranks}", &self.ranks.to_string())
+            .replace("{lists}", &lists)
+            .replace("{file}", &self.file.display().to_string())
+            .replace("{parts}", parts)
+            .replace("{repeats}", &self.repeats.to_string())
+            .replace("{budget}", &self.budget.to_string());
+        let mut command = Command::new("sh");
+        command.args(["-c", &text]);
+        command
+    }
+}
+
+/// Options of the program.
+fn hints(variant: &Variant) -> Vec<&str> {
+    let named = [("--write-hint", &variant.hints[0]), ("--read-hint", &variant.hints[1])];
+    named.into_iter().flat_map(|(name, hints)| hints.iter().flat_map(move |hint| [name, hint.as_str()])).collect()
+}

@@ -1,0 +1,174 @@
+//! What all measurements have in common: the tools, the program, our library; and how a task becomes rows.
+
+use std::path::{Path, PathBuf};
+
+use super::lists::Lists;
+use super::measure::{self, Plan, System};
+use super::mpi::{self, Mpi};
+use super::part::Part;
+use super::row::{Key, Row};
+use super::rows::Rows;
+use super::run::{Extra, Job};
+use super::task::Task;
+use super::variant::Variant;
+use super::{build, machine, traffic};
+use crate::Failure;
+use crate::cli::compare::CompareOptions;
+
+/// What all measurements have in common.
+pub struct Setup<'a> {
+    options: &'a CompareOptions,
+    mpi: Mpi,
+    /// The MPI library in words.
+    name: String,
+    program: PathBuf,
+    library: PathBuf,
+    peers: Vec<(String, Variant)>,
+    system_calls: bool,
+    load: f64,
+}
+
+impl<'a> Setup<'a> {
+    /// Finds the tools, builds the program, and sees that our library takes its calls.
+    pub fn new(options: &'a CompareOptions, peers: Vec<(String, Variant)>, directory: &Path) -> Result<Self, Failure> {
+        let load = machine::load();
+        let mpi = Mpi::of(&options.tools)?;
+        let library = mpi::library(&options.tools, mpi.family)?;
+        let program = build::program(&mpi)?;
+        let traced =
+            std::process::Command::new("strace").arg("-V").output().is_ok_and(|output| output.status.success());
+        let system_calls = traced && !options.extent.no_system_calls;
+        let mut setup = Self { options, mpi, name: String::new(), program, library, peers, system_calls, load };
+        setup.name = setup.introduce(directory)?;
+        Ok(setup)
+    }
+
+    /// A tiny run, which tells what MPI this is.
+    fn introduce(&self, directory: &Path) -> Result<String, Failure> {
+        let folder = folder_in(directory)?;
+        let ranks = self.options.extent.ranks[0];
+        let job = self.job("empty", vec![1], ranks, folder.path(), None);
+        let output = job.run(&Variant::ours(), "about,write", Extra { report: true, strace: None })?;
+        let parts = Part::all(&output.stdout);
+        let about = Part::find(&parts, "about", &self.mpi.mpiexec)?;
+        if about.ranks != ranks {
+            let (mpiexec, mpicc) = (&self.mpi.mpiexec, &self.mpi.mpicc);
+            return Err(Failure::new(format!(
+                "mpiexec: {mpiexec}: does not start the programs of {mpicc}; allowed: its own launcher"
+            )));
+        }
+        if !traffic::is_reported(&output.stderr) {
+            return Err(Failure::new(format!(
+                "library: {}: takes no calls of this program; allowed: one that was built with MPICC={}",
+                self.library.display(),
+                self.mpi.mpicc
+            )));
+        }
+        Ok(name_of(about.library.as_deref().unwrap_or_default()))
+    }
+
+    fn job(
+        &self,
+        pattern: &'static str,
+        sizes: Vec<u64>,
+        ranks: u64,
+        folder: &Path,
+        lists: Option<PathBuf>,
+    ) -> Job<'_> {
+        Job {
+            mpi: &self.mpi,
+            program: &self.program,
+            library: &self.library,
+            pattern,
+            sizes,
+            ranks,
+            file: folder.join("file"),
+            lists,
+            repeats: self.options.extent.repeats,
+            budget: self.options.extent.budget,
+        }
+    }
+
+    /// The rows of a task: those that are there, or new ones.
+    pub fn measure(&self, task: &Task, rows: &mut Rows, step: &dyn Fn(&str)) -> Result<Vec<Row>, Failure> {
+        let keys: Vec<Key> = task.operations.iter().map(|&operation| self.key(task, operation)).collect();
+        let there: Option<Vec<Row>> = keys.iter().map(|key| rows.find(key).cloned()).collect();
+        if let Some(there) = there {
+            return Ok(there);
+        }
+        let folder = folder_in(&task.directory)?;
+        let held = tempfile::tempdir()?;
+        let lists = Lists::of(task.case, &task.sizes, task.ranks, &self.options.extent)?;
+        let needs_them = task.case.program == "lists" || !self.peers.is_empty();
+        let lists = lists.filter(|_| needs_them).map(|lists| lists.write(held.path())).transpose()?;
+        // A peer that takes lists has nothing to do where there are none.
+        let peers = if task.case.lists { &self.peers[..] } else { &[] };
+        let plan = Plan {
+            job: self.job(task.case.program, task.sizes.clone(), task.ranks, folder.path(), lists),
+            operations: task.operations.clone(),
+            pairs: self.options.extent.pairs,
+            peers,
+            system_calls: self.system_calls,
+        };
+        let file_system = machine::file_system(&task.directory);
+        let system = System { machine: machine::name(), file_system, load: self.load };
+        let new = measure::measure(&plan, &keys, &system, step)?;
+        new.iter()
+            .filter(|row| rows.find(&row.key).is_none())
+            .cloned()
+            .collect::<Vec<_>>()
+            .into_iter()
+            .try_for_each(|row| rows.push(row))?;
+        Ok(new)
+    }
+
+    fn key(&self, task: &Task, operation: usize) -> Key {
+        let extent = &self.options.extent;
+        let map = match task.case.name {
+            "e3sm-f" => &extent.map_f,
+            "e3sm-g" => &extent.map_g,
+            _ => &None,
+        };
+        Key {
+            pattern: if operation == 0 { task.case.name.to_string() } else { task.case.read_name() },
+            mpi: self.name.clone(),
+            ranks: task.ranks,
+            directory: task.directory.display().to_string(),
+            pairs: extent.pairs,
+            repeats: extent.repeats,
+            scale: extent.scale,
+            map: map.as_ref().and_then(|map| map.file_name()).map(|name| name.to_string_lossy().into_owned()),
+        }
+    }
+}
+
+/// A folder for the files of one task; it goes with them.
+fn folder_in(directory: &Path) -> Result<tempfile::TempDir, Failure> {
+    let made = tempfile::Builder::new().prefix("trib-compare-").tempdir_in(directory);
+    made.map_err(|cause| Failure::new(format!("directory: {}: {cause}", directory.display())))
+}
+
+/// `MPICH 4.0.2 (ch4:ucx)`, `Open MPI 4.1.4`: of what the library says of itself.
+fn name_of(library: &str) -> String {
+    let after =
+        |mark: &str| library.split(mark).nth(1).map(|rest| rest.split(['|', ',']).next().unwrap_or(rest).trim());
+    match (after("MPICH Version:"), after("MPICH Device:"), after("Open MPI v")) {
+        (Some(version), Some(device), _) => format!("MPICH {version} ({device})"),
+        (.., Some(version)) => format!("Open MPI {version}"),
+        _ => library.split(['|', ',']).next().unwrap_or(library).trim().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name_of;
+
+    #[test]
+    fn libraries_say_who_they_are() {
+        let mpich =
+            "MPICH Version: 4.0.2|MPICH Release date: Thu|MPICH ABI: 14:2:2|MPICH Device: ch4:ucx|MPICH configure: x";
+        assert_eq!(name_of(mpich), "MPICH 4.0.2 (ch4:ucx)");
+        assert_eq!(name_of("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"), "Open MPI 4.1.4");
+        assert_eq!(name_of("Another MPI 3|built"), "Another MPI 3");
+    }
+}

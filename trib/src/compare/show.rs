@@ -1,0 +1,98 @@
+//! Rows for people: a table on the terminal.
+
+use super::row::Row;
+use super::statistics::{Ratio, geometric_mean};
+use crate::listing;
+
+/// A table for each directory, and what they say in all.
+pub fn table(rows: &[Row]) -> String {
+    let mut directories: Vec<&str> = rows.iter().map(|row| row.key.directory.as_str()).collect();
+    directories.dedup();
+    let mut text = String::new();
+    for directory in directories {
+        let rows: Vec<&Row> = rows.iter().filter(|row| row.key.directory == directory).collect();
+        text += &format!("{}, {directory} ({}), {}\n", rows[0].key.mpi, rows[0].file_system, rows[0].machine);
+        text += &format!("{}\n", of_directory(&rows));
+    }
+    let means = ["default", "best"].map(|name| {
+        let mean = mean(rows, name).map_or("-".to_string(), |mean| format!("{mean:.2}"));
+        format!("{name}/ours {mean}")
+    });
+    format!("{text}geometric mean: {}; above 1 ours is faster", means.join(", "))
+}
+
+fn of_directory(rows: &[&Row]) -> comfy_table::Table {
+    let mut table = listing::table([
+        "pattern",
+        "ranks",
+        "default",
+        "best",
+        "ours",
+        "default/ours",
+        "best/ours",
+        "CPU",
+        "floor",
+        "equal",
+    ]);
+    for row in rows {
+        let [default, best] = ["default", "best"].map(|name| row.peers.get(name));
+        let time = |seconds: Option<f64>| seconds.map_or("-".to_string(), seconds_of);
+        table.add_row([
+            row.key.pattern.clone(),
+            row.key.ranks.to_string(),
+            time(default.map(|peer| peer.measured.wall_seconds)),
+            time(best.map(|peer| peer.measured.wall_seconds)),
+            time(Some(row.ours.wall_seconds)),
+            ratio(default.and_then(|peer| peer.wall_ratios)),
+            ratio(best.and_then(|peer| peer.wall_ratios)),
+            best.and_then(|peer| peer.cpu_ratio).map_or("-".to_string(), number),
+            row.floor_multiple.map_or("-".to_string(), number),
+            if row.bytes_equal { "yes" } else { "NO" }.to_string(),
+        ]);
+    }
+    table
+}
+
+/// The geometric mean of a peer's ratios.
+pub fn mean(rows: &[Row], peer: &str) -> Option<f64> {
+    let ratios: Vec<f64> = rows.iter().filter_map(|row| row.peers.get(peer)?.wall_ratio).collect();
+    geometric_mean(&ratios)
+}
+
+/// The median, with least and most.
+pub fn ratio(ratio: Option<Ratio>) -> String {
+    ratio.map_or("-".to_string(), |Ratio { median, min, max }| {
+        format!("{} ({}-{})", number(median), number(min), number(max))
+    })
+}
+
+/// A ratio with as many digits as say something.
+pub fn number(value: f64) -> String {
+    match value {
+        _ if value < 0.1 => format!("{value:.3}"),
+        _ if value < 10.0 => format!("{value:.2}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+/// A time in the unit that fits.
+pub fn seconds_of(seconds: f64) -> String {
+    match seconds {
+        0.0 => "0".to_string(),
+        _ if seconds < 1e-3 => format!("{:.1} us", seconds * 1e6),
+        _ if seconds < 1.0 => format!("{:.2} ms", seconds * 1e3),
+        _ => format!("{seconds:.3} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_the_unit_that_fits() {
+        let all = [0.0, 2.26e-6, 0.0123, 1.5].map(seconds_of);
+        assert_eq!([0.01234, 1.234, 123.4].map(number), ["0.012", "1.23", "123"]);
+        assert_eq!(all, ["0", "2.3 us", "12.30 ms", "1.500 s"]);
+    }
+}

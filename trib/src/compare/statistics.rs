@@ -1,0 +1,70 @@
+//! Medians, and ratios pair by pair.
+
+use serde::{Deserialize, Serialize};
+
+/// The middle of some numbers: the mean of the two in the middle where they are even in number; none of none.
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (below, above) = (sorted.get(sorted.len().checked_sub(1)? / 2)?, sorted.get(sorted.len() / 2)?);
+    Some((below + above) / 2.0)
+}
+
+/// What pairs say of a peer: its numbers divided by ours.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Ratio {
+    /// The median of all pairs.
+    pub median: f64,
+    /// The least.
+    pub min: f64,
+    /// The most.
+    pub max: f64,
+}
+
+impl Ratio {
+    /// The n-th of `peer` divided by the n-th of `ours`. None where there is no pair, or ours is 0 in one.
+    pub fn of(peer: &[f64], ours: &[f64]) -> Option<Self> {
+        let ratios: Vec<f64> = peer.iter().zip(ours).map(|(peer, ours)| peer / ours).collect();
+        let all_finite = ratios.iter().all(|ratio| ratio.is_finite());
+        let (min, max) = (ratios.iter().copied().reduce(f64::min)?, ratios.iter().copied().reduce(f64::max)?);
+        all_finite.then_some(Self { median: median(&ratios)?, min, max })
+    }
+}
+
+/// The geometric mean of positive numbers.
+pub fn geometric_mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_of_few_numbers() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[3.0]), Some(3.0));
+        assert_eq!(median(&[4.0, 1.0]), Some(2.5));
+        assert_eq!(median(&[9.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[9.0, 1.0, 2.0, 4.0]), Some(3.0));
+    }
+
+    #[test]
+    fn ratios_are_of_pairs_and_not_of_medians() {
+        // Both slow together in the second pair: 2, 2 and 4, though the medians' ratio is 4 / 2.
+        let ratio = Ratio::of(&[2.0, 200.0, 4.0], &[1.0, 100.0, 1.0]).unwrap();
+        assert_eq!((ratio.median, ratio.min, ratio.max), (2.0, 2.0, 4.0));
+    }
+
+    #[test]
+    fn what_has_no_ratio() {
+        assert_eq!(Ratio::of(&[], &[1.0]), None);
+        assert_eq!(Ratio::of(&[1.0, 1.0], &[1.0, 0.0]), None);
+    }
+
+    #[test]
+    fn a_geometric_mean_treats_twice_and_half_alike() {
+        assert!((geometric_mean(&[2.0, 0.5]).unwrap() - 1.0).abs() < 1e-12);
+        assert_eq!(geometric_mean(&[]), None);
+    }
+}

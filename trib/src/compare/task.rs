@@ -1,0 +1,105 @@
+//! What is to be measured: what the options ask for, checked before anything runs.
+
+use std::path::PathBuf;
+
+use super::cases::{CASES, Case, Sizes, names};
+use crate::Failure;
+use crate::cli::compare::{CompareOptions, Extent};
+use crate::sweep::processors;
+
+/// Numbers that nothing can be measured with.
+pub fn check(extent: &Extent) -> Result<(), Failure> {
+    if !(extent.scale > 0.0 && extent.scale <= 1.0) {
+        return Err(Failure::new(format!("scale: {}; allowed: above 0, up to 1", extent.scale)));
+    }
+    if !(extent.budget >= 0.0 && extent.budget.is_finite()) {
+        return Err(Failure::new(format!("budget: {}; allowed: 0 seconds or more", extent.budget)));
+    }
+    if extent.minutes.is_nan() || extent.minutes <= 0.0 {
+        return Err(Failure::new(format!("minutes: {}; allowed: above 0", extent.minutes)));
+    }
+    if let Some(map) = [&extent.map_f, &extent.map_g].into_iter().flatten().find(|map| !map.is_file()) {
+        return Err(Failure::new(format!(
+            "map: {}: no such file; allowed: a decomposition map of E3SM-IO",
+            map.display()
+        )));
+    }
+    Ok(())
+}
+
+/// Patterns with their operations: write (0), read (1).
+pub fn wanted(options: &CompareOptions) -> Result<Vec<(&'static Case, Vec<usize>)>, Failure> {
+    let names = names();
+    if let Some(unknown) = options.patterns.iter().find(|name| !names.contains(name)) {
+        return Err(Failure::new(format!("pattern: {unknown}; allowed: {}", names.join(", "))));
+    }
+    let asks = |name: &str| options.all || options.patterns.iter().any(|wanted| wanted == name);
+    let operations = |case: &Case| [asks(case.name).then_some(0), (case.reads && asks(&case.read_name())).then_some(1)];
+    let wanted: Vec<_> =
+        CASES.iter().map(|case| (case, operations(case).into_iter().flatten().collect::<Vec<_>>())).collect();
+    let wanted: Vec<_> = wanted.into_iter().filter(|(_, operations)| !operations.is_empty()).collect();
+    if wanted.is_empty() {
+        return Err(Failure::new(
+            "pattern: none is named; allowed: --pattern NAME, --all, or -- and a command (--list names them)",
+        ));
+    }
+    Ok(wanted)
+}
+
+/// Where files are written.
+pub fn directories(extent: &Extent) -> Result<Vec<PathBuf>, Failure> {
+    let memory = PathBuf::from("/dev/shm");
+    let default = || if memory.is_dir() { memory.clone() } else { std::env::temp_dir() };
+    let all = if extent.directories.is_empty() { vec![default()] } else { extent.directories.clone() };
+    for directory in &all {
+        tempfile::tempfile_in(directory).map_err(|cause| {
+            Failure::new(format!("directory: {}: {cause}; allowed: one that can be written", directory.display()))
+        })?;
+    }
+    Ok(all)
+}
+
+/// A pattern, on a number of ranks, in a directory.
+pub struct Task {
+    /// The pattern.
+    pub case: &'static Case,
+    /// Write (0), read (1).
+    pub operations: Vec<usize>,
+    /// The pattern's sizes.
+    pub sizes: Sizes,
+    /// Number of ranks.
+    pub ranks: u64,
+    /// Where the file is.
+    pub directory: PathBuf,
+}
+
+impl Task {
+    /// For people.
+    pub fn name(&self) -> String {
+        format!("{}, {} ranks, {}", self.case.name, self.ranks, self.directory.display())
+    }
+}
+
+/// All of them. A pattern that does not take a number of ranks is left out of all, and refused if it is named.
+pub fn tasks(
+    options: &CompareOptions,
+    wanted: &[(&'static Case, Vec<usize>)],
+    directories: &[PathBuf],
+) -> Result<Vec<Task>, Failure> {
+    let mut tasks = Vec::new();
+    for directory in directories {
+        for &ranks in &options.extent.ranks {
+            for (case, operations) in wanted {
+                match case.sizes(ranks, options.extent.scale, processors() as u64) {
+                    Ok(sizes) => {
+                        let (operations, directory) = (operations.clone(), directory.clone());
+                        tasks.push(Task { case, operations, sizes, ranks, directory });
+                    }
+                    Err(failure) if options.all => eprintln!("trib: left out: {failure}"),
+                    Err(failure) => return Err(failure),
+                }
+            }
+        }
+    }
+    Ok(tasks)
+}

@@ -1,0 +1,78 @@
+//! What the preload library reports of a file when it is closed: requests, messages, bytes.
+
+use serde::Deserialize;
+
+use super::row::Traffic;
+
+/// The part of a report that is looked at.
+#[derive(Debug, Deserialize)]
+struct Report {
+    file: String,
+    #[serde(default)]
+    accelerated: serde_json::Map<String, serde_json::Value>,
+    #[serde(default)]
+    traffic: Option<Sums>,
+}
+
+/// Sums over a file's calls.
+#[derive(Debug, Default, Deserialize)]
+struct Sums {
+    requests: u64,
+    metadata_messages: u64,
+    metadata_bytes: u64,
+    data_messages: u64,
+    data_bytes: u64,
+}
+
+/// What follows this on a line is a report.
+const MARK: &str = "tributary: {";
+
+/// Whether there is any.
+pub fn is_reported(text: &str) -> bool {
+    text.contains(MARK)
+}
+
+/// From standard error: the last report of `file` in which calls of the operation (`write` or `read`) were taken.
+pub fn of(text: &str, file: &str, operation: &str) -> Traffic {
+    let line = |line: &str| line.split_once(MARK).map(|(_, rest)| format!("{{{rest}"));
+    let reports = text.lines().filter_map(line).filter_map(|line| serde_json::from_str::<Report>(&line).ok());
+    let is_it = |report: &Report| report.file == file && report.accelerated.keys().any(|call| call.contains(operation));
+    let Some(sums) = reports.rev().find(is_it).and_then(|report| report.traffic) else {
+        return Traffic::default();
+    };
+    Traffic {
+        requests: Some(sums.requests),
+        messages: Some(sums.metadata_messages + sums.data_messages),
+        wire_bytes: Some(sums.metadata_bytes + sums.data_bytes),
+        metadata_bytes_per_request: (sums.requests > 0).then(|| sums.metadata_bytes as f64 / sums.requests as f64),
+        aggregator_peak_bytes: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_report_of_the_file_counts() {
+        let report = |file, call, bytes| {
+            format!(
+                "tributary: {{\"file\": \"{file}\", \"accelerated\": {{\"{call}\": {{}}}}, \"traffic\": {{\"requests\": 4, \
+                 \"metadata_messages\": 1, \"metadata_bytes\": {bytes}, \"data_messages\": 2, \"data_bytes\": 100}}}}\n"
+            )
+        };
+        let text = [
+            "noise\n".into(),
+            report("a", "write_all", 8),
+            report("a", "write_at_all", 10),
+            report("a", "read_all", 1),
+        ]
+        .concat()
+            + &report("b", "write_all", 99);
+        assert!(is_reported(&text) && !is_reported("noise"));
+        let found = of(&text, "a", "write");
+        assert_eq!((found.requests, found.messages, found.wire_bytes), (Some(4), Some(3), Some(110)));
+        assert_eq!(found.metadata_bytes_per_request, Some(2.5));
+        assert_eq!(of(&text, "c", "write").requests, None);
+    }
+}

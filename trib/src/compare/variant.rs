@@ -1,0 +1,139 @@
+//! What takes turns: the MPI's own path, the same with hints, ours, and other peers.
+
+use super::mpi::{Family, Mpi};
+use crate::Failure;
+
+/// One way to run a pattern.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Variant {
+    /// What differs from the MPI's defaults, for people.
+    pub setting: String,
+    /// Hints for MPI_File_open, where the file is written, and where it is read.
+    pub hints: [Vec<String>; 2],
+    /// Arguments of the launcher.
+    pub launcher: Vec<String>,
+    /// What runs.
+    pub runner: Runner,
+}
+
+/// What runs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Runner {
+    /// The program.
+    Plain,
+    /// The program, with our library preloaded.
+    Ours,
+    /// A command of the shell.
+    Peer(String),
+}
+
+impl Variant {
+    /// The MPI's own path.
+    pub fn default() -> Self {
+        Self::with(Runner::Plain, "defaults")
+    }
+
+    /// Our library with its defaults.
+    pub fn ours() -> Self {
+        Self::with(Runner::Ours, "defaults")
+    }
+
+    fn with(runner: Runner, setting: &str) -> Self {
+        Self { setting: setting.to_string(), hints: [vec![], vec![]], launcher: vec![], runner }
+    }
+
+    /// Hints that ROMIO takes; `{}` stands for write and for read.
+    fn romio(hints: &[String], launcher: &[&str]) -> Self {
+        let words = |operation: &str| hints.iter().map(|hint| hint.replace("{}", operation)).collect();
+        let setting: Vec<String> = launcher.iter().map(ToString::to_string).chain(hints.iter().cloned()).collect();
+        Self {
+            setting: setting.join(" ").replace("--mca ", "").replace("{}", "*"),
+            hints: [words("write"), words("read")],
+            launcher: launcher.iter().map(ToString::to_string).collect(),
+            runner: Runner::Plain,
+        }
+    }
+}
+
+/// Another peer: its name, and its variant.
+///
+/// # Errors
+/// No name and command, or the name of one that is there anyway.
+pub fn peer(text: &str) -> Result<(String, Variant), Failure> {
+    let wrong =
+        || Failure::new(format!("peer: {text}; allowed: NAME=COMMAND, with a name other than default, best, ours"));
+    let (name, command) = text.split_once('=').ok_or_else(wrong)?;
+    if name.is_empty() || command.is_empty() || ["default", "best", "ours"].contains(&name) {
+        return Err(wrong());
+    }
+    Ok((name.to_string(), Variant::with(Runner::Peer(command.to_string()), "as given")))
+}
+
+/// Settings of which the best is looked for: aggregators 1, 4 and all, with collective buffering whatever the access; on
+/// Open MPI also the other components that it has.
+pub fn candidates(mpi: &Mpi, ranks: u64) -> Vec<Variant> {
+    let mut counts = vec![1, 4.min(ranks), ranks];
+    counts.dedup();
+    let enable = "romio_cb_{}=enable".to_string();
+    let romio = |launcher: &[&str]| {
+        let spread = |count: &u64| [format!("cb_nodes={count}"), format!("cb_config_list=*:{count}"), enable.clone()];
+        let mut all = vec![Variant::romio(std::slice::from_ref(&enable), launcher)];
+        all.extend(counts.iter().map(|count| Variant::romio(&spread(count), launcher)));
+        all
+    };
+    if mpi.family == Family::Mpich {
+        return romio(&[]);
+    }
+    let mut all: Vec<Variant> = counts
+        .iter()
+        .map(|count| Variant::romio(&[], &["--mca", "io_ompio_num_aggregators", &count.to_string()]))
+        .chain([Variant::romio(&[], &["--mca", "fcoll", "two_phase"])])
+        .collect();
+    if let Some(component) = romio_of(mpi) {
+        all.push(Variant::romio(&[], &["--mca", "io", &component]));
+        all.extend(romio(&["--mca", "io", &component]));
+    }
+    all
+}
+
+/// The component of Open MPI that is ROMIO.
+fn romio_of(mpi: &Mpi) -> Option<String> {
+    let beside = mpi.mpiexec.replace("mpiexec", "ompi_info").replace(".openmpi", "");
+    let output = ["ompi_info", &beside]
+        .into_iter()
+        .find_map(|name| std::process::Command::new(name).args(["--param", "io", "all", "--parsable"]).output().ok())?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut names = said.lines().filter_map(|line| line.strip_prefix("mca:io:")?.split(':').next());
+    names.find(|name| name.starts_with("romio")).map(ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mpich() -> Mpi {
+        Mpi { family: Family::Mpich, mpicc: "mpicc".to_string(), mpiexec: "mpiexec".to_string() }
+    }
+
+    #[test]
+    fn candidates_are_different_and_ask_for_both_ways() {
+        for (ranks, expected) in [(1, 2), (2, 3), (4, 3), (16, 4)] {
+            let all = candidates(&mpich(), ranks);
+            assert_eq!(all.len(), expected, "{ranks} ranks: {all:?}");
+            for one in &all {
+                assert_eq!(one.hints[0].len(), one.hints[1].len());
+                assert!(one.hints[0].contains(&"romio_cb_write=enable".to_string()), "{one:?}");
+                assert!(one.hints[1].contains(&"romio_cb_read=enable".to_string()), "{one:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn peers_have_names_of_their_own() {
+        assert!(peer("gio=run {lists} {file}").is_ok_and(|(name, _)| name == "gio"));
+        for bad in ["gio", "=run", "gio=", "ours=run"] {
+            let said = peer(bad).unwrap_err().to_string();
+            assert!(said.starts_with(&format!("peer: {bad}; allowed: ")), "{said}");
+        }
+    }
+}
