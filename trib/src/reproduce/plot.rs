@@ -25,7 +25,11 @@ pub fn svg(drawn: &Drawn<'_>) -> Result<String, Failure> {
     draw(&figure.title, &drawn.drawing).map_err(|problem| Failure::new(format!("{}: {problem}", figure.id)))
 }
 
-fn draw(title: &str, drawing: &Drawing) -> Result<String, String> {
+/// A drawing with a title above it.
+///
+/// # Errors
+/// One that has nothing to draw.
+pub fn draw(title: &str, drawing: &Drawing) -> Result<String, String> {
     let mut text = String::new();
     {
         let area = SVGBackend::with_string(&mut text, (WIDTH, HEIGHT)).into_drawing_area();
