@@ -4,6 +4,7 @@ mod algorithms;
 mod buffers;
 mod calls;
 mod cli;
+mod compare;
 mod exchange;
 mod guidelines;
 #[cfg(test)]
@@ -99,6 +100,7 @@ fn main() -> std::process::ExitCode {
         Command::Bench(BenchCommand::Sim(options)) => sim::bench::run(&options),
         Command::Guidelines(options) => guidelines::run(&options),
         Command::Reproduce(options) => reproduce::run(&options),
+        Command::Compare(options) => compare::run(&options),
         Command::Map(options) => map::run(&options),
     };
     match outcome {

@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`replay`] | the options all replays share |
+//! | [`compare`] | options of comparisons |
 //! | [`reproduce`] | options of the papers' claims |
 //! | [`sim`] | options of the simulator |
 //! | [`values`] | values of options that are more than a number |
@@ -14,6 +15,7 @@
 //! The parameters of each pattern are in [`crate::source`], a file each.
 
 pub mod algorithms;
+pub mod compare;
 pub mod guidelines;
 pub mod hsumma;
 pub mod patterns;
@@ -29,6 +31,7 @@ use clap::error::ErrorKind;
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 use algorithms::AlgorithmsOptions;
+use compare::CompareOptions;
 use guidelines::GuidelinesOptions;
 use hsumma::HsummaOptions;
 use patterns::{PatternsOptions, PictureOptions};
@@ -117,6 +120,8 @@ pub enum Command {
     Reproduce(ReproduceOptions),
     /// Hold MPI's gather and scatter, and ours, to the performance guidelines for irregular ones (under mpiexec).
     Guidelines(GuidelinesOptions),
+    /// Draw what the job scripts of benchmarks/batch measured on a cluster.
+    Compare(CompareOptions),
     /// Write a generated decomposition map in the format of E3SM-IO.
     Map(MapOptions),
 }
