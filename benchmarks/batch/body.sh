@@ -133,7 +133,7 @@ hint_options() {
 
 # Words of the command of a row in the array `command`.
 command_of() {
-    local code=$1 column=$2 throttle=$3 ranks=$4 file=$5
+    local run=$1 code=$2 column=$3 throttle=$4 ranks=$5 file=$6
     case $column in
     mpi | preload)
         without_library "$code" "$ranks" "$file"
@@ -144,6 +144,8 @@ command_of() {
         # shellcheck disable=SC2207
         command=("$TRIB" replay $(pattern "$code") --ranks "$ranks" --fabric "$FABRIC" --json --output "$file"
             $(kernels "$column" "$throttle") $(hint_options))
+        # One run shows that every kernel writes the same file; rank 0 reads it alone.
+        [[ $run -eq 1 ]] || command+=(--no-digest)
         ;;
     esac
 }
@@ -153,6 +155,16 @@ without_library() {
     command=($WITHOUT --pattern "$1" --ranks "$2" --json --output "$3")
 }
 
+# Ends a process group when its time is over, unless this script was killed before.
+watch() {
+    local script=$1 group=$2 second
+    for ((second = 0; second < ROW_SECONDS; second++)); do
+        sleep 1
+        kill -0 "$script" || return
+    done
+    kill -TERM -- "-$group"
+}
+
 # Runs the array `command` on so many nodes and ranks, to its end, to the end of its time, or until the job is told to end.
 # Its output is in the files $printed and $errors.
 run_command() {
@@ -160,7 +172,7 @@ run_command() {
     set -m # a process group of its own, so that the launcher ends with all it started
     launch "$nodes" "$ranks" "${command[@]}" >"$printed" 2>"$errors" 9>&- </dev/null &
     child=$!
-    { sleep "$ROW_SECONDS" && kill -TERM -- "-$child"; } >/dev/null 2>&1 9>&- &
+    watch "$$" "$child" >/dev/null 2>&1 9>&- &
     watcher=$!
     set +m
     [[ -z $stopped ]] || kill -TERM -- "-$child" 2>/dev/null
@@ -182,7 +194,7 @@ run_row() {
     local nodes=$1 ranks=$2 name=$3 run=$4 code=$5 column=$6 throttle=$7 status=0 result file begun=$SECONDS
     local -a command=()
     file=$OUTPUT/trib-$MACHINE-$nodes.out
-    command_of "$code" "$column" "$throttle" "$ranks" "$file"
+    command_of "$run" "$code" "$column" "$throttle" "$ranks" "$file"
     rm -f "$file"
     run_command "$nodes" "$ranks" || status=$?
     rm -f "$file"
