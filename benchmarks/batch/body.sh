@@ -189,6 +189,11 @@ run_command() {
     return "$code"
 }
 
+# What trib says of its end, or else the last line: launchers add their own.
+why() {
+    grep -a -m 1 '^trib: ' "$1" || tail -n 1 "$1"
+}
+
 # run_row NODES RANKS NAME RUN CODE COLUMN THROTTLE: true if its line was written.
 run_row() {
     local nodes=$1 ranks=$2 name=$3 run=$4 code=$5 column=$6 throttle=$7 status=0 result file begun=$SECONDS
@@ -201,7 +206,7 @@ run_row() {
     # Launchers and MPI libraries print lines of their own.
     result=$(grep -a '^{.*}$' "$printed" | tail -n 1)
     if [[ $status -ne 0 || -z $result ]]; then
-        [[ -n $stopped ]] || say "$name: no result (exit code $status, $((SECONDS - begun)) s): $(tail -n 1 "$errors")"
+        [[ -n $stopped ]] || say "$name: no result (exit code $status, $((SECONDS - begun)) s): $(why "$errors")"
         cat "$printed" "$errors" >"$RESULTS/logs/${name// /_}.txt"
         return 1
     fi
