@@ -39,8 +39,10 @@ E3SM_F=${E3SM_F:-e3sm-f --type float --fold --map $E3SM_MAP}
 FLASH=${FLASH:-flash}
 BTIO=${BTIO:-btio --grid 1024 --iterations 1}
 
-# The same patterns through plain MPI-IO (see without_library); nothing: rows mpi and preload are left out.
+# The program that writes the same requests through plain MPI-IO; nothing: rows mpi and preload are left out. Its sources
+# are in benchmarks/compare (README.md has the command).
 WITHOUT=${WITHOUT:-}
+MPI_HINTS=${MPI_HINTS:-}                       # for its files: --write-hint cb_nodes=64 --write-hint ...
 PRELOAD=${PRELOAD:-}                           # libtributary_mpiio.so of bindings/install; nothing: no rows preload
 
 child="" stopped="" tried=0 done_here=0 left=0
@@ -150,9 +152,19 @@ command_of() {
     esac
 }
 
+# A pattern through plain MPI-IO: the lists of what `trib replay` writes, so that the requests are the same.
 without_library() {
     # shellcheck disable=SC2206
-    command=($WITHOUT --pattern "$1" --ranks "$2" --json --output "$3")
+    command=("$WITHOUT" --pattern lists --lists "$OUTPUT/lists-$1-$2/list" --file "$3" --parts write --repeats 1 $MPI_HINTS)
+}
+
+# Writes these lists, if they are not there: 16 bytes a request, 22 GB of the F case of 21,600 ranks.
+lists() {
+    local directory=$OUTPUT/lists-$1-$2
+    [[ ! -f $directory/whole ]] || return 0
+    mkdir -p "$directory" || return 1
+    # shellcheck disable=SC2046
+    run "$TRIB" lists $(pattern "$1") --ranks "$2" --output "$directory/list" && touch "$directory/whole"
 }
 
 # Ends a process group when its time is over, unless this script was killed before.
@@ -165,12 +177,12 @@ watch() {
     kill -TERM -- "-$group"
 }
 
-# Runs the array `command` on so many nodes and ranks, to its end, to the end of its time, or until the job is told to end.
-# Its output is in the files $printed and $errors.
-run_command() {
-    local nodes=$1 ranks=$2 watcher code
-    set -m # a process group of its own, so that the launcher ends with all it started
-    launch "$nodes" "$ranks" "${command[@]}" >"$printed" 2>"$errors" 9>&- </dev/null &
+# Runs a command to its end, to the end of its time, or until the job is told to end. Its output is in the files $printed
+# and $errors.
+run() {
+    local watcher code
+    set -m # a process group of its own, so that a launcher ends with all it started
+    "$@" >"$printed" 2>"$errors" 9>&- </dev/null &
     child=$!
     watch "$$" "$child" >/dev/null 2>&1 9>&- &
     watcher=$!
@@ -201,7 +213,11 @@ run_row() {
     file=$OUTPUT/trib-$MACHINE-$nodes.out
     command_of "$run" "$code" "$column" "$throttle" "$ranks" "$file"
     rm -f "$file"
-    run_command "$nodes" "$ranks" || status=$?
+    if ! among "$column" "mpi preload" || lists "$code" "$ranks"; then
+        run launch "$nodes" "$ranks" "${command[@]}" || status=$?
+    else
+        status=$?
+    fi
     rm -f "$file"
     # Launchers and MPI libraries print lines of their own.
     result=$(grep -a '^{.*}$' "$printed" | tail -n 1)
@@ -270,6 +286,7 @@ main() {
         pattern "$code" >/dev/null || exit 1
     done
     [[ -x $TRIB ]] || die "TRIB=$TRIB is no program; build it with: cargo build --release --features mpi"
+    [[ -z $WITHOUT || -x $WITHOUT ]] || die "WITHOUT=$WITHOUT is no program; benchmarks/batch/README.md says how it is built"
     [[ -z $PRELOAD || -f $PRELOAD ]] || die "PRELOAD=$PRELOAD: no such file; bindings/install makes it"
     mkdir -p "$RESULTS/logs" "$OUTPUT" || exit 1
     printed=$(mktemp) errors=$(mktemp)

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::Failure;
@@ -94,12 +94,18 @@ struct Line {
     result: Outcome,
 }
 
-/// What the command of a row printed.
+/// What the command of a row printed: `trib replay`, or the program that goes through plain MPI-IO.
 #[derive(Deserialize)]
+#[serde(try_from = "Printed")]
 struct Outcome {
-    #[serde(deserialize_with = "seconds")]
     seconds: Seconds,
-    #[serde(default)]
+    sha256: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Printed {
+    seconds: Option<Phases>,
+    max: Option<Most>,
     sha256: Option<String>,
 }
 
@@ -110,14 +116,23 @@ struct Phases {
     total: f64,
 }
 
-/// A number, or an object of phases.
-fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<Seconds, D::Error> {
-    let value = Value::deserialize(from)?;
-    if let Some(whole) = value.as_f64() {
-        return Ok(Seconds::Whole(whole));
+/// Of all ranks, in every repetition.
+#[derive(Deserialize)]
+struct Most {
+    wall: Vec<f64>,
+}
+
+impl TryFrom<Printed> for Outcome {
+    type Error = &'static str;
+
+    fn try_from(Printed { seconds, max, sha256 }: Printed) -> Result<Self, Self::Error> {
+        let seconds = match (seconds, max) {
+            (Some(Phases { metadata, data, total }), _) => Seconds::Phases { metadata, data, total },
+            (None, Some(most)) => Seconds::Whole(*most.wall.first().ok_or("field `wall` is empty")?),
+            (None, None) => return Err("missing field `seconds` (or `max`)"),
+        };
+        Ok(Self { seconds, sha256 })
     }
-    let Phases { metadata, data, total } = Phases::deserialize(value).map_err(serde::de::Error::custom)?;
-    Ok(Seconds::Phases { metadata, data, total })
 }
 
 /// All rows of the files `*.jsonl` in a directory.
@@ -232,7 +247,8 @@ mod tests {
     #[test]
     fn rows_with_phases_and_without() {
         let whole = GOOD.replace("balanced", "mpi").replace("32", "null");
-        let whole = whole.replace(r#"{"metadata":1.0,"data":2.0,"total":4.5}"#, "7.5");
+        let whole =
+            whole.replace(r#""seconds":{"metadata":1.0,"data":2.0,"total":4.5}"#, r#""max":{"wall":[7.5],"cpu":[9]}"#);
         let results = read_files(&[("m-2.jsonl", format!("{GOOD}\n{whole}\n"))]).unwrap();
         assert_eq!(results.machine, "m");
         assert_eq!(results.notes, Vec::<String>::new());
