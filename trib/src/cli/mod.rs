@@ -34,7 +34,7 @@ use algorithms::AlgorithmsOptions;
 use compare::CompareOptions;
 use guidelines::GuidelinesOptions;
 use hsumma::HsummaOptions;
-use patterns::{PatternsOptions, PictureOptions};
+use patterns::{ListsOptions, PatternsOptions, PictureOptions};
 use replay::ReplayOptions;
 use reproduce::ReproduceOptions;
 use sim::{BenchCommand, SimCommand};
@@ -102,6 +102,8 @@ pub enum Command {
     Patterns(PatternsOptions),
     /// Draw who owns what of a pattern, as SVG.
     Picture(PictureOptions),
+    /// Write who writes what of a pattern as lists of offset and length, for other programs to write the same.
+    Lists(ListsOptions),
     /// List all hints: value, default, unit, meaning.
     Hints(HintsOptions),
     /// List the collective algorithms and exchange kernels, counted for any number of ranks; or draw one.
