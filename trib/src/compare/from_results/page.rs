@@ -33,7 +33,8 @@ pub fn html(results: &Results, medians: &[Median], figures: &[(Figure, String)])
                     "Figures 4 and 5 of " i { "Improving All-to-Many Personalized Communication in Two-Phase I/O" }
                     " (Kang et al., SC 2020), measured on " (machine) ". Phases are those of the slowest rank, of the run \
                      with the median time. Hybrid: lists by the balanced algorithm, data in ascending order. Not divided: \
-                     another library wrote, of which only the whole is known."
+                     a program on plain MPI-IO wrote, without the library and with it preloaded; its time is known as a \
+                     whole, includes setting the view, and is to be compared with these two bars only."
                 }
                 @for note in &results.notes { p.note { (note) } }
                 @for (figure, svg) in figures { figure id=(figure.name) { (PreEscaped(svg)) } }

@@ -38,7 +38,7 @@ pub fn text(results: &Results, medians: &[Median]) -> String {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED).set_header(HEAD);
     for median in medians {
-        table.add_row(cells(median).map(|cell| Cell::new(cell)));
+        table.add_row(cells(median).map(Cell::new));
     }
     for column in [1, 2, 4, 5, 6, 7, 8, 9] {
         if let Some(column) = table.column_mut(column) {
