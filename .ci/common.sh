@@ -1,5 +1,8 @@
 # Shared by ./test and .ci/run: the toolchain, the MPI library, timed steps and their summary. Sourced by bash.
 
+# Variables are used where this is sourced.
+# shellcheck disable=SC2034
+
 # One line to standard error, and out.
 fail() {
     echo "error: $*" >&2
@@ -57,7 +60,7 @@ have_mpi() {
 # CARGO_TARGET_DIR: one for each MPI library, because Cargo does not notice when MPICC changes.
 setup_mpi() {
     if [[ -n ${MPICC:-} ]]; then
-        find_mpicc && [[ -n $(mpi_family) ]] || fail "MPICC=$MPICC is not a C compiler that finds mpi.h; unset or correct it"
+        { find_mpicc && [[ -n $(mpi_family) ]]; } || fail "MPICC=$MPICC is not a C compiler that finds mpi.h; unset or correct it"
     fi
     have_mpi || install_mpi
     have_mpi || fail "no usable MPI: MPICC=${MPICC:-(none)} must find mpi.h, mpiexec and libclang must be there"
@@ -126,6 +129,12 @@ setup_netcdf_tools() {
     missing=$(missing_of "$tools")
     [[ -z $missing ]] || fail "these tools are missing: $missing; install NetCDF-C and PnetCDF with their utilities" \
         "(Debian, Ubuntu: apt-get install netcdf-bin pnetcdf-bin)"
+}
+
+# Scripts are read by shellcheck.
+setup_shellcheck() {
+    command -v shellcheck >/dev/null || install_packages shellcheck || true
+    command -v shellcheck >/dev/null || fail "shellcheck is missing (Debian, Ubuntu: apt-get install shellcheck)"
 }
 
 # Which of the programs in a list of words are not there.

@@ -44,7 +44,7 @@ pub fn throttles(kernels: &str) -> &'static [&'static str] {
     if kernels.contains("=pairwise") { &ONE } else { &ALL }
 }
 
-/// The hints of several texts together.
+/// The hints of several texts together; bytes go by messages, also where ranks share memory.
 pub fn hints(texts: &[&str]) -> Hints {
-    Hints::parse(&texts.join(";")).unwrap()
+    Hints::parse(&format!("trib_shared_memory=disable;{}", texts.join(";"))).unwrap()
 }

@@ -56,7 +56,7 @@ impl Calls {
         self.seconds = sum(&self.seconds, &call.seconds);
         match self.ways.iter_mut().find(|way| way.path == call.path) {
             Some(way) => way.calls += 1,
-            None => self.ways.push(Way { path: call.path, why: call.why, calls: 1 }),
+            None => self.ways.push(Way { path: call.path, why: call.why.into_owned(), calls: 1 }),
         }
     }
 
@@ -101,7 +101,7 @@ mod tests {
         let seconds = Seconds { io: 0.5, ..Seconds::default() };
         CallReport {
             path,
-            why: why.to_string(),
+            why: why.to_string().into(),
             plan_reused: rounds == 3,
             aggregators: rounds as usize,
             requests: 1,

@@ -12,6 +12,7 @@ mod held;
 mod hints;
 mod hsumma;
 mod listing;
+mod lists;
 mod map;
 mod output;
 mod patterns;
@@ -92,6 +93,7 @@ fn main() -> std::process::ExitCode {
         Command::Replay(options) => replay::run(&options),
         Command::Patterns(options) => patterns::run(&options),
         Command::Picture(options) => picture::run(&options),
+        Command::Lists(options) => lists::run(&options),
         Command::Hints(options) => hints::run(&options),
         Command::Algorithms(options) => algorithms::run(&options),
         Command::Tune(options) => tune::run(&options),

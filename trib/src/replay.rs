@@ -180,7 +180,7 @@ fn conclude(
         format: options.how.format,
         output: output.kept(),
         verified: verified.as_ref().map(Result::is_ok),
-        sha256: verify::sha256(output.path())?,
+        sha256: (!options.wanted.no_digest).then(|| verify::sha256(output.path())).transpose()?,
     };
     if options.wanted.json {
         say(report::json(&replayed))?;

@@ -29,8 +29,8 @@ pub struct Replayed<'a> {
     pub output: Option<&'a Path>,
     /// Whether the file is right; `None` when nobody asked.
     pub verified: Option<bool>,
-    /// Its digest.
-    pub sha256: String,
+    /// Its digest; `None` when nobody wanted it.
+    pub sha256: Option<String>,
 }
 
 /// What a fabric is called.
@@ -157,7 +157,7 @@ pub fn table(replayed: &Replayed<'_>) -> String {
         ("rounds", grouped(calls.rounds)),
         ("fan-in per round", fan_in(&calls.fan_in)),
         ("verified", verified(replayed).to_string()),
-        ("sha256", replayed.sha256.clone()),
+        ("sha256", replayed.sha256.clone().unwrap_or_else(|| "not wanted (--no-digest)".to_string())),
         ("file", replayed.output.map_or_else(removed, |path| path.display().to_string())),
     ];
     let mut text = format!("{}\n{}", facts(rows), phases(calls, hints, "phase"));

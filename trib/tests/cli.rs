@@ -82,6 +82,14 @@ fn the_main_job_verifies_and_its_json_has_every_key() {
 }
 
 #[test]
+fn a_file_is_not_read_again_for_a_digest_that_nobody_wants() {
+    let options = ["replay", "flash", "--ranks", "4", "--blocks", "1", "--no-digest"];
+    let all = json(&[&options[..], &["--json"]].concat());
+    assert!(all["sha256"].is_null() && all["bytes_written"].as_u64() > Some(0), "{all}");
+    assert!(text(&trib(&options).stdout).contains("not wanted"));
+}
+
+#[test]
 fn the_table_says_what_the_json_says() {
     let table = text(&trib(&["replay", "e3sm-f", "--verify", "--kernel", "two_layer", "--ranks-per-node", "4"]).stdout);
     let words = [

@@ -352,3 +352,31 @@ fn every_pattern_has_a_page_of_help() {
         }
     }
 }
+
+/// What `trib lists` writes is what the pattern writes: as many bytes and extents, in as many calls.
+#[test]
+fn lists_of_every_pattern_hold_its_extents() {
+    let directory = tempfile::tempdir().unwrap();
+    for pattern in small::patterns(directory.path()) {
+        let lists = tempfile::tempdir().unwrap();
+        let prefix = lists.path().join("list").display().to_string();
+        let ranks = ["--ranks".to_string(), small::RANKS.to_string()];
+        let output =
+            trib(&[&["lists".to_string(), "--output".to_string(), prefix.clone()], &pattern[..], &ranks].concat());
+        assert!(output.status.success(), "{pattern:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let all = json(&line(&pattern, &format!("--ranks {} --json", small::RANKS)));
+        let (mut bytes, mut extents) = (0, 0);
+        for step in 0..all["calls"].as_u64().unwrap() {
+            let list = format!("list --lists {prefix}.{step}.file");
+            let words: Vec<String> = list.split_whitespace().map(str::to_string).collect();
+            let written = json(&line(&words, "--json"));
+            bytes += written["bytes"].as_u64().unwrap();
+            extents += written["extents"].as_u64().unwrap();
+        }
+        assert_eq!((bytes, extents), (all["bytes"].as_u64().unwrap(), all["extents"].as_u64().unwrap()), "{pattern:?}");
+        let gaps = std::path::Path::new(&format!("{prefix}.0.memory")).exists();
+        assert_eq!(gaps, pattern[0] == "btio", "{pattern:?}");
+    }
+    let words = ["lists", "flash"].map(str::to_string);
+    assert!(error(&words).contains("--output PREFIX is missing"));
+}

@@ -22,6 +22,8 @@ pub enum trib_path {
     TRIB_PATH_EXCHANGE = 1,
     /// Every rank wrote, or read, its own extents.
     TRIB_PATH_DIRECT = 2,
+    /// Through memory that all ranks share.
+    TRIB_PATH_SHARED = 3,
 }
 
 /// The last collective write or read that went well, over all ranks: the same on each. All 0 before the first.
@@ -74,6 +76,7 @@ impl trib_statistics {
             Path::Nothing => trib_path::TRIB_PATH_NOTHING,
             Path::Exchange => trib_path::TRIB_PATH_EXCHANGE,
             Path::Direct => trib_path::TRIB_PATH_DIRECT,
+            Path::Shared => trib_path::TRIB_PATH_SHARED,
         };
         Self {
             calls: calls as i64,

@@ -34,6 +34,13 @@ pub struct CompareOptions {
     /// Print JSON: an object a line for each pattern, number of ranks and directory.
     #[arg(long)]
     pub json: bool,
+    /// Directory with the rows that the job scripts of benchmarks/batch wrote: draw the main paper's figures 4 and 5 for
+    /// that machine, and measure nothing.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["command", "patterns", "all", "list"])]
+    pub from: Option<PathBuf>,
+    /// Where those figures and their page go; by default the directory of the rows.
+    #[arg(long, value_name = "DIR", requires = "from")]
+    pub output: Option<PathBuf>,
     /// A program of yours: its launcher, itself and its arguments.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,

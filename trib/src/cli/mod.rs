@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`replay`] | the options all replays share |
+//! | [`compare`] | options of comparisons |
 //! | [`reproduce`] | options of the papers' claims |
 //! | [`sim`] | options of the simulator |
 //! | [`values`] | values of options that are more than a number |
@@ -34,7 +35,7 @@ use algorithms::AlgorithmsOptions;
 use compare::CompareOptions;
 use guidelines::GuidelinesOptions;
 use hsumma::HsummaOptions;
-use patterns::{PatternsOptions, PictureOptions};
+use patterns::{ListsOptions, PatternsOptions, PictureOptions};
 use replay::ReplayOptions;
 use reproduce::ReproduceOptions;
 use sim::{BenchCommand, SimCommand};
@@ -102,6 +103,8 @@ pub enum Command {
     Patterns(PatternsOptions),
     /// Draw who owns what of a pattern, as SVG.
     Picture(PictureOptions),
+    /// Write who writes what of a pattern as lists of offset and length, for other programs to write the same.
+    Lists(ListsOptions),
     /// List all hints: value, default, unit, meaning.
     Hints(HintsOptions),
     /// List the collective algorithms and exchange kernels, counted for any number of ranks; or draw one.

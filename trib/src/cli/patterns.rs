@@ -101,3 +101,25 @@ impl Drawing {
         given.into_iter().find_map(|(option, given)| given.then_some(option))
     }
 }
+
+/// Options of `trib lists`.
+#[derive(Args)]
+pub struct ListsOptions {
+    /// The pattern and its parameters.
+    #[command(subcommand)]
+    pub pattern: Chosen,
+    /// For whom, and where.
+    #[command(flatten)]
+    pub place: ListsPlace,
+}
+
+/// Options of lists that all patterns share.
+#[derive(Args)]
+pub struct ListsPlace {
+    /// Number of ranks; by default what the pattern's own data are for, else 16.
+    #[arg(long, global = true, value_name = "P", help_heading = "Lists")]
+    pub ranks: Option<usize>,
+    /// What the names of the files begin with.
+    #[arg(long, global = true, value_name = "PREFIX", help_heading = "Lists")]
+    pub output: Option<PathBuf>,
+}

@@ -104,6 +104,9 @@ pub struct Wanted {
     /// Keep the file here. Without it the file is temporary (in $TMPDIR) and removed at the end.
     #[arg(long, global = true, value_name = "FILE", help_heading = "Result")]
     pub output: Option<PathBuf>,
+    /// Do not read the file once more for its SHA-256, which takes one rank a while where the file is large.
+    #[arg(long, global = true, help_heading = "Result")]
+    pub no_digest: bool,
     /// Print one JSON object on standard output, and nothing else.
     #[arg(long, global = true, help_heading = "Result")]
     pub json: bool,

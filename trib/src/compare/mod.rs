@@ -18,9 +18,11 @@
 //! | `row`, `rows` | what was found, and the file that keeps it |
 //! | `show`, `markdown` | tables |
 //! | `program` | any other program |
+//! | `from_results` | figures of what was measured on a cluster |
 
 mod build;
 mod cases;
+mod from_results;
 mod lists;
 mod machine;
 mod markdown;
@@ -58,6 +60,9 @@ use task::Task;
 pub fn run(options: &CompareOptions) -> Result<(), Failure> {
     if options.list {
         return list();
+    }
+    if let Some(from) = &options.from {
+        return from_results::run(from, options.output.as_deref());
     }
     task::check(&options.extent)?;
     if !options.command.is_empty() {

@@ -13,7 +13,7 @@ mod document;
 mod findings;
 mod json;
 mod page;
-mod plot;
+pub mod plot;
 mod table;
 
 use std::path::Path;

@@ -25,7 +25,11 @@ pub fn svg(drawn: &Drawn<'_>) -> Result<String, Failure> {
     draw(&figure.title, &drawn.drawing).map_err(|problem| Failure::new(format!("{}: {problem}", figure.id)))
 }
 
-fn draw(title: &str, drawing: &Drawing) -> Result<String, String> {
+/// A drawing with a title above it.
+///
+/// # Errors
+/// One that has nothing to draw.
+pub fn draw(title: &str, drawing: &Drawing) -> Result<String, String> {
     let mut text = String::new();
     {
         let area = SVGBackend::with_string(&mut text, (WIDTH, HEIGHT)).into_drawing_area();
@@ -162,7 +166,11 @@ where
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "plotters asks for a function of a reference")]
 fn number(value: &f64) -> String {
-    if *value != 0.0 && (value.abs() < 1e-3 || value.abs() >= 1e6) { format!("{value:.0e}") } else { value.to_string() }
+    match *value {
+        value if value != 0.0 && (value.abs() < 1e-3 || value.abs() >= 1e6) => format!("{value:.0e}"),
+        // Ticks are multiples of their distance, and 9 * 0.002 is 0.018000000000000002.
+        value => ((value * 1e9).round() / 1e9).to_string(),
+    }
 }
 
 /// The names, beside the picture: nothing is covered.
@@ -192,6 +200,12 @@ mod tests {
         for (svg, words) in [(bars, ["A title", "name 4", "meta"]), (curves, ["A title", "name 2", "ranks"])] {
             assert!(words.iter().all(|words| svg.contains(words)), "{svg}");
         }
+    }
+
+    #[test]
+    fn ticks_have_no_noise() {
+        let texts = [9.0 * 0.002, 0.0, 1e-4, 2e6, 12.5].map(|value: f64| number(&value));
+        assert_eq!(texts, ["0.018", "0", "1e-4", "2e6", "12.5"]);
     }
 
     #[test]

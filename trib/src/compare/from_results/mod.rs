@@ -1,0 +1,50 @@
+//! The main paper's figures 4 and 5 for a machine, from the rows that the job scripts of `benchmarks/batch` left.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `rows` | the lines of the results, read and checked |
+//! | `summary` | the runs of a row as one: the median |
+//! | `figures` | rows as bars and curves |
+//! | `page` | figures and numbers as one HTML page |
+//! | `table` | the numbers for a terminal |
+
+mod figures;
+mod page;
+mod rows;
+mod summary;
+mod table;
+
+use std::path::Path;
+
+use crate::reproduce::plot;
+use crate::{Failure, say};
+
+/// Reads the rows of a directory, prints their medians, and writes the figures (an SVG each) and a page into `output`, by
+/// default the directory itself.
+///
+/// # Errors
+/// No rows; one that is not as the job scripts write them, by file and line; rows of several machines; what cannot be
+/// written.
+pub fn run(from: &Path, output: Option<&Path>) -> Result<(), Failure> {
+    let read = rows::read(from)?;
+    let medians = summary::medians(&read.rows);
+    let figures = figures::of(&read.machine, &medians);
+    // First, so that a disk that is full loses nothing.
+    say(table::text(&read, &medians))?;
+    let output = output.unwrap_or(from);
+    std::fs::create_dir_all(output).map_err(|cause| Failure::new(format!("{}: {cause}", output.display())))?;
+    let mut drawn = Vec::new();
+    for figure in figures {
+        let svg = plot::draw(&figure.title, &figure.drawing);
+        let svg = svg.map_err(|problem| Failure::new(format!("{}: {problem}", figure.name)))?;
+        write(&output.join(format!("{}.svg", figure.name)), &svg)?;
+        drawn.push((figure, svg));
+    }
+    let page = output.join("figures.html");
+    write(&page, &page::html(&read, &medians, &drawn))?;
+    say(format!("{} figures; all on one page: {}", drawn.len(), page.display()))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))
+}

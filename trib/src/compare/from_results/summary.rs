@@ -1,0 +1,109 @@
+//! The runs of a row as one. The order of the figures is made here: patterns, nodes, columns, throttles.
+
+use std::collections::BTreeMap;
+
+use super::rows::{Row, Seconds};
+
+/// Columns as the paper's figure 5 has them; others follow by name.
+const COLUMNS: [&str; 9] = [
+    "mpi",
+    "preload",
+    "ascending_isend",
+    "ascending_issend",
+    "spread_out",
+    "balanced",
+    "pairwise",
+    "two_layer",
+    "hybrid",
+];
+
+/// Patterns as the paper has them; others follow by name.
+const CODES: [&str; 3] = ["e3sm-f", "flash", "btio"];
+
+/// The runs of a row.
+#[derive(Debug, Clone)]
+pub struct Median {
+    /// The pattern.
+    pub code: String,
+    /// On so many nodes.
+    pub nodes: u64,
+    /// And ranks.
+    pub ranks: u64,
+    /// Kernels, or what wrote instead.
+    pub column: String,
+    /// None: the kernel's own.
+    pub throttle: Option<u64>,
+    /// How many.
+    pub runs: usize,
+    /// Of the run whose total is the median (of an even number, the lower): phases of one run fit together.
+    pub seconds: Seconds,
+    /// The least and the greatest total.
+    pub range: (f64, f64),
+}
+
+/// The medians, in the order of the figures.
+pub fn medians(rows: &[Row]) -> Vec<Median> {
+    let mut groups: BTreeMap<_, Vec<&Row>> = BTreeMap::new();
+    for row in rows {
+        let code = (place(&CODES, &row.code), &row.code);
+        let column = (place(&COLUMNS, &row.column), &row.column);
+        groups.entry((code, row.nodes, row.ranks, column, row.throttle)).or_default().push(row);
+    }
+    groups.into_values().filter_map(median).collect()
+}
+
+fn place(names: &[&str], name: &str) -> usize {
+    names.iter().position(|known| *known == name).unwrap_or(names.len())
+}
+
+fn median(mut runs: Vec<&Row>) -> Option<Median> {
+    runs.sort_by(|a, b| a.seconds.total().total_cmp(&b.seconds.total()));
+    let (least, most) = (runs.first()?, runs.last()?);
+    let row = runs[(runs.len() - 1) / 2];
+    Some(Median {
+        code: row.code.clone(),
+        nodes: row.nodes,
+        ranks: row.ranks,
+        column: row.column.clone(),
+        throttle: row.throttle,
+        runs: runs.len(),
+        seconds: row.seconds,
+        range: (least.seconds.total(), most.seconds.total()),
+    })
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// A row of 2 nodes whose phases take a quarter, a half and a quarter of the total.
+    pub fn row(code: &str, column: &str, throttle: Option<u64>, total: f64) -> Row {
+        let seconds = match column {
+            "mpi" => Seconds::Whole(total),
+            _ => Seconds::Phases { metadata: total / 4.0, data: total / 2.0, total },
+        };
+        Row { nodes: 2, ranks: 16, code: code.into(), column: column.into(), throttle, seconds, digest: None }
+    }
+
+    #[test]
+    fn the_median_is_a_run_and_the_order_is_the_papers() {
+        let rows = [
+            row("btio", "balanced", Some(32), 4.0),
+            row("e3sm-f", "balanced", Some(32), 9.0),
+            row("e3sm-f", "balanced", Some(32), 1.0),
+            row("e3sm-f", "balanced", Some(32), 2.0),
+            row("e3sm-f", "balanced", Some(4), 8.0),
+            row("e3sm-f", "mpi", None, 3.0),
+        ];
+        let medians = medians(&rows);
+        let order: Vec<_> = medians.iter().map(|m| (m.code.as_str(), m.column.as_str(), m.throttle, m.runs)).collect();
+        let expected = [
+            ("e3sm-f", "mpi", None, 1),
+            ("e3sm-f", "balanced", Some(4), 1),
+            ("e3sm-f", "balanced", Some(32), 3),
+            ("btio", "balanced", Some(32), 1),
+        ];
+        assert_eq!(order, expected);
+        assert_eq!((medians[2].seconds.total(), medians[2].range), (2.0, (1.0, 9.0)));
+    }
+}
