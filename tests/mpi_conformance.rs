@@ -23,3 +23,11 @@ fn any_number_of_ranks() {
         suite::run_part(endpoint, &directory(), part);
     });
 }
+
+#[test]
+fn through_shared_memory() {
+    under_mpiexec("through_shared_memory", &[1, 2, 5, 16], || {
+        let (_world, endpoint) = world();
+        suite::run_shared(Endpoint::new(Box::new(endpoint)), &directory());
+    });
+}

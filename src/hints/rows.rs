@@ -85,10 +85,6 @@ hints! {
     /// Whether a window (or, on the direct path, 4 MiB) is read as a whole where only parts of it are wanted. `disable`: each
     /// part is read by itself; `automatic`: parts less than 256 KiB apart are read together.
     "romio_ds_read" ds_read: Switch = Switch::Automatic, Switch::CODEC, "";
-    /// Whether ranks that are all on one host write and read through memory that they share, without messages. `automatic`: on
-    /// MPI, unless nodes are pretended; `enable`: also where ranks are threads. (Not with `trib_io_ranks` and
-    /// `trib_tuned_table`.)
-    "trib_shared_memory" shared_memory: Switch = Switch::Automatic, Switch::CODEC, "";
     /// A promise that the file is not read or written independently: where bytes are exchanged by messages, only aggregators
     /// open it.
     "romio_no_indep_rw" no_indep_rw: bool = false, TRUTH, "";
@@ -157,4 +153,8 @@ hints! {
     /// With `romio_cb_write=automatic` (or `romio_cb_read`): the mean size of a request from which requests that do not
     /// interleave are written (read) by their owners, without exchange.
     "trib_direct_min" direct_min: u64 = 4 << 20, SIZE, "bytes";
+    /// Whether ranks that are all on one host write and read through memory that they share, without messages. `automatic`: on
+    /// MPI, unless nodes are pretended; `enable`: also where ranks are threads. (Not with `trib_io_ranks` and
+    /// `trib_tuned_table`.)
+    "trib_shared_memory" shared_memory: Switch = Switch::Automatic, Switch::CODEC, "";
 }

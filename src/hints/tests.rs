@@ -43,6 +43,7 @@ const VALUES: &[(&str, &[&str], &[&str])] = &[
     ("trib_write_buffers", &["1", "8"], &["0"]),
     ("trib_plan_cache", &["disable"], &["automatic"]),
     ("trib_direct_min", &["1048576"], &["0"]),
+    ("trib_shared_memory", &["enable", "disable"], &["yes", ""]),
 ];
 
 #[test]

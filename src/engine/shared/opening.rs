@@ -311,7 +311,7 @@ mod tests {
     fn a_slot_gives_back_what_was_put() {
         let file = Extents::strided(7, 10, 30, 9).unwrap();
         let own = Opening { inline: 4, moved: 3, ..opening(&file, Tiling::of(1)) };
-        let mut slot = [0u8; SLOT];
+        let mut slot = vec![0u8; SLOT];
         own.put(&mut slot);
         assert_eq!(Opening::get(&slot), own);
         let other = Opening { failed: true, served: true, tiles: None, ..own };

@@ -346,7 +346,7 @@ mod tests {
         let (count, bytes, written, micros) = (1, 2, 4, 5);
         let (failed, choice, may_tile, disjoint) = (Some(3), 7, true, false);
         let all = Verdict { failed, choice, count, bytes, windows, may_tile, disjoint, written, micros };
-        let mut slot = [0u8; 4096];
+        let mut slot = vec![0u8; 4096];
         for one in [all, Verdict { failed: None, may_tile: false, disjoint: true, ..all }] {
             one.put(&mut slot);
             assert_eq!(Verdict::get(&slot), one);

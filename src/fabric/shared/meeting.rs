@@ -15,7 +15,7 @@ use crate::schedule::ReduceOp;
 use crate::topology::Rank;
 
 /// Bytes that a rank can leave.
-pub const SLOT: usize = 4096;
+pub const SLOT: usize = 16 << 10;
 /// Bytes that the last one can answer.
 pub const VERDICT: usize = 4096;
 /// A cache line, so that ranks do not write into each other's.

@@ -286,7 +286,7 @@ static void statistics(void) {
     size_t length;
     const int64_t offset = 50 * (int64_t)rank, bytes = 50;
     char buffer[50] = "";
-    OK(trib_open(MPI_COMM_WORLD, path, TRIB_CREATE, HINTS[1], &file));
+    OK(trib_open(MPI_COMM_WORLD, path, TRIB_CREATE, "trib_shared_memory=disable", &file));
     memset(&told, 1, sizeof told);
     OK(trib_get_statistics(file, &told));
     EXPECT(told.calls == 0 && told.bytes == 0 && told.path == TRIB_PATH_NOTHING && told.seconds_total == 0);

@@ -1,0 +1,168 @@
+//! Faults where ranks share memory: whoever writes or reads for all, all get the same error, none waits, and the file can be
+//! used afterwards.
+
+#[path = "common/hostile.rs"]
+mod hostile;
+#[path = "common/watchdog.rs"]
+mod watchdog;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hostile::{Fault, Hostile};
+use tributary::fabric::threads;
+use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
+use watchdog::Watchdog;
+
+const RANKS: usize = 5;
+
+/// An access of every rank, from tiny to several windows: through slots, by its owners, through windows that tile the
+/// range, with holes, and overlapping.
+fn accesses(rank: u64) -> Vec<(&'static str, Extents)> {
+    let p = RANKS as u64;
+    vec![
+        ("slots", Extents::strided(rank * 8, 8, 8 * p as i64, 4).unwrap()),
+        ("owners", Extents::contiguous(rank << 16, 1 << 16).unwrap()),
+        ("windows", Extents::strided(rank * 40, 40, 40 * p as i64, 3000).unwrap()),
+        ("holes", Extents::strided(rank * 40, 24, 40 * p as i64, 3000).unwrap()),
+        ("overlap", Extents::strided(rank * 40, 60, 40 * p as i64, 3000).unwrap()),
+    ]
+}
+
+fn hints() -> Hints {
+    Hints::parse("trib_shared_memory=enable;cb_buffer_size=100000;trib_driver=lustre;striping_unit=20000").unwrap()
+}
+
+/// Every fault on every rank but one, or on all: the error is the same on all, and the next call goes well.
+fn with_fault(test: &str, fault: Fault, is_read: bool, words: &str) {
+    let _watchdog = Watchdog::new(test, 120);
+    let directory = tempfile::tempdir().unwrap();
+    let outcomes = threads::run(RANKS, |transport| {
+        let mut endpoint = Endpoint::new(transport);
+        let rank = endpoint.rank();
+        let mut seen = Vec::new();
+        for (number, (name, access)) in accesses(rank as u64).into_iter().enumerate() {
+            let path = directory.path().join(format!("{name}-{number}"));
+            let storage = Hostile::new(Fault::None);
+            let files = Arc::new(storage.clone());
+            let mut file = File::open_on(endpoint, &path, Mode::Create, hints(), files).unwrap();
+            let mut bytes = vec![rank as u8 + 1; access.bytes() as usize];
+            file.write_all(&access, &BufferLayout::Contiguous, &bytes).unwrap();
+            file.agree(Ok(())).unwrap();
+            storage.set(fault);
+            let outcome = match is_read {
+                false => file.write_all(&access, &BufferLayout::Contiguous, &bytes).map(drop),
+                true => file.read_all(&access, &BufferLayout::Contiguous, &mut bytes).map(drop),
+            };
+            seen.push((name, outcome.unwrap_err().to_string()));
+            storage.set(Fault::None);
+            file.write_all(&access, &BufferLayout::Contiguous, &bytes).unwrap();
+            endpoint = file.close().unwrap();
+        }
+        seen
+    })
+    .unwrap();
+    for seen in &outcomes {
+        assert_eq!(seen, &outcomes[0], "the same error on all ranks");
+        assert!(seen.iter().all(|(_, error)| error.contains(words)), "{words}: {seen:?}");
+    }
+}
+
+#[test]
+fn no_space() {
+    with_fault("no_space", Fault::Write(0, libc::ENOSPC), false, "No space left");
+}
+
+#[test]
+fn writes_that_write_nothing() {
+    with_fault("writes_that_write_nothing", Fault::WriteZero(0), false, "write");
+}
+
+#[test]
+fn a_storage_that_panics_in_writing() {
+    with_fault("a_storage_that_panics_in_writing", Fault::Panic(0), false, hostile::PANIC);
+}
+
+#[test]
+fn reads_that_fail() {
+    with_fault("reads_that_fail", Fault::Read(0, libc::EIO), true, "Input/output error");
+}
+
+#[test]
+fn a_storage_that_panics_in_reading() {
+    with_fault("a_storage_that_panics_in_reading", Fault::Panic(0), true, hostile::PANIC);
+}
+
+/// Short, slow and interrupted calls are no errors, and change no byte.
+#[test]
+fn calls_that_are_short_slow_or_interrupted() {
+    let _watchdog = Watchdog::new("calls_that_are_short_slow_or_interrupted", 120);
+    let directory = tempfile::tempdir().unwrap();
+    for fault in [Fault::Short(777), Fault::Interrupt, Fault::Slow(Duration::from_millis(1))] {
+        threads::run(RANKS, |transport| {
+            let mut endpoint = Endpoint::new(transport);
+            let rank = endpoint.rank() as u64;
+            for (name, access) in accesses(rank).into_iter().filter(|(name, _)| *name != "overlap") {
+                let storage = Hostile::new(fault);
+                let path = directory.path().join(name);
+                let mut file = File::open_on(endpoint, &path, Mode::Create, hints(), Arc::new(storage)).unwrap();
+                let bytes: Vec<u8> = (0..access.bytes()).map(|at| (at * 7 + rank) as u8).collect();
+                file.write_all(&access, &BufferLayout::Contiguous, &bytes).unwrap();
+                let mut back = vec![0; bytes.len()];
+                let report = file.read_all(&access, &BufferLayout::Contiguous, &mut back).unwrap();
+                assert_eq!(report.bytes, access.bytes());
+                assert!(back == bytes, "{name} under {fault:?}");
+                endpoint = file.close().unwrap();
+            }
+        })
+        .unwrap();
+    }
+}
+
+/// Bad arguments of one rank fail on all, whatever the others bring; also when it takes part with an error of its own.
+#[test]
+fn bad_arguments_of_one_rank() {
+    let _watchdog = Watchdog::new("bad_arguments_of_one_rank", 120);
+    let directory = tempfile::tempdir().unwrap();
+    let outcomes = threads::run(RANKS, |transport| {
+        let endpoint = Endpoint::new(transport);
+        let rank = endpoint.rank();
+        let mut file = File::open(endpoint, directory.path().join("f"), Mode::Create, hints()).unwrap();
+        let mut seen = Vec::new();
+        for (_, access) in accesses(rank as u64) {
+            let mut bytes = vec![1; access.bytes() as usize];
+            let short = if rank == 3 { bytes.len() - 1 } else { bytes.len() };
+            seen.push(file.write_all(&access, &BufferLayout::Contiguous, &bytes[..short]).unwrap_err());
+            seen.push(file.read_all(&access, &BufferLayout::Contiguous, &mut bytes[..short]).unwrap_err());
+            if rank == 2 {
+                seen.push(file.refuse(Error::argument("this rank", "refuses", "not to")));
+            } else {
+                seen.push(file.read_all(&access, &BufferLayout::Contiguous, &mut bytes).unwrap_err());
+            }
+            file.write_all(&access, &BufferLayout::Contiguous, &bytes).unwrap();
+        }
+        file.close().unwrap();
+        seen
+    })
+    .unwrap();
+    assert!(outcomes.iter().all(|seen| seen == &outcomes[0]));
+}
+
+/// A rank that panics ends the call on all others.
+#[test]
+fn a_rank_that_dies() {
+    let _watchdog = Watchdog::new("a_rank_that_dies", 120);
+    let directory = tempfile::tempdir().unwrap();
+    let outcome = std::panic::catch_unwind(|| {
+        threads::run(RANKS, |transport| {
+            let endpoint = Endpoint::new(transport);
+            let rank = endpoint.rank();
+            let mut file = File::open(endpoint, directory.path().join("f"), Mode::Create, hints()).unwrap();
+            assert_ne!(rank, 1, "dies");
+            let (_, access) = accesses(rank as u64).remove(2);
+            let error = file.write_all(&access, &BufferLayout::Contiguous, &vec![1; access.bytes() as usize]);
+            assert!(matches!(error, Err(Error::Fabric(_))), "{error:?}");
+        })
+    });
+    assert!(outcome.is_err());
+}
