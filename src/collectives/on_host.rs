@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::fabric::Endpoint;
-use crate::fabric::shared::{SLOT, Slots};
+use crate::fabric::shared::{SLOT, Slots, VERDICT};
 use crate::schedule::ReduceOp;
 use crate::topology::Rank;
 
@@ -14,9 +14,9 @@ pub fn is_for(endpoint: &Endpoint) -> bool {
     endpoint.agreements().is_none() && endpoint.met().is_some()
 }
 
-/// Whether an allreduce of so many lanes fits a slot.
+/// Whether an allreduce of so many lanes fits a slot, and its answer.
 pub fn fits(lanes: usize) -> bool {
-    lanes * 8 <= SLOT
+    lanes * 8 <= SLOT.min(VERDICT)
 }
 
 /// One meeting, in which the last to arrive combines the lanes: O(p lanes).

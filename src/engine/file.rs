@@ -39,8 +39,8 @@ pub struct File {
     pub(super) handed_over: Option<HandedOver>,
     /// Windows in the memory that the ranks share.
     arena: Option<Rc<Arena>>,
-    /// Whether ranks have written the same bytes in a call.
-    pub(super) overlapped: bool,
+    /// Whether in some call it was not sure that ranks write different bytes.
+    pub(super) may_overlap: bool,
     /// Set while an operation runs; still set if one was dropped in the middle.
     pub(super) busy: bool,
 }
@@ -69,8 +69,8 @@ impl File {
         let setup = waiting.wait(pin!(Setup::open(&mut endpoint, path.into(), mode, hints)))?;
         let (storage, depot, cached, handed_over) = Default::default();
         let arena = endpoint.shared().filter(|_| setup.shares_memory).map(|shared| Rc::new(Arena::new(shared)));
-        let (fan_in, overlapped, busy) = Default::default();
-        Ok(Self { endpoint, setup, files, storage, depot, cached, fan_in, handed_over, arena, overlapped, busy })
+        let (fan_in, may_overlap, busy) = Default::default();
+        Ok(Self { endpoint, setup, files, storage, depot, cached, fan_in, handed_over, arena, may_overlap, busy })
     }
 
     /// An operation that was dropped has messages on their way that nobody expects any more.
@@ -256,7 +256,9 @@ impl File {
             // In its first meeting a write is a read.
             return self.write_shared(&Extents::empty(), &BufferLayout::Contiguous, &[], Err(error)).await.map(drop);
         }
-        agree_on_ranges(&mut self.endpoint, self.setup.io.as_ref(), &Extents::empty(), Err(error), false).await.map(drop)
+        agree_on_ranges(&mut self.endpoint, self.setup.io.as_ref(), &Extents::empty(), Err(error), false)
+            .await
+            .map(drop)
     }
 
     /// The driver in use.

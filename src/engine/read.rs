@@ -128,7 +128,13 @@ impl File {
         Ok(())
     }
 
-    pub(super) fn read_directly(&mut self, file: &Extents, layout: &BufferLayout, buffer: &mut [u8], end: u64) -> Outcome {
+    pub(super) fn read_directly(
+        &mut self,
+        file: &Extents,
+        layout: &BufferLayout,
+        buffer: &mut [u8],
+        end: u64,
+    ) -> Outcome {
         if file.count() == 0 {
             return Outcome::default();
         }

@@ -80,11 +80,12 @@ impl Setup {
     /// Bad hints, no tuned table where one is hinted, or the file cannot be made: the same on all ranks.
     pub async fn open(endpoint: &mut Endpoint, path: PathBuf, mode: Mode, hints: Hints) -> Result<Self> {
         let ranks = endpoint.ranks();
+        agree(endpoint, hints.check(ranks)).await?;
+        check_alike(endpoint, &path, mode, &hints).await?;
+        // Only now: ranks that were given different hints would not all come.
         if may_share(endpoint, &hints) {
             endpoint.share(shared::CONTROL, shared::AREA).await?;
         }
-        agree(endpoint, hints.check(ranks)).await?;
-        check_alike(endpoint, &path, mode, &hints).await?;
         if !hints.tuned_table.is_empty() {
             let chosen = tune::load(endpoint, &hints.tuned_table).await?;
             endpoint.agree_by(Some(Rc::new(chosen)));

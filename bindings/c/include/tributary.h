@@ -90,6 +90,10 @@ typedef enum {
    * Every rank wrote, or read, its own extents.
    */
   TRIB_PATH_DIRECT = 2,
+  /**
+   * Through memory that all ranks share.
+   */
+  TRIB_PATH_SHARED = 3,
 } trib_path;
 
 /**

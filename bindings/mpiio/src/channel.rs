@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use tributary::fabric::mpi::MpiEndpoint;
 use tributary::{Endpoint, Error};
 
-use crate::abi::{MPI_Comm, has_one_thread_at_a_time, is_congruent_to_world, world};
+use crate::abi::{MPI_Comm, is_congruent_to_world, world};
 
 /// How a file's ranks will talk.
 pub enum Channel {
@@ -54,8 +54,8 @@ impl Channel {
         match self {
             Self::Own(endpoint) => Ok(endpoint),
             Self::World => {
-                let idle = has_one_thread_at_a_time().then(|| idle().pop()).flatten();
-                if let Some(Movable(endpoint)) = idle {
+                let kept = idle().pop();
+                if let Some(Movable(endpoint)) = kept {
                     return Ok(endpoint);
                 }
                 // SAFETY: a file is open, so MPI is initialised; MPI_COMM_WORLD lives until it is finalised.
@@ -65,10 +65,10 @@ impl Channel {
     }
 }
 
-/// Takes back what a file has used, for the next one. Where several threads may call MPI at once, two files might take what
-/// is there in different orders on different ranks, so nothing is kept.
-pub fn give_back(endpoint: Endpoint, is_worlds: bool) {
-    if is_worlds && has_one_thread_at_a_time() {
+/// Takes back what a file has used, for the next one, if it `is_kept`: all ranks agreed on that. Where several threads of a
+/// rank may call MPI at once, two files might take what is there in different orders on different ranks, so nothing is kept.
+pub fn give_back(endpoint: Endpoint, is_kept: bool) {
+    if is_kept {
         idle().push(Movable(endpoint));
     }
 }

@@ -20,8 +20,8 @@ pub enum Runner {
     Engine {
         /// The engine's file.
         file: Box<File>,
-        /// Whether its ranks are those of the program.
-        is_worlds: bool,
+        /// Whether its means to talk are kept for the next file.
+        is_kept: bool,
     },
     /// The MPI library; why.
     Mpi(String),
@@ -110,9 +110,9 @@ impl OpenFile {
     /// here on.
     pub fn reopen(&mut self, hints: Hints) {
         match std::mem::replace(&mut self.runner, Runner::Mpi(String::new())) {
-            Runner::Engine { file, is_worlds } => {
+            Runner::Engine { file, is_kept } => {
                 self.runner = match file.close() {
-                    Ok(endpoint) => open(endpoint, &self.path, self.amode, hints, is_worlds),
+                    Ok(endpoint) => open(endpoint, &self.path, self.amode, hints, is_kept),
                     Err(error) => Runner::Mpi(error.to_string()),
                 };
             }
@@ -126,7 +126,7 @@ impl OpenFile {
     /// The file's, on all ranks.
     pub fn close(self) -> Result<(), Error> {
         match self.runner {
-            Runner::Engine { file, is_worlds } => file.close().map(|endpoint| give_back(endpoint, is_worlds)),
+            Runner::Engine { file, is_kept } => file.close().map(|endpoint| give_back(endpoint, is_kept)),
             Runner::Later(_) | Runner::Mpi(_) => Ok(()),
         }
     }

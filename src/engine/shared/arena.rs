@@ -22,7 +22,7 @@ const LINE: usize = 64;
 const RANKS: usize = 1024;
 const PAGE: usize = 4096;
 /// What is reserved before the first call.
-pub const CONTROL: usize = ((1 + RANKS + PLACES) * LINE).next_multiple_of(PAGE);
+pub const CONTROL: usize = ((2 + RANKS + PLACES) * LINE).next_multiple_of(PAGE);
 /// All that the windows may take of the shared memory.
 pub const AREA: usize = CONTROL + MOST / 8 + MOST;
 /// Bytes of the file system's page cache that one first touch maps.
@@ -148,6 +148,16 @@ impl Arena {
         self.memory().long(self.line(0) + 40)
     }
 
+    /// Of a call that is done again: the first window of the part that is being done.
+    pub fn part(&self) -> &AtomicU64 {
+        self.memory().long(self.line(1 + RANKS + PLACES))
+    }
+
+    /// The first window behind it that a rank has data for.
+    pub fn upcoming(&self) -> &AtomicU64 {
+        self.memory().long(self.line(1 + RANKS + PLACES) + 8)
+    }
+
     /// The first window that a rank may still touch.
     pub fn position(&self, rank: Rank) -> &AtomicU64 {
         self.memory().long(self.line(1 + rank))
@@ -165,7 +175,7 @@ impl Arena {
 
     /// The window that all ranks have come to.
     pub fn passed(&self, ranks: usize) -> u64 {
-        (0..ranks).map(|rank| self.position(rank).load(Ordering::Acquire)).min().unwrap_or(0)
+        (0..ranks).map(|rank| self.position(rank).load(Ordering::SeqCst)).min().unwrap_or(0)
     }
 
     /// Takes memory for a ring and its bits, and gets everything ready for a call. By the last rank to arrive at a meeting.
@@ -177,10 +187,14 @@ impl Arena {
         let (have, bytes) = (reserved.load(Ordering::Acquire), windows.bytes());
         if bytes > have {
             let bits = self.shared.area() + CONTROL;
-            self.memory().reserve(bits + (have / 8) as usize, ((bytes - have) / 8) as usize)?;
+            // Whole words, with all of the one that the last byte is in.
+            let (from, to) = (have / 64 * 8, bytes.div_ceil(64) * 8);
+            self.memory().reserve(bits + from as usize, (to - from) as usize)?;
             self.memory().reserve(bits + MOST / 8 + have as usize, (bytes - have) as usize)?;
             reserved.store(bytes, Ordering::Release);
         }
+        self.part().store(0, Ordering::Relaxed);
+        self.upcoming().store(u64::MAX, Ordering::Relaxed);
         (0..ranks).for_each(|rank| self.position(rank).store(0, Ordering::Relaxed));
         for number in 0..windows.ring {
             self.sum(windows, number).store(0, Ordering::Relaxed);
@@ -300,6 +314,9 @@ mod tests {
         assert_eq!(all.extent(0), Extent { offset: 10, len: WINDOW - 10 });
         assert_eq!(all.extent(3), Extent { offset: 3 * WINDOW, len: 5 });
         assert_eq!(Windows::over(10, 20, 1 << 40, 1).ring, 1);
-        assert_eq!(Windows::over(4096, 8192, 1 << 20, 4096), Windows { base: 4096, start: 4096, end: 8192, window: 4096, ring: 1 });
+        assert_eq!(
+            Windows::over(4096, 8192, 1 << 20, 4096),
+            Windows { base: 4096, start: 4096, end: 8192, window: 4096, ring: 1 }
+        );
     }
 }

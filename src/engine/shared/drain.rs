@@ -136,16 +136,17 @@ impl Drain<'_> {
                 full
             }
             Known::ByBits => {
-                held >= extent.len && RUNS.with_borrow_mut(|runs| {
-                    self.arena.take_runs(&self.windows, extent, runs);
-                    let full = runs.first() == Some(&extent);
-                    if !full {
-                        for run in runs.iter() {
-                            self.arena.mark(&self.windows, *run);
+                held >= extent.len
+                    && RUNS.with_borrow_mut(|runs| {
+                        self.arena.take_runs(&self.windows, extent, runs);
+                        let full = runs.first() == Some(&extent);
+                        if !full {
+                            for run in runs.iter() {
+                                self.arena.mark(&self.windows, *run);
+                            }
                         }
-                    }
-                    full
-                })
+                        full
+                    })
             }
         }
     }
@@ -203,14 +204,10 @@ impl Drain<'_> {
     }
 
     /// Reads what is between the runs; false for a file that may be written and not read.
-    fn fill_holes(
-        &self,
-        storage: &dyn Storage,
-        runs: &[Extent],
-        whole: Extent,
-    ) -> std::result::Result<bool, Failure> {
+    fn fill_holes(&self, storage: &dyn Storage, runs: &[Extent], whole: Extent) -> std::result::Result<bool, Failure> {
         let mut there = Vec::new();
-        let internal = |_| Failure { operation: "read", offset: whole.offset, cause: std::io::ErrorKind::OutOfMemory.into() };
+        let internal =
+            |_| Failure { operation: "read", offset: whole.offset, cause: std::io::ErrorKind::OutOfMemory.into() };
         there.try_reserve_exact(whole.len as usize).map_err(internal)?;
         there.resize(whole.len as usize, 0);
         match read_all(storage, &mut there, whole.offset) {

@@ -4,7 +4,7 @@ use super::tiling::Tiling;
 use crate::access::Extents;
 use crate::engine::plan::Direction;
 use crate::fabric::shared::{SLOT, Slots};
-use crate::hints::{Hints, Switch};
+use crate::hints::{Hints, Overlap, Switch};
 use crate::topology::Rank;
 
 /// Numbers of an opening, and of a verdict, in their slots.
@@ -15,7 +15,7 @@ pub const ROOM: usize = SLOT - 8 * LANES;
 pub const FEW: u64 = 256;
 /// Pieces of this mean size or more are written by their owners, where nothing overlaps: a copy less, and a system call
 /// costs what so many bytes cost.
-pub const LARGE: u64 = 16 << 10;
+const LARGE: u64 = 16 << 10;
 /// So many pieces of a rank or fewer likewise, where they lie so far apart that windows would be mostly empty.
 const APART: u64 = 8;
 
@@ -171,10 +171,10 @@ impl Total {
             if opening.failed && all.failed.is_none() {
                 all.failed = Some(rank);
             }
-            all.count += opening.count;
-            all.asked += opening.asked;
+            all.count = all.count.saturating_add(opening.count);
+            all.asked = all.asked.saturating_add(opening.asked);
             if opening.served && (disjoint || direction == Direction::Read) {
-                all.moved += opening.moved;
+                all.moved = all.moved.saturating_add(opening.moved);
                 continue;
             }
             if opening.bytes > 0 {
@@ -186,10 +186,10 @@ impl Total {
 
     fn add(&mut self, opening: &Opening) {
         self.served = false;
-        self.bytes += opening.bytes;
+        self.bytes = self.bytes.saturating_add(opening.bytes);
         self.start = self.start.min(opening.start);
         self.end = self.end.max(opening.end);
-        self.pieces += opening.pieces;
+        self.pieces = self.pieces.saturating_add(opening.pieces);
         self.most_pieces = self.most_pieces.max(opening.pieces);
         self.inline &= opening.inline != u64::MAX;
     }
@@ -249,9 +249,11 @@ const LARGE_PIECES: Choice = 5;
 const FAR_APART: Choice = 6;
 const SMALL_PIECES: Choice = 7;
 const OWN_ALREADY: Choice = 8;
+/// Chosen late, where windows were chosen first.
+pub const NO_MEMORY: Choice = 9;
 
 /// Every choice that there is.
-pub const CHOICES: [(Way, &str); 9] = [
+pub const CHOICES: [(Way, &str); 10] = [
     (Way::Nothing, "no rank has data"),
     (Way::Slots, "small enough for the slots of a meeting"),
     (Way::Windows, "collective buffering is enabled by hint"),
@@ -261,13 +263,20 @@ pub const CHOICES: [(Way, &str); 9] = [
     (Way::Own, "few pieces far apart"),
     (Way::Windows, "small pieces"),
     (Way::Done, "every rank its own, large pieces that do not overlap"),
+    (Way::Own, "no memory for windows"),
 ];
 
 /// How many bytes of windows a byte of data may cost where every rank could do its own pieces.
 const SPARSE: u64 = 64;
 
+/// The mean size from which pieces are moved by their owners: by what a system call costs, or where the file system locks
+/// larger units (`unit` above 1), by the hint.
+pub fn large(hints: &Hints, unit: u64) -> u64 {
+    if unit > 1 { hints.direct_min } else { hints.direct_min.min(LARGE) }
+}
+
 /// Chooses the way of a call. Pure.
-pub fn choose(total: &Total, direction: Direction, hints: &Hints) -> Choice {
+pub fn choose(total: &Total, direction: Direction, hints: &Hints, unit: u64) -> Choice {
     let switch = match direction {
         Direction::Write => hints.cb_write,
         Direction::Read => hints.cb_read,
@@ -282,11 +291,13 @@ pub fn choose(total: &Total, direction: Direction, hints: &Hints) -> Choice {
         return SMALL;
     }
     let sparse = total.span() / total.bytes.max(1) >= SPARSE;
+    let in_order = direction == Direction::Write && hints.overlap == Overlap::RankOrder && !total.disjoint;
     match switch {
         Switch::Enable => ENABLED,
+        Switch::Disable if in_order => OVERLAP,
         Switch::Disable => DISABLED,
         Switch::Automatic if !total.disjoint && direction == Direction::Write => OVERLAP,
-        Switch::Automatic if total.mean() >= LARGE => LARGE_PIECES,
+        Switch::Automatic if total.mean() >= large(hints, unit) => LARGE_PIECES,
         Switch::Automatic if total.most_pieces <= APART && sparse => FAR_APART,
         Switch::Automatic => SMALL_PIECES,
     }
@@ -304,7 +315,7 @@ mod tests {
         let tiling = Tiling::of(99);
         let openings: Vec<_> = files.iter().map(|file| opening(file, tiling)).collect();
         let total = Total::over(openings.iter().copied(), Direction::Write, tiling);
-        CHOICES[choose(&total, Direction::Write, &Hints::default())].0
+        CHOICES[choose(&total, Direction::Write, &Hints::default(), 1)].0
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Ranks one after the other, in ascending order, where several have the same bytes: the highest rank's stay.
 //!
-//! The range is done in parts of a whole ring. In each part every rank has its turn; the last one writes what is there.
+//! The range is done in parts of a whole ring. In each part every rank has its turn; the last one writes what is there, and
+//! goes on with the first part behind it that a rank has data for. In a last round all learn that there is none.
 
 use std::sync::atomic::Ordering;
 
@@ -13,7 +14,7 @@ use crate::error::Result;
 use crate::fabric::Endpoint;
 
 /// Places an access in turn. `first` is what the signal of turns counted before the call. Bytes are known by bits. O(pieces)
-/// for each rank, one after the other; a wait for each rank and part.
+/// for each rank, one after the other; a wait for each rank and each part with data.
 ///
 /// # Errors
 /// The fabric's.
@@ -25,27 +26,35 @@ pub async fn place(
     first: u32,
 ) -> Result<()> {
     debug_assert_eq!(drain.known, Known::ByBits);
-    let (windows, rank, ranks) = (drain.windows, drain.rank as u32, drain.ranks as u32);
-    let parts = windows.count().div_ceil(windows.ring);
-    for part in 0..parts {
-        let mine = first.wrapping_add((part as u32).wrapping_mul(ranks)).wrapping_add(rank);
+    let (arena, windows, rank, ranks) = (drain.arena, drain.windows, drain.rank as u32, drain.ranks as u32);
+    let mut mine = first.wrapping_add(rank);
+    loop {
         loop {
-            let turn = drain.arena.signal(TURN).get();
+            let turn = arena.signal(TURN).get();
             if turn == mine {
                 break;
             }
             endpoint.wait_for(TURN, turn).await?;
         }
-        let until = (part + 1) * windows.ring;
-        place_part(drain, &mut walk, buffer, until);
-        let position = if part + 1 == parts { DONE } else { until };
-        drain.arena.position(drain.rank).store(position, Ordering::SeqCst);
-        if rank + 1 == ranks {
-            drain.try_write();
+        let from = arena.part().load(Ordering::SeqCst);
+        if from == DONE {
+            arena.position(drain.rank).store(DONE, Ordering::SeqCst);
+            arena.signal(TURN).advance();
+            return Ok(());
         }
-        drain.arena.signal(TURN).advance();
+        place_part(drain, &mut walk, buffer, from + windows.ring);
+        let next = walk.position().map_or(DONE, |at| windows.of(at));
+        arena.upcoming().fetch_min(next, Ordering::SeqCst);
+        arena.position(drain.rank).store(from + windows.ring, Ordering::SeqCst);
+        if rank + 1 == ranks {
+            // What lies between this part and the one before has no data.
+            arena.unwritten().store(from, Ordering::SeqCst);
+            drain.try_write();
+            arena.part().store(arena.upcoming().swap(DONE, Ordering::SeqCst), Ordering::SeqCst);
+        }
+        arena.signal(TURN).advance();
+        mine = mine.wrapping_add(ranks);
     }
-    Ok(())
 }
 
 fn place_part(drain: &Drain<'_>, walk: &mut Walk<'_>, buffer: &[u8], until: u64) {

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::arena::{Arena, WINDOW, Windows};
 use super::closing::{Closed, Closing, Known, report};
-use super::opening::{CHOICES, Choice, Opening, Total, Way, choose, lanes, put};
+use super::opening::{CHOICES, Choice, NO_MEMORY, Opening, Total, Way, choose, lanes, put};
 use super::taking::Taking;
 use super::write::close_own;
 use crate::access::{BufferLayout, Extents, Walk};
@@ -14,6 +14,7 @@ use crate::engine::file::File;
 use crate::engine::plan::Direction;
 use crate::engine::read::ReadReport;
 use crate::engine::report::{CallReport, Path};
+use crate::engine::storage::{Failure, guarded};
 use crate::error::{Error, Result};
 use crate::fabric::shared::Slots;
 use crate::hints::Switch;
@@ -37,6 +38,8 @@ struct Verdict {
     served: bool,
     moved: u64,
     windows: Windows,
+    /// Whether most bytes of the windows are wanted.
+    is_dense: bool,
 }
 
 impl File {
@@ -65,7 +68,8 @@ impl File {
         let known = |path, why| Known { direction: Direction::Read, path, why, count, bytes, rounds: 0 };
         let (way, why) = CHOICES[verdict.choice];
         if bytes == 0 || verdict.served {
-            let (path, why) = if bytes == 0 { (Path::Nothing, why) } else { (Path::Direct, "every rank reads its own") };
+            let (path, why) =
+                if bytes == 0 { (Path::Nothing, why) } else { (Path::Direct, "every rank reads its own") };
             let micros = [0, own.busy.as_micros() as u64, 0, begin.elapsed().as_micros() as u64];
             let closed = Closed { failed: None, moved: verdict.moved, micros, again: false, turn: 0 };
             let call = report(&mut self.endpoint, known(path, why), closed, None).await?;
@@ -75,7 +79,7 @@ impl File {
             Way::Windows => {
                 let known = Known { rounds: verdict.windows.count(), ..known(Path::Shared, why) };
                 let rest = (!served).then_some((file, layout));
-                let (taken, call) = self.take_windows(rest, buffer, got, &arena, verdict.windows, known, begin).await?;
+                let (taken, call) = self.take_windows(rest, buffer, got, &arena, &verdict, known, begin).await?;
                 Ok(ReadReport { bytes: taken, call })
             }
             Way::Nothing | Way::Slots | Way::Own | Way::Done => {
@@ -133,12 +137,17 @@ impl File {
             let mut all = Verdict::of(&total);
             if all.failed.is_none() && !total.served {
                 let ready = storage.clone().and_then(|storage| {
-                    let io = |cause| Error::io(rank, "read", &setup.path, total.start, &cause);
-                    total.end = total.end.min(storage.size().map_err(io)?);
-                    all.choice = choose(&total, Direction::Read, &setup.hints);
+                    let size = || storage.size().map_err(|cause| Failure { operation: "stat", offset: 0, cause });
+                    let size = guarded("stat", 0, size).map_err(|failure| failure.of(rank, &setup.path))?;
+                    total.end = total.end.min(size);
                     let (memory, unit) = setup.window_terms();
+                    all.choice = choose(&total, Direction::Read, &setup.hints, unit);
                     all.windows = Windows::over(total.start.min(total.end), total.end, memory, unit);
-                    arena.prepare(&all.windows, ranks).map_err(io)
+                    all.is_dense = total.bytes >= total.span() / 2;
+                    if arena.prepare(&all.windows, ranks).is_err() {
+                        all.choice = NO_MEMORY;
+                    }
+                    Ok(())
                 });
                 if let Err(error) = ready {
                     (all.failed, late) = (Some(rank), Some(error));
@@ -158,14 +167,15 @@ impl File {
         buffer: &mut [u8],
         got: u64,
         arena: &Arena,
-        windows: Windows,
+        verdict: &Verdict,
         known: Known,
         begin: Instant,
     ) -> Result<(u64, CallReport)> {
         let storage = self.storage();
         let taking = Taking {
             arena,
-            windows,
+            windows: verdict.windows,
+            reads_ahead: verdict.is_dense,
             ranks: self.endpoint.ranks(),
             rank: self.endpoint.rank(),
             path: &self.setup.path,
@@ -197,12 +207,13 @@ impl Verdict {
             served: total.served,
             moved: total.moved,
             windows: Windows::over(0, 0, WINDOW, 1),
+            is_dense: false,
         }
     }
 
     fn put(&self, verdict: &mut [u8]) {
         let Windows { base, start, end, window, ring } = self.windows;
-        let flags = self.choice as u64 | u64::from(self.served) << 8;
+        let flags = self.choice as u64 | u64::from(self.served) << 8 | u64::from(self.is_dense) << 9;
         let failed = self.failed.map_or(u64::MAX, |rank| rank as u64);
         put(verdict, &[flags, failed, self.count, self.bytes, self.moved, base, start, end, window, ring]);
     }
@@ -217,6 +228,7 @@ impl Verdict {
             served: flags & 1 << 8 != 0,
             moved,
             windows: Windows { base, start, end, window, ring },
+            is_dense: flags & 1 << 9 != 0,
         }
     }
 }

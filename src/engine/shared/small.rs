@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use super::opening::{LANES, Opening, ROOM};
-use crate::access::{Extent, Extents, Walk, BufferLayout};
+use crate::access::{BufferLayout, Extent, Extents, Walk};
 use crate::engine::storage::{Failure, Storage, write_all};
 use crate::fabric::shared::Slots;
 
@@ -53,8 +53,10 @@ pub fn write(storage: &dyn Storage, slots: Slots<'_>, written: &mut u64) -> Resu
         for rank in 0..slots.ranks() {
             collect(rank, slots.of(rank), parts);
         }
-        let part = |&(rank, extent, at): &(usize, Extent, usize)| (extent, &slots.of(rank)[at..][..extent.len as usize]);
-        let ascends = |parts: &[(usize, Extent, usize)]| parts.windows(2).all(|pair| pair[0].1.end() <= pair[1].1.offset);
+        let part =
+            |&(rank, extent, at): &(usize, Extent, usize)| (extent, &slots.of(rank)[at..][..extent.len as usize]);
+        let ascends =
+            |parts: &[(usize, Extent, usize)]| parts.windows(2).all(|pair| pair[0].1.end() <= pair[1].1.offset);
         if !ascends(parts) {
             parts.sort_unstable_by_key(|part| part.1.offset);
         }
@@ -73,7 +75,11 @@ pub fn write(storage: &dyn Storage, slots: Slots<'_>, written: &mut u64) -> Resu
 
 fn collect(rank: usize, slot: &[u8], parts: &mut Vec<(usize, Extent, usize)>) {
     let opening = Opening::get(slot);
-    let count = if opening.bytes == 0 { 0 } else { opening.inline as usize };
+    // A rank that has written its own by itself left nothing.
+    if opening.bytes == 0 || opening.inline == u64::MAX {
+        return;
+    }
+    let count = opening.inline as usize;
     let mut data = EXTENTS + count * EXTENT;
     for place in slot[EXTENTS..].chunks_exact(EXTENT).take(count) {
         let (offset, len) = place.split_at(8);

@@ -24,6 +24,8 @@ pub struct Taking<'a> {
     pub arena: &'a Arena,
     /// Which.
     pub windows: Windows,
+    /// Whether windows are read that this rank has not come to.
+    pub reads_ahead: bool,
     /// How many ranks take.
     pub ranks: usize,
     /// This rank, and the file's name, for errors.
@@ -88,6 +90,7 @@ impl Taking<'_> {
                 return Ok(());
             }
             let free = arena.passed(self.ranks).saturating_add(windows.ring).min(windows.count());
+            let free = if self.reads_ahead { free } else { free.min(number + 1) };
             let Some(mine) = (number..free).find(|&number| self.claim(number)) else {
                 endpoint.wait_for(PROGRESS, seen).await?;
                 continue;

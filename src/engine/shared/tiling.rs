@@ -4,7 +4,9 @@
 //! pieces tile `[a, b)`, the sum is `h(b) - h(a)`. And only then, but for chance: if the sum is that, then (but for a
 //! coincidence of 64 bits) starts and `b` are the same collection of offsets as ends and `a`. From `a` on, each piece then
 //! ends where another starts, or at `b`. As pieces go forward there are no circles, so all pieces lie on that one way: none
-//! overlap, nothing is missing. The chance of an error is 2^-64 a window; the key is random, so no pattern meets it on purpose.
+//! overlap, nothing is missing. For a random function the chance of an error is 2^-64 a window. In its place stands a mixer in
+//! which every bit of the offset changes half of the result (that of SplitMix64), with a random key, so that no pattern meets
+//! a coincidence on purpose or every time.
 //!
 //! A piece costs two multiplications, an atomic addition is needed once a window, and sums of ranks add up in any order.
 
@@ -40,9 +42,10 @@ impl Tiling {
 
     #[inline]
     fn hash(&self, offset: u64) -> u64 {
-        let mixed = (offset ^ self.key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-        mixed ^ (mixed >> 32)
+        let mixed = offset ^ self.key;
+        let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::arena::{Arena, TURN, Windows};
 use super::closing::{Closed, Closing, Known, report};
 use super::drain::{self, Drain};
-use super::opening::{CHOICES, Choice, LARGE, Opening, Total, Way, choose, lanes, put};
+use super::opening::{CHOICES, Choice, NO_MEMORY, Opening, Total, Way, choose, lanes, large, put};
 use super::{ordered, placing, small};
 use crate::access::{BufferLayout, Extent, Extents, Walk};
 use crate::collectives::tell;
@@ -74,11 +74,11 @@ impl File {
         let served = early.as_ref().map(|outcome| outcome.bytes);
         let access = (file, layout, buffer);
         let (verdict, own_error) = self.open_write(access, asked, &checked, served, &storage, &arena).await?;
-        self.overlapped |= !verdict.disjoint;
         if let Some(failed) = verdict.failed {
             let own = own_error.or(checked.err());
             return Err(tell(&mut self.endpoint, failed, own.as_ref()).await?);
         }
+        self.may_overlap |= !verdict.disjoint;
         let (way, why) = CHOICES[verdict.choice];
         let path = match way {
             Way::Nothing => Path::Nothing,
@@ -138,17 +138,23 @@ impl File {
         };
         let decide = |slots: Slots<'_>, verdict: &mut [u8]| {
             let total = Total::of(slots, Direction::Write, tiling);
-            let mut all = Verdict::of(&total, choose(&total, Direction::Write, &setup.hints), setup.window_terms());
+            let (memory, unit) = setup.window_terms();
+            let mut all = Verdict::of(&total, choose(&total, Direction::Write, &setup.hints, unit), (memory, unit));
             let failure = match (all.failed, CHOICES[all.choice].0) {
                 (Some(_), _) | (None, Way::Nothing | Way::Own | Way::Done) => Ok(()),
                 (None, Way::Slots) => write_slots(storage, slots, &mut all, rank, &setup.path),
-                (None, Way::Windows) => {
-                    let error = |cause| Error::io(rank, "take shared memory for", &setup.path, total.start, &cause);
-                    let prepared = arena.prepare(&all.windows, ranks).map_err(error);
-                    // What ranks wrote by themselves counts too.
-                    arena.written().store(total.moved, Ordering::Release);
-                    prepared
-                }
+                (None, Way::Windows) => match arena.prepare(&all.windows, ranks) {
+                    Ok(()) => {
+                        // What ranks wrote by themselves counts too.
+                        arena.written().store(total.moved, Ordering::Release);
+                        Ok(())
+                    }
+                    Err(_) if total.disjoint => {
+                        all.choice = NO_MEMORY;
+                        Ok(())
+                    }
+                    Err(cause) => Err(Error::io(rank, "take shared memory for", &setup.path, total.start, &cause)),
+                },
             };
             if let Err(error) = failure {
                 (all.failed, own_error) = (Some(rank), Some(error));
@@ -162,9 +168,8 @@ impl File {
     /// Whether this rank writes its access by itself, before it meets the others.
     fn writes_itself(&self, file: &Extents) -> bool {
         let hints = &self.setup.hints;
-        let large = if self.setup.window_terms().1 > 1 { hints.direct_min } else { hints.direct_min.min(LARGE) };
-        let is_large = file.count() > 0 && file.bytes() / file.count() >= large;
-        is_large && hints.cb_write == Switch::Automatic && !self.overlapped
+        let is_large = file.count() > 0 && file.bytes() / file.count() >= large(hints, self.setup.window_terms().1);
+        is_large && hints.cb_write == Switch::Automatic && !self.may_overlap
     }
 
     fn write_own(&mut self, storage: Result<Arc<dyn Storage>>, (file, layout, buffer): Access<'_>) -> Outcome {
@@ -214,12 +219,7 @@ impl File {
 }
 
 /// The end of a call in which every rank did its own. Collective.
-pub async fn close_own(
-    endpoint: &mut Endpoint,
-    known: Known,
-    outcome: Outcome,
-    begin: Instant,
-) -> Result<CallReport> {
+pub async fn close_own(endpoint: &mut Endpoint, known: Known, outcome: Outcome, begin: Instant) -> Result<CallReport> {
     let micros = [0, outcome.busy.as_micros() as u64, 0, begin.elapsed().as_micros() as u64];
     let closing = Closing { failed: outcome.error.is_some(), moved: outcome.bytes, micros };
     endpoint.meet(|slot| closing.put(slot), |slots, verdict| Closed::of(slots).put(verdict)).await?;
@@ -306,7 +306,7 @@ impl Verdict {
             windows: Windows::over(total.start.min(total.end), total.end, memory, unit),
             may_tile: total.bytes == total.span(),
             disjoint: total.disjoint,
-            written: if total.served { total.moved } else { 0 },
+            written: total.moved,
             micros: 0,
         }
     }
@@ -315,8 +315,7 @@ impl Verdict {
         let Windows { base, start, end, window, ring } = self.windows;
         let flags = self.choice as u64 | u64::from(self.may_tile) << 8 | u64::from(self.disjoint) << 9;
         let failed = self.failed.map_or(u64::MAX, |rank| rank as u64);
-        let lanes =
-            [flags, failed, self.count, self.bytes, base, start, end, window, ring, self.written, self.micros];
+        let lanes = [flags, failed, self.count, self.bytes, base, start, end, window, ring, self.written, self.micros];
         put(verdict, &lanes);
     }
 

@@ -178,7 +178,13 @@ impl Comm {
         let mut found = 0;
         // SAFETY: our own communicator; constants of the C library; writes one int.
         check("MPI_Iprobe", unsafe {
-            ffi::MPI_Iprobe(ffi::RSMPI_ANY_SOURCE, ffi::RSMPI_ANY_TAG, self.handle, &mut found, ffi::RSMPI_STATUS_IGNORE)
+            ffi::MPI_Iprobe(
+                ffi::RSMPI_ANY_SOURCE,
+                ffi::RSMPI_ANY_TAG,
+                self.handle,
+                &mut found,
+                ffi::RSMPI_STATUS_IGNORE,
+            )
         })
     }
 

@@ -18,12 +18,14 @@ pub fn label() -> u64 {
     })
 }
 
-/// How many processors this host has for its ranks.
+/// How many processors the ranks of this host may use, as far as this one knows: those that it may run on; where it is bound
+/// to a single one, all, since every rank is then taken to have its own.
 pub fn processors() -> usize {
     static COUNT: OnceLock<usize> = OnceLock::new();
     *COUNT.get_or_init(|| {
+        let own = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let online = nix::unistd::sysconf(nix::unistd::SysconfVar::_NPROCESSORS_ONLN).ok().flatten();
-        online.and_then(|count| usize::try_from(count).ok()).unwrap_or(1).max(1)
+        if own > 1 { own } else { online.and_then(|count| usize::try_from(count).ok()).unwrap_or(1).max(1) }
     })
 }
 

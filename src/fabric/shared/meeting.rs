@@ -4,7 +4,8 @@
 //! come to the one in between and so have read what they want: one meeting costs one wait.
 
 use std::cell::Cell;
-use std::sync::atomic::Ordering;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::host::processors;
 use super::memory::SharedMemory;
@@ -137,10 +138,21 @@ impl Shared {
             return (Met { slots }, Some(seen));
         }
         // SAFETY: reserved; the others wait, and read it only after the generation has advanced.
-        decide(slots, unsafe { std::slice::from_raw_parts_mut(self.memory.at(VERDICTS + set * VERDICT), VERDICT) });
+        let verdict = unsafe { std::slice::from_raw_parts_mut(self.memory.at(VERDICTS + set * VERDICT), VERDICT) };
+        // The others must not wait for a decision that never comes.
+        let decided = catch_unwind(AssertUnwindSafe(|| decide(slots, verdict)));
+        self.broken().store(u32::from(decided.is_err()), Ordering::Release);
         arrived.store(0, Ordering::Release);
         generation.advance();
+        if let Err(panic) = decided {
+            resume_unwind(panic);
+        }
         (Met { slots }, None)
+    }
+
+    /// Set where the last rank to arrive panicked.
+    fn broken(&self) -> &AtomicU32 {
+        self.memory.word(ARRIVED + 4)
     }
 
     /// What this rank waits for: that the meeting which it saw as `seen` is over.
@@ -185,7 +197,8 @@ impl Endpoint {
         let (process, descriptor) = memory.as_ref().map_or((0, 0), SharedMemory::address);
         let address = [u64::from(process).to_le_bytes(), (descriptor as u64).to_le_bytes()].concat();
         let told = broadcast(self, 0, &address).await?;
-        let number = |at: usize| told.get(at..at + 8).map_or(0, |b| u64::from_le_bytes(b.try_into().unwrap_or_default()));
+        let number =
+            |at: usize| told.get(at..at + 8).map_or(0, |b| u64::from_le_bytes(b.try_into().unwrap_or_default()));
         if rank > 0 && number(0) > 0 {
             memory = SharedMemory::open((number(0) as u32, number(8) as i32), size).ok();
         }
@@ -213,6 +226,10 @@ impl Endpoint {
                 looks += 1;
                 self.watch(watch).await;
             }
+            self.waiting().event();
+            if shared.broken().load(Ordering::Acquire) != 0 {
+                return Err(Error::Fabric("a rank panicked in the middle of a call".to_string()));
+            }
         }
         Ok(())
     }
@@ -229,6 +246,8 @@ impl Endpoint {
             self.watch(watch).await;
             if word.get() == seen {
                 self.progress()?;
+            } else {
+                self.waiting().event();
             }
         }
         Ok(())

@@ -157,14 +157,7 @@ pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answe
 }
 
 /// What the program is told of a call that went well.
-fn done(
-    call: &Call,
-    form: Form,
-    handle: Word,
-    offset: Result<MPI_Offset, Error>,
-    etype: u64,
-    moved: &Moved,
-) -> Answer {
+fn done(call: &Call, form: Form, handle: Word, offset: Result<MPI_Offset, Error>, etype: u64, moved: &Moved) -> Answer {
     let etypes = moved.asked.checked_div(etype).unwrap_or_default() as MPI_Offset;
     let moved_on = match (form.place, offset) {
         (Place::Pointer, Ok(offset)) => seek(handle, offset + etypes),

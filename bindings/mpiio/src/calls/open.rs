@@ -40,7 +40,7 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
         Ok(channel) => {
             // SAFETY: the program's info, in a call that takes one.
             let hints = unsafe { hints::at_open(info, is_first) };
-            Runner::Later(Box::new(Starting::new(channel, hints)))
+            Runner::Later(Box::new(Starting::new(channel, hints, &path, is_first)))
         }
         // MPI's own error handler has had its say; what one rank cannot duplicate none can.
         Err(error) => Runner::Mpi(error.to_string()),
