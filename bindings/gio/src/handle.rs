@@ -70,6 +70,8 @@ impl GioFile {
         let wrote = match report.path {
             Path::Nothing => false,
             Path::Direct => own > 0,
+            // Whoever came by wrote; all ranks are on one host, where syncing a file syncs all of it.
+            Path::Shared => true,
             Path::Exchange => {
                 let topology = self.file.topology();
                 self.file.aggregators().contains(&rank) || topology.rank_at(topology.node_of(rank), 0) == rank

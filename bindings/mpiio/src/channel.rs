@@ -2,14 +2,16 @@
 //!
 //! Files are opened on MPI_COMM_WORLD, or on duplicates of it, nearly always. For those nothing is made when a file is
 //! opened, and what the first collective call made is kept for the next file: MPI_COMM_WORLD cannot be freed. Any other
-//! communicator may be freed behind the open, so it is duplicated there.
+//! communicator may be freed behind the open, so it is duplicated there; and so is every one where several threads of a
+//! rank may call MPI at once, since two of them must not duplicate MPI_COMM_WORLD side by side. (All ranks are taken to have
+//! the same level of threads.)
 
 use std::sync::{Mutex, PoisonError};
 
 use tributary::fabric::mpi::MpiEndpoint;
 use tributary::{Endpoint, Error};
 
-use crate::abi::{MPI_Comm, is_congruent_to_world, world};
+use crate::abi::{MPI_Comm, has_one_thread_at_a_time, is_congruent_to_world, world};
 
 /// How a file's ranks will talk.
 pub enum Channel {
@@ -39,7 +41,7 @@ impl Channel {
     pub unsafe fn on(comm: MPI_Comm) -> Result<Self, Error> {
         // SAFETY: the caller's promise.
         unsafe {
-            if is_congruent_to_world(comm) {
+            if has_one_thread_at_a_time() && is_congruent_to_world(comm) {
                 return Ok(Self::World);
             }
             Ok(Self::Own(Endpoint::new(Box::new(MpiEndpoint::from_raw(comm)?))))
@@ -65,8 +67,7 @@ impl Channel {
     }
 }
 
-/// Takes back what a file has used, for the next one, if it `is_kept`: all ranks agreed on that. Where several threads of a
-/// rank may call MPI at once, two files might take what is there in different orders on different ranks, so nothing is kept.
+/// Takes back what a file has used, for the next one, if it `is_kept`: all ranks agreed on that.
 pub fn give_back(endpoint: Endpoint, is_kept: bool) {
     if is_kept {
         idle().push(Movable(endpoint));

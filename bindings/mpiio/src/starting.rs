@@ -11,7 +11,7 @@ use tributary::collectives::{agree, allreduce, broadcast};
 use tributary::schedule::ReduceOp;
 use tributary::{Endpoint, Error, File, Hints, Mode};
 
-use crate::abi::{amode, has_one_thread_at_a_time};
+use crate::abi::amode;
 use crate::channel::Channel;
 use crate::open_file::Runner;
 
@@ -49,7 +49,7 @@ impl Starting {
     /// # Errors
     /// Hints of the first rank's environment that are not allowed, the same on all ranks; or MPI's.
     pub fn start(self, path: &Path, amode: c_int) -> Result<Runner, Error> {
-        let may_keep = matches!(self.channel, Channel::World) && has_one_thread_at_a_time();
+        let may_keep = matches!(self.channel, Channel::World);
         let mut endpoint = self.channel.open()?;
         let waiting = endpoint.waiting().clone();
         let mut lanes = [self.number, self.number, u64::from(may_keep)];

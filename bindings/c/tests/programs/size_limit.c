@@ -13,7 +13,7 @@ static void limit(rlim_t bytes) {
 int main(int argc, char **argv) {
     enum { LENGTH = 1000, COUNT = 20 };
     start(&argc, &argv);
-    char hints[200], *buffer = malloc(LENGTH * COUNT);
+    char hints[300], *buffer = malloc(LENGTH * COUNT);
     memset(buffer, rank + 1, LENGTH * COUNT);
     const char *kernels[3] = {"ascending_issend", "balanced", "two_layer"};
     for (int victim = 0; victim < ranks; victim++) {
@@ -22,7 +22,7 @@ int main(int argc, char **argv) {
         int64_t bytes = -1, size;
         /* Every rank aggregates: stripes are dealt to all in turn. */
         snprintf(hints, sizeof hints,
-                 "trib_driver=lustre;striping_unit=1000;striping_factor=%d;cb_nodes=%d;trib_tiny_call=0;"
+                 "trib_shared_memory=disable;trib_driver=lustre;striping_unit=1000;striping_factor=%d;cb_nodes=%d;trib_tiny_call=0;"
                  "romio_cb_write=enable;trib_kernel_data=%s",
                  ranks, ranks, kernels[victim % 3]);
         OK(trib_open(MPI_COMM_WORLD, argv[1], TRIB_CREATE, hints, &file));
