@@ -3,27 +3,25 @@
 use std::time::Instant;
 
 use super::depot::Outcome;
-use super::sieve::bridge;
 use super::storage::{Failure, Storage, read_all};
 use crate::access::pieces::{Piece, pieces};
 use crate::access::{BufferLayout, Extents};
-use crate::hints::Switch;
 
-/// Pieces closer together than the sieve's bridge are read in one call of up to so many bytes.
+/// Pieces that are close together are read in one call of up to so many bytes.
 const SPAN: u64 = 4 << 20;
 
-/// Reads the access up to `end`, the end of the file. Local.
+/// Reads the access up to `end`, the end of the file, going over gaps of up to `bridge` bytes. Local.
 pub fn read(
     storage: &dyn Storage,
     file: &Extents,
     layout: &BufferLayout,
     buffer: &mut [u8],
     end: u64,
-    sieve: Switch,
+    bridge: u64,
 ) -> Result<Outcome, Failure> {
     let begin = Instant::now();
     let mut bytes = 0;
-    let mut group = Group { storage, buffer, bridge: bridge(sieve), pieces: Vec::new(), span: Vec::new() };
+    let mut group = Group { storage, buffer, bridge, pieces: Vec::new(), span: Vec::new() };
     for mut piece in pieces(file, layout) {
         piece.len = piece.len.min(end.saturating_sub(piece.offset));
         if piece.len > 0 {

@@ -11,6 +11,7 @@ use super::operation::Operation;
 use super::plan::{self, Agreed, Direction};
 use super::reading::Reading;
 use super::report::{CallReport, Clock, Path};
+use super::sieve::bridge;
 use super::storage::{Failure, guarded};
 use crate::access::{BufferLayout, Extents};
 use crate::error::{Error, Result};
@@ -77,7 +78,7 @@ impl File {
         match path {
             Path::Nothing | Path::Shared => {}
             Path::Direct => {
-                done.outcome = self.read_directly(file, layout, buffer, agreed.end);
+                done.outcome = self.read_directly(file, layout, buffer, agreed.end, bridge(self.setup.hints.ds_read));
                 clock.elsewhere.lap();
             }
             Path::Exchange => self.exchange_read(file, layout, buffer, &agreed, &mut clock, &mut done).await?,
@@ -134,13 +135,14 @@ impl File {
         layout: &BufferLayout,
         buffer: &mut [u8],
         end: u64,
+        bridge: u64,
     ) -> Outcome {
         if file.count() == 0 {
             return Outcome::default();
         }
-        let (rank, path, sieve) = (self.endpoint.rank(), self.setup.path.clone(), self.setup.hints.ds_read);
+        let (rank, path) = (self.endpoint.rank(), self.setup.path.clone());
         match self.storage() {
-            Ok(storage) => guarded("read", 0, || direct_read::read(&*storage, file, layout, buffer, end, sieve))
+            Ok(storage) => guarded("read", 0, || direct_read::read(&*storage, file, layout, buffer, end, bridge))
                 .unwrap_or_else(|failure| Outcome { error: Some(failure.of(rank, &path)), ..Outcome::default() }),
             Err(error) => Outcome { error: Some(error), ..Outcome::default() },
         }

@@ -19,6 +19,7 @@
 //! | [`small`] | calls that fit the slots |
 //! | [`arena`] | the memory: how far ranks are, the ring, its bits |
 //! | [`tiling`] | a fingerprint by which pieces of several ranks are known to tile a range |
+//! | [`own`] | what a rank writes by itself |
 //! | [`placing`] | a rank's bytes into the windows |
 //! | [`drain`] | complete windows to the file |
 //! | [`ordered`] | ranks one after the other, where they overlap |
@@ -32,6 +33,7 @@ mod copy;
 mod drain;
 mod opening;
 mod ordered;
+mod own;
 mod placing;
 mod read;
 mod small;

@@ -16,6 +16,8 @@ pub const FEW: u64 = 256;
 /// Pieces of this mean size or more are written by their owners, where nothing overlaps: a copy less, and a system call
 /// costs what so many bytes cost.
 const LARGE: u64 = 16 << 10;
+/// The same where every rank has a core of its own, and nobody waits for one.
+const LARGE_ALONE: u64 = 4 << 10;
 /// So many pieces of a rank or fewer likewise, where they lie so far apart that windows would be mostly empty.
 const APART: u64 = 8;
 
@@ -270,9 +272,9 @@ pub const CHOICES: [(Way, &str); 10] = [
 const SPARSE: u64 = 64;
 
 /// The mean size from which pieces are moved by their owners: by what a system call costs, or where the file system locks
-/// larger units (`unit` above 1), by the hint.
-pub fn large(hints: &Hints, unit: u64) -> u64 {
-    if unit > 1 { hints.direct_min } else { hints.direct_min.min(LARGE) }
+/// larger units (`unit` above 1), by the hint. `alone`: every rank has a core of its own.
+pub fn large(hints: &Hints, unit: u64, alone: bool) -> u64 {
+    if unit > 1 { hints.direct_min } else { hints.direct_min.min(if alone { LARGE_ALONE } else { LARGE }) }
 }
 
 /// Chooses the way of a call. Pure.
@@ -297,7 +299,7 @@ pub fn choose(total: &Total, direction: Direction, hints: &Hints, unit: u64) -> 
         Switch::Disable if in_order => OVERLAP,
         Switch::Disable => DISABLED,
         Switch::Automatic if !total.disjoint && direction == Direction::Write => OVERLAP,
-        Switch::Automatic if total.mean() >= large(hints, unit) => LARGE_PIECES,
+        Switch::Automatic if total.mean() >= large(hints, unit, false) => LARGE_PIECES,
         Switch::Automatic if total.most_pieces <= APART && sparse => FAR_APART,
         Switch::Automatic => SMALL_PIECES,
     }

@@ -14,6 +14,7 @@ use crate::engine::file::File;
 use crate::engine::plan::Direction;
 use crate::engine::read::ReadReport;
 use crate::engine::report::{CallReport, Path};
+use crate::engine::sieve;
 use crate::engine::storage::{Failure, guarded};
 use crate::error::{Error, Result};
 use crate::fabric::shared::Slots;
@@ -26,6 +27,10 @@ const LARGE: u64 = 32 << 10;
 const FEW: u64 = 4;
 /// or if the gaps between them are no more than a quarter of what they span.
 const DENSE: u64 = 4;
+/// Or if they lie so many bytes apart on average: a window would be read mostly for nothing.
+const SPARSE: u64 = 8 << 10;
+/// On a local file system a call costs about what reading so many bytes does.
+const BRIDGE: u64 = 4 << 10;
 
 /// What the last rank to arrive decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,8 +108,21 @@ impl File {
             Switch::Disable => true,
             Switch::Automatic => {
                 let is_dense = file.bytes() >= (end - start) - (end - start) / DENSE;
-                file.count() <= FEW || file.bytes() / file.count() >= LARGE || is_dense || !file.is_ascending()
+                let is_sparse = (end - start) / file.count() >= SPARSE;
+                is_sparse
+                    || file.count() <= FEW
+                    || file.bytes() / file.count() >= LARGE
+                    || is_dense
+                    || !file.is_ascending()
             }
+        }
+    }
+
+    /// The widest gap that a rank reads over rather than call the system again.
+    fn bridge(&self) -> u64 {
+        match self.setup.hints.ds_read {
+            Switch::Automatic if self.setup.window_terms().1 == 1 => BRIDGE,
+            sieve => sieve::bridge(sieve),
         }
     }
 
@@ -113,7 +131,7 @@ impl File {
             return Outcome::default();
         }
         match self.own_file_end() {
-            Ok(end) => self.read_directly(file, layout, buffer, end),
+            Ok(end) => self.read_directly(file, layout, buffer, end, self.bridge()),
             Err(error) => Outcome { error: Some(error), ..Outcome::default() },
         }
     }

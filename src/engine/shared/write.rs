@@ -8,11 +8,10 @@ use super::arena::{Arena, TURN, Windows};
 use super::closing::{Closed, Closing, Known, report};
 use super::drain::{self, Drain};
 use super::opening::{CHOICES, Choice, NO_MEMORY, Opening, Total, Way, choose, lanes, large, put};
-use super::{ordered, placing, small};
+use super::{ordered, own, placing, small};
 use crate::access::{BufferLayout, Extent, Extents, Walk};
 use crate::collectives::tell;
 use crate::engine::depot::Outcome;
-use crate::engine::direct;
 use crate::engine::file::File;
 use crate::engine::flatten::{in_order, overlap};
 use crate::engine::plan::Direction;
@@ -168,7 +167,9 @@ impl File {
     /// Whether this rank writes its access by itself, before it meets the others.
     fn writes_itself(&self, file: &Extents) -> bool {
         let hints = &self.setup.hints;
-        let is_large = file.count() > 0 && file.bytes() / file.count() >= large(hints, self.setup.window_terms().1);
+        let alone = self.endpoint.shared().is_some_and(|shared| shared.spins());
+        let bound = large(hints, self.setup.window_terms().1, alone);
+        let is_large = file.count() > 0 && file.bytes() / file.count() >= bound;
         is_large && hints.cb_write == Switch::Automatic && !self.may_overlap
     }
 
@@ -177,7 +178,7 @@ impl File {
             return Outcome::default();
         }
         match storage {
-            Ok(storage) => direct::write(&*storage, file, layout, buffer, self.endpoint.rank(), &self.setup.path),
+            Ok(storage) => own::write(&*storage, (file, layout, buffer), self.endpoint.rank(), &self.setup.path),
             Err(error) => Outcome { error: Some(error), ..Outcome::default() },
         }
     }

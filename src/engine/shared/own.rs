@@ -1,0 +1,92 @@
+//! What a rank writes by itself: from where the bytes are, or packed where they are scattered in memory.
+
+use std::cell::RefCell;
+use std::time::Instant;
+
+use super::copy::copy;
+use crate::access::{BufferLayout, Extents, Piece, Walk};
+use crate::engine::depot::Outcome;
+use crate::engine::storage::{Failure, Storage, guarded, without_size_signal, write_all};
+use crate::topology::Rank;
+
+/// Bytes are packed up to this size: what a core's cache holds.
+const PACK: usize = 512 << 10;
+/// A piece of so many bytes is written from where it is.
+const WHOLE: u64 = 64 << 10;
+
+thread_local! {
+    /// Kept, so that no call makes its own.
+    static PACKED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Writes an access that ascends. Local.
+pub fn write(
+    storage: &dyn Storage,
+    (file, layout, buffer): (&Extents, &BufferLayout, &[u8]),
+    rank: Rank,
+    path: &std::path::Path,
+) -> Outcome {
+    let begin = Instant::now();
+    let _quiet = without_size_signal();
+    let mut bytes = 0;
+    if let (BufferLayout::Contiguous, Some((offset, _)), 1) = (layout, file.span(), file.count()) {
+        let whole = &buffer[..file.bytes() as usize];
+        let written = guarded("write", offset, || write_all(storage, whole, offset, &mut bytes));
+        return Outcome { error: written.err().map(|failure| failure.of(rank, path)), bytes, busy: begin.elapsed() };
+    }
+    let written = PACKED.with_borrow_mut(|packed| {
+        let mut packing = Packing { storage, packed, at: 0, len: 0, written: &mut bytes, failure: None };
+        guarded("write", file.span().map_or(0, |(start, _)| start), || {
+            Walk::new(file, layout).until(u64::MAX, |piece| packing.add(piece, buffer));
+            packing.flush();
+            packing.failure.take().map_or(Ok(()), Err)
+        })
+    });
+    Outcome { error: written.err().map(|failure| failure.of(rank, path)), bytes, busy: begin.elapsed() }
+}
+
+struct Packing<'a> {
+    storage: &'a dyn Storage,
+    packed: &'a mut Vec<u8>,
+    /// Where in the file the packed bytes go, and how many they are.
+    at: u64,
+    len: usize,
+    written: &'a mut u64,
+    /// What went wrong first; nothing is written after it.
+    failure: Option<Failure>,
+}
+
+impl Packing<'_> {
+    #[inline]
+    fn add(&mut self, piece: Piece, buffer: &[u8]) {
+        let bytes = &buffer[piece.memory as usize..][..piece.len as usize];
+        if piece.len >= WHOLE {
+            self.flush();
+            self.write(bytes, piece.offset);
+            return;
+        }
+        if self.len == 0 || piece.offset != self.at + self.len as u64 || self.len + bytes.len() > PACK {
+            self.flush();
+            self.at = piece.offset;
+            self.packed.resize(PACK, 0);
+        }
+        let place = &mut self.packed[self.len..][..bytes.len()];
+        // SAFETY: two slices of this length, one of them borrowed for writing.
+        unsafe { copy(bytes.as_ptr(), place.as_mut_ptr(), bytes.len()) };
+        self.len += bytes.len();
+    }
+
+    fn flush(&mut self) {
+        if self.len > 0 {
+            let (packed, len) = (std::mem::take(self.packed), std::mem::take(&mut self.len));
+            self.write(&packed[..len], self.at);
+            *self.packed = packed;
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8], offset: u64) {
+        if self.failure.is_none() {
+            self.failure = write_all(self.storage, bytes, offset, self.written).err();
+        }
+    }
+}
