@@ -29,6 +29,11 @@ impl FileView {
         Ok(Self { displacement, tile, extent })
     }
 
+    /// Whether the tiles adjoin, each in one piece.
+    fn is_one_run(&self) -> bool {
+        self.tile.count() == 1 && self.tile.bytes() == self.extent
+    }
+
     /// The extents of `len` bytes of the view from its byte `skip` on. Whole tiles stay a run, so a view over a
     /// subarray costs O(dimensions) for any number of tiles; a tile cut at either end is packed.
     ///
@@ -37,6 +42,10 @@ impl FileView {
     pub fn select(&self, skip: u64, len: u64) -> Result<Extents> {
         let per_tile = self.tile.bytes();
         let (mut at, end) = (skip, skip.checked_add(len).ok_or_else(|| Error::argument("view", len, "< 2^63"))?);
+        if let (Some((start, _)), true) = (self.tile.span(), self.is_one_run()) {
+            let start = skip.checked_add(start).and_then(|start| start.checked_add(self.displacement));
+            return Extents::contiguous(start.ok_or_else(|| Error::argument("view offset", skip, "< 2^63"))?, len);
+        }
         let mut all = Extents::empty();
         while at < end {
             let (tile, within) = (at / per_tile, at % per_tile);

@@ -1,91 +1,82 @@
-//! The direct path: every rank writes its own extents. For requests that no exchange can improve.
+//! The direct path of a write: every rank writes its own extents, from where the bytes are, or packed where they are small.
 
 use std::time::Instant;
 
+use super::copy::copy;
 use super::depot::Outcome;
+use super::scratch::{self, CACHED, WHOLE};
 use super::storage::{Failure, Storage, guarded, without_size_signal, write_all};
-use crate::access::pieces::{Piece, pieces};
-use crate::access::{BufferLayout, Extents};
+use crate::access::{BufferLayout, Extents, Piece, Walk};
 use crate::topology::Rank;
 
-/// Pieces that adjoin in the file but not in memory are packed up to this size, so that the file sees fewer calls.
-const PACK: usize = 4 << 20;
-
-/// Writes the access. Local.
+/// Writes the access, in its sequence. Local.
 pub fn write(
     storage: &dyn Storage,
-    file: &Extents,
-    layout: &BufferLayout,
-    buffer: &[u8],
+    (file, layout, buffer): (&Extents, &BufferLayout, &[u8]),
     rank: Rank,
     path: &std::path::Path,
 ) -> Outcome {
     let begin = Instant::now();
     let _quiet = without_size_signal();
     let mut bytes = 0;
-    let mut writer = Packing { storage, buffer, packed: Vec::new(), at: 0, last: None, bytes: &mut bytes };
-    let all = || pieces(file, layout).try_for_each(|piece| writer.add(piece)).and_then(|()| writer.flush());
-    let written = guarded("write", 0, all);
+    if let (BufferLayout::Contiguous, Some((offset, _)), 1) = (layout, file.span(), file.count()) {
+        let whole = &buffer[..file.bytes() as usize];
+        let written = guarded("write", offset, || write_all(storage, whole, offset, &mut bytes));
+        return Outcome { error: written.err().map(|failure| failure.of(rank, path)), bytes, busy: begin.elapsed() };
+    }
+    let written = scratch::with(|packed| {
+        let mut packing = Packing { storage, packed, at: 0, len: 0, written: &mut bytes, failure: None };
+        guarded("write", file.span().map_or(0, |(start, _)| start), || {
+            Walk::new(file, layout).until(u64::MAX, |piece| packing.add(piece, buffer));
+            packing.flush();
+            packing.failure.take().map_or(Ok(()), Err)
+        })
+    });
     Outcome { error: written.err().map(|failure| failure.of(rank, path)), bytes, busy: begin.elapsed() }
 }
 
 struct Packing<'a> {
     storage: &'a dyn Storage,
-    buffer: &'a [u8],
-    /// Bytes for `at` in the file, from several pieces; below [`PACK`] and what fits in behind.
-    packed: Vec<u8>,
+    packed: &'a mut Vec<u8>,
+    /// Where in the file the packed bytes go, and how many they are.
     at: u64,
-    /// A piece that may be joined with the next, not packed yet; it adjoins what is packed.
-    last: Option<Piece>,
-    bytes: &'a mut u64,
+    len: usize,
+    written: &'a mut u64,
+    /// What went wrong first; nothing is written after it.
+    failure: Option<Failure>,
 }
 
 impl Packing<'_> {
-    fn add(&mut self, piece: Piece) -> Result<(), Failure> {
-        match self.last {
-            Some(last) if last.offset + last.len != piece.offset => self.flush()?,
-            Some(last) if last.memory + last.len == piece.memory => {
-                self.last = Some(Piece { len: last.len + piece.len, ..last });
-                return Ok(());
-            }
-            Some(last) => self.pack(last)?,
-            None => {}
+    #[inline]
+    fn add(&mut self, piece: Piece, buffer: &[u8]) {
+        let bytes = &buffer[piece.memory as usize..][..piece.len as usize];
+        if piece.len >= WHOLE {
+            self.flush();
+            self.write(bytes, piece.offset);
+            return;
         }
-        self.last = Some(piece);
-        Ok(())
-    }
-
-    /// Packs a piece behind what is packed; a large one is written from where it is.
-    fn pack(&mut self, piece: Piece) -> Result<(), Failure> {
-        let buffer = self.buffer;
-        let bytes = &buffer[piece.memory as usize..(piece.memory + piece.len) as usize];
-        if self.packed.len() + bytes.len() > PACK {
-            self.write_packed()?;
-        }
-        if bytes.len() >= PACK {
-            return write_all(self.storage, bytes, piece.offset, self.bytes);
-        }
-        if self.packed.is_empty() {
+        if self.len == 0 || piece.offset != self.at + self.len as u64 || self.len + bytes.len() > CACHED {
+            self.flush();
             self.at = piece.offset;
+            self.packed.resize(CACHED, 0);
         }
-        self.packed.extend_from_slice(bytes);
-        Ok(())
+        let place = &mut self.packed[self.len..][..bytes.len()];
+        // SAFETY: two slices of this length, one of them borrowed for writing.
+        unsafe { copy(bytes.as_ptr(), place.as_mut_ptr(), bytes.len()) };
+        self.len += bytes.len();
     }
 
-    fn write_packed(&mut self) -> Result<(), Failure> {
-        let outcome = write_all(self.storage, &self.packed, self.at, self.bytes);
-        self.packed.clear();
-        outcome
+    fn flush(&mut self) {
+        if self.len > 0 {
+            let (packed, len) = (std::mem::take(self.packed), std::mem::take(&mut self.len));
+            self.write(&packed[..len], self.at);
+            *self.packed = packed;
+        }
     }
 
-    fn flush(&mut self) -> Result<(), Failure> {
-        if let Some(last) = self.last.take() {
-            if self.packed.is_empty() {
-                let bytes = &self.buffer[last.memory as usize..(last.memory + last.len) as usize];
-                return write_all(self.storage, bytes, last.offset, self.bytes);
-            }
-            self.pack(last)?;
+    fn write(&mut self, bytes: &[u8], offset: u64) {
+        if self.failure.is_none() {
+            self.failure = write_all(self.storage, bytes, offset, self.written).err();
         }
-        self.write_packed()
     }
 }

@@ -2,74 +2,91 @@
 
 use std::time::Instant;
 
+use super::copy::copy;
 use super::depot::Outcome;
-use super::storage::{Failure, Storage, read_all};
-use crate::access::pieces::{Piece, pieces};
-use crate::access::{BufferLayout, Extents};
+use super::scratch::{self, CACHED, WHOLE};
+use super::storage::{Failure, Storage, read_present};
+use crate::access::{BufferLayout, Extents, Piece, Walk};
 
-/// Pieces that are close together are read in one call of up to so many bytes.
-const SPAN: u64 = 4 << 20;
-
-/// Reads the access up to `end`, the end of the file, going over gaps of up to `bridge` bytes. Local.
+/// Reads what the file has of the access, going over gaps of up to `bridge` bytes. Memory for bytes beyond the end of the
+/// file stays as it is. Local.
 pub fn read(
     storage: &dyn Storage,
     file: &Extents,
     layout: &BufferLayout,
     buffer: &mut [u8],
-    end: u64,
     bridge: u64,
 ) -> Result<Outcome, Failure> {
     let begin = Instant::now();
-    let mut bytes = 0;
-    let mut group = Group { storage, buffer, bridge, pieces: Vec::new(), span: Vec::new() };
-    for mut piece in pieces(file, layout) {
-        piece.len = piece.len.min(end.saturating_sub(piece.offset));
-        if piece.len > 0 {
-            bytes += piece.len;
-            group.add(piece)?;
-        }
-    }
-    group.flush()?;
+    let bytes = scratch::with(|span| {
+        let mut group = Group { storage, buffer, bridge, pieces: Vec::new(), span, bytes: 0, failure: None };
+        Walk::new(file, layout).until(u64::MAX, |piece| group.add(piece));
+        group.flush();
+        group.failure.take().map_or(Ok(group.bytes), Err)
+    })?;
     Ok(Outcome { bytes, busy: begin.elapsed(), error: None })
 }
 
-/// Pieces that are read together.
+/// Pieces that are read in one call.
 struct Group<'a> {
     storage: &'a dyn Storage,
     buffer: &'a mut [u8],
     bridge: u64,
-    /// Ascending, free of overlap.
+    /// Ascending, free of overlap, from the first's start to the last's end [`CACHED`] bytes at most, or one piece.
     pieces: Vec<Piece>,
-    span: Vec<u8>,
+    span: &'a mut Vec<u8>,
+    /// Bytes that the file had.
+    bytes: u64,
+    /// What went wrong first; nothing is read after it.
+    failure: Option<Failure>,
 }
 
 impl Group<'_> {
-    fn add(&mut self, piece: Piece) -> Result<(), Failure> {
+    #[inline]
+    fn add(&mut self, piece: Piece) {
         if let (Some(first), Some(last)) = (self.pieces.first(), self.pieces.last()) {
             let gap = piece.offset.checked_sub(last.offset + last.len);
-            let fits = piece.offset + piece.len - first.offset.min(piece.offset) <= SPAN;
+            let fits = piece.len < WHOLE && piece.offset + piece.len <= first.offset + CACHED as u64;
             if !fits || gap.is_none_or(|gap| gap > self.bridge) {
-                self.flush()?;
+                self.flush();
             }
         }
         self.pieces.push(piece);
-        Ok(())
     }
 
-    fn flush(&mut self) -> Result<(), Failure> {
-        let (Some(&first), Some(&last)) = (self.pieces.first(), self.pieces.last()) else { return Ok(()) };
-        if self.pieces.len() == 1 {
-            let place = &mut self.buffer[first.memory as usize..(first.memory + first.len) as usize];
-            read_all(self.storage, place, first.offset)?;
-        } else {
-            self.span.resize((last.offset + last.len - first.offset) as usize, 0);
-            read_all(self.storage, &mut self.span, first.offset)?;
-            for piece in &self.pieces {
-                let bytes = &self.span[(piece.offset - first.offset) as usize..][..piece.len as usize];
-                self.buffer[piece.memory as usize..][..bytes.len()].copy_from_slice(bytes);
+    fn flush(&mut self) {
+        let (Some(&first), Some(&last)) = (self.pieces.first(), self.pieces.last()) else { return };
+        if self.failure.is_none() {
+            let place = &mut self.buffer[first.memory as usize..][..first.len as usize];
+            let read = match self.pieces.len() {
+                1 => read_present(self.storage, place, first.offset),
+                _ => self.read_apart(first.offset, last.offset + last.len),
+            };
+            match read {
+                Ok(bytes) => self.bytes += bytes,
+                Err(failure) => self.failure = Some(failure),
             }
         }
         self.pieces.clear();
-        Ok(())
+    }
+
+    /// Reads what the pieces span, and takes it apart; returns how many bytes of them the file had.
+    fn read_apart(&mut self, start: u64, end: u64) -> Result<u64, Failure> {
+        let len = (end - start) as usize;
+        if self.span.len() < len {
+            self.span.resize(CACHED, 0);
+        }
+        let span = &mut self.span[..len];
+        let present = read_present(self.storage, span, start)?;
+        let mut all = 0;
+        for piece in &self.pieces {
+            let at = piece.offset - start;
+            let bytes = &span[at.min(present) as usize..(at + piece.len).min(present) as usize];
+            all += bytes.len() as u64;
+            let place = &mut self.buffer[piece.memory as usize..][..bytes.len()];
+            // SAFETY: two slices of this length, one of them borrowed for writing.
+            unsafe { copy(bytes.as_ptr(), place.as_mut_ptr(), bytes.len()) };
+        }
+        Ok(all)
     }
 }

@@ -63,11 +63,11 @@ impl File {
 
     async fn read(&mut self, file: &Extents, layout: &BufferLayout, buffer: &mut [u8]) -> Result<ReadReport> {
         self.complete().await?;
-        let mut clock = Clock::start();
         let access = plan::check_access(file, layout, buffer.len()).and_then(|()| self.may_have_data(file));
         if self.setup.shares_memory {
             return self.read_shared(file, layout, buffer, access).await;
         }
+        let mut clock = Clock::start();
         let checked = access.and_then(|()| self.file_end());
         let same = self.cached.as_ref().is_some_and(|cached| cached.is_of(file, layout));
         clock.flatten.lap();
@@ -78,7 +78,7 @@ impl File {
         match path {
             Path::Nothing | Path::Shared => {}
             Path::Direct => {
-                done.outcome = self.read_directly(file, layout, buffer, agreed.end, bridge(self.setup.hints.ds_read));
+                done.outcome = self.read_directly(file, layout, buffer, bridge(self.setup.hints.ds_read));
                 clock.elsewhere.lap();
             }
             Path::Exchange => self.exchange_read(file, layout, buffer, &agreed, &mut clock, &mut done).await?,
@@ -98,7 +98,7 @@ impl File {
     }
 
     /// Where the file ends, as the system tells this rank.
-    pub(super) fn own_file_end(&mut self) -> Result<u64> {
+    fn own_file_end(&mut self) -> Result<u64> {
         let rank = self.endpoint.rank();
         let storage = self.storage()?;
         let size = || storage.size().map_err(|cause| Failure { operation: "stat", offset: 0, cause });
@@ -129,12 +129,12 @@ impl File {
         Ok(())
     }
 
+    /// Reads an access that needs no other rank. Local.
     pub(super) fn read_directly(
         &mut self,
         file: &Extents,
         layout: &BufferLayout,
         buffer: &mut [u8],
-        end: u64,
         bridge: u64,
     ) -> Outcome {
         if file.count() == 0 {
@@ -142,7 +142,7 @@ impl File {
         }
         let (rank, path) = (self.endpoint.rank(), self.setup.path.clone());
         match self.storage() {
-            Ok(storage) => guarded("read", 0, || direct_read::read(&*storage, file, layout, buffer, end, bridge))
+            Ok(storage) => guarded("read", 0, || direct_read::read(&*storage, file, layout, buffer, bridge))
                 .unwrap_or_else(|failure| Outcome { error: Some(failure.of(rank, &path)), ..Outcome::default() }),
             Err(error) => Outcome { error: Some(error), ..Outcome::default() },
         }

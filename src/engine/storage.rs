@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 
 use super::setup::Mode;
@@ -115,6 +116,10 @@ impl Storage for std::fs::File {
 pub fn without_size_signal() -> SizeSignalBlocked {
     let mut signal = SigSet::empty();
     signal.add(Signal::SIGXFSZ);
+    // The usual case, one call of the system instead of three. The signal is sent for this limit only.
+    if getrlimit(Resource::RLIMIT_FSIZE).is_ok_and(|(soft, _)| soft == RLIM_INFINITY) {
+        return SizeSignalBlocked { signal, before: None };
+    }
     let before = signal.thread_swap_mask(SigmaskHow::SIG_BLOCK).ok().filter(|mask| !mask.contains(Signal::SIGXFSZ));
     SizeSignalBlocked { signal, before }
 }

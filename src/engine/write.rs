@@ -52,7 +52,6 @@ impl File {
 
     async fn write(&mut self, file: &Extents, layout: &BufferLayout, buffer: &[u8]) -> Result<CallReport> {
         self.complete().await?;
-        let mut clock = Clock::start();
         let writable = match self.setup.mode {
             Mode::Read => Err(Error::argument("file", "opened with Mode::Read", "to be read")),
             Mode::Create | Mode::Update => plan::check_access(file, layout, buffer.len()),
@@ -61,6 +60,7 @@ impl File {
         if self.setup.shares_memory {
             return self.write_shared(file, layout, buffer, writable).await;
         }
+        let mut clock = Clock::start();
         let same = self.cached.as_ref().is_some_and(|cached| cached.is_of(file, layout));
         clock.flatten.lap();
         let checked = writable.map(|()| u64::MAX);
@@ -108,13 +108,14 @@ impl File {
         Ok(())
     }
 
-    fn write_directly(&mut self, file: &Extents, layout: &BufferLayout, buffer: &[u8]) -> Outcome {
+    /// Writes an access that needs no other rank. Local.
+    pub(super) fn write_directly(&mut self, file: &Extents, layout: &BufferLayout, buffer: &[u8]) -> Outcome {
         if file.count() == 0 {
             return Outcome::default();
         }
         let (rank, path) = (self.endpoint.rank(), self.setup.path.clone());
         match self.storage() {
-            Ok(storage) => direct::write(&*storage, file, layout, buffer, rank, &path),
+            Ok(storage) => direct::write(&*storage, (file, layout, buffer), rank, &path),
             Err(error) => Outcome { error: Some(error), ..Outcome::default() },
         }
     }

@@ -29,11 +29,9 @@
 
 mod arena;
 mod closing;
-mod copy;
 mod drain;
 mod opening;
 mod ordered;
-mod own;
 mod placing;
 mod read;
 mod small;

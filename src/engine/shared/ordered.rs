@@ -6,10 +6,10 @@
 use std::sync::atomic::Ordering;
 
 use super::arena::TURN;
-use super::copy::copy;
 use super::drain::{Drain, Known};
 use super::placing::DONE;
 use crate::access::{Extent, Walk};
+use crate::engine::copy::copy;
 use crate::error::Result;
 use crate::fabric::Endpoint;
 

@@ -3,9 +3,9 @@
 use std::sync::atomic::Ordering;
 
 use super::arena::{Arena, PROGRESS, Windows};
-use super::copy::copy;
 use super::drain::{Drain, Known};
 use crate::access::{Extent, Walk};
+use crate::engine::copy::copy;
 use crate::error::Result;
 use crate::fabric::Endpoint;
 

@@ -59,7 +59,7 @@ impl File {
         let begin = Instant::now();
         let arena = self.arena()?;
         let own = match checked {
-            Ok(()) if self.reads_itself(file) => self.read_own(file, layout, buffer),
+            Ok(()) if self.reads_itself(file) => self.read_directly(file, layout, buffer, self.bridge()),
             Ok(()) => Outcome { bytes: u64::MAX, ..Outcome::default() },
             Err(error) => Outcome { error: Some(error), ..Outcome::default() },
         };
@@ -91,7 +91,7 @@ impl File {
                 let outcome = if served {
                     Outcome { bytes: got, ..Outcome::default() }
                 } else {
-                    self.read_own(file, layout, buffer)
+                    self.read_directly(file, layout, buffer, self.bridge())
                 };
                 let bytes = outcome.bytes;
                 let call = close_own(&mut self.endpoint, known(Path::Direct, why), outcome, begin).await?;
@@ -123,16 +123,6 @@ impl File {
         match self.setup.hints.ds_read {
             Switch::Automatic if self.setup.window_terms().1 == 1 => BRIDGE,
             sieve => sieve::bridge(sieve),
-        }
-    }
-
-    fn read_own(&mut self, file: &Extents, layout: &BufferLayout, buffer: &mut [u8]) -> Outcome {
-        if file.count() == 0 {
-            return Outcome::default();
-        }
-        match self.own_file_end() {
-            Ok(end) => self.read_directly(file, layout, buffer, end, self.bridge()),
-            Err(error) => Outcome { error: Some(error), ..Outcome::default() },
         }
     }
 

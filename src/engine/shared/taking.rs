@@ -10,9 +10,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::arena::{Arena, PROGRESS, Windows};
-use super::copy::copy;
 use super::placing::DONE;
 use crate::access::Walk;
+use crate::engine::copy::copy;
 use crate::engine::storage::{Storage, guarded, read_all};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;

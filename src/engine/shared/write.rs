@@ -8,7 +8,7 @@ use super::arena::{Arena, TURN, Windows};
 use super::closing::{Closed, Closing, Known, report};
 use super::drain::{self, Drain};
 use super::opening::{CHOICES, Choice, NO_MEMORY, Opening, Total, Way, choose, lanes, large, put};
-use super::{ordered, own, placing, small};
+use super::{ordered, placing, small};
 use crate::access::{BufferLayout, Extent, Extents, Walk};
 use crate::collectives::tell;
 use crate::engine::depot::Outcome;
@@ -64,8 +64,7 @@ impl File {
         let arena = self.arena()?;
         // Large pieces are written before the ranks meet, each rank when it comes: nobody waits for anybody. If it turns
         // out that bytes were given twice, they are written again, in order.
-        let early = (checked.is_ok() && self.writes_itself(file))
-            .then(|| self.write_own(storage.clone(), (file, layout, buffer)));
+        let early = (checked.is_ok() && self.writes_itself(file)).then(|| self.write_directly(file, layout, buffer));
         let (early, checked) = match early {
             Some(Outcome { error: Some(error), .. }) => (None, Err(error)),
             early => (early, checked),
@@ -96,7 +95,7 @@ impl File {
             Way::Own => {
                 let outcome = match early {
                     Some(outcome) if verdict.disjoint => outcome,
-                    _ => self.write_own(storage, access),
+                    _ => self.write_directly(file, layout, buffer),
                 };
                 close_own(&mut self.endpoint, known, outcome, begin).await
             }
@@ -171,16 +170,6 @@ impl File {
         let bound = large(hints, self.setup.window_terms().1, alone);
         let is_large = file.count() > 0 && file.bytes() / file.count() >= bound;
         is_large && hints.cb_write == Switch::Automatic && !self.may_overlap
-    }
-
-    fn write_own(&mut self, storage: Result<Arc<dyn Storage>>, (file, layout, buffer): Access<'_>) -> Outcome {
-        if file.count() == 0 {
-            return Outcome::default();
-        }
-        match storage {
-            Ok(storage) => own::write(&*storage, (file, layout, buffer), self.endpoint.rank(), &self.setup.path),
-            Err(error) => Outcome { error: Some(error), ..Outcome::default() },
-        }
     }
 
     async fn write_windows(

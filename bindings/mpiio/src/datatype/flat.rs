@@ -2,7 +2,7 @@
 
 use tributary::{BufferLayout, Error, FileView};
 
-use super::shape::Shape;
+use super::shape::{Shape, too_far};
 
 /// The bytes of one element of a datatype, in typemap order, and how elements follow one another.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +48,10 @@ impl Flat {
     /// # Errors
     /// Bytes more than 2^63 - 1 apart.
     pub fn memory(&self, count: u64) -> Result<Memory, Error> {
+        if let Some(tile) = self.shape.tile(self.extent) {
+            let span = i64::try_from(count).ok().and_then(|count| count.checked_mul(tile)).ok_or_else(too_far)?;
+            return Ok(Memory { displacement: 0, span: span as u64, layout: BufferLayout::Contiguous });
+        }
         let shape = self.shape.repeat(self.extent, count)?;
         let (displacement, extents) = (shape.low(), shape.extents());
         let span = extents.span().map_or(0, |(_, end)| end);

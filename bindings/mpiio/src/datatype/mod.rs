@@ -6,6 +6,7 @@
 //! | `build` | a datatype's shape from how it was made |
 //! | [`mod@flat`] | a datatype as the engine uses it: as memory, as a file view |
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use tributary::Error;
@@ -20,6 +21,11 @@ pub mod shape;
 
 pub use flat::Flat;
 
+thread_local! {
+    /// The predefined datatype that this thread used last: such a handle never becomes another type's.
+    static PREDEFINED: RefCell<Option<(MPI_Datatype, Arc<Flat>)>> = const { RefCell::new(None) };
+}
+
 /// The bytes of a datatype. Worked out once, in O(arguments of its constructors), and kept on the datatype until it is
 /// freed; a duplicate made later shares it. Local; may be called by several threads.
 ///
@@ -30,10 +36,19 @@ pub fn flattened(datatype: MPI_Datatype) -> Result<Arc<Flat>, Error> {
     if datatype == datatype_null() {
         return Err(Error::argument("datatype", "MPI_DATATYPE_NULL", "a datatype"));
     }
+    if let Some(flat) =
+        PREDEFINED.with_borrow(|kept| kept.as_ref().filter(|kept| kept.0 == datatype).map(|kept| kept.1.clone()))
+    {
+        return Ok(flat);
+    }
     if let Some(flat) = KEPT.get(datatype)? {
         return Ok(flat);
     }
     let (flat, is_predefined) = build::flat(datatype)?;
     let flat = Arc::new(flat);
-    if is_predefined { Ok(flat) } else { KEPT.keep(datatype, flat) }
+    if !is_predefined {
+        return KEPT.keep(datatype, flat);
+    }
+    PREDEFINED.set(Some((datatype, flat.clone())));
+    Ok(flat)
 }

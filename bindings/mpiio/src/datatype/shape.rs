@@ -158,7 +158,8 @@ fn apart(low: i64, high: i64) -> Result<u64, Error> {
     high.checked_sub(low).and_then(|apart| u64::try_from(apart).ok()).ok_or_else(too_far)
 }
 
-fn too_far() -> Error {
+/// The error of bytes that lie too far apart.
+pub(super) fn too_far() -> Error {
     Error::argument("datatype", "bytes more than 2^63 - 1 apart", "less than 2^63")
 }
 
