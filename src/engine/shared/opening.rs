@@ -11,15 +11,16 @@ use crate::topology::Rank;
 pub const LANES: usize = 16;
 /// Bytes of a slot that are left for small data.
 pub const ROOM: usize = SLOT - 8 * LANES;
-/// A rank's pieces, of so many or fewer, are looked at before the call: whether large ones tile the range.
-pub const FEW: u64 = 256;
+/// A rank's pieces, of so many or fewer, are looked at before the call: whether large ones tile the range. What a rank has
+/// written by itself is always looked at.
+const LOOKED_AT: u64 = 1024;
 /// Pieces of this mean size or more are written by their owners, where nothing overlaps: a copy less, and a system call
 /// costs what so many bytes cost.
 const LARGE: u64 = 16 << 10;
-/// The same where every rank has a core of its own, and nobody waits for one.
+/// The same of a few pieces, where every rank has a core of its own and nobody waits for one.
 const LARGE_ALONE: u64 = 4 << 10;
-/// So many pieces of a rank or fewer likewise, where they lie so far apart that windows would be mostly empty.
-const APART: u64 = 8;
+/// So many are a few. They are written by their owners also where they lie so far apart that windows would be mostly empty.
+const FEW: u64 = 8;
 
 /// What a rank brings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,9 +68,9 @@ impl Opening {
         }
     }
 
-    /// Looks at the pieces, if they are few.
+    /// Looks at the pieces, if that costs little beside what was or is to be done.
     pub fn with_tiles(mut self, file: &Extents, tiling: Tiling) -> Self {
-        if self.pieces <= FEW {
+        if self.pieces <= LOOKED_AT || self.served {
             let add = |sum: u64, piece: crate::Extent| sum.wrapping_add(tiling.piece(piece.offset, piece.end()));
             self.tiles = Some(file.iter().fold(0, add));
         }
@@ -272,9 +273,16 @@ pub const CHOICES: [(Way, &str); 10] = [
 const SPARSE: u64 = 64;
 
 /// The mean size from which pieces are moved by their owners: by what a system call costs, or where the file system locks
-/// larger units (`unit` above 1), by the hint. `alone`: every rank has a core of its own.
-pub fn large(hints: &Hints, unit: u64, alone: bool) -> u64 {
-    if unit > 1 { hints.direct_min } else { hints.direct_min.min(if alone { LARGE_ALONE } else { LARGE }) }
+/// larger units (`unit` above 1), by the hint.
+fn large(hints: &Hints, unit: u64) -> u64 {
+    if unit > 1 { hints.direct_min } else { hints.direct_min.min(LARGE) }
+}
+
+/// Whether a rank writes such pieces before it meets the others. `alone`: every rank has a core of its own.
+pub fn is_early(file: &Extents, hints: &Hints, unit: u64, alone: bool) -> bool {
+    let large =
+        if alone && unit == 1 && file.count() <= FEW { hints.direct_min.min(LARGE_ALONE) } else { large(hints, unit) };
+    file.count() > 0 && file.bytes() / file.count() >= large
 }
 
 /// Chooses the way of a call. Pure.
@@ -299,8 +307,8 @@ pub fn choose(total: &Total, direction: Direction, hints: &Hints, unit: u64) -> 
         Switch::Disable if in_order => OVERLAP,
         Switch::Disable => DISABLED,
         Switch::Automatic if !total.disjoint && direction == Direction::Write => OVERLAP,
-        Switch::Automatic if total.mean() >= large(hints, unit, false) => LARGE_PIECES,
-        Switch::Automatic if total.most_pieces <= APART && sparse => FAR_APART,
+        Switch::Automatic if total.mean() >= large(hints, unit) => LARGE_PIECES,
+        Switch::Automatic if total.most_pieces <= FEW && sparse => FAR_APART,
         Switch::Automatic => SMALL_PIECES,
     }
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::arena::{Arena, TURN, Windows};
 use super::closing::{Closed, Closing, Known, report};
 use super::drain::{self, Drain};
-use super::opening::{CHOICES, Choice, NO_MEMORY, Opening, Total, Way, choose, lanes, large, put};
+use super::opening::{CHOICES, Choice, NO_MEMORY, Opening, Total, Way, choose, is_early, lanes, put};
 use super::{ordered, placing, small};
 use crate::access::{BufferLayout, Extent, Extents, Walk};
 use crate::collectives::tell;
@@ -167,9 +167,8 @@ impl File {
     fn writes_itself(&self, file: &Extents) -> bool {
         let hints = &self.setup.hints;
         let alone = self.endpoint.shared().is_some_and(|shared| shared.spins());
-        let bound = large(hints, self.setup.window_terms().1, alone);
-        let is_large = file.count() > 0 && file.bytes() / file.count() >= bound;
-        is_large && hints.cb_write == Switch::Automatic && !self.may_overlap
+        let is_early = is_early(file, hints, self.setup.window_terms().1, alone);
+        is_early && hints.cb_write == Switch::Automatic && !self.may_overlap
     }
 
     async fn write_windows(
