@@ -229,8 +229,9 @@ static void about(void)
 
 static void run_parts(void)
 {
-    char *parts = strdup(options.parts);
-    for (char *part = strtok(parts, ","); part; part = strtok(NULL, ",")) {
+    /* Not strtok, which MPI libraries use, too. */
+    char *parts = strdup(options.parts), *rest;
+    for (char *part = strtok_r(parts, ",", &rest); part; part = strtok_r(NULL, ",", &rest)) {
         if (!strcmp(part, "write") || !strcmp(part, "read"))
             run_part(part);
         else if (!strcmp(part, "floor-write") || !strcmp(part, "floor-read"))

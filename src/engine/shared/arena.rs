@@ -15,6 +15,10 @@ use crate::topology::Rank;
 const MOST: usize = 64 << 20;
 /// Bytes of a window, but for a file system that locks other units.
 pub const WINDOW: u64 = 1 << 20;
+/// Bytes of a ring, at most: what caches hold, so that a window is written, and its place taken again, before it leaves them.
+const CACHED: u64 = 4 << 20;
+/// Windows of a ring that are wanted even so.
+const AHEAD: u64 = 4;
 /// The most windows in the ring.
 const PLACES: usize = 256;
 const LINE: usize = 64;
@@ -54,7 +58,8 @@ impl Windows {
         let window = if unit > 1 && unit <= MOST as u64 / 2 { unit } else { WINDOW.min(memory.max(1)) };
         let base = start - start % window;
         let wanted = (end - base).div_ceil(window);
-        let ring = (memory.min(MOST as u64) / window).clamp(1, PLACES as u64).min(wanted.max(1));
+        let memory = memory.min(MOST as u64).min(CACHED.max(AHEAD * window));
+        let ring = (memory / window).clamp(1, PLACES as u64).min(wanted.max(1));
         Self { base, start, end, window, ring }
     }
 
