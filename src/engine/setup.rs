@@ -79,8 +79,6 @@ impl Setup {
     /// # Errors
     /// Bad hints, no tuned table where one is hinted, or the file cannot be made: the same on all ranks.
     pub async fn open(endpoint: &mut Endpoint, path: PathBuf, mode: Mode, hints: Hints) -> Result<Self> {
-        let ranks = endpoint.ranks();
-        agree(endpoint, hints.check(ranks)).await?;
         check_alike(endpoint, &path, mode, &hints).await?;
         // Only now: ranks that were given different hints would not all come.
         if may_share(endpoint, &hints) {
@@ -92,14 +90,14 @@ impl Setup {
         }
         let topology = find_topology(endpoint, &hints).await?;
         let created = if endpoint.rank() == 0 { create(&path, mode, &hints) } else { Ok((hints.driver, None)) };
-        let (name, layout) = agree(endpoint, created).await?;
-        let told = broadcast(endpoint, 0, &serde_json::to_vec(&(name, layout)).unwrap_or_default()).await?;
+        let told = broadcast(endpoint, 0, &serde_json::to_vec(&created).unwrap_or_default()).await?;
         let internal = |what: &str| Error::Internal { rank: endpoint.rank(), what: what.to_string() };
-        let (name, layout) = serde_json::from_slice(&told).map_err(|_| internal("the layout was not told"))?;
+        let created: Result<_> = serde_json::from_slice(&told).map_err(|_| internal("the layout was not told"))?;
+        let (name, layout) = created?;
         let layout: Layout = Option::ok_or_else(layout, || internal("rank 0 told no layout"))?;
         let driver = driver(name, &path);
-        let aggregators = driver.aggregators(&topology, &layout, &hints);
-        let aggregators = agree(endpoint, aggregators).await?;
+        // The same on all ranks, also where it fails: it depends on nothing else.
+        let aggregators = driver.aggregators(&topology, &layout, &hints)?;
         let shares_memory = may_share(endpoint, &hints) && endpoint.shared().is_some();
         let setup = Self::of(endpoint.rank(), topology, layout, driver, aggregators, hints)?;
         Ok(Self { path, mode, shares_memory, ..setup })
@@ -162,23 +160,32 @@ fn two_groups(ranks: usize, io_ranks: &[Rank]) -> Result<TwoGroups> {
     TwoGroups::new(compute, io_ranks.to_vec())
 }
 
-/// Ranks that were given different files or hints would wait for each other for ever; here they all get an error.
+/// Checks the hints. Ranks that were given different files or hints would wait for each other for ever; here they all get an
+/// error.
 async fn check_alike(endpoint: &mut Endpoint, path: &std::path::Path, mode: Mode, hints: &Hints) -> Result<()> {
+    let checked = hints.check(endpoint.ranks());
     let mut hasher = std::hash::DefaultHasher::new();
-    (path, mode, serde_json::to_string(hints).unwrap_or_default()).hash(&mut hasher);
-    let mut lanes = [hasher.finish(); 2];
-    allreduce(endpoint, &[ReduceOp::Min, ReduceOp::Max], &mut lanes).await?;
-    if lanes[0] == lanes[1] {
+    (path, mode, hints).hash(&mut hasher);
+    let mut lanes = [hasher.finish(), hasher.finish(), u64::from(checked.is_err())];
+    allreduce(endpoint, &[ReduceOp::Min, ReduceOp::Max, ReduceOp::Max], &mut lanes).await?;
+    let [least, most, bad] = lanes;
+    if bad > 0 {
+        agree(endpoint, checked).await?;
+    }
+    if least == most {
         return Ok(());
     }
     Err(Error::argument("open", "ranks gave different paths, modes or hints", "the same on all ranks"))
 }
 
 /// The topology the hints pretend, or the one the fabric tells: an allgather of labels, once a file, among ranks that do not
-/// yet know who shares a node.
+/// yet know who shares a node. Ranks that share memory do.
 async fn find_topology(endpoint: &mut Endpoint, hints: &Hints) -> Result<Topology> {
     if hints.ranks_per_node > 0 {
         return Topology::blocks(endpoint.ranks(), hints.ranks_per_node);
+    }
+    if endpoint.shared().is_some() {
+        return Topology::blocks(endpoint.ranks(), endpoint.ranks());
     }
     let label = (endpoint.node_label() as u64).to_le_bytes();
     let apart = Topology::blocks(endpoint.ranks(), 1)?;

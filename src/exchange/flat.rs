@@ -1,6 +1,7 @@
 //! A flat kernel by name: what hints hold and reports print.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,12 @@ impl PartialEq for Flat {
 }
 
 impl Eq for Flat {}
+
+impl Hash for Flat {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.name.hash(state);
+    }
+}
 
 impl fmt::Debug for Flat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

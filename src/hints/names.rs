@@ -151,7 +151,7 @@ pub(super) const FLAT: Codec<Flat> = Codec {
 };
 
 /// An exchange kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum KernelName {
     /// One layer.
@@ -208,7 +208,7 @@ impl From<KernelName> for String {
 }
 
 /// The order in which the balanced kernel divides the ranks into groups.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RankListHint {
     /// `0, 1, 2, ...`
@@ -236,7 +236,7 @@ impl RankListHint {
 }
 
 /// Which ranks are aggregators.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlacementHint {
     /// The driver's own placement.

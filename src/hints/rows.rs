@@ -29,7 +29,7 @@ macro_rules! hints {
         ///
         /// Made by [`Hints::parse`], [`Hints::from_env`] or [`Default`]; must pass [`Hints::check`] once the number of
         /// ranks is known. Equal on all ranks of a collective call, which is the caller's duty.
-        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(default, deny_unknown_fields)]
         pub struct Hints {
             $(

@@ -34,7 +34,7 @@ pub struct Report {
     traffic: Traffic,
     seconds: Seconds,
     #[serde(skip)]
-    style: Option<Style>,
+    style: Style,
 }
 
 /// What the engine was set to.
@@ -51,14 +51,15 @@ struct Engine {
 }
 
 impl Report {
-    /// What is known of a file before it is closed. Printed on its first rank only, and only if TRIB_REPORT asks for it.
-    pub fn new(open: &OpenFile, tally: &Tally) -> Self {
+    /// What is known of a file before it is closed: on its first rank, if TRIB_REPORT asks for it.
+    pub fn wanted(open: &OpenFile, tally: &Tally) -> Option<Self> {
+        let style = wanted().filter(|_| open.is_first)?;
         let (engine, not_taken) = match &open.runner {
             Runner::Engine { file, .. } => (Some(Engine::of(file)), None),
             Runner::Later(_) => (None, Some("no collective read or write".to_string())),
             Runner::Mpi(why) => (None, Some(why.clone())),
         };
-        Self {
+        Some(Self {
             file: open.path.display().to_string(),
             engine,
             not_taken,
@@ -68,16 +69,15 @@ impl Report {
             plans_reused: tally.plans_reused(),
             traffic: tally.traffic(),
             seconds: tally.seconds(),
-            style: wanted().filter(|_| open.is_first),
-        }
+            style,
+        })
     }
 
     /// Prints it to standard error, in one piece: launchers mix what ranks write piece by piece.
     pub fn print(&self) {
         let text = match self.style {
-            Some(Style::Json) => format!("tributary: {}\n", serde_json::to_string(self).unwrap_or_default()),
-            Some(Style::Table) => format!("{}\n", self.text()),
-            None => return,
+            Style::Json => format!("tributary: {}\n", serde_json::to_string(self).unwrap_or_default()),
+            Style::Table => format!("{}\n", self.text()),
         };
         // Nobody is left to be told that it cannot be printed.
         let _ = std::io::stderr().write_all(text.as_bytes());

@@ -1,19 +1,26 @@
 //! A file that the engine has not opened yet: it does with the file's first collective call.
 
 use std::ffi::c_int;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
-use tributary::collectives::{agree, allreduce, broadcast};
+use tributary::collectives::{allreduce, broadcast};
 use tributary::schedule::ReduceOp;
 use tributary::{Endpoint, Error, File, Hints, Mode};
 
 use crate::abi::amode;
 use crate::channel::Channel;
 use crate::open_file::Runner;
+
+/// How the numbers of [`Starting::lanes`] are combined: which open it is, lowest and highest; whether the means to talk may be
+/// kept; the lowest rank that does not take the file; the fingerprint of the terms, lowest and highest.
+const LANES: [ReduceOp; 6] = [ReduceOp::Min, ReduceOp::Max, ReduceOp::Min, ReduceOp::Min, ReduceOp::Min, ReduceOp::Max];
+/// In place of a rank.
+const NOBODY: u64 = u64::MAX;
 
 /// What the engine opens the file with.
 pub struct Starting {
@@ -26,11 +33,22 @@ pub struct Starting {
     pub hints: Result<Hints, Error>,
 }
 
-/// What the first rank decides for all.
-#[derive(Serialize, Deserialize)]
+/// What a file is opened with, on all ranks.
+#[derive(Debug, Hash, Serialize, Deserialize)]
 struct Terms {
     path: PathBuf,
     hints: Hints,
+}
+
+/// What is to become of a file. The lowest rank that does not take it decides for all, or else the first.
+#[derive(Debug, Serialize, Deserialize)]
+enum Decision {
+    /// The engine opens it.
+    Take(Terms),
+    /// MPI runs its calls; why.
+    Leave(String),
+    /// All ranks get this error.
+    Fail(Error),
 }
 
 impl Starting {
@@ -48,53 +66,63 @@ impl Starting {
     ///
     /// # Errors
     /// Hints of the first rank's environment that are not allowed, the same on all ranks; or MPI's.
-    pub fn start(self, path: &Path, amode: c_int) -> Result<Runner, Error> {
+    pub fn start(mut self, path: &Path, amode: c_int) -> Result<Runner, Error> {
         let may_keep = matches!(self.channel, Channel::World);
-        let mut endpoint = self.channel.open()?;
+        let mut endpoint = std::mem::replace(&mut self.channel, Channel::World).open()?;
         let waiting = endpoint.waiting().clone();
-        let mut lanes = [self.number, self.number, u64::from(may_keep)];
-        waiting.wait(pin!(allreduce(&mut endpoint, &[ReduceOp::Min, ReduceOp::Max, ReduceOp::Min], &mut lanes)))?;
-        let [least, most, is_kept] = lanes;
+        let decision = self.decide(path, amode, endpoint.rank());
+        let mut lanes = self.lanes(&decision, endpoint.rank(), may_keep);
+        waiting.wait(pin!(allreduce(&mut endpoint, &LANES, &mut lanes)))?;
+        let [least, most, is_kept, decides, lowest, highest] = lanes;
         if least != most {
             return Ok(Runner::Mpi("ranks began with different files".to_string()));
         }
-        let terms = Terms::agree(&mut endpoint, path, self.hints)?;
-        let taken = agree_to_take(&mut endpoint, &terms.path, amode, self.identity);
-        Ok(match taken {
-            Ok(()) => open(endpoint, &terms.path, amode, terms.hints, is_kept == 1),
-            Err(Error::Argument { value, .. }) => Runner::Mpi(value),
-            Err(error) => Runner::Mpi(error.to_string()),
-        })
+        // In the usual case all have the same terms, and need not be told.
+        let is_same = decides == NOBODY && lowest == highest;
+        let root = if decides == NOBODY { 0 } else { decides as usize };
+        let decision = if is_same { decision } else { waiting.wait(pin!(decision.of(&mut endpoint, root)))? };
+        match decision {
+            Decision::Take(Terms { path, hints }) => Ok(open(endpoint, &path, amode, hints, is_kept == 1)),
+            Decision::Leave(why) => Ok(Runner::Mpi(why)),
+            Decision::Fail(error) => Err(error),
+        }
+    }
+
+    /// What this rank would do.
+    fn decide(&mut self, path: &Path, amode: c_int, rank: usize) -> Decision {
+        let hints = std::mem::replace(&mut self.hints, Ok(Hints::default()));
+        match hints {
+            _ if amode & amode::SEQUENTIAL != 0 => Decision::Leave("MPI_MODE_SEQUENTIAL".to_string()),
+            Err(error) if rank == 0 => Decision::Fail(error),
+            // The MPI library may know names that the system does not.
+            _ if rank == 0 && self.identity.is_none() => Decision::Leave(format!("no file {}", path.display())),
+            _ if rank == 0 && identity(path) != self.identity => {
+                Decision::Leave(format!("{} is another file", path.display()))
+            }
+            hints => Decision::Take(Terms { path: path.to_path_buf(), hints: hints.unwrap_or_default() }),
+        }
+    }
+
+    /// For an allreduce by [`LANES`].
+    fn lanes(&self, decision: &Decision, rank: usize, may_keep: bool) -> [u64; LANES.len()] {
+        let (decides, terms) = match decision {
+            Decision::Take(terms) => (NOBODY, Some(terms)),
+            Decision::Leave(_) | Decision::Fail(_) => (rank as u64, None),
+        };
+        let mut hasher = DefaultHasher::new();
+        terms.hash(&mut hasher);
+        let terms = hasher.finish();
+        [self.number, self.number, u64::from(may_keep), decides, terms, terms]
     }
 }
 
-impl Terms {
-    /// Collective.
-    fn agree(endpoint: &mut Endpoint, path: &Path, hints: Result<Hints, Error>) -> Result<Self, Error> {
-        let waiting = endpoint.waiting().clone();
-        let hints = if endpoint.rank() == 0 { hints } else { Ok(Hints::default()) };
-        waiting.wait(pin!(async {
-            let hints = agree(endpoint, hints).await?;
-            let told = serde_json::to_vec(&Self { path: path.to_path_buf(), hints }).unwrap_or_default();
-            let told = broadcast(endpoint, 0, &told).await?;
-            let internal = |_| Error::Internal { rank: endpoint.rank(), what: "the terms were not told".to_string() };
-            serde_json::from_slice(&told).map_err(internal)
-        }))
+impl Decision {
+    /// That of rank `root`. Collective.
+    async fn of(self, endpoint: &mut Endpoint, root: usize) -> Result<Self, Error> {
+        let told = broadcast(endpoint, root, &serde_json::to_vec(&self).unwrap_or_default()).await?;
+        let internal = |_| Error::Internal { rank: endpoint.rank(), what: "the terms were not told".to_string() };
+        serde_json::from_slice(&told).map_err(internal)
     }
-}
-
-/// Whether the engine can take the file; if not, the reason is the value of the error. Collective.
-fn agree_to_take(endpoint: &mut Endpoint, path: &Path, amode: c_int, opened: Option<(u64, u64)>) -> Result<(), Error> {
-    let taken = match () {
-        () if amode & amode::SEQUENTIAL != 0 => Err("MPI_MODE_SEQUENTIAL".to_string()),
-        // The MPI library may know names that the system does not.
-        () if endpoint.rank() == 0 && opened.is_none() => Err(format!("no file {}", path.display())),
-        () if endpoint.rank() == 0 && identity(path) != opened => Err(format!("{} is another file", path.display())),
-        () => Ok(()),
-    };
-    let waiting = endpoint.waiting().clone();
-    let taken = taken.map_err(|why| Error::argument("file", why, "an open file with a name"));
-    waiting.wait(pin!(agree(endpoint, taken)))
 }
 
 /// What tells a file from every other on its host.

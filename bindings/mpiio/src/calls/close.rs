@@ -17,10 +17,12 @@ pub fn close(function: &'static Function, arguments: &[Word]) -> Answer {
         return Answer::Return(function.call(arguments));
     };
     let speaks = file.is_first;
-    let report = Report::new(&file, &tally);
+    let report = Report::wanted(&file, &tally);
     let closed = file.close();
     let code = function.call(arguments);
-    report.print();
+    if let Some(report) = report {
+        report.print();
+    }
     match closed {
         Err(error) if code as c_int == SUCCESS => Answer::Raise { file: to_word(file_null()), error, speaks },
         _ => Answer::Return(code),
