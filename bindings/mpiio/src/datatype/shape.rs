@@ -25,18 +25,26 @@ impl Shape {
     /// # Errors
     /// Bytes more than 2^63 - 1 apart.
     pub fn runs(unit: i64, runs: impl Iterator<Item = (i64, i64)> + Clone) -> Result<Self, Error> {
-        let filled = runs.filter(|&(_, length)| length > 0);
-        let Some(low) = filled.clone().map(|(displacement, _)| displacement).min() else {
+        let (mut low, mut high, mut longest) = (i64::MAX, i64::MIN, 0);
+        for (at, length) in runs.clone() {
+            longest = longest.max(length);
+            if length > 0 {
+                (low, high) = (low.min(at), high.max(at));
+            }
+        }
+        if longest == 0 {
             return Ok(Self::default());
-        };
-        let high = filled.clone().map(|(displacement, _)| displacement).max().unwrap_or(low);
+        }
         apart(low, high)?;
-        let most = i64::MAX / unit;
-        if filled.clone().any(|(_, length)| length > most) {
+        if longest > i64::MAX / unit {
             return Err(too_far());
         }
-        let extent = |(at, length): (i64, i64)| Extent { offset: (at - low) as u64, len: (length * unit) as u64 };
-        Ok(Self { low, extents: Extents::from_extents(filled.map(extent))? })
+        // Those of length 0 lie anywhere, and are dropped.
+        let extent = |(at, length): (i64, i64)| match length {
+            1.. => Extent { offset: at.abs_diff(low), len: (length * unit) as u64 },
+            _ => Extent { offset: 0, len: 0 },
+        };
+        Ok(Self { low, extents: Extents::from_extents(runs.map(extent))? })
     }
 
     /// Bytes of this shape, if copies of it `extent` bytes apart are one run from the first's address on.
