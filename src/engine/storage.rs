@@ -111,20 +111,24 @@ impl Storage for std::fs::File {
 }
 
 /// Keeps the signal of the file-size limit (SIGXFSZ, which ends the process by default) from this thread while it is
-/// held: write(2) then fails with EFBIG, an error that can be agreed. The process's disposition stays as it is.
+/// held: write(2) then fails with EFBIG, an error that can be agreed. The process's disposition stays as it is. For the time
+/// of a call: where there is no limit now, the signal is not sent, and one call of the system does instead of three.
 #[must_use]
-pub fn without_size_signal() -> SizeSignalBlocked {
+pub fn without_size_signal() -> Option<SizeSignalBlocked> {
+    let is_limited = getrlimit(Resource::RLIMIT_FSIZE).map_or(true, |(soft, _)| soft != RLIM_INFINITY);
+    is_limited.then(block_size_signal)
+}
+
+/// The same for a thread's life, in which a limit may be set.
+#[must_use]
+pub fn block_size_signal() -> SizeSignalBlocked {
     let mut signal = SigSet::empty();
     signal.add(Signal::SIGXFSZ);
-    // The usual case, one call of the system instead of three. The signal is sent for this limit only.
-    if getrlimit(Resource::RLIMIT_FSIZE).is_ok_and(|(soft, _)| soft == RLIM_INFINITY) {
-        return SizeSignalBlocked { signal, before: None };
-    }
     let before = signal.thread_swap_mask(SigmaskHow::SIG_BLOCK).ok().filter(|mask| !mask.contains(Signal::SIGXFSZ));
     SizeSignalBlocked { signal, before }
 }
 
-/// See [`without_size_signal`].
+/// See [`block_size_signal`].
 pub struct SizeSignalBlocked {
     signal: SigSet,
     /// The mask to go back to; none if the signal was blocked already.

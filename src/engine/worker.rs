@@ -9,7 +9,7 @@ use crossbeam::channel::{Receiver, Sender, TryRecvError, unbounded};
 
 use super::buffer::WindowBuffer;
 use super::sieve::{read_window, write_window};
-use super::storage::{Failure, Storage, guarded, without_size_signal};
+use super::storage::{Failure, Storage, block_size_signal, guarded};
 use crate::drivers::Window;
 use crate::fabric::Idle;
 use crate::hints::Switch;
@@ -66,7 +66,7 @@ impl Worker {
         let (jobs, inbox) = unbounded::<Job>();
         let (outbox, finished) = unbounded();
         let thread = std::thread::Builder::new().name("tributary worker".to_string()).spawn(move || {
-            let _quiet = without_size_signal();
+            let _quiet = block_size_signal();
             let mut failed = false;
             for job in inbox {
                 let done = perform(&*storage, job, failed);
