@@ -4,6 +4,8 @@
 //! loops over a part know their step, so that what a node costs is paid once a part and not once an extent. [`Walk`] stops
 //! where it is told and goes on from there.
 
+use std::cell::RefCell;
+
 use super::extent::Extent;
 use super::extents::Extents;
 use super::node::{Base, Group, Level, Node, Odometer};
@@ -68,7 +70,39 @@ pub struct Batches<'a> {
     state: State<'a>,
     /// The part reached, but for a group, which has it.
     current: Current,
-    decoded: Vec<Extent>,
+    decoded: Decoded,
+}
+
+/// Extents of a list that were decoded last.
+#[derive(Default)]
+struct Decoded(Vec<Extent>);
+
+thread_local! {
+    /// Rooms of walks that have ended, for later ones: a repeated call allocates nothing.
+    static ROOMS: RefCell<Vec<Vec<Extent>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Decoded {
+    /// Decodes some.
+    fn fill(&mut self, list: &mut ListIter<'_>) {
+        if self.0.capacity() == 0 {
+            self.0 = ROOMS.with_borrow_mut(Vec::pop).unwrap_or_else(|| Vec::with_capacity(DECODED));
+        }
+        self.0.clear();
+        match list {
+            ListIter::Packed(list) => self.0.extend(list.take(DECODED)),
+            ListIter::Plain(list) => self.0.extend(list.take(DECODED)),
+        }
+    }
+}
+
+impl Drop for Decoded {
+    fn drop(&mut self) {
+        if self.0.capacity() > 0 {
+            // A thread that is at its end has no more use for it.
+            let _ = ROOMS.try_with(|rooms| rooms.borrow_mut().push(std::mem::take(&mut self.0)));
+        }
+    }
 }
 
 enum State<'a> {
@@ -95,15 +129,6 @@ impl<'a> ListIter<'a> {
             Base::One(_) | Base::Group(..) => None,
         }
     }
-
-    /// Decodes some.
-    fn decode(&mut self, into: &mut Vec<Extent>) {
-        into.clear();
-        match self {
-            Self::Packed(list) => into.extend(list.by_ref().take(DECODED)),
-            Self::Plain(list) => into.extend(list.by_ref().take(DECODED)),
-        }
-    }
 }
 
 struct Copies<'a> {
@@ -125,7 +150,13 @@ impl<'a> Batches<'a> {
     }
 
     fn of(nodes: &'a [Node], by: i64) -> Self {
-        Self { nodes: nodes.iter(), by, state: State::Between, current: Current::Decoded(0), decoded: Vec::new() }
+        Self {
+            nodes: nodes.iter(),
+            by,
+            state: State::Between,
+            current: Current::Decoded(0),
+            decoded: Decoded::default(),
+        }
     }
 
     /// Goes on to the next part, which is not empty; false at the end.
@@ -153,8 +184,8 @@ impl<'a> Batches<'a> {
                         *next = State::Between;
                         continue;
                     };
-                    list.decode(&mut self.decoded);
-                    if !self.decoded.is_empty() {
+                    self.decoded.fill(list);
+                    if !self.decoded.0.is_empty() {
                         self.current = Current::Decoded(*shift);
                         return true;
                     }
@@ -189,7 +220,7 @@ impl<'a> Batches<'a> {
         }
         match self.current {
             Current::Run(first, Level { stride, count }) => Batch::Run { first, stride, count },
-            Current::Decoded(shift) => Batch::List { extents: &self.decoded, shift },
+            Current::Decoded(shift) => Batch::List { extents: &self.decoded.0, shift },
         }
     }
 }

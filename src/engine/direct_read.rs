@@ -1,5 +1,6 @@
 //! The direct path of a read: every rank reads its own extents. For requests that no exchange can improve.
 
+use std::cell::RefCell;
 use std::time::Instant;
 
 use super::copy::copy;
@@ -7,6 +8,11 @@ use super::depot::Outcome;
 use super::scratch::{self, CACHED, WHOLE};
 use super::storage::{Failure, Storage, read_present};
 use crate::access::{BufferLayout, Extents, Piece, Walk};
+
+thread_local! {
+    /// Kept, so that no call makes its own.
+    static PIECES: RefCell<Vec<Piece>> = const { RefCell::new(Vec::new()) };
+}
 
 /// Reads what the file has of the access, going over gaps of up to `bridge` bytes. Memory for bytes beyond the end of the
 /// file stays as it is. Local.
@@ -18,12 +24,16 @@ pub fn read(
     bridge: u64,
 ) -> Result<Outcome, Failure> {
     let begin = Instant::now();
-    let bytes = scratch::with(|span| {
-        let mut group = Group { storage, buffer, bridge, pieces: Vec::new(), span, bytes: 0, failure: None };
+    let mut pieces = PIECES.take();
+    pieces.clear();
+    let (bytes, pieces) = scratch::with(|span| {
+        let mut group = Group { storage, buffer, bridge, pieces, span, bytes: 0, failure: None };
         Walk::new(file, layout).until(u64::MAX, |piece| group.add(piece));
         group.flush();
-        group.failure.take().map_or(Ok(group.bytes), Err)
-    })?;
+        (group.failure.take().map_or(Ok(group.bytes), Err), group.pieces)
+    });
+    PIECES.set(pieces);
+    let bytes = bytes?;
     Ok(Outcome { bytes, busy: begin.elapsed(), error: None })
 }
 

@@ -140,11 +140,10 @@ impl File {
         if file.count() == 0 {
             return Outcome::default();
         }
-        let (rank, path) = (self.endpoint.rank(), self.setup.path.clone());
-        match self.storage() {
-            Ok(storage) => guarded("read", 0, || direct_read::read(&*storage, file, layout, buffer, bridge))
-                .unwrap_or_else(|failure| Outcome { error: Some(failure.of(rank, &path)), ..Outcome::default() }),
-            Err(error) => Outcome { error: Some(error), ..Outcome::default() },
-        }
+        let read = self.storage().and_then(|storage| {
+            guarded("read", 0, || direct_read::read(&*storage, file, layout, buffer, bridge))
+                .map_err(|failure| failure.of(self.endpoint.rank(), &self.setup.path))
+        });
+        read.unwrap_or_else(|error| Outcome { error: Some(error), ..Outcome::default() })
     }
 }

@@ -113,9 +113,8 @@ impl File {
         if file.count() == 0 {
             return Outcome::default();
         }
-        let (rank, path) = (self.endpoint.rank(), self.setup.path.clone());
         match self.storage() {
-            Ok(storage) => direct::write(&*storage, (file, layout, buffer), rank, &path),
+            Ok(storage) => direct::write(&*storage, (file, layout, buffer), self.endpoint.rank(), &self.setup.path),
             Err(error) => Outcome { error: Some(error), ..Outcome::default() },
         }
     }

@@ -53,6 +53,8 @@ pub struct Drain<'a> {
 
 thread_local! {
     static RUNS: RefCell<Vec<Extent>> = const { RefCell::new(Vec::new()) };
+    /// What was read to fill holes; of the size of a window.
+    static THERE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Drain<'_> {
@@ -205,25 +207,31 @@ impl Drain<'_> {
 
     /// Reads what is between the runs; false for a file that may be written and not read.
     fn fill_holes(&self, storage: &dyn Storage, runs: &[Extent], whole: Extent) -> std::result::Result<bool, Failure> {
-        let mut there = Vec::new();
-        let internal =
-            |_| Failure { operation: "read", offset: whole.offset, cause: std::io::ErrorKind::OutOfMemory.into() };
-        there.try_reserve_exact(whole.len as usize).map_err(internal)?;
-        there.resize(whole.len as usize, 0);
-        match read_all(storage, &mut there, whole.offset) {
-            Err(failure) if failure.cause.raw_os_error() == Some(libc::EBADF) && self.sieve == Switch::Automatic => {
-                return Ok(false);
+        THERE.with_borrow_mut(|there| {
+            let internal =
+                |_| Failure { operation: "read", offset: whole.offset, cause: std::io::ErrorKind::OutOfMemory.into() };
+            let len = whole.len as usize;
+            if there.len() < len {
+                there.try_reserve_exact(len - there.len()).map_err(internal)?;
+                there.resize(len, 0);
             }
-            outcome => outcome?,
-        };
-        for pair in runs.windows(2) {
-            let hole = Extent { offset: pair[0].end(), len: pair[1].offset - pair[0].end() };
-            let from = (hole.offset - whole.offset) as usize;
-            // SAFETY: as in `write_full`; nobody reads it either.
-            let place = unsafe { self.arena.bytes_mut(&self.windows, hole) };
-            place.copy_from_slice(&there[from..from + hole.len as usize]);
-        }
-        Ok(true)
+            match read_all(storage, &mut there[..len], whole.offset) {
+                Err(failure)
+                    if failure.cause.raw_os_error() == Some(libc::EBADF) && self.sieve == Switch::Automatic =>
+                {
+                    return Ok(false);
+                }
+                outcome => outcome?,
+            };
+            for pair in runs.windows(2) {
+                let hole = Extent { offset: pair[0].end(), len: pair[1].offset - pair[0].end() };
+                let from = (hole.offset - whole.offset) as usize;
+                // SAFETY: as in `write_full`; nobody reads it either.
+                let place = unsafe { self.arena.bytes_mut(&self.windows, hole) };
+                place.copy_from_slice(&there[from..from + hole.len as usize]);
+            }
+            Ok(true)
+        })
     }
 
     /// Does something to the file, unless something has failed before.
