@@ -137,6 +137,13 @@ setup_shellcheck() {
     command -v shellcheck >/dev/null || fail "shellcheck is missing (Debian, Ubuntu: apt-get install shellcheck)"
 }
 
+# Instructions are counted by callgrind.
+setup_valgrind() {
+    command -v valgrind >/dev/null || install_packages valgrind || true
+    command -v valgrind >/dev/null || fail "valgrind is missing, and no instructions can be counted" \
+        "(Debian, Ubuntu: apt-get install valgrind)"
+}
+
 # Which of the programs in a list of words are not there.
 missing_of() {
     local name
