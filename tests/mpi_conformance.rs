@@ -31,3 +31,13 @@ fn through_shared_memory() {
         suite::run_shared(Endpoint::new(Box::new(endpoint)), &directory());
     });
 }
+
+#[test]
+fn nodes_that_share_memory() {
+    under_mpiexec("nodes_that_share_memory", &[3, 5, 8, 16], || {
+        let (_world, endpoint) = world();
+        let endpoint = Endpoint::new(Box::new(endpoint));
+        let part = if endpoint.ranks() > 8 { 24 } else { 8 };
+        suite::run_in_nodes(endpoint, &directory(), part);
+    });
+}

@@ -38,6 +38,28 @@ fn thirty_two_ranks() {
     on_threads(32);
 }
 
+/// Nodes that share memory among their ranks, and exchange messages with each other.
+fn in_nodes(ranks: usize, part: usize) {
+    let directory = tempfile::tempdir().unwrap();
+    threads::run(ranks, |transport| suite::run_in_nodes(Endpoint::new(transport), directory.path(), part)).unwrap();
+}
+
+#[test]
+fn nodes_of_few_ranks() {
+    in_nodes(3, 2);
+    in_nodes(5, 3);
+}
+
+#[test]
+fn nodes_of_three_and_four_ranks() {
+    in_nodes(8, 3);
+}
+
+#[test]
+fn nodes_of_many_ranks() {
+    in_nodes(32, 12);
+}
+
 /// Runs `accesses(rank)` as writes of one file, one after the other, and compares the file with the same writes made by rank
 /// after rank.
 fn same_as_in_order(ranks: usize, hints: &str, accesses: impl Fn(usize) -> Vec<Extents> + Sync) {

@@ -151,16 +151,43 @@ fn bad_arguments_of_one_rank() {
 /// A rank that panics ends the call on all others.
 #[test]
 fn a_rank_that_dies() {
-    let _watchdog = Watchdog::new("a_rank_that_dies", 120);
+    dies("a_rank_that_dies", 1, &hints());
+}
+
+/// The same where nodes of 3 and 2 ranks share memory: a local aggregator, which its members wait for, and a member, whose
+/// bytes its local aggregator waits for.
+#[test]
+fn a_local_aggregator_or_a_member_that_dies() {
+    for (kernels, rank) in [("two_layer", 0), ("two_layer", 3), ("two_layer", 1), ("two_layer", 4), ("balanced", 3)] {
+        let text = format!(
+            "trib_shared_memory=enable;trib_ranks_per_node=3;nc_num_aggrs_per_node=1;romio_cb_write=enable;\
+             trib_kernel_meta={kernels};trib_kernel_data=two_layer;cb_buffer_size=1000"
+        );
+        dies("a_local_aggregator_or_a_member_that_dies", rank, &Hints::parse(&text).unwrap());
+    }
+}
+
+/// `dying` comes to the second call no more, in which nothing is planned again: the others wait in the rounds.
+fn dies(test: &str, dying: usize, hints: &Hints) {
+    let _watchdog = Watchdog::new(test, 120);
     let directory = tempfile::tempdir().unwrap();
     let outcome = std::panic::catch_unwind(|| {
         threads::run(RANKS, |transport| {
             let endpoint = Endpoint::new(transport);
             let rank = endpoint.rank();
-            let mut file = File::open(endpoint, directory.path().join("f"), Mode::Create, hints()).unwrap();
-            assert_ne!(rank, 1, "dies");
+            let mut file = File::open(endpoint, directory.path().join("f"), Mode::Create, hints.clone()).unwrap();
             let (_, access) = accesses(rank as u64).remove(2);
-            let error = file.write_all(&access, &BufferLayout::Contiguous, &vec![1; access.bytes() as usize]);
+            let bytes = vec![1; access.bytes() as usize];
+            file.write_all(&access, &BufferLayout::Contiguous, &bytes).unwrap();
+            let mut operation = file.start_write_all(&access, &BufferLayout::Contiguous, &bytes);
+            if rank == dying {
+                for _ in 0..2 {
+                    assert!(operation.test().is_none(), "it takes more looks");
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                panic!("dies");
+            }
+            let error = operation.wait();
             assert!(matches!(error, Err(Error::Fabric(_))), "{error:?}");
         })
     });

@@ -24,6 +24,8 @@ pub struct Done {
     pub aggregators: usize,
     /// What the metadata phase sent.
     pub metadata: Traffic,
+    /// Bytes of lists that went through memory of the node.
+    pub in_memory: u64,
     /// What the data phase did.
     pub tally: Tally,
     /// What became of the bytes.
@@ -40,19 +42,20 @@ impl Done {
             reused: false,
             aggregators: 0,
             metadata: Traffic::default(),
+            in_memory: 0,
             tally: Tally::default(),
             outcome: Outcome::default(),
         }
     }
 }
 
-/// Agrees on the outcome: one allreduce of 13 scalars; if a rank failed, its error goes to all. Collective.
+/// Agrees on the outcome: one allreduce of 14 scalars; if a rank failed, its error goes to all. Collective.
 ///
 /// # Errors
 /// The error of the lowest rank that has one, on every rank; or the fabric's.
 pub async fn conclude(endpoint: &mut Endpoint, agreed: Agreed, done: Done, mut clock: Clock) -> Result<CallReport> {
-    const OPS: [ReduceOp; 13] = [Sum, Sum, Sum, Sum, Max, Max, Max, Max, Max, Max, Max, Max, Min];
-    let Done { direction, path, why, reused, aggregators, metadata, tally, outcome } = done;
+    const OPS: [ReduceOp; 14] = [Sum, Sum, Sum, Sum, Sum, Max, Max, Max, Max, Max, Max, Max, Max, Min];
+    let Done { direction, path, why, reused, aggregators, metadata, in_memory, tally, outcome } = done;
     let failed = if outcome.error.is_some() { endpoint.rank() as u64 } else { u64::MAX };
     clock.agreement.lap();
     let micros = |time: std::time::Duration| time.as_micros() as u64;
@@ -61,6 +64,7 @@ pub async fn conclude(endpoint: &mut Endpoint, agreed: Agreed, done: Done, mut c
         metadata.bytes,
         metadata.messages,
         tally.traffic.messages,
+        in_memory + tally.in_memory,
         tally.windows,
         micros(clock.flatten.spent),
         micros(clock.metadata.spent),
@@ -72,7 +76,7 @@ pub async fn conclude(endpoint: &mut Endpoint, agreed: Agreed, done: Done, mut c
         failed,
     ];
     allreduce(endpoint, &OPS, &mut lanes).await?;
-    let [moved, metadata_bytes, metadata_messages, data_messages, rounds, times @ .., failed] = lanes;
+    let [moved, metadata_bytes, metadata_messages, data_messages, in_memory, rounds, times @ .., failed] = lanes;
     if failed != u64::MAX {
         return Err(tell(endpoint, failed as Rank, outcome.error.as_ref()).await?);
     }
@@ -94,6 +98,7 @@ pub async fn conclude(endpoint: &mut Endpoint, agreed: Agreed, done: Done, mut c
         metadata_bytes,
         metadata_messages,
         data_messages,
+        in_memory,
         seconds: Seconds { flatten, metadata, data, placement, io, agreement, total },
     })
 }

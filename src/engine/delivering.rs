@@ -8,17 +8,20 @@ use bytes::Bytes;
 use super::bodies::slot_of;
 use super::flow::Outflow;
 use super::inner::Passing;
+use super::node::Inside;
 use super::relay::{RelayRound, Relaying};
+use super::rounds::Rounds;
 use super::windows::Windows;
 use crate::drivers::Window;
 use crate::error::{Error, Result};
-use crate::exchange::two_layer::{GATHERED, MERGED, PASSED, Share};
+use crate::exchange::two_layer::{GATHERED, HELD, MERGED, PASSED, Share, aggregator_at};
+use crate::fabric::shared::Watch;
 use crate::fabric::{self, Memory};
-use crate::schedule::{Buffer, ReduceOp, Span};
+use crate::schedule::{Buffer, Op, ReduceOp, Span};
 use crate::topology::Rank;
 
 /// What stands behind the buffers of a round's schedule in a read.
-pub struct Delivering<'r> {
+pub struct Delivering<'r, 'a> {
     /// This rank.
     pub rank: Rank,
     /// What it gets.
@@ -29,6 +32,8 @@ pub struct Delivering<'r> {
     pub relaying: Option<&'r mut Relaying>,
     /// What passes through it inside the node.
     pub passing: Passing,
+    /// The same where its node shares memory.
+    pub inside: Option<&'r mut Inside<'a>>,
     /// What it gets, as cursors.
     pub outflows: &'r mut [Outflow],
     /// What it hands out, as cursors.
@@ -56,7 +61,7 @@ pub struct Incoming {
     pub own: Option<usize>,
 }
 
-impl Delivering<'_> {
+impl Delivering<'_, '_> {
     /// The message to the source of inflow `id`.
     fn message(&mut self, id: usize, len: u64) -> Bytes {
         let (Some(window), Some(inflow)) = (&self.window, self.windows.inflow(id)) else { return Bytes::new() };
@@ -107,6 +112,27 @@ impl Delivering<'_> {
         self.placement += begin.elapsed();
     }
 
+    /// Takes what this rank wants of an aggregator out of the memory of its node.
+    fn take_inside(&mut self, from: Span, to: Span) -> Result<()> {
+        let begin = Instant::now();
+        let id = Rounds::outflow_of(self.outflows, aggregator_at(from.offset)).filter(|_| to.len > 0);
+        if let (Some(inside), Some(id)) = (&mut self.inside, id) {
+            inside.take(from, id, to.len, &mut self.outflows[id], self.user)?;
+        }
+        self.placement += begin.elapsed();
+        Ok(())
+    }
+
+    fn merged(&mut self, to: Span, merged: &[u8]) -> Result<()> {
+        match &mut self.inside {
+            Some(inside) => inside.arrived(to, merged),
+            None => {
+                self.deal_back(to.offset, merged);
+                Ok(())
+            }
+        }
+    }
+
     fn deal_back(&mut self, at: u64, merged: &[u8]) {
         if let Some(relaying) = &mut self.relaying {
             relaying.deal_back(&mut self.relay, at, merged);
@@ -122,7 +148,7 @@ impl Delivering<'_> {
     }
 }
 
-impl Memory for Delivering<'_> {
+impl Memory for Delivering<'_, '_> {
     fn read(&mut self, span: Span) -> Result<fabric::Message> {
         Ok(match span.buffer {
             GATHERED => self.relay.message(span),
@@ -139,10 +165,7 @@ impl Memory for Delivering<'_> {
                 self.passing.put(span.offset, message);
                 Ok(())
             }
-            _ => {
-                self.deal_back(span.offset, &message);
-                Ok(())
-            }
+            _ => self.merged(span, &message),
         }
     }
 
@@ -151,8 +174,9 @@ impl Memory for Delivering<'_> {
             (Buffer::Send, Buffer::Receive) => self.deliver_own(slot_of(from.offset)),
             (Buffer::Send, MERGED) => {
                 let message = self.message(slot_of(from.offset), from.len);
-                self.deal_back(to.offset, &message);
+                self.merged(to, &message)?;
             }
+            (HELD, Buffer::Receive) => self.take_inside(from, to)?,
             (PASSED, Buffer::Receive) => {
                 let own = self.passing.get(from.offset, from.len);
                 self.deliver(to.offset, own)?;
@@ -170,5 +194,13 @@ impl Memory for Delivering<'_> {
 
     fn reduce(&mut self, _from: Span, _to: Span, _with: ReduceOp) -> Result<()> {
         Err(Error::Internal { rank: self.rank, what: "a round reduces nothing".to_string() })
+    }
+
+    fn is_ready(&mut self, op: &Op) -> bool {
+        self.inside.as_mut().is_none_or(|inside| inside.is_ready(op))
+    }
+
+    fn watch(&mut self) -> Option<Watch> {
+        self.inside.as_mut().and_then(|inside| inside.watch())
     }
 }

@@ -99,6 +99,7 @@ impl File {
             None => {
                 let plan = Plan::make(&mut self.endpoint, &self.setup, agreed, file, layout, clock).await?;
                 done.metadata = plan.announced.traffic;
+                done.in_memory = plan.announced.left;
                 let plan = Rc::new(plan);
                 let keep = self.setup.hints.plan_cache;
                 self.cached = keep.then(|| Cached::new(file, layout, agreed.end, plan.clone()));

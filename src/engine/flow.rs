@@ -98,14 +98,21 @@ impl Outflow {
     /// Appends the window's bytes to `out`; returns how many.
     pub fn pack(&mut self, window: &Window, buffer: &[u8], out: &mut Vec<u8>) -> u64 {
         let bytes = self.file.pass(window).bytes;
-        let mut left = bytes;
+        self.memory_pieces(bytes, |piece| {
+            out.extend_from_slice(&buffer[piece.offset as usize..piece.end() as usize]);
+        });
+        bytes
+    }
+
+    /// Where the next bytes of windows that have been passed are in the buffer, piece by piece.
+    #[inline]
+    pub fn memory_pieces(&mut self, mut left: u64, mut part: impl FnMut(Extent)) {
         while left > 0
             && let Some(piece) = self.memory.take(left)
         {
-            out.extend_from_slice(&buffer[piece.offset as usize..piece.end() as usize]);
+            part(piece);
             left -= piece.len;
         }
-        bytes
     }
 
     /// Places the window's bytes straight where they belong: this rank is the aggregator itself.

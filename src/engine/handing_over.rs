@@ -70,6 +70,7 @@ impl File {
             metadata_bytes: 0,
             metadata_messages: 0,
             data_messages: 0,
+            in_memory: 0,
             seconds: Seconds::default(),
         };
         self.handed_over = Some(HandedOver { agreed, done, clock });

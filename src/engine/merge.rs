@@ -61,6 +61,34 @@ impl Merged {
     }
 }
 
+/// A step of the recorded order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The next `len` bytes of `member`; left out if a higher member's, which came directly before, stay in their place.
+    Bytes {
+        /// Index of the member.
+        member: usize,
+        /// Bytes.
+        len: u64,
+        /// Whether they are left out.
+        left_out: bool,
+    },
+    /// The window ends.
+    End,
+}
+
+impl Merged {
+    /// The recorded order, step by step.
+    pub fn parts(&self) -> impl Iterator<Item = Part> {
+        let mut cursor = PairCursor::default();
+        std::iter::from_fn(move || {
+            let (code, len) = cursor.next(&self.order)?;
+            let bytes = Part::Bytes { member: (code / 2) as usize, len, left_out: code % 2 == 1 };
+            Some(if code == END { Part::End } else { bytes })
+        })
+    }
+}
+
 /// Deals members' bytes out in the recorded order, a window at a time.
 #[derive(Debug, Clone)]
 pub struct Dealer {

@@ -12,6 +12,7 @@ use super::bodies;
 use super::flatten::Outgoing;
 use super::inner::{Members, Tree};
 use super::merge::Merged;
+use super::node::{InMemory, agree_on_places};
 use super::phase::Phase;
 use crate::access::{Packed, varint};
 use crate::collectives::FIRST_FREE_TAG;
@@ -19,6 +20,7 @@ use crate::drivers::Domains;
 use crate::error::{Error, Result};
 use crate::exchange::Route;
 use crate::exchange::local::LocalAggregators;
+use crate::fabric::shared::Group;
 use crate::fabric::{Endpoint, Traffic};
 use crate::topology::Rank;
 
@@ -47,8 +49,12 @@ pub struct Announced {
     pub relay: Option<Relay>,
     /// With a two-layer data kernel along an ordered tree: this rank's part of it.
     pub tree: Option<Tree>,
+    /// With a two-layer data kernel whose members share memory: this rank's part of it. There is no relay then.
+    pub in_memory: Option<InMemory>,
     /// What this rank sent.
     pub traffic: Traffic,
+    /// Bytes of lists that it left in memory of its node in place of a message.
+    pub left: u64,
 }
 
 /// Runs the metadata phase. Collective.
@@ -67,8 +73,9 @@ pub async fn announce(
     // Lists that cannot be read are an error of this rank only; it is kept until all have exchanged.
     let mut damage = Ok(());
     if let Some(local) = metadata.local.as_ref().or(data.local.as_ref()) {
-        let (bodies, traffic) = gather(endpoint, metadata, data, local, outgoing).await?;
+        let Gathered { bodies, traffic, left } = gather(endpoint, metadata, data, local, outgoing).await?;
         announced.traffic += traffic;
+        announced.left = left;
         if local.aggregator_of(metadata.route.rank) == metadata.route.rank {
             let lists = bodies.and_then(|bodies| read_members(bodies, domains.aggregators()));
             gathered = Some(lists.unwrap_or_else(|error| {
@@ -79,7 +86,11 @@ pub async fn announce(
     }
     if let Some(local) = &data.local {
         announced.relay = gathered.clone().map(|members| relay(members, domains));
-        if let Some(threshold) = data.threshold {
+        if let Some(group) = &data.group {
+            let (aggregators, relay) = (data.route.receivers.len(), announced.relay.as_ref());
+            let agreed = agree_on_places(endpoint, group, aggregators, relay, outgoing, domains).await?;
+            damage = damage.and(agreed.map(|in_memory| announced.in_memory = in_memory));
+        } else if let Some(threshold) = data.threshold {
             let members = members(local, data.route.rank);
             let built = Tree::build(endpoint, &metadata.route, members, threshold, outgoing, domains).await?;
             announced.traffic += built.1;
@@ -94,6 +105,7 @@ pub async fn announce(
         (Some(_), None, Some(members)) => by_member(aggregators, &members),
         (Some(_), None, None) => Vec::new(),
     };
+    announced.relay = announced.relay.filter(|_| announced.in_memory.is_none());
     let targets: Vec<_> = bodies.into_iter().map(Bytes::from).enumerate().collect();
     let is_aggregator = metadata.route.receivers.binary_search(&rank).is_ok();
     let sources = match (&metadata.local, is_aggregator) {
@@ -124,27 +136,55 @@ fn members(local: &LocalAggregators, rank: Rank) -> Members {
     Members::new(local.members_of(local.aggregator_of(rank)), rank)
 }
 
+/// What came of members' lists.
+struct Gathered {
+    /// On the local aggregator; bodies that cannot be told apart are an error.
+    bodies: Result<Vec<(Rank, Bytes)>>,
+    traffic: Traffic,
+    /// What this rank left in memory.
+    left: u64,
+}
+
 /// Members hand their lists to their local aggregator, which gets the bodies of its members, itself among them; the others
-/// get none. Bodies that cannot be told apart are the inner error.
+/// get none.
 async fn gather(
     endpoint: &mut Endpoint,
     metadata: &Phase,
     data: &Phase,
     local: &LocalAggregators,
     outgoing: &[Outgoing],
-) -> Result<(Result<Vec<(Rank, Bytes)>>, Traffic)> {
+) -> Result<Gathered> {
     let mut body = Vec::new();
     for out in outgoing {
         varint::put(&mut body, out.aggregator as u64);
         out.file.write(&mut body);
     }
-    match metadata.threshold.or(data.threshold) {
-        Some(threshold) => members(local, metadata.route.rank).gather(endpoint, body, threshold).await,
+    if let Some(group) = metadata.group.as_ref().or(data.group.as_ref()) {
+        return gather_in_memory(endpoint, group, body).await;
+    }
+    let (bodies, traffic) = match metadata.threshold.or(data.threshold) {
+        Some(threshold) => members(local, metadata.route.rank).gather(endpoint, body, threshold).await?,
         None => {
             let (bodies, traffic) = gather_directly(endpoint, &metadata.route, local, body).await?;
-            Ok((Ok(bodies), traffic))
+            (Ok(bodies), traffic)
         }
+    };
+    Ok(Gathered { bodies, traffic, left: 0 })
+}
+
+/// Every member leaves its body in memory for its local aggregator.
+async fn gather_in_memory(endpoint: &mut Endpoint, group: &Group, body: Vec<u8>) -> Result<Gathered> {
+    let (mut bodies, traffic) = (Vec::new(), Traffic::default());
+    let left = body.len() as u64;
+    if !group.leads() {
+        group.put(endpoint, group.me(), &body).await?;
+        return Ok(Gathered { bodies: Ok(bodies), traffic, left });
     }
+    bodies.push((group.members()[0], Bytes::from(body)));
+    for (index, &member) in group.members().iter().enumerate().skip(1) {
+        bodies.push((member, Bytes::from(group.take(endpoint, index).await?)));
+    }
+    Ok(Gathered { bodies: Ok(bodies), traffic, left: 0 })
 }
 
 /// Every member sends its body to its local aggregator itself.

@@ -17,6 +17,7 @@
 //! | `phase`, `bodies`, `metadata` | which way it goes; exchange of bodies of unknown size; who tells whom what |
 //! | `clusters`, `merge`, `relay` | what a local aggregator does with its members' extents and bytes |
 //! | `inner` | the ordered trees between a local aggregator and its members |
+//! | `node` | what goes between them in memory that they share |
 //! | `windows` | what an aggregator holds in a round |
 //! | `rounds`, `lockstep` | where a rank stands in the data phase; rounds that all ranks take part in |
 //! | `writing`, `placing` | the rounds of a write, and one of them in memory |
@@ -53,6 +54,7 @@ mod inner;
 mod lockstep;
 mod merge;
 mod metadata;
+mod node;
 mod operation;
 mod phase;
 mod placing;

@@ -1,10 +1,12 @@
 //! A phase's way: the route between senders and aggregators, and who gathers in between.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::exchange::local::LocalAggregators;
 use crate::exchange::two_layer::{Share, Tree, TwoLayer};
 use crate::exchange::{Message, Route};
+use crate::fabric::shared::Group;
 use crate::schedule::{Buffer, Schedule, Span};
 use crate::topology::Rank;
 
@@ -17,17 +19,20 @@ pub struct Phase {
     pub local: Option<Arc<LocalAggregators>>,
     /// Whether they gather along an ordered tree, and from how many bytes a subtree goes to them directly.
     pub threshold: Option<u64>,
+    /// With two layers, where the members of this rank's local aggregator share memory.
+    pub group: Option<Rc<Group>>,
 }
 
 impl Phase {
     /// The schedule of one round's data: `shares` is what this rank has, by ascending aggregator, one after the other in
     /// [`Buffer::Send`]; `members` what a local aggregator gathers, along `tree` if there is one; `receives` what an
-    /// aggregator gets.
+    /// aggregator gets. With `merged`, what the local aggregator sends, they share memory.
     pub fn schedule(
         &self,
         shares: &[Share],
         members: &[(Rank, Vec<Share>)],
         tree: Option<Tree<'_>>,
+        merged: Option<&[Share]>,
         receives: &[Message],
     ) -> Schedule {
         let route = &self.route;
@@ -50,6 +55,9 @@ impl Phase {
             tree,
             receives,
         };
-        two_layer.schedule(route.kernel, route.throttle, route.throttle)
+        match merged {
+            Some(merged) => two_layer.schedule_in_memory(merged, route.kernel, route.throttle),
+            None => two_layer.schedule(route.kernel, route.throttle, route.throttle),
+        }
     }
 }

@@ -8,17 +8,20 @@ use bytes::Bytes;
 use super::bodies::slot_of;
 use super::flow::Outflow;
 use super::inner::Passing;
+use super::node::Inside;
 use super::relay::{RelayRound, Relaying};
+use super::rounds::Rounds;
 use super::windows::Windows;
 use crate::drivers::Window;
 use crate::error::{Error, Result};
-use crate::exchange::two_layer::{GATHERED, MERGED, PASSED, Share};
+use crate::exchange::two_layer::{GATHERED, HELD, MERGED, PASSED, Share, aggregator_at};
+use crate::fabric::shared::Watch;
 use crate::fabric::{self, Memory};
-use crate::schedule::{Buffer, ReduceOp, Span};
+use crate::schedule::{Buffer, Op, ReduceOp, Span};
 use crate::topology::Rank;
 
 /// What stands behind the buffers of a round's schedule in a write.
-pub struct Placing<'r> {
+pub struct Placing<'r, 'a> {
     /// This rank.
     pub rank: Rank,
     /// What it sends.
@@ -29,6 +32,8 @@ pub struct Placing<'r> {
     pub relaying: Option<&'r mut Relaying>,
     /// What passes through it inside the node.
     pub passing: Passing,
+    /// The same where its node shares memory.
+    pub inside: Option<&'r mut Inside<'a>>,
     /// What it sends, as cursors.
     pub outflows: &'r mut [Outflow],
     /// What it gets, as cursors.
@@ -68,10 +73,15 @@ pub enum Arrived {
     Own,
 }
 
-impl Placing<'_> {
+impl Placing<'_, '_> {
     /// Puts what came of inflow `id` where it belongs; or keeps it, where the order matters.
     fn arrived(&mut self, id: usize, what: Arrived) -> Result<()> {
         if let Some(held) = &mut self.held {
+            // A message may lie in memory that its sender needs for the next.
+            let what = match what {
+                Arrived::Message(message) => Arrived::Message(Bytes::copy_from_slice(&message)),
+                Arrived::Own => Arrived::Own,
+            };
             held.insert(id, what);
             return Ok(());
         }
@@ -133,8 +143,22 @@ impl Placing<'_> {
         }
     }
 
+    /// Puts what this rank has for an aggregator into the memory of its node.
+    fn put_inside(&mut self, from: Span, to: Span) -> Result<()> {
+        let begin = Instant::now();
+        let id = Rounds::outflow_of(self.outflows, aggregator_at(to.offset)).filter(|_| from.len > 0);
+        if let (Some(inside), Some(id)) = (&mut self.inside, id) {
+            inside.put(to, id, from.len, &mut self.outflows[id], self.user)?;
+        }
+        self.placement += begin.elapsed();
+        Ok(())
+    }
+
     /// The merged message at an address of [`MERGED`].
-    fn merged(&mut self, at: u64) -> Bytes {
+    fn merged(&mut self, span: Span) -> Bytes {
+        if let Some(inside) = &mut self.inside {
+            return inside.message(span);
+        }
         let own = |aggregator: usize| {
             let Outgoing { packed, starts, .. } = self.outgoing;
             let index = starts.iter().position(|(_, a)| *a == aggregator)?;
@@ -142,16 +166,16 @@ impl Placing<'_> {
             Some(packed.slice(starts[index].0 as usize..end as usize))
         };
         match &mut self.relaying {
-            Some(relaying) => relaying.deal(&self.relay, at, own),
+            Some(relaying) => relaying.deal(&self.relay, span.offset, own),
             None => Bytes::new(),
         }
     }
 }
 
-impl Memory for Placing<'_> {
+impl Memory for Placing<'_, '_> {
     fn read(&mut self, span: Span) -> Result<fabric::Message> {
         Ok(match span.buffer {
-            MERGED => self.merged(span.offset),
+            MERGED => self.merged(span),
             PASSED => self.passing.get(span.offset, span.len),
             _ => self.outgoing.packed.slice(span.offset as usize..(span.offset + span.len) as usize),
         })
@@ -176,13 +200,14 @@ impl Memory for Placing<'_> {
         match (from.buffer, to.buffer) {
             (Buffer::Send, Buffer::Receive) => self.arrived(slot_of(to.offset), Arrived::Own)?,
             (MERGED, Buffer::Receive) => {
-                let message = self.merged(from.offset);
+                let message = self.merged(from);
                 self.arrived(slot_of(to.offset), Arrived::Message(message))?;
             }
             (Buffer::Send, PASSED) => {
                 let own = self.read(from)?;
                 self.passing.put(to.offset, own);
             }
+            (Buffer::Send, HELD) => self.put_inside(from, to)?,
             // Members' shares are dealt out when the merged message is read.
             (Buffer::Send | GATHERED, MERGED) => {}
             (from, to) => {
@@ -195,5 +220,13 @@ impl Memory for Placing<'_> {
 
     fn reduce(&mut self, _from: Span, _to: Span, _with: ReduceOp) -> Result<()> {
         Err(Error::Internal { rank: self.rank, what: "a round reduces nothing".to_string() })
+    }
+
+    fn is_ready(&mut self, op: &Op) -> bool {
+        self.inside.as_mut().is_none_or(|inside| inside.is_ready(op))
+    }
+
+    fn watch(&mut self) -> Option<Watch> {
+        self.inside.as_mut().and_then(|inside| inside.watch())
     }
 }

@@ -11,7 +11,7 @@ use super::delivering::{Delivering, Incoming};
 use super::depot::Depot;
 use super::inner::Passing;
 use super::phase::Phase;
-use super::plan::Plan;
+use super::plan::{Direction, Plan};
 use super::rounds::{DATA, Rounds, Tally};
 use super::windows::Opened;
 use super::worker::Task;
@@ -37,7 +37,7 @@ struct Ahead {
 impl<'a> Reading<'a> {
     /// At the first round of a plan.
     pub fn new(plan: &'a Plan, phase: &'a Phase, buffer: &'a mut [u8]) -> Self {
-        Self { at: Rounds::new(plan, phase), buffer, ahead: VecDeque::new() }
+        Self { at: Rounds::new(plan, phase, Direction::Read), buffer, ahead: VecDeque::new() }
     }
 
     /// Runs all rounds. Windows come from `depot`, which only aggregators need. Collective over the ranks that want data.
@@ -51,6 +51,7 @@ impl<'a> Reading<'a> {
         while let Some(round) = self.next_round() {
             self.round(round, endpoint, depot).await?;
         }
+        self.at.tally.in_memory = self.at.inside.map_or(0, |inside| inside.bytes);
         Ok(self.at.tally)
     }
 
@@ -76,6 +77,7 @@ impl<'a> Reading<'a> {
             relay,
             relaying: self.at.relaying.as_mut(),
             passing: Passing::default(),
+            inside: self.at.inside.as_mut(),
             outflows: &mut self.at.outflows,
             windows: &mut self.at.windows,
             user: self.buffer,

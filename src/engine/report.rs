@@ -95,6 +95,9 @@ pub struct CallReport {
     pub metadata_messages: u64,
     /// Messages of the data phase.
     pub data_messages: u64,
+    /// Bytes of lists and of data that went from member to local aggregator, or back, through memory of their node: 0 where the
+    /// inner layer of `two_layer` is messages, or there is none.
+    pub in_memory: u64,
     /// Time by phase.
     pub seconds: Seconds,
 }

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use super::flow::{Agenda, Outflow};
 use super::inner::Tree;
+use super::node::Inside;
 use super::phase::Phase;
-use super::plan::Plan;
+use super::plan::{Direction, Plan};
 use super::relay::{RelayRound, Relaying};
 use super::windows::Windows;
 use crate::collectives::FIRST_FREE_TAG;
@@ -34,6 +35,8 @@ pub struct Tally {
     pub windows: u64,
     /// How often this aggregator exchanged with so many ranks in a round (itself included).
     pub fan_in: BTreeMap<u32, u64>,
+    /// Bytes that this rank copied to or from memory of its node in place of messages.
+    pub in_memory: u64,
     /// Time in packing and exchange.
     pub exchange: Duration,
     /// Time in placement.
@@ -66,6 +69,8 @@ pub struct Rounds<'a> {
     pub relaying: Option<Relaying>,
     /// This rank's part of the tree inside the node.
     tree: Option<&'a Tree>,
+    /// Its part in memory inside the node.
+    pub inside: Option<Inside<'a>>,
     /// The first round that it has not taken part in yet.
     ahead: u64,
     /// What it has cost so far.
@@ -74,7 +79,7 @@ pub struct Rounds<'a> {
 
 impl<'a> Rounds<'a> {
     /// At the first round of a plan.
-    pub fn new(plan: &'a Plan, phase: &'a Phase) -> Self {
+    pub fn new(plan: &'a Plan, phase: &'a Phase, direction: Direction) -> Self {
         let domains = &plan.domains;
         let own = phase.route.receivers.binary_search(&phase.route.rank).unwrap_or_default();
         let outflow = |o: &super::flatten::Outgoing| Outflow::new(o.aggregator, o.file.clone(), o.memory.clone());
@@ -85,7 +90,8 @@ impl<'a> Rounds<'a> {
         let relaying = plan.announced.relay.as_ref().map(|relay| Relaying::new(relay, phase.route.rank, domains));
         let lockstep = plan.lockstep.as_deref().unwrap_or_default();
         let (tree, tally) = (plan.announced.tree.as_ref(), Tally::default());
-        Self { phase, domains, lockstep, outflows, leaving, windows, relaying, tree, ahead: 0, tally }
+        let inside = plan.announced.in_memory.as_ref().map(|plan| Inside::new(plan, direction, domains));
+        Self { phase, domains, lockstep, outflows, leaving, windows, relaying, tree, inside, ahead: 0, tally }
     }
 
     /// This rank.
@@ -97,22 +103,31 @@ impl<'a> Rounds<'a> {
     pub fn next_round(&self) -> Option<u64> {
         let relayed = self.relaying.as_ref().and_then(Relaying::next_round);
         let passed = self.tree.and_then(|tree| tree.next_round(self.ahead));
-        [self.leaving.next_round(), self.windows.next_round(), relayed, passed].into_iter().flatten().min()
+        let inside = self.inside.as_ref().and_then(Inside::next_round);
+        [self.leaving.next_round(), self.windows.next_round(), relayed, passed, inside].into_iter().flatten().min()
     }
 
     /// The schedule of a round: this rank has `shares`, a local aggregator relays, an aggregator gets `receives`.
     pub fn schedule(&mut self, round: u64, shares: &[Share], relay: &RelayRound, receives: &[Message]) -> Schedule {
         self.ahead = round + 1;
         let members = &relay.members;
-        let Some(tree) = self.tree else { return self.phase.schedule(shares, members, None, receives) };
+        let merged = self.inside.as_mut().map(|inside| inside.open(round, self.domains));
+        let Some(tree) = self.tree else {
+            return self.phase.schedule(shares, members, None, merged.as_deref(), receives);
+        };
         let (group, part) = (tree.group(), tree.part(round, shares, relay));
-        self.phase.schedule(shares, members, Some(two_layer::Tree { group: &group, part: &part }), receives)
+        self.phase.schedule(shares, members, Some(two_layer::Tree { group: &group, part: &part }), None, receives)
     }
 
     /// Whether the share for `aggregator` is this rank's own and goes no way at all: it is the aggregator, and nobody
     /// gathers in between.
     pub fn stays(&self, aggregator: usize) -> bool {
         self.phase.local.is_none() && self.phase.route.receivers[aggregator] == self.rank()
+    }
+
+    /// The outflow for an aggregator.
+    pub fn outflow_of(outflows: &[Outflow], aggregator: usize) -> Option<usize> {
+        outflows.binary_search_by_key(&aggregator, |outflow| outflow.file.aggregator()).ok()
     }
 
     /// The outflows of a round that is over have their next windows.

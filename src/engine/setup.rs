@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::node;
 use super::phase::Phase;
 use super::shared;
 use crate::collectives::intergroup::TwoGroups;
@@ -14,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::exchange::local::LocalAggregators;
 use crate::exchange::{Kernel, RankList, Route};
 use crate::fabric::Endpoint;
+use crate::fabric::shared::host;
 use crate::hints::{DriverName, Hints, KernelName, Overlap, PairwiseEmpty, RankListHint, Switch, TwoLayerInner};
 use crate::schedule::{ReduceOp, Throttle};
 use crate::topology::{Rank, Topology};
@@ -81,7 +83,7 @@ impl Setup {
     pub async fn open(endpoint: &mut Endpoint, path: PathBuf, mode: Mode, hints: Hints) -> Result<Self> {
         check_alike(endpoint, &path, mode, &hints).await?;
         // Only now: ranks that were given different hints would not all come.
-        if may_share(endpoint, &hints) {
+        if may_share(endpoint, &hints, false) {
             endpoint.share(shared::CONTROL, shared::AREA).await?;
         }
         if !hints.tuned_table.is_empty() {
@@ -98,8 +100,11 @@ impl Setup {
         let driver = driver(name, &path);
         // The same on all ranks, also where it fails: it depends on nothing else.
         let aggregators = driver.aggregators(&topology, &layout, &hints)?;
-        let shares_memory = may_share(endpoint, &hints) && endpoint.shared().is_some();
-        let setup = Self::of(endpoint.rank(), topology, layout, driver, aggregators, hints)?;
+        let shares_memory = may_share(endpoint, &hints, false) && endpoint.shared().is_some();
+        let mut setup = Self::of(endpoint.rank(), topology, layout, driver, aggregators, hints)?;
+        if !shares_memory {
+            share_in_nodes(endpoint, &mut setup).await?;
+        }
         Ok(Self { path, mode, shares_memory, ..setup })
     }
 
@@ -144,14 +149,36 @@ impl Setup {
     }
 }
 
-/// Whether hints let the ranks share memory, if they can: not where nodes are pretended.
-fn may_share(endpoint: &Endpoint, hints: &Hints) -> bool {
+/// Whether hints let ranks share memory, if they can: all ranks, or (`in_nodes`) those of each node. Where nodes are
+/// pretended, the ranks of one do, and only if the hint says so.
+fn may_share(endpoint: &Endpoint, hints: &Hints, in_nodes: bool) -> bool {
+    let pretended = (1..endpoint.ranks()).contains(&hints.ranks_per_node);
     let allowed = match hints.shared_memory {
-        Switch::Enable => true,
+        Switch::Enable => in_nodes || !pretended,
         Switch::Disable => false,
         Switch::Automatic => endpoint.shares_memory() && hints.ranks_per_node == 0,
     };
     allowed && hints.io_ranks == 0 && hints.tuned_table.is_empty()
+}
+
+/// Gives the members of every local aggregator memory that they share, where a kernel has any and the hints allow it.
+/// Collective.
+async fn share_in_nodes(endpoint: &mut Endpoint, setup: &mut Setup) -> Result<()> {
+    let Setup { roles, tiny, hints, topology, .. } = setup;
+    let local = roles.metadata.local.as_ref().or(roles.data.local.as_ref());
+    let Some(local) = local.filter(|local| may_share(endpoint, hints, true) && local.gather()).cloned() else {
+        return Ok(());
+    };
+    // Pretended nodes are all on this host.
+    let here = match hints.ranks_per_node {
+        0 => topology.ranks_on(topology.node_of(endpoint.rank())),
+        _ => endpoint.ranks(),
+    };
+    let group = endpoint.share_in_groups(local.all_of(), node::AREA, here <= host::processors()).await?;
+    for phase in [&mut roles.metadata, &mut roles.data, &mut tiny.metadata, &mut tiny.data] {
+        phase.group = group.clone().filter(|_| phase.local.is_some());
+    }
+    Ok(())
 }
 
 /// Compute ranks and I/O ranks.
@@ -250,5 +277,5 @@ fn phase(
         TwoLayerInner::OrderedTree if local.is_some() => Some(hints.two_layer_threshold),
         _ => None,
     };
-    Ok(Phase { route, local, threshold })
+    Ok(Phase { route, local, threshold, group: None })
 }

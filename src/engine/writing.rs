@@ -8,7 +8,7 @@ use super::depot::Depot;
 use super::inner::Passing;
 use super::phase::Phase;
 use super::placing::{Outgoing, Placing};
-use super::plan::Plan;
+use super::plan::{Direction, Plan};
 use super::rounds::{DATA, Rounds, Tally};
 use super::windows::Opened;
 use super::worker::Task;
@@ -27,7 +27,7 @@ pub struct Writing<'a> {
 impl<'a> Writing<'a> {
     /// At the first round of a plan.
     pub fn new(plan: &'a Plan, phase: &'a Phase, buffer: &'a [u8]) -> Self {
-        Self { at: Rounds::new(plan, phase), buffer }
+        Self { at: Rounds::new(plan, phase, Direction::Write), buffer }
     }
 
     /// Runs all rounds. Windows go to `depot`, which only aggregators need. Collective over the ranks that have data.
@@ -41,6 +41,7 @@ impl<'a> Writing<'a> {
         while let Some(round) = self.at.next_round() {
             self.round(round, endpoint, depot).await?;
         }
+        self.at.tally.in_memory = self.at.inside.map_or(0, |inside| inside.bytes);
         Ok(self.at.tally)
     }
 
@@ -59,6 +60,7 @@ impl<'a> Writing<'a> {
             relay,
             relaying: self.at.relaying.as_mut(),
             passing: Passing::default(),
+            inside: self.at.inside.as_mut(),
             outflows: &mut self.at.outflows,
             windows: &mut self.at.windows,
             user: self.buffer,
@@ -101,7 +103,7 @@ impl<'a> Writing<'a> {
     }
 
     /// Collects what this rank sends in the round, message after message. What it has for itself stays in the caller's
-    /// buffer, unless it goes through a local aggregator.
+    /// buffer, unless it goes through a local aggregator; so does everything that goes through memory of the node.
     fn pack(&mut self, round: u64) -> Outgoing {
         let mut out = Outgoing { due: self.at.leaving.take(round), ..Outgoing::default() };
         let mut packed = Vec::new();
@@ -116,7 +118,10 @@ impl<'a> Writing<'a> {
                 continue;
             }
             out.starts.push((packed.len() as u64, aggregator));
-            let len = outflow.pack(&window, self.buffer, &mut packed);
+            let len = match &self.at.inside {
+                Some(_) => outflow.file.pass(&window).bytes,
+                None => outflow.pack(&window, self.buffer, &mut packed),
+            };
             out.shares.push(Share { aggregator, len });
         }
         out.packed = packed.into();

@@ -56,6 +56,16 @@ impl LocalAggregators {
         self.aggregator_of[rank] as Rank
     }
 
+    /// The local aggregator of every rank.
+    pub fn all_of(&self) -> &[u32] {
+        &self.aggregator_of
+    }
+
+    /// Whether any of them gathers for another rank. O(ranks).
+    pub fn gather(&self) -> bool {
+        (0..self.aggregator_of.len()).any(|rank| self.aggregator_of(rank) != rank)
+    }
+
     /// The members of local aggregator `rank`, itself first; empty if it is none. O(ranks).
     pub fn members_of(&self, rank: Rank) -> Vec<Rank> {
         (0..self.aggregator_of.len()).filter(|&r| self.aggregator_of(r) == rank).collect()

@@ -25,6 +25,11 @@ pub const GATHERED: Buffer = Buffer::Stage(0);
 pub const MERGED: Buffer = Buffer::Stage(1);
 /// What a member passes on for others, its own bytes among theirs, in member order: [`Buffer::Stage`] of this number.
 pub const PASSED: Buffer = Buffer::Stage(2);
+/// What a local aggregator sends on, as all members see it where they share memory: [`Buffer::Stage`] of this number. The
+/// message of every aggregator has its own addresses, here as in [`MERGED`]: see [`aggregator_at`].
+pub const HELD: Buffer = Buffer::Stage(3);
+/// How far the addresses of one aggregator's message are from the next one's.
+const APART: u64 = 1 << 40;
 /// Stage of the messages inside the node (the outer kernel's are stage 0).
 const INNER: u8 = 1;
 
@@ -35,6 +40,11 @@ pub struct Share {
     pub aggregator: usize,
     /// Bytes, above 0.
     pub len: u64,
+}
+
+/// The aggregator of a message in [`HELD`], and in [`MERGED`] where members share memory.
+pub fn aggregator_at(offset: u64) -> usize {
+    (offset / APART) as usize
 }
 
 /// A rank's part of the gather tree inside its node.
@@ -99,6 +109,47 @@ impl TwoLayer<'_> {
             receives: self.receives,
         };
         exchange.append(&mut builder, outer, throttle, &sends.1);
+        builder.finish()
+    }
+
+    /// The whole exchange of this rank where the members share memory: each copies its shares into the messages of the local
+    /// aggregator, which sends `merged`, by ascending aggregator (nothing on its members). A copy waits for its message to
+    /// have a place, and a message for its bytes; that is up to the memory. Messages get their places in the order of their
+    /// sends.
+    pub fn schedule_in_memory(&self, merged: &[Share], outer: &Kernel, throttle: Throttle) -> Schedule {
+        let mut builder = Builder::default();
+        let span = |buffer, share: &Share| Span::new(buffer, share.aggregator as u64 * APART, share.len);
+        let sends: Vec<_> =
+            merged.iter().map(|share| Message { peer: share.aggregator, span: span(MERGED, share) }).collect();
+        let exchange = Exchange {
+            rank: self.rank,
+            ranks: self.ranks,
+            receivers: self.receivers,
+            rank_list: self.rank_list,
+            sends: &sends,
+            receives: self.receives,
+        };
+        let mut at = 0;
+        let place = |share: &Share| {
+            at += share.len;
+            (share.aggregator, Span::new(Buffer::Send, at - share.len, share.len))
+        };
+        let own: Vec<(usize, Span)> = self.own.iter().map(place).collect();
+        let of = |aggregator: usize| own.binary_search_by_key(&aggregator, |own| own.0).map(|index| own[index].1);
+        if self.local_aggregator == self.rank {
+            let is_own = |message: &Message| self.receivers[message.peer] == self.rank;
+            let ordered = exchange.ordered_sends(outer).into_iter().map(|(_, message)| message);
+            let (first, others): (Vec<_>, Vec<_>) = ordered.partition(is_own);
+            for Message { peer, span } in first.into_iter().chain(others) {
+                let from = of(peer).unwrap_or(Span::new(Buffer::Send, 0, 0));
+                builder.copy(from, Span { buffer: HELD, ..span }, &[]);
+            }
+        } else {
+            for (share, (_, from)) in self.own.iter().zip(&own) {
+                builder.copy(*from, span(HELD, share), &[]);
+            }
+        }
+        exchange.append(&mut builder, outer, throttle, &[]);
         builder.finish()
     }
 

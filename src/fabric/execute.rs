@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use super::agreements::Agreements;
-use super::shared::{Shared, Watch};
+use super::shared::{Grouped, Shared, Watch};
 use super::transport::{Completion, Idle, Message, Ticket, Transport};
 use crate::error::{Error, Result};
-use crate::schedule::{Action, Buffer, OpId, Progress, ReduceOp, Schedule, Span};
+use crate::schedule::{Action, Buffer, Op, OpId, Progress, ReduceOp, Schedule, Span};
 use crate::topology::Rank;
 
 /// What stands behind the named buffers of a schedule.
@@ -43,6 +43,17 @@ pub trait Memory {
     /// # Errors
     /// What the memory finds wrong; the run ends.
     fn reduce(&mut self, from: Span, to: Span, with: ReduceOp) -> Result<()>;
+
+    /// Whether an operation whose dependencies are finished can start: one that works on memory shared with other ranks may
+    /// have to wait for them. It is asked for again, before those that came later.
+    fn is_ready(&mut self, _op: &Op) -> bool {
+        true
+    }
+
+    /// What changes when an operation that was not ready may be; asked for after [`Memory::is_ready`] has said no.
+    fn watch(&mut self) -> Option<Watch> {
+        None
+    }
 }
 
 /// Messages and bytes that one rank sent.
@@ -67,6 +78,7 @@ pub struct Endpoint {
     waiting: Waiting,
     agreements: Option<Rc<dyn Agreements>>,
     sharing: Sharing,
+    grouped: Option<Grouped>,
 }
 
 /// Whether the ranks share memory.
@@ -120,7 +132,7 @@ impl Endpoint {
     /// Takes over a transport.
     pub fn new(transport: Box<dyn Transport>) -> Self {
         let waiting = Waiting { idle: transport.idle(), events: Rc::default(), watched: Rc::default() };
-        Self { transport, waiting, agreements: None, sharing: Sharing::Untried }
+        Self { transport, waiting, agreements: None, sharing: Sharing::Untried, grouped: None }
     }
 
     /// This rank.
@@ -161,6 +173,14 @@ impl Endpoint {
 
     pub(super) fn set_shared(&mut self, shared: Option<Shared>) {
         self.sharing = Sharing::Tried(shared.map(Rc::new));
+    }
+
+    pub(super) fn grouped(&self) -> Option<&Grouped> {
+        self.grouped.as_ref()
+    }
+
+    pub(super) fn set_grouped(&mut self, grouped: Grouped) {
+        self.grouped = Some(grouped);
     }
 
     /// Lets MPI deliver what others wait for while this rank waits for a word in memory.
@@ -214,18 +234,24 @@ impl Endpoint {
     /// # Errors
     /// The fabric's, or the memory's: then operations may still be in flight, and the endpoint is of no more use.
     pub async fn run(&mut self, schedule: Schedule, memory: &mut dyn Memory, tag: u16) -> Result<Traffic> {
-        let mut run = Run { progress: Progress::new(schedule), open: HashMap::new(), traffic: Traffic::default(), tag };
+        let (open, held, traffic) = Default::default();
+        let mut run = Run { progress: Progress::new(schedule), open, held, traffic, tag };
         let mut done = Vec::new();
         loop {
-            while let Some(id) = run.progress.next_ready() {
-                run.start(id, &mut *self.transport, memory)?;
+            if run.start_ready(&mut *self.transport, memory)? {
+                self.waiting.event();
             }
             if run.progress.is_done() {
                 return Ok(run.traffic);
             }
             self.transport.poll(&mut done)?;
             if done.is_empty() {
-                pause().await;
+                match memory.watch().filter(|_| !run.held.is_empty()) {
+                    // Messages must not wait for a word.
+                    Some(watch) if !run.open.is_empty() => self.watch(watch.briefly()).await,
+                    Some(watch) => self.watch(watch).await,
+                    None => pause().await,
+                }
                 continue;
             }
             self.waiting.event();
@@ -240,11 +266,34 @@ impl Endpoint {
 struct Run {
     progress: Progress,
     open: HashMap<Ticket, OpId>,
+    /// What the memory is not ready for, in the order it was asked.
+    held: Vec<OpId>,
     traffic: Traffic,
     tag: u16,
 }
 
 impl Run {
+    /// Starts all that can start; whether anything did that had been held.
+    fn start_ready(&mut self, transport: &mut dyn Transport, memory: &mut dyn Memory) -> Result<bool> {
+        let mut any = false;
+        for id in std::mem::take(&mut self.held) {
+            any |= self.start_or_hold(id, transport, memory)?;
+        }
+        while let Some(id) = self.progress.next_ready() {
+            self.start_or_hold(id, transport, memory)?;
+        }
+        Ok(any)
+    }
+
+    fn start_or_hold(&mut self, id: OpId, transport: &mut dyn Transport, memory: &mut dyn Memory) -> Result<bool> {
+        let ready = memory.is_ready(&self.progress.schedule().ops()[id as usize]);
+        match ready {
+            true => self.start(id, transport, memory)?,
+            false => self.held.push(id),
+        }
+        Ok(ready)
+    }
+
     fn start(&mut self, id: OpId, transport: &mut dyn Transport, memory: &mut dyn Memory) -> Result<()> {
         let op = self.progress.schedule().ops()[id as usize];
         let tag = self.tag * 4 + u16::from(op.stage);

@@ -153,8 +153,8 @@ hints! {
     /// With `romio_cb_write=automatic` (or `romio_cb_read`): the mean size of a request from which requests that do not
     /// interleave are written (read) by their owners, without exchange.
     "trib_direct_min" direct_min: u64 = 4 << 20, SIZE, "bytes";
-    /// Whether ranks that are all on one host write and read through memory that they share, without messages. `automatic`: on
-    /// MPI, unless nodes are pretended; `enable`: also where ranks are threads. (Not with `trib_io_ranks` and
-    /// `trib_tuned_table`.)
+    /// Whether ranks that are all on one host write and read through memory that they share, without messages, and whether,
+    /// where they are on several, `two_layer` does so inside each node. `automatic`: on MPI, unless nodes are pretended;
+    /// `enable`: also where ranks are threads, and inside pretended nodes. (Not with `trib_io_ranks` and `trib_tuned_table`.)
     "trib_shared_memory" shared_memory: Switch = Switch::Automatic, Switch::CODEC, "";
 }

@@ -24,6 +24,11 @@ pub static KERNELS: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(
             "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;trib_two_layer_outer=balanced;\
              trib_two_layer_inner=ordered_tree;trib_two_layer_threshold=300;nc_num_aggrs_per_node=1",
         ),
+        (
+            "two_layer, inner in memory",
+            "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;trib_two_layer_outer=balanced;\
+             trib_shared_memory=enable;nc_num_aggrs_per_node=1",
+        ),
         ("hybrid", "trib_kernel_meta=ascending_issend;trib_kernel_data=balanced"),
     ]);
     all
@@ -44,7 +49,7 @@ pub fn throttles(kernels: &str) -> &'static [&'static str] {
     if kernels.contains("=pairwise") { &ONE } else { &ALL }
 }
 
-/// The hints of several texts together; bytes go by messages, also where ranks share memory.
+/// The hints of several texts together; bytes go by messages, also where ranks share memory, unless a text says otherwise.
 pub fn hints(texts: &[&str]) -> Hints {
     Hints::parse(&format!("trib_shared_memory=disable;{}", texts.join(";"))).unwrap()
 }

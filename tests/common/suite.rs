@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use tributary::exchange::KERNELS;
-use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Hints, Mode};
+use tributary::{BufferLayout, CallReport, Endpoint, Extent, Extents, File, Hints, Mode};
 
 /// Extents and buffer layout of every rank.
 pub struct Case {
@@ -113,6 +113,7 @@ pub fn write_and_check(endpoint: Endpoint, case: &Case, hints: &Hints, path: &Pa
     let plans = first.path == tributary::engine::Path::Exchange;
     assert!(again.bytes == 0 || !plans || again.plan_reused, "the same call again costs no plan");
     assert_eq!(again.metadata_messages, 0);
+    check_in_memory(case, hints, &first, &again);
     crate::reading::read_back(&mut file, case, &bytes);
     let fan_in = file.fan_in().unwrap();
     assert!(fan_in.min <= fan_in.median && fan_in.median <= fan_in.max && fan_in.max as usize <= case.file.len());
@@ -125,6 +126,25 @@ pub fn write_and_check(endpoint: Endpoint, case: &Case, hints: &Hints, path: &Pa
         return crate::reading::read_everything(endpoint, case, hints, path, base);
     }
     endpoint
+}
+
+/// Bytes go through memory of the nodes where the hints ask for it, and only there.
+fn check_in_memory(case: &Case, hints: &Hints, first: &CallReport, again: &CallReport) {
+    use tributary::hints::{KernelName, Switch};
+    let ranks = case.file.len();
+    let (layer, enabled) = (KernelName::TwoLayer, hints.shared_memory == Switch::Enable);
+    let in_nodes = enabled && (2..ranks).contains(&hints.ranks_per_node) && hints.num_aggrs_per_node == 1;
+    if !enabled || hints.ranks_per_node == 0 {
+        assert_eq!((first.in_memory, again.in_memory), (0, 0), "{} under {hints:?}", case.name);
+    }
+    if in_nodes && again.bytes > 0 {
+        let data = if hints.kernel_data == layer { again.bytes } else { 0 };
+        // Of its own bytes that overlap, a rank has each once. A rank alone in its node shares with nobody.
+        let alone = if ranks % hints.ranks_per_node == 1 { case.file[ranks - 1].bytes() } else { 0 };
+        let overlaps = case.name.contains("overlapping") || case.name.contains("zero");
+        assert!(overlaps || again.in_memory == data - alone.min(data), "{} under {hints:?}", case.name);
+        assert!(first.in_memory >= again.in_memory);
+    }
 }
 
 /// Compares the file with the expected image from `base` on; returns how many bytes the case covers.
@@ -272,6 +292,45 @@ pub fn run_shared(mut endpoint: Endpoint, directory: &Path) {
             if !(far && text.contains("cb_buffer_size")) {
                 let path = directory.join(format!("{ranks}-shared-{h}-{c}"));
                 endpoint = write_and_check(endpoint, case, &hints, &path, true);
+            }
+        }
+    }
+}
+
+/// Kernels whose inner layer is memory that the ranks of a node share: both phases, one, and several groups in a node.
+const IN_NODES: [&str; 6] = [
+    "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;nc_num_aggrs_per_node=1",
+    "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;nc_num_aggrs_per_node=2;trib_two_layer_outer=ascending_isend",
+    "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;nc_num_aggrs_per_node=1;trib_two_layer_outer=pairwise",
+    "trib_kernel_meta=balanced;trib_kernel_data=two_layer;nc_num_aggrs_per_node=1;trib_two_layer_outer=spread_out",
+    "trib_kernel_meta=two_layer;trib_kernel_data=balanced;nc_num_aggrs_per_node=1",
+    "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;nc_num_aggrs_per_node=1;trib_two_layer_inner=ordered_tree",
+];
+
+/// The cases where the ranks of each (pretended) node share memory, each with one in `part` of the hints. Collective.
+#[allow(dead_code, reason = "each test file uses what it needs")]
+pub fn run_in_nodes(mut endpoint: Endpoint, directory: &Path, part: usize) {
+    let ranks = endpoint.ranks();
+    let common = "trib_shared_memory=enable;romio_cb_write=enable;romio_cb_read=enable;trib_tiny_call=0";
+    let cases = Case::all(ranks);
+    let mut number = 0;
+    for kernels in IN_NODES {
+        for driver in DRIVERS {
+            for throttle in throttle_hints(kernels) {
+                for per_node in [ranks.div_ceil(3), ranks.div_ceil(2)] {
+                    let text = format!("{common};{kernels};{driver};{throttle};trib_ranks_per_node={per_node}");
+                    let hints = Hints::parse(&text).unwrap();
+                    for (c, case) in cases.iter().enumerate() {
+                        if (number + c).is_multiple_of(part) {
+                            let path = directory.join(format!("{ranks}-nodes-{number}-{c}"));
+                            endpoint = write_and_check(endpoint, case, &hints, &path, true);
+                            if endpoint.rank() == 0 {
+                                std::fs::remove_file(&path).unwrap();
+                            }
+                        }
+                    }
+                    number += 1;
+                }
             }
         }
     }

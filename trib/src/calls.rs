@@ -33,6 +33,8 @@ pub struct Calls {
     pub metadata_messages: u64,
     /// Messages of the data phase.
     pub data_messages: u64,
+    /// Bytes that went through memory inside the nodes.
+    pub in_memory: u64,
     /// Time by phase.
     pub seconds: Seconds,
     /// Ranks that aggregators exchange with in a round, over all calls.
@@ -53,6 +55,7 @@ impl Calls {
         self.metadata_bytes += call.metadata_bytes;
         self.metadata_messages += call.metadata_messages;
         self.data_messages += call.data_messages;
+        self.in_memory += call.in_memory;
         self.seconds = sum(&self.seconds, &call.seconds);
         match self.ways.iter_mut().find(|way| way.path == call.path) {
             Some(way) => way.calls += 1,
@@ -112,6 +115,7 @@ mod tests {
             metadata_bytes: 2,
             metadata_messages: 3,
             data_messages: 4,
+            in_memory: 5,
             seconds,
         }
     }
@@ -126,7 +130,7 @@ mod tests {
         calls.add(9, call(Path::Direct, "huge", 1));
         assert_eq!((calls.count, calls.plans_reused, calls.rounds, calls.aggregators), (3, 1, 5, 5));
         assert_eq!((calls.requests, calls.bytes, calls.bytes_in_file, calls.data_messages), (3, 30, 27, 12));
-        assert_eq!(calls.seconds.io, 1.5);
+        assert_eq!((calls.in_memory, calls.seconds.io), (15, 1.5));
         assert_eq!((calls.path(), calls.why()), ("mixed".into(), "1 exchange (small), 2 direct (large)".into()));
     }
 }

@@ -86,6 +86,7 @@ fn insert(object: &mut Value, calls: &Calls, writes: bool) {
         "why": calls.why(),
         "metadata_bytes": calls.metadata_bytes,
         "messages": { "metadata": calls.metadata_messages, "data": calls.data_messages },
+        "in_memory": calls.in_memory,
         "seconds": calls.seconds,
         "fan_in": calls.fan_in,
     });
@@ -198,6 +199,10 @@ fn phases(calls: &Calls, hints: &Hints, title: &str) -> Table {
     phase("file I/O (overlaps)", dash(), dash(), dash(), grouped(calls.bytes_in_file), seconds.io);
     phase("agreement", dash(), dash(), dash(), dash(), seconds.agreement);
     phase("total", dash(), dash(), dash(), dash(), seconds.total);
+    if calls.in_memory > 0 {
+        // A part of the exchanges: no time of its own.
+        phases.add_row(["in memory of the nodes", "-", "-", "-", &grouped(calls.in_memory), "-"]);
+    }
     for column in 3..6 {
         if let Some(column) = phases.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);

@@ -25,7 +25,7 @@ module tributary
         integer(c_int) :: path
         integer(c_int) :: plan_reused
         integer(c_int64_t) :: aggregators, requests, bytes, bytes_written, bytes_read, rounds
-        integer(c_int64_t) :: metadata_bytes, metadata_messages, data_messages
+        integer(c_int64_t) :: metadata_bytes, metadata_messages, data_messages, in_memory
         real(c_double) :: seconds_flatten, seconds_metadata, seconds_data, seconds_placement, seconds_io
         real(c_double) :: seconds_agreement, seconds_total
     end type

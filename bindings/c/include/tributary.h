@@ -178,6 +178,11 @@ typedef struct {
    */
   int64_t data_messages;
   /**
+   * Bytes of extents and data that went between ranks of a node in memory that they share: 0 where the inner layer of
+   * `two_layer` is messages, or there is none.
+   */
+  int64_t in_memory;
+  /**
    * Seconds, the most of any rank: cutting the access by aggregator.
    */
   double seconds_flatten;

@@ -54,6 +54,9 @@ pub struct trib_statistics {
     pub metadata_messages: i64,
     /// Messages with data.
     pub data_messages: i64,
+    /// Bytes of extents and data that went between ranks of a node in memory that they share: 0 where the inner layer of
+    /// `two_layer` is messages, or there is none.
+    pub in_memory: i64,
     /// Seconds, the most of any rank: cutting the access by aggregator.
     pub seconds_flatten: f64,
     /// Telling aggregators of extents.
@@ -91,6 +94,7 @@ impl trib_statistics {
             metadata_bytes: report.metadata_bytes as i64,
             metadata_messages: report.metadata_messages as i64,
             data_messages: report.data_messages as i64,
+            in_memory: report.in_memory as i64,
             seconds_flatten: report.seconds.flatten,
             seconds_metadata: report.seconds.metadata,
             seconds_data: report.seconds.data,

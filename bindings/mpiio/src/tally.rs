@@ -29,6 +29,8 @@ pub struct Traffic {
     pub data_messages: u64,
     /// Bytes of the calls that exchanged, what a rank gives itself included.
     pub data_bytes: u64,
+    /// Bytes that went through memory inside the nodes.
+    pub in_memory: u64,
 }
 
 /// Calls of one function that the MPI library ran.
@@ -59,6 +61,7 @@ impl Traffic {
         self.metadata_messages += report.metadata_messages;
         self.metadata_bytes += report.metadata_bytes;
         self.data_messages += report.data_messages;
+        self.in_memory += report.in_memory;
         self.data_bytes += if report.path == Path::Exchange { report.bytes } else { 0 };
     }
 }

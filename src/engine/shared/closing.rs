@@ -131,6 +131,7 @@ pub async fn report(
         metadata_bytes: 0,
         metadata_messages: 0,
         data_messages: 0,
+        in_memory: 0,
         seconds: Seconds { placement, io, agreement, total, ..Seconds::default() },
     })
 }

@@ -40,3 +40,4 @@ mod tiling;
 mod write;
 
 pub use arena::{AREA, Arena, CONTROL};
+pub use copy::copy;

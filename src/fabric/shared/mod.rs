@@ -11,12 +11,16 @@
 //! | [`memory`] | the memory: made by rank 0, mapped by all, gone with the last process |
 //! | [`signal`] | a word to wait on |
 //! | [`meeting`] | slots, the last to arrive, the verdict |
+//! | [`group`] | memory of a few ranks among many: those of one node |
 
+pub mod group;
 pub mod host;
 pub mod meeting;
 pub mod memory;
 pub mod signal;
 
+pub use group::Group;
+pub(super) use group::Grouped;
 pub use meeting::{Met, SLOT, Shared, Slots, VERDICT};
 pub use memory::SharedMemory;
 pub use signal::{Signal, Watch};

@@ -11,6 +11,9 @@ const POLITE: u32 = 2_000;
 const SHORTEST: Duration = Duration::from_millis(1);
 /// The longest one.
 const LONGEST: Duration = Duration::from_millis(16);
+/// Of a rank that waits for messages as well: so many looks before it sleeps, and how long it sleeps.
+const LOOKS: u32 = 50;
+const BRIEF: Duration = Duration::from_micros(50);
 
 /// A counter that is waited on; 8 bytes of shared memory.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +45,7 @@ impl<'a> Signal<'a> {
 
     /// What to watch until it is no longer `seen`.
     pub fn watch(&self, seen: u32, spins: bool) -> Watch {
-        Watch { value: self.value, sleepers: self.sleepers, seen, spins }
+        Watch { value: self.value, sleepers: self.sleepers, seen, spins, brief: false }
     }
 }
 
@@ -53,9 +56,15 @@ pub struct Watch {
     sleepers: *const AtomicU32,
     seen: u32,
     spins: bool,
+    brief: bool,
 }
 
 impl Watch {
+    /// For a rank that waits for messages as well: it gives the core away, and soon looks after them.
+    pub fn briefly(self) -> Self {
+        Self { brief: true, ..self }
+    }
+
     /// Returns when the word has changed, or after a while. `round` counts the waits since something last happened.
     ///
     /// # Safety
@@ -63,6 +72,9 @@ impl Watch {
     pub unsafe fn wait(&self, round: u32) {
         // SAFETY: the caller's promise.
         let (value, sleepers) = unsafe { (&*self.value, &*self.sleepers) };
+        if self.brief && round < LOOKS {
+            return std::thread::yield_now();
+        }
         if self.spins && round == 0 {
             for spin in 0..SPINS {
                 if value.load(Ordering::Acquire) != self.seen {
@@ -72,7 +84,8 @@ impl Watch {
             }
         }
         sleepers.fetch_add(1, Ordering::SeqCst);
-        sleep_while(value, self.seen, (SHORTEST * 2u32.pow(round.min(4))).min(LONGEST));
+        let longest = if self.brief { BRIEF } else { LONGEST };
+        sleep_while(value, self.seen, (SHORTEST * 2u32.pow(round.min(4))).min(longest));
         sleepers.fetch_sub(1, Ordering::SeqCst);
     }
 }

@@ -1,0 +1,76 @@
+//! The inner layer of `two_layer` in memory that the ranks of a local aggregator share: a copy in place of a message.
+//!
+//! The local aggregator merges its members' lists once, with the metadata, and tells each member where its bytes lie in the
+//! messages that it will send ([`places`]). In a round of a write it makes room for these messages in a ring of shared memory,
+//! one after the other in the order of its sends, and says where; the members, all at once, copy their bytes from the
+//! caller's buffer to where they belong; a message that has all its bytes goes out of the ring as it is. So a byte is copied
+//! once inside the node. A read is the same backwards: a message that arrives is copied into the ring, and members take their
+//! bytes from there.
+//!
+//! **Why it cannot deadlock.** Take, of all messages between local aggregators and aggregators that are not delivered, the
+//! first in the order of (round, step). Its local aggregator makes room in the order of its chain, so all that lies in the
+//! ring was before it, is delivered, and gives its room back; an empty ring has room for any message. Its members have finished the
+//! rounds before, and in this one wait for nothing but that room. (See `docs/design.md`, section 2.)
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`places`] | where members' bytes lie, told with the metadata |
+//! | [`ring`] | the ring, and who is told where a message lies |
+//! | [`inside`] | a rank's part in the rounds |
+
+mod inside;
+mod places;
+mod ring;
+
+pub use inside::Inside;
+pub use places::{InMemory, agree_on_places};
+pub use ring::AREA;
+
+#[cfg(test)]
+mod tests {
+    use crate::fabric::{Endpoint, threads};
+    use crate::{BufferLayout, Extents, File, Hints, Mode};
+
+    /// The ring holds one message of the largest size here, and a round has one for each of 5 aggregators, of several sizes: they
+    /// wait for each other under every throttle, in writes and, the other way round, in reads.
+    #[test]
+    fn messages_that_wait_for_room_all_get_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let kernels = ["ascending_isend", "ascending_issend", "spread_out", "balanced", "pairwise"];
+        for (number, outer) in kernels.into_iter().enumerate() {
+            for throttle in ["", "trib_throttle_data=1", "trib_throttle_data=2;trib_throttle_mode=window"] {
+                if outer == "pairwise" && !throttle.is_empty() {
+                    continue;
+                }
+                let text = format!(
+                    "trib_shared_memory=enable;trib_ranks_per_node=4;nc_num_aggrs_per_node=1;trib_kernel_meta=two_layer;\
+                     trib_kernel_data=two_layer;trib_two_layer_outer={outer};{throttle};romio_cb_write=enable;\
+                     romio_cb_read=enable;trib_tiny_call=0;trib_driver=lustre;striping_unit=1000;striping_factor=5;\
+                     cb_buffer_size=3000;trib_placement=spread"
+                );
+                let hints = Hints::parse(&text).unwrap();
+                let path = directory.path().join(format!("{number}"));
+                threads::run(10, |transport| {
+                    let rank = transport.rank() as u64;
+                    let mut file = File::open(Endpoint::new(transport), &path, Mode::Create, hints.clone()).unwrap();
+                    // Members overlap in the second access, and the highest rank's bytes stay.
+                    for (stride, len) in [(10 * 37, 37), (10 * 37, 60)] {
+                        let access = Extents::strided(rank * 37, len, stride, 200).unwrap();
+                        let bytes: Vec<u8> = (0..access.bytes()).map(|at| (at * 7 + rank) as u8).collect();
+                        let report = file.write_all(&access, &BufferLayout::Contiguous, &bytes).unwrap();
+                        assert_eq!(report.in_memory / report.bytes, 1);
+                        let mut back = vec![0; bytes.len()];
+                        let read = file.read_all(&access, &BufferLayout::Contiguous, &mut back).unwrap();
+                        assert_eq!(read.call.in_memory, read.call.bytes);
+                        let kept = if len == 37 { 37 } else { 0 };
+                        for (piece, got) in bytes.chunks(len as usize).zip(back.chunks(len as usize)) {
+                            assert!(piece[..kept] == got[..kept], "rank {rank} under {hints:?}");
+                        }
+                    }
+                    file.close().unwrap();
+                })
+                .unwrap();
+            }
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! Memory that a few ranks of one host share among ranks of many: a leader and those it works for.
+//!
+//! The leader makes it, the others map it ([`Endpoint::share_in_groups`]). Every member has two *mailboxes*, rings of bytes
+//! for bodies of any size: one to the leader, one from it. Behind the mailboxes lies what the users of the memory make of it.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::memory::SharedMemory;
+use super::signal::{Signal, Watch};
+use crate::error::{Error, Result};
+use crate::fabric::{Buffers, Endpoint};
+use crate::schedule::{Buffer, Builder, ReduceOp, SendMode, Span};
+use crate::topology::Rank;
+
+const LINE: usize = 64;
+const PAGE: usize = 4096;
+/// Bytes of a mailbox.
+const MAILBOX: usize = 16 << 10;
+/// Where mailboxes begin: behind the signals.
+const MAILBOXES: usize = PAGE;
+/// Signals for the users of the memory.
+const SIGNALS: usize = 2;
+/// What a leader tells: host, process, descriptor.
+const ADDRESS: usize = 24;
+/// The tag under which it does.
+const TAG: u16 = crate::collectives::FIRST_FREE_TAG;
+
+/// The memory of one group, as one of its members sees it.
+#[derive(Debug)]
+pub struct Group {
+    /// Ascending; the leader is the first.
+    members: Vec<Rank>,
+    /// Which of them this rank is.
+    me: usize,
+    memory: Arc<SharedMemory>,
+    spins: bool,
+    calls: Cell<u64>,
+}
+
+/// A mailbox: counters of the bytes that went in and out, and a signal for either.
+struct Mailbox<'a> {
+    written: &'a AtomicU64,
+    read: &'a AtomicU64,
+    changed: Signal<'a>,
+    bytes: *mut u8,
+}
+
+impl Group {
+    /// The members, ascending; the leader is the first.
+    pub fn members(&self) -> &[Rank] {
+        &self.members
+    }
+
+    /// Which of them this rank is.
+    pub fn me(&self) -> usize {
+        self.me
+    }
+
+    /// Whether this rank is the leader.
+    pub fn leads(&self) -> bool {
+        self.me == 0
+    }
+
+    /// The memory; its users' part is from [`Group::area`] to its size, and nothing of that is reserved.
+    pub fn memory(&self) -> &Arc<SharedMemory> {
+        &self.memory
+    }
+
+    /// Where the users' part begins.
+    pub fn area(&self) -> usize {
+        head(self.members.len())
+    }
+
+    /// One of 2 signals that nobody else uses.
+    pub fn signal(&self, number: usize) -> Signal<'_> {
+        assert!(number < SIGNALS, "there are {SIGNALS} signals");
+        Signal::new(self.memory.word(number * LINE), self.memory.word(number * LINE + 4))
+    }
+
+    /// What to watch until signal `number` is no longer `seen`.
+    pub fn watch(&self, number: usize, seen: u32) -> Watch {
+        self.signal(number).watch(seen, self.spins)
+    }
+
+    /// Numbers the calls that go through this memory, from 1. All members ask for the same calls.
+    pub fn next_call(&self) -> u64 {
+        self.calls.set(self.calls.get() + 1);
+        self.calls.get()
+    }
+
+    /// That of a member to the leader, or from it.
+    fn mailbox(&self, member: usize, to_leader: bool) -> Mailbox<'_> {
+        let at = MAILBOXES + (2 * member + usize::from(to_leader)) * (LINE + MAILBOX);
+        Mailbox {
+            written: self.memory.long(at),
+            read: self.memory.long(at + 8),
+            changed: Signal::new(self.memory.word(at + 16), self.memory.word(at + 20)),
+            bytes: self.memory.at(at + LINE),
+        }
+    }
+
+    /// From a member to the leader, or from the leader to a member: puts a body into the mailbox; returns when all of it is in
+    /// there, which for one of more than 16 KiB is when the other side has begun to take it.
+    ///
+    /// # Errors
+    /// The fabric's.
+    pub async fn put(&self, endpoint: &mut Endpoint, member: usize, body: &[u8]) -> Result<()> {
+        self.put_bytes(endpoint, member, &(body.len() as u64).to_le_bytes()).await?;
+        self.put_bytes(endpoint, member, body).await
+    }
+
+    /// The other side of [`Group::put`]: takes the next body out of the mailbox; waits for it.
+    ///
+    /// # Errors
+    /// The fabric's.
+    pub async fn take(&self, endpoint: &mut Endpoint, member: usize) -> Result<Vec<u8>> {
+        let mut len = Vec::with_capacity(8);
+        self.take_bytes(endpoint, member, 8, &mut len).await?;
+        let len = u64::from_le_bytes(len.try_into().unwrap_or_default()) as usize;
+        let mut body = Vec::with_capacity(len);
+        self.take_bytes(endpoint, member, len, &mut body).await?;
+        Ok(body)
+    }
+
+    async fn put_bytes(&self, endpoint: &mut Endpoint, member: usize, mut rest: &[u8]) -> Result<()> {
+        while !rest.is_empty() {
+            let mailbox = self.mailbox(member, !self.leads());
+            let seen = mailbox.changed.get();
+            let (at, room) = mailbox.room();
+            let (now, later) = rest.split_at(room.min(rest.len()));
+            if now.is_empty() {
+                self.wait(endpoint, mailbox.changed, seen).await?;
+                continue;
+            }
+            // SAFETY: reserved bytes of the mailbox that the other side has read, and does not read before they are counted.
+            unsafe { std::ptr::copy_nonoverlapping(now.as_ptr(), mailbox.bytes.add(at), now.len()) };
+            mailbox.written.fetch_add(now.len() as u64, Ordering::Release);
+            mailbox.changed.advance();
+            rest = later;
+        }
+        Ok(())
+    }
+
+    async fn take_bytes(&self, endpoint: &mut Endpoint, member: usize, len: usize, into: &mut Vec<u8>) -> Result<()> {
+        let end = into.len() + len;
+        while into.len() < end {
+            let mailbox = self.mailbox(member, self.leads());
+            let seen = mailbox.changed.get();
+            let (at, there) = mailbox.there();
+            let now = there.min(end - into.len());
+            if now == 0 {
+                self.wait(endpoint, mailbox.changed, seen).await?;
+                continue;
+            }
+            // SAFETY: reserved bytes of the mailbox that the other side has written, and does not touch before they are
+            // counted as read.
+            into.extend_from_slice(unsafe { std::slice::from_raw_parts(mailbox.bytes.add(at), now) });
+            mailbox.read.fetch_add(now as u64, Ordering::Release);
+            mailbox.changed.advance();
+        }
+        Ok(())
+    }
+
+    async fn wait(&self, endpoint: &mut Endpoint, signal: Signal<'_>, seen: u32) -> Result<()> {
+        endpoint.watch(signal.watch(seen, self.spins)).await;
+        match signal.get() == seen {
+            true => endpoint.progress(),
+            false => {
+                endpoint.waiting().event();
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Mailbox<'_> {
+    /// Where the next bytes go, and how many may go there in one piece.
+    fn room(&self) -> (usize, usize) {
+        let (written, read) = (self.written.load(Ordering::Relaxed), self.read.load(Ordering::Acquire));
+        let at = (written % MAILBOX as u64) as usize;
+        (at, (MAILBOX - (written - read) as usize).min(MAILBOX - at))
+    }
+
+    /// Where the next bytes are, and how many are there in one piece.
+    fn there(&self) -> (usize, usize) {
+        let (read, written) = (self.read.load(Ordering::Relaxed), self.written.load(Ordering::Acquire));
+        let at = (read % MAILBOX as u64) as usize;
+        (at, ((written - read) as usize).min(MAILBOX - at))
+    }
+}
+
+/// Bytes of a memory before its users' part.
+fn head(members: usize) -> usize {
+    (MAILBOXES + 2 * members * (LINE + MAILBOX)).next_multiple_of(PAGE)
+}
+
+/// What [`Endpoint::share_in_groups`] made, and for which groups.
+pub(in crate::fabric) struct Grouped {
+    leader_of: Vec<u32>,
+    group: Option<Rc<Group>>,
+}
+
+impl Endpoint {
+    /// Maps memory that the ranks of one leader share (`leader_of[rank]`, the lowest of its ranks), with `area` bytes for its
+    /// users, if all of every leader's ranks are on one host and it is to be had everywhere; none otherwise, and none for a
+    /// rank that is alone. `spins`: every rank of this host has a core. For the same groups as the last time it costs
+    /// nothing; else a message from each leader to each of its ranks, and an allreduce. Collective, with the same arguments but
+    /// `spins`.
+    ///
+    /// # Errors
+    /// The fabric's.
+    pub async fn share_in_groups(&mut self, leader_of: &[u32], area: usize, spins: bool) -> Result<Option<Rc<Group>>> {
+        if let Some(made) = self.grouped().filter(|made| made.leader_of == leader_of) {
+            return Ok(made.group.clone());
+        }
+        let me = self.rank();
+        let members: Vec<Rank> = (0..leader_of.len()).filter(|&rank| leader_of[rank] == leader_of[me]).collect();
+        let memory = self.map_in_group(&members, head(members.len()) + area).await?;
+        let mut all = [u64::from(members.len() == 1 || memory.is_some())];
+        crate::collectives::allreduce(self, &[ReduceOp::Min], &mut all).await?;
+        let memory = memory.filter(|_| all[0] == 1);
+        let me = members.partition_point(|&member| member < me);
+        let group =
+            memory.map(|memory| Rc::new(Group { members, me, memory: Arc::new(memory), spins, calls: Cell::new(0) }));
+        self.set_grouped(Grouped { leader_of: leader_of.to_vec(), group: group.clone() });
+        Ok(group)
+    }
+
+    /// The leader makes it and tells the others where it is.
+    async fn map_in_group(&mut self, members: &[Rank], size: usize) -> Result<Option<SharedMemory>> {
+        let (leader, host) = (members[0], self.node_label() as u64);
+        if members.len() == 1 {
+            return Ok(None);
+        }
+        let (mut builder, mut buffers) = (Builder::default(), Buffers::default());
+        if self.rank() != leader {
+            builder.receive(leader, Span::new(Buffer::Receive, 0, ADDRESS as u64), &[]);
+            self.run(builder.finish(), &mut buffers, TAG).await?;
+            let told = buffers.take(Buffer::Receive);
+            let number =
+                |at: usize| told.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
+            let (Some(there), Some(process), Some(descriptor)) = (number(0), number(8), number(16)) else {
+                return Err(Error::Fabric(format!("{} bytes tell where memory is", told.len())));
+            };
+            let here = process > 0 && there == host;
+            return Ok(here.then(|| SharedMemory::open((process as u32, descriptor as i32), size).ok()).flatten());
+        }
+        let made = SharedMemory::make(size).and_then(|made| made.reserve(0, head(members.len())).map(|()| made)).ok();
+        let (process, descriptor) = made.as_ref().map_or((0, 0), SharedMemory::address);
+        let address = [host, u64::from(process), descriptor as u64].map(u64::to_le_bytes).concat();
+        buffers.set(Buffer::Send, address);
+        for &member in &members[1..] {
+            builder.send(member, SendMode::Standard, Span::new(Buffer::Send, 0, ADDRESS as u64), &[]);
+        }
+        self.run(builder.finish(), &mut buffers, TAG).await?;
+        Ok(made)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::threads;
+    use std::pin::pin;
+
+    #[test]
+    fn bodies_of_any_size_go_there_and_back() {
+        let body = |member: usize, back: usize| {
+            let len = [0, 1, MAILBOX - 8, MAILBOX + 1, 5 * MAILBOX + 77][(member + back) % 5];
+            (0..len).map(|at| (at % 251 + member + back) as u8).collect::<Vec<_>>()
+        };
+        threads::run(7, |transport| {
+            let mut endpoint = Endpoint::new(transport);
+            let leader_of = [0, 0, 0, 3, 4, 4, 4];
+            let waiting = endpoint.waiting().clone();
+            waiting.wait(pin!(async {
+                let Some(group) = endpoint.share_in_groups(&leader_of, 1 << 20, false).await.unwrap() else {
+                    assert_eq!(endpoint.rank(), 3, "who is alone shares with nobody");
+                    return;
+                };
+                let again = endpoint.share_in_groups(&leader_of, 1 << 20, false).await.unwrap().unwrap();
+                assert!(Rc::ptr_eq(&group, &again));
+                for round in 0..10 {
+                    if !group.leads() {
+                        group.put(&mut endpoint, group.me(), &body(group.me(), round)).await.unwrap();
+                        let back = group.take(&mut endpoint, group.me()).await.unwrap();
+                        assert!(back == body(group.me(), round + 2));
+                        continue;
+                    }
+                    for member in 1..group.members().len() {
+                        assert!(group.take(&mut endpoint, member).await.unwrap() == body(member, round));
+                    }
+                    for member in 1..group.members().len() {
+                        group.put(&mut endpoint, member, &body(member, round + 2)).await.unwrap();
+                    }
+                }
+            }));
+        })
+        .unwrap();
+    }
+}
