@@ -9,7 +9,7 @@ use tributary::exchange::pairwise::with_empty;
 use tributary::exchange::two_layer::{Share, Tree, TwoLayer};
 use tributary::exchange::{Exchange, KERNELS, Kernel, Message, RankList};
 use tributary::schedule::validate::{Delivery, Evidence, run};
-use tributary::schedule::{Buffer, Schedule, SendMode, Span, Throttle};
+use tributary::schedule::{Buffer, Schedule, SendMode, Span, Throttle, ThrottleMode};
 use tributary::{Rank, Topology};
 
 /// An all-to-many pattern: `sizes[s]` lists (receiver index, bytes) of sender s, ascending, bytes above 0.
@@ -98,6 +98,8 @@ impl Pattern {
             messages: evidence.messages,
             peak_sends: evidence.peak_sends.max(back.peak_receives),
             peak_receives: evidence.peak_receives.max(back.peak_sends),
+            blocked: evidence.blocked.min(back.blocked),
+            looked: evidence.looked.max(back.looked),
         }
     }
 
@@ -245,6 +247,29 @@ fn sparse_patterns_on_the_lowest_ranks() {
                     for throttle in THROTTLES {
                         bounded(pattern.flat(kernel, &RankList::Identity, throttle), throttle, kernel);
                     }
+                }
+            }
+        }
+    }
+}
+
+/// Each rank blocks on one message wherever it may. With few receivers that is everywhere but in windows of more than one:
+/// no rank has both sends and receives left to start.
+#[test]
+fn ranks_block_on_one_message_under_every_kernel_and_throttle() {
+    for (ranks, count) in [(5, 1), (16, 2), (40, 3), (40, 40)] {
+        let pattern = Pattern::new(ranks, spread(ranks, count), |s, j| 1 + ((s + j) % 3) as u64);
+        let local = LocalAggregators::per_node(&Topology::blocks(ranks, 8).unwrap(), 1);
+        for kernel in KERNELS {
+            for throttle in THROTTLES {
+                let waits = pattern.flat(kernel, &RankList::Identity, throttle);
+                let layers = pattern.two_layer(&local, Inner::Direct, kernel, throttle);
+                let name = format!("{}, {throttle}, {ranks} ranks, {count} receivers", kernel.name);
+                assert!(waits.blocked > 0 && layers.blocked > 0, "{name}: {waits:?} {layers:?}");
+                let slides = throttle.mode == ThrottleMode::Window && throttle.limit > Some(1) && !kernel.coupled;
+                let is_few = throttle.limit.is_none_or(|limit| count <= limit as usize + 1);
+                if is_few && !slides {
+                    assert_eq!(waits.looked, 0, "{name}");
                 }
             }
         }

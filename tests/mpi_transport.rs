@@ -34,6 +34,58 @@ fn finish(endpoint: &mut dyn Transport, tickets: &[Ticket]) -> Result<Vec<Option
     Ok(tickets.iter().map(|ticket| ended.remove(ticket).unwrap()).collect())
 }
 
+/// Waits inside MPI for one message after the other, where MPI lets it, and else polls.
+fn wait_for_each(endpoint: &mut dyn Transport, tickets: &[Ticket]) -> Result<HashMap<Ticket, Option<Bytes>>> {
+    let mut ended: HashMap<Ticket, Option<Bytes>> = HashMap::new();
+    let mut done: Vec<Completion> = Vec::new();
+    for &ticket in tickets {
+        while !ended.contains_key(&ticket) {
+            endpoint.wait(ticket, &mut done)?;
+            if done.is_empty() {
+                std::thread::yield_now();
+            }
+            endpoint.poll(&mut done)?;
+            for completion in done.drain(..) {
+                assert!(ended.insert(completion.ticket, completion.message).is_none(), "completed twice");
+            }
+        }
+    }
+    Ok(ended)
+}
+
+/// Bodies of one MPI message and of several, waited for in the order in which they were posted. All are posted before, so
+/// that nobody needs what a rank that blocks has not started.
+#[test]
+fn messages_are_waited_for_one_by_one() {
+    under_mpiexec("messages_are_waited_for_one_by_one", &[1, 2, 5], || {
+        let (world, _) = world();
+        for (chunk, most) in [(1 << 20, 5000), (64, 300)] {
+            let mut endpoint = world.endpoint_with_chunk(chunk).unwrap();
+            let (me, ranks) = (endpoint.rank(), endpoint.ranks());
+            let mut receives = Vec::new();
+            for from in 0..ranks {
+                for turn in 0..4 {
+                    let capacity = length(from, me, turn, most) as u64;
+                    receives.push((endpoint.receive(from, 3, capacity).unwrap(), from, turn));
+                }
+            }
+            let mut tickets: Vec<Ticket> = receives.iter().map(|receive| receive.0).collect();
+            for to in 0..ranks {
+                for turn in 0..4 {
+                    let mode = if turn % 2 == 0 { Synchronous } else { Standard };
+                    let message = body(me * 31 + to + turn, length(me, to, turn, most));
+                    tickets.push(endpoint.send(to, 3, mode, message).unwrap());
+                }
+            }
+            let mut ended = wait_for_each(&mut endpoint, &tickets).unwrap();
+            for (ticket, from, turn) in receives {
+                let expected = body(from * 31 + me + turn, length(from, me, turn, most));
+                assert_eq!(ended.remove(&ticket).unwrap(), Some(expected), "from {from}, turn {turn}, chunk {chunk}");
+            }
+        }
+    });
+}
+
 /// Polls for a while; whether `ticket` completed.
 fn completes_within(endpoint: &mut dyn Transport, ticket: Ticket, time: Duration) -> bool {
     let (start, mut done) = (Instant::now(), Vec::new());

@@ -66,6 +66,7 @@ impl Worker {
         let (jobs, inbox) = unbounded::<Job>();
         let (outbox, finished) = unbounded();
         let thread = std::thread::Builder::new().name("tributary worker".to_string()).spawn(move || {
+            leave_single_core();
             let _quiet = block_size_signal();
             let mut failed = false;
             for job in inbox {
@@ -112,6 +113,24 @@ impl Drop for Worker {
     }
 }
 
+/// A thread inherits the core that its rank is bound to. A rank that spins in MPI and its helper would take turns there, so
+/// the helper may run on all cores that the system allows the process. A wider binding stays.
+#[cfg(target_os = "linux")]
+fn leave_single_core() {
+    use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+    let this = nix::unistd::Pid::from_raw(0);
+    let is_in = |set: &CpuSet| (0..CpuSet::count()).filter(|&core| set.is_set(core).unwrap_or_default()).count();
+    if sched_getaffinity(this).is_ok_and(|bound| is_in(&bound) == 1) {
+        let mut all = CpuSet::new();
+        (0..CpuSet::count()).for_each(|core| all.set(core).unwrap_or_default());
+        // The system leaves out what is not allowed. Where it refuses, the thread stays where it is.
+        let _ = sched_setaffinity(this, &all);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn leave_single_core() {}
+
 /// Writes or reads one window. After a failure nothing more is tried, so that a full disk is asked once and not once a
 /// window.
 fn perform(storage: &dyn Storage, job: Job, failed: bool) -> Done {
@@ -125,4 +144,38 @@ fn perform(storage: &dyn Storage, job: Job, failed: bool) -> Done {
         Task::Read => read_window(storage, window, &mut buffer, sieve),
     });
     Done { task, buffer, bytes, busy: begin.elapsed(), failure: outcome.err() }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+    use nix::unistd::Pid;
+
+    #[test]
+    fn a_helper_leaves_the_single_core_of_its_rank() {
+        let this = Pid::from_raw(0);
+        let own = sched_getaffinity(this).unwrap();
+        let cores: Vec<usize> = (0..CpuSet::count()).filter(|&core| own.is_set(core).unwrap()).collect();
+        let mut single = CpuSet::new();
+        single.set(cores[0]).unwrap();
+        sched_setaffinity(this, &single).unwrap();
+        let helper = std::thread::spawn(move || {
+            assert_eq!(sched_getaffinity(this), Ok(single), "inherited");
+            leave_single_core();
+            sched_getaffinity(this).unwrap()
+        });
+        let helper = helper.join().unwrap();
+        assert!(cores.iter().all(|&core| helper.is_set(core).unwrap()), "all of {cores:?}");
+    }
+
+    #[test]
+    fn a_wider_binding_stays() {
+        let own = sched_getaffinity(Pid::from_raw(0)).unwrap();
+        leave_single_core();
+        let after = sched_getaffinity(Pid::from_raw(0)).unwrap();
+        if (0..CpuSet::count()).filter(|&core| own.is_set(core).unwrap()).count() > 1 {
+            assert_eq!(own, after);
+        }
+    }
 }

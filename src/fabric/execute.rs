@@ -1,10 +1,12 @@
 //! Runs a schedule over any transport. No algorithm lives here: the schedule says what, [`Progress`] says when.
 //!
 //! The functions are `async` without a runtime: an await is one look at the fabric that found nothing. Whoever polls the
-//! future gives the progress; [`Waiting::wait`] polls until it is done and gives the core away in between.
+//! future gives the progress; [`Waiting::wait`] polls until it is done and gives the core away in between. Where one
+//! message must come before this rank can start anything, the rank waits for it inside the fabric
+//! ([`Progress::awaited`], [`Transport::wait`]), but only if it is waited for: a future that is tested never blocks.
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
@@ -96,6 +98,8 @@ pub struct Waiting {
     events: Rc<Cell<u64>>,
     /// The word that the future which was polled last waits for, if it is one in shared memory.
     watched: Rc<Cell<Option<Watch>>>,
+    /// Whether whoever polls waits for the end: then the future may block.
+    blocking: Rc<Cell<bool>>,
 }
 
 impl Waiting {
@@ -104,7 +108,10 @@ impl Waiting {
         let mut context = Context::from_waker(Waker::noop());
         let (mut rounds, mut seen) = (0u32, self.events.get());
         loop {
-            if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
+            let outer = self.blocking.replace(true);
+            let polled = future.as_mut().poll(&mut context);
+            self.blocking.set(outer);
+            if let Poll::Ready(value) = polled {
                 return value;
             }
             rounds = if self.events.get() == seen { rounds.saturating_add(1) } else { 0 };
@@ -131,7 +138,8 @@ impl Waiting {
 impl Endpoint {
     /// Takes over a transport.
     pub fn new(transport: Box<dyn Transport>) -> Self {
-        let waiting = Waiting { idle: transport.idle(), events: Rc::default(), watched: Rc::default() };
+        let (events, watched, blocking) = Default::default();
+        let waiting = Waiting { idle: transport.idle(), events, watched, blocking };
         Self { transport, waiting, agreements: None, sharing: Sharing::Untried, grouped: None }
     }
 
@@ -234,8 +242,8 @@ impl Endpoint {
     /// # Errors
     /// The fabric's, or the memory's: then operations may still be in flight, and the endpoint is of no more use.
     pub async fn run(&mut self, schedule: Schedule, memory: &mut dyn Memory, tag: u16) -> Result<Traffic> {
-        let (open, held, traffic) = Default::default();
-        let mut run = Run { progress: Progress::new(schedule), open, held, traffic, tag };
+        let (open, held, in_flight, awaited, traffic) = Default::default();
+        let mut run = Run { progress: Progress::new(schedule), open, held, in_flight, awaited, traffic, tag };
         let mut done = Vec::new();
         loop {
             if run.start_ready(&mut *self.transport, memory)? {
@@ -245,6 +253,13 @@ impl Endpoint {
                 return Ok(run.traffic);
             }
             self.transport.poll(&mut done)?;
+            if done.is_empty()
+                && self.waiting.blocking.get()
+                && run.held.is_empty()
+                && let Some(ticket) = run.awaited()
+            {
+                self.transport.wait(ticket, &mut done)?;
+            }
             if done.is_empty() {
                 match memory.watch().filter(|_| !run.held.is_empty()) {
                     // Messages must not wait for a word.
@@ -268,6 +283,10 @@ struct Run {
     open: HashMap<Ticket, OpId>,
     /// What the memory is not ready for, in the order it was asked.
     held: Vec<OpId>,
+    /// The same the other way round as `open`, in the order of the schedule.
+    in_flight: BTreeMap<OpId, Ticket>,
+    /// What [`Run::awaited`] has found, until something happens.
+    awaited: Option<Option<Ticket>>,
     traffic: Traffic,
     tag: u16,
 }
@@ -314,11 +333,22 @@ impl Run {
             }
         };
         self.open.insert(ticket, id);
+        self.in_flight.insert(id, ticket);
         Ok(())
     }
 
+    /// The message that may be waited for alone, once all that is ready has been started.
+    fn awaited(&mut self) -> Option<Ticket> {
+        let Self { progress, in_flight, awaited, .. } = self;
+        *awaited.get_or_insert_with(|| {
+            progress.awaited(in_flight.keys().copied()).and_then(|id| in_flight.get(&id).copied())
+        })
+    }
+
     fn complete(&mut self, completion: Completion, memory: &mut dyn Memory) -> Result<()> {
+        self.awaited = None;
         let id = self.open.remove(&completion.ticket).ok_or_else(|| Error::Fabric("an unknown completion".into()))?;
+        self.in_flight.remove(&id);
         let op = self.progress.schedule().ops()[id as usize];
         if let (Action::Receive { from }, Some(message)) = (op.action, completion.message) {
             memory.write(from, op.span, message)?;

@@ -25,9 +25,9 @@ pub struct Completion {
 
 /// One rank's end of a fabric: a communication context of its own, never shared with the application.
 ///
-/// Calls never block. Messages match by (sender, receiver, tag) in the order they were posted; a body of any size up to
-/// 2^63 - 1 bytes is one message. Bodies are owned by the transport while in flight, so a transport dropped in the middle
-/// is safe: it keeps (or leaks) what the network may still touch.
+/// Calls other than [`Transport::wait`] never block. Messages match by (sender, receiver, tag) in the order they were
+/// posted; a body of any size up to 2^63 - 1 bytes is one message. Bodies are owned by the transport while in flight, so a
+/// transport dropped in the middle is safe: it keeps (or leaks) what the network may still touch.
 pub trait Transport {
     /// This rank.
     fn rank(&self) -> Rank;
@@ -66,6 +66,16 @@ pub trait Transport {
     /// [`crate::Error::Fabric`] when the fabric is broken, a message was longer than its receive's capacity, or another
     /// rank has died.
     fn poll(&mut self, done: &mut Vec<Completion>) -> Result<()>;
+
+    /// Waits inside the fabric until a part of `ticket`'s message has gone or come, and appends what has then completed.
+    /// A fabric that is better polled returns at once, with nothing.
+    ///
+    /// # Errors
+    /// Those of [`Transport::poll`].
+    fn wait(&mut self, ticket: Ticket, done: &mut Vec<Completion>) -> Result<()> {
+        let _ = (ticket, done);
+        Ok(())
+    }
 
     /// How a rank with nothing to do gives the core away.
     fn idle(&self) -> Arc<dyn Idle>;

@@ -1,6 +1,6 @@
 //! Which operations may start now: the bookkeeping that every executor, the validators and the simulator share.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use super::ir::{Action, OpId, Schedule};
 
@@ -98,6 +98,28 @@ impl Progress {
         self.unfinished
     }
 
+    /// The operation that a rank may wait for alone: one of `in_flight` before whose end no further message can start,
+    /// whatever else ends; the earliest of several. None where another's end may start a message, which the rank must then
+    /// look for. `in_flight` are all that are started and not finished, ascending; nothing is ready. O(1) where everything
+    /// is started, else O(`in_flight` + what waits for it).
+    ///
+    /// **Why a rank that blocks on it cannot deadlock**: it starts late nothing that it could have started without.
+    pub fn awaited(
+        &self,
+        mut in_flight: impl DoubleEndedIterator<Item = OpId> + ExactSizeIterator + Clone,
+    ) -> Option<OpId> {
+        if self.unfinished == in_flight.len() {
+            return in_flight.next();
+        }
+        let mut ends = LookAhead::new(self);
+        // From the last, so that of a batch, all of which the next one waits for, it is the first.
+        let last = in_flight.clone().rev().find(|&id| ends.start_a_message(id));
+        let candidate = last.or_else(|| in_flight.clone().next())?;
+        let mut ends = LookAhead::new(self);
+        let mut others = in_flight.filter(|&id| id != candidate);
+        (!others.any(|id| ends.start_a_message(id))).then_some(candidate)
+    }
+
     /// All that `id` depends on is finished.
     fn released(&mut self, id: OpId) {
         match self.schedule.ops[id as usize].window {
@@ -121,10 +143,46 @@ impl Progress {
     }
 }
 
+/// What would start if operations ended.
+struct LookAhead<'a> {
+    progress: &'a Progress,
+    /// Where fewer dependencies would be unfinished than are now.
+    missing: HashMap<OpId, u32>,
+}
+
+impl<'a> LookAhead<'a> {
+    fn new(progress: &'a Progress) -> Self {
+        Self { progress, missing: HashMap::new() }
+    }
+
+    /// Whether a message might start if `id` ended too. A member of a window may start with any other's end.
+    fn start_a_message(&mut self, id: OpId) -> bool {
+        let Self { progress, missing } = self;
+        let mut ended = vec![id];
+        while let Some(id) = ended.pop() {
+            let window = progress.schedule.ops[id as usize].window.map(|window| &progress.windows[window as usize]);
+            if window.is_some_and(|window| window.next < window.members.len()) {
+                return true;
+            }
+            for at in progress.heads[id as usize]..progress.heads[id as usize + 1] {
+                let waiter = progress.waiting[at as usize];
+                let missing = missing.entry(waiter).or_insert(progress.missing[waiter as usize]);
+                *missing -= 1;
+                match progress.schedule.ops[waiter as usize].action {
+                    _ if *missing > 0 => {}
+                    Action::Send { .. } | Action::Receive { .. } => return true,
+                    Action::Copy { .. } | Action::Reduce { .. } | Action::Join => ended.push(waiter),
+                }
+            }
+        }
+        false
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::{Buffer, Builder, Span, Throttle};
+    use crate::schedule::{Buffer, Builder, SendMode, Span, Throttle};
 
     fn drain(progress: &mut Progress) -> Vec<OpId> {
         std::iter::from_fn(|| progress.next_ready()).collect()
@@ -166,5 +224,64 @@ mod tests {
     #[test]
     fn no_throttle_starts_all() {
         assert_eq!(drain(&mut chain(Throttle::NONE)).len(), 5);
+    }
+
+    /// Starts what is ready; what may then be waited for.
+    fn awaited(progress: &mut Progress) -> Option<OpId> {
+        let in_flight = drain(progress);
+        progress.awaited(in_flight.into_iter())
+    }
+
+    #[test]
+    fn the_first_of_a_batch_and_nothing_of_a_window_is_awaited() {
+        assert_eq!(awaited(&mut chain(Throttle::NONE)), Some(0));
+        let mut batch = chain(Throttle::batch(2));
+        assert_eq!(awaited(&mut batch), Some(0));
+        batch.finish(0);
+        assert_eq!(batch.awaited([1].into_iter()), Some(1));
+        let mut window = chain(Throttle::window(2));
+        assert_eq!(awaited(&mut window), None);
+        window.finish(0);
+        assert_eq!(drain(&mut window), [2]);
+        window.finish(2);
+        assert_eq!(drain(&mut window), [3]);
+        window.finish(1);
+        assert_eq!(drain(&mut window), [4]);
+        assert_eq!(window.awaited([3, 4].into_iter()), Some(3), "all are started");
+        assert_eq!(awaited(&mut chain(Throttle::window(1))), Some(0));
+    }
+
+    #[test]
+    fn of_two_chains_the_one_that_goes_on_is_awaited() {
+        let span = Span::new(Buffer::Receive, 0, 0);
+        let receives: Vec<_> = (0..4).map(|from| (Action::Receive { from }, span)).collect();
+        let sends: Vec<_> = (0..4).map(|to| (Action::Send { to, mode: SendMode::Standard }, span)).collect();
+        for (receiving, sending, expected) in [(2, 2, None), (4, 2, Some(4)), (2, 4, Some(0)), (4, 4, Some(0))] {
+            let mut builder = Builder::default();
+            builder.chain(&receives, Throttle::batch(receiving), &[]);
+            builder.chain(&sends, Throttle::batch(sending), &[]);
+            let mut progress = Progress::new(builder.finish());
+            let first_send = receives.len() as OpId + u32::from(receiving < 4) * 2;
+            let expected = expected.map(|id| if id == 4 { first_send } else { id });
+            assert_eq!(awaited(&mut progress), expected, "batches of {receiving} and {sending}");
+        }
+    }
+
+    #[test]
+    fn what_waits_through_copies_and_joins_counts() {
+        let span = Span::new(Buffer::Receive, 0, 0);
+        let mut builder = Builder::default();
+        let members: Vec<_> = (0..3).map(|from| builder.receive(from, span, &[])).collect();
+        let other = builder.receive(7, span, &[]);
+        let copies: Vec<_> = members.iter().map(|&member| builder.copy(span, span, &[member])).collect();
+        let merged = builder.join(&copies);
+        builder.send(9, SendMode::Standard, span, &[merged]);
+        let mut progress = Progress::new(builder.finish());
+        assert_eq!(drain(&mut progress), [0, 1, 2, 3]);
+        assert_eq!(progress.awaited([0, 1, 2, other].into_iter()), Some(0));
+        progress.finish(0);
+        assert_eq!(drain(&mut progress), [4]);
+        progress.finish(4);
+        assert_eq!(progress.awaited([1, 2, other].into_iter()), Some(1));
     }
 }

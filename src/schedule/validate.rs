@@ -4,10 +4,13 @@
 //! with its matching receive. Which operations can finish never shrinks when others finish, so one order of execution
 //! decides for all: if it stops before the end, every order does, and the schedules can deadlock.
 //!
+//! A rank that has started all it can **blocks** where [`Progress::awaited`] names an operation, as the executor does, and
+//! starts nothing before that one is finished.
+//!
 //! Bytes are tracked as fragments (origin rank, offset), through staging buffers too, so that exactly-once delivery is
 //! seen byte for byte and not only counted.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use super::ir::{Action, Buffer, OpId, Schedule, Span};
 use super::progress::Progress;
@@ -37,6 +40,10 @@ pub struct Evidence {
     pub peak_sends: u32,
     /// The most receives any rank had outstanding.
     pub peak_receives: u32,
+    /// How often a rank blocked on one operation.
+    pub blocked: u64,
+    /// How often it could not, and looked for any.
+    pub looked: u64,
 }
 
 /// What does not hold.
@@ -113,6 +120,10 @@ struct RankState {
     memory: HashMap<Buffer, BTreeMap<u64, Fragment>>,
     sends: u32,
     receives: u32,
+    /// Sends and receives that are started and not finished.
+    in_flight: BTreeSet<OpId>,
+    /// The one of them that the rank is blocked on.
+    awaits: Option<OpId>,
 }
 
 /// One started, unmatched side of a message.
@@ -125,6 +136,14 @@ type Queue = HashMap<(Rank, Rank, u8), VecDeque<OpId>>;
 /// # Errors
 /// The first [`Violation`].
 pub fn run(schedules: Vec<Schedule>, wanted: &[Delivery]) -> Result<Evidence, Violation> {
+    run_blocking(schedules, wanted, |progress, in_flight| progress.awaited(in_flight.iter().copied()))
+}
+
+/// What a rank blocks on, of the operations that are in flight.
+type Awaited = fn(&Progress, &BTreeSet<OpId>) -> Option<OpId>;
+
+/// The same with ranks that block on what `awaited` names.
+fn run_blocking(schedules: Vec<Schedule>, wanted: &[Delivery], awaited: Awaited) -> Result<Evidence, Violation> {
     let mut execution = Execution {
         states: schedules.iter().map(|_| RankState::default()).collect(),
         progress: schedules.into_iter().map(Progress::new).collect(),
@@ -135,9 +154,13 @@ pub fn run(schedules: Vec<Schedule>, wanted: &[Delivery]) -> Result<Evidence, Vi
     };
     execution.active.extend(0..execution.progress.len());
     while let Some(rank) = execution.active.pop_front() {
+        if execution.is_blocked(rank) {
+            continue;
+        }
         while let Some(id) = execution.progress[rank].next_ready() {
             execution.start(rank, id)?;
         }
+        execution.block(rank, awaited);
     }
     execution.finished()?;
     execution.delivered(wanted)?;
@@ -155,10 +178,28 @@ struct Execution {
 }
 
 impl Execution {
+    fn is_blocked(&self, rank: Rank) -> bool {
+        let RankState { awaits, in_flight, .. } = &self.states[rank];
+        awaits.is_some_and(|id| in_flight.contains(&id))
+    }
+
+    /// Nothing of `rank` is ready.
+    fn block(&mut self, rank: Rank, awaited: Awaited) {
+        let in_flight = &self.states[rank].in_flight;
+        if in_flight.is_empty() {
+            return;
+        }
+        let awaits = awaited(&self.progress[rank], in_flight);
+        let count = if awaits.is_some() { &mut self.evidence.blocked } else { &mut self.evidence.looked };
+        *count += 1;
+        self.states[rank].awaits = awaits;
+    }
+
     fn start(&mut self, rank: Rank, id: OpId) -> Result<(), Violation> {
         let op = self.progress[rank].schedule().ops()[id as usize];
         match op.action {
             Action::Send { to, .. } => {
+                self.states[rank].in_flight.insert(id);
                 let peak = &mut self.states[rank].sends;
                 *peak += 1;
                 self.evidence.peak_sends = self.evidence.peak_sends.max(*peak);
@@ -166,6 +207,7 @@ impl Execution {
                 self.meet(rank, to, op.stage)
             }
             Action::Receive { from } => {
+                self.states[rank].in_flight.insert(id);
                 let peak = &mut self.states[rank].receives;
                 *peak += 1;
                 self.evidence.peak_receives = self.evidence.peak_receives.max(*peak);
@@ -206,6 +248,8 @@ impl Execution {
         self.evidence.messages += 1;
         self.states[from].sends -= 1;
         self.states[to].receives -= 1;
+        self.states[from].in_flight.remove(&send);
+        self.states[to].in_flight.remove(&receive);
         self.progress[from].finish(send);
         self.progress[to].finish(receive);
         self.active.extend([from, to]);
@@ -315,7 +359,30 @@ mod tests {
         let both = vec![swap(0, true), swap(1, true)];
         assert!(matches!(run(both, &[]), Err(Violation::Deadlock { rank: 0, .. })));
         let evidence = run(vec![swap(0, true), swap(1, false)], &[deliver(0), deliver(1)]).unwrap();
-        assert_eq!(evidence, Evidence { messages: 2, peak_sends: 1, peak_receives: 1 });
+        assert_eq!(evidence, Evidence { messages: 2, peak_sends: 1, peak_receives: 1, blocked: 2, looked: 0 });
+    }
+
+    /// Two sends one after the other, and a receive that the peer answers them with.
+    #[test]
+    fn a_rank_that_blocks_on_the_wrong_message_is_seen() {
+        let bytes = |buffer, offset| Span::new(buffer, offset, 4);
+        let both = || {
+            let mut asks = Builder::default();
+            asks.receive(1, bytes(Buffer::Receive, 0), &[]);
+            let first = asks.send(1, SendMode::Standard, bytes(Buffer::Send, 0), &[]);
+            asks.send(1, SendMode::Standard, bytes(Buffer::Send, 4), &[first]);
+            let mut answers = Builder::default();
+            let first = answers.receive(0, bytes(Buffer::Receive, 0), &[]);
+            let second = answers.receive(0, bytes(Buffer::Receive, 4), &[first]);
+            answers.send(0, SendMode::Standard, bytes(Buffer::Send, 0), &[second]);
+            vec![asks.finish(), answers.finish()]
+        };
+        let wanted = [deliver(0), Delivery { from_offset: 4, to_offset: 4, ..deliver(0) }, deliver(1)];
+        let evidence = run(both(), &wanted).unwrap();
+        assert!(evidence.blocked > 0, "{evidence:?}");
+        let first_in_flight = |_: &Progress, in_flight: &BTreeSet<OpId>| in_flight.first().copied();
+        let deadlock = run_blocking(both(), &wanted, first_in_flight);
+        assert!(matches!(deadlock, Err(Violation::Deadlock { rank: 0, .. })), "{deadlock:?}");
     }
 
     #[test]

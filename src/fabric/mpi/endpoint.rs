@@ -21,7 +21,7 @@ use super::flight::{Flight, Incoming};
 use super::idle::Backoff;
 use super::raw::{Comm, check_with, is_finalised};
 use super::requests::{Finished, Requests};
-use super::{MPI_Comm, Session};
+use super::{MPI_Comm, Session, sleeping};
 use crate::error::{Error, Result};
 use crate::fabric::shared::host;
 use crate::fabric::{Completion, Idle, Message, Ticket, Transport};
@@ -228,6 +228,16 @@ impl MpiEndpoint {
         Ok(())
     }
 
+    fn wait_for(&mut self, ticket: Ticket, done: &mut Vec<Completion>) -> Result<()> {
+        let mut finished = std::mem::take(&mut self.finished);
+        self.requests.wait(ticket, &mut finished);
+        for ended in finished.drain(..) {
+            self.take(&ended, done)?;
+        }
+        self.finished = finished;
+        Ok(())
+    }
+
     fn start_receive(&mut self, ticket: Ticket, mut incoming: Incoming) -> Result<()> {
         let key = (incoming.from, incoming.tag);
         let request = incoming.post(&self.comm, self.chunk, c_int::from(key.1))?;
@@ -287,6 +297,16 @@ impl Transport for MpiEndpoint {
     fn poll(&mut self, done: &mut Vec<Completion>) -> Result<()> {
         self.usable()?;
         let outcome = self.advance(done);
+        self.remember(outcome)
+    }
+
+    fn wait(&mut self, ticket: Ticket, done: &mut Vec<Completion>) -> Result<()> {
+        self.usable()?;
+        // The next chunk of a long message is posted when the one before has come, for which the rank must look.
+        if !self.lanes.is_empty() || sleeping::never() {
+            return Ok(());
+        }
+        let outcome = self.wait_for(ticket, done);
         self.remember(outcome)
     }
 

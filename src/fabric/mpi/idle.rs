@@ -1,4 +1,5 @@
-//! How a rank waits for MPI, which can only be polled: yield the core, then sleep a little.
+//! How a rank waits for what it cannot wait for in MPI, be it any of several messages, a message of an MPI that spins on a
+//! core that others need, or a window's helper thread: yield the core, then sleep a little.
 //!
 //! 16 ranks of MPICH 4.0.2 on 2 cores, each waiting 2 ms for rank 0 and then sending it 64 KiB: 17 ms when ranks only
 //! yield, 2.5 ms when they sleep 50 us after 20 yields, 3.4 ms after 100. 2 ranks on 2 cores lose nothing to sleeping

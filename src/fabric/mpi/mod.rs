@@ -1,4 +1,5 @@
-//! The fabric of supercomputers: MPI point-to-point messages, started and polled, never waited for inside MPI.
+//! The fabric of supercomputers: MPI point-to-point messages, started, polled, and waited for inside MPI where one of them
+//! must come first and MPI sleeps meanwhile (`sleeping`).
 //!
 //! A program calls [`initialise`] and asks the [`World`] for endpoints. A library that lives inside somebody else's MPI
 //! program makes endpoints from the communicators it is given, with [`MpiEndpoint::from_raw`].
@@ -17,6 +18,7 @@ mod intercommunicator;
 mod native;
 mod raw;
 mod requests;
+mod sleeping;
 
 pub use ::mpi::ffi::MPI_Comm;
 pub use endpoint::{DEFAULT_CHUNK, MpiEndpoint};

@@ -1,14 +1,16 @@
-//! All requests in flight, tested together by MPI_Testsome.
+//! All requests in flight, tested together by MPI_Testsome, or waited for one at a time.
 
 // The same constants are `i32` in one MPI family and `u32` in the other, so some casts are needed in one of them only.
 #![allow(clippy::unnecessary_cast)]
 
 use std::collections::HashSet;
 use std::ffi::c_int;
+use std::mem::MaybeUninit;
 
 use ::mpi::ffi;
 
 use super::raw::{Request, check};
+use super::sleeping;
 use crate::error::{Error, Result};
 use crate::fabric::Ticket;
 
@@ -78,6 +80,19 @@ impl Requests {
             self.tickets.swap_remove(index as usize);
         }
         Ok(())
+    }
+
+    /// Waits until the oldest request of `ticket`, if it has one, has ended, and appends it. One MPI_Wait: MPI_Waitsome and
+    /// MPI_Waitany spin in MPICH where MPI_Wait sleeps.
+    pub(super) fn wait(&mut self, ticket: Ticket, finished: &mut Vec<Finished>) {
+        let Some(at) = self.tickets.iter().position(|&other| other == ticket) else { return };
+        let mut status = MaybeUninit::<ffi::MPI_Status>::zeroed();
+        // SAFETY: an active request, and room for its status.
+        let code = sleeping::observed(|| unsafe { ffi::MPI_Wait(&mut self.requests[at], status.as_mut_ptr()) });
+        self.requests.swap_remove(at);
+        self.tickets.swap_remove(at);
+        // SAFETY: MPI has filled it, or it is all zeros, which is a status too: integers only.
+        finished.push(Finished { ticket, code, status: unsafe { status.assume_init() } });
     }
 
     /// Gives up everything in flight: receives are cancelled, what MPI will not let go of is left to it.
