@@ -11,7 +11,7 @@ use crate::access::{Extent, PackedCursor};
 use crate::drivers::Domains;
 use crate::engine::flow::{Agenda, Flow, Outflow};
 use crate::engine::plan::Direction;
-use crate::engine::shared::copy;
+use crate::engine::copy::copy;
 use crate::error::{Error, Result};
 use crate::exchange::two_layer::{HELD, MERGED, Share, aggregator_at};
 use crate::fabric::shared::{Group, Watch};

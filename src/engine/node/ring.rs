@@ -20,7 +20,7 @@ const TABLE: usize = ENTRY * AGGREGATORS;
 const MOST: usize = 512 << 20;
 /// More than this the ring has only for a message that is larger. (Nothing where this crate tests itself: a message often has to
 /// wait for room then.)
-const USUAL: u64 = if cfg!(test) { 0 } else { 16 << 20 };
+const USUAL: u64 = if cfg!(test) { 1 } else { 16 << 20 };
 /// All that the inner layer may take of the shared memory.
 pub const AREA: usize = TABLE + MOST;
 

@@ -48,7 +48,7 @@ fn verdict(before: &Usage, after: &Usage) -> i32 {
 struct Usage {
     time: Duration,
     /// How often it gave its core away of its own accord. Yielding does not count.
-    given_away: i64,
+    given_away: std::ffi::c_long,
 }
 
 impl Usage {
@@ -61,7 +61,7 @@ impl Usage {
             u64::try_from(time.tv_sec() * 1_000_000 + time.tv_usec()).unwrap_or_default()
         };
         let time = Duration::from_micros(micros(usage.user_time()) + micros(usage.system_time()));
-        Some(Self { time, given_away: usage.voluntary_context_switches().into() })
+        Some(Self { time, given_away: usage.voluntary_context_switches() })
     }
 
     #[cfg(not(target_os = "linux"))]
