@@ -1,6 +1,6 @@
 //! Which operations may start now: the bookkeeping that every executor, the validators and the simulator share.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use super::ir::{Action, OpId, Schedule};
 
@@ -147,12 +147,12 @@ impl Progress {
 struct LookAhead<'a> {
     progress: &'a Progress,
     /// Where fewer dependencies would be unfinished than are now.
-    missing: HashMap<OpId, u32>,
+    missing: BTreeMap<OpId, u32>,
 }
 
 impl<'a> LookAhead<'a> {
     fn new(progress: &'a Progress) -> Self {
-        Self { progress, missing: HashMap::new() }
+        Self { progress, missing: BTreeMap::new() }
     }
 
     /// Whether a message might start if `id` ended too. A member of a window may start with any other's end.
