@@ -40,4 +40,3 @@ mod tiling;
 mod write;
 
 pub use arena::{AREA, Arena, CONTROL};
-pub use copy::copy;
