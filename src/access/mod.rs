@@ -12,8 +12,10 @@
 //! | [`pairs`] | the codec below both: varints and back-references over pairs of integers |
 //! | [`view`] | a file view: a tile of extents repeated from a displacement on |
 //! | [`pieces`] | a file side and a memory side walked together |
-//! | [`walk`] | the same, fast: runs and slices of lists at a time, in steps |
+//! | [`batches`] | a sequence in as few parts as it is held in: runs, and slices of lists |
+//! | [`walk`] | a file side and a memory side together, by batches, in steps |
 
+pub mod batches;
 pub mod extent;
 pub mod extents;
 mod groups;

@@ -7,6 +7,8 @@ use super::row::{Measured, Row};
 use super::show::{mean, number, ratio, seconds_of};
 use crate::Failure;
 
+/// How the name of a pattern's read ends.
+const READ: &str = "-read";
 /// The comments before the tables, and the one behind each.
 const FULL: &str = "<!-- trib compare: full table -->";
 const SHORT: &str = "<!-- trib compare: short table -->";
@@ -152,27 +154,29 @@ fn table_of_costs(rows: &[&Row]) -> String {
     text
 }
 
-/// Ratios only: a line for each pattern, a column for each MPI and number of ranks.
+/// Ratios only: a line for each pattern and its read, a column for each MPI and number of ranks.
 fn short(rows: &[Row]) -> String {
     let groups = groups(rows);
     let mut patterns: Vec<&str> = Vec::new();
     for row in rows {
-        if !patterns.contains(&row.key.pattern.as_str()) {
-            patterns.push(&row.key.pattern);
+        let pattern = row.key.pattern.strip_suffix(READ).unwrap_or(&row.key.pattern);
+        if !patterns.contains(&pattern) {
+            patterns.push(pattern);
         }
     }
-    let mut text = "\n| peer's time / ours: default, best hints |".to_string();
+    let mut text = "\n| peer's time / ours: default, best hints; of its read |".to_string();
     text.extend(groups.iter().map(|(title, _)| format!(" {title} |")));
     text += &format!("\n|---|{}\n", "--:|".repeat(groups.len()));
     for pattern in patterns {
         let _ = write!(text, "| {pattern} |");
         for (_, rows) in &groups {
-            let row = rows.iter().find(|row| row.key.pattern == pattern);
-            let of = |name: &str| row?.peers.get(name)?.wall_ratio;
-            let _ = match (of("default"), of("best")) {
-                (Some(default), Some(best)) => write!(text, " {}, {} |", number(default), number(best)),
-                _ => write!(text, " - |"),
-            };
+            let both = [pattern.to_string(), format!("{pattern}{READ}")].map(|pattern| {
+                let row = rows.iter().find(|row| row.key.pattern == pattern);
+                let of = |name: &str| row?.peers.get(name)?.wall_ratio;
+                Some(format!("{}, {}", number(of("default")?), number(of("best")?)))
+            });
+            let both: Vec<String> = both.into_iter().flatten().collect();
+            let _ = write!(text, " {} |", if both.is_empty() { "-".to_string() } else { both.join("; ") });
         }
         text += "\n";
     }

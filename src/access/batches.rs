@@ -1,0 +1,289 @@
+//! A sequence of extents in as few parts as it is held in: a run is one part whatever its number of extents. Inner loops
+//! over a part know their step, so that what a node costs is paid once a part and not once an extent.
+
+use std::cell::RefCell;
+
+use super::extent::Extent;
+use super::extents::Extents;
+use super::node::{Base, Group, Level, Node, Odometer};
+use super::packed::PackedIter;
+use super::plain::PlainIter;
+
+/// Extents of a list that are decoded at a time.
+const DECODED: usize = 512;
+
+/// A part of a sequence.
+#[derive(Debug, Clone, Copy)]
+pub enum Batch<'a> {
+    /// `count` extents, `stride` bytes from start to start.
+    Run {
+        /// The first.
+        first: Extent,
+        /// From start to start.
+        stride: i64,
+        /// How many.
+        count: u64,
+    },
+    /// These, each moved by `shift` bytes.
+    List {
+        /// As they were given.
+        extents: &'a [Extent],
+        /// How far they are moved.
+        shift: i64,
+    },
+}
+
+impl Batch<'_> {
+    /// Number of extents.
+    #[inline]
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Run { count, .. } => *count,
+            Self::List { extents, .. } => extents.len() as u64,
+        }
+    }
+
+    /// Whether it has no extents.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// An extent by its place; `index` is below the length.
+    #[inline]
+    pub fn get(&self, index: u64) -> Extent {
+        match self {
+            Self::Run { first, stride, .. } => moved(*first, stride.wrapping_mul(index as i64)),
+            Self::List { extents, shift } => moved(extents[index as usize], *shift),
+        }
+    }
+}
+
+/// The parts of a sequence, in sequence. O(parts), and for packed lists O(extents).
+pub struct Batches<'a> {
+    nodes: std::slice::Iter<'a, Node>,
+    /// How far all nodes are moved.
+    by: i64,
+    state: State<'a>,
+    /// The part reached, but for a group, which has it.
+    current: Current,
+    decoded: Decoded,
+}
+
+/// Extents of a list that were decoded last.
+#[derive(Default)]
+struct Decoded(Vec<Extent>);
+
+thread_local! {
+    /// Rooms of walks that have ended, for later ones: a repeated call allocates nothing.
+    static ROOMS: RefCell<Vec<Vec<Extent>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Decoded {
+    /// Decodes some.
+    fn fill(&mut self, list: &mut ListIter<'_>) {
+        if self.0.capacity() == 0 {
+            self.0 = ROOMS.with_borrow_mut(Vec::pop).unwrap_or_else(|| Vec::with_capacity(DECODED));
+        }
+        self.0.clear();
+        match list {
+            ListIter::Packed(list) => self.0.extend(list.take(DECODED)),
+            ListIter::Plain(list) => self.0.extend(list.take(DECODED)),
+        }
+    }
+}
+
+impl Drop for Decoded {
+    fn drop(&mut self) {
+        if self.0.capacity() > 0 {
+            // A thread that is at its end has no more use for it.
+            let _ = ROOMS.try_with(|rooms| rooms.borrow_mut().push(std::mem::take(&mut self.0)));
+        }
+    }
+}
+
+enum State<'a> {
+    /// The next node is to be taken.
+    Between,
+    /// One extent along its innermost level, at every outer one.
+    One(Extent, Level, Odometer<'a>),
+    /// A list, at every level, and where its decoding stands.
+    List(&'a Base, i64, Odometer<'a>, Option<(ListIter<'a>, i64)>),
+    /// A group, at every level, and where its copies stand.
+    Group(&'a Group, i64, Odometer<'a>, Option<Copies<'a>>),
+}
+
+enum ListIter<'a> {
+    Packed(PackedIter<'a>),
+    Plain(PlainIter<'a>),
+}
+
+impl<'a> ListIter<'a> {
+    fn of(base: &'a Base) -> Option<Self> {
+        match base {
+            Base::List(packed, _) => Some(Self::Packed(packed.iter())),
+            Base::Plain(plain, _) => Some(Self::Plain(plain.iter())),
+            Base::One(_) | Base::Group(..) => None,
+        }
+    }
+}
+
+struct Copies<'a> {
+    places: Box<dyn Iterator<Item = i64> + 'a>,
+    inside: Option<Box<Batches<'a>>>,
+}
+
+#[derive(Clone, Copy)]
+enum Current {
+    Run(Extent, Level),
+    /// What was decoded last, moved.
+    Decoded(i64),
+}
+
+impl<'a> Batches<'a> {
+    /// All of `extents`, before its first part.
+    pub fn new(extents: &'a Extents) -> Self {
+        Self::of(&extents.nodes, 0)
+    }
+
+    fn of(nodes: &'a [Node], by: i64) -> Self {
+        Self {
+            nodes: nodes.iter(),
+            by,
+            state: State::Between,
+            current: Current::Decoded(0),
+            decoded: Decoded::default(),
+        }
+    }
+
+    /// Goes on to the next part, which is not empty; false at the end.
+    pub fn advance(&mut self) -> bool {
+        loop {
+            let (next, by) = (&mut self.state, self.by);
+            match next {
+                State::Between => match self.nodes.next() {
+                    Some(node) => *next = enter(node),
+                    None => return false,
+                },
+                State::One(extent, inner, outer) => {
+                    if let Some(at) = outer.next() {
+                        self.current = Current::Run(moved(*extent, at.wrapping_add(by)), *inner);
+                        return true;
+                    }
+                    *next = State::Between;
+                }
+                State::List(base, shift, levels, open) => {
+                    if open.is_none() {
+                        let at = levels.next().map(|at| at.wrapping_add(*shift).wrapping_add(by));
+                        *open = ListIter::of(base).zip(at);
+                    }
+                    let Some((list, shift)) = open else {
+                        *next = State::Between;
+                        continue;
+                    };
+                    self.decoded.fill(list);
+                    if !self.decoded.0.is_empty() {
+                        self.current = Current::Decoded(*shift);
+                        return true;
+                    }
+                    *open = None;
+                }
+                State::Group(group, shift, levels, open) => {
+                    if open.is_none() {
+                        let copies = |at: i64| group.copies(at.wrapping_add(*shift).wrapping_add(by));
+                        *open = levels.next().map(|at| Copies { places: Box::new(copies(at)), inside: None });
+                    }
+                    let Some(copies) = open else {
+                        *next = State::Between;
+                        continue;
+                    };
+                    if copies.inside.as_mut().is_some_and(|inside| inside.advance()) {
+                        return true;
+                    }
+                    match copies.places.next() {
+                        Some(by) => copies.inside = Some(Box::new(Batches::of(&group.nodes, by))),
+                        None => *open = None,
+                    }
+                }
+            }
+        }
+    }
+
+    /// The part reached by the last [`Batches::advance`] that was true.
+    #[inline]
+    pub fn current(&self) -> Batch<'_> {
+        if let State::Group(_, _, _, Some(Copies { inside: Some(inside), .. })) = &self.state {
+            return inside.current();
+        }
+        match self.current {
+            Current::Run(first, Level { stride, count }) => Batch::Run { first, stride, count },
+            Current::Decoded(shift) => Batch::List { extents: &self.decoded.0, shift },
+        }
+    }
+}
+
+fn enter(node: &Node) -> State<'_> {
+    match &node.base {
+        Base::One(extent) => match node.levels.split_last() {
+            Some((inner, outer)) => State::One(*extent, *inner, Odometer::new(outer)),
+            None => State::One(*extent, Level { stride: 0, count: 1 }, Odometer::new(&[])),
+        },
+        Base::List(_, shift) | Base::Plain(_, shift) => {
+            State::List(&node.base, *shift, Odometer::new(&node.levels), None)
+        }
+        Base::Group(group, shift) => State::Group(group, *shift, Odometer::new(&node.levels), None),
+    }
+}
+
+#[inline]
+fn moved(extent: Extent, by: i64) -> Extent {
+    Extent { offset: extent.offset.wrapping_add(by as u64), len: extent.len }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn expanded(extents: &Extents) -> Vec<Extent> {
+        let (mut batches, mut all) = (Batches::new(extents), Vec::new());
+        while batches.advance() {
+            let batch = batches.current();
+            assert!(!batch.is_empty());
+            all.extend((0..batch.len()).map(|index| batch.get(index)));
+        }
+        all
+    }
+
+    fn any_extents() -> impl Strategy<Value = Extents> {
+        let list = prop::collection::vec((0u64..300, 1u64..20), 1..900)
+            .prop_map(|list| Extents::from_list(list.into_iter().map(|(offset, len)| Extent { offset, len })).unwrap());
+        let plain = prop::collection::vec((0u64..30, 1u64..20), 1..40).prop_map(|list| {
+            let mut end = 0;
+            let extents = list.into_iter().map(|(gap, len)| {
+                let offset = end + gap;
+                end = offset + len;
+                Extent { offset, len }
+            });
+            Extents::from_extents(extents).unwrap()
+        });
+        let run = (0u64..99, 1u64..9, 9i64..20, 1u64..9).prop_map(|(o, l, s, c)| Extents::strided(o, l, s, c).unwrap());
+        let leaf = prop_oneof![list, plain, run];
+        leaf.prop_recursive(3, 8, 4, |inner| {
+            let repeated = (inner.clone(), 0i64..5000, 1u64..4).prop_map(|(e, s, c)| e.repeat(s, c).unwrap());
+            let scattered = (inner.clone(), prop::collection::vec((0u64..9000, 1u64..3), 1..5))
+                .prop_map(|(e, places)| e.scatter(7000, places.into_iter()).unwrap());
+            let both = (inner.clone(), inner).prop_map(|(mut a, b)| {
+                a.push(&b).unwrap();
+                a
+            });
+            prop_oneof![repeated, scattered, both]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn batches_are_the_extents(extents in any_extents()) {
+            prop_assert_eq!(expanded(&extents), extents.iter().collect::<Vec<_>>());
+        }
+    }
+}
