@@ -6,41 +6,41 @@
 //! MPI only where that sleeps, which the first waits tell: a thread that slept gave its core away of its own accord, one
 //! that spun has used time without that.
 
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Waits in which MPI slept, less those in which it spun; of the whole process.
-static SCORE: AtomicI32 = AtomicI32::new(0);
-/// From here on, either way, waits are no longer looked at.
-const SURE: i32 = 3;
-/// Processor time that says that a wait has spun. (A short wait says nothing: a message may just have come.)
-const SPUN: Duration = Duration::from_millis(1);
+/// Waits of this process in which MPI slept.
+static SLEPT: AtomicU32 = AtomicU32::new(0);
+/// Processor time of those in which it did not, in microseconds.
+static SPUN: AtomicU64 = AtomicU64::new(0);
+/// So many waits say that MPI sleeps, unless it has spun for `SPIN` before: then it spins. Waits are then no longer looked at.
+const SLEEPS: u32 = 3;
+const SPIN: Duration = Duration::from_millis(1);
 
 /// Whether a rank that waits in MPI is known to hold its core.
 pub(super) fn never() -> bool {
-    SCORE.load(Ordering::Relaxed) <= -SURE
+    SLEPT.load(Ordering::Relaxed) < SLEEPS && u128::from(SPUN.load(Ordering::Relaxed)) >= SPIN.as_micros()
 }
 
 /// Waits, and learns from it.
 pub(super) fn observed<T>(wait: impl FnOnce() -> T) -> T {
-    if SCORE.load(Ordering::Relaxed).abs() >= SURE {
+    if SLEPT.load(Ordering::Relaxed) >= SLEEPS {
         return wait();
     }
     let before = Usage::now();
     let outcome = wait();
     if let (Some(before), Some(after)) = (before, Usage::now()) {
-        SCORE.fetch_add(verdict(&before, &after), Ordering::Relaxed);
+        match spun(&before, &after) {
+            Some(time) => SPUN.fetch_add(time.as_micros() as u64, Ordering::Relaxed),
+            None => SLEPT.fetch_add(1, Ordering::Relaxed).into(),
+        };
     }
     outcome
 }
 
-/// 1: slept, -1: spun, 0: cannot be told.
-fn verdict(before: &Usage, after: &Usage) -> i32 {
-    match () {
-        () if after.given_away > before.given_away => 1,
-        () if after.time.saturating_sub(before.time) >= SPUN => -1,
-        () => 0,
-    }
+/// The processor time between the two, if the thread never slept.
+fn spun(before: &Usage, after: &Usage) -> Option<Duration> {
+    (after.given_away == before.given_away).then(|| after.time.saturating_sub(before.time))
 }
 
 /// What this thread has used so far.
@@ -78,14 +78,11 @@ mod tests {
     fn sleeping_and_spinning_are_told_apart() {
         let before = Usage::now().unwrap();
         std::thread::sleep(Duration::from_millis(2));
-        assert_eq!(verdict(&before, &Usage::now().unwrap()), 1);
+        assert_eq!(spun(&before, &Usage::now().unwrap()), None);
         let before = Usage::now().unwrap();
-        let spent = || Usage::now().unwrap().time - before.time;
-        while spent() < SPUN {
+        while Usage::now().unwrap().time - before.time < SPIN {
             std::thread::yield_now();
         }
-        assert_eq!(verdict(&before, &Usage::now().unwrap()), -1);
-        let before = Usage::now().unwrap();
-        assert_eq!(verdict(&before, &before), 0);
+        assert!(spun(&before, &Usage::now().unwrap()).is_some_and(|time| time >= SPIN));
     }
 }
