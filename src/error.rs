@@ -92,6 +92,16 @@ pub enum Error {
         /// What is wrong there.
         what: String,
     },
+    /// A rank has no memory for its part of a call; all ranks return this.
+    #[error("rank {rank}: no memory for {bytes} bytes of {what}")]
+    NoMemory {
+        /// The lowest rank that has none.
+        rank: Rank,
+        /// How much it needs, in bytes.
+        bytes: u64,
+        /// What for.
+        what: String,
+    },
     /// The fabric broke: a rank went away, or MPI returned an error. Not recoverable, and not agreed.
     #[error("fabric: {0}")]
     Fabric(String),

@@ -21,7 +21,7 @@ pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], lanes: &mut [u
     if on_host::is_for(endpoint) && on_host::fits(lanes.len()) {
         return on_host::allreduce(endpoint, ops, lanes).await;
     }
-    let mut buffers = Buffers::default();
+    let mut buffers = Buffers::exact();
     buffers.set(Buffer::Receive, lanes.iter().flat_map(|lane| lane.to_le_bytes()).collect());
     let len = lanes.len() as u64 * 8;
     let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
@@ -64,11 +64,11 @@ pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Res
     if on_host::is_for(endpoint) {
         return on_host::broadcast(endpoint, root, bytes).await;
     }
-    let mut length = Buffers::default();
+    let mut length = Buffers::exact();
     length.set(Buffer::Receive, (bytes.len() as u64).to_le_bytes().to_vec());
     endpoint.run(from_root(endpoint, root, 8), &mut length, BROADCAST).await?;
     let length = u64::from_le_bytes(length.get(Buffer::Receive).try_into().unwrap_or_default());
-    let mut body = Buffers::default();
+    let mut body = Buffers::exact();
     if endpoint.rank() == root {
         body.set(Buffer::Receive, bytes.to_vec());
     }
@@ -99,7 +99,7 @@ async fn gather_equal(endpoint: &mut Endpoint, schedule: Schedule, bytes: &[u8],
     let mut block = (bytes.len() as u64).to_le_bytes().to_vec();
     block.extend_from_slice(bytes);
     block.resize(8 + longest as usize, 0);
-    let mut buffers = Buffers::default();
+    let mut buffers = Buffers::exact();
     buffers.set(Buffer::Send, block);
     endpoint.run(schedule, &mut buffers, GATHER).await?;
     let body = |block: &[u8]| {
@@ -133,11 +133,13 @@ pub async fn tell(endpoint: &mut Endpoint, root: Rank, error: Option<&Error>) ->
     let text = serde_json::to_vec(&error).unwrap_or_default();
     let text = broadcast(endpoint, root, &text).await?;
     let told: std::result::Result<Option<Error>, _> = serde_json::from_slice(&text);
-    Ok(match told {
+    let error = match told {
         Ok(Some(error)) => error,
         Ok(None) => internal("an error was announced, but none was told".to_string()),
         Err(cause) => internal(format!("an error could not be told: {cause}")),
-    })
+    };
+    endpoint.waiting().failure().agreed(&error);
+    Ok(error)
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub fn slot_of(offset: u64) -> usize {
 /// target, and the other way round; a body may be empty. Collective over the ranks that have targets or sources.
 ///
 /// # Errors
-/// The fabric's, or [`Error::Codec`] for a head that is none.
+/// The fabric's, also where a head does not say what follows it: its sender may send more, which nobody can expect.
 pub async fn exchange(
     endpoint: &mut Endpoint,
     route: &Route,
@@ -83,7 +83,7 @@ fn rest(head: &Bytes) -> Result<usize> {
     let here = head.len().saturating_sub(LENGTH);
     match length {
         Some(length) if here as u64 == length.min(HEAD as u64) => Ok(length as usize - here),
-        _ => Err(Error::Codec { at: 0, what: format!("a head of {} bytes", head.len()) }),
+        _ => Err(Error::Fabric(format!("a message of {} bytes is no head of a list", head.len()))),
     }
 }
 

@@ -15,6 +15,7 @@ use super::windows::Windows;
 use crate::drivers::Window;
 use crate::error::{Error, Result};
 use crate::exchange::two_layer::{GATHERED, HELD, MERGED, PASSED, Share, aggregator_at};
+use crate::fabric::execute::check_whole;
 use crate::fabric::shared::Watch;
 use crate::fabric::{self, Memory};
 use crate::schedule::{Buffer, Op, ReduceOp, Span};
@@ -126,16 +127,10 @@ impl Delivering<'_, '_> {
     fn merged(&mut self, to: Span, merged: &[u8]) -> Result<()> {
         match &mut self.inside {
             Some(inside) => inside.arrived(to, merged),
-            None => {
-                self.deal_back(to.offset, merged);
-                Ok(())
-            }
-        }
-    }
-
-    fn deal_back(&mut self, at: u64, merged: &[u8]) {
-        if let Some(relaying) = &mut self.relaying {
-            relaying.deal_back(&mut self.relay, at, merged);
+            None => match &mut self.relaying {
+                Some(relaying) => relaying.deal_back(&mut self.relay, to.offset, merged),
+                None => Ok(()),
+            },
         }
     }
 
@@ -158,9 +153,12 @@ impl Memory for Delivering<'_, '_> {
         })
     }
 
-    fn write(&mut self, _from: Rank, span: Span, message: fabric::Message) -> Result<()> {
+    fn write(&mut self, from: Rank, span: Span, message: fabric::Message) -> Result<()> {
         match span.buffer {
-            Buffer::Receive => self.deliver(span.offset, message),
+            Buffer::Receive => {
+                check_whole(from, span, &message)?;
+                self.deliver(span.offset, message)
+            }
             PASSED => {
                 self.passing.put(span.offset, message);
                 Ok(())

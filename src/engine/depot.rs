@@ -66,6 +66,11 @@ impl Depot {
         self.worker.is_none() || self.outcome.error.is_some()
     }
 
+    /// How many buffers there are.
+    pub fn made(&self) -> usize {
+        self.made
+    }
+
     /// A buffer for a window of `len` bytes; waits until one is free. None once the outcome has an error (no worker, no
     /// memory, a failed write): then no further window of the call is placed, or read.
     pub async fn buffer(&mut self, len: u64) -> Option<WindowBuffer> {
@@ -95,8 +100,8 @@ impl Depot {
 
     /// There is no memory for a window of `len` bytes: an error of the call.
     pub fn no_memory(&mut self, len: u64) {
-        let given = format!("no memory for a window of {len} bytes on rank {}", self.rank);
-        self.outcome.error.get_or_insert(Error::argument("cb_buffer_size", given, "a smaller one"));
+        let what = "a window; a smaller cb_buffer_size needs less".to_string();
+        self.outcome.error.get_or_insert(Error::NoMemory { rank: self.rank, bytes: len, what });
     }
 
     /// Hands a window over, to be written or read.

@@ -21,7 +21,7 @@ use crate::collectives::{agree, broadcast, gather};
 use crate::drivers::Layout;
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
-use crate::hints::{DriverName, Hints};
+use crate::hints::{DriverName, Hints, OnFailure};
 use crate::topology::{Rank, Topology};
 
 /// An open file. Every method that says so is collective: all ranks call it, in the same order on each, and all get the
@@ -66,7 +66,8 @@ impl File {
         files: Arc<dyn OpenStorage>,
     ) -> Result<Self> {
         let waiting = endpoint.waiting().clone();
-        let setup = waiting.wait(pin!(Setup::open(&mut endpoint, path.into(), mode, hints)))?;
+        waiting.failure().only_returns(hints.on_failure == OnFailure::Return);
+        let setup = waiting.complete(pin!(Setup::open(&mut endpoint, path.into(), mode, hints)))?;
         let (storage, depot, cached, handed_over) = Default::default();
         let arena = endpoint.shared().filter(|_| setup.shares_memory).map(|shared| Rc::new(Arena::new(shared)));
         let (fan_in, may_overlap, busy) = Default::default();
@@ -80,6 +81,11 @@ impl File {
             return Err(Error::argument("file", "an operation on it was dropped in the middle", allowed));
         }
         Ok(())
+    }
+
+    /// Whether other ranks do not know of this error of the call that has just ended: messages may be under way then.
+    pub(super) fn is_alone(&self, error: &Error) -> bool {
+        self.endpoint.waiting().failure().is_alone(error)
     }
 
     /// The plan of an exchange: the one of the call before, if it was the same on all ranks, or else a new one.
@@ -97,7 +103,9 @@ impl File {
                 plan
             }
             None => {
-                let plan = Plan::make(&mut self.endpoint, &self.setup, agreed, file, layout, clock).await?;
+                let made = self.depot.as_ref().map_or(0, Depot::made);
+                let windows = self.setup.hints.write_buffers.saturating_sub(made);
+                let plan = Plan::make(&mut self.endpoint, &self.setup, agreed, file, layout, windows, clock).await?;
                 done.metadata = plan.announced.traffic;
                 done.in_memory = plan.announced.left;
                 let plan = Rc::new(plan);
@@ -160,7 +168,7 @@ impl File {
     pub fn fan_in(&mut self) -> Result<FanIn> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
-        waiting.wait(pin!(async {
+        waiting.complete(pin!(async {
             self.complete().await?;
             let mut own = Vec::new();
             for (fan_in, times) in &self.fan_in {
@@ -184,13 +192,21 @@ impl File {
     /// # Errors
     /// The first rank's, on every rank, also that of a write that was handed over; or an operation was dropped in the middle.
     pub fn sync(&mut self) -> Result<()> {
+        self.sync_after(Ok(()))
+    }
+
+    /// As [`File::sync`], where the caller has synchronised something of its own, with this outcome on this rank. Collective.
+    ///
+    /// # Errors
+    /// As [`File::sync`], or the first rank's `own`, on every rank.
+    pub fn sync_after(&mut self, own: Result<()>) -> Result<()> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
-        waiting.wait(pin!(self.complete()))?;
+        waiting.complete(pin!(self.complete()))?;
         let (rank, path) = (self.endpoint.rank(), &self.setup.path);
         let synced = self.storage.as_ref().map_or(Ok(()), |storage| storage.sync());
-        let synced = synced.map_err(|cause| Error::io(rank, "sync", path, 0, &cause));
-        waiting.wait(pin!(agree(&mut self.endpoint, synced)))
+        let synced = synced.map_err(|cause| Error::io(rank, "sync", path, 0, &cause)).and(own);
+        waiting.complete(pin!(agree(&mut self.endpoint, synced)))
     }
 
     /// Closes the file and gives the endpoint back. Collective: no rank returns before all have written, and closed their
@@ -202,7 +218,7 @@ impl File {
     /// the file is closed at once, without the other ranks, and the endpoint goes with it.
     pub fn close(mut self) -> Result<Endpoint> {
         let waiting = self.endpoint.waiting().clone();
-        let completed = if self.usable().is_ok() { waiting.wait(pin!(self.complete())) } else { Ok(()) };
+        let completed = if self.usable().is_ok() { waiting.complete(pin!(self.complete())) } else { Ok(()) };
         self.depot = None;
         let (rank, path) = (self.endpoint.rank(), &self.setup.path);
         let settled = self.storage.take().map_or(Ok(()), |storage| storage.settle());
@@ -222,7 +238,7 @@ impl File {
     /// The agreed error.
     pub fn agree<T>(&mut self, outcome: Result<T>) -> Result<T> {
         let waiting = self.endpoint.waiting().clone();
-        waiting.wait(pin!(agree(&mut self.endpoint, outcome)))
+        waiting.complete(pin!(agree(&mut self.endpoint, outcome)))
     }
 
     /// Takes part in a collective write or read with an error in place of an access: the call fails on every rank, with the
@@ -244,7 +260,7 @@ impl File {
         let future = Box::pin(async move {
             usable?;
             let refused = self.refusal(error).await.err();
-            self.busy = matches!(&refused, Some(Error::Fabric(_) | Error::Internal { .. }));
+            self.busy = refused.as_ref().is_some_and(|error| self.is_alone(error));
             let rank = self.endpoint.rank();
             Err(refused.unwrap_or_else(|| Error::Internal { rank, what: "a refused call went well".to_string() }))
         });

@@ -37,7 +37,7 @@ impl File {
     pub fn complete_write(&mut self) -> Result<Option<CallReport>> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
-        waiting.wait(pin!(self.conclude_write()))
+        waiting.complete(pin!(self.conclude_write()))
     }
 
     /// The same where only its error counts: before every other call.

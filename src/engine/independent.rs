@@ -73,9 +73,9 @@ impl File {
     pub fn set_len(&mut self, len: u64) -> Result<()> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
-        waiting.wait(pin!(self.complete()))?;
+        waiting.complete(pin!(self.complete()))?;
         let mut lens = [len; 2];
-        waiting.wait(pin!(allreduce(&mut self.endpoint, &[ReduceOp::Min, ReduceOp::Max], &mut lens)))?;
+        waiting.complete(pin!(allreduce(&mut self.endpoint, &[ReduceOp::Min, ReduceOp::Max], &mut lens)))?;
         if lens[0] != lens[1] {
             let given = format!("ranks gave {} and {}", lens[0], lens[1]);
             return Err(Error::argument("length of the file", given, "the same on all ranks"));

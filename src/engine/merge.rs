@@ -119,19 +119,20 @@ impl Dealer {
     }
 
     /// The other way round: cuts the next window's merged bytes into what each of `members` members asked for. What
-    /// was left out follows directly behind the same bytes of another member.
-    pub fn deal_back(&mut self, merged: &[u8], members: usize) -> Vec<Vec<u8>> {
+    /// was left out follows directly behind the same bytes of another member. `None` if these are not all of the window's
+    /// bytes, or more.
+    pub fn deal_back(&mut self, merged: &[u8], members: usize) -> Option<Vec<Vec<u8>>> {
         let mut out = vec![Vec::new(); members];
         let mut at = 0;
         while let Some((code, len)) = self.cursor.next(&self.order)
             && code != END
         {
             if code % 2 == 0 {
-                at = merged.len().min(at + len as usize);
+                at += len as usize;
             }
-            out[(code / 2) as usize].extend_from_slice(&merged[at.saturating_sub(len as usize)..at]);
+            out[(code / 2) as usize].extend_from_slice(merged.get(at.checked_sub(len as usize)?..at)?);
         }
-        out
+        (at == merged.len()).then_some(out)
     }
 }
 
@@ -192,7 +193,7 @@ mod tests {
                 }
                 // Backwards, with the low byte of its offset as the value of a byte.
                 let read: Vec<u8> = offsets.iter().map(|&offset| offset as u8).collect();
-                for (m, got) in back.deal_back(&read, members.len()).into_iter().enumerate() {
+                for (m, got) in back.deal_back(&read, members.len()).unwrap().into_iter().enumerate() {
                     let mut wanted = Vec::new();
                     while let Some(extent) = reading[m].next_in(&window) {
                         wanted.extend((extent.offset..extent.end()).map(|offset| offset as u8));

@@ -15,6 +15,7 @@ use super::windows::Windows;
 use crate::drivers::Window;
 use crate::error::{Error, Result};
 use crate::exchange::two_layer::{GATHERED, HELD, MERGED, PASSED, Share, aggregator_at};
+use crate::fabric::execute::check_whole;
 use crate::fabric::shared::Watch;
 use crate::fabric::{self, Memory};
 use crate::schedule::{Buffer, Op, ReduceOp, Span};
@@ -181,7 +182,8 @@ impl Memory for Placing<'_, '_> {
         })
     }
 
-    fn write(&mut self, _from: Rank, span: Span, message: fabric::Message) -> Result<()> {
+    fn write(&mut self, from: Rank, span: Span, message: fabric::Message) -> Result<()> {
+        check_whole(from, span, &message)?;
         match span.buffer {
             Buffer::Receive if span.len == 0 => Ok(()),
             Buffer::Receive => self.arrived(slot_of(span.offset), Arrived::Message(message)),

@@ -11,7 +11,7 @@ use crate::collectives::{agree, allgather, allreduce, tell};
 use crate::drivers::{Domains, Written};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
-use crate::hints::{Overlap, Switch};
+use crate::hints::{Hints, Overlap, Switch};
 use crate::schedule::ReduceOp::{self, Max, Min, Sum};
 use crate::topology::Rank;
 
@@ -163,16 +163,17 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Divides the file, flattens the access, and tells the aggregators. Collective.
+    /// Divides the file, flattens the access, and tells the aggregators, which are to make so many windows. Collective.
     ///
     /// # Errors
-    /// The fabric's.
+    /// The fabric's; or an aggregator has no memory for a round, on all ranks.
     pub async fn make(
         endpoint: &mut Endpoint,
         setup: &Setup,
         agreed: &Agreed,
         file: &Extents,
         layout: &BufferLayout,
+        new_windows: usize,
         clock: &mut super::report::Clock,
     ) -> Result<Self> {
         let roles = setup.roles(agreed.bytes);
@@ -188,7 +189,17 @@ impl Plan {
         let outgoing = flatten(file, layout, &domains, agreed.end);
         clock.flatten.lap();
         let announced = announce(endpoint, &roles.metadata, &roles.data, &domains, &outgoing).await;
-        let announced = agree(endpoint, announced).await?;
+        // Lists that cannot be read are an error that can be agreed: all have exchanged. A broken exchange is not.
+        let announced = match announced {
+            Err(error) if endpoint.waiting().failure().is_alone(&error) && !matches!(error, Error::Codec { .. }) => {
+                return Err(error);
+            }
+            announced => {
+                let rank = endpoint.rank();
+                let enough = announced.and_then(|own| has_memory(rank, &own, &setup.hints, new_windows).map(|()| own));
+                agree(endpoint, enough).await?
+            }
+        };
         let route = &roles.data.route;
         let lockstep = if roles.data.local.is_none() && route.exchanges_empty() {
             let own = route.receivers.binary_search(&route.rank).unwrap_or_default();
@@ -199,6 +210,19 @@ impl Plan {
         clock.metadata.lap();
         Ok(Self { domains, outgoing, announced, lockstep })
     }
+}
+
+/// Whether this aggregator has memory for a round: for its messages, as many bytes as a window has, and for so many windows
+/// that are not there yet. While a round goes on it is too late to say so: other ranks send already.
+fn has_memory(rank: Rank, announced: &Announced, hints: &Hints, new_windows: usize) -> Result<()> {
+    let incoming: u64 = announced.incoming.iter().map(|(_, list)| list.summary().bytes).sum();
+    let bytes = incoming.min(hints.cb_buffer_size).saturating_mul(1 + new_windows as u64);
+    let tried = usize::try_from(bytes).map(|bytes| Vec::<u8>::new().try_reserve_exact(bytes));
+    if matches!(tried, Ok(Ok(()))) {
+        return Ok(());
+    }
+    let what = "windows and their messages; a smaller cb_buffer_size needs less".to_string();
+    Err(Error::NoMemory { rank, bytes, what })
 }
 
 /// How many bytes of `file` lie in each of [`HISTOGRAM`] equal parts of the agreed range. O(extents + parts touched).

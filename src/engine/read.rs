@@ -14,7 +14,7 @@ use super::report::{CallReport, Clock, Path};
 use super::sieve::bridge;
 use super::storage::{Failure, guarded};
 use crate::access::{BufferLayout, Extents};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// What one rank got from a collective read.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,8 +36,8 @@ impl File {
     pub fn read_all(&mut self, file: &Extents, layout: &BufferLayout, buffer: &mut [u8]) -> Result<ReadReport> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
-        let outcome = waiting.wait(pin!(self.read(file, layout, buffer)));
-        self.busy = matches!(&outcome, Err(Error::Fabric(_) | Error::Internal { .. }));
+        let outcome = waiting.complete(pin!(self.read(file, layout, buffer)));
+        self.busy = outcome.as_ref().is_err_and(|error| self.is_alone(error));
         outcome
     }
 
@@ -55,7 +55,7 @@ impl File {
         let future = Box::pin(async move {
             usable?;
             let outcome = self.read(file, layout, buffer).await;
-            self.busy = matches!(&outcome, Err(Error::Fabric(_) | Error::Internal { .. }));
+            self.busy = outcome.as_ref().is_err_and(|error| self.is_alone(error));
             outcome
         });
         Operation::new(future, waiting)

@@ -8,6 +8,7 @@ use super::flow::{Agenda, Flow};
 use super::merge::Dealer;
 use super::metadata::Relay;
 use crate::drivers::Domains;
+use crate::error::{Error, Result};
 use crate::exchange::two_layer::Share;
 use crate::schedule::Span;
 use crate::topology::Rank;
@@ -94,12 +95,18 @@ impl Relaying {
     }
 
     /// A merged message of a read has arrived at address `at`: deals it back into what each member asked for.
-    pub fn deal_back(&mut self, round: &mut RelayRound, at: u64, merged: &[u8]) {
-        let Some(&(_, aggregator)) = round.merged.iter().find(|(start, _)| *start == at) else { return };
-        let Some(dealer) = self.dealers.get_mut(&aggregator) else { return };
-        let parts = dealer.deal_back(merged, self.members.len()).into_iter().enumerate();
+    ///
+    /// # Errors
+    /// A message that is not what was announced: no other rank knows of it.
+    pub fn deal_back(&mut self, round: &mut RelayRound, at: u64, merged: &[u8]) -> Result<()> {
+        let Some(&(_, aggregator)) = round.merged.iter().find(|(start, _)| *start == at) else { return Ok(()) };
+        let Some(dealer) = self.dealers.get_mut(&aggregator) else { return Ok(()) };
+        let other =
+            || Error::Fabric(format!("{} bytes of aggregator {aggregator} are not what was asked for", merged.len()));
+        let parts = dealer.deal_back(merged, self.members.len()).ok_or_else(other)?.into_iter().enumerate();
         let parts = parts.filter(|(_, part)| !part.is_empty());
         round.arrived.extend(parts.map(|(member, part)| ((member, aggregator), Bytes::from(part))));
+        Ok(())
     }
 
     /// What this rank itself asked of an aggregator, once it has been dealt back.

@@ -24,8 +24,8 @@ impl File {
     pub fn write_all(&mut self, file: &Extents, layout: &BufferLayout, buffer: &[u8]) -> Result<CallReport> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
-        let outcome = waiting.wait(pin!(self.write(file, layout, buffer)));
-        self.busy = matches!(&outcome, Err(Error::Fabric(_) | Error::Internal { .. }));
+        let outcome = waiting.complete(pin!(self.write(file, layout, buffer)));
+        self.busy = outcome.as_ref().is_err_and(|error| self.is_alone(error));
         outcome
     }
 
@@ -44,7 +44,7 @@ impl File {
             usable?;
             let outcome = self.write(file, layout, buffer).await;
             // What is not agreed may have left messages on their way.
-            self.busy = matches!(&outcome, Err(Error::Fabric(_) | Error::Internal { .. }));
+            self.busy = outcome.as_ref().is_err_and(|error| self.is_alone(error));
             outcome
         });
         Operation::new(future, waiting)

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use super::agreements::Agreements;
+use super::failure::Failure;
 use super::shared::{Grouped, Shared, Watch};
 use super::transport::{Completion, Idle, Message, Ticket, Transport};
 use crate::error::{Error, Result};
@@ -100,6 +101,7 @@ pub struct Waiting {
     watched: Rc<Cell<Option<Watch>>>,
     /// Whether whoever polls waits for the end: then the future may block.
     blocking: Rc<Cell<bool>>,
+    failure: Rc<Failure>,
 }
 
 impl Waiting {
@@ -124,6 +126,22 @@ impl Waiting {
         }
     }
 
+    /// Waits for a collective call, and stops the fabric if it fails on this rank alone, or panics ([`Failure`]).
+    ///
+    /// # Errors
+    /// The call's.
+    pub fn complete<T>(&self, call: Pin<&mut (impl Future<Output = Result<T>> + ?Sized)>) -> Result<T> {
+        self.failure.begin();
+        let _guard = self.failure.on_panic();
+        let outcome = self.wait(call);
+        self.failure.settle(outcome)
+    }
+
+    /// How this rank fails.
+    pub fn failure(&self) -> &Failure {
+        &self.failure
+    }
+
     /// What ends an idle rank's sleep; helper threads keep it.
     pub fn waker(&self) -> Arc<dyn Idle> {
         self.idle.clone()
@@ -139,7 +157,8 @@ impl Endpoint {
     /// Takes over a transport.
     pub fn new(transport: Box<dyn Transport>) -> Self {
         let (events, watched, blocking) = Default::default();
-        let waiting = Waiting { idle: transport.idle(), events, watched, blocking };
+        let failure = Rc::new(Failure::new(transport.rank(), transport.stop()));
+        let waiting = Waiting { idle: transport.idle(), events, watched, blocking, failure };
         Self { transport, waiting, agreements: None, sharing: Sharing::Untried, grouped: None }
     }
 
@@ -358,6 +377,17 @@ impl Run {
     }
 }
 
+/// Checks that a message is as long as its span, where both sides know how long it is.
+///
+/// # Errors
+/// A message that is not what was announced: no other rank knows of it.
+pub fn check_whole(from: Rank, span: Span, message: &Message) -> Result<()> {
+    if message.len() as u64 == span.len {
+        return Ok(());
+    }
+    Err(Error::Fabric(format!("{} bytes came from rank {from} where {} were due", message.len(), span.len)))
+}
+
 /// Lets whoever polls look around once.
 pub async fn pause() {
     let mut first = true;
@@ -368,9 +398,16 @@ pub async fn pause() {
 #[derive(Debug, Default)]
 pub struct Buffers {
     buffers: HashMap<Buffer, Vec<u8>>,
+    /// Whether a message that is shorter than its span is damaged.
+    is_exact: bool,
 }
 
 impl Buffers {
+    /// Buffers whose messages are as long as their spans: a shorter one is an error.
+    pub fn exact() -> Self {
+        Self { is_exact: true, ..Self::default() }
+    }
+
     /// The contents of a buffer.
     pub fn get(&self, buffer: Buffer) -> &[u8] {
         self.buffers.get(&buffer).map_or(&[], Vec::as_slice)
@@ -401,7 +438,10 @@ impl Memory for Buffers {
         Ok(Message::copy_from_slice(self.slice(span, span.len as usize)))
     }
 
-    fn write(&mut self, _from: Rank, span: Span, message: Message) -> Result<()> {
+    fn write(&mut self, from: Rank, span: Span, message: Message) -> Result<()> {
+        if self.is_exact {
+            check_whole(from, span, &message)?;
+        }
         self.slice(span, message.len()).copy_from_slice(&message);
         Ok(())
     }

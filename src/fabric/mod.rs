@@ -5,6 +5,7 @@
 
 mod agreements;
 pub mod execute;
+mod failure;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 pub mod shared;
@@ -13,4 +14,5 @@ pub mod transport;
 
 pub use agreements::Agreements;
 pub use execute::{Buffers, Endpoint, Memory, Traffic, Waiting};
+pub use failure::{Failure, Stop};
 pub use transport::{Completion, Idle, Message, Ticket, Transport};

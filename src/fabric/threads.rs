@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use crossbeam::channel::{Receiver, Sender, unbounded};
 
+use super::failure::Stop;
 use super::transport::{Completion, Idle, Message, Ticket, Transport};
 use crate::error::{Error, Result};
 use crate::schedule::SendMode;
@@ -37,8 +38,7 @@ pub fn run<T: Send>(ranks: usize, program: impl Fn(Box<dyn Transport>) -> T + Sy
         let _ = world.sleepers[rank].set(std::thread::current());
         let outcome = catch_unwind(AssertUnwindSafe(|| program(Box::new(Threads::join(&world, rank, 0)))));
         if outcome.is_err() {
-            world.died.store(rank, Ordering::SeqCst);
-            world.sleepers.iter().filter_map(OnceLock::get).for_each(Thread::unpark);
+            world.stop(rank, || has_died(rank));
         }
         outcome
     };
@@ -48,7 +48,7 @@ pub fn run<T: Send>(ranks: usize, program: impl Fn(Box<dyn Transport>) -> T + Sy
             let builder = std::thread::Builder::new().name(format!("rank {rank}"));
             let thread = builder.spawn_scoped(scope, move || run_rank(rank));
             if thread.is_err() {
-                world.died.store(rank, Ordering::SeqCst);
+                world.stop(rank, || has_died(rank));
             }
             threads.push(thread);
         }
@@ -76,8 +76,10 @@ struct World {
     ranks: usize,
     sleepers: Vec<OnceLock<Thread>>,
     contexts: Mutex<Vec<Context>>,
-    /// A rank that panicked, or [`NOBODY`].
+    /// A rank that panicked, or that stopped the others, or [`NOBODY`].
     died: AtomicUsize,
+    /// What every other rank's next call returns.
+    why: OnceLock<Error>,
 }
 
 /// The mailboxes of one context; each receiving end is taken by its rank.
@@ -94,7 +96,15 @@ enum Envelope {
 impl World {
     fn new(ranks: usize) -> Self {
         let sleepers = (0..ranks).map(|_| OnceLock::new()).collect();
-        Self { ranks, sleepers, contexts: Mutex::new(Vec::new()), died: AtomicUsize::new(NOBODY) }
+        let (contexts, died, why) = (Mutex::new(Vec::new()), AtomicUsize::new(NOBODY), OnceLock::new());
+        Self { ranks, sleepers, contexts, died, why }
+    }
+
+    /// Makes every rank's next call fail with `why`, or as the first such rank said.
+    fn stop(&self, rank: Rank, why: impl FnOnce() -> Error) {
+        self.why.get_or_init(why);
+        self.died.store(rank, Ordering::SeqCst);
+        self.sleepers.iter().filter_map(OnceLock::get).for_each(Thread::unpark);
     }
 
     /// Both ends of `rank` in the context of that number, which the first rank to ask for it makes.
@@ -107,6 +117,10 @@ impl World {
         let context = &mut contexts[number];
         (context.senders.clone(), context.receivers[rank].take())
     }
+}
+
+fn has_died(rank: Rank) -> Error {
+    Error::Fabric(format!("rank {rank} has died"))
 }
 
 /// Oldest first, by (sender, tag).
@@ -207,7 +221,7 @@ impl Transport for Threads {
     fn progress(&mut self) -> Result<()> {
         match self.world.died.load(Ordering::Relaxed) {
             NOBODY => Ok(()),
-            rank => Err(Error::Fabric(format!("rank {rank} has died"))),
+            rank => Err(self.world.why.get().cloned().unwrap_or_else(|| has_died(rank))),
         }
     }
 
@@ -248,6 +262,11 @@ impl Transport for Threads {
 
     fn idle(&self) -> Arc<dyn Idle> {
         Arc::new(Parking { world: self.world.clone(), rank: self.rank })
+    }
+
+    fn stop(&self) -> Stop {
+        let (world, rank) = (self.world.clone(), self.rank);
+        Box::new(move |why| world.stop(rank, || why.clone()))
     }
 
     fn duplicate(&mut self) -> Result<Box<dyn Transport>> {

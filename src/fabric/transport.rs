@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::failure::Stop;
 use crate::error::Result;
 use crate::schedule::SendMode;
 use crate::topology::Rank;
@@ -79,6 +80,9 @@ pub trait Transport {
 
     /// How a rank with nothing to do gives the core away.
     fn idle(&self) -> Arc<dyn Idle>;
+
+    /// What stops this fabric for all ranks, for good: afterwards no rank waits for another. It may end the process.
+    fn stop(&self) -> Stop;
 
     /// A further context over the same ranks, so that two files never mix their messages.
     /// Collective: all ranks call it, in the same order on each.

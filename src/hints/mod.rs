@@ -29,8 +29,8 @@ mod values;
 
 pub use markdown::markdown;
 pub use names::{
-    AllgatherName, DriverName, KernelName, Limit, LustreRound, Overlap, PairwiseEmpty, PlacementHint, RankListHint,
-    Switch, TwoLayerInner,
+    AllgatherName, DriverName, KernelName, Limit, LustreRound, OnFailure, Overlap, PairwiseEmpty, PlacementHint,
+    RankListHint, Switch, TwoLayerInner,
 };
 pub use rows::Hints;
 

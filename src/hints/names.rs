@@ -61,6 +61,15 @@ words! {
 }
 
 words! {
+    /// What a rank does with a failure that the other ranks cannot be told of.
+    OnFailure, "failure policy", "abort|return":
+    /// It ends the job.
+    Abort = "abort",
+    /// It returns the error; the others may wait for ever.
+    Return = "return",
+}
+
+words! {
     /// What the pairwise kernel does in a step that has nothing to exchange.
     PairwiseEmpty, "pairwise step", "skip|send":
     /// No message.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::names::{
-    AllgatherName, DriverName, FLAT, KernelName, Limit, LustreRound, Overlap, PairwiseEmpty, PlacementHint,
+    AllgatherName, DriverName, FLAT, KernelName, Limit, LustreRound, OnFailure, Overlap, PairwiseEmpty, PlacementHint,
     RankListHint, Switch, THROTTLE_MODE, TwoLayerInner,
 };
 use super::values::{
@@ -157,4 +157,8 @@ hints! {
     /// where they are on several, `two_layer` does so inside each node. `automatic`: on MPI, unless nodes are pretended;
     /// `enable`: also where ranks are threads, and inside pretended nodes. (Not with `trib_io_ranks` and `trib_tuned_table`.)
     "trib_shared_memory" shared_memory: Switch = Switch::Automatic, Switch::CODEC, "";
+    /// What a rank does when a collective call fails in a way that the other ranks cannot be told of: a panic, an error of MPI,
+    /// a damaged message. `abort`: it says why on standard error and ends the job; `return`: it returns the error, and the
+    /// others may wait for ever. (Errors of arguments and of the file are returned by all ranks alike.)
+    "trib_on_failure" on_failure: OnFailure = OnFailure::Abort, OnFailure::CODEC, "";
 }

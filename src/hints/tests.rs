@@ -44,6 +44,7 @@ const VALUES: &[(&str, &[&str], &[&str])] = &[
     ("trib_plan_cache", &["disable"], &["automatic"]),
     ("trib_direct_min", &["1048576"], &["0"]),
     ("trib_shared_memory", &["enable", "disable"], &["yes", ""]),
+    ("trib_on_failure", &["return"], &["exit", ""]),
 ];
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::pin::pin;
 
 use tributary::collectives::agree;
-use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint};
+use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint, alone};
 use tributary::{CallReport, Endpoint, Error, File, Hints, Mode, Result};
 
 use super::hints::Table;
@@ -150,10 +150,10 @@ unsafe fn open(comm: MPI_Comm, arguments: impl FnOnce() -> Result<(PathBuf, Mode
     }
     // SAFETY: a communicator, while MPI is initialised; the caller's thread may call MPI, and closes the file before it
     // finalises MPI.
-    let endpoint = unsafe { MpiEndpoint::from_raw(comm)? };
+    let endpoint = alone(unsafe { MpiEndpoint::from_raw(comm) })?;
     let mut endpoint = Endpoint::new(Box::new(endpoint));
     let waiting = endpoint.waiting().clone();
-    let (path, mode, hints) = waiting.wait(pin!(agree(&mut endpoint, arguments())))?;
+    let (path, mode, hints) = waiting.complete(pin!(agree(&mut endpoint, arguments())))?;
     let file = File::open(endpoint, &path, mode, hints)?;
     let hints = Table::of(&file);
     Ok(trib_file { busy: Busy::new(file), path, mode, hints, calls: 0, last: None })

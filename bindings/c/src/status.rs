@@ -5,6 +5,7 @@ use std::ffi::{CStr, CString, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tributary::error::IoClass;
+use tributary::fabric::mpi::alone;
 use tributary::{Error, Result};
 
 /// What a function returns. Collective functions return the same on every rank.
@@ -37,12 +38,14 @@ pub enum trib_status {
     TRIB_ERR_FABRIC = 11,
     /// An error of Tributary itself. Other ranks may not know of it. Please report it.
     TRIB_ERR_INTERNAL = 12,
+    /// A rank has no memory for its part of the call.
+    TRIB_ERR_NO_MEMORY = 13,
 }
 
 use trib_status::*;
 
 /// Every status and what it is, by its number.
-const WORDS: [(trib_status, &CStr); 13] = [
+const WORDS: [(trib_status, &CStr); 14] = [
     (TRIB_OK, c"no error"),
     (TRIB_ERR_ARGUMENT, c"bad argument"),
     (TRIB_ERR_HINT, c"bad hint"),
@@ -56,6 +59,7 @@ const WORDS: [(trib_status, &CStr); 13] = [
     (TRIB_ERR_IO, c"input/output error"),
     (TRIB_ERR_FABRIC, c"error of MPI"),
     (TRIB_ERR_INTERNAL, c"internal error of Tributary"),
+    (TRIB_ERR_NO_MEMORY, c"no memory"),
 ];
 
 thread_local! {
@@ -89,7 +93,7 @@ pub fn guarded(body: impl FnOnce() -> Result<()>) -> trib_status {
     // What a panic leaves behind is not looked at: an operation that did not end leaves its file fit for closing only.
     let outcome = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
-        Err(Error::Internal { rank: 0, what: format!("panic: {}", said.unwrap_or("without words")) })
+        alone(Err(Error::Internal { rank: 0, what: format!("panic: {}", said.unwrap_or("without words")) }))
     });
     match outcome {
         Ok(()) => TRIB_OK,
@@ -106,6 +110,7 @@ fn code(error: &Error) -> trib_status {
         Error::Argument { .. } => TRIB_ERR_ARGUMENT,
         Error::Hint { .. } => TRIB_ERR_HINT,
         Error::Fabric(_) => TRIB_ERR_FABRIC,
+        Error::NoMemory { .. } => TRIB_ERR_NO_MEMORY,
         Error::Codec { .. } | Error::Internal { .. } => TRIB_ERR_INTERNAL,
         Error::Io { class, .. } => match class {
             IoClass::NoSpace => TRIB_ERR_NO_SPACE,

@@ -99,6 +99,7 @@ pub fn of(error: &Error) -> c_int {
         },
         Error::Hint { .. } => EINVAL,
         Error::Io { class, cause, .. } => errno(cause).and_then(of_system).unwrap_or_else(|| of_class(*class)),
+        Error::NoMemory { .. } => ENOMEM,
         Error::Codec { .. } | Error::Fabric(_) | Error::Internal { .. } => EFILE,
     }
 }

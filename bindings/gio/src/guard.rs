@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use tributary::fabric::mpi::alone;
 use tributary::{Error, Result};
 
 use crate::MPI_Offset;
@@ -18,7 +19,7 @@ pub fn moved(function: &str, body: impl FnOnce() -> Result<u64>) -> MPI_Offset {
     // What a panic leaves behind is not looked at: an operation that did not end leaves its file fit for closing only.
     let outcome = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
-        Err(Error::Internal { rank: 0, what: format!("panic: {}", said.unwrap_or("without words")) })
+        alone(Err(Error::Internal { rank: 0, what: format!("panic: {}", said.unwrap_or("without words")) }))
     });
     match outcome {
         Ok(bytes) => bytes as MPI_Offset,

@@ -6,7 +6,7 @@ use std::pin::pin;
 
 use serde::{Deserialize, Serialize};
 use tributary::collectives::{agree, broadcast};
-use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint};
+use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint, alone};
 use tributary::{Endpoint, Error, File, Hints, Result};
 
 use crate::all;
@@ -68,7 +68,7 @@ unsafe fn open(
     }
     // SAFETY: a communicator, while MPI is initialised; the caller's thread may call MPI, and closes the file before it
     // finalises MPI.
-    let mut endpoint = Endpoint::new(Box::new(unsafe { MpiEndpoint::from_raw(comm)? }));
+    let mut endpoint = Endpoint::new(Box::new(alone(unsafe { MpiEndpoint::from_raw(comm) })?));
     // SAFETY: the caller's promises.
     let (path, info) = unsafe { (path_of(filename), entries(info)) };
     let own = path.and_then(|path| match no_handle {
@@ -100,7 +100,7 @@ fn agreed(
         }
         _ => Vec::new(),
     };
-    waiting.wait(pin!(async {
+    waiting.complete(pin!(async {
         let told = broadcast(endpoint, 0, &told).await?;
         let internal = |_| Error::Internal { rank: 0, what: "the terms were not told".to_string() };
         let terms: Result<Terms> = serde_json::from_slice(&told).map_err(internal)?;

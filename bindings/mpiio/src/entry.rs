@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tributary::Error;
+use tributary::fabric::mpi::alone;
 
 use crate::abi::errors::Class;
 use crate::abi::word::{Word, to_word};
@@ -58,14 +59,24 @@ pub fn enter(function: &'static Function, arguments: &[Word], handler: Handler) 
             raise(file, &error)
         }
         Err(_) => {
-            eprintln!("tributary: internal error in MPI_File_{}; please report it", function.name());
-            to_word(Class::Other.number())
+            let what = format!("MPI_File_{} panicked; please report it", function.name());
+            // Where the environment says so, the program gets an error, and the other ranks may wait for ever.
+            let failed = alone::<()>(Err(Error::Internal { rank: 0, what }));
+            to_word(failed.map_or_else(|error| Class::of(&error).number(), |()| Class::Other.number()))
         }
     }
 }
 
-/// Calls the file's error handler, which may not come back, and returns the code.
-fn raise(file: Word, error: &Error) -> Word {
+/// Lets `call` call MPI as the program does, from inside of a handler.
+pub fn outside<T>(call: impl FnOnce() -> T) -> T {
+    INSIDE.set(false);
+    let value = call();
+    INSIDE.set(true);
+    value
+}
+
+/// Calls the error handler of an open file, which may not come back, and returns the code.
+pub fn raise(file: Word, error: &Error) -> Word {
     static CALL_ERRHANDLER: Function = Function::new("PMPI_File_call_errhandler\0");
     let code = to_word(Class::of(error).number());
     CALL_ERRHANDLER.call(&[file, code]);

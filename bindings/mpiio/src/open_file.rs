@@ -1,12 +1,15 @@
 //! One open file of the program: the engine that runs its collective calls, or why there is none.
 
 use std::ffi::c_int;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
 
+use tributary::collectives::agree;
 use tributary::engine::Direction;
-use tributary::{Error, File, Hints};
+use tributary::{Endpoint, Error, File, Hints};
 
 use crate::abi::amode;
+use crate::abi::errors::io_outcome;
 use crate::calls::split::Split;
 use crate::channel::give_back;
 use crate::starting::{Starting, open};
@@ -108,26 +111,54 @@ impl OpenFile {
 
     /// Opens the engine's file anew with other hints. Collective. When that fails, on all ranks, MPI runs the calls from
     /// here on.
-    pub fn reopen(&mut self, hints: Hints) {
+    ///
+    /// # Errors
+    /// What the file system reports on closing, on all ranks.
+    pub fn reopen(&mut self, hints: Hints) -> Result<(), Error> {
+        let mut closed = Ok(());
         match std::mem::replace(&mut self.runner, Runner::Mpi(String::new())) {
             Runner::Engine { file, is_kept } => {
                 self.runner = match file.close() {
                     Ok(endpoint) => open(endpoint, &self.path, self.amode, hints, is_kept),
-                    Err(error) => Runner::Mpi(error.to_string()),
+                    Err(error) => {
+                        let why = error.to_string();
+                        closed = Err(error);
+                        Runner::Mpi(why)
+                    }
                 };
             }
             other => self.runner = other,
         }
+        closed
     }
 
     /// Closes the engine's file. Collective, if the engine has opened it.
     ///
     /// # Errors
     /// The file's, on all ranks.
-    pub fn close(self) -> Result<(), Error> {
+    pub fn close(self) -> Result<Closed, Error> {
         match self.runner {
-            Runner::Engine { file, is_kept } => file.close().map(|endpoint| give_back(endpoint, is_kept)),
-            Runner::Later(_) | Runner::Mpi(_) => Ok(()),
+            Runner::Engine { file, is_kept } => file.close().map(|endpoint| Closed(Some((endpoint, is_kept)))),
+            Runner::Later(_) | Runner::Mpi(_) => Ok(Closed(None)),
         }
+    }
+}
+
+/// A file that the engine has closed: its means to talk, if it had any, and whether they are kept.
+pub struct Closed(Option<(Endpoint, bool)>);
+
+impl Closed {
+    /// Makes what MPI_File_close has returned on this rank the same on all, if the engine had opened the file. Collective
+    /// then.
+    ///
+    /// # Errors
+    /// That of the lowest rank that has one.
+    pub fn agree(self, code: c_int, path: &Path) -> Result<(), Error> {
+        let Some((mut endpoint, is_kept)) = self.0 else { return Ok(()) };
+        let own = io_outcome("MPI_File_close", code, endpoint.rank(), path);
+        let waiting = endpoint.waiting().clone();
+        let outcome = waiting.complete(pin!(agree(&mut endpoint, own)));
+        give_back(endpoint, is_kept);
+        outcome
     }
 }

@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 use tributary::collectives::{allreduce, broadcast};
+use tributary::fabric::mpi::alone;
+use tributary::hints::OnFailure;
 use tributary::schedule::ReduceOp;
 use tributary::{Endpoint, Error, File, Hints, Mode};
 
@@ -68,11 +70,12 @@ impl Starting {
     /// Hints of the first rank's environment that are not allowed, the same on all ranks; or MPI's.
     pub fn start(mut self, path: &Path, amode: c_int) -> Result<Runner, Error> {
         let may_keep = matches!(self.channel, Channel::World);
-        let mut endpoint = std::mem::replace(&mut self.channel, Channel::World).open()?;
+        let mut endpoint = alone(std::mem::replace(&mut self.channel, Channel::World).open())?;
         let waiting = endpoint.waiting().clone();
+        waiting.failure().only_returns(self.hints.as_ref().is_ok_and(|hints| hints.on_failure == OnFailure::Return));
         let decision = self.decide(path, amode, endpoint.rank());
         let mut lanes = self.lanes(&decision, endpoint.rank(), may_keep);
-        waiting.wait(pin!(allreduce(&mut endpoint, &LANES, &mut lanes)))?;
+        waiting.complete(pin!(allreduce(&mut endpoint, &LANES, &mut lanes)))?;
         let [least, most, is_kept, decides, lowest, highest] = lanes;
         if least != most {
             return Ok(Runner::Mpi("ranks began with different files".to_string()));
@@ -80,7 +83,7 @@ impl Starting {
         // In the usual case all have the same terms, and need not be told.
         let is_same = decides == NOBODY && lowest == highest;
         let root = if decides == NOBODY { 0 } else { decides as usize };
-        let decision = if is_same { decision } else { waiting.wait(pin!(decision.of(&mut endpoint, root)))? };
+        let decision = if is_same { decision } else { waiting.complete(pin!(decision.of(&mut endpoint, root)))? };
         match decision {
             Decision::Take(Terms { path, hints }) => Ok(open(endpoint, &path, amode, hints, is_kept == 1)),
             Decision::Leave(why) => Ok(Runner::Mpi(why)),

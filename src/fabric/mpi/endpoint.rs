@@ -24,7 +24,7 @@ use super::requests::{Finished, Requests};
 use super::{MPI_Comm, Session, sleeping};
 use crate::error::{Error, Result};
 use crate::fabric::shared::host;
-use crate::fabric::{Completion, Idle, Message, Ticket, Transport};
+use crate::fabric::{Completion, Idle, Message, Stop, Ticket, Transport};
 use crate::schedule::SendMode;
 use crate::topology::Rank;
 
@@ -312,6 +312,10 @@ impl Transport for MpiEndpoint {
 
     fn idle(&self) -> Arc<dyn Idle> {
         self.idle.clone()
+    }
+
+    fn stop(&self) -> Stop {
+        Box::new(super::end_job)
     }
 
     fn duplicate(&mut self) -> Result<Box<dyn Transport>> {

@@ -10,6 +10,7 @@
 use std::rc::Rc;
 
 use crate::error::{Error, Result};
+use crate::hints::{Hints, OnFailure};
 
 mod endpoint;
 mod flight;
@@ -50,6 +51,33 @@ pub fn initialise() -> Result<World> {
 /// Callable at any time.
 pub fn library() -> String {
     raw::library()
+}
+
+/// What a rank returns to the launcher that ends the job over `why`.
+const FAILED: i32 = 70;
+
+/// Says `why` on standard error and ends all ranks of the program: MPI_Abort on MPI_COMM_WORLD. For a failure that the
+/// other ranks cannot be told of, and would wait for. MPI is initialised; where it was finalised, only this process ends.
+pub fn end_job(why: &Error) {
+    eprintln!("tributary: {why}; the other ranks cannot be told, so the job ends (hint trib_on_failure=abort)");
+    if raw::is_finalised() || !raw::is_initialised().unwrap_or(false) {
+        std::process::exit(FAILED);
+    }
+    raw::abort(FAILED)
+}
+
+/// Passes on an outcome of one rank where there is no endpoint yet to fail by, and ends the job over an error, unless
+/// the environment's hints say `trib_on_failure=return`.
+///
+/// # Errors
+/// The outcome's.
+pub fn alone<T>(outcome: Result<T>) -> Result<T> {
+    if let Err(error) = &outcome
+        && Hints::from_env().is_ok_and(|hints| hints.on_failure == OnFailure::Abort)
+    {
+        end_job(error);
+    }
+    outcome
 }
 
 /// All ranks of an MPI program.

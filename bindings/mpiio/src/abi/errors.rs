@@ -2,9 +2,13 @@
 //! codes that are added to its own classes.)
 
 use std::ffi::c_int;
+use std::path::Path;
 
+use ::mpi::ffi;
 use tributary::Error;
 use tributary::error::IoClass;
+
+use super::SUCCESS;
 
 /// Classes of errors, in the order of `trib_error_classes` in constants.c.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,10 +37,30 @@ pub enum Class {
     InfoValue,
     /// MPI_ERR_OTHER.
     Other,
+    /// MPI_ERR_NO_MEM.
+    NoMemory,
 }
 
 unsafe extern "C" {
-    static trib_error_classes: [c_int; 12];
+    static trib_error_classes: [c_int; 13];
+}
+
+/// What a call on the file at `path` returned on this rank, as an outcome that ranks can agree on.
+///
+/// # Errors
+/// The call's.
+pub fn io_outcome(call: &str, code: c_int, rank: usize, path: &Path) -> Result<(), Error> {
+    if code == SUCCESS {
+        return Ok(());
+    }
+    Err(Error::Io {
+        rank,
+        operation: call.to_string(),
+        path: path.display().to_string(),
+        offset: 0,
+        class: Class::io(code),
+        cause: format!("the MPI library returned {code}"),
+    })
 }
 
 impl Class {
@@ -58,8 +82,25 @@ impl Class {
                 _ => Self::Argument,
             },
             Error::Hint { .. } => Self::InfoValue,
+            Error::NoMemory { .. } => Self::NoMemory,
             Error::Codec { .. } | Error::Fabric(_) | Error::Internal { .. } => Self::Other,
         }
+    }
+
+    /// The class of an error of input or output that the MPI library has told; what is none of ours is [`IoClass::Other`].
+    fn io(code: c_int) -> IoClass {
+        let mut class = code;
+        // SAFETY: a code of MPI's; writes one int.
+        unsafe { ffi::MPI_Error_class(code, &mut class) };
+        let known = [
+            (Self::NoSpace, IoClass::NoSpace),
+            (Self::Quota, IoClass::Quota),
+            (Self::ReadOnly, IoClass::ReadOnly),
+            (Self::Access, IoClass::Access),
+            (Self::NoSuchFile, IoClass::NoSuchFile),
+            (Self::BadFile, IoClass::BadFile),
+        ];
+        known.into_iter().find(|(own, _)| own.number() == class).map_or(IoClass::Other, |(_, io)| io)
     }
 
     /// The number that this MPI library has for it.

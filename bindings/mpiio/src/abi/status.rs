@@ -41,6 +41,17 @@ pub unsafe fn completed(bytes: u64, request: *mut MPI_Request) -> Result<(), Err
     check("MPI_Grequest_complete", unsafe { ffi::MPI_Grequest_complete(*request) })
 }
 
+/// Says in `request` that there is none: of an operation that failed when it was started.
+///
+/// # Safety
+/// `request` is null or may be written.
+pub unsafe fn no_request(request: *mut MPI_Request) {
+    if !request.is_null() {
+        // SAFETY: a constant of the C library; the caller's promise.
+        unsafe { request.write(ffi::RSMPI_REQUEST_NULL) };
+    }
+}
+
 unsafe extern "C" fn query(state: *mut c_void, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI gives back what it was given, and a status to be filled.
     unsafe { set(status, *state.cast::<u64>()) };

@@ -1,10 +1,10 @@
-//! MPI_File_close: the engine's file, then MPI's; then the report.
+//! MPI_File_close: the engine's file, then MPI's, with one answer for all ranks; then the report.
 
 use std::ffi::c_int;
 
-use crate::abi::word::{Word, to_word};
-use crate::abi::{SUCCESS, file_null};
-use crate::entry::Answer;
+use crate::abi::errors::Class;
+use crate::abi::word::Word;
+use crate::entry::{Answer, outside, raise};
 use crate::files;
 use crate::next::Function;
 use crate::report::Report;
@@ -16,15 +16,22 @@ pub fn close(function: &'static Function, arguments: &[Word]) -> Answer {
     let Some((file, tally)) = handle.and_then(files::remove) else {
         return Answer::Return(function.call(arguments));
     };
-    let speaks = file.is_first;
+    let (speaks, path) = (file.is_first, file.path.clone());
     let report = Report::wanted(&file, &tally);
     let closed = file.close();
-    let code = function.call(arguments);
+    if let (Err(error), Some(handle)) = (&closed, handle) {
+        // MPI's file is still open: its error handler is to hear of it.
+        if speaks {
+            eprintln!("tributary: MPI_File_close: {error}");
+        }
+        outside(|| raise(handle, error));
+    }
+    let code = function.call(arguments) as c_int;
     if let Some(report) = report {
         report.print();
     }
-    match closed {
-        Err(error) if code as c_int == SUCCESS => Answer::Raise { file: to_word(file_null()), error, speaks },
-        _ => Answer::Return(code),
+    match closed.and_then(|closed| closed.agree(code, &path)) {
+        Ok(()) => Answer::code(code),
+        Err(error) => Answer::code(Class::of(&error).number()),
     }
 }

@@ -6,6 +6,7 @@
 use std::ffi::c_int;
 
 use tributary::engine::Direction;
+use tributary::fabric::mpi::alone;
 use tributary::{BufferLayout, CallReport, Error, Extents, File};
 
 use super::passing::{note, unseen};
@@ -77,6 +78,8 @@ struct Call {
 /// What the call moves on this rank.
 struct Access {
     file: Extents,
+    /// Where it begins, in etypes; 0 of what moves nothing.
+    offset: MPI_Offset,
     /// First byte in memory.
     memory: *mut u8,
     /// Bytes in memory, gaps included.
@@ -90,6 +93,8 @@ struct Moved {
     bytes: u64,
     /// Bytes of this rank that were asked for.
     asked: u64,
+    /// Where the call began, in etypes; 0 if nothing was asked for.
+    offset: MPI_Offset,
     report: CallReport,
 }
 
@@ -110,6 +115,7 @@ pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answe
     };
     let mut file = shared.hold();
     if let Err(error) = file.start() {
+        call.tell_failure(form.ending);
         return Answer::Raise { file: handle, error, speaks: file.is_first };
     }
     loop {
@@ -122,50 +128,51 @@ pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answe
             }
         };
         let etype = view.etype();
-        let offset = call.offset.map_or_else(|| position(handle), Ok);
         let access = match view {
             _ if wants => Err(Error::argument(OTHER_HINTS, "", "")),
             View::Foreign(why) => Err(Error::argument(FOREIGN_VIEW, why, "one that the engine knows")),
-            View::Engine(window) => offset.clone().and_then(|offset| call.access(window, offset)),
+            View::Engine(window) => call.access(window, handle),
         };
         // SAFETY: the program's buffer is valid for what its count and datatype say, and its own for the time of the call.
         let error = match unsafe { transfer(form.direction, engine, access) } {
             Ok(moved) => {
                 shared.tally().ran(function.name(), &moved.report);
                 if form.ending == Ending::Begin {
-                    file.split = Some(Split { direction: form.direction, place: form.place, bytes: moved.bytes });
+                    file.split = Some(Split::new(form, Ok(moved.bytes)));
                 }
-                return done(&call, form, handle, offset, etype, &moved);
+                return done(&call, form, handle, etype, &moved);
             }
             Err(error) => error,
         };
-        match &error {
-            Error::Argument { what, .. } if what == OTHER_HINTS => apply(&mut file),
+        let error = match &error {
+            Error::Argument { what, .. } if what == OTHER_HINTS => match apply(&mut file) {
+                Ok(()) => continue,
+                Err(error) => error,
+            },
             Error::Argument { what, value, .. } if what == UNKNOWN_TYPE || what == FOREIGN_VIEW => {
                 drop(file);
                 return note(function, arguments, value);
             }
-            _ => {
-                if form.ending == Ending::Now {
-                    // SAFETY: the status of the program's call.
-                    unsafe { status::set(call.result as *mut _, 0) };
-                }
-                return Answer::Raise { file: handle, error, speaks: file.is_first };
-            }
+            _ => error,
+        };
+        call.tell_failure(form.ending);
+        if form.ending == Ending::Begin {
+            file.split = Some(Split::new(form, Err(error.clone())));
         }
+        return Answer::Raise { file: handle, error, speaks: file.is_first };
     }
 }
 
 /// What the program is told of a call that went well.
-fn done(call: &Call, form: Form, handle: Word, offset: Result<MPI_Offset, Error>, etype: u64, moved: &Moved) -> Answer {
+fn done(call: &Call, form: Form, handle: Word, etype: u64, moved: &Moved) -> Answer {
     let etypes = moved.asked.checked_div(etype).unwrap_or_default() as MPI_Offset;
-    let moved_on = match (form.place, offset) {
-        (Place::Pointer, Ok(offset)) => seek(handle, offset + etypes),
+    let moved_on = match form.place {
+        Place::Pointer if moved.asked > 0 => seek(handle, moved.offset + etypes),
         _ => Ok(()),
     };
-    match moved_on.and_then(|()| call.tell(form.ending, moved.bytes)) {
+    // The others have returned from the call, or will.
+    match alone(moved_on.and_then(|()| call.tell(form.ending, moved.bytes))) {
         Ok(()) => Answer::code(SUCCESS),
-        // This rank's alone.
         Err(error) => Answer::Raise { file: handle, error, speaks: true },
     }
 }
@@ -175,7 +182,7 @@ fn done(call: &Call, form: Form, handle: Word, offset: Result<MPI_Offset, Error>
 /// # Safety
 /// The memory of `access` is valid and nobody else's, for a read also to be written.
 unsafe fn transfer(direction: Direction, engine: &mut File, access: Result<Access, Error>) -> Result<Moved, Error> {
-    let Access { file, memory, span, layout } = match access {
+    let Access { file, offset, memory, span, layout } = match access {
         Ok(access) => access,
         Err(error) => return Err(engine.refuse(error)),
     };
@@ -187,12 +194,17 @@ unsafe fn transfer(direction: Direction, engine: &mut File, access: Result<Acces
             let handed = engine.write_all(&file, &layout, buffer)?;
             // MPI promises that bytes are in the file, and errors known, when the call returns: dedicated I/O ranks finish.
             let report = engine.complete_write()?.unwrap_or(handed);
-            Ok(Moved { bytes: asked, asked, report })
+            Ok(Moved { bytes: asked, asked, offset, report })
         }
         Direction::Read => {
             // SAFETY: likewise.
             let buffer = if span == 0 { &mut [] } else { unsafe { std::slice::from_raw_parts_mut(memory, span) } };
-            engine.read_all(&file, &layout, buffer).map(|read| Moved { bytes: read.bytes, asked, report: read.call })
+            engine.read_all(&file, &layout, buffer).map(|read| Moved {
+                bytes: read.bytes,
+                asked,
+                offset,
+                report: read.call,
+            })
         }
     }
 }
@@ -218,8 +230,9 @@ impl Call {
         }
     }
 
-    /// What is to be moved between the file, from `offset` on, and memory.
-    fn access(&self, window: &Window, offset: MPI_Offset) -> Result<Access, Error> {
+    /// What is to be moved between the file and memory. What moves nothing needs no place in the file: some MPI libraries
+    /// tell a position before the file's beginning where this rank's view holds no data.
+    fn access(&self, window: &Window, handle: Word) -> Result<Access, Error> {
         let Ok(count) = u64::try_from(self.count) else {
             return Err(Error::argument("count", self.count, "0 or more"));
         };
@@ -230,10 +243,15 @@ impl Call {
         let flat = flattened(self.datatype).map_err(unknown)?;
         let too_long = || Error::argument("count", count, "less than 2^63 bytes in all");
         let bytes = flat.size().checked_mul(count).ok_or_else(too_long)?;
+        let offset = match self.offset {
+            Some(offset) => offset,
+            None if bytes == 0 => 0,
+            None => position(handle)?,
+        };
         let file = window.select(offset, bytes)?;
         let Memory { displacement, span, layout } = flat.memory(count)?;
         let memory = self.buffer.wrapping_offset(displacement as isize);
-        Ok(Access { file, memory, span: span as usize, layout })
+        Ok(Access { file, offset, memory, span: span as usize, layout })
     }
 
     /// Tells the program how many bytes were moved.
@@ -247,6 +265,18 @@ impl Call {
             }
         }
         Ok(())
+    }
+
+    /// Leaves a status that says that nothing was moved, or a request that is none.
+    fn tell_failure(&self, ending: Ending) {
+        // SAFETY: the status, or the request, of the program's call.
+        unsafe {
+            match ending {
+                Ending::Now => status::set(self.result as *mut _, 0),
+                Ending::Request => status::no_request(self.result as *mut _),
+                Ending::Begin => {}
+            }
+        }
     }
 }
 

@@ -4,6 +4,8 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::path::{Path, PathBuf};
 
+use tributary::fabric::mpi::alone;
+
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank};
 use crate::channel::Channel;
@@ -22,18 +24,25 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     let [comm, name, amode, info, handle] = *arguments else {
         return Answer::Return(function.call(arguments));
     };
-    let code = function.call(arguments);
     // SAFETY: the program has called MPI_File_open with these arguments: MPI is initialised, `comm` is a communicator or
     // MPI_COMM_NULL.
     let comm = unsafe { from_word::<MPI_Comm>(comm) };
     // SAFETY: likewise.
-    if code as c_int != SUCCESS || name == 0 || handle == 0 || !unsafe { is_intracommunicator(comm) } {
+    if name == 0 || handle == 0 || !unsafe { is_intracommunicator(comm) } {
+        return Answer::Return(function.call(arguments));
+    }
+    // Before the file is opened: a rank whose MPI then finds an error must not be missing here. A duplicate that this rank
+    // alone cannot have ends the job, unless the environment says otherwise.
+    // SAFETY: an intracommunicator.
+    let channel = alone(unsafe { Channel::on(comm) });
+    let code = function.call(arguments);
+    if code as c_int != SUCCESS {
         return Answer::Return(code);
     }
     // SAFETY: a terminated text, an int and an info; an intracommunicator.
-    let (name, amode, info, rank, channel) = unsafe {
+    let (name, amode, info, rank) = unsafe {
         let name = CStr::from_ptr(name as *const c_char);
-        (name, from_word::<c_int>(amode), from_word::<MPI_Info>(info), rank(comm), Channel::on(comm))
+        (name, from_word::<c_int>(amode), from_word::<MPI_Info>(info), rank(comm))
     };
     let (path, is_first) = (path_of(name), rank == 0);
     let runner = match channel {
@@ -42,7 +51,6 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
             let hints = unsafe { hints::at_open(info, is_first) };
             Runner::Later(Box::new(Starting::new(channel, hints, &path, is_first)))
         }
-        // MPI's own error handler has had its say; what one rank cannot duplicate none can.
         Err(error) => Runner::Mpi(error.to_string()),
     };
     // SAFETY: MPI_File_open went well and wrote its handle, which is a pointer in every MPI library.

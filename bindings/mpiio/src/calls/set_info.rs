@@ -3,7 +3,9 @@
 use std::ffi::c_int;
 use std::pin::pin;
 
+use tributary::Error;
 use tributary::collectives::broadcast;
+use tributary::fabric::mpi::alone;
 
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Info, SUCCESS};
@@ -44,14 +46,19 @@ pub unsafe fn want(file: &mut OpenFile, info: MPI_Info) {
 }
 
 /// Puts the first rank's wish into force on all ranks. Collective.
-pub fn apply(file: &mut OpenFile) {
+///
+/// # Errors
+/// The fabric's, or what the file system reports when the engine closes the file to open it anew; then MPI runs the calls.
+pub fn apply(file: &mut OpenFile) -> Result<(), Error> {
     let wanted = file.wanted.take();
-    let Runner::Engine { file: engine, .. } = &mut file.runner else { return };
+    let Runner::Engine { file: engine, .. } = &mut file.runner else { return Ok(()) };
     let endpoint = engine.endpoint();
     let waiting = endpoint.waiting().clone();
     let told = serde_json::to_vec(&wanted).unwrap_or_default();
-    let told = waiting.wait(pin!(broadcast(endpoint, 0, &told))).unwrap_or_default();
-    if let Ok(Some(hints)) = serde_json::from_slice(&told) {
-        file.reopen(hints);
+    let told = waiting.complete(pin!(broadcast(endpoint, 0, &told)))?;
+    match serde_json::from_slice(&told) {
+        Ok(Some(hints)) => file.reopen(hints),
+        Ok(None) => Ok(()),
+        Err(_) => alone(Err(Error::Internal { rank: 0, what: "the first rank's hints were not told".to_string() })),
     }
 }

@@ -1,8 +1,9 @@
-//! MPI_File_sync: what the engine's aggregators have written, then what MPI has.
+//! MPI_File_sync: what MPI has written, and what the engine's aggregators have; one answer for all ranks.
 
 use std::ffi::c_int;
 
 use crate::abi::SUCCESS;
+use crate::abi::errors::{Class, io_outcome};
 use crate::abi::word::Word;
 use crate::entry::Answer;
 use crate::files;
@@ -15,15 +16,18 @@ pub fn sync(function: &'static Function, arguments: &[Word]) -> Answer {
         return Answer::Return(function.call(arguments));
     };
     let mut file = shared.hold();
-    let speaks = file.is_first;
-    let synced = match &mut file.runner {
-        Runner::Engine { file, .. } => file.sync(),
-        Runner::Later(_) | Runner::Mpi(_) => Ok(()),
+    let (speaks, path) = (file.is_first, file.path.clone());
+    let Runner::Engine { file: engine, .. } = &mut file.runner else {
+        drop(file);
+        return Answer::Return(function.call(arguments));
     };
-    drop(file);
-    let code = function.call(arguments);
-    match synced {
-        Err(error) if code as c_int == SUCCESS => Answer::Raise { file: arguments[0], error, speaks },
-        _ => Answer::Return(code),
+    // A tool behind this library may ask for the file.
+    let code = function.call(arguments) as c_int;
+    let own = io_outcome("MPI_File_sync", code, engine.endpoint().rank(), &path);
+    match engine.sync_after(own) {
+        Ok(()) => Answer::code(SUCCESS),
+        // The MPI library has raised it on this rank.
+        Err(error) if code != SUCCESS => Answer::code(Class::of(&error).number()),
+        Err(error) => Answer::Raise { file: arguments[0], error, speaks },
     }
 }

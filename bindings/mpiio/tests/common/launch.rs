@@ -63,6 +63,12 @@ impl Launch {
         this
     }
 
+    /// With another library, behind this one.
+    pub fn also_preload(mut self, library: &Path) -> Self {
+        self.preloaded.push(library.to_path_buf());
+        self
+    }
+
     /// With these hints in its environment.
     pub fn hints(self, hints: &str) -> Self {
         self.env("TRIB_HINTS", hints)

@@ -1,0 +1,129 @@
+//! What becomes of a failure that the ranks cannot agree on: a panic, a broken message, an error of MPI itself.
+//!
+//! A collective call that fails in agreement returns the same error on every rank. Here one rank knows of a failure and the
+//! others do not: they wait for messages that this rank no longer sends. So it stops the fabric, which on MPI ends the job
+//! and among threads makes every other rank's next call fail with the same error. A program that would rather have the
+//! error back asks for it with the hint `trib_on_failure=return`; then the others may wait for ever.
+
+use std::cell::{Cell, RefCell};
+
+use crate::error::{Error, Result};
+use crate::topology::Rank;
+
+/// Stops a fabric for all ranks. It may not return.
+pub type Stop = Box<dyn Fn(&Error)>;
+
+/// How one endpoint fails.
+pub struct Failure {
+    rank: Rank,
+    stop: Stop,
+    returns: Cell<bool>,
+    /// The last error that all ranks were told.
+    agreed: RefCell<Option<Error>>,
+}
+
+impl Failure {
+    pub(super) fn new(rank: Rank, stop: Stop) -> Self {
+        Self { rank, stop, returns: Cell::default(), agreed: RefCell::default() }
+    }
+
+    /// Whether a failure that is not agreed is only returned (hint `trib_on_failure=return`), on this rank.
+    pub fn only_returns(&self, returns: bool) {
+        self.returns.set(returns);
+    }
+
+    /// A call begins: no error of it is agreed yet.
+    pub fn begin(&self) {
+        self.agreed.borrow_mut().take();
+    }
+
+    /// All ranks were told this error, and return it.
+    pub fn agreed(&self, error: &Error) {
+        *self.agreed.borrow_mut() = Some(error.clone());
+    }
+
+    /// Whether other ranks may not know of this error, and messages may be under way. Errors of arguments and of the file
+    /// are agreed before they are returned; those of messages are not, unless all were told.
+    pub fn is_alone(&self, error: &Error) -> bool {
+        let is_agreed = self.agreed.borrow().as_ref() == Some(error);
+        !is_agreed && matches!(error, Error::Fabric(_) | Error::Internal { .. } | Error::Codec { .. })
+    }
+
+    /// The outcome of a collective call, for the caller. Stops the fabric if it fails on this rank alone.
+    ///
+    /// # Errors
+    /// The outcome's.
+    pub fn settle<T>(&self, outcome: Result<T>) -> Result<T> {
+        if let Err(error) = &outcome
+            && self.is_alone(error)
+            && !self.returns.get()
+        {
+            (self.stop)(error);
+        }
+        outcome
+    }
+
+    /// Stops the fabric if the value is dropped by a panic: the other ranks wait for this one.
+    #[must_use]
+    pub fn on_panic(&self) -> OnPanic<'_> {
+        OnPanic(self)
+    }
+}
+
+/// See [`Failure::on_panic`].
+pub struct OnPanic<'a>(&'a Failure);
+
+impl Drop for OnPanic<'_> {
+    fn drop(&mut self) {
+        let Self(failure) = self;
+        if std::thread::panicking() && !failure.returns.get() {
+            (failure.stop)(&Error::Internal {
+                rank: failure.rank,
+                what: "it panicked in a collective call".to_string(),
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::rc::Rc;
+
+    fn counting() -> (Rc<Cell<u32>>, Failure) {
+        let stopped = Rc::new(Cell::new(0));
+        let count = stopped.clone();
+        (stopped, Failure::new(0, Box::new(move |_| count.set(count.get() + 1))))
+    }
+
+    #[test]
+    fn only_what_no_other_rank_knows_stops_the_fabric() {
+        let (stopped, failure) = counting();
+        let broken = Error::Fabric("broken".to_string());
+        assert!(failure.settle::<()>(Err(Error::argument("count", -1, "0 or more"))).is_err());
+        assert_eq!(failure.settle(Ok(7)), Ok(7));
+        failure.agreed(&broken);
+        assert_eq!(failure.settle::<()>(Err(broken.clone())), Err(broken.clone()));
+        assert_eq!(stopped.get(), 0);
+        // The agreement was on that call's outcome, and does not hold for the next.
+        failure.begin();
+        assert_eq!(failure.settle::<()>(Err(broken.clone())), Err(broken.clone()));
+        assert_eq!(stopped.get(), 1);
+        failure.only_returns(true);
+        assert_eq!(failure.settle::<()>(Err(broken.clone())), Err(broken));
+        assert_eq!(stopped.get(), 1);
+    }
+
+    #[test]
+    fn a_panic_stops_the_fabric() {
+        let (stopped, failure) = counting();
+        let call = || {
+            let _guard = failure.on_panic();
+            panic!("in the middle");
+        };
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).is_err());
+        assert_eq!(stopped.get(), 1);
+        drop(failure.on_panic());
+        assert_eq!(stopped.get(), 1);
+    }
+}

@@ -1,0 +1,107 @@
+//! A call of the fabric's that fails on one rank, each call in turn: no rank waits for ever, and all have the same error, in
+//! that collective call or, where a rank was through with it, in the next.
+
+#[path = "common/breaking.rs"]
+mod breaking;
+#[path = "common/interleaved.rs"]
+mod interleaved;
+#[path = "common/settings.rs"]
+mod settings;
+#[path = "common/watchdog.rs"]
+mod watchdog;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use breaking::{Break, Breaking};
+use interleaved::Interleaved;
+use settings::KERNELS;
+use tributary::fabric::{Transport, threads};
+use tributary::{BufferLayout, Endpoint, Error, File, Hints, Mode, Result};
+use watchdog::Watchdog;
+
+const RANKS: usize = 4;
+/// For all calls of one setting.
+const SECONDS: u64 = 20;
+/// Several rounds of two aggregators, on two pretended nodes.
+const SMALL: &str = "cb_nodes=2;cb_buffer_size=256;trib_tiny_call=0;trib_ranks_per_node=2;trib_local_aggregators=2;\
+                     trib_driver=posix;romio_cb_write=enable;romio_cb_read=enable";
+
+/// Opens, writes, reads and closes; the first error.
+fn run(transport: Box<dyn Transport>, path: &Path, hints: &Hints) -> Result<()> {
+    let pattern = Interleaved::with_holes(RANKS, 8, 40);
+    let mut file = File::open(Endpoint::new(transport), path, Mode::Create, hints.clone())?;
+    let rank = file.endpoint().rank();
+    pattern.write(&mut file, 1)?;
+    let (extents, due) = pattern.part(rank, 1);
+    let mut got = vec![0; due.len()];
+    file.read_all(&extents, &BufferLayout::Contiguous, &mut got)?;
+    if got != due {
+        let other = Error::Internal { rank, what: "it has read other bytes".to_string() };
+        file.endpoint().waiting().failure().settle::<()>(Err(other.clone()))?;
+    }
+    file.sync()?;
+    file.close().map(drop)
+}
+
+/// What every rank got, with call `at` of `rank` broken; and how many calls that rank made.
+fn broken(hints: &Hints, how: Break, rank: usize, at: u64) -> (Vec<Result<()>>, u64) {
+    let calls = Arc::new(AtomicU64::new(0));
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    let outcomes = threads::run(RANKS, |transport| {
+        let own = transport.rank();
+        let transport: Box<dyn Transport> =
+            if own == rank { Box::new(Breaking::new(transport, how, at, calls.clone())) } else { transport };
+        let outcome = catch_unwind(AssertUnwindSafe(|| run(transport, &path, hints)));
+        outcome.unwrap_or_else(|_| {
+            Err(Error::Internal { rank: own, what: "it panicked in a collective call".to_string() })
+        })
+    });
+    (outcomes.unwrap(), calls.load(Ordering::Relaxed))
+}
+
+/// Breaks every call of the rank that has most to do, and of one that has little.
+fn every_call(how: Break) {
+    let more = "trib_shared_memory=enable;trib_ranks_per_node=0";
+    let shared = ("shared memory", more);
+    for (name, kernels) in KERNELS.iter().copied().chain([shared]) {
+        let _watchdog = Watchdog::new(name, SECONDS);
+        let hints = Hints::parse(&format!("{SMALL};{kernels}")).unwrap();
+        for rank in [0, RANKS - 1] {
+            let (outcomes, calls) = broken(&hints, how, rank, 0);
+            assert!(outcomes.iter().all(Result::is_ok), "{name}: {outcomes:?}");
+            for at in 1..=calls {
+                let (outcomes, made) = broken(&hints, how, rank, at);
+                let first = outcomes.iter().find_map(|outcome| outcome.as_ref().err());
+                let what = format!("{name}, {how:?} in call {at} of {calls} on rank {rank}: {outcomes:?}");
+                match first {
+                    // How many polls find something depends on time.
+                    None => assert!(made < at || how == Break::Cut && made < at + 3, "{what}"),
+                    Some(first) => {
+                        assert!(!first.to_string().contains("other bytes"), "{what}");
+                        let same = |outcome: &Result<()>| outcome.as_ref().err().is_none_or(|error| error == first);
+                        assert!(outcomes.iter().all(same), "{what}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_call_fails_once() {
+    every_call(Break::Error);
+}
+
+#[test]
+fn every_call_panics_once() {
+    every_call(Break::Panic);
+}
+
+#[test]
+fn every_message_is_cut_once() {
+    every_call(Break::Cut);
+}
