@@ -5,6 +5,7 @@
 mod common;
 
 use common::launch::{Launch, Outcome};
+use common::matrix::{Setting, same_as_without};
 use common::programs::{Build, compile};
 
 const RANKS: usize = 3;
@@ -102,4 +103,21 @@ fn closing_fails_on_one_rank() {
             }
         }
     }
+}
+
+/// Memory that an aggregator needs for its windows and their messages.
+#[test]
+fn an_aggregator_has_no_memory() {
+    let hints = "trib_shared_memory=disable; cb_nodes=1; cb_buffer_size=16777216; romio_cb_write=enable";
+    let outcome = Launch::new(RANKS, &compile("memory.c")).arg("memory").with_library().hints(hints).seconds(30).run();
+    let due = "small: SUCCESS\nwithout memory: ERR_NO_MEM\nwith memory: SUCCESS\nclose: SUCCESS\n";
+    let all: String = (0..RANKS).map(|rank| format!("rank {rank}\n{due}")).collect();
+    assert_eq!(outcome.stdout, all, "{}", outcome.stderr);
+}
+
+/// A rank that moves no bytes needs no place in the file: ROMIO tells one before its beginning with some datatype engines.
+#[test]
+fn a_rank_whose_view_holds_nothing() {
+    let launch = Launch::new(RANKS, &compile("nothing.c")).arg("nothing");
+    same_as_without(&launch, &Setting::few(), &["write_all", "read_all"]);
 }
