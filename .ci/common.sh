@@ -169,7 +169,11 @@ TEXT
     exit 1
 }
 
+# What helps to build again after a small change costs a build of everything a tenth more time, and much of the disk.
+export CARGO_INCREMENTAL=${CARGO_INCREMENTAL:-0}
+
 summary=()
+slowest=""
 failures=0
 
 # step NAME COMMAND...: runs it under a time limit, goes on when it fails, keeps a line for the summary.
@@ -189,7 +193,10 @@ step() {
     fi
     tests=$(awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
         END { if (NR && passed + failed + ignored) printf "%d passed, %d failed, %d ignored", passed, failed, ignored }' "$log")
+    slowest+=$(awk -v step="$name" '/^ *(Running|Doc-tests) / { program = $1 == "Running" ? $(NF - 1) : $0 }
+        /^test result:/ { sub(/.* finished in /, ""); printf "%10.1f s  %-40s %s\n", $1 + 0, step, program }' "$log")$'\n'
     rm -f "$log" "$log.code"
+    printf -- '--- %s: %s, %d s\n' "$name" "$outcome" $((SECONDS - start))
     summary+=("$(printf '%-12s %5d s  %-40s %s' "$outcome" $((SECONDS - start)) "$name" "$tests")")
 }
 
@@ -197,6 +204,8 @@ step() {
 finish() {
     printf '\n=== summary\n'
     printf '%s\n' "${summary[@]}"
+    printf '\n=== slowest test programs\n'
+    sort -rn <<<"$slowest" | head -n 10
     [[ $failures -eq 0 ]] || fail "$failures of ${#summary[@]} steps failed"
     exit 0
 }

@@ -1,13 +1,13 @@
 //! Tests that need several ranks: a `#[test]` starts itself again under `mpiexec`.
 //!
 //! ```text
-//! #[path = "common/mpiexec.rs"]
-//! mod mpiexec;
+//! // tests/mpi_suite/agreement.rs, a module of main.rs there
+//! use crate::mpiexec::{under_mpiexec, world};
 //!
 //! #[test]
 //! fn ranks_agree() {
-//!     mpiexec::under_mpiexec("ranks_agree", &[1, 2, 5], || {
-//!         let (world, endpoint) = mpiexec::world(); // every rank is here
+//!     under_mpiexec("agreement::ranks_agree", &[1, 2, 5], || {
+//!         let (world, endpoint) = world(); // every rank is here
 //!     });
 //! }
 //! ```
@@ -19,7 +19,7 @@
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tributary::fabric::mpi;
@@ -35,8 +35,11 @@ const DIRECTORY: &str = "TRIB_INNER_DIRECTORY";
 /// Seconds that the ranks have, unless `MPIEXEC_TIMEOUT` is set.
 const TIMEOUT: &str = "120";
 
-/// One program at a time: many ranks that poll on few cores starve each other.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+/// Holds back other programs with ranks, for as long as it lives: many ranks that poll on few cores starve each other.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Runs `inner` on each of the `ranks` numbers of ranks, one after the other. Call it first thing in the test `test`.
 ///
@@ -57,7 +60,7 @@ pub fn under_mpiexec_with(test: &str, ranks: &[usize], environment: &[(&str, &st
         return;
     }
     assert!(!ranks.is_empty(), "{test}: no number of ranks to run on");
-    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = alone();
     for &n in ranks {
         let output = launch(test, n, environment);
         let printed = String::from_utf8_lossy(&output.stdout);
@@ -80,7 +83,7 @@ pub fn must_fail_under_mpiexec(test: &str, ranks: usize, cause: &str, inner: fn(
     if std::env::var(INNER).is_ok_and(|name| name == test) {
         return inner();
     }
-    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = alone();
     let start = Instant::now();
     let output = launch(test, ranks, &[]);
     let printed = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
@@ -124,14 +127,20 @@ fn launch(test: &str, ranks: usize, environment: &[(&str, &str)]) -> Output {
     let (count, place) = (ranks.to_string(), directory.path().to_str().expect("a path in UTF-8"));
     let inner = [(INNER, test), (RANKS, &count), (DIRECTORY, place)];
     let arguments = [test, "--exact", "--test-threads=1", "--nocapture"];
-    start(ranks, &this, &arguments, &[&inner, environment].concat())
+    start_now(ranks, &this, &arguments, &[&inner, environment].concat())
 }
 
-/// Starts `program` on `ranks` ranks, with environment variables, and waits for its end.
+/// Starts `program` on `ranks` ranks, with environment variables, when no other runs, and waits for its end.
 ///
 /// # Panics
 /// When there is no launcher of this MPI.
+#[allow(dead_code, reason = "each test file uses what it needs")]
 pub fn start(ranks: usize, program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+    let _alone = alone();
+    start_now(ranks, program, arguments, environment)
+}
+
+fn start_now(ranks: usize, program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     let candidates = launchers();
     for launcher in &candidates {
         let outcome = Command::new(launcher)

@@ -33,19 +33,24 @@ pub fn same(periods: &[u8], bytes: &[u8], offset: u64) -> bool {
     })
 }
 
-/// The file; `size` bytes long, and what was written of it.
+/// The file; `size` bytes long, how many were written and how many read.
 #[derive(Clone)]
-pub struct Periodic(Arc<(Vec<u8>, u64, AtomicU64)>);
+pub struct Periodic(Arc<(Vec<u8>, u64, AtomicU64, AtomicU64)>);
 
 impl Periodic {
     /// A file of `size` bytes.
     pub fn new(size: u64) -> Self {
-        Self(Arc::new((two_periods(), size, AtomicU64::new(0))))
+        Self(Arc::new((two_periods(), size, AtomicU64::new(0), AtomicU64::new(0))))
     }
 
     /// Bytes that have been written.
     pub fn written(&self) -> u64 {
         self.0.2.load(Ordering::SeqCst)
+    }
+
+    /// Bytes that have been read.
+    pub fn read(&self) -> u64 {
+        self.0.3.load(Ordering::SeqCst)
     }
 }
 
@@ -72,6 +77,7 @@ impl Storage for Periodic {
             part.copy_from_slice(&self.0.0[from..from + part.len()]);
             at += part.len() as u64;
         }
+        self.0.3.fetch_add(len as u64, Ordering::SeqCst);
         Ok(len)
     }
 

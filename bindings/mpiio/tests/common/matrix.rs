@@ -20,13 +20,13 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Every kernel with every driver.
+    /// Every kernel with every driver: for views, which lead everywhere, and requests, which come in any order.
     pub fn all() -> Vec<Self> {
         let with = |kernel| DRIVERS.into_iter().map(move |driver| Self { kernel, driver });
         KERNELS.into_iter().flat_map(with).collect()
     }
 
-    /// Every kernel and every driver once, for programs that take long.
+    /// Every kernel and every driver once: for all other programs.
     pub fn few() -> Vec<Self> {
         KERNELS.into_iter().zip(DRIVERS).map(|(kernel, driver)| Self { kernel, driver }).collect()
     }

@@ -1,0 +1,275 @@
+//! Map files that are missing, foreign, damaged or hostile: each is one clear error, and nothing panics.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use tributary_benchmarks::e3sm::decomposition::merged;
+use tributary_benchmarks::e3sm::{DecompositionMap, Decompositions, Generator, map_file};
+use tributary_benchmarks::netcdf::writer::put_ints;
+use tributary_benchmarks::netcdf::{File, Writer};
+use tributary_benchmarks::{E3smF, ElementType, GeneratorOptions, Pattern};
+
+/// A good map, small enough to damage thousands of times.
+fn good_map() -> Vec<u8> {
+    let options = GeneratorOptions { columns_per_rank: 3, groups: 2, seed: 3 };
+    map_file::to_map(&Generator::new(3, options).unwrap()).unwrap()
+}
+
+/// All that a user does with a map, but writing the file.
+fn use_map(bytes: Vec<u8>) -> Result<(), String> {
+    let map = DecompositionMap::from_bytes("m.nc", bytes).map_err(|e| e.to_string())?;
+    let case = E3smF::new(Arc::new(map), ElementType::Double).map_err(|e| e.to_string())?;
+    for rank in 0..case.ranks() {
+        case.rank_access(rank, 0).map_err(|e| e.to_string())?;
+    }
+    Ok(())
+}
+
+fn error_of(bytes: Vec<u8>) -> String {
+    use_map(bytes).unwrap_err()
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    let options = GeneratorOptions { columns_per_rank: 11, groups: 4, seed: 9 };
+    let made = Generator::new(13, options).unwrap();
+    let read = DecompositionMap::from_bytes("m.nc", map_file::to_map(&made).unwrap()).unwrap();
+    assert_eq!((read.ranks(), read.dims()), (made.ranks(), made.dims()));
+    for which in 0..3 {
+        for rank in 0..13 {
+            let raw = |all: &dyn Decompositions| {
+                let mut entries = Vec::new();
+                all.visit(which, rank, &mut |entry| entries.push(entry));
+                entries
+            };
+            assert_eq!(raw(&read), raw(&made), "D{} of rank {rank}", which + 1);
+        }
+    }
+    let file = File::from_bytes("m.nc", map_file::to_map(&made).unwrap()).unwrap();
+    assert_eq!(file.attribute_ints("D3.dims").unwrap(), [72, 143]);
+    assert_eq!(file.attribute_ints("D3.max_nreqs").unwrap(), [4 * 72]);
+    assert_eq!(file.attribute_ints("D3.min_nreqs").unwrap(), [4 * 72]);
+    assert_eq!(file.attribute_text("D2.fully_covered").unwrap(), "true");
+}
+
+#[test]
+fn files_that_are_no_maps_say_what_they_are() {
+    let directory = tempfile::tempdir().unwrap();
+    let error = |path: &Path| DecompositionMap::open(path).err().unwrap().to_string();
+    let with = |name: &str, bytes: &[u8]| {
+        std::fs::write(directory.path().join(name), bytes).unwrap();
+        error(&directory.path().join(name))
+    };
+    let missing = error(&directory.path().join("none.nc"));
+    assert!(missing.contains("none.nc: open failed: No such file"), "{missing}");
+    assert!(error(directory.path()).contains("is a directory"));
+    assert!(with("empty.nc", b"").contains("empty.nc: file: is empty"));
+    assert!(
+        with("text.dat", b"version 2001 npes 16").contains("text.dat: file: is not NetCDF: it begins with \"vers\"")
+    );
+    assert!(with("two.nc", b"CD").contains("has 2 bytes"));
+    assert!(with("v3.nc", b"CDF\x03aaaaaaaa").contains("format version 3; allowed: 1, 2, 5"));
+    let mut hdf5 = b"\x89HDF\r\n\x1a\n".to_vec();
+    assert!(with("m.h5", &hdf5).contains("m.h5: file: is an HDF5 (NetCDF-4) file"));
+    assert!(with("m.h5", &hdf5).contains("nccopy -k cdf5"));
+    hdf5.splice(0..0, [0; 512]);
+    assert!(with("block.h5", &hdf5).contains("is an HDF5 (NetCDF-4) file"), "behind a user block");
+    std::fs::write(directory.path().join("good.nc"), good_map()).unwrap();
+    assert!(DecompositionMap::open(&directory.path().join("good.nc")).is_ok());
+}
+
+#[test]
+fn a_map_cut_anywhere_is_an_error_that_names_the_place() {
+    let good = good_map();
+    assert_eq!(use_map(good.clone()), Ok(()));
+    for len in 0..good.len() {
+        let error = error_of(good[..len].to_vec());
+        assert!(error.starts_with("m.nc: ") && error.lines().count() == 1, "cut to {len}: {error}");
+    }
+    let header = error_of(good[..110].to_vec());
+    assert!(header.contains("m.nc: dimension D1.total_nreqs: ") && header.contains("truncated"), "{header}");
+    let data = error_of(good[..good.len() - 1].to_vec());
+    assert!(data.contains("m.nc: variable D3.lengths: ") && data.contains("truncated"), "{data}");
+}
+
+/// A map of one decomposition of 2 rows of 4 over 2 ranks; every part can be replaced by a bad one.
+struct Raw {
+    decompositions: u64,
+    ranks: u64,
+    dims: Vec<i32>,
+    ndims: i32,
+    total: u64,
+    nreqs: Vec<i32>,
+    fills: Option<Vec<i32>>,
+    offsets: Vec<i32>,
+    lengths: Vec<i32>,
+}
+
+impl Raw {
+    fn good() -> Self {
+        Self {
+            decompositions: 1,
+            ranks: 2,
+            dims: vec![2, 4],
+            ndims: 2,
+            total: 4,
+            nreqs: vec![1, 3],
+            fills: None,
+            offsets: vec![0, 6, 4, 2],
+            lengths: vec![2, 1, 2, 2],
+        }
+    }
+
+    fn open(&self) -> Result<DecompositionMap, String> {
+        let mut writer = Writer::default();
+        writer.dimension("num_decomp", self.decompositions);
+        let ranks = writer.dimension("decomp_nprocs", self.ranks);
+        let total = writer.dimension("D1.total_nreqs", self.total);
+        writer.attribute_ints("D1.ndims", &[self.ndims]);
+        writer.attribute_ints("D1.dims", &self.dims);
+        writer.variable("D1.nreqs", ranks);
+        if self.fills.is_some() {
+            writer.variable("D1.fill_starts", ranks);
+        }
+        writer.variable("D1.offsets", total);
+        writer.variable("D1.lengths", total);
+        let mut bytes = writer.header();
+        for values in [&self.nreqs, self.fills.as_ref().unwrap_or(&Vec::new()), &self.offsets, &self.lengths] {
+            put_ints(&mut bytes, values.iter().copied()).unwrap();
+        }
+        DecompositionMap::from_bytes("m.nc", bytes).map_err(|e| e.to_string())
+    }
+}
+
+fn owned(map: &DecompositionMap, rank: usize) -> Vec<(u64, u64)> {
+    merged(map, 0, rank..rank + 1).iter().map(|e| (e.offset, e.length)).collect()
+}
+
+#[test]
+fn fill_entries_are_no_requests() {
+    let all = Raw::good().open().unwrap();
+    assert_eq!((owned(&all, 0), owned(&all, 1)), (vec![(0, 2)], vec![(2, 2), (4, 3)]));
+    let some = Raw { fills: Some(vec![0, 2]), ..Raw::good() }.open().unwrap();
+    assert_eq!((owned(&some, 0), owned(&some, 1)), (vec![], vec![(4, 3)]), "the second rank still begins at entry 1");
+}
+
+#[test]
+fn damaged_numbers_are_named() {
+    let cases: Vec<(Raw, &str)> = vec![
+        (Raw { decompositions: 0, ..Raw::good() }, "dimension num_decomp: is 0"),
+        (Raw { decompositions: 2, ..Raw::good() }, "attribute D2.dims: is missing"),
+        (Raw { decompositions: 1 << 60, ..Raw::good() }, "dimension num_decomp: is 1152921504606846976; allowed"),
+        (Raw { ranks: 0, ..Raw::good() }, "dimension decomp_nprocs: is 0"),
+        (Raw { ranks: 1 << 60, ..Raw::good() }, "variable D1.nreqs: 1152921504606846976 elements from byte"),
+        (Raw { dims: vec![2, 0], ..Raw::good() }, "attribute D1.dims: holds 0"),
+        (Raw { dims: vec![], ..Raw::good() }, "attribute D1.dims: is empty"),
+        (Raw { dims: vec![i32::MAX; 3], ndims: 3, ..Raw::good() }, "attribute D1.dims: is [2147483647, "),
+        (Raw { ndims: 1, ..Raw::good() }, "attribute D1.ndims: is [1]; D1.dims is [2, 4]"),
+        (Raw { total: 5, ..Raw::good() }, "variable D1.nreqs: sums to 4; the dimension D1.total_nreqs is 5"),
+        (Raw { total: u64::MAX >> 1, ..Raw::good() }, "variable D1.nreqs: sums to 4"),
+        (Raw { nreqs: vec![-1, 5], ..Raw::good() }, "variable D1.nreqs: rank 0 has -1"),
+        (Raw { fills: Some(vec![1, 4]), ..Raw::good() }, "variable D1.fill_starts: rank 1 has 4"),
+        (Raw { fills: Some(vec![-1, 3]), ..Raw::good() }, "variable D1.fill_starts: rank 0 has -1"),
+        (Raw { offsets: vec![0, -6, 4, 2], ..Raw::good() }, "variable D1.offsets: entry 1 is -6"),
+        (Raw { offsets: vec![0, 8, 4, 2], ..Raw::good() }, "variable D1.offsets: entry 1 ends at element 9"),
+        (Raw { lengths: vec![2, 1, -2, 2], ..Raw::good() }, "variable D1.lengths: entry 2 is -2"),
+        (Raw { lengths: vec![2, 1, 2, 3], ..Raw::good() }, "variable D1.lengths: entry 3 is 3 from element 2 on"),
+        (Raw { offsets: vec![0, 6, 5, 2], ..Raw::good() }, "variable D1.offsets: element 6 has two owners"),
+        (Raw { offsets: vec![0, 6, 4, 1], ..Raw::good() }, "variable D1.offsets: element 1 has two owners"),
+    ];
+    for (raw, expected) in cases {
+        let error = raw.open().err().unwrap_or_else(|| panic!("accepted; expected {expected}"));
+        assert!(error.starts_with("m.nc: ") && error.contains(expected), "{error}\nexpected {expected}");
+        assert_eq!(error.lines().count(), 1);
+    }
+}
+
+#[test]
+fn wrong_kinds_and_shapes_are_named() {
+    let mut writer = Writer::default();
+    let (one, records) = (writer.dimension("one", 1), writer.dimension("records", 0));
+    writer.attribute_text("text", "words");
+    writer.attribute_ints("numbers", &[1, -2]);
+    writer.variable("v", one);
+    writer.variable("r", records);
+    let mut bytes = writer.header();
+    put_ints(&mut bytes, [-7]).unwrap();
+    let file = File::from_bytes("x.nc", bytes).unwrap();
+    assert_eq!(file.ints("v", 1).unwrap().iter().collect::<Vec<_>>(), [-7]);
+    assert_eq!(file.attribute_ints("numbers").unwrap(), [1, -2]);
+    let say = |error: tributary_benchmarks::PatternError| error.to_string();
+    assert!(say(file.attribute_ints("text").unwrap_err()).contains("attribute text: has the type 2, not 4"));
+    assert!(say(file.attribute_text("numbers").unwrap_err()).contains("attribute numbers: has the type 4, not 2"));
+    assert!(say(file.ints("v", 2).unwrap_err()).contains("variable v: has the shape [1], not 2 elements"));
+    assert!(say(file.ints("r", 1).unwrap_err()).contains("a record variable?"));
+    assert!(say(file.ints("w", 1).unwrap_err()).contains("variable w: is missing"));
+    assert!(say(file.dimension("two").unwrap_err()).contains("dimension two: is missing"));
+}
+
+/// One dimension `n` of 3, one attribute `a` of two shorts, one variable `v` over it, in the given version; written
+/// from the format's grammar, not by the crate's writer.
+fn small(version: u8) -> Vec<u8> {
+    let count = |n: u64| if version == 5 { n.to_be_bytes().to_vec() } else { (n as u32).to_be_bytes().to_vec() };
+    let offset = |n: u64| if version == 1 { (n as u32).to_be_bytes().to_vec() } else { n.to_be_bytes().to_vec() };
+    let tag = |t: u32| t.to_be_bytes().to_vec();
+    let name = |n: &[u8; 1]| [count(1), vec![n[0], 0, 0, 0]].concat();
+    let header = |begin: u64| {
+        let dimensions = [tag(10), count(1), name(b"n"), count(3)].concat();
+        let attributes = [tag(12), count(1), name(b"a"), tag(3), count(1), vec![0, 9, 0, 0]].concat();
+        let variable = [name(b"v"), count(1), count(0), tag(0), count(0), tag(4), count(12), offset(begin)].concat();
+        [vec![b'C', b'D', b'F', version], count(0), dimensions, attributes, tag(11), count(1), variable].concat()
+    };
+    let begin = header(0).len() as u64;
+    [header(begin), [1i32, -1, i32::MAX].iter().flat_map(|v| v.to_be_bytes()).collect()].concat()
+}
+
+#[test]
+fn all_three_versions_are_read() {
+    for version in [1, 2, 5] {
+        let file = File::from_bytes("x.nc", small(version)).unwrap();
+        assert_eq!(file.dimension("n").unwrap(), 3);
+        assert_eq!(file.ints("v", 3).unwrap().iter().collect::<Vec<_>>(), [1, -1, i32::MAX], "version {version}");
+        for len in 0..small(version).len() {
+            let cut = File::from_bytes("x.nc", small(version)[..len].to_vec());
+            assert!(cut.and_then(|file| file.ints("v", 3)).is_err(), "version {version} cut to {len}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn flipped_bytes_never_panic(
+        flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6), cut in prop::option::of(any::<prop::sample::Index>())
+    ) {
+        let mut bytes = good_map();
+        for (index, value) in flips {
+            let at = index.index(bytes.len());
+            bytes[at] = value;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        if let Err(error) = use_map(bytes) {
+            prop_assert_eq!(error.lines().count(), 1, "{}", error);
+        }
+    }
+
+    #[test]
+    fn flipped_header_bytes_never_panic(
+        flips in prop::collection::vec((0usize..900, prop::sample::select(vec![0u8, 1, 4, 0x7f, 0x80, 0xff])), 1..4)
+    ) {
+        let mut bytes = good_map();
+        for (at, value) in flips {
+            bytes[at] = value;
+        }
+        let _ = use_map(bytes);
+    }
+
+    #[test]
+    fn random_headers_never_panic(version in prop::sample::select(vec![1u8, 2, 5]), tail in prop::collection::vec(prop::sample::select(vec![0u8, 0, 0, 1, 2, 4, 10, 11, 12, 0x61, 0xff]), 0..300)) {
+        let _ = use_map([vec![b'C', b'D', b'F', version], tail].concat());
+    }
+}

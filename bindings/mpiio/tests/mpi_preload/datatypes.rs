@@ -1,0 +1,275 @@
+//! Datatypes as extents, held against MPI_Pack: whatever MPI's constructors make.
+
+use crate::examples;
+use crate::mpiexec;
+use crate::random_recipe;
+use crate::recipe;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
+
+use rand::{RngExt, SeedableRng, rngs::SmallRng};
+use tributary_mpiio::abi::datatype_null;
+use tributary_mpiio::abi::word::{from_word, to_word};
+use tributary_mpiio::datatype::flattened;
+
+use crate::pack_trial::{Outcome, Probe};
+use crate::recipe::{Dealt, MARKERS, NAMED, Recipe, Way, predefined};
+
+/// How many random datatypes must agree.
+const TYPES: usize = 20_000;
+
+/// How many that do not agree are shown.
+const SHOWN: usize = 8;
+
+/// The constructors that must be among them.
+const CONSTRUCTORS: [&str; 15] = [
+    "dup",
+    "contiguous",
+    "vector",
+    "hvector",
+    "indexed",
+    "hindexed",
+    "indexed_block",
+    "hindexed_block",
+    "struct",
+    "subarray",
+    "darray",
+    "resized",
+    "f90_real",
+    "f90_complex",
+    "f90_integer",
+];
+
+#[test]
+fn every_constructor_makes_the_bytes_of_its_definition() {
+    mpiexec::under_mpiexec("datatypes::every_constructor_makes_the_bytes_of_its_definition", &[1], || {
+        let (_world, _endpoint) = mpiexec::world();
+        for example in examples::examples() {
+            for forms in [0, 1] {
+                example.check(forms);
+            }
+        }
+    });
+}
+
+#[test]
+fn views_and_types_that_cannot_be_are_refused() {
+    mpiexec::under_mpiexec("datatypes::views_and_types_that_cannot_be_are_refused", &[1], || {
+        let (_world, _endpoint) = mpiexec::world();
+        let error = flattened(datatype_null()).unwrap_err().to_string();
+        assert_eq!(error, "datatype: MPI_DATATYPE_NULL; allowed: a datatype");
+        let int = || Box::new(predefined("MPI_INT"));
+        let before = Recipe::HindexedBlock(1, vec![8, -12], int()).make(0).unwrap();
+        let flat = flattened(before.handle).unwrap();
+        let error = flat.view(11).unwrap_err().to_string();
+        assert_eq!(error, "file view: displacement 11, first byte of data -12; allowed: no byte before the file");
+        assert!(flat.view(12).unwrap().is_some());
+        let still = Recipe::Resized(0, 0, int()).make(0).unwrap();
+        assert!(flattened(still.handle).unwrap().view(0).is_err(), "elements that do not go forward");
+        let empty = Recipe::Contiguous(0, int()).make(0).unwrap();
+        assert_eq!(flattened(empty.handle).unwrap().view(0).unwrap(), None);
+    });
+}
+
+#[test]
+fn parts_of_large_arrays_take_constant_memory() {
+    mpiexec::under_mpiexec("datatypes::parts_of_large_arrays_take_constant_memory", &[1], || {
+        let (_world, _endpoint) = mpiexec::world();
+        for (name, recipe, elements) in large_arrays() {
+            let made = recipe.make(0).unwrap();
+            let start = Instant::now();
+            let flat = flattened(made.handle).unwrap();
+            println!("{name}: {:?}, {} bytes", start.elapsed(), flat.shape().extents().memory());
+            assert_eq!(flat.size(), 8 * elements, "{name}");
+            for part in
+                [flat.shape().extents(), &flat.view(1 << 40).unwrap().unwrap().select(0, flat.size() * 3).unwrap()]
+            {
+                assert!(part.memory() < 4096, "{name}: {} bytes", part.memory());
+            }
+        }
+    });
+}
+
+/// Many elements of 8 bytes each, in many runs.
+fn large_arrays() -> Vec<(&'static str, Recipe, u64)> {
+    let double = || Box::new(predefined("MPI_DOUBLE"));
+    let cube = || Recipe::Subarray(vec![[100, 50, 10]; 4], false, double());
+    let deal = |way, size, argument| Dealt { size, way, argument, processes: 3 };
+    let dealt = || {
+        let dimensions =
+            vec![deal(Way::Cyclic, 3000, Some(7)), deal(Way::Block, 3000, None), deal(Way::Cyclic, 3000, None)];
+        Recipe::Darray(0, dimensions, true, double())
+    };
+    let pair = || Recipe::Struct(vec![(1, 0, cube()), (1, 800_000_008, Recipe::Vector(1_000_000, 1, 3, double()))]);
+    let blocks = |of: Recipe| Recipe::Hindexed(vec![(300, 0), (1, -1 << 45), (20, 1 << 45)], Box::new(of));
+    let rows = (3000 / 21 * 7 + 7) as u64; // 142 whole turns and a whole block
+    vec![
+        ("subarray", cube(), 6_250_000),
+        ("vector of subarrays", Recipe::Vector(10, 2, 3, Box::new(cube())), 125_000_000),
+        (
+            "vector of vectors of subarrays",
+            Recipe::Vector(10, 1, 2, Box::new(Recipe::Hvector(3, 1, 1 << 34, Box::new(cube())))),
+            187_500_000,
+        ),
+        ("darray", dealt(), rows * 1000 * 1000),
+        ("vector of darrays", Recipe::Vector(2, 1, 2, Box::new(dealt())), rows * 2_000_000),
+        ("vector of structs", Recipe::Vector(20, 3, 5, Box::new(pair())), 60 * 7_250_000),
+        (
+            "blocks of structs, moved up",
+            Recipe::Hindexed(vec![(1, 1 << 46)], Box::new(blocks(pair()))),
+            321 * 7_250_000,
+        ),
+    ]
+}
+
+#[test]
+fn a_datatype_is_flattened_once_and_forgotten_with_it() {
+    mpiexec::under_mpiexec("datatypes::a_datatype_is_flattened_once_and_forgotten_with_it", &[1], || {
+        let (_world, _endpoint) = mpiexec::world();
+        let vector = Recipe::Vector(3, 1, 2, Box::new(predefined("MPI_INT"))).make(0).unwrap();
+        let flat = flattened(vector.handle).unwrap();
+        assert!(Arc::ptr_eq(&flat, &flattened(vector.handle).unwrap()), "flattened again");
+        let duplicate = vector.duplicate();
+        assert!(Arc::ptr_eq(&flat, &flattened(duplicate.handle).unwrap()), "the duplicate is flattened again");
+        let kept = Arc::downgrade(&flat);
+        drop((flat, vector));
+        assert_eq!(kept.upgrade().map(|flat| flat.size()), Some(12), "gone before the duplicate");
+        drop(duplicate);
+        assert!(kept.upgrade().is_none(), "kept when no datatype is left");
+    });
+}
+
+/// A part lives as long as a reference to it: one that flattening did not give back would keep its value alive.
+#[test]
+fn references_to_parts_are_given_back() {
+    mpiexec::under_mpiexec("datatypes::references_to_parts_are_given_back", &[1], || {
+        let (_world, _endpoint) = mpiexec::world();
+        let far = |at: i64| vec![(1, -at), (1, at)];
+        for (places, is_fine) in [(far(1 << 20), true), (far(i64::MAX - 100), false)] {
+            let part = Recipe::Vector(3, 1, 2, Box::new(predefined("MPI_INT"))).make(0).unwrap();
+            let kept = Arc::downgrade(&flattened(part.handle).unwrap());
+            let whole = recipe::hindexed(&places, &part);
+            drop(part);
+            assert!(kept.upgrade().is_some(), "gone before the datatype that it is part of");
+            for _ in 0..3 {
+                let again = recipe::hindexed(&[(2, 0)], &whole);
+                assert_eq!(flattened(again.handle).is_ok(), is_fine, "{places:?}");
+            }
+            drop(whole);
+            assert!(kept.upgrade().is_none(), "a reference is left, {places:?}");
+        }
+    });
+}
+
+#[test]
+fn threads_share_what_is_kept() {
+    mpiexec::under_mpiexec("datatypes::threads_share_what_is_kept", &[1], || {
+        let _mpi = recipe::with_threads();
+        for round in 0..200 {
+            let vector = Recipe::Vector(round + 2, 1, 2, Box::new(predefined("MPI_INT"))).make(0).unwrap();
+            // A datatype as a number, which threads may pass on.
+            let word = to_word(vector.handle);
+            let all: Vec<_> = thread::scope(|scope| {
+                // SAFETY: the handle of a datatype that lives until the threads have ended.
+                let flatten = || flattened(unsafe { from_word(word) }).unwrap();
+                let threads: Vec<_> = (0..4).map(|_| scope.spawn(flatten)).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+            });
+            assert!(all.iter().all(|flat| Arc::ptr_eq(flat, &all[0])), "two values for one datatype");
+        }
+    });
+}
+
+/// Counts that no `int` holds.
+#[cfg(large_count)]
+#[test]
+fn counts_may_be_large() {
+    mpiexec::under_mpiexec("datatypes::counts_may_be_large", &[1], || {
+        let (_world, _endpoint) = mpiexec::world();
+        let (contiguous, vector) = recipe::large_pair(1 << 33);
+        let flat = flattened(contiguous.handle).unwrap();
+        assert_eq!((flat.size(), flat.shape().extents().count()), (1 << 35, 1));
+        let flat = flattened(vector.handle).unwrap();
+        assert_eq!((flat.size(), flat.shape().extents().count()), (1 << 35, 1 << 33));
+        assert!(flat.shape().extents().memory() < 4096);
+    });
+}
+
+#[test]
+fn random_nests_agree_with_pack() {
+    mpiexec::under_mpiexec("datatypes::random_nests_agree_with_pack", &[1], || random_nests(false));
+}
+
+/// The constructors of MPI-4, alone and mixed with the others.
+#[cfg(large_count)]
+#[test]
+fn random_nests_with_large_counts_agree_with_pack() {
+    mpiexec::under_mpiexec("datatypes::random_nests_with_large_counts_agree_with_pack", &[1], || random_nests(true));
+}
+
+fn random_nests(large: bool) {
+    let (_world, _endpoint) = mpiexec::world();
+    let probe = Probe::new();
+    let mut agreed: BTreeMap<&str, usize> = BTreeMap::new();
+    let (mut agree, mut defined, mut refused, mut reaching) = (0, 0, 0, 0);
+    let (mut wrong, mut differing) = (Vec::new(), Vec::new());
+    for seed in 0.. {
+        let mut random = SmallRng::seed_from_u64(seed);
+        let depth = random.random_range(1..5);
+        let recipe = random_recipe::recipe(&mut random, depth);
+        let forms = if large { random.random_range(1..32) } else { 0 };
+        let displacement = random.random_range(0..2000);
+        let outcome = |recipe: &Recipe| probe.try_one(recipe, forms, displacement);
+        match outcome(&recipe) {
+            Outcome::Agrees => {
+                agree += 1;
+                count(&recipe, &mut agreed);
+            }
+            Outcome::NotPacked => defined += 1,
+            Outcome::Refused => refused += 1,
+            Outcome::Large => reaching += 1,
+            Outcome::PackDiffers(_) => differing.push((seed, smallest(recipe, outcome))),
+            Outcome::Wrong(_) => wrong.push((seed, forms, smallest(recipe, outcome))),
+        }
+        if agree == TYPES || wrong.len() == SHOWN {
+            break;
+        }
+    }
+    assert!(wrong.is_empty(), "{agree} agree, but (seed, forms, (smallest, why)): {wrong:#?}");
+    println!("{agree} agree, {refused} refused by MPI, {reaching} reach too far; constructors that agree: {agreed:?}");
+    println!("MPI packs {} otherwise than defined, and was not asked to pack {defined}", differing.len());
+    assert!(differing.iter().all(|(_, (recipe, _))| is_packed_badly(recipe)), "{differing:#?}");
+    let names = NAMED.iter().chain(&MARKERS).map(|named| named.name).chain(CONSTRUCTORS);
+    let missing: Vec<_> = names.filter(|name| !agreed.contains_key(name)).collect();
+    assert!(missing.is_empty(), "not among the {agree} types that agree: {missing:?}");
+    assert!([defined, refused, reaching].iter().all(|few| few * 20 < TYPES), "too few of all were tried");
+    assert!(differing.len() * 200 < TYPES, "{} packed otherwise than defined", differing.len());
+}
+
+/// Open MPI 4.1 packs a vector whose blocks adjoin backwards as if they adjoined forwards. MPICH 4.0 steps over elements
+/// made of some with a negative extent by another extent than it tells.
+fn is_packed_badly(recipe: &Recipe) -> bool {
+    if mpiexec::is_mpich() {
+        return matches!(recipe, Recipe::Resized(_, ..0, _)) || recipe.parts().into_iter().any(is_packed_badly);
+    }
+    matches!(recipe, Recipe::Vector(2.., _, ..0, _) | Recipe::Hvector(2.., _, ..0, _))
+}
+
+fn count(recipe: &Recipe, all: &mut BTreeMap<&'static str, usize>) {
+    *all.entry(recipe.constructor()).or_default() += 1;
+    recipe.parts().into_iter().for_each(|part| count(part, all));
+}
+
+/// The simplest datatype that can be found on the way down from `recipe` and that ends as badly, and how.
+fn smallest(mut recipe: Recipe, outcome: impl Fn(&Recipe) -> Outcome) -> (Recipe, Outcome) {
+    let mut bad = outcome(&recipe);
+    let kind = std::mem::discriminant(&bad);
+    let as_bad =
+        |recipe: Recipe| Some((outcome(&recipe), recipe)).filter(|(end, _)| std::mem::discriminant(end) == kind);
+    while let Some((end, simpler)) = random_recipe::simpler(&recipe).into_iter().find_map(as_bad) {
+        (bad, recipe) = (end, simpler);
+    }
+    (recipe, bad)
+}

@@ -1,0 +1,52 @@
+//! An aggregator that cannot write: every rank gets the same class of error, nobody waits for ever, and the file closes.
+
+use crate::common::launch::{Launch, Outcome};
+use crate::common::matrix::Setting;
+use crate::common::programs::compile;
+use crate::mounted::Mounted;
+
+const RANKS: usize = 4;
+/// The library's aggregators; others write nothing.
+const AGGREGATORS: &str = "trib_placement=list:1,3";
+
+/// A run of `limit.c` with the library, which must be done in time.
+fn limited(setting: &Setting, rank: i32, path: &str) -> Outcome {
+    let hints = format!("{}; {AGGREGATORS}", setting.hints());
+    let program = Launch::new(RANKS, &compile("limit.c")).arg(rank.to_string()).arg("200000").arg(path);
+    program.with_library().hints(&hints).seconds(30).run()
+}
+
+/// Every rank was told of `class` by all calls but the last, which needs no space.
+fn check(outcome: &Outcome, class: &str, setting: &Setting) {
+    let due = format!(
+        "write_all: {class}, fewer bytes than asked for: 1\n\
+         write_at_all: {class}\n\
+         begin: {class}\n\
+         iwrite_at_all: {class}\n\
+         at the beginning: SUCCESS\n\
+         the handler heard of 4\n\
+         close: SUCCESS\n\
+         with room: done\n"
+    );
+    let all: String = (0..RANKS).map(|rank| format!("rank {rank}\n{due}")).collect();
+    assert_eq!(outcome.stdout, all, "{setting:?}\n{}", outcome.stderr);
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_of_one_aggregator() {
+    for setting in Setting::few() {
+        for rank in [1, 3] {
+            check(&limited(&setting, rank, "limited"), "ERR_IO", &setting);
+        }
+    }
+}
+
+/// Mounting is for root; elsewhere this says so. The limit of the other test is everywhere.
+#[test]
+fn a_file_system_that_is_full() {
+    for setting in Setting::few() {
+        let Some(full) = Mounted::tmpfs("a_file_system_that_is_full", "400k") else { return };
+        let path = full.path().join("full").display().to_string();
+        check(&limited(&setting, -1, &path), "ERR_NO_SPACE", &setting);
+    }
+}

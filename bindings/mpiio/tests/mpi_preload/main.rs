@@ -1,0 +1,30 @@
+//! The tests of the preload library that start ranks under `mpiexec`: one program.
+#![cfg(feature = "mpi")]
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../common/constructors.rs"]
+mod constructors;
+#[path = "../common/datatype_examples.rs"]
+mod examples;
+#[path = "../../../../tests/common/mounted.rs"]
+mod mounted;
+#[path = "../../../../tests/common/mpiexec.rs"]
+mod mpiexec;
+#[path = "../common/pack_trial.rs"]
+mod pack_trial;
+#[path = "../common/random_recipe.rs"]
+mod random_recipe;
+#[path = "../common/recipe.rs"]
+mod recipe;
+#[path = "../common/typemap.rs"]
+mod typemap;
+
+mod datatypes;
+mod errors;
+mod fortran;
+mod guard;
+mod hdf5;
+mod mpi4py;
+mod pnetcdf;
+mod programs;

@@ -1,0 +1,30 @@
+//! PnetCDF of the distribution, which Debian links with Open MPI only: its file is valid, and the same byte for byte.
+
+use std::process::Command;
+
+use crate::common::launch::{Launch, Outcome};
+use crate::common::matrix::{Setting, same, with_library};
+use crate::common::programs::Build;
+
+/// The file's layout is PnetCDF's to choose, by the `striping_unit` that it asks the file for. These keep it the same.
+const LAYOUT: &str = "nc_header_align_size=4;nc_var_align_size=4";
+
+fn validate(outcome: &Outcome) {
+    let output = Command::new("ncvalidator").arg(outcome.folder.path().join("data.nc")).output();
+    let output = output.unwrap_or_else(|cause| panic!("ncvalidator: {cause}; install it (Debian: pnetcdf-bin)"));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && said.contains("is a valid NetCDF"), "{said}");
+}
+
+#[test]
+#[cfg_attr(not(open_mpi), ignore = "PnetCDF is packaged for Open MPI only; it runs on the library built for that")]
+fn varn_flushed_by_wait_all() {
+    let program = Build::default().with_module("pnetcdf", "libpnetcdf-dev").compile("pnetcdf.c");
+    let launch = Launch::new(4, &program).env("PNETCDF_HINTS", LAYOUT);
+    let plain = launch.run();
+    validate(&plain);
+    with_library(&launch, &Setting::few(), &["write_at_all", "read_at_all"], |outcome, what| {
+        same(outcome, &plain, what);
+        validate(outcome);
+    });
+}

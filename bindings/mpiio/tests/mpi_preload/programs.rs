@@ -1,0 +1,99 @@
+//! Programs in C, as users write them: with the library under them they print the same, and write the same bytes.
+
+use crate::common::family::{Family, ours};
+use crate::common::launch::Launch;
+use crate::common::matrix::{Setting, same, same_as_without, with_library};
+use crate::common::programs::compile;
+use crate::common::report::passed_through;
+
+const RANKS: usize = 4;
+
+fn launch(source: &str) -> Launch {
+    Launch::new(RANKS, &compile(source))
+}
+
+#[test]
+fn views_of_every_kind() {
+    let calls = ["write_all", "write_at_all", "read_all", "read_at_all"];
+    same_as_without(&launch("views.c"), &Setting::all(), &calls);
+}
+
+#[test]
+fn btio_with_ghost_cells() {
+    same_as_without(&launch("btio.c"), &Setting::few(), &["write_all", "read_all"]);
+}
+
+#[test]
+fn ior_by_offsets_and_by_view() {
+    let calls = match ours() {
+        Family::Mpich => ["write_at_all_c", "read_at_all_c", "write_all_c", "read_all_c"],
+        Family::OpenMpi => ["write_at_all", "read_at_all", "write_all", "read_all"],
+    };
+    same_as_without(&launch("ior.c"), &Setting::few(), &calls);
+}
+
+#[test]
+fn requests_complete_in_every_way() {
+    let calls = ["iwrite_all", "iwrite_at_all", "iread_all", "iread_at_all"];
+    same_as_without(&launch("requests.c"), &Setting::all(), &calls);
+    with_library(&launch("requests.c").arg("two at once"), &[], &calls, |outcome, what| {
+        assert_eq!(outcome.stdout.matches("two at once: 8000 and 8000 bytes").count(), RANKS, "{what}");
+    });
+}
+
+#[test]
+fn calls_in_two_halves() {
+    let calls = ["write_all_begin", "write_at_all_begin", "read_all_begin", "read_at_all_begin"];
+    same_as_without(&launch("split.c"), &Setting::few(), &calls);
+}
+
+#[test]
+fn files_of_groups_of_ranks() {
+    same_as_without(&launch("groups.c"), &Setting::few(), &["write_all", "read_at_all"]);
+}
+
+#[test]
+fn ways_to_open_and_calls_that_pass_through() {
+    same_as_without(&launch("modes.c"), &Setting::few(), &["write_all", "write_at_all", "read_all"]);
+    with_library(&launch("modes.c"), &[], &["write_all"], |outcome, _| {
+        for call in ["write_ordered", "read_ordered", "write", "write_at", "read", "read_at_all"] {
+            assert_ne!(passed_through(&outcome.reports, call), 0, "{call}: {:#?}", outcome.reports);
+        }
+    });
+}
+
+#[test]
+fn a_view_of_another_representation_passes_through() {
+    same_as_without(&launch("external.c"), &Setting::few(), &["write_all", "read_at_all"]);
+    with_library(&launch("external.c"), &[], &["write_all"], |outcome, _| {
+        for call in ["write_all", "read_at_all"] {
+            assert_eq!(passed_through(&outcome.reports, call), 1, "{call}: {:#?}", outcome.reports);
+        }
+    });
+}
+
+#[test]
+fn misuse_is_told_as_by_mpi() {
+    same_as_without(&launch("misuse.c"), &Setting::few(), &["write_at_all", "read_at_all"]);
+}
+
+/// MPICH's own files hang here: a thread waits inside of one for the lock that the other holds. So without the library the
+/// threads run one after the other.
+#[test]
+fn two_threads_with_a_file_each() {
+    let plain = launch("threads.c").arg("one after the other").run();
+    with_library(&launch("threads.c"), &Setting::few(), &["write_at_all", "read_at_all"], |outcome, what| {
+        same(outcome, &plain, what);
+    });
+}
+
+/// MPI libraries tell different things here; this one tells what was read.
+#[test]
+fn a_status_tells_what_was_read() {
+    with_library(&launch("eof.c"), &Setting::few(), &["write_at_all", "read_at_all"], |outcome, what| {
+        let told: Vec<&str> = outcome.stdout.lines().filter(|line| line.starts_with("half")).collect();
+        let full = "half behind the end: 4000 bytes";
+        assert_eq!(told, [full, full, full, "half behind the end: 2000 bytes"], "{what}");
+        assert_eq!(outcome.stdout.matches("all behind the end: 0 bytes").count(), RANKS, "{what}");
+    });
+}

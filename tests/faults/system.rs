@@ -1,0 +1,165 @@
+//! Faults of the real system, and of arguments, on the threads fabric: all ranks get the same error and go on.
+
+use crate::trial;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::interleaved::Interleaved;
+use crate::mounted::Mounted;
+use crate::settings::{DRIVERS, KERNELS};
+use crate::trial::{RANKS, same_error, trial_hints};
+use crate::watchdog::Watchdog;
+use tributary::error::IoClass;
+use tributary::fabric::threads;
+use tributary::{BufferLayout, Endpoint, Error, Extent, Extents, File, Hints, Mode};
+
+fn on_threads<T: Send>(test: &str, ranks: usize, program: impl Fn(Endpoint) -> T + Sync) -> Vec<T> {
+    let _watchdog = Watchdog::new(test, 120);
+    threads::run(ranks, |transport| program(Endpoint::new(transport))).unwrap()
+}
+
+/// The error that all ranks get from opening `path`.
+fn opening(test: &str, path: &Path, mode: Mode) -> Error {
+    let outcomes = on_threads(test, 5, |endpoint| File::open(endpoint, path, mode, Hints::default()).map(drop));
+    let error = outcomes[0].clone().unwrap_err();
+    assert!(outcomes.iter().all(|outcome| outcome.as_ref() == Err(&error)), "{outcomes:?}");
+    error
+}
+
+fn assert_open_fails(test: &str, path: &Path, expected: IoClass) {
+    for mode in [Mode::Create, Mode::Update] {
+        let error = opening(test, path, mode);
+        let Error::Io { rank: 0, path: named, offset: 0, class, cause, .. } = &error else { panic!("{error}") };
+        assert_eq!((named.as_str(), *class), (path.to_str().unwrap(), expected), "{error}");
+        assert!(!cause.is_empty());
+    }
+}
+
+#[test]
+fn a_directory_that_is_missing() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("missing/file");
+    assert_open_fails("a_directory_that_is_missing", &path, IoClass::NoSuchFile);
+}
+
+#[test]
+fn a_directory_as_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    assert_open_fails("a_directory_as_the_file", directory.path(), IoClass::BadFile);
+}
+
+#[test]
+fn a_file_as_a_directory() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    assert_open_fails("a_file_as_a_directory", &file.path().join("file"), IoClass::NoSuchFile);
+}
+
+/// Permissions, where they hold; root, for whom they do not, is shown a read-only file system instead.
+#[test]
+fn a_file_or_directory_that_is_read_only() {
+    let test = "a_file_or_directory_that_is_read_only";
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("file");
+    std::fs::write(&file, b"kept").unwrap();
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o444)).unwrap();
+    std::fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o555)).unwrap();
+    if std::fs::OpenOptions::new().write(true).open(&file).is_err() {
+        assert_open_fails(test, &file, IoClass::Access);
+        assert_open_fails(test, &directory.path().join("new"), IoClass::Access);
+        assert_eq!(std::fs::read(&file).unwrap(), b"kept");
+    } else if let Some(mounted) = Mounted::tmpfs(test, "1m") {
+        let file = mounted.path().join("file");
+        std::fs::write(&file, b"kept").unwrap();
+        mounted.make_read_only();
+        assert_open_fails(test, &file, IoClass::ReadOnly);
+        assert_open_fails(test, &mounted.path().join("new"), IoClass::ReadOnly);
+        assert_eq!(std::fs::read(&file).unwrap(), b"kept");
+    }
+    std::fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_full_file_system() {
+    let test = "a_full_file_system";
+    if let Some(mounted) = Mounted::tmpfs(test, trial::TMPFS) {
+        on_threads(test, RANKS, |endpoint| trial::fill_up(endpoint, &mounted.path()));
+    }
+}
+
+#[test]
+fn a_device_without_space() {
+    on_threads("a_device_without_space", RANKS, |mut endpoint| {
+        for (name, kernels) in KERNELS.iter().copied() {
+            for driver in DRIVERS {
+                let hints = trial_hints(kernels, driver, "");
+                let mut file = File::open(endpoint, "/dev/full", Mode::Create, hints).unwrap();
+                let lowest = file.aggregators()[0];
+                let outcome = Interleaved::full(RANKS, 24, 150).write(&mut file, 1);
+                let error = same_error(file.endpoint(), outcome, name);
+                let Error::Io { rank, class: IoClass::NoSpace, offset: 0, .. } = error else { panic!("{error}") };
+                assert_eq!(rank, lowest);
+                endpoint = file.close().unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn no_ranks_at_all() {
+    let error = threads::run(0, |_| ()).unwrap_err();
+    assert_eq!(error.to_string(), "ranks: 0; allowed: 1 or more");
+}
+
+/// Arguments that are bad on one rank only: all ranks are told what is wrong with them, and the file is as good as before.
+#[test]
+fn arguments_that_are_bad_on_one_rank() {
+    let directory = tempfile::tempdir().unwrap();
+    let pattern = Interleaved::full(RANKS, 24, 150);
+    let list = |extents: &[(u64, u64)]| {
+        Extents::from_list(extents.iter().map(|&(offset, len)| Extent { offset, len })).unwrap()
+    };
+    let bad: [(&str, Extents, BufferLayout, usize); 3] = [
+        ("a buffer that is too short", list(&[(0, 100)]), BufferLayout::Contiguous, 99),
+        ("a layout beyond the buffer", list(&[(0, 100)]), BufferLayout::Extents(list(&[(5, 100)])), 100),
+        ("a layout of fewer bytes", list(&[(0, 100)]), BufferLayout::Extents(list(&[(0, 99)])), 100),
+    ];
+    let path = directory.path().join("file");
+    on_threads("arguments_that_are_bad_on_one_rank", RANKS, |mut endpoint| {
+        let rank = endpoint.rank();
+        for (c, (what, extents, layout, len)) in bad.iter().enumerate() {
+            for culprit in [0, 4, RANKS - 1] {
+                let (name, kernels) = KERNELS[(c + culprit) % KERNELS.len()];
+                let hints = trial_hints(kernels, DRIVERS[culprit % 3], "");
+                let mut file = File::open(endpoint, &path, Mode::Create, hints).unwrap();
+                let outcome = if rank == culprit {
+                    file.write_all(extents, layout, &vec![9; *len])
+                } else {
+                    pattern.write(&mut file, 1)
+                };
+                let error = same_error(file.endpoint(), outcome, what);
+                assert!(matches!(error, Error::Argument { .. }), "{what}: {error}");
+                assert_eq!(std::fs::metadata(&path).unwrap().len(), 0, "{what}: nothing was written");
+                // No rank writes before all have looked.
+                file.sync().unwrap();
+                pattern.write(&mut file, 2).unwrap();
+                endpoint = file.close().unwrap();
+                if rank == 0 {
+                    pattern.check_whole(&path, 2, &format!("{what}, {name}"));
+                }
+            }
+        }
+    });
+}
+
+/// Hints that are bad on one rank only.
+#[test]
+fn hints_that_are_bad_on_one_rank() {
+    let directory = tempfile::tempdir().unwrap();
+    let outcomes = on_threads("hints_that_are_bad_on_one_rank", 5, |endpoint| {
+        let text = if endpoint.rank() == 3 { "cb_nodes=3;trib_placement=list:1" } else { "" };
+        File::open(endpoint, directory.path().join("file"), Mode::Create, Hints::parse(text).unwrap()).map(drop)
+    });
+    let error = outcomes[3].clone().unwrap_err();
+    assert!(matches!(error, Error::Hint { .. }), "{error}");
+    assert!(outcomes.iter().all(|outcome| outcome.as_ref() == Err(&error)), "{outcomes:?}");
+}

@@ -1,0 +1,35 @@
+//! The conformance suite on the MPI fabric.
+//!
+//! Each case meets a twelfth of the hints, not a third as on threads: still every kernel with every driver, every throttle and
+//! both its modes, and every case, only fewer of their products. And there are no more than 9 ranks: on few cores they take
+//! turns, and what more ranks add is above the fabric, where the threads' suite has it.
+
+use crate::mpiexec::{directory, under_mpiexec, world};
+use crate::suite;
+use tributary::Endpoint;
+
+#[test]
+fn any_number_of_ranks() {
+    under_mpiexec("conformance::any_number_of_ranks", &[1, 2, 3, 5, 8], || {
+        let (_world, endpoint) = world();
+        let endpoint = Endpoint::new(Box::new(endpoint));
+        suite::run_part(endpoint, &directory(), 12);
+    });
+}
+
+#[test]
+fn through_shared_memory() {
+    under_mpiexec("conformance::through_shared_memory", &[1, 2, 5, 9], || {
+        let (_world, endpoint) = world();
+        suite::run_shared(Endpoint::new(Box::new(endpoint)), &directory());
+    });
+}
+
+#[test]
+fn nodes_that_share_memory() {
+    under_mpiexec("conformance::nodes_that_share_memory", &[3, 5, 8], || {
+        let (_world, endpoint) = world();
+        let endpoint = Endpoint::new(Box::new(endpoint));
+        suite::run_in_nodes(endpoint, &directory(), 8);
+    });
+}

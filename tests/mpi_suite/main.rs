@@ -1,0 +1,36 @@
+//! The tests that start ranks under `mpiexec`: each starts this program again, for itself alone.
+#![cfg(feature = "mpi")]
+
+#[path = "../common/collective_suite.rs"]
+mod collective_suite;
+#[path = "../common/f_case_matrix.rs"]
+mod f_case_matrix;
+#[path = "../common/hostile.rs"]
+mod hostile;
+#[path = "../common/interleaved.rs"]
+mod interleaved;
+#[path = "../common/mounted.rs"]
+mod mounted;
+#[path = "../common/mpiexec.rs"]
+mod mpiexec;
+#[path = "../common/pattern_matrix.rs"]
+mod pattern_matrix;
+#[path = "../common/read_trial.rs"]
+mod read_trial;
+#[path = "../common/reading.rs"]
+mod reading;
+#[path = "../common/settings.rs"]
+mod settings;
+#[path = "../common/suite.rs"]
+mod suite;
+#[path = "../common/trial.rs"]
+mod trial;
+
+mod collectives;
+mod conformance;
+mod f_case;
+mod faults;
+mod intergroup;
+mod io_ranks;
+mod patterns;
+mod transport;

@@ -1,0 +1,28 @@
+//! Every pattern on MPI, with every kernel, written and read back, in one program of 16 ranks.
+
+use crate::mpiexec::{directory, under_mpiexec, world};
+use crate::pattern_matrix;
+use crate::pattern_matrix::{RANKS, all, serial};
+use tributary::Endpoint;
+
+#[test]
+fn files_are_written_and_read_back() {
+    under_mpiexec("patterns::files_are_written_and_read_back", &[RANKS], || {
+        let (_world, endpoint) = world();
+        let mut endpoint = Endpoint::new(Box::new(endpoint));
+        // Every rank compares with a file of its own making.
+        let own = tempfile::tempdir().unwrap();
+        for (turn, pattern) in all().iter().enumerate() {
+            let expected = serial(&*pattern.0, own.path());
+            endpoint = pattern_matrix::run(endpoint, pattern, &expected, &directory(), turn);
+        }
+    });
+}
+
+#[test]
+fn an_exchange_is_replayed() {
+    under_mpiexec("patterns::an_exchange_is_replayed", &[RANKS], || {
+        let (_world, endpoint) = world();
+        pattern_matrix::exchange(Endpoint::new(Box::new(endpoint)));
+    });
+}

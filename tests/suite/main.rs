@@ -1,0 +1,61 @@
+//! The tests of the crate that need nothing but ranks as threads: one program, because linking takes longer than running.
+
+#[path = "../common/collective_suite.rs"]
+mod collective_suite;
+#[path = "../common/costly_paths.rs"]
+mod costly_paths;
+#[path = "../common/f_case_matrix.rs"]
+mod f_case_matrix;
+#[path = "../common/gather_world.rs"]
+mod gather_world;
+#[path = "../common/hostile.rs"]
+mod hostile;
+#[path = "../common/interleaved.rs"]
+mod interleaved;
+#[path = "../common/log_gops.rs"]
+mod log_gops;
+#[path = "../common/one_port.rs"]
+mod one_port;
+#[path = "../common/pattern_matrix.rs"]
+mod pattern_matrix;
+#[path = "../common/payload.rs"]
+mod payload;
+#[path = "../common/periodic.rs"]
+mod periodic;
+#[path = "../common/reading.rs"]
+mod reading;
+#[path = "../common/settings.rs"]
+mod settings;
+#[path = "../common/suite.rs"]
+mod suite;
+#[path = "../common/two_sides.rs"]
+mod two_sides;
+#[path = "../common/watchdog.rs"]
+mod watchdog;
+
+mod allgather_locality;
+mod collective_costs;
+mod collectives;
+mod conformance;
+mod f_case;
+mod gather_hierarchies;
+mod gatherv;
+mod golden;
+mod hierarchical;
+mod independent;
+mod intergroup;
+mod intergroup_costs;
+mod io_ranks;
+mod kernels;
+mod operations;
+mod overlap;
+mod patterns;
+mod shared_memory;
+mod sim_all_to_many;
+mod sim_closed_forms;
+mod sim_collective_write;
+mod sim_links;
+mod sim_loggopsim;
+mod sim_storage;
+mod sizes;
+mod tuned_table;

@@ -1,0 +1,11 @@
+//! The tests of the command line: one program.
+
+#[path = "../common/small.rs"]
+mod small;
+
+mod batch;
+mod cli;
+mod collectives;
+mod patterns;
+mod reproduce;
+mod sim;

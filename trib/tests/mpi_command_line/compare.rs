@@ -1,0 +1,211 @@
+//! `trib compare` on the MPI library that this test is built with, at sizes that take a moment. What is measured is never
+//! judged: only that it is all there.
+
+use crate::launch;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+const TRIB: &str = env!("CARGO_BIN_EXE_trib");
+
+/// The tools of this MPI library.
+fn tools() -> (String, String) {
+    let family = if launch::is_mpich() { "mpich" } else { "openmpi" };
+    let first = |variable, name: &str| {
+        let named = format!("{name}.{family}");
+        let is_there = |name: &String| Command::new(name).arg("--version").output().is_ok();
+        std::env::var(variable).ok().or_else(|| Some(named).filter(is_there)).unwrap_or_else(|| name.to_string())
+    };
+    (first("MPICC", "mpicc"), first("MPIEXEC", "mpiexec"))
+}
+
+/// The library to preload. Cargo builds it for the tests, beside them.
+fn library() -> PathBuf {
+    let this = std::env::current_exe().unwrap();
+    let path = this.parent().unwrap().join("libtributary_mpiio.so");
+    assert!(path.exists(), "{} is not there", path.display());
+    path
+}
+
+/// `trib compare` with the tools.
+fn compare(arguments: &[&str]) -> Output {
+    let (mpicc, mpiexec) = tools();
+    let mut command = Command::new(TRIB);
+    command.args(["compare", "--mpicc", &mpicc, "--mpiexec", &mpiexec, "--library"]).arg(library());
+    // Open MPI: more ranks than cores, and containers where all is root.
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
+    let _alone = launch::alone();
+    command.args(arguments).output().unwrap()
+}
+
+/// The rows that it printed.
+fn rows(output: &Output) -> Vec<Value> {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The program in C, where the command keeps it; a tiny comparison has it built.
+fn program() -> PathBuf {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().display().to_string();
+    let tiny = "--pattern sync --ranks 1 --pairs 1 --scale 0.001 --no-system-calls --json --directory";
+    rows(&compare(&tiny.split(' ').chain([place.as_str()]).collect::<Vec<_>>()));
+    let kept = std::fs::read_dir(Path::new(TRIB).parent().unwrap().join("compare")).unwrap();
+    let programs = kept.map(|entry| entry.unwrap().path().join("program")).filter(|program| program.is_file());
+    // The one that was built last: others may be of other sources.
+    programs.max_by_key(|program| program.metadata().unwrap().modified().unwrap()).unwrap()
+}
+
+#[test]
+fn a_comparison_tells_everything_and_is_resumed() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name).display().to_string();
+    let (rows_file, page) = (at("rows.jsonl"), at("page.md"));
+    std::fs::write(&page, "a\n<!-- trib compare: full table -->\n<!-- trib compare: end -->\nb\n").unwrap();
+    let place = at("");
+    let line = "--pattern contiguous --pattern contiguous-read --pattern sync --ranks 2 --pairs 2 --scale 0.01 --json";
+    let options = ["--directory", &place, "--resume", &rows_file, "--markdown", &page];
+    let words: Vec<&str> = line.split(' ').chain(options).collect();
+    let found = rows(&compare(&words));
+    let names: Vec<&str> = found.iter().map(|row| row["pattern"].as_str().unwrap()).collect();
+    assert_eq!(names, ["contiguous", "contiguous-read", "sync"]);
+    for row in &found {
+        assert_eq!((&row["ranks"], &row["pairs"], &row["bytes_equal"]), (&2.into(), &2.into(), &true.into()), "{row}");
+        check_row(row);
+    }
+    // The hundredth part of 32 MiB a rank, in whole words.
+    assert_eq!((&found[0]["bytes"], &found[0]["requests"]), (&(2 * 335_544).into(), &2.into()));
+    assert!(found[0]["floor_multiple"].as_f64().unwrap() > 0.0 && found[0]["metadata_bytes_per_request"].is_number());
+    assert!(found[2]["floor_multiple"].is_null());
+    let written = std::fs::read_to_string(&page).unwrap();
+    assert!(written.starts_with("a\n<!--") && written.ends_with("end -->\nb\n"), "{written}");
+    assert!(written.contains("| contiguous-read |"), "{written}");
+
+    let before = std::fs::read_to_string(&rows_file).unwrap();
+    assert_eq!(before.lines().count(), 3);
+    assert_eq!(rows(&compare(&words)), found);
+    assert_eq!(std::fs::read_to_string(&rows_file).unwrap(), before, "nothing is measured again");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2, "no file of a run is left");
+}
+
+/// The wall time of every run.
+fn walls(of: &Value) -> Vec<f64> {
+    of["walls"].as_array().unwrap().iter().map(|wall| wall.as_f64().unwrap()).collect()
+}
+
+/// All that a row of two pairs has whatever the pattern.
+fn check_row(row: &Value) {
+    assert_eq!(row["ours"]["walls"].as_array().unwrap().len(), 2);
+    for peer in ["default", "best"] {
+        let peer = &row["peers"][peer];
+        assert!(peer["wall_ratio"].as_f64().unwrap() > 0.0 && peer["bytes_equal"] == true, "{peer}");
+        // Pair by pair, from the walls that the row has.
+        let pairs = walls(peer).into_iter().zip(walls(&row["ours"]));
+        let mut due: Vec<f64> = pairs.map(|(theirs, ours)| theirs / ours).collect();
+        due.sort_by(f64::total_cmp);
+        let told = ["min", "median", "max"].map(|which| peer["wall_ratios"][which].as_f64().unwrap());
+        assert_eq!(told, [due[0], (due[0] + due[1]) / 2.0, due[1]], "{row}");
+        assert!(peer.get("cpu_ratio").is_some());
+    }
+    for key in ["context_switches", "page_faults", "peak_bytes", "cpu_seconds", "open_close_seconds"] {
+        assert!(row["ours"][key].is_number(), "{key}: {row}");
+    }
+    assert!(row["ours"]["system_calls"].is_number() || row["ours"]["system_calls_missing"].is_string());
+    assert!(row["aggregator_peak_bytes"].is_number());
+}
+
+const WITH_TWO_RANKS: &str = "flash ior-segmented ior-strided memory pieces pieces-read append tiny-moving";
+
+/// The lists are those of the crate, the datatypes those of the program in C: both write the same bytes.
+#[test]
+fn lists_and_datatypes_are_the_same_patterns() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().display().to_string();
+    let peer = format!(
+        "lists={} -n {{ranks}} {} --pattern lists --lists {{lists}} --file {{file}} --parts {{parts}} \
+         --repeats {{repeats}} --budget {{budget}}",
+        tools().1,
+        program().display()
+    );
+    // Four ranks where the pattern is a grid of them; elsewhere two, which have a core each.
+    for (ranks, names) in [("4", "btio btio-read block4d"), ("2", WITH_TWO_RANKS)] {
+        let line = "--pairs 1 --repeats 1 --budget 0 --scale 0.001 --no-system-calls --json --ranks";
+        let patterns = names.split(' ').flat_map(|name| ["--pattern", name]);
+        let options = ["--directory", &place, "--peer", &peer];
+        let words: Vec<&str> = patterns.chain(line.split(' ')).chain([ranks]).chain(options).collect();
+        let found = rows(&compare(&words));
+        assert_eq!(found.len(), names.split(' ').count());
+        for row in found {
+            assert_eq!(row["peers"]["lists"]["bytes_equal"], true, "{}", row["pattern"]);
+            assert!(row["peers"]["lists"]["wall_ratio"].is_number(), "{}", row["pattern"]);
+        }
+    }
+}
+
+#[test]
+fn a_program_is_run_with_and_without_the_library() {
+    let directory = tempfile::tempdir().unwrap();
+    let (program, file) = (program().display().to_string(), directory.path().join("file").display().to_string());
+    let mpiexec = tools().1;
+    let words = ["--", &mpiexec, "-n", "2", &program, "--pattern", "tiny-moving", "--value", "5", "--file", &file];
+    let found = &rows(&compare(&[&["--pairs", "2", "--json"], &words[..]].concat()))[0];
+    assert_eq!((&found["ranks"], &found["pairs"]), (&2.into(), &2.into()), "{found}");
+    for ratio in ["inside_ratio", "wall_ratio", "cpu_ratio"] {
+        assert!(found[ratio]["median"].as_f64().unwrap() > 0.0, "{found}");
+    }
+    for side in ["default", "ours"] {
+        // 5 calls in each of 3 repetitions of each of 2 ranks.
+        assert_eq!(found[side]["functions"]["MPI_File_write_at_all"]["calls"], 30.0, "{found}");
+        assert_eq!(found[side]["inside_seconds"].as_array().unwrap().len(), 2);
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_in_one_line() {
+    let (_, mpiexec) = tools();
+    for (arguments, expected) in [
+        ("--pattern nothing", "pattern: nothing; allowed: e3sm-f, "),
+        ("--ranks 2", "pattern: none is named"),
+        ("--pattern btio --ranks 2", "ranks: 2 with pattern btio; allowed: square numbers"),
+        ("--pattern sync --ranks 0", "--ranks"),
+        ("--pattern sync --pairs 0", "--pairs"),
+        ("--pattern sync --scale 2", "scale: 2; allowed: above 0, up to 1"),
+        ("--pattern sync --minutes 0", "minutes: 0; allowed: above 0"),
+        ("--pattern sync --directory /nowhere", "directory: /nowhere: No such file"),
+        ("--pattern sync --markdown /dev/null", "no place for a table; allowed: "),
+        ("--pattern e3sm-f --map-f nothing.nc", "map: nothing.nc: no such file; allowed: "),
+        ("--pattern sync --peer x", "peer: x; allowed: NAME=COMMAND"),
+        ("-- /nowhere/mpiexec true", "/nowhere/mpiexec: No such file"),
+        ("-- MPIEXEC -n 1 true", "no rank called MPI_File_*"),
+    ] {
+        let arguments = arguments.replace("MPIEXEC", &mpiexec);
+        said(&compare(&arguments.split(' ').collect::<Vec<_>>()), expected);
+    }
+}
+
+#[test]
+fn tools_that_do_not_fit_are_said_in_one_line() {
+    for (words, expected) in [
+        ("--mpicc true", "mpicc: true: finds no mpi.h of MPICH or Open MPI; allowed: "),
+        ("--mpicc /nowhere/mpicc", "mpicc: /nowhere/mpicc: No such file"),
+        ("--mpiexec /nowhere/mpiexec", "mpiexec: /nowhere/mpiexec: No such file"),
+        ("--library nothing.so", "library: nothing.so: no such file; allowed: "),
+        ("--library /dev/null", "library: /dev/null: no such file; allowed: "),
+    ] {
+        let (mpicc, mpiexec) = tools();
+        let others = [("--mpicc", mpicc), ("--mpiexec", mpiexec)];
+        let others = others.iter().filter(|(name, _)| !words.contains(name)).flat_map(|(name, tool)| [*name, tool]);
+        let mut command = Command::new(TRIB);
+        command.args(["compare", "--pattern", "sync", "--ranks", "1"]).args(words.split(' ')).args(others);
+        said(&command.output().unwrap(), expected);
+    }
+}
+
+fn said(output: &Output, expected: &str) {
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success(), "{expected}: no failure");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.starts_with("trib: ") && said.contains(expected), "{said}, and not {expected}");
+}
