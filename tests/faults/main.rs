@@ -1,5 +1,7 @@
 //! What fails: storage, file systems, arguments, memory. All ranks get the same error and go on.
 
+#[path = "../common/breaking.rs"]
+mod breaking;
 #[path = "../common/hostile.rs"]
 mod hostile;
 #[path = "../common/interleaved.rs"]
@@ -18,4 +20,5 @@ mod watchdog;
 mod data;
 mod reading;
 mod shared_memory;
+mod stopping;
 mod system;

@@ -1,30 +1,21 @@
 //! A call of the fabric's that fails on one rank, each call in turn: no rank waits for ever, and all have the same error, in
 //! that collective call or, where a rank was through with it, in the next.
 
-#[path = "common/breaking.rs"]
-mod breaking;
-#[path = "common/interleaved.rs"]
-mod interleaved;
-#[path = "common/settings.rs"]
-mod settings;
-#[path = "common/watchdog.rs"]
-mod watchdog;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use breaking::{Break, Breaking};
-use interleaved::Interleaved;
-use settings::KERNELS;
+use crate::breaking::{Break, Breaking};
+use crate::interleaved::Interleaved;
+use crate::settings::KERNELS;
+use crate::watchdog::Watchdog;
 use tributary::fabric::{Transport, threads};
 use tributary::{BufferLayout, Endpoint, Error, File, Hints, Mode, Result};
-use watchdog::Watchdog;
 
 const RANKS: usize = 4;
 /// For all calls of one setting.
-const SECONDS: u64 = 20;
+const SECONDS: u64 = 120;
 /// Several rounds of two aggregators, on two pretended nodes.
 const SMALL: &str = "cb_nodes=2;cb_buffer_size=256;trib_tiny_call=0;trib_ranks_per_node=2;trib_local_aggregators=2;\
                      trib_driver=posix;romio_cb_write=enable;romio_cb_read=enable";
