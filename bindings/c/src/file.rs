@@ -7,6 +7,7 @@ use std::pin::pin;
 
 use tributary::collectives::agree;
 use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint, alone};
+use tributary::hints::Environment;
 use tributary::{CallReport, Endpoint, Error, File, Hints, Mode, Result};
 
 use super::hints::Table;
@@ -127,13 +128,13 @@ unsafe fn arguments(
     .ok_or_else(|| Error::argument("mode", mode, "TRIB_CREATE, TRIB_UPDATE, TRIB_READ"))?;
     // SAFETY: not null, so it ends with 0.
     let path = PathBuf::from(OsStr::from_bytes(unsafe { CStr::from_ptr(path) }.to_bytes()));
-    let mut all = Hints::from_env()?;
+    let mut asked = Environment::of_process()?.asked(&path.to_string_lossy());
     if !hints.is_null() {
         // SAFETY: not null, so it ends with 0.
         let text = unsafe { CStr::from_ptr(hints) };
-        all.apply(text.to_str().map_err(|_| Error::argument("hints", text.to_string_lossy(), "UTF-8 text"))?)?;
+        asked.text(text.to_str().map_err(|_| Error::argument("hints", text.to_string_lossy(), "UTF-8 text"))?)?;
     }
-    Ok((path, mode, all))
+    Ok((path, mode, asked.hints().clone()))
 }
 
 /// Collective: whatever is wrong with a rank's arguments, all ranks learn of it.
