@@ -18,6 +18,9 @@ pub const MOST_TIMES: u64 = 1 << 24;
 /// The most requests or messages that are gone through one by one.
 pub const MOST_MESSAGES: u64 = 1 << 40;
 
+/// The most bytes of a message that is counted or simulated: sums over all messages fit 64 bits.
+pub const MOST_BYTES: u64 = 1 << 40;
+
 /// Refuses a number above `most`.
 pub fn at_most(what: &str, value: u64, most: u64) -> Result<(), Failure> {
     if value <= most { Ok(()) } else { Err(Failure::new(format!("{what}: {value}; allowed: {most} or fewer"))) }

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::replay::Fabric;
 use super::values::{amount, positive, ranks, repetitions, rounds, times};
+use crate::means::MOST_BYTES;
 use crate::source::Chosen;
 
 /// What the simulator does.
@@ -237,7 +238,7 @@ pub struct BenchSimOptions {
 fn range(text: &str) -> Result<(u64, u64), String> {
     let numbers = text.split_once("..").unwrap_or((text, text));
     match (numbers.0.parse(), numbers.1.parse()) {
-        (Ok(least), Ok(most)) if least <= most => Ok((least, most)),
-        _ => Err("allowed: a number of bytes, or MIN..MAX".to_string()),
+        (Ok(least), Ok(most)) if least <= most && most <= MOST_BYTES => Ok((least, most)),
+        _ => Err(format!("allowed: a number of bytes, or MIN..MAX, up to {MOST_BYTES}")),
     }
 }
