@@ -14,7 +14,7 @@ use tributary::sim::Machine;
 use tributary::tune::Table;
 use tributary_benchmarks::e3sm::{DecompositionMap, Generator, map_file};
 use tributary_benchmarks::list::{Lists, write_binary};
-use tributary_benchmarks::wrf::{Trace};
+use tributary_benchmarks::wrf::Trace;
 use tributary_benchmarks::{E3smF, ElementType, GeneratorOptions, List, Pattern};
 
 /// One change of an input. Places are parts of its length.
@@ -34,10 +34,18 @@ enum Damage {
     Extend(Vec<u8>),
 }
 
-const NUMBERS: [u64; 7] =
-    [0, 1, i32::MAX as u64, u32::MAX as u64, 1 << 62, i64::MAX as u64, u64::MAX];
-const DIGITS: [&str; 9] =
-    ["0", "-1", "2147483648", "4611686018427387904", "9223372036854775807", "18446744073709551615", "1e999", "nan", "inf"];
+const NUMBERS: [u64; 7] = [0, 1, i32::MAX as u64, u32::MAX as u64, 1 << 62, i64::MAX as u64, u64::MAX];
+const DIGITS: [&str; 9] = [
+    "0",
+    "-1",
+    "2147483648",
+    "4611686018427387904",
+    "9223372036854775807",
+    "18446744073709551615",
+    "1e999",
+    "nan",
+    "inf",
+];
 
 fn damage() -> impl Strategy<Value = Damage> {
     let index = any::<prop::sample::Index>;
@@ -64,7 +72,11 @@ fn damaged(good: &[u8], all: &[Damage]) -> Vec<u8> {
             Damage::Flip(at, bit) => bytes[at.index(length)] ^= 1 << bit,
             Damage::Number(at, number, long, little) => {
                 let width = if *long { 8 } else { 4 };
-                let ends = if *little { number.to_le_bytes()[..width].to_vec() } else { number.to_be_bytes()[8 - width..].to_vec() };
+                let ends = if *little {
+                    number.to_le_bytes()[..width].to_vec()
+                } else {
+                    number.to_be_bytes()[8 - width..].to_vec()
+                };
                 // On a boundary of words, where numbers are.
                 let at = at.index(length) / 4 * 4;
                 bytes.splice(at..length.min(at + width), ends);

@@ -106,7 +106,10 @@ impl Asked {
     }
 
     /// The hints that are in force because they were given, as if they were not used because of `why(key)`, where it says so.
-    pub fn without_effect<'a>(&'a self, why: impl Fn(&str) -> Option<String> + 'a) -> impl Iterator<Item = Unused> + 'a {
+    pub fn without_effect<'a>(
+        &'a self,
+        why: impl Fn(&str) -> Option<String> + 'a,
+    ) -> impl Iterator<Item = Unused> + 'a {
         self.used.iter().filter_map(move |given| why(&given.key).map(|why| given.clone().because(why)))
     }
 
@@ -146,7 +149,8 @@ impl Asked {
 
     /// Takes down that a hint is not used. What a program gives again and again is told once.
     pub(super) fn leave_out(&mut self, unused: Unused) {
-        self.unused.retain(|told| (&told.key, &told.source, &told.value) != (&unused.key, &unused.source, &unused.value));
+        self.unused
+            .retain(|told| (&told.key, &told.source, &told.value) != (&unused.key, &unused.source, &unused.value));
         self.unused.push(unused);
     }
 }

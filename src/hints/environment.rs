@@ -85,7 +85,8 @@ fn relevant(all: impl Iterator<Item = (OsString, OsString)>) -> Variables {
     let known = |name: &str| {
         [TEXT, FILE, ROMIO, cray::VARIABLE].contains(&name) || NAMES.contains(&name) || name.starts_with(OMPIO)
     };
-    let named = all.filter(|(_, value)| !value.is_empty()).filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    let named =
+        all.filter(|(_, value)| !value.is_empty()).filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
     named.filter(|(name, _)| known(name)).collect()
 }
 
@@ -303,7 +304,10 @@ mod tests {
         let file = path.to_str().unwrap();
         for (text, says) in [
             ("cb_nodes 1\ncb_nodes\n", "ROMIO_HINTS=FILE, line 2: `cb_nodes`; allowed: a key and a value, or # first"),
-            ("cb_nodes many\n", "hint cb_nodes of ROMIO_HINTS=FILE, line 1: `many` is not allowed; allowed: auto|1 or more"),
+            (
+                "cb_nodes many\n",
+                "hint cb_nodes of ROMIO_HINTS=FILE, line 1: `many` is not allowed; allowed: auto|1 or more",
+            ),
             ("\ntrib_kernel_mta x\n", "hint trib_kernel_mta of ROMIO_HINTS=FILE, line 2: `x` is not allowed"),
         ] {
             std::fs::write(&path, text).unwrap();
@@ -315,7 +319,10 @@ mod tests {
         }
         std::fs::write(&path, "cb_nodes=2\n cb_nodes 3").unwrap();
         let error = read(&[("TRIB_HINTS_FILE", file)]).unwrap_err().to_string();
-        assert!(error.contains(&format!("TRIB_HINTS_FILE={file}, line 2: `cb_nodes 3`; allowed: key=value")), "{error}");
+        assert!(
+            error.contains(&format!("TRIB_HINTS_FILE={file}, line 2: `cb_nodes 3`; allowed: key=value")),
+            "{error}"
+        );
         for (name, value, says) in [
             ("ROMIO_HINTS", "/no/such", "open of /no/such failed"),
             ("TRIB_HINTS_FILE", "/", "read of / failed"),

@@ -90,12 +90,18 @@ fn check_means(options: &ReplayOptions, pattern: &dyn Pattern) -> Result<(), Fai
     // What a call writes, in the ranks' buffers and in the aggregators'; its lists.
     let lists = (totals.requests / steps).checked_mul(EXTENT);
     let needed = (totals.bytes / steps).checked_mul(2).and_then(|bytes| bytes.checked_add(lists?));
-    means::in_memory(&format!("{name}: {} bytes in {} requests in {steps} call(s)", totals.bytes, totals.requests), needed)?;
+    means::in_memory(
+        &format!("{name}: {} bytes in {} requests in {steps} call(s)", totals.bytes, totals.requests),
+        needed,
+    )?;
     if options.wanted.read_only.is_some() {
         return Ok(());
     }
     let given = options.wanted.output.as_deref().and_then(Path::parent).filter(|path| !path.as_os_str().is_empty());
-    let directory = given.map_or_else(|| options.wanted.output.as_ref().map_or_else(std::env::temp_dir, |_| ".".into()), Path::to_path_buf);
+    let directory = given.map_or_else(
+        || options.wanted.output.as_ref().map_or_else(std::env::temp_dir, |_| ".".into()),
+        Path::to_path_buf,
+    );
     means::in_directory(&format!("{name}: a file of {} bytes", totals.file_size), totals.bytes, &directory)
 }
 

@@ -109,7 +109,9 @@ impl OpenFile {
         match &mut self.runner {
             // What is damaged in the environment stays an error.
             Runner::Later(starting) if starting.hints.is_ok() => starting.hints = Ok(asked.clone()),
-            Runner::Engine { file, .. } if self.is_first => self.wanted = (asked != file.hints()).then(|| asked.clone()),
+            Runner::Engine { file, .. } if self.is_first => {
+                self.wanted = (asked != file.hints()).then(|| asked.clone())
+            }
             Runner::Later(_) | Runner::Engine { .. } | Runner::Mpi(_) => {}
         }
     }

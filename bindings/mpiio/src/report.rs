@@ -113,7 +113,8 @@ impl Report {
 }
 
 /// Hints that only an exchange by messages uses.
-const OF_THE_EXCHANGE: [&str; 5] = ["cb_nodes", "cb_config_list", "nc_num_aggrs_per_node", "trib_placement", "trib_rank_list"];
+const OF_THE_EXCHANGE: [&str; 5] =
+    ["cb_nodes", "cb_config_list", "nc_num_aggrs_per_node", "trib_placement", "trib_rank_list"];
 /// What more of them begin with.
 const KINDS_OF_THE_EXCHANGE: [&str; 5] =
     ["trib_kernel_", "trib_throttle_", "trib_two_layer_", "trib_pairwise_", "trib_local_"];
@@ -121,7 +122,8 @@ const KINDS_OF_THE_EXCHANGE: [&str; 5] =
 /// The hints that were given and not used: what was left out, then what was in force where it has no effect.
 fn not_used(open: &OpenFile, tally: &Tally, not_taken: Option<&str>) -> Vec<Unused> {
     let exchanged = tally.paths().keys().any(|path| path.starts_with(Path::Exchange.name()));
-    let idle = |key: &str| OF_THE_EXCHANGE.contains(&key) || KINDS_OF_THE_EXCHANGE.iter().any(|kind| key.starts_with(kind));
+    let idle =
+        |key: &str| OF_THE_EXCHANGE.contains(&key) || KINDS_OF_THE_EXCHANGE.iter().any(|kind| key.starts_with(kind));
     let why = |key: &str| match not_taken {
         Some(why) => Some(format!("the file was left to MPI: {why}")),
         None if !exchanged && idle(key) => Some("no call exchanged data by messages".to_string()),

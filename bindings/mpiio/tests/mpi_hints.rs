@@ -133,7 +133,10 @@ fn damage_is_an_error_of_all_ranks_that_names_it() {
         ("ROMIO_HINTS=/no/such/file", "open of /no/such/file failed".to_string()),
         ("MPICH_MPIIO_HINTS=*:cb_nodes", "MPICH_MPIIO_HINTS: `cb_nodes` in `*:cb_nodes`".to_string()),
         ("MPICH_MPIIO_HINTS=x:cb_nodes=no", "hint cb_nodes of MPICH_MPIIO_HINTS: `no` is not allowed".to_string()),
-        ("OMPI_MCA_io_ompio_bytes_per_agg=-5", "hint cb_buffer_size of OMPI_MCA_io_ompio_bytes_per_agg: `-5`".to_string()),
+        (
+            "OMPI_MCA_io_ompio_bytes_per_agg=-5",
+            "hint cb_buffer_size of OMPI_MCA_io_ompio_bytes_per_agg: `-5`".to_string(),
+        ),
     ] {
         let outcome = launch().arg(variable).run();
         let told = stage(&outcome, "write");

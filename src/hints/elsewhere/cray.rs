@@ -68,7 +68,8 @@ mod tests {
 
     #[test]
     fn specifications() {
-        let text = "wrfout*:cb_nodes=8:striping_factor=6,\n*.nc:cb_config_list=*:8:cb_nodes=4 , *:romio_cb_write=enable,";
+        let text =
+            "wrfout*:cb_nodes=8:striping_factor=6,\n*.nc:cb_config_list=*:8:cb_nodes=4 , *:romio_cb_write=enable,";
         let all = parse(text).unwrap();
         let hints = |name: &str| all.iter().find(|s| s.is_for(name)).map(|s| s.hints.clone()).unwrap();
         let pair = |key: &str, value: &str| (key.to_string(), value.to_string());

@@ -4,8 +4,22 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 /// What stands in place of some characters.
-const PIECES: [&str; 14] =
-    ["", "0", "-1", "1e308", "1e-320", "18446744073709551615", "9223372036854775808", "null", "[]", "{}", "\"", "\n", "\u{0}", "é"];
+const PIECES: [&str; 14] = [
+    "",
+    "0",
+    "-1",
+    "1e308",
+    "1e-320",
+    "18446744073709551615",
+    "9223372036854775808",
+    "null",
+    "[]",
+    "{}",
+    "\"",
+    "\n",
+    "\u{0}",
+    "é",
+];
 
 /// `good` with other pieces in it, cut, or with itself behind it.
 pub fn damaged(good: &'static str) -> impl Strategy<Value = Vec<u8>> {

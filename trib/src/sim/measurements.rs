@@ -57,7 +57,11 @@ fn parse(text: &str) -> Result<Vec<Measurement>, (usize, String)> {
         let cell = |at: usize| cells.get(at).copied().unwrap_or("");
         let bad = |at: usize| (line, format!("{}: `{}`; allowed: a number above 0", header[at], cell(at)));
         let whole = |at: usize| cell(at).parse::<u32>().ok().filter(|&number| number > 0).ok_or_else(|| bad(at));
-        let seconds = cell(end).parse::<f64>().ok().filter(|&seconds| seconds > 0.0 && seconds.is_finite()).ok_or_else(|| bad(end))?;
+        let seconds = cell(end)
+            .parse::<f64>()
+            .ok()
+            .filter(|&seconds| seconds > 0.0 && seconds.is_finite())
+            .ok_or_else(|| bad(end))?;
         let kernel = match cell(kernel) {
             "isend" => "ascending_isend",
             "issend" => "ascending_issend",
