@@ -33,7 +33,7 @@ pub fn in_memory(what: &str, bytes: Option<u64>) -> Result<(), Failure> {
 /// Refuses a file of `bytes` in a directory that has no room for it.
 pub fn in_directory(what: &str, bytes: u64, directory: &Path) -> Result<(), Failure> {
     let free = nix::sys::statvfs::statvfs(directory).ok();
-    let free = free.map(|system| (system.blocks_available() as u64).saturating_mul(system.fragment_size() as u64));
+    let free = free.map(|system| system.blocks_available().saturating_mul(system.fragment_size()));
     fits(what, &format!("in {}", directory.display()), Some(bytes), free)
 }
 

@@ -1,11 +1,8 @@
 //! Hints that users have already: from infos, files and variables of other MPI libraries; what is not used, and damage.
-#![cfg(feature = "mpi")]
 
-mod common;
-
-use common::launch::{Launch, Outcome};
-use common::programs::compile;
-use common::report::{NotUsed, Report};
+use crate::common::launch::{Launch, Outcome};
+use crate::common::programs::compile;
+use crate::common::report::{NotUsed, Report};
 
 const RANKS: usize = 3;
 

@@ -152,7 +152,7 @@ fn map() -> Vec<u8> {
     map_file::to_map(&Generator::new(3, options).unwrap()).unwrap()
 }
 
-const MACHINE: &str = include_str!("../machines/cori-knl.toml");
+const MACHINE: &str = include_str!("../../machines/cori-knl.toml");
 
 /// What is damaged is good.
 #[test]
