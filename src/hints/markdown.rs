@@ -12,14 +12,40 @@ const HEAD: &str = "\
 A hint is a `key=value`. Several are separated by `;` or newlines; `#` starts a comment that ends with the line; the last
 of equal keys wins. What wins between sources, from the highest:
 
-1. arguments of the call (the crate, options of the command line);
-2. the environment variable `TRIB_HINTS` (the hints themselves);
-3. the file that the environment variable `TRIB_HINTS_FILE` names;
-4. the defaults below.
+1. `MPICH_MPIIO_HINTS` (drop-in and C API);
+2. arguments of the call: an `MPI_Info` (drop-in), the text of `trib_open` (C API), the crate, options of the command line;
+3. the environment variable `TRIB_HINTS` (the hints themselves);
+4. the file that the environment variable `TRIB_HINTS_FILE` names;
+5. variables of Intel MPI, ROMIO and Open MPI (drop-in and C API);
+6. the file that `ROMIO_HINTS` names, or else `/etc/romio-hints` (drop-in and C API);
+7. the defaults below.
 
 Keys that are not listed here are ignored, as MPI asks, except that an unknown key which begins with `trib_` is an error. A
 value that is not allowed is an error for every listed key. Words may be written in capitals too. `trib hints` prints this
 table with the values in force.
+
+## Hints that you have already
+
+The drop-in library and the C API read what is there for other MPI libraries, whatever MPI the program runs on. Each source
+keeps the place that it has in its own library: Cray's goes over what the program asks for, the others under it. Variables
+and files are read once in a process, when it opens its first file. The first rank's count (in the C API all ranks must have
+the same).
+
+| source | form | what is taken |
+|---|---|---|
+| `MPICH_MPIIO_HINTS` (HPE Cray MPI) | `pattern:key=value:key=value,pattern:key=value` | the hints of the first pattern that is all of the name which the program opens the file by: `*` is any characters, `/` too, `?` one, `[a-z]` one of these |
+| `ROMIO_HINTS`, `/etc/romio-hints` (ROMIO) | a key and a value a line; `#` in the first column | all; of equal keys the first |
+| `ROMIO_FSTYPE_FORCE` (ROMIO) | `lustre:`, `gpfs:`, `ufs:`, `nfs:`, `xfs:` | `trib_driver`: the last three are `posix` |
+| `I_MPI_FILESYSTEM_FORCE`, `I_MPI_EXTRA_FILESYSTEM_FORCE` (Intel MPI) | `lustre`, `gpfs`, `ufs`, `nfs` | `trib_driver`, unless `I_MPI_FILESYSTEM` or `I_MPI_EXTRA_FILESYSTEM` is `off` |
+| `I_MPI_FILESYSTEM_CB_NODES`, `I_MPI_FILESYSTEM_CB_CONFIG_LIST` (Intel MPI) | a value | `cb_nodes`, `cb_config_list` |
+| `OMPI_MCA_io_ompio_num_aggregators` (Open MPI) | a number; 0 and less say nothing | `cb_nodes` |
+| `OMPI_MCA_io_ompio_bytes_per_agg` (Open MPI) | bytes | `cb_buffer_size` |
+
+A line or a variable that cannot be read, a file that `ROMIO_HINTS` names and that is not there, and a value that is not
+allowed for a key below are errors, which name variable, file and line. In `/etc/romio-hints`, which users cannot mend, such a
+line is left out. What only the other library takes (lists of hosts in `cb_config_list`, counts of 0 and less, other
+parameters of OMPIO, other file systems) is never an error. The report of the drop-in library (`TRIB_REPORT`) names every hint
+that was given and is not used, with its source and the reason.
 ";
 
 /// The page `docs/hints.md`. A test holds the checked-in file to it.

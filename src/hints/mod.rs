@@ -12,9 +12,11 @@
 //!
 //! Keys that are none of ours are ignored, as MPI asks; an unknown key that begins with `trib_` is an error.
 //! What wins, from the highest: arguments of the call, the environment variable `TRIB_HINTS`, the file that
-//! `TRIB_HINTS_FILE` names, the defaults.
+//! `TRIB_HINTS_FILE` names, the defaults. [`Environment`] adds what users have for other MPI libraries: ROMIO's file of hints,
+//! Cray's hints by file name, variables of Intel and Open MPI.
 
 use std::ffi::OsString;
+use std::io::Read;
 use std::path::Path;
 
 use crate::error::{Error, Result};
@@ -22,11 +24,16 @@ use crate::exchange::Flat;
 use crate::schedule::Throttle;
 use crate::topology::Rank;
 
+mod asked;
+mod elsewhere;
+mod environment;
 mod markdown;
 mod names;
 mod rows;
 mod values;
 
+pub use asked::{Asked, Source, Unused};
+pub use environment::Environment;
 pub use markdown::markdown;
 pub use names::{
     AllgatherName, DriverName, KernelName, Limit, LustreRound, OnFailure, Overlap, PairwiseEmpty, PlacementHint,
@@ -38,6 +45,9 @@ use rows::{KEYS, Key};
 
 /// Keys that begin so are ours alone.
 const OURS: &str = "trib_";
+
+/// The most bytes of a file of hints: enough for a list of a million ranks.
+const LONGEST_FILE: u64 = 16 << 20;
 
 /// One hint for people: what it is now and what it could be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,12 +87,10 @@ impl Hints {
     /// As [`Hints::set`], and [`Error::Argument`] for a part that is not `key=value`; nothing is changed then.
     pub fn apply(&mut self, text: &str) -> Result<()> {
         let mut changed = self.clone();
-        let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
-        for part in lines.flat_map(|line| line.split(';')).map(str::trim).filter(|part| !part.is_empty()) {
-            let (key, value) = part
-                .split_once('=')
-                .ok_or_else(|| Error::argument("hints", part, "key=value, separated by ; or newlines"))?;
-            changed.set(key.trim(), value)?;
+        for (_, pair) in pairs(text) {
+            let (key, value) =
+                pair.map_err(|part| Error::argument("hints", part, "key=value, separated by ; or newlines"))?;
+            changed.set(key, value)?;
         }
         *self = changed;
         Ok(())
@@ -101,9 +109,9 @@ impl Hints {
     /// The defaults with the hints of a file over them.
     ///
     /// # Errors
-    /// As [`Hints::apply`], and [`Error::Io`] when the file cannot be read.
+    /// As [`Hints::apply`], [`Error::Io`] when the file cannot be read, and [`Error::Argument`] when it is longer than 16 MiB.
     pub fn from_file(path: &Path) -> Result<Self> {
-        Self::parse(&std::fs::read_to_string(path).map_err(|cause| Error::io(0, "read", path, 0, &cause))?)
+        Self::parse(&read_text(path)?)
     }
 
     /// The defaults, then the file that `TRIB_HINTS_FILE` names, then the text in `TRIB_HINTS`. Arguments of a call are to
@@ -240,6 +248,33 @@ impl Hints {
         }
         Ok(())
     }
+}
+
+/// A key and its value; a text that has none, as it stands.
+type Pair<'a> = std::result::Result<(&'a str, &'a str), &'a str>;
+
+/// The pairs in a text, with the numbers of their lines from 1.
+fn pairs(text: &str) -> impl Iterator<Item = (usize, Pair<'_>)> {
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let parts = lines.enumerate().flat_map(|(index, line)| line.split(';').map(move |part| (index + 1, part.trim())));
+    parts.filter(|(_, part)| !part.is_empty()).map(|(line, part)| (line, pair(part)))
+}
+
+fn pair(part: &str) -> Pair<'_> {
+    part.split_once('=').map(|(key, value)| (key.trim(), value.trim())).ok_or(part)
+}
+
+/// A file of hints.
+fn read_text(path: &Path) -> Result<String> {
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(|cause| Error::io(0, "open", path, 0, &cause))?;
+    let read = file.take(LONGEST_FILE + 1).read_to_string(&mut text);
+    let length = read.map_err(|cause| Error::io(0, "read", path, 0, &cause))?;
+    if length as u64 > LONGEST_FILE {
+        let allowed = format!("a text of {LONGEST_FILE} bytes or fewer");
+        return Err(Error::argument("file of hints", path.display(), allowed));
+    }
+    Ok(text)
 }
 
 fn find(key: &str) -> Option<&'static Key> {

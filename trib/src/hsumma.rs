@@ -9,7 +9,10 @@ use tributary_benchmarks::hsumma::{Outcome, Shape, multiply};
 
 use crate::cli::hsumma::HsummaOptions;
 use crate::cli::replay::Fabric;
-use crate::{Failure, listing, say};
+use crate::{Failure, listing, means, say};
+
+/// Bytes of an element in the three matrices, in what is broadcast of two, and in the serial product.
+const BYTES: u64 = 8 * 6;
 
 /// Ranks on threads, where nobody says how many.
 const RANKS: u64 = 16;
@@ -23,6 +26,8 @@ pub fn run(options: &HsummaOptions) -> Result<(), Failure> {
         Fabric::Threads => {
             let ranks = options.ranks.unwrap_or(RANKS) as usize;
             let shape = shape(options, ranks)?;
+            let element = |n: u64| n.checked_mul(n)?.checked_mul(BYTES);
+            means::in_memory(&format!("n: {}", options.n), element(options.n))?;
             let program = |transport| both(&mut Endpoint::new(transport), &shape, options);
             let first = threads::run(ranks, program)?.into_iter().next().ok_or_else(|| Failure::new("no ranks"))?;
             conclude(options, "threads", &first?)

@@ -14,6 +14,7 @@ mod hsumma;
 mod listing;
 mod lists;
 mod map;
+mod means;
 mod output;
 mod patterns;
 mod picture;

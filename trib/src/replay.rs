@@ -14,7 +14,10 @@ use crate::rank_program::{Outcome, Task};
 use crate::report::{self, Replayed};
 use crate::source::Subject;
 use crate::{Failure, say};
-use crate::{exchange, hints, plan_only, verify};
+use crate::{exchange, hints, means, plan_only, verify};
+
+/// Bytes of an extent in a rank's list, packed or not.
+const EXTENT: u64 = 16;
 
 /// Runs a replay.
 pub fn run(options: &ReplayOptions) -> Result<(), Failure> {
@@ -52,6 +55,7 @@ fn prepare(options: &ReplayOptions, ranks: Option<usize>, reports: bool) -> Resu
         }
         Subject::File(pattern) => {
             check_format(options, &**pattern)?;
+            check_means(options, &**pattern)?;
             reports.then(|| Output::of(&options.wanted)).transpose()?
         }
     };
@@ -73,6 +77,32 @@ fn check_format(options: &ReplayOptions, pattern: &dyn Pattern) -> Result<(), Fa
         return Err(Failure::new(format!("--buffer noncontiguous: {packs}")));
     }
     Ok(())
+}
+
+/// Whether there are memory, threads and room for the replay. On MPI ranks are elsewhere too, and the file may be.
+fn check_means(options: &ReplayOptions, pattern: &dyn Pattern) -> Result<(), Failure> {
+    if options.how.fabric == Fabric::Mpi {
+        return Ok(());
+    }
+    let (ranks, steps, totals) = (pattern.ranks() as u64, pattern.steps().max(1) as u64, pattern.totals());
+    means::at_most("ranks", ranks, means::MOST_THREADS as u64)?;
+    let name = pattern.name();
+    // What a call writes, in the ranks' buffers and in the aggregators'; its lists.
+    let lists = (totals.requests / steps).checked_mul(EXTENT);
+    let needed = (totals.bytes / steps).checked_mul(2).and_then(|bytes| bytes.checked_add(lists?));
+    means::in_memory(
+        &format!("{name}: {} bytes in {} requests in {steps} call(s)", totals.bytes, totals.requests),
+        needed,
+    )?;
+    if options.wanted.read_only.is_some() {
+        return Ok(());
+    }
+    let given = options.wanted.output.as_deref().and_then(Path::parent).filter(|path| !path.as_os_str().is_empty());
+    let directory = given.map_or_else(
+        || options.wanted.output.as_ref().map_or_else(std::env::temp_dir, |_| ".".into()),
+        Path::to_path_buf,
+    );
+    means::in_directory(&format!("{name}: a file of {} bytes", totals.file_size), totals.bytes, &directory)
 }
 
 fn task<'a>(options: &'a ReplayOptions, pattern: &'a dyn Pattern, path: &'a Path, hints: &'a Hints) -> Task<'a> {

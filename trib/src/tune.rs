@@ -12,10 +12,13 @@ use tributary::{Endpoint, Error};
 
 use crate::cli::replay::Fabric;
 use crate::cli::tune::{CollectivesOptions, TuneOptions, What};
-use crate::{Failure, listing, say};
+use crate::{Failure, listing, means, say};
 
 /// Ranks on threads, where nobody says how many.
 const RANKS: u64 = 16;
+
+/// What each rank holds at a time: what it gives, what it gets, a message to it and one from it.
+const BUFFERS: u64 = 4;
 
 /// Tunes what is asked for.
 pub fn run(options: &TuneOptions) -> Result<(), Failure> {
@@ -24,6 +27,9 @@ pub fn run(options: &TuneOptions) -> Result<(), Failure> {
     match options.fabric {
         Fabric::Threads => {
             let ranks = options.ranks.unwrap_or(RANKS) as usize;
+            let largest = plan.sizes.iter().copied().max().unwrap_or(0);
+            let needed = largest.checked_mul(ranks as u64).and_then(|bytes| bytes.checked_mul(BUFFERS));
+            means::in_memory(&format!("{largest} bytes on {ranks} ranks"), needed)?;
             let measured = threads::run(ranks, |transport| measure(&mut Endpoint::new(transport), options, &plan))?;
             let first = measured.into_iter().next().ok_or_else(|| Failure::new("no ranks"))?;
             conclude(options, "threads", &first?)

@@ -43,8 +43,8 @@ impl List {
     pub fn new(lists: Lists) -> Self {
         let mut totals = Totals { requests: 0, bytes: 0, file_size: 0 };
         for sums in (0..lists.ranks()).map(|rank| lists.sums(rank)) {
-            totals.requests += sums.requests;
-            totals.bytes += sums.bytes;
+            totals.requests = totals.requests.saturating_add(sums.requests);
+            totals.bytes = totals.bytes.saturating_add(sums.bytes);
             totals.file_size = totals.file_size.max(sums.end);
         }
         Self { lists: Arc::new(lists), totals }

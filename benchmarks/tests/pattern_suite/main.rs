@@ -16,6 +16,7 @@ mod e3sm_cases;
 mod e3sm_paper;
 mod f_case;
 mod flash;
+mod hostile;
 mod hsumma;
 mod ior;
 mod list;

@@ -237,8 +237,9 @@ const char *trib_version(void);
  * mode and hints must be the same on all ranks.
  *
  * `mode` is one of `trib_mode`. `hints` is NULL or "key=value;key=value...", which wins over the environment variable
- * TRIB_HINTS, which wins over the file that the environment variable TRIB_HINTS_FILE names. `*file` becomes the file, or
- * NULL on any error.
+ * TRIB_HINTS, which wins over the file that the environment variable TRIB_HINTS_FILE names, which wins over what there is
+ * for other MPI libraries (docs/hints.md; Cray's MPICH_MPIIO_HINTS wins over all). Variables and files are read by the
+ * process's first open. `*file` becomes the file, or NULL on any error.
  *
  * Errors: the same on all ranks, but for a `comm` that is none (MPI_COMM_NULL, an intercommunicator, MPI not initialised),
  * which is an error at once: TRIB_ERR_ARGUMENT.

@@ -7,6 +7,7 @@ use std::pin::pin;
 
 use tributary::collectives::agree;
 use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint, alone};
+use tributary::hints::Environment;
 use tributary::{CallReport, Endpoint, Error, File, Hints, Mode, Result};
 
 use super::hints::Table;
@@ -67,8 +68,9 @@ unsafe extern "C" {
 /// mode and hints must be the same on all ranks.
 ///
 /// `mode` is one of `trib_mode`. `hints` is NULL or "key=value;key=value...", which wins over the environment variable
-/// TRIB_HINTS, which wins over the file that the environment variable TRIB_HINTS_FILE names. `*file` becomes the file, or
-/// NULL on any error.
+/// TRIB_HINTS, which wins over the file that the environment variable TRIB_HINTS_FILE names, which wins over what there is
+/// for other MPI libraries (docs/hints.md; Cray's MPICH_MPIIO_HINTS wins over all). Variables and files are read by the
+/// process's first open. `*file` becomes the file, or NULL on any error.
 ///
 /// Errors: the same on all ranks, but for a `comm` that is none (MPI_COMM_NULL, an intercommunicator, MPI not initialised),
 /// which is an error at once: TRIB_ERR_ARGUMENT.
@@ -127,13 +129,13 @@ unsafe fn arguments(
     .ok_or_else(|| Error::argument("mode", mode, "TRIB_CREATE, TRIB_UPDATE, TRIB_READ"))?;
     // SAFETY: not null, so it ends with 0.
     let path = PathBuf::from(OsStr::from_bytes(unsafe { CStr::from_ptr(path) }.to_bytes()));
-    let mut all = Hints::from_env()?;
+    let mut asked = Environment::of_process()?.asked(&path.to_string_lossy());
     if !hints.is_null() {
         // SAFETY: not null, so it ends with 0.
         let text = unsafe { CStr::from_ptr(hints) };
-        all.apply(text.to_str().map_err(|_| Error::argument("hints", text.to_string_lossy(), "UTF-8 text"))?)?;
+        asked.text(text.to_str().map_err(|_| Error::argument("hints", text.to_string_lossy(), "UTF-8 text"))?)?;
     }
-    Ok((path, mode, all))
+    Ok((path, mode, asked.hints().clone()))
 }
 
 /// Collective: whatever is wrong with a rank's arguments, all ranks learn of it.

@@ -1,37 +1,46 @@
-//! Where a file's hints come from: `MPI_Info`, over the environment, over a hints file, over the defaults.
+//! Where a file's hints come from: `MPI_Info`, and what the environment has above and below it.
 
-use tributary::hints::DriverName;
+use std::collections::BTreeSet;
+
+use tributary::hints::{Asked, DriverName, Environment};
 use tributary::{Error, Hints};
 
 use crate::abi::{MPI_Info, info};
 
-/// Puts an info's entries over `hints`. MPI lets a library ignore a hint, so one that is not allowed is left out, and told
-/// in one line on the file's first rank.
+/// Takes an info's entries over what was asked before. MPI lets a library ignore a hint, so one that is not allowed is left
+/// out, and told in one line on the file's first rank. `call` is the function that the info was given to.
 ///
 /// # Safety
 /// `info` is a valid info, or MPI_INFO_NULL.
-pub unsafe fn over(mut hints: Hints, info: MPI_Info, is_first: bool) -> Hints {
+pub unsafe fn over(asked: &mut Asked, info: MPI_Info, call: &str, is_first: bool) {
     // SAFETY: the caller's promise.
     for (key, value) in unsafe { info::entries(info) } {
-        if let Err(error) = hints.set(&key, &value)
+        if let Err(error) = asked.program(&key, &value, format!("MPI_Info of {call}"))
             && is_first
         {
             eprintln!("tributary: MPI_Info: {error}; the hint is ignored");
         }
     }
-    hints
 }
 
-/// The hints of a file that is opened with `info`.
+/// What is asked of a file that the program calls `name` and opens with `info`.
 ///
 /// # Errors
-/// What the environment or the hints file has that is not allowed: these name this library, and mean it.
+/// What the environment, or a file that it names, has that is not allowed.
 ///
 /// # Safety
 /// As [`over`].
-pub unsafe fn at_open(info: MPI_Info, is_first: bool) -> Result<Hints, Error> {
+pub unsafe fn at_open(name: &str, info: MPI_Info, is_first: bool) -> Result<Asked, Error> {
+    let mut asked = Environment::of_process()?.asked(name);
     // SAFETY: the caller's promise.
-    Ok(unsafe { over(Hints::from_env()?, info, is_first) })
+    unsafe { over(&mut asked, info, "MPI_File_open", is_first) };
+    Ok(asked)
+}
+
+/// Entries for MPI_File_get_info that the program asked for and nobody else knows: `known` are the keys that are there.
+pub fn kept(asked: &Asked, known: &BTreeSet<String>) -> Vec<(String, String)> {
+    let programs = asked.programs().filter(|(key, _)| !known.contains(*key));
+    programs.map(|(key, value)| (key.to_string(), value.to_string())).collect()
 }
 
 /// Entries for MPI_File_get_info before the engine has opened the file: what was asked for.

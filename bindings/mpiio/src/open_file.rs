@@ -6,6 +6,7 @@ use std::pin::pin;
 
 use tributary::collectives::agree;
 use tributary::engine::Direction;
+use tributary::hints::Asked;
 use tributary::{Endpoint, Error, File, Hints};
 
 use crate::abi::amode;
@@ -42,6 +43,8 @@ pub struct OpenFile {
     pub runner: Runner,
     /// What this rank of the program sees of the file.
     pub view: View,
+    /// What is asked of the file on this rank, and where it was asked for.
+    pub asked: Asked,
     /// Hints that the program has asked for since: the first rank's, which all take over with the next collective call.
     pub wanted: Option<Hints>,
     /// Whether the program asked for atomic mode.
@@ -52,9 +55,9 @@ pub struct OpenFile {
 
 impl OpenFile {
     /// A file with the view that MPI gives every file: all bytes.
-    pub fn new(path: PathBuf, amode: c_int, is_first: bool, runner: Runner) -> Self {
+    pub fn new(path: PathBuf, amode: c_int, is_first: bool, runner: Runner, asked: Asked) -> Self {
         let view = View::Engine(Window::all());
-        Self { path, amode, is_first, runner, view, wanted: None, is_atomic: false, split: None }
+        Self { path, amode, is_first, runner, view, asked, wanted: None, is_atomic: false, split: None }
     }
 
     /// Makes sure that the engine has opened the file, if it can. Collective.
@@ -100,12 +103,16 @@ impl OpenFile {
         }
     }
 
-    /// The program asks for other hints. Nothing is sent.
-    pub fn want(&mut self, hints: Hints) {
+    /// The program has asked for other hints. Nothing is sent.
+    pub fn want(&mut self) {
+        let asked = self.asked.hints();
         match &mut self.runner {
-            Runner::Later(starting) => starting.hints = Ok(hints),
-            Runner::Engine { file, .. } if self.is_first => self.wanted = Some(hints).filter(|all| all != file.hints()),
-            Runner::Engine { .. } | Runner::Mpi(_) => {}
+            // What is damaged in the environment stays an error.
+            Runner::Later(starting) if starting.hints.is_ok() => starting.hints = Ok(asked.clone()),
+            Runner::Engine { file, .. } if self.is_first => {
+                self.wanted = (asked != file.hints()).then(|| asked.clone())
+            }
+            Runner::Later(_) | Runner::Engine { .. } | Runner::Mpi(_) => {}
         }
     }
 

@@ -5,7 +5,8 @@ use std::io::Write;
 
 use comfy_table::{Table, presets::UTF8_BORDERS_ONLY};
 use serde::Serialize;
-use tributary::engine::Seconds;
+use tributary::engine::{Path, Seconds};
+use tributary::hints::Unused;
 
 use crate::hints::effective;
 use crate::open_file::{OpenFile, Runner};
@@ -29,6 +30,8 @@ pub struct Report {
     not_taken: Option<String>,
     accelerated: BTreeMap<&'static str, Ran>,
     passed_through: Vec<Passed>,
+    /// Hints that were given, in an info or in the environment, and are not used.
+    hints_not_used: Vec<Unused>,
     paths: BTreeMap<String, u64>,
     plans_reused: u64,
     traffic: Traffic,
@@ -59,12 +62,14 @@ impl Report {
             Runner::Later(_) => (None, Some("no collective read or write".to_string())),
             Runner::Mpi(why) => (None, Some(why.clone())),
         };
+        let hints_not_used = not_used(open, tally, not_taken.as_deref());
         Some(Self {
             file: open.path.display().to_string(),
             engine,
             not_taken,
             accelerated: tally.all_run().clone(),
             passed_through: tally.all_passed(),
+            hints_not_used,
             paths: tally.paths(),
             plans_reused: tally.plans_reused(),
             traffic: tally.traffic(),
@@ -91,6 +96,8 @@ impl Report {
         rows.extend(self.accelerated.iter().map(ran));
         let passed = |passed: &Passed| format!("{} {}: {}", passed.calls, passed.call, passed.why);
         rows.extend(self.passed_through.iter().map(|all| ("passed through", passed(all))));
+        let unused = |all: &Unused| format!("{}={} of {}: {}", all.key, all.value, all.source, all.why);
+        rows.extend(self.hints_not_used.iter().map(|all| ("hint not used", unused(all))));
         rows.extend(self.paths.iter().map(|(path, calls)| ("path", format!("{calls} by {path}"))));
         if !self.accelerated.is_empty() {
             rows.push(("plans used again", self.plans_reused.to_string()));
@@ -103,6 +110,26 @@ impl Report {
         }
         table.to_string()
     }
+}
+
+/// Hints that only an exchange by messages uses.
+const OF_THE_EXCHANGE: [&str; 5] =
+    ["cb_nodes", "cb_config_list", "nc_num_aggrs_per_node", "trib_placement", "trib_rank_list"];
+/// What more of them begin with.
+const KINDS_OF_THE_EXCHANGE: [&str; 5] =
+    ["trib_kernel_", "trib_throttle_", "trib_two_layer_", "trib_pairwise_", "trib_local_"];
+
+/// The hints that were given and not used: what was left out, then what was in force where it has no effect.
+fn not_used(open: &OpenFile, tally: &Tally, not_taken: Option<&str>) -> Vec<Unused> {
+    let exchanged = tally.paths().keys().any(|path| path.starts_with(Path::Exchange.name()));
+    let idle =
+        |key: &str| OF_THE_EXCHANGE.contains(&key) || KINDS_OF_THE_EXCHANGE.iter().any(|kind| key.starts_with(kind));
+    let why = |key: &str| match not_taken {
+        Some(why) => Some(format!("the file was left to MPI: {why}")),
+        None if !exchanged && idle(key) => Some("no call exchanged data by messages".to_string()),
+        None => None,
+    };
+    open.asked.unused().iter().cloned().chain(open.asked.without_effect(why)).collect()
 }
 
 impl Engine {

@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 
 use crate::cli::algorithms::{AlgorithmsCommand, AlgorithmsOptions};
 use crate::report::grouped;
-use crate::{Failure, listing, say};
+use crate::{Failure, listing, means, say};
 use case::Case;
 use catalogue::Entry;
 use counts::Counts;
@@ -46,6 +46,7 @@ fn list(options: &AlgorithmsOptions) -> Result<(), Failure> {
     if ranks == 0 || ranks > MOST_RANKS {
         return Err(Failure::new(format!("ranks: {ranks}; allowed: 1 to {MOST_RANKS}")));
     }
+    means::at_most("bytes", bytes, means::MOST_BYTES)?;
     if !bytes.is_multiple_of(8) {
         return Err(Failure::new(format!("bytes: {bytes}; allowed: a multiple of 8 above 0")));
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::values::positive;
+use super::values::{amount, threads, times};
 
 /// Options of `trib compare`.
 #[derive(Args)]
@@ -71,22 +71,22 @@ pub struct Tools {
 #[derive(Args)]
 pub struct Extent {
     /// Numbers of ranks.
-    #[arg(long, value_name = "P,P,...", value_delimiter = ',', default_value = "2,16", value_parser = positive)]
+    #[arg(long, value_name = "P,P,...", value_delimiter = ',', default_value = "2,16", value_parser = threads)]
     pub ranks: Vec<u64>,
     /// Where the files are written; may be given often. By default memory (/dev/shm), or else $TMPDIR.
     #[arg(long = "directory", value_name = "DIR")]
     pub directories: Vec<PathBuf>,
     /// How often each is measured, in turns.
-    #[arg(long, value_name = "N", default_value_t = 7, value_parser = positive)]
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = times)]
     pub pairs: u64,
     /// Repetitions inside of a run at most; their median counts.
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = positive)]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = times)]
     pub repeats: u64,
     /// Seconds after which a run repeats nothing more.
-    #[arg(long, value_name = "SECONDS", default_value_t = 0.4)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.4, value_parser = amount)]
     pub budget: f64,
     /// Sizes as a part of the usual ones (the E3SM cases keep theirs).
-    #[arg(long, value_name = "0..1", default_value_t = 1.0)]
+    #[arg(long, value_name = "0..1", default_value_t = 1.0, value_parser = amount)]
     pub scale: f64,
     /// Decomposition map of E3SM's F case; by default the small one that is built in.
     #[arg(long, value_name = "FILE")]
@@ -95,7 +95,7 @@ pub struct Extent {
     #[arg(long, value_name = "FILE")]
     pub map_g: Option<PathBuf>,
     /// Minutes after which nothing more is begun; `--resume` goes on.
-    #[arg(long, value_name = "MINUTES", default_value_t = 25.0)]
+    #[arg(long, value_name = "MINUTES", default_value_t = 25.0, value_parser = amount)]
     pub minutes: f64,
     /// Do not count system calls, which takes runs of its own.
     #[arg(long)]

@@ -11,7 +11,7 @@ use super::values;
 #[command(after_help = EXAMPLES)]
 pub struct HsummaOptions {
     /// Number of ranks; 16 on threads. Under MPI it is mpiexec's.
-    #[arg(long, value_name = "P", value_parser = values::positive)]
+    #[arg(long, value_name = "P", value_parser = values::threads)]
     pub ranks: Option<u64>,
     /// Rows and columns of the grid of ranks; by default the nearest to a square.
     #[arg(long, value_name = "SxT", value_parser = values::lengths::<2>)]

@@ -144,7 +144,7 @@ pub struct HintsOptions {
 #[derive(Args)]
 pub struct MapOptions {
     /// Number of ranks.
-    #[arg(long, value_name = "P")]
+    #[arg(long, value_name = "P", value_parser = values::ranks)]
     pub ranks: usize,
     /// Columns each rank owns.
     #[arg(long, default_value_t = 36)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::values::{positive, size};
+use super::values::{positive, ranks, size};
 use crate::source::Chosen;
 
 /// Options of `trib patterns`.
@@ -14,7 +14,7 @@ pub struct PatternsOptions {
     #[command(subcommand)]
     pub pattern: Option<Chosen>,
     /// Number of ranks.
-    #[arg(long, global = true, value_name = "P", help_heading = "Numbers")]
+    #[arg(long, global = true, value_name = "P", value_parser = ranks, help_heading = "Numbers")]
     pub ranks: Option<usize>,
     /// How the file is divided.
     #[command(flatten)]
@@ -56,7 +56,7 @@ pub struct PictureOptions {
 #[derive(Args)]
 pub struct Drawing {
     /// Number of ranks.
-    #[arg(long, global = true, value_name = "P", help_heading = "Picture")]
+    #[arg(long, global = true, value_name = "P", value_parser = ranks, help_heading = "Picture")]
     pub ranks: Option<usize>,
     /// First byte of the file that is drawn; 0 by default.
     #[arg(long, global = true, value_name = "OFFSET", help_heading = "Picture")]
@@ -117,7 +117,7 @@ pub struct ListsOptions {
 #[derive(Args)]
 pub struct ListsPlace {
     /// Number of ranks; by default what the pattern's own data are for, else 16.
-    #[arg(long, global = true, value_name = "P", help_heading = "Lists")]
+    #[arg(long, global = true, value_name = "P", value_parser = ranks, help_heading = "Lists")]
     pub ranks: Option<usize>,
     /// What the names of the files begin with.
     #[arg(long, global = true, value_name = "PREFIX", help_heading = "Lists")]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::values;
 use crate::source::Chosen;
 
 /// What carries the messages.
@@ -51,7 +52,7 @@ pub struct ReplayOptions {
 #[derive(Args)]
 pub struct How {
     /// Number of ranks; by default what the pattern's own data are for, else 16. Under MPI it is mpiexec's.
-    #[arg(long, global = true, value_name = "P", help_heading = "How")]
+    #[arg(long, global = true, value_name = "P", value_parser = values::ranks, help_heading = "How")]
     pub ranks: Option<usize>,
     /// What carries the messages: threads of this process, or the processes that mpiexec started.
     #[arg(long, global = true, value_enum, default_value = "threads", help_heading = "How")]

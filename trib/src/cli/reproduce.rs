@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::values::positive;
+use super::values::threads;
 
 /// Options of `trib reproduce`.
 #[derive(Args)]
@@ -29,7 +29,7 @@ pub struct ReproduceOptions {
     #[arg(long, value_name = "DIR")]
     pub figures: Option<PathBuf>,
     /// Claims measured at a time; by default one a processor.
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = threads)]
     pub jobs: Option<u64>,
     /// Print JSON.
     #[arg(long)]

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::replay::Fabric;
-use super::values::positive;
+use super::values::{amount, positive, ranks, repetitions, rounds, times};
+use crate::means::MOST_BYTES;
 use crate::source::Chosen;
 
 /// What the simulator does.
@@ -43,13 +44,13 @@ pub struct AllToManyArguments {
     #[arg(long, value_name = "NAME|FILE", default_value = "cori-knl")]
     pub machine: String,
     /// Number of ranks.
-    #[arg(long, value_name = "P")]
+    #[arg(long, value_name = "P", value_parser = ranks)]
     pub ranks: usize,
     /// Ranks of a node; by default the machine's.
     #[arg(long, value_name = "N")]
     pub ranks_per_node: Option<usize>,
     /// Number of receivers, spread evenly over the ranks.
-    #[arg(long, value_name = "R")]
+    #[arg(long, value_name = "R", value_parser = ranks)]
     pub receivers: usize,
     /// A flat kernel, or two_layer.
     #[arg(long, value_name = "NAME", default_value = "ascending_issend")]
@@ -64,7 +65,7 @@ pub struct AllToManyArguments {
     #[arg(long)]
     pub window: bool,
     /// How often, one after the other without a barrier.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = repetitions)]
     pub iterations: u32,
     /// Bytes of a message, from the fewest to the most of any rank.
     #[arg(long, value_name = "MIN..MAX", default_value = "32..256", value_parser = range)]
@@ -76,7 +77,7 @@ pub struct AllToManyArguments {
     #[arg(long)]
     pub links: bool,
     /// Standard deviation of costs and latencies, relative to the mean.
-    #[arg(long, value_name = "SIGMA")]
+    #[arg(long, value_name = "SIGMA", value_parser = amount)]
     pub noise: Option<f64>,
     /// Seed of the noise.
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -116,10 +117,10 @@ pub struct WriteHow {
     #[arg(long, global = true, value_name = "NAME|FILE", default_value = "cori-knl", help_heading = "How")]
     pub machine: String,
     /// Number of ranks.
-    #[arg(long, global = true, value_name = "P", conflicts_with = "nodes", help_heading = "How")]
+    #[arg(long, global = true, value_name = "P", value_parser = ranks, conflicts_with = "nodes", help_heading = "How")]
     pub ranks: Option<usize>,
     /// Number of nodes, all of them full.
-    #[arg(long, global = true, value_name = "N", help_heading = "How")]
+    #[arg(long, global = true, value_name = "N", value_parser = ranks, help_heading = "How")]
     pub nodes: Option<usize>,
     /// Ranks of a node; by default the machine's.
     #[arg(long, global = true, value_name = "N", help_heading = "How")]
@@ -186,7 +187,7 @@ pub struct FitOptions {
     #[arg(long, value_name = "NAME|FILE", default_value = "cori-knl")]
     pub machine: String,
     /// Rounds of the fit; 0 compares only.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = rounds)]
     pub rounds: u32,
     /// Print JSON.
     #[arg(long)]
@@ -200,10 +201,10 @@ pub struct ValidateOptions {
     #[arg(long, value_enum, default_value = "threads")]
     pub fabric: Fabric,
     /// How often each exchange is measured.
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = positive)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = times)]
     pub repetitions: u64,
     /// Rounds of the fit; 0 predicts with the machine as it is.
-    #[arg(long, value_name = "N", default_value_t = 16)]
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = rounds)]
     pub rounds: u32,
     /// A few small exchanges, a few times: in a second or two, to see that it works.
     #[arg(long)]
@@ -237,7 +238,7 @@ pub struct BenchSimOptions {
 fn range(text: &str) -> Result<(u64, u64), String> {
     let numbers = text.split_once("..").unwrap_or((text, text));
     match (numbers.0.parse(), numbers.1.parse()) {
-        (Ok(least), Ok(most)) if least <= most => Ok((least, most)),
-        _ => Err("allowed: a number of bytes, or MIN..MAX".to_string()),
+        (Ok(least), Ok(most)) if least <= most && most <= MOST_BYTES => Ok((least, most)),
+        _ => Err(format!("allowed: a number of bytes, or MIN..MAX, up to {MOST_BYTES}")),
     }
 }

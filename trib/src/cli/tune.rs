@@ -41,7 +41,7 @@ Examples:
 #[derive(Args)]
 pub struct CollectivesOptions {
     /// Number of ranks; 16 on threads. Under MPI it is mpiexec's.
-    #[arg(long, value_name = "P", value_parser = values::positive)]
+    #[arg(long, value_name = "P", value_parser = values::threads)]
     pub ranks: Option<u64>,
     /// What carries the messages: threads of this process, or the processes that mpiexec started.
     #[arg(long, value_enum, default_value = "threads")]
@@ -53,10 +53,10 @@ pub struct CollectivesOptions {
     #[arg(long = "bytes", value_name = "SIZE", value_parser = values::size)]
     pub sizes: Vec<u64>,
     /// Repetitions at least; 5, if quick 3.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = values::repetitions)]
     pub least: Option<u32>,
     /// Repetitions at most; 100, if quick 10.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = values::repetitions)]
     pub most: Option<u32>,
     /// Confidence level of the mean.
     #[arg(long, value_name = "0..1", default_value_t = 0.95)]

@@ -2,6 +2,8 @@
 
 use tributary::Hints;
 
+use crate::means::{MOST_RANKS, MOST_THREADS, MOST_TIMES};
+
 /// A size, in the words that hints take.
 pub fn size(text: &str) -> Result<u64, String> {
     let mut hints = Hints::default();
@@ -12,6 +14,43 @@ pub fn size(text: &str) -> Result<u64, String> {
 /// How many, at least one.
 pub fn positive(text: &str) -> Result<u64, String> {
     text.parse().ok().filter(|&count| count > 0).ok_or_else(|| "allowed: 1 or more".to_string())
+}
+
+/// A whole number from `least` to `most`.
+fn within(text: &str, least: u64, most: u64) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+    number.ok_or_else(|| format!("allowed: {least} to {most}"))
+}
+
+/// Ranks that are planned, simulated or listed.
+pub fn ranks(text: &str) -> Result<usize, String> {
+    within(text, 1, MOST_RANKS as u64).map(|ranks| ranks as usize)
+}
+
+/// Ranks that may be threads.
+pub fn threads(text: &str) -> Result<u64, String> {
+    within(text, 1, MOST_THREADS as u64)
+}
+
+/// How often, at least once.
+pub fn times(text: &str) -> Result<u64, String> {
+    within(text, 1, MOST_TIMES)
+}
+
+/// How often, or how many rounds; perhaps none.
+pub fn rounds(text: &str) -> Result<u32, String> {
+    within(text, 0, MOST_TIMES).map(|rounds| rounds as u32)
+}
+
+/// How often, at least once, in 32 bits.
+pub fn repetitions(text: &str) -> Result<u32, String> {
+    within(text, 1, MOST_TIMES).map(|times| times as u32)
+}
+
+/// A number that is not below 0, and finite.
+pub fn amount(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| "allowed: a finite number, 0 or more".to_string())
 }
 
 /// The lengths of `N` dimensions, with an x between them.
@@ -32,6 +71,13 @@ mod tests {
         for bad in ["4x5", "4x5x6x7", "4x0x6", "4x-5x6", "x", "", "99999999999999999999x1x1"] {
             assert!(lengths::<3>(bad).unwrap_err().contains("3 numbers"), "{bad}");
         }
+        assert_eq!((ranks("16777216"), threads("32768"), rounds("0")), (Ok(1 << 24), Ok(1 << 15), Ok(0)));
+        for bad in ["0", "16777217", "-1", "18446744073709551616", "nan"] {
+            assert_eq!(ranks(bad).unwrap_err(), "allowed: 1 to 16777216", "{bad}");
+            assert!(threads(bad).is_err() && times(bad).is_err() && repetitions(bad).is_err(), "{bad}");
+        }
+        assert_eq!(amount("0.5"), Ok(0.5));
+        assert!(["nan", "inf", "-1", ""].into_iter().all(|bad| amount(bad).is_err()));
         assert!(size("0").is_err() && positive("0").is_err() && size("12 parsecs").is_err());
     }
 }

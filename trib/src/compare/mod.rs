@@ -22,6 +22,8 @@
 
 mod build;
 mod cases;
+#[cfg(test)]
+mod damage;
 mod from_results;
 mod lists;
 mod machine;

@@ -64,7 +64,28 @@ impl Rows {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::compare::damage::damaged;
+
+    const GOOD: &str = r#"{"pattern":"btio","mpi":"MPICH 4","ranks":4,"directory":"/tmp","pairs":7,"repeats":3,"scale":1.0,"map":null,"machine":"m","file_system":"tmpfs","load":0.5,"calls":5,"bytes":40,"ours":{"wall_seconds":0.5,"cpu_seconds":1.0,"open_close_seconds":0.1,"context_switches":1.0,"page_faults":1.0,"system_calls":null,"peak_bytes":1.0,"job_peak_bytes":4.0,"aggregator_peak_bytes":1.0,"walls":[0.5,0.6]},"peers":{},"floor_seconds":0.1,"floor_multiple":5.0,"bytes_equal":true,"requests":7,"messages":3,"wire_bytes":40,"metadata_bytes_per_request":0.5,"aggregator_peak_bytes":1.0}
+"#;
+
+    proptest! {
+        #[test]
+        fn no_damage_makes_it_panic(text in damaged(GOOD)) {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("rows");
+            std::fs::write(&path, GOOD).unwrap();
+            prop_assert_eq!(Rows::open(Some(&path)).unwrap().all().len(), 1);
+            std::fs::write(&path, text).unwrap();
+            match Rows::open(Some(&path)) {
+                Ok(rows) => drop(crate::compare::show::table(rows.all())),
+                Err(failure) => prop_assert!(!failure.to_string().trim_end().contains('\n'), "{}", failure),
+            }
+        }
+    }
 
     #[test]
     fn a_line_that_was_cut_off_goes_and_nonsense_is_refused() {

@@ -12,12 +12,13 @@ use tributary::sim::{self, Machine, Outcome, Workload, goal};
 
 use super::{machines, memory};
 use crate::cli::sim::AllToManyArguments;
-use crate::{Failure, say};
+use crate::{Failure, means, say};
 
 /// Simulates the exchange and prints what it takes.
 pub fn run(arguments: &AllToManyArguments) -> Result<(), Failure> {
     let machine = machine(arguments)?;
     let topology = Topology::blocks(arguments.ranks, arguments.ranks_per_node.unwrap_or(machine.ranks_per_node))?;
+    check(arguments.ranks, arguments.receivers, arguments.iterations)?;
     let workload = AllToMany::new(options(arguments, &topology)?)?;
     if let Some(path) = &arguments.goal {
         let text = path.extension().is_some_and(|extension| extension == "goal");
@@ -56,6 +57,14 @@ pub fn run(arguments: &AllToManyArguments) -> Result<(), Failure> {
         outcome.longest_unexpected,
         outcome.longest_posted,
     ))
+}
+
+/// Refuses an exchange that no simulation ends.
+pub fn check(ranks: usize, receivers: usize, iterations: u32) -> Result<(), Failure> {
+    means::at_most("receivers", receivers as u64, ranks as u64)?;
+    let messages = (ranks as u64).checked_mul(receivers as u64).and_then(|all| all.checked_mul(u64::from(iterations)));
+    means::at_most("messages", messages.unwrap_or(u64::MAX), means::MOST_MESSAGES)?;
+    memory::check(ranks as u64, 0)
 }
 
 /// Runs a workload, with a bar where somebody looks.

@@ -6,8 +6,8 @@ use tributary::Topology;
 use tributary::forecast::{AllToMany, AllToManyOptions};
 use tributary::sim::{self, Machine, Seconds};
 
-use super::all_to_many::way;
-use crate::Failure;
+use super::all_to_many::{check, way};
+use crate::{Failure, means};
 
 /// One row.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,20 +57,28 @@ fn parse(text: &str) -> Result<Vec<Measurement>, (usize, String)> {
         let cell = |at: usize| cells.get(at).copied().unwrap_or("");
         let bad = |at: usize| (line, format!("{}: `{}`; allowed: a number above 0", header[at], cell(at)));
         let whole = |at: usize| cell(at).parse::<u32>().ok().filter(|&number| number > 0).ok_or_else(|| bad(at));
-        let seconds = cell(end).parse::<f64>().ok().filter(|&seconds| seconds > 0.0).ok_or_else(|| bad(end))?;
+        let seconds = cell(end)
+            .parse::<f64>()
+            .ok()
+            .filter(|&seconds| seconds > 0.0 && seconds.is_finite())
+            .ok_or_else(|| bad(end))?;
         let kernel = match cell(kernel) {
             "isend" => "ascending_isend",
             "issend" => "ascending_issend",
             other => other,
         };
-        Ok(Measurement {
+        let row = Measurement {
             ranks_per_node: whole(per_node)? as usize,
             ranks: whole(ranks)? as usize,
             receivers: whole(receivers)? as usize,
             kernel: kernel.to_string(),
             iterations: whole(iterations)?,
             seconds,
-        })
+        };
+        means::at_most("ranks", row.ranks as u64, means::MOST_RANKS as u64)
+            .and_then(|()| check(row.ranks, row.receivers, row.iterations))
+            .map_err(|failure| (line, failure.to_string()))?;
+        Ok(row)
     };
     lines.map(row).collect()
 }

@@ -16,7 +16,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use tributary_benchmarks::Pattern;
 use tributary_benchmarks::wrf::Trace;
 
-use crate::Failure;
+use crate::{Failure, means};
 
 /// Ranks of a pattern that is made for any number, where nobody says how many.
 const RANKS: usize = 16;
@@ -164,7 +164,14 @@ impl Chosen {
         if ranks == Some(0) {
             return Err(Failure::new("ranks: 0; allowed: 1 or more"));
         }
-        (self.make)(ranks)
+        means::at_most("ranks", ranks.unwrap_or(1) as u64, means::MOST_RANKS as u64)?;
+        let subject = (self.make)(ranks)?;
+        if let Subject::File(pattern) = &subject {
+            means::at_most("ranks", pattern.ranks() as u64, means::MOST_RANKS as u64)?;
+            means::at_most("collective calls", pattern.steps() as u64, means::MOST_TIMES)?;
+            means::at_most("requests", pattern.totals().requests, means::MOST_MESSAGES)?;
+        }
+        Ok(subject)
     }
 }
 

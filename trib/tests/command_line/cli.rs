@@ -182,7 +182,7 @@ fn bad_input_is_one_line_that_names_it() {
         (&["--map", &missing], &["missing.nc", "No such file"]),
         (&["--map", &cut], &["cut.nc"]),
         (&["--map", &words], &["text.nc"]),
-        (&["--ranks", "0"], &["ranks: 0"]),
+        (&["--ranks", "0"], &["'0' for '--ranks <P>'", "1 to 16777216"]),
         (&["--hint", "striping_unit=0"], &["striping_unit", "`0`", "allowed"]),
         (&["--hint", "cb_nodes=0"], &["cb_nodes", "`0`"]),
         (&["--hint", "trib_kernel_dta=balanced"], &["trib_kernel_dta", "did you mean trib_kernel_data"]),

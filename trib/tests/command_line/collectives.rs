@@ -63,7 +63,7 @@ fn what_cannot_be_tuned_is_named() {
         (&["--least", "1"], "minimum repetitions: 1; allowed: 2 or more"),
         (&["--least", "9", "--most", "8"], "maximum repetitions: 8; allowed: 9 or more"),
         (&["--confidence", "1.5"], "confidence: 1.5; allowed: between 0 and 1"),
-        (&["--ranks", "0"], "allowed: 1 or more"),
+        (&["--ranks", "0"], "allowed: 1 to 32768"),
         (&["--ranks", "2", "--quick", "--bytes", "8", "--output", "nowhere/table"], "nowhere/table: No such file"),
     ] {
         let line = error(&[&["tune", "collectives"], arguments].concat());

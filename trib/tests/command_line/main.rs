@@ -6,6 +6,7 @@ mod small;
 mod batch;
 mod cli;
 mod collectives;
+mod extremes;
 mod patterns;
 mod reproduce;
 mod sim;

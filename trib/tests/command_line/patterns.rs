@@ -233,7 +233,7 @@ fn bad_parameters_are_one_line_and_no_file_is_touched() {
         ("e3sm-f --records 0".into(), &["records", "0"]),
         ("e3sm-g --type float".into(), &["--type"]),
         ("e3sm-x".into(), &["e3sm-x", "e3sm-f"]),
-        ("ior --ranks 0".into(), &["ranks: 0"]),
+        ("ior --ranks 0".into(), &["'0' for '--ranks <P>'"]),
         ("ior --ranks some".into(), &["--ranks", "some"]),
         ("ior --read-only nowhere.out --read".into(), &["--read-only", "--read"]),
         ("ior --plan-only --verify".into(), &["--plan-only", "--verify"]),
@@ -309,7 +309,7 @@ fn a_picture_is_svg() {
         }
     }
     let large = ["picture", "ior", "-t", "8", "-b", "8", "-s", "9999999999"].map(String::from);
-    assert!(error(&large).contains("requests; allowed"));
+    assert!(error(&large).contains("collective calls: 9999999999; allowed: 16777216 or fewer"));
 }
 
 /// A round of an exchange, and what cannot be drawn: one line each.

@@ -1,5 +1,7 @@
-//! MPI_File_get_info: MPI's own hints, and over them those that the engine has in force.
+//! MPI_File_get_info: MPI's own hints, over them those that the engine has in force, and those of the program that neither
+//! knows.
 
+use std::collections::BTreeSet;
 use std::ffi::c_int;
 
 use crate::abi::word::Word;
@@ -27,6 +29,12 @@ pub fn get_info(function: &'static Function, arguments: &[Word]) -> Answer {
         for (key, value) in known {
             // SAFETY: a valid info.
             unsafe { info::set(used, key, &value) };
+        }
+        // SAFETY: likewise.
+        let known: BTreeSet<_> = unsafe { info::entries(used) }.into_iter().map(|(key, _)| key).collect();
+        for (key, value) in hints::kept(&file.asked, &known) {
+            // SAFETY: likewise.
+            unsafe { info::set(used, &key, &value) };
         }
     }
     Answer::Return(code)

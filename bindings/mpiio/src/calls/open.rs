@@ -45,25 +45,31 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
         (name, from_word::<c_int>(amode), from_word::<MPI_Info>(info), rank(comm))
     };
     let (path, is_first) = (path_of(name), rank == 0);
+    // SAFETY: the program's info, in a call that takes one.
+    let asked = unsafe { hints::at_open(&plain(name), info, is_first) };
     let runner = match channel {
         Ok(channel) => {
-            // SAFETY: the program's info, in a call that takes one.
-            let hints = unsafe { hints::at_open(info, is_first) };
+            let hints = asked.as_ref().map(|asked| asked.hints().clone()).map_err(Clone::clone);
             Runner::Later(Box::new(Starting::new(channel, hints, &path, is_first)))
         }
         Err(error) => Runner::Mpi(error.to_string()),
     };
     // SAFETY: MPI_File_open went well and wrote its handle, which is a pointer in every MPI library.
     let handle = unsafe { *(handle as *const Word) };
-    files::add(handle, OpenFile::new(path, amode, is_first, runner));
+    files::add(handle, OpenFile::new(path, amode, is_first, runner, asked.unwrap_or_default()));
     Answer::Return(code)
+}
+
+/// A name that MPI was given, without the file system that may be in front of it.
+fn plain(name: &CStr) -> String {
+    let name = name.to_string_lossy();
+    PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(&name).to_string()
 }
 
 /// The absolute path of a name that MPI was given.
 fn path_of(name: &CStr) -> PathBuf {
-    let name = name.to_string_lossy();
-    let plain = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(&name);
-    std::path::absolute(Path::new(plain)).unwrap_or_else(|_| PathBuf::from(plain))
+    let plain = plain(name);
+    std::path::absolute(Path::new(&plain)).unwrap_or_else(|_| PathBuf::from(plain))
 }
 
 #[cfg(test)]

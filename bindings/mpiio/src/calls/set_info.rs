@@ -23,26 +23,24 @@ pub fn set_info(function: &'static Function, arguments: &[Word]) -> Answer {
         && let Some(shared) = files::find(handle)
     {
         // SAFETY: the program's info, in a call that takes one.
-        unsafe { want(&mut shared.hold(), from_word(info)) };
+        unsafe { want(&mut shared.hold(), from_word(info), "MPI_File_set_info") };
     }
     Answer::Return(code)
 }
 
-/// Takes down what an info asks for. The first rank's counts.
+/// Takes down what an info asks for, in a call of `call`. The first rank's counts.
 ///
 /// # Safety
 /// `info` is a valid info, or MPI_INFO_NULL.
-pub unsafe fn want(file: &mut OpenFile, info: MPI_Info) {
-    let counts = file.is_first || matches!(file.runner, Runner::Later(_));
+pub unsafe fn want(file: &mut OpenFile, info: MPI_Info, call: &str) {
     // SAFETY: the caller's promise.
-    if !counts || unsafe { crate::abi::info::is_empty(info) } {
+    if unsafe { crate::abi::info::is_empty(info) } {
         return;
     }
-    if let Some(hints) = file.wanted.as_ref().or(file.hints()).cloned() {
-        // SAFETY: the caller's promise.
-        let hints = unsafe { hints::over(hints, info, file.is_first) };
-        file.want(hints);
-    }
+    let is_first = file.is_first;
+    // SAFETY: the caller's promise.
+    unsafe { hints::over(&mut file.asked, info, call, is_first) };
+    file.want();
 }
 
 /// Puts the first rank's wish into force on all ranks. Collective.

@@ -22,6 +22,10 @@ pub fn set_view(function: &'static Function, arguments: &[Word]) -> Answer {
         return Answer::Return(code);
     };
     let mut file = shared.hold();
+    if code as c_int == SUCCESS {
+        // SAFETY: the program's info, in a call that takes one.
+        unsafe { want(&mut file, from_word(info), "MPI_File_set_view") };
+    }
     if matches!(file.runner, Runner::Mpi(_)) {
         return Answer::Return(code);
     }
@@ -34,7 +38,5 @@ pub fn set_view(function: &'static Function, arguments: &[Word]) -> Answer {
         _ => Err("MPI_File_set_view failed".to_string()),
     };
     file.view = view.map_or_else(View::Foreign, View::Engine);
-    // SAFETY: the program's info, in a call that takes one.
-    unsafe { want(&mut file, from_word(info)) };
     Answer::Return(code)
 }

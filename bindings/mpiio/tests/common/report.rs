@@ -33,6 +33,19 @@ pub struct Report {
     pub kernel_data: Option<String>,
     pub accelerated: BTreeMap<String, Ran>,
     pub passed_through: Vec<Passed>,
+    pub hints_not_used: Vec<NotUsed>,
+    /// Those in force, by key; none where the engine did not take the file.
+    #[serde(default)]
+    pub hints: BTreeMap<String, String>,
+}
+
+/// A hint that was given and is not used.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct NotUsed {
+    pub key: String,
+    pub value: String,
+    pub source: String,
+    pub why: String,
 }
 
 impl Report {

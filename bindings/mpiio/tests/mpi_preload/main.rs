@@ -25,6 +25,7 @@ mod errors;
 mod fortran;
 mod guard;
 mod hdf5;
+mod hints;
 mod mpi4py;
 mod pnetcdf;
 mod programs;

@@ -45,6 +45,18 @@ pub fn run(from: &Path, output: Option<&Path>) -> Result<(), Failure> {
     say(format!("{} figures; all on one page: {}", drawn.len(), page.display()))
 }
 
+/// All that is made of results, but no file.
+#[cfg(test)]
+fn drawn(read: &rows::Results) -> Result<String, Failure> {
+    let medians = summary::medians(&read.rows);
+    let mut drawn = Vec::new();
+    for figure in figures::of(&read.machine, &medians) {
+        let svg = plot::draw(&figure.title, &figure.drawing).map_err(Failure::new)?;
+        drawn.push((figure, svg));
+    }
+    Ok(table::text(read, &medians) + &page::html(read, &medians, &drawn))
+}
+
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))
 }

@@ -227,7 +227,10 @@ fn different_files(rows: &[Row]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::compare::damage::damaged;
 
     const GOOD: &str = r#"{"row":"m 2 btio balanced 32 1","machine":"m","nodes":2,"ranks":4,"code":"btio","column":"balanced","throttle":32,"run":1,"result":{"seconds":{"metadata":1.0,"data":2.0,"total":4.5},"sha256":"a"}}"#;
 
@@ -242,6 +245,21 @@ mod tests {
     fn fails(files: &[(&str, String)], words: &[&str]) {
         let line = read_files(files).unwrap_err().to_string();
         assert!(!line.contains('\n') && words.iter().all(|word| line.contains(word)), "{line}");
+    }
+
+    const GOOD_LINE: &str = r#"{"row":"m 2 btio balanced 32 1","machine":"m","nodes":2,"ranks":4,"code":"btio","column":"balanced","throttle":32,"run":1,"result":{"seconds":{"metadata":1.0,"data":2.0,"total":4.5},"sha256":"a"}}
+"#;
+
+    proptest! {
+        #[test]
+        fn no_damage_makes_it_panic(text in damaged(GOOD_LINE)) {
+            let directory = tempfile::tempdir().unwrap();
+            std::fs::write(directory.path().join("m-2.jsonl"), text).unwrap();
+            match read(directory.path()) {
+                Ok(results) => super::super::drawn(&results).map(|_| ()).unwrap_or_default(),
+                Err(failure) => prop_assert!(!failure.to_string().contains('\n'), "{}", failure),
+            }
+        }
     }
 
     #[test]

@@ -1,0 +1,116 @@
+//! Names by shell patterns.
+
+/// Whether `pattern` is all of `name`: `*` is any characters (`/` too), `?` is one, `[a-z]` one of these, `[!a-z]` one of the
+/// others, `\` takes what follows for itself; a `[` without its `]` is itself. O(|pattern| |name|).
+pub fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut p, mut n) = (0, 0);
+    // After the last star, and the first character that it does not take yet.
+    let mut star: Option<(usize, usize)> = None;
+    while n < name.len() {
+        if pattern.get(p) == Some(&'*') {
+            p += 1;
+            star = Some((p, n));
+        } else if let Some(taken) = one(&pattern[p..], name[n]) {
+            p += taken;
+            n += 1;
+        } else if let Some((after, first)) = star {
+            (p, n) = (after, first + 1);
+            star = Some((after, first + 1));
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|&rest| rest == '*')
+}
+
+/// How many characters of the pattern's beginning take the character; none if they do not.
+fn one(pattern: &[char], character: char) -> Option<usize> {
+    match pattern {
+        ['?', ..] => Some(1),
+        ['\\', itself, ..] => (*itself == character).then_some(2),
+        ['[', rest @ ..] if closing(rest).is_some() => {
+            let end = closing(rest)?;
+            let (negated, set) = match &rest[..end] {
+                ['!' | '^', set @ ..] => (true, set),
+                set => (false, set),
+            };
+            (in_set(set, character) != negated).then_some(end + 2)
+        }
+        [itself, ..] => (*itself == character).then_some(1),
+        [] => None,
+    }
+}
+
+/// Where the set that begins here is closed: a `]` in its first place belongs to it.
+fn closing(set: &[char]) -> Option<usize> {
+    let first = 1 + usize::from(matches!(set, ['!' | '^', ..]));
+    set.iter().skip(first).position(|&c| c == ']').map(|at| at + first)
+}
+
+fn in_set(set: &[char], character: char) -> bool {
+    match set {
+        [low, '-', high, rest @ ..] => (*low..=*high).contains(&character) || in_set(rest, character),
+        [one, rest @ ..] => *one == character || in_set(rest, character),
+        [] => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::matches;
+
+    #[test]
+    fn patterns() {
+        for (pattern, name, is) in [
+            ("*", "", true),
+            ("*", "/scratch/out.nc", true),
+            ("*.nc", "/scratch/out.nc", true),
+            ("*.nc", "out.nc4", false),
+            ("wrfout*", "wrfout_d01", true),
+            ("wrfout*", "/run/wrfout_d01", false),
+            ("*/dump.*", "/a/b/dump.7", true),
+            ("file?", "file1", true),
+            ("file?", "file", false),
+            ("f[a-c]x", "fbx", true),
+            ("f[!a-c]x", "fbx", false),
+            ("f[]x]", "f]", true),
+            ("f[x", "f[x", true),
+            (r"\*.nc", "*.nc", true),
+            (r"\*.nc", "a.nc", false),
+            ("a*b*c", "aXbYbZc", true),
+            ("a*b*c", "aXbYbZ", false),
+            ("", "", true),
+            ("", "a", false),
+        ] {
+            assert_eq!(matches(pattern, name), is, "{pattern} {name}");
+        }
+        // Without a bound on what is tried again this would not end.
+        assert!(!matches(&"a*".repeat(2000), &"a".repeat(1999)));
+    }
+
+    /// By the textbook recursion.
+    fn slow(pattern: &[u8], name: &[u8]) -> bool {
+        match (pattern, name) {
+            ([], []) => true,
+            ([b'*', rest @ ..], _) => slow(rest, name) || (!name.is_empty() && slow(pattern, &name[1..])),
+            ([b'?', rest @ ..], [_, others @ ..]) => slow(rest, others),
+            ([a, rest @ ..], [b, others @ ..]) => a == b && slow(rest, others),
+            _ => false,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn stars_and_marks(pattern in "[ab*?]{0,8}", name in "[ab]{0,8}") {
+            prop_assert_eq!(matches(&pattern, &name), slow(pattern.as_bytes(), name.as_bytes()));
+        }
+
+        #[test]
+        fn no_pattern_makes_it_panic(pattern in r"([]\[!^*?\\a-]|\PC){0,20}", name in r"([]\[a-]|\PC){0,20}") {
+            matches(&pattern, &name);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Hints that users have already, for other libraries: how they are written there, and what they say here.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`romio`] | ROMIO's file of hints |
+//! | [`cray`] | Cray's hints by the name of the file |
+//! | [`variables`] | variables of Intel, ROMIO and Open MPI that say what a hint of ours says |
+//! | `glob` | names by shell patterns |
+//!
+//! And why a key of theirs is not used here: [`why_not`].
+
+pub mod cray;
+mod glob;
+pub mod romio;
+pub mod variables;
+
+use super::asked::Given;
+
+/// Keys of others that are known, and say nothing to this library; a key that ends in `*` stands for all that begin so.
+const KNOWN: [(&str, &str); 15] = [
+    ("ind_rd_buffer_size", "independent reads are the MPI library's"),
+    ("ind_wr_buffer_size", "independent writes are the MPI library's"),
+    ("direct_io", "files are written through the system's cache"),
+    ("direct_*", "files are written through the system's cache"),
+    ("romio_cb_alltoall", "how data is exchanged is trib_kernel_data"),
+    ("romio_cb_pfr", "file domains are the driver's"),
+    ("romio_cb_*", "ROMIO's own way to exchange"),
+    ("romio_lustre_*", "the driver for Lustre has no such choice"),
+    ("romio_*", "a choice inside of ROMIO"),
+    ("cray_cb_nodes_multiplier", "the number of aggregators is cb_nodes"),
+    ("cray_*", "a choice inside of Cray's MPI"),
+    ("collective_buffering", "whether calls are exchanged is romio_cb_write and romio_cb_read"),
+    ("nc_*", "the library above reads it"),
+    ("pnetcdf_*", "the library above reads it"),
+    ("access_style", "the calls themselves show it"),
+];
+
+/// Why a key that is in no table of ours is not used.
+pub fn why_not(key: &str) -> &'static str {
+    let is = |known: &str| known.strip_suffix('*').map_or(known == key, |start| key.starts_with(start));
+    KNOWN.iter().find(|(known, _)| is(known)).map_or("unknown key", |(_, why)| why)
+}
+
+/// Why a value that the library which it is meant for takes is not used here, if it is not.
+pub(super) fn why_not_this(given: &Given) -> Option<&'static str> {
+    let least = ["cb_nodes", "striping_unit", "striping_factor"];
+    match given.key.as_str() {
+        key if least.contains(&key) && given.value.parse().is_ok_and(|number: i64| number <= 0) => {
+            Some("0 and less leave the choice to the library")
+        }
+        "cb_config_list" if !given.value.starts_with('*') && !given.value.is_empty() => {
+            Some("lists of host names are not supported; see trib_placement")
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hints::find;
+
+    #[test]
+    fn reasons_are_for_keys_that_are_not_ours() {
+        for (key, why) in KNOWN {
+            assert!(find(key).is_none() && !why.is_empty(), "{key}");
+        }
+        assert_eq!(why_not("romio_cb_alltoall"), "how data is exchanged is trib_kernel_data");
+        assert_eq!(why_not("romio_visibility_immediate"), "a choice inside of ROMIO");
+        assert_eq!(why_not("colour"), "unknown key");
+    }
+}

@@ -1,0 +1,120 @@
+//! Variables of other MPI libraries that say what a hint of ours says: Intel's, ROMIO's, Open MPI's.
+//!
+//! Sources: Intel MPI Library Developer Reference, "File System Support" and "Other Environment Variables"; ROMIO's
+//! ROMIO_FSTYPE_FORCE; `ompi_info --param io ompio --level 9` of Open MPI 4.1.
+
+/// What a variable says here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Meaning {
+    /// The value of this hint.
+    Hint(&'static str, String),
+    /// Nothing; why.
+    Nothing(String),
+}
+
+/// Parameters of Open MPI's OMPIO.
+pub const OMPIO: &str = "OMPI_MCA_io_ompio_";
+
+/// Variables of one name, from the one that counts least. Of two that say the same, the later is the newer name.
+pub const NAMES: [&str; 13] = [
+    ROMIO_FORCE,
+    "I_MPI_EXTRA_FILESYSTEM",
+    "I_MPI_EXTRA_FILESYSTEM_LIST",
+    "I_MPI_EXTRA_FILESYSTEM_FORCE",
+    "I_MPI_EXTRA_FILESYSTEM_NFS_DIRECT",
+    "I_MPI_FILESYSTEM",
+    "I_MPI_FILESYSTEM_LIST",
+    "I_MPI_FILESYSTEM_FORCE",
+    "I_MPI_FILESYSTEM_CB_NODES",
+    "I_MPI_FILESYSTEM_CB_CONFIG_LIST",
+    "I_MPI_FILESYSTEM_NFS_DIRECT",
+    "I_MPI_FILESYSTEM_GPFS_DIRECT",
+    "I_MPI_LUSTRE_STRIPE_AWARE",
+];
+
+const ROMIO_FORCE: &str = "ROMIO_FSTYPE_FORCE";
+
+/// What a variable of [`NAMES`], or one that begins with [`OMPIO`], says. `is_on` tells whether Intel's switch for file systems
+/// is not off.
+pub fn meaning(name: &str, value: &str, is_on: bool) -> Meaning {
+    let nothing = |why: &str| Meaning::Nothing(why.to_string());
+    if let Some(parameter) = name.strip_prefix(OMPIO) {
+        return ompio(parameter, value);
+    }
+    match name {
+        ROMIO_FORCE => driver(value.split(':').next().unwrap_or_default()),
+        "I_MPI_EXTRA_FILESYSTEM_FORCE" | "I_MPI_FILESYSTEM_FORCE" if is_on => driver(value),
+        "I_MPI_EXTRA_FILESYSTEM_FORCE" | "I_MPI_FILESYSTEM_FORCE" => nothing("I_MPI_FILESYSTEM switches it off"),
+        "I_MPI_FILESYSTEM_CB_NODES" => Meaning::Hint("cb_nodes", value.to_string()),
+        "I_MPI_FILESYSTEM_CB_CONFIG_LIST" => Meaning::Hint("cb_config_list", value.to_string()),
+        "I_MPI_FILESYSTEM_NFS_DIRECT" | "I_MPI_EXTRA_FILESYSTEM_NFS_DIRECT" | "I_MPI_FILESYSTEM_GPFS_DIRECT" => {
+            nothing("files are written through the system's cache")
+        }
+        "I_MPI_LUSTRE_STRIPE_AWARE" => nothing("the driver for Lustre always knows its stripes"),
+        _ => nothing("the driver is chosen by the file system that the file is on, or by trib_driver"),
+    }
+}
+
+/// Whether Intel's switch for file systems, under its old name or the new one, is not off.
+pub fn is_on(value: Option<&str>) -> bool {
+    !value.is_some_and(|value| ["disable", "no", "off", "0"].iter().any(|off| value.trim().eq_ignore_ascii_case(off)))
+}
+
+/// The driver for a file system by the name that MPI libraries give it.
+fn driver(file_system: &str) -> Meaning {
+    let name = file_system.trim().to_ascii_lowercase();
+    let driver = match name.as_str() {
+        "lustre" => "lustre",
+        "gpfs" => "gpfs",
+        "ufs" | "nfs" | "xfs" | "testfs" => "posix",
+        _ => return Meaning::Nothing("there is no driver for it; allowed: lustre, gpfs, ufs, nfs".to_string()),
+    };
+    Meaning::Hint("trib_driver", driver.to_string())
+}
+
+fn ompio(parameter: &str, value: &str) -> Meaning {
+    let nothing = |why: &str| Meaning::Nothing(why.to_string());
+    match parameter {
+        "num_aggregators" => Meaning::Hint("cb_nodes", value.to_string()),
+        "bytes_per_agg" => Meaning::Hint("cb_buffer_size", value.to_string()),
+        "cycle_buffer_size" => nothing("what one system call writes is not limited here; see cb_buffer_size"),
+        "grouping_option" | "max_aggregators_ratio" | "aggregators_cutoff_threshold" => {
+            nothing("OMPIO's own choice of aggregators; see cb_nodes and trib_placement")
+        }
+        "overwrite_amode" => nothing("the mode of the file is as the program opened it"),
+        "coll_timing_info" | "record_file_offset_info" | "verbose_info_parsing" => {
+            nothing("what OMPIO prints; see TRIB_REPORT")
+        }
+        "priority" | "delete_priority" => nothing("a choice inside of Open MPI"),
+        _ => nothing("unknown parameter"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_has_a_meaning_or_a_reason() {
+        for name in NAMES {
+            match meaning(name, "lustre", true) {
+                Meaning::Hint(key, _) => assert!(super::super::super::find(key).is_some(), "{name}: {key}"),
+                Meaning::Nothing(why) => assert!(!why.is_empty(), "{name}"),
+            }
+        }
+    }
+
+    #[test]
+    fn drivers_by_the_names_of_others() {
+        let hint = |driver: &str| Meaning::Hint("trib_driver", driver.to_string());
+        assert_eq!(meaning("I_MPI_FILESYSTEM_FORCE", "Lustre", true), hint("lustre"));
+        assert_eq!(meaning("I_MPI_EXTRA_FILESYSTEM_FORCE", "gpfs", true), hint("gpfs"));
+        assert_eq!(meaning(ROMIO_FORCE, "ufs:", true), hint("posix"));
+        for (name, value, is_on) in
+            [(ROMIO_FORCE, "panfs:", true), ("I_MPI_FILESYSTEM_FORCE", "gpfs", false), ("I_MPI_FILESYSTEM", "1", true)]
+        {
+            assert!(matches!(meaning(name, value, is_on), Meaning::Nothing(_)), "{name}={value}");
+        }
+        assert!(is_on(None) && is_on(Some("1")) && is_on(Some("gibberish")) && !is_on(Some(" OFF")));
+    }
+}

@@ -1,0 +1,356 @@
+//! The hints that a process's environment has for its files, read once.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use super::asked::{Asked, Given, Source};
+use super::elsewhere::cray::{self, Specification};
+use super::elsewhere::variables::{self, Meaning, NAMES, OMPIO};
+use super::elsewhere::{romio, why_not_this};
+use super::{pairs, read_text};
+use crate::error::{Error, Result};
+
+const TEXT: &str = "TRIB_HINTS";
+const FILE: &str = "TRIB_HINTS_FILE";
+const ROMIO: &str = "ROMIO_HINTS";
+
+/// Where ROMIO looks for hints of a whole system, unless ROMIO_HINTS names another file.
+const SYSTEM_FILE: &str = "/etc/romio-hints";
+
+/// What the environment has for every file, and for files by their names.
+///
+/// From the highest: MPICH_MPIIO_HINTS, which the program cannot change; the program's own ([`Asked::program`]); TRIB_HINTS;
+/// the file of TRIB_HINTS_FILE; variables of Intel, ROMIO and Open MPI; ROMIO's file of hints.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Environment {
+    /// For every file, below the program.
+    below: Asked,
+    /// For files by their names, above the program.
+    above: Vec<Specification>,
+}
+
+/// Variables by name.
+type Variables = BTreeMap<String, OsString>;
+
+impl Environment {
+    /// That of this process: variables and files are read by the first call, and by no other.
+    ///
+    /// # Errors
+    /// [`Error::Hint`] and [`Error::Argument`] for what is damaged in a variable or a file that one names, with its name and
+    /// line; [`Error::Io`] for a file that cannot be read. What is damaged in `/etc/romio-hints`, which users cannot mend, is
+    /// no error, but not used. Values of keys that are none of ours are never errors.
+    pub fn of_process() -> Result<&'static Self> {
+        static READ: OnceLock<Result<Environment>> = OnceLock::new();
+        let read = || Self::read(relevant(std::env::vars_os()), Path::new(SYSTEM_FILE));
+        READ.get_or_init(read).as_ref().map_err(Clone::clone)
+    }
+
+    /// What is asked of the file that the program calls `name`, before the program says anything itself. O(hints given).
+    pub fn asked(&self, name: &str) -> Asked {
+        let mut asked = self.below.clone();
+        let first = self.above.iter().find(|specification| specification.is_for(name));
+        for (key, value) in first.iter().flat_map(|specification| &specification.hints) {
+            let given = Given::new(key, value, cray::VARIABLE);
+            // That it is allowed has been checked.
+            let _ = take(&mut asked, given, Asked::take_above);
+        }
+        asked
+    }
+
+    fn read(mut variables: Variables, system_file: &Path) -> Result<Self> {
+        let mut below = Asked::default();
+        romio_file(&mut below, variables.remove(ROMIO), system_file)?;
+        others(&mut below, &variables)?;
+        if let Some(path) = variables.remove(FILE) {
+            let path = Path::new(&path);
+            let file = format!("{FILE}={}", path.display());
+            text_of_ours(&mut below, &read_text(path)?, |line| format!("{file}, line {line}").into())?;
+        }
+        if let Some(text) = variables.remove(TEXT) {
+            text_of_ours(&mut below, &utf8(TEXT, text)?, |_| TEXT.into())?;
+        }
+        let above = variables.remove(cray::VARIABLE).map(|text| utf8(cray::VARIABLE, text)).transpose()?;
+        let above = cray::parse(&above.unwrap_or_default())?;
+        for (key, value) in above.iter().flat_map(|specification| &specification.hints) {
+            take(&mut Asked::default(), Given::new(key, value, cray::VARIABLE), Asked::take_above)?;
+        }
+        Ok(Self { below, above })
+    }
+}
+
+/// Those that are read here, and are not empty.
+fn relevant(all: impl Iterator<Item = (OsString, OsString)>) -> Variables {
+    let known = |name: &str| {
+        [TEXT, FILE, ROMIO, cray::VARIABLE].contains(&name) || NAMES.contains(&name) || name.starts_with(OMPIO)
+    };
+    let named =
+        all.filter(|(_, value)| !value.is_empty()).filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    named.filter(|(name, _)| known(name)).collect()
+}
+
+/// Takes the hints of ROMIO's file, the first line of a key over the later ones.
+fn romio_file(asked: &mut Asked, named: Option<OsString>, system_file: &Path) -> Result<()> {
+    let (path, file) = match &named {
+        Some(path) => (Path::new(path), format!("{ROMIO}={}", Path::new(path).display())),
+        None => (system_file, system_file.display().to_string()),
+    };
+    let text = match (read_text(path), &named) {
+        (Ok(text), _) => text,
+        (Err(error), Some(_)) => return Err(error),
+        (Err(_), None) => return Ok(()),
+    };
+    for (line, pair) in romio::parse(&text, &file).into_iter().rev() {
+        let source = || format!("{file}, line {line}");
+        let outcome = pair.and_then(|(key, value)| take(asked, Given::new(&key, &value, source()), Asked::take));
+        match (outcome, &named) {
+            (Err(error), Some(_)) => return Err(error),
+            (Err(Error::Argument { value, allowed, .. }), None) => {
+                asked.leave_out(Given::new("", &value, source()).because(format!("damaged; allowed: {allowed}")));
+            }
+            // One that is not allowed has been taken down.
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Takes what variables of other libraries say.
+fn others(asked: &mut Asked, variables: &Variables) -> Result<()> {
+    if variables.is_empty() {
+        return Ok(());
+    }
+    let text = |name: &str| variables.get(name).map(|value| utf8(name, value.clone())).transpose();
+    let switch = [text("I_MPI_FILESYSTEM")?, text("I_MPI_EXTRA_FILESYSTEM")?].into_iter().flatten().next();
+    let is_on = variables::is_on(switch.as_deref());
+    let parameters = variables.keys().map(String::as_str).filter(|name| name.starts_with(OMPIO));
+    for name in parameters.chain(NAMES) {
+        let Some(value) = text(name)? else { continue };
+        match variables::meaning(name, &value, is_on) {
+            Meaning::Hint(key, value) => take(asked, Given::new(key, &value, name.to_string()), Asked::take)?,
+            Meaning::Nothing(why) => asked.leave_out(Given::new(name, &value, name.to_string()).because(why)),
+        }
+    }
+    Ok(())
+}
+
+/// Takes the hints of a text in our own form.
+fn text_of_ours(asked: &mut Asked, text: &str, source: impl Fn(usize) -> Source) -> Result<()> {
+    for (line, pair) in pairs(text) {
+        let source = source(line);
+        let (key, value) = pair.map_err(|part| damaged(&source, part))?;
+        asked.take(Given::new(key, value, source.clone())).map_err(|error| located(error, &source))?;
+    }
+    Ok(())
+}
+
+fn damaged(source: &Source, part: &str) -> Error {
+    Error::argument(source, format!("`{part}`"), "key=value, separated by ; or newlines")
+}
+
+/// Takes a hint that is meant for another library too: what only that one takes is left out.
+fn take(asked: &mut Asked, given: Given, how: fn(&mut Asked, Given) -> Result<()>) -> Result<()> {
+    if let Some(why) = why_not_this(&given) {
+        asked.leave_out(given.because(why));
+        return Ok(());
+    }
+    let source = given.source.clone();
+    how(asked, given).map_err(|error| located(error, &source))
+}
+
+/// The error of a hint, with where it was given.
+fn located(error: Error, source: &Source) -> Error {
+    match error {
+        Error::Hint { key, value, allowed } => Error::hint(format!("{key} of {source}"), value, allowed),
+        other => other,
+    }
+}
+
+fn utf8(name: &str, value: OsString) -> Result<String> {
+    value.into_string().map_err(|value| Error::argument(name, value.display(), "UTF-8 text"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::hints::{DriverName, Hints, Switch};
+
+    fn read(variables: &[(&str, &str)]) -> Result<Environment> {
+        let all = variables.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        Environment::read(relevant(all), Path::new("/nowhere"))
+    }
+
+    /// Key, source and reason of what is not used.
+    fn unused(asked: &Asked) -> Vec<(String, String, String)> {
+        asked.unused().iter().map(|all| (all.key.clone(), all.source.to_string(), all.why.clone())).collect()
+    }
+
+    fn told(key: &str, source: &str, why: &str) -> (String, String, String) {
+        (key.to_string(), source.to_string(), why.to_string())
+    }
+
+    #[test]
+    fn nothing_set_is_the_defaults() {
+        let empty = read(&[("PATH", "/bin"), ("TRIB_HINTS", ""), ("ROMIO_HINTS", "")]).unwrap();
+        assert_eq!(empty, Environment::default());
+        assert_eq!(empty.asked("f"), Asked::default());
+        assert_eq!(*empty.asked("f").hints(), Hints::default());
+    }
+
+    #[test]
+    fn from_the_lowest_source_to_the_highest() {
+        let folder = tempfile::tempdir().unwrap();
+        let (theirs, ours) = (folder.path().join("theirs"), folder.path().join("ours"));
+        std::fs::write(&theirs, "# all\ncb_nodes 1\ncb_nodes 9\nromio_cb_read enable\nstriping_unit 4096\n").unwrap();
+        std::fs::write(&ours, "cb_nodes=3\n\ncb_buffer_size=3M").unwrap();
+        let environment = read(&[
+            ("ROMIO_HINTS", theirs.to_str().unwrap()),
+            ("OMPI_MCA_io_ompio_num_aggregators", "2"),
+            ("OMPI_MCA_io_ompio_bytes_per_agg", "2097152"),
+            ("I_MPI_FILESYSTEM_FORCE", "lustre"),
+            ("TRIB_HINTS_FILE", ours.to_str().unwrap()),
+            ("TRIB_HINTS", "cb_nodes=4; romio_cb_write=disable; nc_thing=1"),
+            ("MPICH_MPIIO_HINTS", "*.nc:striping_unit=65536:direct_io=true,*:striping_unit=1"),
+        ]);
+        let mut asked = environment.unwrap().asked("/scratch/out.nc");
+        asked.program("cb_nodes", "5", "MPI_Info").unwrap();
+        asked.program("striping_unit", "7", "MPI_Info").unwrap();
+        asked.program("colour", "blue", "MPI_Info").unwrap();
+        asked.program("romio_cb_write", "maybe", "MPI_Info").unwrap_err();
+        let due = Hints {
+            cb_nodes: Some(5),
+            cb_buffer_size: 3 << 20,
+            striping_unit: Some(65536),
+            cb_read: Switch::Enable,
+            cb_write: Switch::Disable,
+            driver: DriverName::Lustre,
+            ..Hints::default()
+        };
+        assert_eq!(*asked.hints(), due);
+        let line = |file: &Path, variable: &str, line: usize| format!("{variable}={}, line {line}", file.display());
+        let romio = |number| line(&theirs, "ROMIO_HINTS", number);
+        let own = |number| line(&ours, "TRIB_HINTS_FILE", number);
+        let by = |source: &str| format!("overruled by {source}");
+        assert_eq!(
+            unused(&asked),
+            [
+                told("cb_nodes", &romio(3), &by(&romio(2))),
+                told("cb_nodes", &romio(2), &by("OMPI_MCA_io_ompio_num_aggregators")),
+                told("cb_nodes", "OMPI_MCA_io_ompio_num_aggregators", &by(&own(1))),
+                told("cb_buffer_size", "OMPI_MCA_io_ompio_bytes_per_agg", &by(&own(3))),
+                told("cb_nodes", &own(1), &by("TRIB_HINTS")),
+                told("nc_thing", "TRIB_HINTS", "the library above reads it"),
+                told("striping_unit", &romio(5), &by("MPICH_MPIIO_HINTS")),
+                told("direct_io", "MPICH_MPIIO_HINTS", "files are written through the system's cache"),
+                told("cb_nodes", "TRIB_HINTS", &by("MPI_Info")),
+                told("striping_unit", "MPI_Info", &by("MPICH_MPIIO_HINTS")),
+                told("colour", "MPI_Info", "unknown key"),
+                told("romio_cb_write", "MPI_Info", "not allowed; allowed: enable|disable|automatic"),
+            ]
+        );
+        let programs: Vec<_> = asked.programs().collect();
+        assert_eq!(
+            programs,
+            [("cb_nodes", "5"), ("striping_unit", "7"), ("colour", "blue"), ("romio_cb_write", "maybe")]
+        );
+    }
+
+    #[test]
+    fn a_program_that_changes_its_mind_is_not_overruled() {
+        let mut asked = read(&[("TRIB_HINTS", "cb_nodes=1")]).unwrap().asked("f");
+        for count in 2..50 {
+            asked.program("cb_nodes", &count.to_string(), "MPI_Info").unwrap();
+            asked.program("colour", "red", "MPI_Info").unwrap();
+        }
+        assert_eq!(asked.hints().cb_nodes, Some(49));
+        assert_eq!(
+            unused(&asked),
+            [told("cb_nodes", "TRIB_HINTS", "overruled by MPI_Info"), told("colour", "MPI_Info", "unknown key")]
+        );
+    }
+
+    #[test]
+    fn what_only_the_others_take_is_no_error() {
+        let asked = read(&[
+            ("MPICH_MPIIO_HINTS", "*:cb_config_list=n1,*:cb_nodes=0"),
+            ("OMPI_MCA_io_ompio_num_aggregators", "-1"),
+            ("OMPI_MCA_io_ompio_frobnicate", "yes"),
+            ("I_MPI_FILESYSTEM_FORCE", "daos"),
+            ("I_MPI_EXTRA_FILESYSTEM", "on"),
+        ]);
+        let asked = asked.unwrap().asked("f");
+        assert_eq!(*asked.hints(), Hints::default());
+        let keys: Vec<_> = asked.unused().iter().map(|all| (all.key.as_str(), all.source.as_ref())).collect();
+        let variable = |name| (name, name);
+        assert_eq!(
+            keys,
+            [
+                variable("OMPI_MCA_io_ompio_frobnicate"),
+                ("cb_nodes", "OMPI_MCA_io_ompio_num_aggregators"),
+                variable("I_MPI_EXTRA_FILESYSTEM"),
+                variable("I_MPI_FILESYSTEM_FORCE"),
+                ("cb_config_list", "MPICH_MPIIO_HINTS"),
+            ]
+        );
+    }
+
+    #[test]
+    fn damage_is_met_where_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("hints");
+        let file = path.to_str().unwrap();
+        for (text, says) in [
+            ("cb_nodes 1\ncb_nodes\n", "ROMIO_HINTS=FILE, line 2: `cb_nodes`; allowed: a key and a value, or # first"),
+            (
+                "cb_nodes many\n",
+                "hint cb_nodes of ROMIO_HINTS=FILE, line 1: `many` is not allowed; allowed: auto|1 or more",
+            ),
+            ("\ntrib_kernel_mta x\n", "hint trib_kernel_mta of ROMIO_HINTS=FILE, line 2: `x` is not allowed"),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let error = read(&[("ROMIO_HINTS", file)]).unwrap_err().to_string();
+            assert!(error.contains(&says.replace("FILE", file)), "{error}");
+            // Nobody who runs a program can mend the system's file.
+            let system = Environment::read(Variables::new(), &path).unwrap().asked("f");
+            assert_eq!(system.unused().len(), 1, "{system:?}");
+        }
+        std::fs::write(&path, "cb_nodes=2\n cb_nodes 3").unwrap();
+        let error = read(&[("TRIB_HINTS_FILE", file)]).unwrap_err().to_string();
+        assert!(
+            error.contains(&format!("TRIB_HINTS_FILE={file}, line 2: `cb_nodes 3`; allowed: key=value")),
+            "{error}"
+        );
+        for (name, value, says) in [
+            ("ROMIO_HINTS", "/no/such", "open of /no/such failed"),
+            ("TRIB_HINTS_FILE", "/", "read of / failed"),
+            ("TRIB_HINTS_FILE", "/dev/zero", "file of hints: /dev/zero; allowed: a text of 16777216 bytes or fewer"),
+            ("MPICH_MPIIO_HINTS", "*:cb_nodes=x", "hint cb_nodes of MPICH_MPIIO_HINTS: `x` is not allowed"),
+            ("MPICH_MPIIO_HINTS", "other.nc:romio_cb_write", "MPICH_MPIIO_HINTS: `romio_cb_write`"),
+            ("OMPI_MCA_io_ompio_num_aggregators", "x", "hint cb_nodes of OMPI_MCA_io_ompio_num_aggregators: `x`"),
+            ("TRIB_HINTS", "cb_nodes=0", "hint cb_nodes of TRIB_HINTS: `0` is not allowed"),
+            ("TRIB_HINTS", "cb_nodes", "TRIB_HINTS: `cb_nodes`; allowed: key=value"),
+        ] {
+            let error = read(&[(name, value)]).unwrap_err().to_string();
+            assert!(error.contains(says) && !error.contains('\n'), "{name}={value}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_environment_makes_it_panic(
+            names in prop::collection::vec(0_usize..20, 0..4),
+            value in r"(cb_nodes|trib_kernel_data|striping_unit|[*:=,;# \n0-9kM-]|\PC){0,24}",
+            name in r"\PC{0,8}",
+        ) {
+            let known = [TEXT, ROMIO, cray::VARIABLE, "OMPI_MCA_io_ompio_num_aggregators", "OMPI_MCA_io_ompio_x"];
+            let all = known.iter().chain(&NAMES).copied().collect::<Vec<_>>();
+            let variables: Vec<_> = names.iter().filter_map(|&at| all.get(at)).map(|name| (*name, value.as_str())).collect();
+            if !value.contains('\0') {
+                let _ = read(&variables).map(|environment| environment.asked(&name));
+            }
+        }
+    }
+}
