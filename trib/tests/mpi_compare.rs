@@ -1,4 +1,4 @@
-//! `trib compare` on the MPI library that this test is built with, at sizes that take a moment. What is measured is never
+//! `trib compare` on the MPI library that the tests run on, at sizes that take a moment. What is measured is never
 //! judged: only that it is all there.
 #![cfg(feature = "mpi")]
 
@@ -33,7 +33,7 @@ fn library() -> &'static Path {
         let mut command = Command::new(env!("CARGO"));
         command.args(["build", "--package", "tributary-mpiio", "--features", "mpi", "--manifest-path"]);
         command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml"));
-        command.env("MPICC", tools().0).env("CARGO_TARGET_DIR", profile.parent().unwrap());
+        command.env("CARGO_TARGET_DIR", profile.parent().unwrap());
         if profile.ends_with("release") {
             command.arg("--release");
         }
