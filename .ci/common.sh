@@ -9,11 +9,11 @@ fail() {
     exit 1
 }
 
-# The Rust toolchain, against rust-version of Cargo.toml.
+# The Rust toolchain, against rust-version of Cargo.toml, here or in the folder of $1.
 check_rust() {
     command -v cargo >/dev/null || fail "cargo is not there; install Rust from https://rustup.rs"
     local need have
-    need=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+    need=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "${1:-.}/Cargo.toml")
     have=$(rustc --version | cut -d' ' -f2)
     [[ $(printf '%s\n' "$need" "${have%%-*}" | sort -V | head -n 1) == "$need" ]] ||
         fail "rustc is version $have; needed: $need or later (rustup update)"
@@ -45,27 +45,19 @@ mpi_family() {
         "$MPICC" -E -x c - 2>/dev/null | sed -n 's/^family=//p'
 }
 
-# bindgen reads mpi.h with libclang.
-find_libclang() {
-    [[ -n ${LIBCLANG_PATH:-} ]] || { ldconfig -p 2>/dev/null || true; } | grep -q libclang ||
-        compgen -G '/usr/lib/llvm-*/lib/libclang*' >/dev/null || compgen -G '/usr/lib*/libclang*' >/dev/null ||
-        command -v llvm-config >/dev/null
-}
-
 have_mpi() {
-    find_mpicc && find_mpiexec && find_libclang && [[ -n $(mpi_family) ]]
+    find_mpicc && find_mpiexec && [[ -n $(mpi_family) ]]
 }
 
-# Makes sure of an MPI library with its compiler wrapper and launcher, and of libclang; sets MPICC and, unless it is set,
-# CARGO_TARGET_DIR: one for each MPI library, because Cargo does not notice when MPICC changes.
+# Makes sure of an MPI library with its compiler wrapper and launcher, which the tests run on; sets MPICC. Nothing is built
+# for it.
 setup_mpi() {
     if [[ -n ${MPICC:-} ]]; then
         { find_mpicc && [[ -n $(mpi_family) ]]; } || fail "MPICC=$MPICC is not a C compiler that finds mpi.h; unset or correct it"
     fi
     have_mpi || install_mpi
-    have_mpi || fail "no usable MPI: MPICC=${MPICC:-(none)} must find mpi.h, mpiexec and libclang must be there"
-    export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target-$(mpi_family)}
-    echo "MPI: $MPICC ($(mpi_family)), built in $CARGO_TARGET_DIR"
+    have_mpi || fail "no usable MPI: MPICC=${MPICC:-(none)} must find mpi.h, and mpiexec must be there"
+    echo "MPI: $MPICC ($(mpi_family))"
 }
 
 # Installs Debian packages, where that is possible.
@@ -80,9 +72,9 @@ install_packages() {
     $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
 }
 
-# The MPI families that the bindings are built and tested for, and what Cargo is told to do so.
+# The MPI families that the bindings are tested on, and what Cargo is told to do so.
 FAMILIES="mpich openmpi"
-BINDINGS=(-p tributary-mpiio -p tributary-c -p tributary-gio --features mpi)
+BINDINGS=(--workspace --features mpi --test mpi_preload --test 'mpi_c_*' --test mpi_gio)
 
 # The C compiler wrapper of a family.
 mpicc_of() {
@@ -92,21 +84,23 @@ mpicc_of() {
     esac
 }
 
-# on_family FAMILY COMMAND...: with the compiler wrapper of the family, its own launcher, and a target directory of its own.
+# on_family FAMILY COMMAND...: with the compiler wrapper of the family, and its own launcher.
 on_family() {
     local family=$1 limit=()
     shift
     command -v timeout >/dev/null && limit=(timeout -k 10 "${STEP_TIMEOUT:-1800}")
-    env -u MPIEXEC MPICC="$(mpicc_of "$family")" CARGO_TARGET_DIR="target-$family" ${limit[@]+"${limit[@]}"} "$@"
+    env -u MPIEXEC MPICC="$(mpicc_of "$family")" ${limit[@]+"${limit[@]}"} "$@"
 }
 
 # What the tests of the bindings run: both families, Fortran, CMake, and other people's libraries and programs.
 setup_bindings() {
-    bindings_are_ready || install_packages mpich libmpich-dev openmpi-bin libopenmpi-dev libclang-dev g++ gfortran \
+    bindings_are_ready || install_packages mpich libmpich-dev openmpi-bin libopenmpi-dev g++ gfortran \
         binutils cmake pkg-config hdf5-tools libhdf5-mpich-dev libhdf5-openmpi-dev libpnetcdf-dev pnetcdf-bin python3-venv || true
     bindings_are_ready || fail "the tests of the bindings need $missing; leave them out with ./test --no-bindings"
     export TRIB_MPI4PY=${TRIB_MPI4PY:-$PWD/target/mpi4py}
     .ci/mpi4py "$TRIB_MPI4PY"
+    export TRIB_MPI_WHEELS=${TRIB_MPI_WHEELS:-$PWD/target/mpi-wheels}
+    .ci/wheels "$TRIB_MPI_WHEELS"
 }
 
 # Sets `missing` when something is.
@@ -153,17 +147,16 @@ missing_of() {
 }
 
 install_mpi() {
-    if install_packages mpich libmpich-dev libclang-dev; then
+    if install_packages mpich libmpich-dev; then
         return
     fi
     cat >&2 <<'TEXT'
-error: no MPI library, launcher or libclang was found, and they cannot be installed from here. Install
-    Debian, Ubuntu:   apt-get install mpich libmpich-dev libclang-dev
-    Fedora, RHEL:     dnf install mpich mpich-devel clang-devel, then: module load mpi/mpich-x86_64
-    openSUSE:         zypper install mpich mpich-devel clang-devel
-    Arch:             pacman -S openmpi clang
-    macOS:            brew install mpich llvm
-    a supercomputer:  module load the MPI library and LLVM; MPICC=cc where the compiler wrapper has that name
+error: no MPI library with its compiler wrapper and launcher was found, and none can be installed from here. Install
+    Debian, Ubuntu:   apt-get install mpich libmpich-dev
+    Fedora, RHEL:     dnf install mpich mpich-devel, then: module load mpi/mpich-x86_64
+    openSUSE:         zypper install mpich mpich-devel
+    Arch:             pacman -S openmpi
+    a supercomputer:  module load the MPI library; MPICC=cc where the compiler wrapper has that name
 or leave the MPI tests out: ./test --no-mpi
 TEXT
     exit 1

@@ -92,8 +92,8 @@ pub fn must_fail_under_mpiexec(test: &str, ranks: usize, cause: &str, inner: fn(
     assert!(start.elapsed() < Duration::from_secs(30), "{test} on {ranks} ranks took {:?}", start.elapsed());
 }
 
-/// Initialises MPI on a rank of a test, and makes sure that the ranks see each other: an `mpiexec` of another MPI than
-/// the test was built for starts them as so many programs of one rank.
+/// Initialises MPI on a rank of a test, and makes sure that the ranks see each other: with another MPI library than that of
+/// `mpiexec` they are so many programs of one rank.
 ///
 /// # Panics
 /// Outside [`under_mpiexec`], and when the ranks do not see each other.
@@ -116,9 +116,19 @@ pub fn directory() -> std::path::PathBuf {
     std::env::var_os(DIRECTORY).expect("inside under_mpiexec").into()
 }
 
-/// Whether this program is linked with MPICH or one of its derivatives.
+/// Whether the tests are to run on MPICH or one of its derivatives: the MPI library of this rank; outside of any, the one that
+/// `MPICC` belongs to.
 pub fn is_mpich() -> bool {
-    !mpi::library().starts_with("Open MPI")
+    match mpi::library().as_str() {
+        "" => !compiles_for_open_mpi(&std::env::var("MPICC").unwrap_or_default()),
+        library => !library.starts_with("Open MPI"),
+    }
+}
+
+/// Whether this is a compiler wrapper of Open MPI: only those know the option; the others hand it to their compiler.
+fn compiles_for_open_mpi(mpicc: &str) -> bool {
+    let said = Command::new(mpicc).arg("--showme:version").output();
+    said.is_ok_and(|output| output.status.success() && String::from_utf8_lossy(&output.stdout).contains("Open MPI"))
 }
 
 fn launch(test: &str, ranks: usize, environment: &[(&str, &str)]) -> Output {
@@ -162,15 +172,17 @@ fn start_now(ranks: usize, program: &Path, arguments: &[&str], environment: &[(&
             Err(error) => panic!("{}: {launcher}: {error}", program.display()),
         }
     }
-    let what = program.display();
-    panic!("{what}: none of {candidates:?} is there; install the launcher of {}, or set MPIEXEC", mpi::library());
+    panic!("{}: none of {candidates:?} is there; install one, or set MPIEXEC", program.display());
 }
 
-/// `$MPIEXEC`, or the names under which the launcher of this program's MPI goes.
+/// `$MPIEXEC`, or the names under which the launcher goes that belongs to `$MPICC`.
 fn launchers() -> Vec<String> {
     if let Ok(given) = std::env::var("MPIEXEC") {
         return vec![given];
     }
-    let names = if is_mpich() { ["mpiexec.mpich", "mpiexec.hydra"] } else { ["mpiexec.openmpi", "orterun"] };
-    names.into_iter().chain(["mpiexec"]).map(String::from).collect()
+    let names = match is_mpich() {
+        true => ["mpiexec.mpich", "mpiexec.hydra", "mpiexec", "mpiexec.openmpi"],
+        false => ["mpiexec.openmpi", "orterun", "mpiexec", "mpiexec"],
+    };
+    names.map(String::from).to_vec()
 }

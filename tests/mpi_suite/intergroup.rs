@@ -4,15 +4,15 @@ use std::ffi::{c_int, c_void};
 use std::pin::pin;
 
 use crate::mpiexec::{under_mpiexec, world};
-use ::mpi::ffi;
 use tributary::collectives::{TwoGroups, intergroup_allgatherv};
 use tributary::fabric::Transport;
 use tributary::fabric::mpi::MpiEndpoint;
 use tributary::{Endpoint, Rank};
+use tributary_abi::{self as ffi, handles};
 
 /// Turns a return code of MPI into a failure of the test.
 fn done(code: c_int) {
-    assert_eq!(code, ffi::MPI_SUCCESS as c_int);
+    assert_eq!(code, ffi::SUCCESS);
 }
 
 /// Which of two groups a rank of all is in: one rank of three, from the second on, is in group 1.
@@ -27,7 +27,7 @@ fn side(rank: Rank) -> c_int {
 unsafe fn connect(rank: Rank) -> ffi::MPI_Comm {
     // SAFETY: the caller's promise; the leaders are ranks 0 and 1 of all, lowest in their groups.
     unsafe {
-        let (all, mut group, mut inter) = (ffi::RSMPI_COMM_WORLD, ffi::RSMPI_COMM_NULL, ffi::RSMPI_COMM_NULL);
+        let (all, mut group, mut inter) = (handles().comm_world, handles().comm_null, handles().comm_null);
         done(ffi::MPI_Comm_split(all, side(rank), rank as c_int, &mut group));
         done(ffi::MPI_Intercomm_create(group, 0, all, 1 - side(rank), 7, &mut inter));
         done(ffi::MPI_Comm_free(&mut group));
@@ -51,7 +51,7 @@ unsafe fn by_mpi(inter: ffi::MPI_Comm, own: &[u8], counts: &[c_int]) -> Vec<u8> 
     let (from, mut got) = ([own, &[0]].concat(), vec![0u8; total + 1]);
     // SAFETY: `got` has room for all counts, one for each rank of the other group.
     unsafe {
-        let (byte, own_len) = (ffi::RSMPI_UINT8_T, own.len() as c_int);
+        let (byte, own_len) = (handles().uint8, own.len() as c_int);
         let (from, into) = (from.as_ptr().cast::<c_void>(), got.as_mut_ptr().cast::<c_void>());
         done(ffi::MPI_Allgatherv(from, own_len, byte, into, counts.as_ptr(), starts.as_ptr(), byte, inter));
     }
@@ -95,7 +95,7 @@ fn an_intracommunicator_has_no_two_groups() {
     under_mpiexec("intergroup::an_intracommunicator_has_no_two_groups", &[2], || {
         let (_world, mut all) = world();
         // SAFETY: MPI is initialised until `_world` is dropped.
-        let outcome = unsafe { MpiEndpoint::from_intercommunicator(ffi::RSMPI_COMM_WORLD) };
+        let outcome = unsafe { MpiEndpoint::from_intercommunicator(handles().comm_world) };
         let error = outcome.err().unwrap().to_string();
         assert_eq!(error, "communicator: an intra-communicator; allowed: an inter-communicator");
         assert!(all.duplicate().is_ok(), "nothing was broken");

@@ -350,7 +350,7 @@ fn the_communicator_of_the_caller_is_left_alone() {
         let world = tributary::fabric::mpi::initialise().unwrap();
         for _ in 0..3 {
             // SAFETY: MPI is initialised by this thread, until `world` is dropped.
-            let mut alone = unsafe { MpiEndpoint::from_raw(::mpi::ffi::RSMPI_COMM_SELF).unwrap() };
+            let mut alone = unsafe { MpiEndpoint::from_raw(tributary_abi::handles().comm_self).unwrap() };
             assert_eq!((alone.rank(), alone.ranks()), (0, 1));
             all_to_all(&mut alone, Synchronous, 3, 1000, 10);
         }

@@ -253,7 +253,7 @@ trib_status trib_open(MPI_Comm comm,
 /**
  * As `trib_open`, with the Fortran handle of the communicator (of `use mpi_f08`, its component MPI_VAL).
  */
-trib_status trib_open_fortran(MPI_Fint comm, const char *path, int mode, const char *hints, trib_file **file);
+trib_status trib_open_fortran(int comm, const char *path, int mode, const char *hints, trib_file **file);
 
 /**
  * Closes a file. Collective. When it returns, all ranks have closed theirs: the file may be removed. `*file` becomes NULL,

@@ -6,16 +6,14 @@ use std::path::PathBuf;
 use std::pin::pin;
 
 use tributary::collectives::agree;
-use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint, alone};
+use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint, alone, objection};
 use tributary::hints::Environment;
 use tributary::{CallReport, Endpoint, Error, File, Hints, Mode, Result};
+use tributary_abi::communicator_of_fortran;
 
 use super::hints::Table;
 use super::running::{Busy, Moved};
 use super::status::{guarded, trib_status};
-
-/// The Fortran handle of an MPI object.
-pub type MPI_Fint = c_int;
 
 /// How a file is opened.
 #[repr(C)]
@@ -59,11 +57,6 @@ pub(super) unsafe fn opened<'a>(file: *mut trib_file) -> Result<&'a mut trib_fil
     unsafe { file.as_mut() }.ok_or_else(|| Error::argument("file", "NULL", "what trib_open has given"))
 }
 
-unsafe extern "C" {
-    safe fn tributary_c_communicator(handle: MPI_Fint) -> MPI_Comm;
-    safe fn tributary_c_objection(comm: MPI_Comm) -> *const c_char;
-}
-
 /// Opens a file on all ranks of a communicator. Collective over `comm`, an intracommunicator, which is duplicated; path,
 /// mode and hints must be the same on all ranks.
 ///
@@ -96,14 +89,14 @@ pub unsafe extern "C" fn trib_open(
 /// As `trib_open`, with the Fortran handle of the communicator (of `use mpi_f08`, its component MPI_VAL).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_open_fortran(
-    comm: MPI_Fint,
+    comm: c_int,
     path: *const c_char,
     mode: c_int,
     hints: *const c_char,
     file: *mut *mut trib_file,
 ) -> trib_status {
     // SAFETY: the caller's promises are the same.
-    unsafe { trib_open(tributary_c_communicator(comm), path, mode, hints, file) }
+    unsafe { trib_open(communicator_of_fortran(comm), path, mode, hints, file) }
 }
 
 /// Path, mode and hints, checked.
@@ -140,10 +133,9 @@ unsafe fn arguments(
 
 /// Collective: whatever is wrong with a rank's arguments, all ranks learn of it.
 unsafe fn open(comm: MPI_Comm, arguments: impl FnOnce() -> Result<(PathBuf, Mode, Hints)>) -> Result<trib_file> {
-    let objection = tributary_c_objection(comm);
-    if !objection.is_null() {
-        // SAFETY: a constant text of communicator.c.
-        let objection = unsafe { CStr::from_ptr(objection) }.to_string_lossy();
+    let comm = comm.as_given();
+    // SAFETY: the program gives a communicator, if MPI is initialised.
+    if let Some(objection) = unsafe { objection(comm) } {
         return Err(Error::argument(
             "communicator",
             objection,

@@ -32,11 +32,7 @@ fn header() -> String {
         usize_is_size_t: true,
         documentation_style: DocumentationStyle::Doxy,
         line_length: 120,
-        export: ExportConfig {
-            include: vec!["trib_mode".to_string()],
-            exclude: vec!["MPI_Fint".to_string()],
-            ..ExportConfig::default()
-        },
+        export: ExportConfig { include: vec!["trib_mode".to_string()], ..ExportConfig::default() },
         ..Config::default()
     };
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");

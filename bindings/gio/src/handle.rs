@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tributary::engine::Path;
-use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint};
+use tributary::fabric::mpi::MpiEndpoint;
 use tributary::{CallReport, Endpoint, Error, File, Hints, Result};
+use tributary_abi::{self as ffi, handles};
 
 use crate::amode;
 use crate::hints;
@@ -28,9 +29,12 @@ pub struct GioFile {
     pub unsynced: bool,
 }
 
-unsafe extern "C" {
-    safe fn tributary_gio_self() -> MPI_Comm;
-    safe fn tributary_gio_processes() -> c_int;
+/// How many processes the program has.
+fn processes() -> c_int {
+    let mut count = 1;
+    // SAFETY: a file is open, so MPI is initialised; writes one int.
+    let code = unsafe { ffi::MPI_Comm_size(handles().comm_world, &mut count) };
+    if code == ffi::SUCCESS { count } else { 1 }
 }
 
 impl GioFile {
@@ -50,13 +54,13 @@ impl GioFile {
     /// It cannot be opened again.
     pub fn alone(&mut self) -> Result<&mut File> {
         // Of one rank and one process, nobody else is there.
-        if self.ranks() == 1 && tributary_gio_processes() == 1 {
+        if self.ranks() == 1 && processes() == 1 {
             return Ok(&mut self.file);
         }
         if self.alone.is_none() {
             let hints: Hints = hints::alone(self.file.hints());
             // SAFETY: MPI_COMM_SELF, while MPI is initialised, as it is while a file is open; closed with that file.
-            let endpoint = unsafe { MpiEndpoint::from_raw(tributary_gio_self())? };
+            let endpoint = unsafe { MpiEndpoint::from_raw(handles().comm_self)? };
             let opened = File::open(Endpoint::new(Box::new(endpoint)), &self.path, self.access.mode_again(), hints)?;
             self.alone = Some(opened);
         }

@@ -2,21 +2,16 @@
 
 use std::ffi::{CStr, CString, c_char, c_int};
 
-use ::mpi::ffi;
-pub use ::mpi::ffi::MPI_Info;
 use tributary::{Error, Result};
-
-const SUCCESS: c_int = ffi::MPI_SUCCESS as c_int;
-const MAX_KEY: usize = ffi::MPI_MAX_INFO_KEY as usize;
-const MAX_VALUE: usize = ffi::MPI_MAX_INFO_VAL as usize;
+pub use tributary_abi::MPI_Info;
+use tributary_abi::{self as ffi, SUCCESS, constants, handles};
 
 /// All that `info` says; nothing for MPI_INFO_NULL, and of what is no text or cannot be asked for.
 ///
 /// # Safety
 /// `info` is a valid info, or MPI_INFO_NULL; MPI is initialised.
 pub unsafe fn entries(info: MPI_Info) -> Vec<(String, String)> {
-    // SAFETY: a constant of the C library.
-    if info == unsafe { ffi::RSMPI_INFO_NULL } {
+    if info == handles().info_null {
         return Vec::new();
     }
     let mut count = 0;
@@ -31,14 +26,15 @@ pub unsafe fn entries(info: MPI_Info) -> Vec<(String, String)> {
 /// # Safety
 /// As [`entries`], and `index` is below the number of keys.
 unsafe fn entry(info: MPI_Info, index: c_int) -> Option<(String, String)> {
-    let mut key = [0 as c_char; MAX_KEY + 1];
+    let (longest_key, longest_value) = (constants().max_info_key, constants().max_info_value);
+    let mut key = vec![0 as c_char; longest_key as usize + 1];
     // SAFETY: a valid info; the buffer holds the longest key and its terminator.
     if unsafe { ffi::MPI_Info_get_nthkey(info, index, key.as_mut_ptr()) } != SUCCESS {
         return None;
     }
-    let (mut value, mut found) = (vec![0 as c_char; MAX_VALUE + 1], 0);
+    let (mut value, mut found) = (vec![0 as c_char; longest_value as usize + 1], 0);
     // SAFETY: a valid info and its own key; the buffer holds the longest value and its terminator.
-    let code = unsafe { ffi::MPI_Info_get(info, key.as_ptr(), MAX_VALUE as c_int, value.as_mut_ptr(), &mut found) };
+    let code = unsafe { ffi::MPI_Info_get(info, key.as_ptr(), longest_value, value.as_mut_ptr(), &mut found) };
     // SAFETY: MPI ends both texts with a terminator.
     let text = |chars: &[c_char]| unsafe { CStr::from_ptr(chars.as_ptr()) }.to_str().ok().map(str::to_string);
     if code == SUCCESS && found != 0 { Some((text(&key)?, text(&value)?)) } else { None }
@@ -52,14 +48,14 @@ unsafe fn entry(info: MPI_Info, index: c_int) -> Option<(String, String)> {
 /// # Safety
 /// MPI is initialised.
 pub unsafe fn made_of(entries: impl IntoIterator<Item = (String, String)>) -> Result<MPI_Info> {
-    // SAFETY: a constant of the C library.
-    let mut info = unsafe { ffi::RSMPI_INFO_NULL };
+    let mut info = handles().info_null;
+    let (longest_key, longest_value) = (constants().max_info_key as usize, constants().max_info_value as usize);
     // SAFETY: MPI is initialised, and writes one handle.
     if unsafe { ffi::MPI_Info_create(&mut info) } != SUCCESS {
         return Err(Error::Fabric("MPI_Info_create failed".to_string()));
     }
     for (key, value) in entries {
-        if key.len() >= MAX_KEY || value.is_empty() || value.len() >= MAX_VALUE {
+        if key.len() >= longest_key || value.is_empty() || value.len() >= longest_value {
             continue;
         }
         if let (Ok(key), Ok(value)) = (CString::new(key), CString::new(value)) {

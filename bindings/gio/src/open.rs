@@ -1,12 +1,12 @@
 //! Files are opened, asked for their hints, closed and deleted.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{c_char, c_int};
 use std::path::PathBuf;
 use std::pin::pin;
 
 use serde::{Deserialize, Serialize};
 use tributary::collectives::{agree, broadcast};
-use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint, alone};
+use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint, alone, objection};
 use tributary::{Endpoint, Error, File, Hints, Result};
 
 use crate::all;
@@ -17,10 +17,6 @@ use crate::handle::{self, GioFile, opened};
 use crate::hints;
 use crate::info::{MPI_Info, entries, made_of};
 use crate::name::path_of;
-
-unsafe extern "C" {
-    safe fn tributary_gio_objection(comm: MPI_Comm) -> *const c_char;
-}
 
 /// Opens a file on all ranks of a communicator. Collective.
 #[unsafe(no_mangle)]
@@ -60,10 +56,9 @@ unsafe fn open(
     info: MPI_Info,
     no_handle: bool,
 ) -> Result<GioFile> {
-    let objection = tributary_gio_objection(comm);
-    if !objection.is_null() {
-        // SAFETY: a constant text of communicator.c.
-        let objection = unsafe { CStr::from_ptr(objection) }.to_string_lossy();
+    let (comm, info) = (comm.as_given(), info.as_given());
+    // SAFETY: the program gives a communicator, if MPI is initialised.
+    if let Some(objection) = unsafe { objection(comm) } {
         return Err(Error::argument("comm", objection, "an intracommunicator, between MPI_Init and MPI_Finalize"));
     }
     // SAFETY: a communicator, while MPI is initialised; the caller's thread may call MPI, and closes the file before it
@@ -144,9 +139,10 @@ pub unsafe extern "C" fn GIO_get_info(fh: *mut GioFile, info_used: *mut MPI_Info
     // SAFETY: the caller's promises: nobody else uses the file, `info_used` is null or may be written.
     status("GIO_get_info", || unsafe {
         let file = opened(fh)?;
-        let place =
-            info_used.as_mut().ok_or_else(|| Error::argument("info_used", "NULL", "where the info is to be put"))?;
-        *place = made_of(hints::effective(&file.file, &file.info))?;
+        if info_used.is_null() {
+            return Err(Error::argument("info_used", "NULL", "where the info is to be put"));
+        }
+        made_of(hints::effective(&file.file, &file.info))?.put(info_used);
         Ok(())
     })
 }

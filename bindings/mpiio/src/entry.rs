@@ -9,8 +9,8 @@ use tributary::fabric::mpi::alone;
 
 use crate::abi::errors::Class;
 use crate::abi::word::{Word, to_word};
-use crate::family;
 use crate::next::Function;
+use crate::supported::is_supported;
 
 /// How a call ends.
 pub enum Answer {
@@ -83,10 +83,10 @@ pub fn raise(file: Word, error: &Error) -> Word {
     code
 }
 
-/// Whether calls are to be looked at at all: not with TRIB_DISABLE=1, nor under another MPI than the one built for.
+/// Whether calls are to be looked at at all: not with TRIB_DISABLE=1, nor under an MPI of an unknown interface.
 fn is_on() -> bool {
     static ON: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
-    *ON.get_or_init(|| !is_disabled() && family::is_ours())
+    *ON.get_or_init(|| !is_disabled() && is_supported())
 }
 
 fn is_disabled() -> bool {

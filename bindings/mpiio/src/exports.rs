@@ -111,10 +111,8 @@ exports! {
     MPI_File_call_errhandler(file code) PASS;
     MPI_File_f2c(file) PASS;
     MPI_File_c2f(file) PASS;
-}
 
-#[cfg(large_count)]
-exports! {
+
     MPI_File_write_all_c(file buffer count datatype status) collective!(Write Pointer Now Large);
     MPI_File_write_at_all_c(file offset buffer count datatype status) collective!(Write Offset Now Large);
     MPI_File_read_all_c(file buffer count datatype status) collective!(Read Pointer Now Large);

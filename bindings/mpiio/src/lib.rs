@@ -9,9 +9,9 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `abi` | the MPI library's binary interface, in one place |
+//! | `abi` | what is used of the MPI library |
 //! | `exports` | the table of interposed functions: **a new function is a row there** |
-//! | `entry`, `next`, `family` | on or off; the function behind ours; whether this is the MPI it was built for |
+//! | `entry`, `next`, `supported` | on or off; the function behind ours; whether the MPI library is one that is known |
 //! | `calls` | what the interposed functions do |
 //! | `files`, `open_file` | the program's open files; one of them |
 //! | `channel`, `starting` | how its ranks talk; the engine's part, from the first collective call on |
@@ -28,12 +28,12 @@ mod channel;
 pub mod datatype;
 mod entry;
 mod exports;
-mod family;
 mod files;
 mod hints;
 mod next;
 mod open_file;
 mod report;
 mod starting;
+mod supported;
 mod tally;
 mod view;

@@ -81,8 +81,8 @@ impl OpenFile {
     /// Why MPI runs them.
     pub fn engine(&mut self, direction: Direction) -> Result<(&mut File, &View), String> {
         let refusal = match direction {
-            Direction::Write if self.amode & amode::RDONLY != 0 => Some("opened with MPI_MODE_RDONLY"),
-            Direction::Read if self.amode & amode::WRONLY != 0 => Some("opened with MPI_MODE_WRONLY"),
+            Direction::Write if self.amode & amode::rdonly() != 0 => Some("opened with MPI_MODE_RDONLY"),
+            Direction::Read if self.amode & amode::wronly() != 0 => Some("opened with MPI_MODE_WRONLY"),
             _ if self.is_atomic => Some("atomic mode"),
             _ => None,
         };

@@ -95,7 +95,7 @@ impl Starting {
     fn decide(&mut self, path: &Path, amode: c_int, rank: usize) -> Decision {
         let hints = std::mem::replace(&mut self.hints, Ok(Hints::default()));
         match hints {
-            _ if amode & amode::SEQUENTIAL != 0 => Decision::Leave("MPI_MODE_SEQUENTIAL".to_string()),
+            _ if amode & amode::sequential() != 0 => Decision::Leave("MPI_MODE_SEQUENTIAL".to_string()),
             Err(error) if rank == 0 => Decision::Fail(error),
             // The MPI library may know names that the system does not.
             _ if rank == 0 && self.identity.is_none() => Decision::Leave(format!("no file {}", path.display())),
@@ -135,7 +135,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 
 /// The engine over a file that MPI has opened; or MPI itself, when the engine cannot, which the first rank says. Collective.
 pub fn open(endpoint: Endpoint, path: &Path, amode: c_int, hints: Hints, is_kept: bool) -> Runner {
-    let mode = if amode & amode::RDONLY != 0 { Mode::Read } else { Mode::Update };
+    let mode = if amode & amode::rdonly() != 0 { Mode::Read } else { Mode::Update };
     let speaks = endpoint.rank() == 0;
     match File::open(endpoint, path, mode, hints) {
         Ok(file) => Runner::Engine { file: Box::new(file), is_kept },

@@ -5,7 +5,7 @@
 //! program makes endpoints from the communicators it is given, with [`MpiEndpoint::from_raw`].
 //!
 //! MPI is called through its C interface, because every return code must be looked at and requests of all sizes must be
-//! polled together. Only the rank's own thread calls it (MPI_THREAD_FUNNELED); helper threads never do.
+//! polled together: by name, through `tributary_abi`, so that a program or library runs under every MPI. Only the rank's own thread calls it (MPI_THREAD_FUNNELED); helper threads never do.
 
 use std::rc::Rc;
 
@@ -21,22 +21,27 @@ mod raw;
 mod requests;
 mod sleeping;
 
-pub use ::mpi::ffi::MPI_Comm;
 pub use endpoint::{DEFAULT_CHUNK, MpiEndpoint};
 pub use native::Native;
+pub use tributary_abi::MPI_Comm;
 
 /// What a rank that panics returns to the launcher, as a Rust program does.
 const PANICKED: i32 = 101;
 
 /// Initialises MPI, unless somebody else has. Collective over the program: every rank calls it.
 ///
+/// A program that is linked with no MPI library gets one first: that of `$TRIB_MPI`, or the one that belongs to the launcher
+/// which started it, where the dynamic linker or a folder beside `mpiexec` has it.
+///
 /// An MPI that is initialised here returns errors instead of aborting (MPI_ERRORS_RETURN on MPI_COMM_WORLD and
 /// MPI_COMM_SELF). In somebody else's MPI program those handlers stay as they are, and MPICH asks the one of
 /// MPI_COMM_WORLD when a message does not fit its receive: by default it then aborts the program.
 ///
 /// # Errors
-/// [`Error::Fabric`] when MPI was already finalised, or cannot start.
+/// [`Error::Fabric`] when there is no MPI library, or one whose binary interface is not known; when MPI was already
+/// finalised, or cannot start.
 pub fn initialise() -> Result<World> {
+    let mpi = tributary_abi::load().map_err(|error| Error::Fabric(error.to_string()))?;
     if raw::is_finalised() {
         return Err(Error::Fabric("MPI was finalised before; it cannot be initialised again".to_string()));
     }
@@ -44,11 +49,41 @@ pub fn initialise() -> Result<World> {
     if ours && !raw::init()? {
         tracing::warn!("this MPI does not grant MPI_THREAD_FUNNELED; helper threads run beside it all the same");
     }
+    mpi.verify().map_err(|refusal| Error::Fabric(refusal.to_string()))?;
     Ok(World { session: Rc::new(Session { ours }) })
 }
 
+/// What is to be said against making an endpoint from the communicator that a program gives; None when nothing is. Local.
+///
+/// # Safety
+/// `comm` is a communicator or MPI_COMM_NULL, if the process has an MPI library and has initialised it.
+pub unsafe fn objection(comm: MPI_Comm) -> Option<String> {
+    let mpi = match tributary_abi::find() {
+        Ok(mpi) => mpi,
+        Err(refusal) => return Some(refusal.to_string()),
+    };
+    if !raw::is_initialised().unwrap_or(false) {
+        return Some("MPI is not initialised".to_string());
+    }
+    if raw::is_finalised() {
+        return Some("MPI is finalised".to_string());
+    }
+    if let Err(refusal) = mpi.verify() {
+        return Some(refusal.to_string());
+    }
+    if comm == tributary_abi::handles().comm_null {
+        return Some("MPI_COMM_NULL".to_string());
+    }
+    // SAFETY: the caller's promise.
+    match unsafe { raw::is_intercommunicator(comm) } {
+        Ok(false) => None,
+        Ok(true) => Some("an intercommunicator".to_string()),
+        Err(_) => Some("not a communicator".to_string()),
+    }
+}
+
 /// The name and version of the MPI library that this program runs on, as in `MPICH Version: 4.0.2`.
-/// Callable at any time.
+/// Callable at any time; empty where there is none (yet).
 pub fn library() -> String {
     raw::library()
 }

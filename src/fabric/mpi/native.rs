@@ -6,7 +6,7 @@
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 
-use ::mpi::ffi;
+use tributary_abi::{self as ffi, handles};
 
 use super::{Session, World, raw};
 use crate::error::{Error, Result};
@@ -212,22 +212,17 @@ fn written<T>(slice: &mut [T]) -> *mut c_void {
 }
 
 fn byte() -> ffi::MPI_Datatype {
-    // SAFETY: a constant of the C library.
-    unsafe { ffi::RSMPI_UINT8_T }
+    handles().uint8
 }
 
 fn lane() -> ffi::MPI_Datatype {
-    // SAFETY: a constant of the C library.
-    unsafe { ffi::RSMPI_UINT64_T }
+    handles().uint64
 }
 
 fn operation(with: ReduceOp) -> ffi::MPI_Op {
-    // SAFETY: constants of the C library.
-    unsafe {
-        match with {
-            ReduceOp::Sum => ffi::RSMPI_SUM,
-            ReduceOp::Min => ffi::RSMPI_MIN,
-            ReduceOp::Max => ffi::RSMPI_MAX,
-        }
+    match with {
+        ReduceOp::Sum => handles().sum,
+        ReduceOp::Min => handles().min,
+        ReduceOp::Max => handles().max,
     }
 }

@@ -1,11 +1,8 @@
 //! MPI calls whose return codes are looked at, and handles that free themselves. No policy.
 
-// The same constants are `i32` in one MPI family and `u32` in the other, so some casts are needed in one of them only.
-#![allow(clippy::unnecessary_cast)]
-
 use std::ffi::{c_char, c_int, c_void};
 
-use ::mpi::ffi;
+use tributary_abi::{self as ffi, constants, handles};
 
 use crate::error::{Error, Result};
 use crate::schedule::SendMode;
@@ -18,15 +15,21 @@ pub(super) fn check(call: &str, code: c_int) -> Result<()> {
 
 /// As [`check`], for calls whose name costs something to spell.
 pub(super) fn check_with(call: impl FnOnce() -> String, code: c_int) -> Result<()> {
-    if code == ffi::MPI_SUCCESS as c_int { Ok(()) } else { Err(Error::Fabric(format!("{}: {}", call(), words(code)))) }
+    if code == ffi::SUCCESS { Ok(()) } else { Err(Error::Fabric(format!("{}: {}", call(), words(code)))) }
 }
 
+/// Longer than the longest error text and the longest version text of any MPI library.
+const LONGEST_TEXT: usize = 8192;
+
 fn words(code: c_int) -> String {
-    let mut text = vec![0u8; ffi::MPI_MAX_ERROR_STRING as usize + 1];
+    if code == ffi::MISSING {
+        return "this process has no MPI library, or one without this function".to_string();
+    }
+    let mut text = vec![0u8; LONGEST_TEXT + 1];
     let mut length = 0;
     // SAFETY: the buffer is longer than the longest text of this MPI.
     let rc = unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr().cast::<c_char>(), &mut length) };
-    if rc != ffi::MPI_SUCCESS as c_int {
+    if rc != ffi::SUCCESS {
         return format!("MPI error code {code}");
     }
     text.truncate(length.max(0) as usize);
@@ -46,27 +49,26 @@ pub(super) fn is_finalised() -> bool {
     let mut flag = 0;
     // SAFETY: callable at any time; writes one int.
     let rc = unsafe { ffi::MPI_Finalized(&mut flag) };
-    rc != ffi::MPI_SUCCESS as c_int || flag != 0
+    rc != ffi::SUCCESS || flag != 0
 }
 
 /// MPI_Init_thread(MPI_THREAD_FUNNELED); returns whether that level was granted. Errors come back as codes from then on,
 /// also those of calls that belong to no communicator of ours: MPICH reports a failed MPI_Testsome to MPI_COMM_WORLD.
 pub(super) fn init() -> Result<bool> {
-    let funneled = ffi::MPI_THREAD_FUNNELED as c_int;
+    let funneled = constants().thread_funneled;
     let mut granted = 0;
     // SAFETY: null argument pointers are allowed since MPI-2; the caller knows that MPI is not initialised yet.
     let rc = unsafe { ffi::MPI_Init_thread(std::ptr::null_mut(), std::ptr::null_mut(), funneled, &mut granted) };
     check("MPI_Init_thread", rc)?;
-    // SAFETY: MPI is initialised; constants of the C library.
-    for comm in unsafe { [ffi::RSMPI_COMM_WORLD, ffi::RSMPI_COMM_SELF] } {
+    for comm in [handles().comm_world, handles().comm_self] {
         return_errors(comm)?;
     }
     Ok(granted >= funneled)
 }
 
 fn return_errors(comm: ffi::MPI_Comm) -> Result<()> {
-    // SAFETY: a valid communicator (the callers') and a constant of the C library.
-    check("MPI_Comm_set_errhandler", unsafe { ffi::MPI_Comm_set_errhandler(comm, ffi::RSMPI_ERRORS_RETURN) })
+    // SAFETY: a valid communicator (the callers').
+    check("MPI_Comm_set_errhandler", unsafe { ffi::MPI_Comm_set_errhandler(comm, handles().errors_return) })
 }
 
 /// MPI_Finalize; a failure can no longer be told to anybody.
@@ -78,13 +80,24 @@ pub(super) fn finalise() {
 /// Ends all ranks of the program with `code`.
 pub(super) fn abort(code: c_int) -> ! {
     // SAFETY: MPI is initialised (a `World` exists).
-    unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, code) };
+    unsafe { ffi::MPI_Abort(world(), code) };
     std::process::exit(code)
+}
+
+/// Whether `comm` connects two groups.
+///
+/// # Safety
+/// `comm` is a communicator, and MPI is initialised.
+pub(super) unsafe fn is_intercommunicator(comm: ffi::MPI_Comm) -> Result<bool> {
+    let mut flag = 0;
+    // SAFETY: the caller vouches for `comm`; writes one int.
+    check("MPI_Comm_test_inter", unsafe { ffi::MPI_Comm_test_inter(comm, &mut flag) })?;
+    Ok(flag != 0)
 }
 
 /// What this MPI calls itself, on one line.
 pub(super) fn library() -> String {
-    let mut text = vec![0u8; ffi::MPI_MAX_LIBRARY_VERSION_STRING as usize + 1];
+    let mut text = vec![0u8; LONGEST_TEXT + 1];
     let mut length = 0;
     // SAFETY: callable at any time; the buffer is longer than the longest text of this MPI.
     unsafe { ffi::MPI_Get_library_version(text.as_mut_ptr().cast::<c_char>(), &mut length) };
@@ -94,8 +107,12 @@ pub(super) fn library() -> String {
 
 /// MPI_COMM_WORLD.
 pub(super) fn world() -> ffi::MPI_Comm {
-    // SAFETY: a constant of the C library.
-    unsafe { ffi::RSMPI_COMM_WORLD }
+    handles().comm_world
+}
+
+/// What a call is given whose status is not wanted.
+pub(super) fn status_ignore() -> *mut ffi::MPI_Status {
+    constants().status_ignore as usize as *mut ffi::MPI_Status
 }
 
 /// A started send or receive.
@@ -118,8 +135,7 @@ impl Comm {
     /// # Safety
     /// `parent` is a valid intracommunicator, MPI is initialised, and this is the thread that may call it.
     pub(super) unsafe fn duplicate_of(parent: ffi::MPI_Comm) -> Result<Self> {
-        // SAFETY: a constant of the C library.
-        let mut handle = unsafe { ffi::RSMPI_COMM_NULL };
+        let mut handle = handles().comm_null;
         // SAFETY: the caller vouches for `parent`.
         check("MPI_Comm_dup", unsafe { ffi::MPI_Comm_dup(parent, &mut handle) })?;
         let mut comm = Self { handle, is_quiet: true, rank: 0, ranks: 0, highest_tag: 0 };
@@ -133,10 +149,9 @@ impl Comm {
     /// # Safety
     /// `parent` is a valid communicator, MPI is initialised, and this is the thread that may call it.
     pub(super) unsafe fn merged_from(parent: ffi::MPI_Comm) -> Result<(Self, usize)> {
-        let (mut is_inter, mut rank, mut local, mut remote) = (0, 0, 0, 0);
-        // SAFETY: the caller vouches for `parent`; writes one int.
-        check("MPI_Comm_test_inter", unsafe { ffi::MPI_Comm_test_inter(parent, &mut is_inter) })?;
-        if is_inter == 0 {
+        let (mut rank, mut local, mut remote) = (0, 0, 0);
+        // SAFETY: the caller vouches for `parent`.
+        if !unsafe { is_intercommunicator(parent)? } {
             return Err(Error::argument("communicator", "an intra-communicator", "an inter-communicator"));
         }
         // SAFETY: a valid inter-communicator; each writes one int.
@@ -145,8 +160,7 @@ impl Comm {
             check("MPI_Comm_size", ffi::MPI_Comm_size(parent, &mut local))?;
             check("MPI_Comm_remote_size", ffi::MPI_Comm_remote_size(parent, &mut remote))?;
         }
-        // SAFETY: a constant of the C library.
-        let mut handle = unsafe { ffi::RSMPI_COMM_NULL };
+        let mut handle = handles().comm_null;
         // SAFETY: a valid inter-communicator. No group says that it is the high one: MPI chooses which comes first.
         check("MPI_Intercomm_merge", unsafe { ffi::MPI_Intercomm_merge(parent, 0, &mut handle) })?;
         let mut comm = Self { handle, is_quiet: true, rank: 0, ranks: 0, highest_tag: 0 };
@@ -176,16 +190,9 @@ impl Comm {
     /// Lets MPI look after messages of any communicator, without taking one.
     pub(super) fn progress(&self) -> Result<()> {
         let mut found = 0;
-        // SAFETY: our own communicator; constants of the C library; writes one int.
-        check("MPI_Iprobe", unsafe {
-            ffi::MPI_Iprobe(
-                ffi::RSMPI_ANY_SOURCE,
-                ffi::RSMPI_ANY_TAG,
-                self.handle,
-                &mut found,
-                ffi::RSMPI_STATUS_IGNORE,
-            )
-        })
+        let (any_source, any_tag) = (constants().any_source, constants().any_tag);
+        // SAFETY: our own communicator; writes one int.
+        check("MPI_Iprobe", unsafe { ffi::MPI_Iprobe(any_source, any_tag, self.handle, &mut found, status_ignore()) })
     }
 
     /// Starts a send of at most `c_int::MAX` bytes.
@@ -196,7 +203,7 @@ impl Comm {
         let (at, count) = (body.as_ptr().cast::<c_void>(), body.len() as c_int);
         // SAFETY: `body` is valid for `count` bytes until completion (the caller's promise); `to` was checked.
         let (rc, request) = unsafe {
-            let (byte, mut request) = (ffi::RSMPI_UINT8_T, ffi::RSMPI_REQUEST_NULL);
+            let (byte, mut request) = (handles().uint8, handles().request_null);
             let rc = match mode {
                 SendMode::Standard => ffi::MPI_Isend(at, count, byte, to as c_int, tag, self.handle, &mut request),
                 SendMode::Synchronous => ffi::MPI_Issend(at, count, byte, to as c_int, tag, self.handle, &mut request),
@@ -214,7 +221,7 @@ impl Comm {
     pub(super) unsafe fn receive(&self, at: *mut u8, capacity: usize, from: Rank, tag: c_int) -> Result<Request> {
         // SAFETY: `at` is valid for `capacity` bytes until completion (the caller's promise); `from` was checked.
         let (rc, request) = unsafe {
-            let (byte, mut request) = (ffi::RSMPI_UINT8_T, ffi::RSMPI_REQUEST_NULL);
+            let (byte, mut request) = (handles().uint8, handles().request_null);
             let count = capacity as c_int;
             let rc = ffi::MPI_Irecv(at.cast::<c_void>(), count, byte, from as c_int, tag, self.handle, &mut request);
             (rc, request)
@@ -240,7 +247,7 @@ fn highest_tag() -> Result<c_int> {
     let mut found = 0;
     let at = (&raw mut value).cast::<c_void>();
     // SAFETY: MPI stores a pointer to an int of its own at `at`.
-    let rc = unsafe { ffi::MPI_Comm_get_attr(ffi::RSMPI_COMM_WORLD, ffi::MPI_TAG_UB as c_int, at, &mut found) };
+    let rc = unsafe { ffi::MPI_Comm_get_attr(world(), constants().tag_ub, at, &mut found) };
     check("MPI_Comm_get_attr", rc)?;
     // SAFETY: found, so it points to MPI's int, which lives until MPI_Finalize.
     Ok(if found != 0 && !value.is_null() { unsafe { *value } } else { 32767 })

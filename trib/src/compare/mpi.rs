@@ -124,34 +124,27 @@ fn family_of(mpicc: &str) -> Result<Family, Failure> {
 ///
 /// # Errors
 /// None is there.
-pub fn library(tools: &Tools, family: Family) -> Result<PathBuf, Failure> {
+pub fn library(tools: &Tools) -> Result<PathBuf, Failure> {
     if let Some(given) = &tools.library {
         let found = given.is_file().then(|| given.canonicalize().ok()).flatten();
         return found.ok_or_else(|| {
             Failure::new(format!("library: {}: no such file; allowed: libtributary_mpiio.so", given.display()))
         });
     }
-    let candidates = std::env::current_exe().map(|program| places(&program, family)).unwrap_or_default();
+    let candidates = std::env::current_exe().map(|program| places(&program)).unwrap_or_default();
     candidates.iter().find(|place| place.is_file()).cloned().ok_or_else(|| {
-        let name = family.name();
-        Failure::new(format!(
-            "library: none for {name} beside this program; allowed: --library PATH, of one built with MPICC=mpicc.{name} \
-             CARGO_TARGET_DIR=target-{name} cargo build --release -p tributary-mpiio --features mpi"
-        ))
+        Failure::new(
+            "library: none beside this program; allowed: --library PATH, of one that `cargo build --release -p \
+             tributary-mpiio --features mpi` has built",
+        )
     })
 }
 
-/// Where a library for the family lies if it was built or installed with this program.
-fn places(program: &Path, family: Family) -> Vec<PathBuf> {
-    let name = family.name();
-    let (own, any) = (format!("libtributary_mpiio_{name}.so"), "libtributary_mpiio.so".to_string());
+/// Where a library lies if it was built or installed with this program.
+fn places(program: &Path) -> Vec<PathBuf> {
     let beside = program.parent().unwrap_or(Path::new("."));
-    let built = beside.join("../..").join(format!("target-{name}/release"));
-    let folders = [beside.to_path_buf(), beside.join("../lib"), built];
-    // A build beside the program may be of any family: it comes after those whose names tell.
-    let own = folders.iter().map(|folder| folder.join(&own));
-    let folders = [&folders[2], &folders[0], &folders[1]].into_iter().map(|folder| folder.join(&any));
-    own.chain(folders).filter_map(|place| place.canonicalize().ok()).collect()
+    let folders = [beside.to_path_buf(), beside.join("../lib")];
+    folders.iter().filter_map(|folder| folder.join("libtributary_mpiio.so").canonicalize().ok()).collect()
 }
 
 #[cfg(test)]
@@ -172,18 +165,23 @@ mod tests {
 
     #[test]
     fn a_library_that_is_not_there() {
-        let said = library(&Tools { library: Some("nowhere.so".into()), ..tools() }, Family::Mpich).unwrap_err();
+        let said = library(&Tools { library: Some("nowhere.so".into()), ..tools() }).unwrap_err();
         assert_eq!(said.to_string(), "library: nowhere.so: no such file; allowed: libtributary_mpiio.so");
     }
 
     #[test]
-    fn a_library_whose_name_tells_the_family_is_preferred() {
-        let directory = tempfile::tempdir().unwrap();
-        let at = |name: &str| directory.path().join(name).canonicalize().unwrap();
-        for name in ["trib", "libtributary_mpiio.so", "libtributary_mpiio_openmpi.so"] {
-            std::fs::write(directory.path().join(name), "").unwrap();
+    fn a_library_beside_the_program_or_in_lib() {
+        let prefix = tempfile::tempdir().unwrap();
+        for name in ["bin/trib", "lib/libtributary_mpiio.so"] {
+            let path = prefix.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
         }
-        assert_eq!(places(&at("trib"), Family::OpenMpi)[0], at("libtributary_mpiio_openmpi.so"));
-        assert_eq!(places(&at("trib"), Family::Mpich)[0], at("libtributary_mpiio.so"));
+        let program = prefix.path().join("bin/trib");
+        let installed = prefix.path().join("lib/libtributary_mpiio.so").canonicalize().unwrap();
+        assert_eq!(places(&program), [installed.clone()]);
+        let built = prefix.path().join("bin/libtributary_mpiio.so");
+        std::fs::write(&built, "").unwrap();
+        assert_eq!(places(&program), [built.canonicalize().unwrap(), installed]);
     }
 }

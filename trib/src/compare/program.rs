@@ -68,15 +68,7 @@ struct Outcome<'a> {
 /// Runs the command so often, in turns, and prints what it took.
 pub fn run(options: &CompareOptions) -> Result<(), Failure> {
     let family = mpi::launcher(&options.command[0])?;
-    let library = match family {
-        None if options.tools.library.is_none() => {
-            let name = &options.command[0];
-            return Err(Failure::new(format!(
-                "command: {name} is no launcher that is known; allowed: any, with --library PATH"
-            )));
-        }
-        family => mpi::library(&options.tools, family.unwrap_or(Family::Mpich))?,
-    };
+    let library = mpi::library(&options.tools)?;
     let inside = build::inside()?.display().to_string();
     let both = format!("{inside}:{}", library.display());
     let (mut default, mut ours) = (Runs::default(), Runs::default());

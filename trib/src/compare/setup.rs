@@ -33,7 +33,7 @@ impl<'a> Setup<'a> {
     pub fn new(options: &'a CompareOptions, peers: Vec<(String, Variant)>, directory: &Path) -> Result<Self, Failure> {
         let load = machine::load();
         let mpi = Mpi::of(&options.tools)?;
-        let library = mpi::library(&options.tools, mpi.family)?;
+        let library = mpi::library(&options.tools)?;
         let program = build::program(&mpi)?;
         let traced =
             std::process::Command::new("strace").arg("-V").output().is_ok_and(|output| output.status.success());
@@ -59,9 +59,9 @@ impl<'a> Setup<'a> {
         }
         if !traffic::is_reported(&output.stderr) {
             return Err(Failure::new(format!(
-                "library: {}: takes no calls of this program; allowed: one that was built with MPICC={}",
+                "library: {}: takes no calls of this program; allowed: libtributary_mpiio.so, and an MPI whose ABI it knows: {}",
                 self.library.display(),
-                self.mpi.mpicc
+                output.stderr.lines().find(|line| line.starts_with("tributary:")).unwrap_or("it says nothing")
             )));
         }
         Ok(name_of(about.library.as_deref().unwrap_or_default()))

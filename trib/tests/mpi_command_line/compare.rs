@@ -1,4 +1,4 @@
-//! `trib compare` on the MPI library that this test is built with, at sizes that take a moment. What is measured is never
+//! `trib compare` on the MPI library that the tests run on, at sizes that take a moment. What is measured is never
 //! judged: only that it is all there.
 
 use crate::launch;

@@ -4,13 +4,13 @@
 use std::ffi::c_int;
 use std::path::Path;
 
-use ::mpi::ffi;
 use tributary::Error;
 use tributary::error::IoClass;
+use tributary_abi::{MPI_Error_class, constants};
 
 use super::SUCCESS;
 
-/// Classes of errors, in the order of `trib_error_classes` in constants.c.
+/// Classes of errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// MPI_ERR_NO_SPACE.
@@ -39,10 +39,6 @@ pub enum Class {
     Other,
     /// MPI_ERR_NO_MEM.
     NoMemory,
-}
-
-unsafe extern "C" {
-    static trib_error_classes: [c_int; 13];
 }
 
 /// What a call on the file at `path` returned on this rank, as an outcome that ranks can agree on.
@@ -91,7 +87,7 @@ impl Class {
     fn io(code: c_int) -> IoClass {
         let mut class = code;
         // SAFETY: a code of MPI's; writes one int.
-        unsafe { ffi::MPI_Error_class(code, &mut class) };
+        unsafe { MPI_Error_class(code, &mut class) };
         let known = [
             (Self::NoSpace, IoClass::NoSpace),
             (Self::Quota, IoClass::Quota),
@@ -105,7 +101,21 @@ impl Class {
 
     /// The number that this MPI library has for it.
     pub fn number(self) -> c_int {
-        // SAFETY: a constant of constants.c, with as many entries as there are classes.
-        unsafe { trib_error_classes[self as usize] }
+        let all = constants();
+        match self {
+            Self::NoSpace => all.err_no_space,
+            Self::Quota => all.err_quota,
+            Self::ReadOnly => all.err_read_only,
+            Self::Access => all.err_access,
+            Self::NoSuchFile => all.err_no_such_file,
+            Self::BadFile => all.err_bad_file,
+            Self::Io => all.err_io,
+            Self::Count => all.err_count,
+            Self::Type => all.err_type,
+            Self::Argument => all.err_arg,
+            Self::InfoValue => all.err_info_value,
+            Self::Other => all.err_other,
+            Self::NoMemory => all.err_no_mem,
+        }
     }
 }

@@ -2,12 +2,9 @@
 
 use std::ffi::{CStr, CString, c_char, c_int};
 
-use ::mpi::ffi;
+use tributary_abi::{self as ffi, constants, handles};
 
 use super::{MPI_Info, SUCCESS};
-
-const MAX_KEY: usize = ffi::MPI_MAX_INFO_KEY as usize;
-const MAX_VALUE: usize = ffi::MPI_MAX_INFO_VAL as usize;
 
 /// Whether `info` says nothing.
 ///
@@ -15,8 +12,8 @@ const MAX_VALUE: usize = ffi::MPI_MAX_INFO_VAL as usize;
 /// As [`entries`].
 pub unsafe fn is_empty(info: MPI_Info) -> bool {
     let mut count = 0;
-    // SAFETY: a constant of the C library; else a valid info.
-    unsafe { info == ffi::RSMPI_INFO_NULL || ffi::MPI_Info_get_nkeys(info, &mut count) != SUCCESS || count == 0 }
+    // SAFETY: a valid info, if it is one.
+    unsafe { info == handles().info_null || ffi::MPI_Info_get_nkeys(info, &mut count) != SUCCESS || count == 0 }
 }
 
 /// All that `info` says; nothing for MPI_INFO_NULL, and of what is no text or cannot be asked for.
@@ -24,8 +21,7 @@ pub unsafe fn is_empty(info: MPI_Info) -> bool {
 /// # Safety
 /// `info` is a valid info, or MPI_INFO_NULL; MPI is initialised.
 pub unsafe fn entries(info: MPI_Info) -> Vec<(String, String)> {
-    // SAFETY: a constant of the C library.
-    if info == unsafe { ffi::RSMPI_INFO_NULL } {
+    if info == handles().info_null {
         return Vec::new();
     }
     let mut count = 0;
@@ -40,14 +36,15 @@ pub unsafe fn entries(info: MPI_Info) -> Vec<(String, String)> {
 /// # Safety
 /// As [`entries`], and `index` is below the number of keys.
 unsafe fn entry(info: MPI_Info, index: c_int) -> Option<(String, String)> {
-    let mut key = [0 as c_char; MAX_KEY + 1];
+    let (longest_key, longest_value) = (constants().max_info_key, constants().max_info_value);
+    let mut key = vec![0 as c_char; longest_key as usize + 1];
     // SAFETY: a valid info; the buffer holds the longest key and its terminator.
     if unsafe { ffi::MPI_Info_get_nthkey(info, index, key.as_mut_ptr()) } != SUCCESS {
         return None;
     }
-    let (mut value, mut found) = (vec![0 as c_char; MAX_VALUE + 1], 0);
+    let (mut value, mut found) = (vec![0 as c_char; longest_value as usize + 1], 0);
     // SAFETY: a valid info and its own key; the buffer holds the longest value and its terminator.
-    let code = unsafe { ffi::MPI_Info_get(info, key.as_ptr(), MAX_VALUE as c_int, value.as_mut_ptr(), &mut found) };
+    let code = unsafe { ffi::MPI_Info_get(info, key.as_ptr(), longest_value, value.as_mut_ptr(), &mut found) };
     // SAFETY: MPI ends both texts with a terminator.
     let text = |chars: &[c_char]| unsafe { CStr::from_ptr(chars.as_ptr()) }.to_str().ok().map(str::to_string);
     if code == SUCCESS && found != 0 { Some((text(&key)?, text(&value)?)) } else { None }
@@ -58,7 +55,8 @@ unsafe fn entry(info: MPI_Info, index: c_int) -> Option<(String, String)> {
 /// # Safety
 /// `info` is a valid info of this program; MPI is initialised.
 pub unsafe fn set(info: MPI_Info, key: &str, value: &str) {
-    if key.len() >= MAX_KEY || value.is_empty() || value.len() >= MAX_VALUE {
+    let (longest_key, longest_value) = (constants().max_info_key as usize, constants().max_info_value as usize);
+    if key.len() >= longest_key || value.is_empty() || value.len() >= longest_value {
         return;
     }
     if let (Ok(key), Ok(value)) = (CString::new(key), CString::new(value)) {

@@ -1,86 +1,64 @@
-//! The one place that knows the MPI library's binary interface: its handles, its constants, its functions.
+//! What this crate uses of the MPI library: handles, constants, and functions that are asked for one thing.
 //!
-//! Handles differ (32-bit integers in MPICH, pointers in Open MPI), and so do most constants. Everything else in this
-//! crate uses the names exported here, so that a build for another interface (the standard one of MPI-5) is a change to
-//! this module.
+//! All of it is looked up in the process's MPI library by [`tributary_abi`], which knows the three binary interfaces.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`word`] | an argument of an interposed call, whatever its type |
 //! | [`info`] | `MPI_Info` as keys and values |
 //! | [`errors`] | classes of errors |
 //! | [`types`] | how datatypes were made, and values kept on them |
 //! | [`status`] | what a status says, and requests that are complete when they are made |
 
-use std::ffi::{c_char, c_int};
+use std::ffi::c_int;
 
 pub mod errors;
 pub mod info;
 pub mod status;
 pub mod types;
-pub mod word;
 
-pub use ::mpi::ffi::{MPI_Comm, MPI_Datatype, MPI_File, MPI_Info, MPI_Offset, MPI_Request, MPI_Status};
+pub use tributary_abi::{MPI_Comm, MPI_Datatype, MPI_Info, MPI_Offset, MPI_Request, MPI_Status, SUCCESS, word};
 
-use ::mpi::ffi;
 use tributary::Error;
-
-/// The return code of a call that went well.
-pub const SUCCESS: c_int = ffi::MPI_SUCCESS as c_int;
+use tributary_abi::{self as ffi, constants, handles};
 
 /// Modes of MPI_File_open.
-#[allow(clippy::unnecessary_cast)] // i32 with one MPI library, u32 with the other
 pub mod amode {
-    use super::{c_int, ffi};
+    use super::{c_int, constants};
 
     /// Only to be read.
-    pub const RDONLY: c_int = ffi::MPI_MODE_RDONLY as c_int;
-    /// Only to be written.
-    pub const WRONLY: c_int = ffi::MPI_MODE_WRONLY as c_int;
-    /// Data comes and goes in order, at the shared pointer only.
-    pub const SEQUENTIAL: c_int = ffi::MPI_MODE_SEQUENTIAL as c_int;
-}
+    pub fn rdonly() -> c_int {
+        constants().mode_rdonly
+    }
 
-unsafe extern "C" {
-    static trib_byte: MPI_Datatype;
-    static trib_displacement_current: MPI_Offset;
-    static trib_family: c_char;
+    /// Only to be written.
+    pub fn wronly() -> c_int {
+        constants().mode_wronly
+    }
+
+    /// Data comes and goes in order, at the shared pointer only.
+    pub fn sequential() -> c_int {
+        constants().mode_sequential
+    }
 }
 
 /// MPI_SEEK_SET.
-#[allow(clippy::unnecessary_cast)] // i32 with one MPI library, u32 with the other
 pub fn seek_set() -> c_int {
-    ffi::MPI_SEEK_SET as c_int
+    constants().seek_set
 }
 
 /// MPI_BYTE.
 pub fn byte() -> MPI_Datatype {
-    // SAFETY: a constant of constants.c.
-    unsafe { trib_byte }
+    handles().byte
 }
 
 /// MPI_DISPLACEMENT_CURRENT.
 pub fn displacement_current() -> MPI_Offset {
-    // SAFETY: a constant of constants.c.
-    unsafe { trib_displacement_current }
-}
-
-/// MPI_FILE_NULL.
-pub fn file_null() -> MPI_File {
-    // SAFETY: a constant of the C library.
-    unsafe { ffi::RSMPI_FILE_NULL }
+    constants().displacement_current.into()
 }
 
 /// MPI_DATATYPE_NULL.
 pub fn datatype_null() -> MPI_Datatype {
-    // SAFETY: a constant of the C library.
-    unsafe { ffi::RSMPI_DATATYPE_NULL }
-}
-
-/// The MPI family that this library was built for, as its version string begins.
-pub fn family() -> &'static str {
-    // SAFETY: a string of constants.c, with its terminator.
-    unsafe { std::ffi::CStr::from_ptr(&raw const trib_family) }.to_str().unwrap_or_default()
+    handles().datatype_null
 }
 
 /// Whether ranks of `comm` can share a file in the usual sense: a communicator that is there, of one group.
@@ -89,26 +67,24 @@ pub fn family() -> &'static str {
 /// `comm` is MPI_COMM_NULL or a communicator, and MPI is initialised.
 pub unsafe fn is_intracommunicator(comm: MPI_Comm) -> bool {
     let mut inter = 0;
-    // SAFETY: a constant of the C library; a communicator, as the caller promises.
-    unsafe { comm != ffi::RSMPI_COMM_NULL && ffi::MPI_Comm_test_inter(comm, &mut inter) == SUCCESS && inter == 0 }
+    // SAFETY: a communicator, as the caller promises.
+    unsafe { comm != handles().comm_null && ffi::MPI_Comm_test_inter(comm, &mut inter) == SUCCESS && inter == 0 }
 }
 
 /// MPI_COMM_WORLD.
 pub fn world() -> MPI_Comm {
-    // SAFETY: a constant of the C library.
-    unsafe { ffi::RSMPI_COMM_WORLD }
+    handles().comm_world
 }
 
 /// Whether the ranks of `comm` are those of the program, in the same order. Local.
 ///
 /// # Safety
 /// `comm` is an intracommunicator, and MPI is initialised.
-#[allow(clippy::unnecessary_cast)] // i32 with one MPI library, u32 with the other
 pub unsafe fn is_congruent_to_world(comm: MPI_Comm) -> bool {
     let mut how: c_int = 0;
     // SAFETY: two communicators; writes one int.
     let code = unsafe { ffi::MPI_Comm_compare(comm, world(), &mut how) };
-    code == SUCCESS && (how == ffi::MPI_IDENT as c_int || how == ffi::MPI_CONGRUENT as c_int)
+    code == SUCCESS && [constants().ident, constants().congruent].contains(&how)
 }
 
 /// This process's rank in `comm`.
@@ -123,12 +99,11 @@ pub unsafe fn rank(comm: MPI_Comm) -> c_int {
 }
 
 /// Whether no two threads call MPI at once: the level of threads that MPI was initialised with.
-#[allow(clippy::unnecessary_cast)] // i32 with one MPI library, u32 with the other
 pub fn has_one_thread_at_a_time() -> bool {
     let mut level: c_int = 0;
     // SAFETY: MPI is initialised, as a file is open; writes one int.
     let code = unsafe { ffi::MPI_Query_thread(&mut level) };
-    code == SUCCESS && level != ffi::MPI_THREAD_MULTIPLE as c_int
+    code == SUCCESS && level != constants().thread_multiple
 }
 
 /// Turns the return code of `call` into a result.

@@ -2,8 +2,8 @@
 
 use std::ffi::{c_int, c_void};
 
-use ::mpi::ffi;
 use tributary::Error;
+use tributary_abi::{self as ffi, MISSING, constants, handles};
 
 use super::{MPI_Request, MPI_Status, SUCCESS, byte, check};
 
@@ -12,13 +12,14 @@ use super::{MPI_Request, MPI_Status, SUCCESS, byte, check};
 /// # Safety
 /// `status` is a valid status, or MPI_STATUS_IGNORE.
 pub unsafe fn set(status: *mut MPI_Status, bytes: u64) {
-    // SAFETY: a constant of the C library.
-    if status == unsafe { ffi::RSMPI_STATUS_IGNORE } || status.is_null() {
+    if status.addr() == constants().status_ignore as usize || status.is_null() {
         return;
     }
     // SAFETY: a status that may be written. That it cannot hold a number is told by MPI_Get_count (MPI_UNDEFINED).
     unsafe {
-        ffi::MPI_Status_set_elements_x(status, byte(), bytes as ffi::MPI_Count);
+        if ffi::MPI_Status_set_elements_x(status, byte(), bytes as ffi::MPI_Count) == MISSING {
+            ffi::MPI_Status_set_elements_c(status, byte(), bytes as ffi::MPI_Count);
+        }
         ffi::MPI_Status_set_cancelled(status, 0);
     }
 }
@@ -31,14 +32,14 @@ pub unsafe fn set(status: *mut MPI_Status, bytes: u64) {
 pub unsafe fn completed(bytes: u64, request: *mut MPI_Request) -> Result<(), Error> {
     let state = Box::into_raw(Box::new(bytes)).cast::<c_void>();
     // SAFETY: the callbacks fit their types; `state` lives until `free` takes it, which MPI calls once.
-    let code = unsafe { ffi::MPI_Grequest_start(Some(query), Some(free), Some(cancel), state, request) };
+    let code = unsafe { ffi::MPI_Grequest_start(query, free, cancel, state, request) };
     if code != SUCCESS {
         // SAFETY: MPI did not take it.
         drop(unsafe { Box::from_raw(state.cast::<u64>()) });
         return check("MPI_Grequest_start", code);
     }
-    // SAFETY: a generalised request that was started just now.
-    check("MPI_Grequest_complete", unsafe { ffi::MPI_Grequest_complete(*request) })
+    // SAFETY: MPI wrote a generalised request there just now, as wide as its handles are.
+    check("MPI_Grequest_complete", unsafe { ffi::MPI_Grequest_complete(MPI_Request::at(request.cast())) })
 }
 
 /// Says in `request` that there is none: of an operation that failed when it was started.
@@ -47,8 +48,8 @@ pub unsafe fn completed(bytes: u64, request: *mut MPI_Request) -> Result<(), Err
 /// `request` is null or may be written.
 pub unsafe fn no_request(request: *mut MPI_Request) {
     if !request.is_null() {
-        // SAFETY: a constant of the C library; the caller's promise.
-        unsafe { request.write(ffi::RSMPI_REQUEST_NULL) };
+        // SAFETY: the caller's promise; as wide as a handle is.
+        unsafe { handles().request_null.put(request) };
     }
 }
 

@@ -6,10 +6,11 @@
 //! | [`contents`] | what a constructor was given |
 //! | [`attribute`] | values kept on datatypes |
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_short};
+use std::mem::offset_of;
 
-use ::mpi::ffi;
 use tributary::Error;
+use tributary_abi::{self as ffi, constants, handles};
 
 use super::{MPI_Datatype, check};
 
@@ -21,16 +22,18 @@ pub use attribute::Attribute;
 pub use combiner::{Combiner, Words, words};
 pub use contents::{BlockList, Contents};
 
-unsafe extern "C" {
-    static trib_short_int: MPI_Datatype;
-    static trib_short_int_gap: [std::ffi::c_long; 2];
+/// What MPI_SHORT_INT is.
+#[repr(C)]
+struct ShortInt {
+    value: c_short,
+    index: c_int,
 }
 
 /// Whether this is MPI_SHORT_INT, the predefined type with a hole inside: the bytes of its first part, and where its
 /// second begins.
 pub fn short_int(datatype: MPI_Datatype) -> Option<[u64; 2]> {
-    // SAFETY: constants of combiner.c.
-    unsafe { (datatype == trib_short_int).then(|| trib_short_int_gap.map(|value| value as u64)) }
+    let gap = [size_of::<c_short>(), offset_of!(ShortInt, index)];
+    (datatype == handles().short_int).then(|| gap.map(|value| value as u64))
 }
 
 /// Bytes of data, extent, and true lower bound and extent of a datatype.
@@ -65,7 +68,7 @@ pub fn measures(datatype: MPI_Datatype) -> Result<Measures, Error> {
 
 /// The name of a datatype, for an error; empty when it has none.
 pub fn name(datatype: MPI_Datatype) -> String {
-    let mut text = [0u8; ffi::MPI_MAX_OBJECT_NAME as usize];
+    let mut text = vec![0u8; constants().max_object_name as usize + 1];
     let mut length: c_int = 0;
     // SAFETY: MPI checks the handle; the text has the length that MPI asks for.
     let code = unsafe { ffi::MPI_Type_get_name(datatype, text.as_mut_ptr().cast(), &mut length) };

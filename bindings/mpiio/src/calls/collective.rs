@@ -47,7 +47,6 @@ pub enum Counts {
     /// `int`.
     Int,
     /// `MPI_Count`.
-    #[cfg(large_count)]
     Large,
 }
 
@@ -221,10 +220,9 @@ impl Call {
                 buffer: rest.next()? as *mut u8,
                 count: match form.counts {
                     Counts::Int => i64::from(from_word::<c_int>(rest.next()?)),
-                    #[cfg(large_count)]
                     Counts::Large => from_word(rest.next()?),
                 },
-                datatype: from_word(rest.next()?),
+                datatype: MPI_Datatype::of(rest.next()?),
                 result: if form.ending == Ending::Begin { 0 } else { rest.next()? },
             })
         }

@@ -21,7 +21,7 @@ pub fn get_info(function: &'static Function, arguments: &[Word]) -> Answer {
     {
         let file = shared.hold();
         // SAFETY: MPI_File_get_info went well and wrote a new info, which the program is to free.
-        let used = unsafe { *(place as *const MPI_Info) };
+        let used = unsafe { MPI_Info::at(place as *const _) };
         let known = match &file.runner {
             Runner::Engine { file, .. } => hints::effective(file),
             Runner::Later(_) | Runner::Mpi(_) => file.hints().map(hints::given).unwrap_or_default(),

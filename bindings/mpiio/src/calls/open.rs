@@ -24,10 +24,9 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     let [comm, name, amode, info, handle] = *arguments else {
         return Answer::Return(function.call(arguments));
     };
+    let comm = MPI_Comm::of(comm);
     // SAFETY: the program has called MPI_File_open with these arguments: MPI is initialised, `comm` is a communicator or
     // MPI_COMM_NULL.
-    let comm = unsafe { from_word::<MPI_Comm>(comm) };
-    // SAFETY: likewise.
     if name == 0 || handle == 0 || !unsafe { is_intracommunicator(comm) } {
         return Answer::Return(function.call(arguments));
     }
@@ -39,10 +38,10 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     if code as c_int != SUCCESS {
         return Answer::Return(code);
     }
-    // SAFETY: a terminated text, an int and an info; an intracommunicator.
+    // SAFETY: a terminated text and an int; an intracommunicator.
     let (name, amode, info, rank) = unsafe {
         let name = CStr::from_ptr(name as *const c_char);
-        (name, from_word::<c_int>(amode), from_word::<MPI_Info>(info), rank(comm))
+        (name, from_word::<c_int>(amode), MPI_Info::of(info), rank(comm))
     };
     let (path, is_first) = (path_of(name), rank == 0);
     // SAFETY: the program's info, in a call that takes one.

@@ -7,7 +7,7 @@ use tributary::Error;
 use tributary::collectives::broadcast;
 use tributary::fabric::mpi::alone;
 
-use crate::abi::word::{Word, from_word};
+use crate::abi::word::Word;
 use crate::abi::{MPI_Info, SUCCESS};
 use crate::entry::Answer;
 use crate::files;
@@ -23,7 +23,7 @@ pub fn set_info(function: &'static Function, arguments: &[Word]) -> Answer {
         && let Some(shared) = files::find(handle)
     {
         // SAFETY: the program's info, in a call that takes one.
-        unsafe { want(&mut shared.hold(), from_word(info), "MPI_File_set_info") };
+        unsafe { want(&mut shared.hold(), MPI_Info::of(info), "MPI_File_set_info") };
     }
     Answer::Return(code)
 }

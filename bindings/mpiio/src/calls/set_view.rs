@@ -4,8 +4,8 @@
 use std::ffi::{c_char, c_int};
 
 use super::set_info::want;
-use crate::abi::SUCCESS;
 use crate::abi::word::{Word, from_word};
+use crate::abi::{MPI_Datatype, MPI_Info, SUCCESS};
 use crate::entry::Answer;
 use crate::files;
 use crate::next::Function;
@@ -24,7 +24,7 @@ pub fn set_view(function: &'static Function, arguments: &[Word]) -> Answer {
     let mut file = shared.hold();
     if code as c_int == SUCCESS {
         // SAFETY: the program's info, in a call that takes one.
-        unsafe { want(&mut file, from_word(info), "MPI_File_set_view") };
+        unsafe { want(&mut file, MPI_Info::of(info), "MPI_File_set_view") };
     }
     if matches!(file.runner, Runner::Mpi(_)) {
         return Answer::Return(code);
@@ -32,8 +32,8 @@ pub fn set_view(function: &'static Function, arguments: &[Word]) -> Answer {
     let view = match code as c_int {
         // SAFETY: MPI_File_set_view has taken these arguments.
         SUCCESS => unsafe {
-            let representation = representation as *const c_char;
-            Window::new(from_word(displacement), from_word(etype), from_word(filetype), representation)
+            let (etype, filetype) = (MPI_Datatype::of(etype), MPI_Datatype::of(filetype));
+            Window::new(from_word(displacement), etype, filetype, representation as *const c_char)
         },
         _ => Err("MPI_File_set_view failed".to_string()),
     };

@@ -9,7 +9,6 @@ use super::flat::Flat;
 use super::shape::{Block, Shape};
 use crate::abi::MPI_Datatype;
 use crate::abi::types::{BlockList, Combiner, Contents, Measures, measures, name, short_int};
-use crate::abi::word::to_word;
 
 /// A datatype, and whether it is predefined.
 pub fn flat(datatype: MPI_Datatype) -> Result<(Flat, bool), Error> {
@@ -129,7 +128,7 @@ fn structure(of: &mut Contents) -> Result<Shape, Error> {
     let (mut parts, mut known, mut members) = (Vec::new(), HashMap::new(), Vec::with_capacity(lengths.len()));
     for datatype in of.datatypes() {
         let next = parts.len();
-        let member = *known.entry(to_word(datatype)).or_insert(next);
+        let member = *known.entry(datatype).or_insert(next);
         if member == next {
             parts.push(part(datatype)?);
         }

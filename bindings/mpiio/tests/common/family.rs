@@ -1,8 +1,7 @@
-//! The MPI library that this test was built with: what its compilers and its launcher are called.
+//! The MPI library that the tests run on: what its compilers and its launcher are called.
 
 use std::process::Command;
-
-use tributary::fabric::mpi;
+use std::sync::OnceLock;
 
 /// Whose library it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,20 +12,21 @@ pub enum Family {
     OpenMpi,
 }
 
-/// The family of this build.
+/// The family that the tests run on: that of `$MPICC`, or of the first wrapper that is there. The library under test is the
+/// same for all.
 pub fn ours() -> Family {
-    if mpi::library().starts_with("Open MPI") { Family::OpenMpi } else { Family::Mpich }
+    static OURS: OnceLock<Family> = OnceLock::new();
+    *OURS.get_or_init(|| match std::env::var("MPICC") {
+        Ok(given) => of_wrapper(&given).unwrap_or_else(|| panic!("MPICC={given} is not there")),
+        Err(_) => {
+            ["mpicc.mpich", "mpicc", "mpicc.openmpi"].iter().find_map(|name| of_wrapper(name)).unwrap_or_else(|| {
+                panic!("no compiler wrapper of MPI is there; install one, or set MPICC");
+            })
+        }
+    })
 }
 
 impl Family {
-    /// The one that this is not.
-    pub fn other(self) -> Self {
-        match self {
-            Self::Mpich => Self::OpenMpi,
-            Self::OpenMpi => Self::Mpich,
-        }
-    }
-
     /// As distributions end the names of its tools.
     pub fn name(self) -> &'static str {
         match self {
@@ -55,7 +55,7 @@ impl Family {
         self.first_wrapper(names.collect(), "MPIFORT")
     }
 
-    /// The launcher: `$MPIEXEC` for the family of this build.
+    /// The launcher: `$MPIEXEC` for the family that the tests run on.
     pub fn launchers(self) -> Vec<String> {
         if let (true, Ok(given)) = (self == ours(), std::env::var("MPIEXEC")) {
             return vec![given];

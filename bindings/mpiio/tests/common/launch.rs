@@ -23,6 +23,8 @@ const GRACE: u64 = 15;
 #[derive(Debug, Clone)]
 pub struct Launch {
     family: Family,
+    /// Which launcher, if not that of the family.
+    launcher: Option<PathBuf>,
     ranks: usize,
     command: Vec<String>,
     preloaded: Vec<PathBuf>,
@@ -53,7 +55,7 @@ impl Launch {
     pub fn new(ranks: usize, program: &Path) -> Self {
         let command = vec![program.display().to_string()];
         let (preloaded, environment) = (Vec::new(), BTreeMap::new());
-        Self { family: ours(), ranks, command, preloaded, environment, seconds: SECONDS }
+        Self { family: ours(), launcher: None, ranks, command, preloaded, environment, seconds: SECONDS }
     }
 
     /// With this library under it, which reports in JSON.
@@ -89,6 +91,12 @@ impl Launch {
     /// With the launcher of another family.
     pub fn family(mut self, family: Family) -> Self {
         self.family = family;
+        self
+    }
+
+    /// With this launcher, which takes the options of the family's. Ranks that wait do not let others run.
+    pub fn launcher(mut self, launcher: &Path) -> Self {
+        self.launcher = Some(launcher.to_path_buf());
         self
     }
 
@@ -138,7 +146,8 @@ impl Launch {
     }
 
     fn start(&self, folder: &Path, prints: &Path) -> Child {
-        let candidates = self.family.launchers();
+        let given = self.launcher.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
+        let candidates = if given.is_empty() { self.family.launchers() } else { given };
         for launcher in &candidates {
             match self.command(launcher, folder, prints).spawn() {
                 Ok(child) => return child,
@@ -152,7 +161,7 @@ impl Launch {
     fn command(&self, launcher: &str, folder: &Path, prints: &Path) -> Command {
         let mut command = Command::new(launcher);
         command.args(["-n", &self.ranks.to_string()]);
-        let yielding = (self.family == Family::Mpich).then(yielding);
+        let yielding = (self.family == Family::Mpich && self.launcher.is_none()).then(yielding);
         let preloaded = yielding.into_iter().chain(self.preloaded.iter().map(PathBuf::as_path));
         let preloaded = std::env::join_paths(preloaded).expect("paths without a colon");
         if !preloaded.is_empty() {

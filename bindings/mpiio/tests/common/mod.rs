@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`family`] | the MPI library of this build: its compilers and its launcher |
+//! | [`family`] | the MPI library that the tests run on: its compilers and its launcher |
 //! | [`programs`] | the test programs in C and Fortran, compiled |
 //! | [`launch`] | one run under `mpiexec`: its output, files and reports |
 //! | [`report`] | what the library says of a file |

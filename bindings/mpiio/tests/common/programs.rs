@@ -11,7 +11,7 @@ const C_ONLY: &[&str] = &["-std=gnu11", "-Wno-stringop-overflow"];
 /// How a program is compiled.
 #[derive(Debug, Clone, Default)]
 pub struct Build {
-    /// Of which family; none: that of this build.
+    /// Of which family; none: that which the tests run on.
     pub family: Option<Family>,
     /// What the program is called, if not as its source without the ending.
     pub name: Option<&'static str>,

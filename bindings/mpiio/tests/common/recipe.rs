@@ -2,9 +2,22 @@
 
 use std::ffi::{CString, c_int, c_void};
 
-use mpi::ffi;
-use tributary_mpiio::abi::word::from_word;
+use tributary_abi::{MPI_Comm, constants, handles, mpi_functions};
+use tributary_abi::{MPI_Finalize, MPI_Init_thread, MPI_Type_free};
 use tributary_mpiio::abi::{MPI_Datatype, SUCCESS, datatype_null};
+
+use super::constructors::{
+    MPI_Type_contiguous_c, MPI_Type_create_hindexed, MPI_Type_dup, MPI_Type_vector_c, has_large_counts,
+};
+
+mpi_functions! {
+    fn MPI_Pack(
+        from: *const c_void, count: c_int, datatype: MPI_Datatype, to: *mut c_void, size: c_int,
+        position: *mut c_int, comm: MPI_Comm,
+    );
+    fn MPI_Pack_size(count: c_int, datatype: MPI_Datatype, comm: MPI_Comm, size: *mut c_int);
+    fn MPI_Type_commit(datatype: *mut MPI_Datatype);
+}
 
 /// How a datatype is made.
 #[derive(Debug, Clone, PartialEq)]
@@ -110,7 +123,7 @@ impl Named {
         // SAFETY: a look-up by name; the address of a datatype of Open MPI is its handle.
         unsafe {
             let address = libc::dlsym(libc::RTLD_DEFAULT, variable.as_ptr());
-            from_word(if address.is_null() { self.number as usize } else { address as usize })
+            MPI_Datatype::of(if address.is_null() { self.number as usize } else { address as usize })
         }
     }
 }
@@ -130,7 +143,7 @@ impl Drop for Made {
     fn drop(&mut self) {
         if self.is_derived {
             // SAFETY: made by us, freed once.
-            unsafe { ffi::MPI_Type_free(&mut self.handle) };
+            unsafe { MPI_Type_free(&mut self.handle) };
         }
     }
 }
@@ -140,33 +153,35 @@ impl Made {
     pub fn duplicate(&self) -> Self {
         let mut new = datatype_null();
         // SAFETY: a datatype of the test's own.
-        code(unsafe { ffi::MPI_Type_dup(self.handle, &mut new) }).unwrap();
+        code(unsafe { MPI_Type_dup(self.handle, &mut new) }).unwrap();
         Self { handle: new, is_derived: true }
     }
 }
 
 /// MPI_Type_create_hindexed over a datatype that is there already.
 pub fn hindexed(blocks: &[(c_int, i64)], of: &Made) -> Made {
-    let (lengths, places): (Vec<_>, Vec<_>) = blocks.iter().map(|&(length, at)| (length, at as ffi::MPI_Aint)).unzip();
+    let (lengths, places): (Vec<_>, Vec<_>) = blocks.iter().map(|&(length, at)| (length, at)).unzip();
     let mut new = datatype_null();
     let count = blocks.len() as c_int;
     // SAFETY: lists of `count`.
-    let made = unsafe { ffi::MPI_Type_create_hindexed(count, lengths.as_ptr(), places.as_ptr(), of.handle, &mut new) };
+    let made = unsafe { MPI_Type_create_hindexed(count, lengths.as_ptr(), places.as_ptr(), of.handle, &mut new) };
     code(made).unwrap();
     Made { handle: new, is_derived: true }
 }
 
-/// So many MPI_INT in one run, and each alone with a gap of its size behind it.
-#[cfg(large_count)]
-pub fn large_pair(count: i64) -> (Made, Made) {
+/// So many MPI_INT in one run, and each alone with a gap of its size behind it; None where MPI has no large counts.
+pub fn large_pair(count: i64) -> Option<(Made, Made)> {
+    if !has_large_counts() {
+        return None;
+    }
     let of = predefined("MPI_INT").make(0).unwrap().handle;
     let (mut contiguous, mut vector) = (datatype_null(), datatype_null());
     // SAFETY: a datatype, and places of ours.
     unsafe {
-        code(ffi::MPI_Type_contiguous_c(count, of, &mut contiguous)).unwrap();
-        code(ffi::MPI_Type_vector_c(count, 1, 2, of, &mut vector)).unwrap();
+        code(MPI_Type_contiguous_c(count, of, &mut contiguous)).unwrap();
+        code(MPI_Type_vector_c(count, 1, 2, of, &mut vector)).unwrap();
     }
-    (Made { handle: contiguous, is_derived: true }, Made { handle: vector, is_derived: true })
+    Some((Made { handle: contiguous, is_derived: true }, Made { handle: vector, is_derived: true }))
 }
 
 /// MPI for calls by several threads at once, until it is dropped.
@@ -175,18 +190,18 @@ pub fn with_threads() -> impl Drop {
     impl Drop for Mpi {
         fn drop(&mut self) {
             // SAFETY: initialised below, and all datatypes are gone.
-            unsafe { ffi::MPI_Finalize() };
+            unsafe { MPI_Finalize() };
         }
     }
     let mut given = 0;
+    tributary_abi::load().unwrap();
     // SAFETY: the first call of MPI; no arguments to give.
     code(unsafe {
-        #[allow(clippy::unnecessary_cast)] // i32 with one MPI library, u32 with the other
-        let wanted = ffi::MPI_THREAD_MULTIPLE as c_int;
-        ffi::MPI_Init_thread(std::ptr::null_mut(), std::ptr::null_mut(), wanted, &mut given)
+        let wanted = constants().thread_multiple;
+        MPI_Init_thread(std::ptr::null_mut(), std::ptr::null_mut(), wanted, &mut given)
     })
     .unwrap();
-    assert_eq!(i64::from(given), i64::from(ffi::MPI_THREAD_MULTIPLE), "MPI_THREAD_MULTIPLE");
+    assert_eq!(given, constants().thread_multiple, "MPI_THREAD_MULTIPLE");
     Mpi
 }
 
@@ -200,7 +215,7 @@ impl Recipe {
         let mut made = self.constructed(large)?;
         if made.is_derived {
             // SAFETY: a datatype that was made just now.
-            code(unsafe { ffi::MPI_Type_commit(&mut made.handle) })?;
+            code(unsafe { MPI_Type_commit(&mut made.handle) })?;
         }
         Ok(made)
     }
@@ -274,10 +289,10 @@ pub fn packed(address: *const u8, count: c_int, datatype: MPI_Datatype) -> Resul
     let mut position = 0;
     // SAFETY: the caller's memory holds the elements; the list has the size that MPI asks for.
     unsafe {
-        code(ffi::MPI_Pack_size(count, datatype, ffi::RSMPI_COMM_SELF, &mut size))?;
+        code(MPI_Pack_size(count, datatype, handles().comm_self, &mut size))?;
         let mut out = vec![0u8; size as usize];
         let to = out.as_mut_ptr().cast::<c_void>();
-        code(ffi::MPI_Pack(address.cast(), count, datatype, to, size, &mut position, ffi::RSMPI_COMM_SELF))?;
+        code(MPI_Pack(address.cast(), count, datatype, to, size, &mut position, handles().comm_self))?;
         out.truncate(position as usize);
         Ok(out)
     }

@@ -1,26 +1,31 @@
-//! Where the library has nothing to do, and where it must do nothing: another MPI library, no MPI at all, no file, and
+//! Where the library has nothing to do, and where it must do nothing: an unknown MPI library, no MPI at all, no file, and
 //! TRIB_DISABLE.
 
 use std::process::Command;
 
-use crate::common::family::ours;
 use crate::common::launch::{Launch, library};
 use crate::common::matrix::same;
 use crate::common::programs::{Build, compile};
 
-/// The program is compiled and started with the tools of the other family. Both must be installed.
+/// A library with MPI's functions, and no interface that is known: the program runs on it as without us, and is told why.
 #[test]
-fn a_program_of_the_other_family_is_left_alone() {
-    let other = ours().other();
-    let program = Build { family: Some(other), ..Build::default() }.compile("split.c");
-    let launch = Launch::new(2, &program).family(other);
-    let plain = launch.run();
-    let with = launch.with_library().run();
-    same(&with, &plain, "with the library of another MPI");
-    assert!(with.reports.is_empty(), "{}", with.stderr);
-    let warnings: Vec<&str> = with.stderr.lines().filter(|line| line.starts_with("tributary:")).collect();
-    assert_eq!(warnings.len(), 1, "{}", with.stderr);
-    assert!(warnings[0].contains("was built for") && warnings[0].contains("passed through"), "{}", warnings[0]);
+fn an_mpi_of_an_unknown_interface_is_left_alone() {
+    let options = ["-shared", "-fPIC", "-Wl,--as-needed", "-Wno-attribute-alias"].map(String::from).to_vec();
+    let foreign = Build { name: Some("foreign-mpi"), options, ..Build::default() }.compile("foreign_mpi.c");
+    let options = vec!["-Wl,--as-needed".to_string()];
+    let program = Build { name: Some("foreign"), options, ..Build::default() }.compile("foreign.c");
+    let run = |preloaded: &str| {
+        let mut command = Command::new(&program);
+        command.arg(&foreign).env("LD_PRELOAD", preloaded).env("TRIB_REPORT", "1").output().unwrap()
+    };
+    let (plain, with) = (run(""), run(library().to_str().unwrap()));
+    assert!(plain.status.success() && with.status.success(), "{plain:?}\n{with:?}");
+    assert_eq!(with.stdout, plain.stdout);
+    assert!(plain.stderr.is_empty(), "{plain:?}");
+    let said = String::from_utf8(with.stderr).unwrap();
+    let line = "(Foreign MPI 1.0) has none of these; allowed: the ABI of MPICH";
+    assert!(said.starts_with("tributary: MPI library: ") && said.contains(line), "{said}");
+    assert!(said.ends_with("; all calls of this program are passed through\n") && said.lines().count() == 1, "{said}");
 }
 
 #[test]
@@ -46,6 +51,16 @@ fn a_program_without_mpi_sees_nothing() {
     let output = Command::new("/bin/echo").arg("no MPI").env("LD_PRELOAD", library()).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     assert_eq!((&output.stdout[..], &output.stderr[..]), (&b"no MPI\n"[..], &b""[..]), "{output:?}");
+}
+
+/// It is linked with no MPI library, or it would bring a second one into programs of another.
+#[test]
+fn it_needs_no_mpi_library() {
+    let output = Command::new("readelf").arg("-d").arg(library()).output();
+    let output = output.unwrap_or_else(|cause| panic!("readelf: {cause}; install binutils"));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let needed: Vec<&str> = said.lines().filter(|line| line.contains("(NEEDED)")).collect();
+    assert!(!needed.is_empty() && needed.iter().all(|line| !line.contains("mpi")), "{needed:?}");
 }
 
 /// Anything else could come between a program and one of its own libraries.

@@ -19,13 +19,17 @@ mod random_recipe;
 mod recipe;
 #[path = "../common/typemap.rs"]
 mod typemap;
+#[path = "../../../../tests/common/wheels.rs"]
+mod wheels;
 
+mod abis;
 mod datatypes;
 mod errors;
 mod fortran;
 mod guard;
 mod hdf5;
 mod hints;
+mod hostile;
 mod mpi4py;
 mod pnetcdf;
 mod programs;

@@ -21,7 +21,7 @@ fn installed() -> PathBuf {
     path.canonicalize().expect("a folder that is there")
 }
 
-/// A Python program on the MPI of this build.
+/// A Python program on the MPI that the tests run on.
 fn python(ranks: usize, program: &Path) -> Launch {
     let installed = installed();
     let launch = Launch::new(ranks, &installed.join("python/bin/python")).arg(program.display().to_string());
@@ -35,7 +35,7 @@ fn python(ranks: usize, program: &Path) -> Launch {
 
 /// mpi4py calls the functions of large counts where there are any.
 fn calls<const N: usize>(names: [&str; N]) -> Vec<String> {
-    let ending = if cfg!(large_count) { "_c" } else { "" };
+    let ending = if ours() == Family::Mpich { "_c" } else { "" };
     names.iter().map(|name| format!("{name}{ending}")).collect()
 }
 

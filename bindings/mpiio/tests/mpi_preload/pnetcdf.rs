@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use crate::common::family::Family;
 use crate::common::launch::{Launch, Outcome};
 use crate::common::matrix::{Setting, same, with_library};
 use crate::common::programs::Build;
@@ -17,10 +18,10 @@ fn validate(outcome: &Outcome) {
 }
 
 #[test]
-#[cfg_attr(not(open_mpi), ignore = "PnetCDF is packaged for Open MPI only; it runs on the library built for that")]
 fn varn_flushed_by_wait_all() {
-    let program = Build::default().with_module("pnetcdf", "libpnetcdf-dev").compile("pnetcdf.c");
-    let launch = Launch::new(4, &program).env("PNETCDF_HINTS", LAYOUT);
+    let family = Family::OpenMpi;
+    let build = Build { family: Some(family), ..Build::default() }.with_module("pnetcdf", "libpnetcdf-dev");
+    let launch = Launch::new(4, &build.compile("pnetcdf.c")).family(family).env("PNETCDF_HINTS", LAYOUT);
     let plain = launch.run();
     validate(&plain);
     with_library(&launch, &Setting::few(), &["write_at_all", "read_at_all"], |outcome, what| {

@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use ::mpi::ffi;
 use tributary::Error;
+use tributary_abi as ffi;
 
 use super::super::{MPI_Datatype, SUCCESS, check};
 
@@ -75,7 +75,7 @@ impl<T: Send + Sync + 'static> Attribute<T> {
             let mut key = 0;
             let nothing = std::ptr::null_mut();
             // SAFETY: callbacks of the types that MPI asks for.
-            let code = unsafe { ffi::MPI_Type_create_keyval(Some(copy::<T>), Some(delete::<T>), &mut key, nothing) };
+            let code = unsafe { ffi::MPI_Type_create_keyval(copy::<T>, delete::<T>, &mut key, nothing) };
             check("MPI_Type_create_keyval", code).map(|()| key)
         });
         made.clone()

@@ -3,8 +3,9 @@
 use std::ffi::c_int;
 
 use tributary::Error;
+use tributary_abi::constants;
 
-/// The constructor that made a datatype, in the numbers of combiner.c.
+/// The constructor that made a datatype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Combiner {
     /// Predefined.
@@ -37,43 +38,30 @@ pub enum Combiner {
     F90,
 }
 
-const COMBINERS: [Combiner; 14] = {
-    use Combiner::*;
-    [
-        Named,
-        Dup,
-        Contiguous,
-        Vector,
-        Hvector,
-        Indexed,
-        Hindexed,
-        IndexedBlock,
-        HindexedBlock,
-        Struct,
-        Subarray,
-        Darray,
-        Resized,
-        F90,
-    ]
-};
-
-unsafe extern "C" {
-    fn trib_combiner(combiner: c_int) -> c_int;
-    static trib_order_fortran: c_int;
-    static trib_distribute_block: c_int;
-    static trib_distribute_cyclic: c_int;
-    static trib_distribute_default: c_int;
-}
-
 impl Combiner {
     /// The one that MPI gives this number.
     ///
     /// # Errors
     /// One that is not known here.
     pub fn of(number: c_int) -> Result<Self, Error> {
-        // SAFETY: a pure function of combiner.c.
-        let known = usize::try_from(unsafe { trib_combiner(number) }).ok().and_then(|n| COMBINERS.get(n));
-        known.copied().ok_or_else(|| Error::argument("combiner of a datatype", number, "those of MPI-3.1"))
+        let all = constants();
+        Ok(match number {
+            n if n == all.combiner_named => Self::Named,
+            n if n == all.combiner_dup => Self::Dup,
+            n if n == all.combiner_contiguous => Self::Contiguous,
+            n if n == all.combiner_vector => Self::Vector,
+            n if n == all.combiner_hvector => Self::Hvector,
+            n if n == all.combiner_indexed => Self::Indexed,
+            n if n == all.combiner_hindexed => Self::Hindexed,
+            n if n == all.combiner_indexed_block => Self::IndexedBlock,
+            n if n == all.combiner_hindexed_block => Self::HindexedBlock,
+            n if n == all.combiner_struct => Self::Struct,
+            n if n == all.combiner_subarray => Self::Subarray,
+            n if n == all.combiner_darray => Self::Darray,
+            n if n == all.combiner_resized => Self::Resized,
+            n if [all.combiner_f90_real, all.combiner_f90_complex, all.combiner_f90_integer].contains(&n) => Self::F90,
+            _ => return Err(Error::argument("combiner of a datatype", number, "those of MPI-3.1")),
+        })
     }
 
     /// Whether the MPI library owns what it made: there is nothing to take apart, and nobody frees it.
@@ -96,8 +84,11 @@ pub struct Words {
 
 /// This MPI library's words.
 pub fn words() -> Words {
-    // SAFETY: constants of combiner.c.
-    let all = unsafe { [trib_order_fortran, trib_distribute_block, trib_distribute_cyclic, trib_distribute_default] };
-    let [order_fortran, block, cyclic, default] = all.map(i64::from);
-    Words { order_fortran, block, cyclic, default }
+    let all = constants();
+    Words {
+        order_fortran: all.order_fortran.into(),
+        block: all.distribute_block.into(),
+        cyclic: all.distribute_cyclic.into(),
+        default: all.distribute_default.into(),
+    }
 }

@@ -2,8 +2,8 @@
 
 use std::ffi::c_int;
 
-use ::mpi::ffi;
 use tributary::Error;
+use tributary_abi::{self as ffi, MISSING, Row};
 
 use super::super::{MPI_Datatype, check, datatype_null};
 use super::Combiner;
@@ -62,7 +62,7 @@ impl Contents {
             addresses: lists.addresses.into_iter(),
             is_large: !lists.large.is_empty(),
             large: lists.large.into_iter(),
-            types: lists.types.into_iter().map(Owned::new).collect(),
+            types: lists.types.iter().map(Owned::new).collect(),
         })
     }
 
@@ -72,18 +72,16 @@ impl Contents {
     }
 
     /// The next argument that is an `int`, or a count.
-    #[allow(clippy::useless_conversion)] // i64 with both MPI libraries, under two names
     pub fn count(&mut self) -> Result<i64, Error> {
-        if self.is_large { self.large.next().map(i64::from).ok_or_else(missing) } else { self.int() }
+        if self.is_large { self.large.next().ok_or_else(missing) } else { self.int() }
     }
 
     /// The next argument that is an address, or a count.
-    #[allow(clippy::unnecessary_cast)] // i64 with one MPI library, isize with the other
     pub fn address(&mut self) -> Result<i64, Error> {
         if self.is_large {
             return self.count();
         }
-        self.addresses.next().map(|address| address as i64).ok_or_else(missing)
+        self.addresses.next().ok_or_else(missing)
     }
 
     /// So many arguments of a kind.
@@ -93,7 +91,6 @@ impl Contents {
 
     /// Lengths and displacements of so many blocks, as they were given, for constructors that take displacements in bytes:
     /// what [`Contents::list`] gives, without a copy. Nothing is taken.
-    #[allow(clippy::unnecessary_cast)] // i64 with one MPI library, isize with the other
     pub fn blocks_in_bytes(&self, count: i64) -> Option<BlockList<'_>> {
         let count = usize::try_from(count).ok()?;
         if self.is_large {
@@ -140,20 +137,23 @@ struct Envelope {
     types: usize,
 }
 
-/// Constructors with large counts need the envelope with large counts: without, MPI refuses them.
-#[cfg(large_count)]
+/// Constructors with large counts need the envelope with large counts: without, MPI refuses them. Libraries before MPI 4 have
+/// neither.
 fn envelope(datatype: MPI_Datatype) -> Result<Envelope, Error> {
     let (mut integers, mut addresses, mut large, mut types, mut combiner) = (0, 0, 0, 0, 0);
     // SAFETY: MPI checks the handle; the places are ours.
-    check("MPI_Type_get_envelope_c", unsafe {
+    let code = unsafe {
         ffi::MPI_Type_get_envelope_c(datatype, &mut integers, &mut addresses, &mut large, &mut types, &mut combiner)
-    })?;
+    };
+    if code == MISSING {
+        return small_envelope(datatype);
+    }
+    check("MPI_Type_get_envelope_c", code)?;
     let [integers, addresses, large, types] = [integers, addresses, large, types].map(|count| count as usize);
     Ok(Envelope { combiner, integers, addresses, large, types })
 }
 
-#[cfg(not(large_count))]
-fn envelope(datatype: MPI_Datatype) -> Result<Envelope, Error> {
+fn small_envelope(datatype: MPI_Datatype) -> Result<Envelope, Error> {
     let (mut integers, mut addresses, mut types, mut combiner) = (0, 0, 0, 0);
     // SAFETY: MPI checks the handle; the places are ours.
     check("MPI_Type_get_envelope", unsafe {
@@ -168,7 +168,7 @@ struct Lists {
     integers: Vec<c_int>,
     addresses: Vec<ffi::MPI_Aint>,
     large: Vec<ffi::MPI_Count>,
-    types: Vec<MPI_Datatype>,
+    types: Row<MPI_Datatype>,
 }
 
 impl Envelope {
@@ -178,7 +178,7 @@ impl Envelope {
             integers: vec![0; self.integers],
             addresses: vec![0; self.addresses],
             large: vec![0; self.large],
-            types: vec![datatype_null(); self.types],
+            types: Row::of(datatype_null(), self.types),
         };
         lists.fill(datatype)?;
         Ok(lists)
@@ -186,13 +186,13 @@ impl Envelope {
 }
 
 impl Lists {
-    #[cfg(large_count)]
     fn fill(&mut self, datatype: MPI_Datatype) -> Result<(), Error> {
         let lengths = [self.integers.len(), self.addresses.len(), self.large.len(), self.types.len()];
         let [integers, addresses, large, types] = lengths.map(|length| length as ffi::MPI_Count);
         let (at_integers, at_addresses) = (self.integers.as_mut_ptr(), self.addresses.as_mut_ptr());
+        let (at_large, at_types) = (self.large.as_mut_ptr(), self.types.as_mut_ptr());
         // SAFETY: the lists are as long as the envelope says.
-        check("MPI_Type_get_contents_c", unsafe {
+        let code = unsafe {
             ffi::MPI_Type_get_contents_c(
                 datatype,
                 integers,
@@ -201,20 +201,16 @@ impl Lists {
                 types,
                 at_integers,
                 at_addresses,
-                self.large.as_mut_ptr(),
-                self.types.as_mut_ptr(),
+                at_large,
+                at_types,
             )
-        })
-    }
-
-    #[cfg(not(large_count))]
-    fn fill(&mut self, datatype: MPI_Datatype) -> Result<(), Error> {
-        let lengths = [self.integers.len(), self.addresses.len(), self.types.len()];
-        let [integers, addresses, types] = lengths.map(|length| length as c_int);
-        let (at_integers, at_addresses) = (self.integers.as_mut_ptr(), self.addresses.as_mut_ptr());
-        // SAFETY: the lists are as long as the envelope says.
+        };
+        if code != MISSING {
+            return check("MPI_Type_get_contents_c", code);
+        }
+        let [integers, addresses, _, types] = lengths.map(|length| length as c_int);
+        // SAFETY: likewise; without that function there are no large counts.
         check("MPI_Type_get_contents", unsafe {
-            let at_types = self.types.as_mut_ptr();
             ffi::MPI_Type_get_contents(datatype, integers, addresses, types, at_integers, at_addresses, at_types)
         })
     }

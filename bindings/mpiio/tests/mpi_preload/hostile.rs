@@ -1,12 +1,9 @@
 //! Calls of this library's that fail on one rank: of MPI, for memory, of the file system. Every rank gets the same error, or
 //! the job ends, and says why. None waits for ever.
-#![cfg(feature = "mpi")]
 
-mod common;
-
-use common::launch::{Launch, Outcome};
-use common::matrix::{Setting, same_as_without};
-use common::programs::{Build, compile};
+use crate::common::launch::{Launch, Outcome};
+use crate::common::matrix::{Setting, same_as_without};
+use crate::common::programs::{Build, compile};
 
 const RANKS: usize = 3;
 /// By messages, to two aggregators, in several rounds; and in memory that the ranks share.

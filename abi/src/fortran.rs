@@ -1,0 +1,27 @@
+//! Handles of Fortran: integers in every interface.
+
+use std::ffi::{c_int, c_void};
+use std::mem::transmute;
+
+use crate::call::Function;
+use crate::find::{Abi, find};
+use crate::handle::MPI_Comm;
+use crate::handles;
+
+/// The communicator of a Fortran handle; MPI_COMM_NULL where the process has no MPI library that could tell.
+pub fn communicator_of_fortran(handle: c_int) -> MPI_Comm {
+    static OPEN_MPI: Function = Function::new("PMPI_Comm_f2c\0");
+    static STANDARD: Function = Function::new("PMPI_Comm_fromint\0");
+    let function = match find().map(|mpi| mpi.abi) {
+        // The same integer.
+        Ok(Abi::Mpich) => return MPI_Comm::of(handle as u32 as usize),
+        Ok(Abi::OpenMpi) => OPEN_MPI.address(),
+        Ok(Abi::Standard) => STANDARD.address(),
+        Err(_) => None,
+    };
+    function.map_or(handles().comm_null, |function| {
+        // SAFETY: so declared in both interfaces, and callable at any time with any integer.
+        let function = unsafe { transmute::<*mut c_void, extern "C" fn(c_int) -> *mut c_void>(function) };
+        MPI_Comm::of(function(handle) as usize)
+    })
+}

@@ -1,0 +1,160 @@
+//! The functions of MPI that this project calls.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use crate::{
+    MPI_Aint, MPI_Comm, MPI_Count, MPI_Datatype, MPI_Errhandler, MPI_Info, MPI_Op, MPI_Request, MPI_Status,
+    mpi_functions,
+};
+
+/// Fills the status of a generalised request.
+pub type GrequestQuery = unsafe extern "C" fn(*mut c_void, *mut MPI_Status) -> c_int;
+/// Frees the state of a generalised request.
+pub type GrequestFree = unsafe extern "C" fn(*mut c_void) -> c_int;
+/// Cancels a generalised request.
+pub type GrequestCancel = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
+/// Copies an attribute of a datatype. The datatype, first, is as the library has it: to be trimmed ([`MPI_Datatype::as_given`]).
+pub type TypeCopy =
+    unsafe extern "C" fn(MPI_Datatype, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
+/// Deletes an attribute of a datatype; likewise.
+pub type TypeDelete = unsafe extern "C" fn(MPI_Datatype, c_int, *mut c_void, *mut c_void) -> c_int;
+
+// The program.
+mpi_functions! {
+    fn MPI_Abort(comm: MPI_Comm, code: c_int);
+    fn MPI_Error_class(code: c_int, class: *mut c_int);
+    fn MPI_Error_string(code: c_int, text: *mut c_char, length: *mut c_int);
+    fn MPI_Finalize();
+    fn MPI_Finalized(flag: *mut c_int);
+    fn MPI_Get_library_version(text: *mut c_char, length: *mut c_int);
+    fn MPI_Init_thread(count: *mut c_int, arguments: *mut *mut *mut c_char, wanted: c_int, granted: *mut c_int);
+    fn MPI_Initialized(flag: *mut c_int);
+    fn MPI_Query_thread(level: *mut c_int);
+}
+
+// Communicators.
+mpi_functions! {
+    fn MPI_Comm_compare(one: MPI_Comm, other: MPI_Comm, how: *mut c_int);
+    fn MPI_Comm_dup(comm: MPI_Comm, new: *mut MPI_Comm);
+    fn MPI_Comm_free(comm: *mut MPI_Comm);
+    fn MPI_Comm_get_attr(comm: MPI_Comm, key: c_int, value: *mut c_void, found: *mut c_int);
+    fn MPI_Comm_rank(comm: MPI_Comm, rank: *mut c_int);
+    fn MPI_Comm_remote_size(comm: MPI_Comm, size: *mut c_int);
+    fn MPI_Comm_set_errhandler(comm: MPI_Comm, handler: MPI_Errhandler);
+    fn MPI_Comm_size(comm: MPI_Comm, size: *mut c_int);
+    fn MPI_Comm_split(comm: MPI_Comm, colour: c_int, key: c_int, new: *mut MPI_Comm);
+    fn MPI_Comm_test_inter(comm: MPI_Comm, flag: *mut c_int);
+    fn MPI_Intercomm_create(
+        local: MPI_Comm, leader: c_int, peers: MPI_Comm, remote: c_int, tag: c_int, new: *mut MPI_Comm,
+    );
+    fn MPI_Intercomm_merge(comm: MPI_Comm, high: c_int, new: *mut MPI_Comm);
+}
+
+// Messages.
+mpi_functions! {
+    fn MPI_Cancel(request: *mut MPI_Request);
+    fn MPI_Get_count(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut c_int);
+    fn MPI_Iprobe(from: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, status: *mut MPI_Status);
+    fn MPI_Irecv(
+        buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, from: c_int, tag: c_int, comm: MPI_Comm,
+        request: *mut MPI_Request,
+    );
+    fn MPI_Isend(
+        buffer: *const c_void, count: c_int, datatype: MPI_Datatype, to: c_int, tag: c_int, comm: MPI_Comm,
+        request: *mut MPI_Request,
+    );
+    fn MPI_Issend(
+        buffer: *const c_void, count: c_int, datatype: MPI_Datatype, to: c_int, tag: c_int, comm: MPI_Comm,
+        request: *mut MPI_Request,
+    );
+    fn MPI_Request_free(request: *mut MPI_Request);
+    fn MPI_Test(request: *mut MPI_Request, flag: *mut c_int, status: *mut MPI_Status);
+    fn MPI_Testsome(
+        count: c_int, requests: *mut MPI_Request, ended: *mut c_int, indices: *mut c_int, statuses: *mut MPI_Status,
+    );
+    fn MPI_Wait(request: *mut MPI_Request, status: *mut MPI_Status);
+}
+
+// Collective calls.
+mpi_functions! {
+    fn MPI_Allgatherv(
+        from: *const c_void, count: c_int, of: MPI_Datatype, to: *mut c_void, counts: *const c_int,
+        places: *const c_int, into: MPI_Datatype, comm: MPI_Comm,
+    );
+    fn MPI_Allreduce(
+        from: *const c_void, to: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm,
+    );
+    fn MPI_Barrier(comm: MPI_Comm);
+    fn MPI_Bcast(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm);
+    fn MPI_Gather(
+        from: *const c_void, count: c_int, of: MPI_Datatype, to: *mut c_void, each: c_int, into: MPI_Datatype,
+        root: c_int, comm: MPI_Comm,
+    );
+    fn MPI_Gatherv(
+        from: *const c_void, count: c_int, of: MPI_Datatype, to: *mut c_void, counts: *const c_int,
+        places: *const c_int, into: MPI_Datatype, root: c_int, comm: MPI_Comm,
+    );
+    fn MPI_Reduce(
+        from: *const c_void, to: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int,
+        comm: MPI_Comm,
+    );
+    fn MPI_Scatter(
+        from: *const c_void, each: c_int, of: MPI_Datatype, to: *mut c_void, count: c_int, into: MPI_Datatype,
+        root: c_int, comm: MPI_Comm,
+    );
+    fn MPI_Scatterv(
+        from: *const c_void, counts: *const c_int, places: *const c_int, of: MPI_Datatype, to: *mut c_void,
+        count: c_int, into: MPI_Datatype, root: c_int, comm: MPI_Comm,
+    );
+}
+
+// Hints.
+mpi_functions! {
+    fn MPI_Info_create(info: *mut MPI_Info);
+    fn MPI_Info_get(info: MPI_Info, key: *const c_char, length: c_int, value: *mut c_char, found: *mut c_int);
+    fn MPI_Info_get_nkeys(info: MPI_Info, count: *mut c_int);
+    fn MPI_Info_get_nthkey(info: MPI_Info, index: c_int, key: *mut c_char);
+    fn MPI_Info_set(info: MPI_Info, key: *const c_char, value: *const c_char);
+}
+
+// Requests and statuses of files.
+mpi_functions! {
+    fn MPI_Grequest_complete(request: MPI_Request);
+    fn MPI_Grequest_start(
+        query: GrequestQuery, free: GrequestFree, cancel: GrequestCancel, state: *mut c_void,
+        request: *mut MPI_Request,
+    );
+    fn MPI_Status_set_cancelled(status: *mut MPI_Status, flag: c_int);
+    fn MPI_Status_set_elements(status: *mut MPI_Status, datatype: MPI_Datatype, count: c_int);
+    fn MPI_Status_set_elements_c(status: *mut MPI_Status, datatype: MPI_Datatype, count: MPI_Count);
+    fn MPI_Status_set_elements_x(status: *mut MPI_Status, datatype: MPI_Datatype, count: MPI_Count);
+}
+
+// Datatypes.
+mpi_functions! {
+    fn MPI_Type_create_keyval(copy: TypeCopy, delete: TypeDelete, key: *mut c_int, extra: *mut c_void);
+    fn MPI_Type_free(datatype: *mut MPI_Datatype);
+    fn MPI_Type_get_attr(datatype: MPI_Datatype, key: c_int, value: *mut c_void, found: *mut c_int);
+    fn MPI_Type_get_contents(
+        datatype: MPI_Datatype, most_integers: c_int, most_addresses: c_int, most_types: c_int,
+        integers: *mut c_int, addresses: *mut MPI_Aint, types: *mut MPI_Datatype,
+    );
+    fn MPI_Type_get_contents_c(
+        datatype: MPI_Datatype, most_integers: MPI_Count, most_addresses: MPI_Count, most_counts: MPI_Count,
+        most_types: MPI_Count, integers: *mut c_int, addresses: *mut MPI_Aint, counts: *mut MPI_Count,
+        types: *mut MPI_Datatype,
+    );
+    fn MPI_Type_get_envelope(
+        datatype: MPI_Datatype, integers: *mut c_int, addresses: *mut c_int, types: *mut c_int, combiner: *mut c_int,
+    );
+    fn MPI_Type_get_envelope_c(
+        datatype: MPI_Datatype, integers: *mut MPI_Count, addresses: *mut MPI_Count, counts: *mut MPI_Count,
+        types: *mut MPI_Count, combiner: *mut c_int,
+    );
+    fn MPI_Type_get_extent_x(datatype: MPI_Datatype, lower: *mut MPI_Count, extent: *mut MPI_Count);
+    fn MPI_Type_get_name(datatype: MPI_Datatype, name: *mut c_char, length: *mut c_int);
+    fn MPI_Type_get_true_extent_x(datatype: MPI_Datatype, lower: *mut MPI_Count, extent: *mut MPI_Count);
+    fn MPI_Type_set_attr(datatype: MPI_Datatype, key: c_int, value: *mut c_void);
+    fn MPI_Type_size(datatype: MPI_Datatype, size: *mut c_int);
+    fn MPI_Type_size_x(datatype: MPI_Datatype, size: *mut MPI_Count);
+}

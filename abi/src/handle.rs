@@ -1,0 +1,267 @@
+//! Handles: 32-bit integers in MPICH's interface, pointers in the others.
+//!
+//! A handle is kept as a machine word, an integer with zeros above it. Words are little-endian, so the address of one is also
+//! the address of a handle, of either width: MPI may read and write it in place.
+
+use std::ffi::{c_int, c_void};
+use std::marker::PhantomData;
+
+use crate::call::Argument;
+use crate::find::{Width, width};
+use crate::word::Word;
+
+/// A kind of handle.
+pub(crate) trait Handle: Copy {
+    fn new(word: Word) -> Self;
+    fn word(self) -> Word;
+}
+
+macro_rules! handles {
+    ($($(#[$doc:meta])* $name:ident;)+) => {$(
+        $(#[$doc])*
+        #[repr(transparent)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[allow(non_camel_case_types, reason = "MPI's name")]
+        pub struct $name(Word);
+
+        impl $name {
+            pub(crate) const fn from_constant(word: Word) -> Self {
+                Self(word)
+            }
+
+            /// The handle that a caller gave: what it left above an integer is cut off.
+            pub fn of(word: Word) -> Self {
+                Self(trimmed(word))
+            }
+
+            /// As [`Self::of`], of a handle that came as an argument of a function with C's conventions.
+            pub fn as_given(self) -> Self {
+                Self::of(self.0)
+            }
+
+            /// The handle that a program keeps at `place`.
+            ///
+            /// # Safety
+            /// `place` is the address of a handle of this kind, of the process's MPI library.
+            pub unsafe fn at(place: *const c_void) -> Self {
+                // SAFETY: the caller's promise.
+                Self(unsafe { read(place, 0) })
+            }
+
+            /// Writes the handle where a program wants to have it.
+            ///
+            /// # Safety
+            /// `place` may be written, as wide as a handle of the process's MPI library.
+            pub unsafe fn put(self, place: *mut Self) {
+                // SAFETY: the caller's promise; it may be anywhere.
+                unsafe {
+                    match width() {
+                        Width::Narrow => place.cast::<u32>().write_unaligned(self.0 as u32),
+                        Width::Wide => place.cast::<Word>().write_unaligned(self.0),
+                    }
+                }
+            }
+        }
+
+        impl Handle for $name {
+            fn new(word: Word) -> Self {
+                Self(word)
+            }
+
+            fn word(self) -> Word {
+                self.0
+            }
+        }
+
+        impl Argument for $name {
+            type Narrow = c_int;
+            type Wide = *mut c_void;
+
+            #[inline]
+            fn narrow(self) -> c_int {
+                self.0 as c_int
+            }
+
+            #[inline]
+            fn wide(self) -> *mut c_void {
+                self.0 as *mut c_void
+            }
+        }
+    )+};
+}
+
+handles! {
+    /// A communicator.
+    MPI_Comm;
+    /// A datatype.
+    MPI_Datatype;
+    /// Hints.
+    MPI_Info;
+    /// A message on its way, or another operation.
+    MPI_Request;
+    /// What is done about errors.
+    MPI_Errhandler;
+    /// A reduction.
+    MPI_Op;
+}
+
+/// An open file: a pointer in every interface.
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(non_camel_case_types, reason = "MPI's name")]
+pub struct MPI_File(pub Word);
+
+impl MPI_File {
+    pub(crate) const fn from_constant(word: Word) -> Self {
+        Self(word)
+    }
+}
+
+fn trimmed(word: Word) -> Word {
+    match width() {
+        Width::Narrow => word as u32 as Word,
+        Width::Wide => word,
+    }
+}
+
+/// # Safety
+/// `place` is the address of `index + 1` handles or more.
+unsafe fn read(place: *const c_void, index: usize) -> Word {
+    // SAFETY: the caller's promise; they may be anywhere.
+    unsafe {
+        match width() {
+            Width::Narrow => place.cast::<u32>().add(index).read_unaligned() as Word,
+            Width::Wide => place.cast::<Word>().add(index).read_unaligned(),
+        }
+    }
+}
+
+/// Handles in a row, each as wide as the MPI library has it: MPI takes the row as it is.
+#[derive(Debug)]
+pub struct Row<H> {
+    words: Words,
+    of: PhantomData<H>,
+}
+
+#[derive(Debug)]
+enum Words {
+    Narrow(Vec<u32>),
+    Wide(Vec<Word>),
+}
+
+/// The same code for both widths.
+macro_rules! on_words {
+    ($row:expr, $words:ident => $do:expr) => {
+        match $row {
+            Words::Narrow($words) => $do,
+            Words::Wide($words) => $do,
+        }
+    };
+}
+
+#[allow(private_bounds, reason = "the kinds are those of this crate")]
+impl<H: Handle> Row<H> {
+    /// None yet.
+    pub fn new() -> Self {
+        let words = match width() {
+            Width::Narrow => Words::Narrow(Vec::new()),
+            Width::Wide => Words::Wide(Vec::new()),
+        };
+        Self { words, of: PhantomData }
+    }
+
+    /// So many of `handle`.
+    pub fn of(handle: H, count: usize) -> Self {
+        (0..count).map(|_| handle).collect()
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        on_words!(&self.words, words => words.len())
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One more.
+    #[inline]
+    pub fn push(&mut self, handle: H) {
+        match &mut self.words {
+            Words::Narrow(words) => words.push(handle.word() as u32),
+            Words::Wide(words) => words.push(handle.word()),
+        }
+    }
+
+    /// Takes one out; the last takes its place.
+    #[inline]
+    pub fn swap_remove(&mut self, index: usize) {
+        on_words!(&mut self.words, words => { words.swap_remove(index); });
+    }
+
+    /// Takes all out.
+    pub fn clear(&mut self) {
+        on_words!(&mut self.words, words => words.clear());
+    }
+
+    /// The address of the first, for MPI.
+    pub fn as_mut_ptr(&mut self) -> *mut H {
+        on_words!(&mut self.words, words => words.as_mut_ptr().cast())
+    }
+
+    /// The address of the first, for MPI.
+    pub fn as_ptr(&self) -> *const H {
+        on_words!(&self.words, words => words.as_ptr().cast())
+    }
+
+    /// The address of one, for MPI.
+    pub fn place(&mut self, index: usize) -> *mut H {
+        on_words!(&mut self.words, words => (&raw mut words[index]).cast())
+    }
+
+    /// All, in order.
+    pub fn iter(&self) -> impl Iterator<Item = H> + '_ {
+        (0..self.len()).map(|index| match &self.words {
+            Words::Narrow(words) => H::new(words[index] as Word),
+            Words::Wide(words) => H::new(words[index]),
+        })
+    }
+}
+
+impl<H: Handle> Default for Row<H> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<H: Handle> FromIterator<H> for Row<H> {
+    fn from_iter<I: IntoIterator<Item = H>>(handles: I) -> Self {
+        let mut row = Self::new();
+        handles.into_iter().for_each(|handle| row.push(handle));
+        row
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of both widths, whatever the MPI library.
+    fn rows() -> [Row<MPI_Request>; 2] {
+        [Words::Narrow(Vec::new()), Words::Wide(Vec::new())].map(|words| Row { words, of: PhantomData })
+    }
+
+    #[test]
+    fn a_row_lies_as_mpi_wants_it() {
+        for (mut row, bytes) in rows().into_iter().zip([4, 8]) {
+            (1..=4).for_each(|word| row.push(MPI_Request::new(word)));
+            row.swap_remove(1);
+            assert_eq!(row.iter().map(Handle::word).collect::<Vec<_>>(), [1, 4, 3]);
+            assert_eq!(row.place(2) as usize - row.as_mut_ptr() as usize, 2 * bytes);
+            assert_eq!(row.as_ptr(), row.as_mut_ptr().cast_const());
+            row.clear();
+            assert!(row.is_empty());
+        }
+    }
+}

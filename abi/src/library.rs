@@ -1,0 +1,162 @@
+//! Shared libraries of the process, as the dynamic linker knows them.
+
+use std::ffi::{CStr, CString, OsStr, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// A function that every MPI library has, under the name that tools leave alone.
+const MARK: &CStr = c"PMPI_Type_size";
+
+/// The shared library, or the program, that MPI's functions are in.
+#[derive(Debug)]
+pub struct Library {
+    handle: *mut c_void,
+    path: PathBuf,
+}
+
+// SAFETY: the dynamic linker's handle of a library that is never closed; its functions may be called by any thread.
+unsafe impl Send for Library {}
+// SAFETY: likewise.
+unsafe impl Sync for Library {}
+
+impl Library {
+    /// The MPI library that the process has loaded: the one that its own calls reach, or else one that something loaded for
+    /// itself, as Python does for mpi4py. None where none is loaded, or MPI is linked statically into a program that does
+    /// not export it.
+    pub fn of_process() -> Option<Self> {
+        // SAFETY: a terminated name.
+        let mark = unsafe { libc::dlsym(libc::RTLD_DEFAULT, MARK.as_ptr()) };
+        if !mark.is_null() {
+            return Self::holding(mark);
+        }
+        loaded().iter().filter(|path| is_named_so(path)).find_map(|path| {
+            let library = Self::open(path, libc::RTLD_NOLOAD | libc::RTLD_LAZY)?;
+            library.own(MARK).and_then(Self::holding)
+        })
+    }
+
+    /// Loads a library for the whole process, with what it needs. `name` is a path, or a name that the dynamic linker looks
+    /// for.
+    ///
+    /// # Errors
+    /// The dynamic linker's words.
+    pub fn load(name: &Path) -> Result<(), String> {
+        match Self::open(name, libc::RTLD_GLOBAL | libc::RTLD_NOW) {
+            Some(library) if library.own(MARK).is_some() => Ok(()),
+            Some(_) => Err(format!("{}: no MPI library, it has no MPI_Type_size", name.display())),
+            None => Err(linker_says()),
+        }
+    }
+
+    /// Where a function of the library is, or of a library that it needs.
+    pub fn own(&self, name: &CStr) -> Option<*mut c_void> {
+        // SAFETY: a library that is open, and a terminated name.
+        let address = unsafe { libc::dlsym(self.handle, name.as_ptr()) };
+        (!address.is_null()).then_some(address)
+    }
+
+    /// Where a function or a variable of the library is for everybody: a tool may have been put before it, and a program may
+    /// have a copy of a variable, which then counts for the library too.
+    pub fn address(&self, name: &CStr) -> Option<*mut c_void> {
+        // SAFETY: a terminated name.
+        let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+        if address.is_null() { self.own(name) } else { Some(address) }
+    }
+
+    /// Its file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The library that an address is in; the program and all that it has loaded, if it is in none that can be opened by name.
+    fn holding(address: *mut c_void) -> Option<Self> {
+        let path = path_of(address);
+        let flags = libc::RTLD_NOLOAD | libc::RTLD_LAZY;
+        Self::open(&path, flags).or_else(|| {
+            // SAFETY: null asks for the program.
+            let handle = unsafe { libc::dlopen(std::ptr::null(), flags) };
+            (!handle.is_null()).then_some(Self { handle, path })
+        })
+    }
+
+    fn open(path: &Path, flags: c_int) -> Option<Self> {
+        let name = CString::new(path.as_os_str().as_bytes()).ok()?;
+        // SAFETY: a terminated name. What a library runs when it is loaded is what it would run in any program.
+        let handle = unsafe { libc::dlopen(name.as_ptr(), flags) };
+        (!handle.is_null()).then(|| Self { handle, path: path.to_path_buf() })
+    }
+}
+
+/// Whether a library has a name that MPI libraries have: `libmpi.so.40`, `libmpich.so.12`, `libmpi_abi.so.1`.
+fn is_named_so(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"libmpi"))
+}
+
+/// The files of all libraries of the process, in the order in which they were loaded.
+fn loaded() -> Vec<PathBuf> {
+    unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _size: usize, paths: *mut c_void) -> c_int {
+        // SAFETY: the linker gives a struct that is whole, with a name that is null or terminated; `paths` is ours.
+        unsafe {
+            if !(*info).dlpi_name.is_null() {
+                let name = OsStr::from_bytes(CStr::from_ptr((*info).dlpi_name).to_bytes());
+                (*paths.cast::<Vec<PathBuf>>()).push(PathBuf::from(name));
+            }
+        }
+        0
+    }
+    let mut paths: Vec<PathBuf> = Vec::new();
+    // SAFETY: a callback of the type that is asked for, and what it is to be given.
+    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut paths).cast()) };
+    paths
+}
+
+/// The file that an address was loaded from; empty where the linker does not know.
+fn path_of(address: *const c_void) -> PathBuf {
+    // SAFETY: all zeros is a value of this plain struct.
+    let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: any address may be asked for; the struct may be written.
+    if unsafe { libc::dladdr(address, &mut found) } == 0 || found.dli_fname.is_null() {
+        return PathBuf::new();
+    }
+    // SAFETY: a terminated text that lives as long as the library is loaded.
+    let name = unsafe { CStr::from_ptr(found.dli_fname) };
+    PathBuf::from(OsStr::from_bytes(name.to_bytes()))
+}
+
+/// Why the last call of the dynamic linker on this thread failed.
+fn linker_says() -> String {
+    // SAFETY: callable at any time; null or a terminated text.
+    unsafe {
+        let text = libc::dlerror();
+        if text.is_null() { String::new() } else { CStr::from_ptr(text).to_string_lossy().into_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_loaded_is_known() {
+        let paths = loaded();
+        assert!(paths.iter().any(|path| path.to_string_lossy().contains("libc.so")), "{paths:?}");
+        let here = path_of(loaded as *const c_void);
+        assert_eq!(here.file_name(), std::env::current_exe().unwrap().file_name());
+    }
+
+    #[test]
+    fn names_of_mpi_libraries() {
+        for name in ["/usr/lib/libmpi.so.40.30.4", "libmpich.so.12", "/opt/libmpi_abi.so.1", "libmpi_gnu_123.so.12"] {
+            assert!(is_named_so(Path::new(name)), "{name}");
+        }
+        assert!(!is_named_so(Path::new("/usr/lib/mpi/libhdf5.so")));
+    }
+
+    #[test]
+    fn what_is_no_mpi_is_not_loaded() {
+        let nowhere = Library::load(Path::new("/nowhere/libmpi.so")).unwrap_err();
+        assert!(nowhere.contains("/nowhere/libmpi.so"), "{nowhere}");
+        let other = Library::load(Path::new("libm.so.6")).unwrap_err();
+        assert_eq!(other, "libm.so.6: no MPI library, it has no MPI_Type_size");
+    }
+}

