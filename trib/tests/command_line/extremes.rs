@@ -125,7 +125,7 @@ fn help(directory: &Path, path: &[String]) -> Help {
 /// All commands without those below them, by their paths.
 fn leaves(directory: &Path, path: &[String]) -> Vec<(Vec<String>, Help)> {
     let help = help(directory, path);
-    let below: Vec<Vec<String>> = help.commands.iter().map(|name| [path, &[name.clone()]].concat()).collect();
+    let below: Vec<Vec<String>> = help.commands.iter().map(|name| [path, std::slice::from_ref(name)].concat()).collect();
     let mut all: Vec<_> = below.iter().flat_map(|path| leaves(directory, path)).collect();
     if all.is_empty() || !help.options.is_empty() {
         all.push((path.to_vec(), help));
