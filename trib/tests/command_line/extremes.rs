@@ -15,18 +15,7 @@ use crate::small;
 /// Memory that a run may map, in KiB; the length of its files, in KiB or half of that; and seconds of processor time, which do not depend on what else runs.
 const LIMITS: &str = "ulimit -v 4194304; ulimit -f 1048576; ulimit -t 20";
 
-const EXTREMES: [&str; 10] = [
-    "0",
-    "-1",
-    "2147483647",
-    "2147483648",
-    "1099511627776",
-    "4611686018427387904",
-    "9223372036854775808",
-    "18446744073709551615",
-    "nan",
-    "inf",
-];
+const EXTREMES: [&str; 6] = ["0", "-1", "2147483648", "4611686018427387904", "18446744073709551615", "nan"];
 
 /// For options whose value is several numbers, as `XxYxZ` or `MIN..MAX`.
 const JOINED: [&str; 6] = [
@@ -125,7 +114,8 @@ fn help(directory: &Path, path: &[String]) -> Help {
 /// All commands without those below them, by their paths.
 fn leaves(directory: &Path, path: &[String]) -> Vec<(Vec<String>, Help)> {
     let help = help(directory, path);
-    let below: Vec<Vec<String>> = help.commands.iter().map(|name| [path, std::slice::from_ref(name)].concat()).collect();
+    let below: Vec<Vec<String>> =
+        help.commands.iter().map(|name| [path, std::slice::from_ref(name)].concat()).collect();
     let mut all: Vec<_> = below.iter().flat_map(|path| leaves(directory, path)).collect();
     if all.is_empty() || !help.options.is_empty() {
         all.push((path.to_vec(), help));
