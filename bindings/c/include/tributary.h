@@ -72,6 +72,10 @@ typedef enum {
    * An error of Tributary itself. Other ranks may not know of it. Please report it.
    */
   TRIB_ERR_INTERNAL = 12,
+  /**
+   * A rank has no memory for its part of the call.
+   */
+  TRIB_ERR_NO_MEMORY = 13,
 } trib_status;
 
 /**

@@ -22,7 +22,7 @@ fn io(class: IoClass) -> Error {
 fn every_error_has_a_code_and_its_words() {
     let codec = Error::Codec { at: 1, what: "cut".to_string() };
     let internal = Error::Internal { rank: 0, what: "no".to_string() };
-    let cases: [(Error, trib_status); 13] = [
+    let cases: [(Error, trib_status); 14] = [
         (Error::argument("count", -1, "0 or more"), TRIB_ERR_ARGUMENT),
         (Error::hint("cb_nodes", "many", "a number"), TRIB_ERR_HINT),
         (io(IoClass::NoSpace), TRIB_ERR_NO_SPACE),
@@ -34,6 +34,7 @@ fn every_error_has_a_code_and_its_words() {
         (io(IoClass::BadFile), TRIB_ERR_BAD_FILE),
         (io(IoClass::Other), TRIB_ERR_IO),
         (Error::Fabric("gone".to_string()), TRIB_ERR_FABRIC),
+        (Error::NoMemory { rank: 0, bytes: 7, what: "windows".to_string() }, TRIB_ERR_NO_MEMORY),
         (codec, TRIB_ERR_INTERNAL),
         (internal, TRIB_ERR_INTERNAL),
     ];
@@ -46,7 +47,7 @@ fn every_error_has_a_code_and_its_words() {
         // SAFETY: a text of the program.
         words.insert(unsafe { CStr::from_ptr(trib_error_string(code as i32)) });
     }
-    assert_eq!(words.len(), 12, "a text for each code");
+    assert_eq!(words.len(), 13, "a text for each code");
 }
 
 #[test]

@@ -102,12 +102,14 @@ pub fn end_job(why: &Error) {
 }
 
 /// Passes on an outcome of one rank where there is no endpoint yet to fail by, and ends the job over an error, unless
-/// the environment's hints say `trib_on_failure=return`.
+/// the environment's hints say `trib_on_failure=return`. Outside of MPI no other rank waits.
 ///
 /// # Errors
 /// The outcome's.
 pub fn alone<T>(outcome: Result<T>) -> Result<T> {
     if let Err(error) = &outcome
+        && raw::is_initialised().unwrap_or(false)
+        && !raw::is_finalised()
         && Hints::from_env().is_ok_and(|hints| hints.on_failure == OnFailure::Abort)
     {
         end_job(error);
