@@ -10,7 +10,7 @@ module tributary
     enum, bind(c)
         enumerator :: trib_ok = 0, trib_err_argument, trib_err_hint, trib_err_no_space, trib_err_quota, &
             trib_err_too_large, trib_err_read_only, trib_err_access, trib_err_no_such_file, trib_err_bad_file, &
-            trib_err_io, trib_err_fabric, trib_err_internal
+            trib_err_io, trib_err_fabric, trib_err_internal, trib_err_no_memory
     end enum
     enum, bind(c)
         enumerator :: trib_create = 1, trib_update, trib_read
@@ -32,7 +32,7 @@ module tributary
 
     public :: trib_ok, trib_err_argument, trib_err_hint, trib_err_no_space, trib_err_quota, trib_err_too_large
     public :: trib_err_read_only, trib_err_access, trib_err_no_such_file, trib_err_bad_file, trib_err_io
-    public :: trib_err_fabric, trib_err_internal
+    public :: trib_err_fabric, trib_err_internal, trib_err_no_memory
     public :: trib_create, trib_update, trib_read
     public :: trib_path_nothing, trib_path_exchange, trib_path_direct, trib_path_shared
     public :: trib_statistics
