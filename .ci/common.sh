@@ -9,11 +9,11 @@ fail() {
     exit 1
 }
 
-# The Rust toolchain, against rust-version of Cargo.toml, here or in the folder of $1.
+# The Rust toolchain, against rust-version of Cargo.toml in the folder $1.
 check_rust() {
     command -v cargo >/dev/null || fail "cargo is not there; install Rust from https://rustup.rs"
     local need have
-    need=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "${1:-.}/Cargo.toml")
+    need=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "$1/Cargo.toml")
     have=$(rustc --version | cut -d' ' -f2)
     [[ $(printf '%s\n' "$need" "${have%%-*}" | sort -V | head -n 1) == "$need" ]] ||
         fail "rustc is version $have; needed: $need or later (rustup update)"

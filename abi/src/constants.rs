@@ -3,7 +3,7 @@
 
 use std::ffi::{CStr, c_int};
 
-use crate::find::{Abi, find};
+use crate::find::{Abi, found};
 use crate::handle::{MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_File, MPI_Info, MPI_Op, MPI_Request};
 use crate::library::Library;
 use crate::status::Layout;
@@ -102,6 +102,7 @@ numbers! {
 
 impl Constants {
     /// Those of an interface.
+    #[inline]
     pub fn of(abi: Abi) -> &'static Self {
         match abi {
             Abi::Mpich => &MPICH,
@@ -120,7 +121,7 @@ impl Constants {
 /// The numbers of the process's MPI library. Where there is none, those of MPICH's interface: no function takes them then.
 #[inline]
 pub fn constants() -> &'static Constants {
-    find().map_or(&MPICH, |mpi| mpi.constants())
+    found().map_or(&MPICH, |mpi| mpi.constants())
 }
 
 /// A row: our name, its kind, MPI's name, and what it is in the interfaces of MPICH, of Open MPI (the address of a variable),
@@ -184,5 +185,5 @@ predefined! {
 /// Without a library those of MPICH's interface, as [`constants`].
 #[inline]
 pub fn handles() -> &'static Handles {
-    find().map_or(&MPICH_HANDLES, |mpi| &mpi.handles)
+    found().map_or(&MPICH_HANDLES, |mpi| &mpi.handles)
 }

@@ -109,6 +109,7 @@ impl Mpi {
     }
 
     /// Its numbers.
+    #[inline]
     pub(crate) fn constants(&self) -> &'static Constants {
         Constants::of(self.abi)
     }
@@ -167,6 +168,20 @@ pub fn find() -> Result<&'static Mpi, Refusal> {
     }
 }
 
+/// As [`find`], for those to whom it does not matter why there is none.
+#[inline]
+pub(crate) fn found() -> Option<&'static Mpi> {
+    match FOUND.get() {
+        Some(mpi) => Some(mpi),
+        None => found_now(),
+    }
+}
+
+#[cold]
+fn found_now() -> Option<&'static Mpi> {
+    look().ok()
+}
+
 #[cold]
 fn look() -> Result<&'static Mpi, Refusal> {
     let mpi = Mpi::of_process()?;
@@ -176,7 +191,7 @@ fn look() -> Result<&'static Mpi, Refusal> {
 /// Without a library as in MPICH's interface: no function takes the handles then.
 #[inline]
 pub(crate) fn width() -> Width {
-    find().map_or(Width::Narrow, |mpi| mpi.abi.width())
+    found().map_or(Width::Narrow, |mpi| mpi.abi.width())
 }
 
 /// Why MPI cannot be called.

@@ -30,6 +30,7 @@ macro_rules! handles {
             }
 
             /// The handle that a caller gave: what it left above an integer is cut off.
+            #[inline]
             pub fn of(word: Word) -> Self {
                 Self(trimmed(word))
             }
@@ -117,6 +118,7 @@ impl MPI_File {
     }
 }
 
+#[inline]
 fn trimmed(word: Word) -> Word {
     match width() {
         Width::Narrow => word as u32 as Word,
