@@ -41,7 +41,7 @@ impl Channel {
     pub unsafe fn on(comm: MPI_Comm) -> Result<Self, Error> {
         // SAFETY: the caller's promise.
         unsafe {
-            if has_one_thread_at_a_time() && is_congruent_to_world(comm) {
+            if has_one_thread_at_a_time()? && is_congruent_to_world(comm)? {
                 return Ok(Self::World);
             }
             Ok(Self::Own(Endpoint::new(Box::new(MpiEndpoint::from_raw(comm)?))))

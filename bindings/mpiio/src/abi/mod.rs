@@ -78,13 +78,16 @@ pub fn world() -> MPI_Comm {
 
 /// Whether the ranks of `comm` are those of the program, in the same order. Local.
 ///
+/// # Errors
+/// MPI's.
+///
 /// # Safety
 /// `comm` is an intracommunicator, and MPI is initialised.
-pub unsafe fn is_congruent_to_world(comm: MPI_Comm) -> bool {
+pub unsafe fn is_congruent_to_world(comm: MPI_Comm) -> Result<bool, Error> {
     let mut how: c_int = 0;
     // SAFETY: two communicators; writes one int.
     let code = unsafe { ffi::MPI_Comm_compare(comm, world(), &mut how) };
-    code == SUCCESS && [constants().ident, constants().congruent].contains(&how)
+    check("MPI_Comm_compare", code).map(|()| [constants().ident, constants().congruent].contains(&how))
 }
 
 /// This process's rank in `comm`.
@@ -99,11 +102,14 @@ pub unsafe fn rank(comm: MPI_Comm) -> c_int {
 }
 
 /// Whether no two threads call MPI at once: the level of threads that MPI was initialised with.
-pub fn has_one_thread_at_a_time() -> bool {
+///
+/// # Errors
+/// MPI's.
+pub fn has_one_thread_at_a_time() -> Result<bool, Error> {
     let mut level: c_int = 0;
     // SAFETY: MPI is initialised, as a file is open; writes one int.
     let code = unsafe { ffi::MPI_Query_thread(&mut level) };
-    code == SUCCESS && level != constants().thread_multiple
+    check("MPI_Query_thread", code).map(|()| level != constants().thread_multiple)
 }
 
 /// Turns the return code of `call` into a result.
