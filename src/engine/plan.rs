@@ -215,8 +215,10 @@ impl Plan {
 /// Whether this aggregator has memory for a round: for its messages, as many bytes as a window has, and for so many windows
 /// that are not there yet. While a round goes on it is too late to say so: other ranks send already.
 fn has_memory(rank: Rank, announced: &Announced, hints: &Hints, new_windows: usize) -> Result<()> {
-    let incoming: u64 = announced.incoming.iter().map(|(_, list)| list.summary().bytes).sum();
-    let bytes = incoming.min(hints.cb_buffer_size).saturating_mul(1 + new_windows as u64);
+    let incoming = announced.incoming.iter().fold(0u64, |sum, (_, list)| sum.saturating_add(list.summary().bytes));
+    let window = incoming.min(hints.cb_buffer_size).max(1);
+    let windows = incoming.div_ceil(window).min(new_windows as u64);
+    let bytes = window.saturating_mul(windows.saturating_add(1));
     let tried = usize::try_from(bytes).map(|bytes| Vec::<u8>::new().try_reserve_exact(bytes));
     if matches!(tried, Ok(Ok(()))) {
         return Ok(());

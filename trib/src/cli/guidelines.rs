@@ -2,10 +2,13 @@
 
 use clap::{Args, ValueEnum};
 
-use super::values::positive;
+use super::values::within;
+use crate::means::MOST_TIMES;
 
 /// The fewest measurements that a median is taken of.
 const FEWEST: u64 = 7;
+/// How many blocks the largest share of a rank has at most.
+pub const LARGER: u64 = 5;
 
 /// Options of `trib guidelines`.
 #[derive(Args)]
@@ -15,7 +18,7 @@ pub struct GuidelinesOptions {
     #[arg(long = "op", value_enum, value_name = "OP", default_value = "gatherv")]
     pub operations: Vec<Irregular>,
     /// Block sizes b of the distributions, in bytes.
-    #[arg(long, value_name = "B,B,...", value_delimiter = ',', default_value = "4,400,40000", value_parser = positive)]
+    #[arg(long, value_name = "B,B,...", value_delimiter = ',', default_value = "4,400,40000", value_parser = block)]
     pub blocks: Vec<u64>,
     /// Measurements of each, 7 or more; medians are shown.
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = repetitions)]
@@ -37,6 +40,11 @@ pub enum Irregular {
     Scatterv,
 }
 
+/// MPI counts the bytes of a rank by an `int`, and some ranks have [`LARGER`] times a block.
+fn block(text: &str) -> Result<u64, String> {
+    within(text, 1, i32::MAX as u64 / LARGER)
+}
+
 fn repetitions(text: &str) -> Result<u64, String> {
-    positive(text).ok().filter(|&count| count >= FEWEST).ok_or_else(|| format!("allowed: {FEWEST} or more"))
+    within(text, FEWEST, MOST_TIMES)
 }

@@ -141,7 +141,7 @@ fn bad_input_is_one_line() {
     let run = |more: &[&str]| refused(&[&["sim", "all-to-many", "--ranks", "64", "--receivers", "2"], more].concat());
     assert!(run(&["--machine", "deep-thought"]).contains("machine: deep-thought: "));
     assert!(run(&["--kernel", "pigeon"]).contains("allowed: ascending_isend|"));
-    assert!(run(&["--iterations", "0"]).contains("iterations: 0; allowed: 1 or more"));
+    assert!(run(&["--iterations", "0"]).contains("'--iterations <N>': allowed: 1 to 16777216"));
     assert!(run(&["--message", "9..1"]).contains("MIN..MAX"));
     assert!(run(&["--noise", "7"]).contains("noise: 7; allowed: 0 to 1"));
     assert!(run(&["--machine", "laptop", "--links"]).contains("links: laptop has none"));
