@@ -98,6 +98,8 @@ pub fn end_job(why: &Error) {
     if raw::is_finalised() || !raw::is_initialised().unwrap_or(false) {
         std::process::exit(FAILED);
     }
+    // Some launchers drop what is on its way when a rank ends the job.
+    std::thread::sleep(std::time::Duration::from_millis(100));
     raw::abort(FAILED)
 }
 

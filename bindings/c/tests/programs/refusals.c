@@ -258,7 +258,7 @@ int main(int argc, char **argv) {
     for (int code = -1; code <= 14; code++) {
         const char *words = trib_error_string(code);
         EXPECT(words != NULL && words[0] != '\0');
-        EXPECT((strcmp(words, "not a status of Tributary") == 0) == (code < TRIB_OK || code > TRIB_ERR_INTERNAL));
+        EXPECT((strcmp(words, "not a status of Tributary") == 0) == (code < TRIB_OK || code > TRIB_ERR_NO_MEMORY));
     }
     opening();
     extents();

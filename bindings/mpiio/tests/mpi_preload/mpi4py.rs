@@ -33,10 +33,9 @@ fn python(ranks: usize, program: &Path) -> Launch {
     }
 }
 
-/// mpi4py calls the functions of large counts where there are any.
+/// mpi4py calls the functions of large counts where there are any: this library has them, whatever the MPI below it has.
 fn calls<const N: usize>(names: [&str; N]) -> Vec<String> {
-    let ending = if ours() == Family::Mpich { "_c" } else { "" };
-    names.iter().map(|name| format!("{name}{ending}")).collect()
+    names.iter().map(|name| format!("{name}_c")).collect()
 }
 
 #[test]
