@@ -179,7 +179,7 @@ mod tests {
         }
         let program = prefix.path().join("bin/trib");
         let installed = prefix.path().join("lib/libtributary_mpiio.so").canonicalize().unwrap();
-        assert_eq!(places(&program), [installed.clone()]);
+        assert_eq!(places(&program), std::slice::from_ref(&installed));
         let built = prefix.path().join("bin/libtributary_mpiio.so");
         std::fs::write(&built, "").unwrap();
         assert_eq!(places(&program), [built.canonicalize().unwrap(), installed]);
