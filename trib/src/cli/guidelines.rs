@@ -7,8 +7,6 @@ use crate::means::MOST_TIMES;
 
 /// The fewest measurements that a median is taken of.
 const FEWEST: u64 = 7;
-/// How many blocks the largest share of a rank has at most.
-pub const LARGER: u64 = 5;
 
 /// Options of `trib guidelines`.
 #[derive(Args)]
@@ -40,9 +38,9 @@ pub enum Irregular {
     Scatterv,
 }
 
-/// MPI counts the bytes of a rank by an `int`, and some ranks have [`LARGER`] times a block.
+/// MPI counts the bytes of a rank by an `int`.
 fn block(text: &str) -> Result<u64, String> {
-    within(text, 1, i32::MAX as u64 / LARGER)
+    within(text, 1, i32::MAX as u64)
 }
 
 fn repetitions(text: &str) -> Result<u64, String> {

@@ -1,10 +1,9 @@
 //! The six distributions of block sizes (irregular gather and scatter, section 5).
 
-use crate::cli::guidelines::LARGER;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 
 /// One large block among so many ranks, on average.
-const SPIKES: u64 = LARGER;
+const SPIKES: u64 = 5;
 
 /// Block sizes of all ranks.
 pub struct Problem {
