@@ -4,6 +4,7 @@
 //! any of them. [`threads`] needs nothing; `mpi` (feature `mpi`) is the real one. Fabrics contain no algorithm.
 
 mod agreements;
+mod buffers;
 pub mod execute;
 mod failure;
 #[cfg(feature = "mpi")]
@@ -13,6 +14,7 @@ pub mod threads;
 pub mod transport;
 
 pub use agreements::Agreements;
-pub use execute::{Buffers, Endpoint, Memory, Traffic, Waiting};
+pub use buffers::Buffers;
+pub use execute::{Endpoint, Memory, Traffic, Waiting};
 pub use failure::{Failure, Stop};
 pub use transport::{Completion, Idle, Message, Ticket, Transport};

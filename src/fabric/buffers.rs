@@ -1,0 +1,79 @@
+//! Plain memory for small collectives: named buffers that are vectors of bytes.
+
+use std::collections::HashMap;
+
+use super::execute::{Memory, check_whole};
+use super::transport::Message;
+use crate::error::Result;
+use crate::schedule::{Buffer, ReduceOp, Span};
+use crate::topology::Rank;
+
+/// Plain memory: every named buffer is a vector of bytes, as long as what was put there. For small collectives.
+#[derive(Debug, Default)]
+pub struct Buffers {
+    buffers: HashMap<Buffer, Vec<u8>>,
+    /// Whether a message that is shorter than its span is damaged.
+    is_exact: bool,
+}
+
+impl Buffers {
+    /// Buffers whose messages are as long as their spans: a shorter one is an error.
+    pub fn exact() -> Self {
+        Self { is_exact: true, ..Self::default() }
+    }
+
+    /// The contents of a buffer.
+    pub fn get(&self, buffer: Buffer) -> &[u8] {
+        self.buffers.get(&buffer).map_or(&[], Vec::as_slice)
+    }
+
+    /// Takes the contents of a buffer away.
+    pub fn take(&mut self, buffer: Buffer) -> Vec<u8> {
+        self.buffers.remove(&buffer).unwrap_or_default()
+    }
+
+    /// Sets a buffer.
+    pub fn set(&mut self, buffer: Buffer, bytes: Vec<u8>) {
+        self.buffers.insert(buffer, bytes);
+    }
+
+    fn slice(&mut self, span: Span, len: usize) -> &mut [u8] {
+        let buffer = self.buffers.entry(span.buffer).or_default();
+        let from = span.offset as usize;
+        if buffer.len() < from + len {
+            buffer.resize(from + len, 0);
+        }
+        &mut buffer[from..from + len]
+    }
+}
+
+impl Memory for Buffers {
+    fn read(&mut self, span: Span) -> Result<Message> {
+        Ok(Message::copy_from_slice(self.slice(span, span.len as usize)))
+    }
+
+    fn write(&mut self, from: Rank, span: Span, message: Message) -> Result<()> {
+        if self.is_exact {
+            check_whole(from, span, &message)?;
+        }
+        self.slice(span, message.len()).copy_from_slice(&message);
+        Ok(())
+    }
+
+    fn copy(&mut self, from: Span, to: Span) -> Result<()> {
+        let bytes = self.slice(from, from.len as usize).to_vec();
+        self.slice(to, bytes.len()).copy_from_slice(&bytes);
+        Ok(())
+    }
+
+    fn reduce(&mut self, from: Span, to: Span, with: ReduceOp) -> Result<()> {
+        let other = self.slice(from, to.len as usize).to_vec();
+        let target = self.slice(to, to.len as usize);
+        for (value, other) in target.chunks_exact_mut(8).zip(other.chunks_exact(8)) {
+            let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
+            let combined = with.apply(word(value), word(other));
+            value.copy_from_slice(&combined.to_le_bytes());
+        }
+        Ok(())
+    }
+}
