@@ -69,7 +69,7 @@ pub mod sim;
 pub mod topology;
 pub mod tune;
 
-pub use access::{BufferLayout, Extent, Extents, FileView};
+pub use access::{BufferLayout, Extent, Extents, FileView, Sink, Source};
 pub use engine::{CallReport, File, Mode, ReadReport};
 pub use error::{Error, Result};
 pub use fabric::Endpoint;

@@ -11,6 +11,7 @@
 //! | `plain` | irregular sequences as arrays give them, 8 bytes an extent |
 //! | [`pairs`] | the codec below both: varints and back-references over pairs of integers |
 //! | [`view`] | a file view: a tile of extents repeated from a displacement on |
+//! | `memory` | the caller's memory: only pieces of it are looked at |
 //! | [`pieces`] | a file side and a memory side walked together |
 //! | [`batches`] | a sequence in as few parts as it is held in: runs, and slices of lists |
 //! | [`walk`] | a file side and a memory side together, by batches, in steps |
@@ -19,6 +20,7 @@ pub mod batches;
 pub mod extent;
 pub mod extents;
 mod groups;
+mod memory;
 mod node;
 pub mod packed;
 pub mod pairs;
@@ -31,6 +33,7 @@ pub mod walk;
 
 pub use extent::Extent;
 pub use extents::Extents;
+pub use memory::{Sink, Source};
 pub use packed::{Packed, PackedCursor, Packer};
 pub use pieces::{BufferLayout, Piece};
 pub use view::FileView;

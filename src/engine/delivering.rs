@@ -1,5 +1,5 @@
 //! A round of a read in memory: what the schedule's buffers are, how a window's bytes get into messages and messages into
-//! the caller's buffer.
+//! the caller's memory.
 
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use super::node::Inside;
 use super::relay::{RelayRound, Relaying};
 use super::rounds::Rounds;
 use super::windows::Windows;
+use crate::access::Sink;
 use crate::drivers::Window;
 use crate::error::{Error, Result};
 use crate::exchange::two_layer::{GATHERED, HELD, MERGED, PASSED, Share, aggregator_at};
@@ -39,8 +40,8 @@ pub struct Delivering<'r, 'a> {
     pub outflows: &'r mut [Outflow],
     /// What it hands out, as cursors.
     pub windows: &'r mut Windows,
-    /// The caller's buffer.
-    pub user: &'r mut [u8],
+    /// The caller's memory.
+    pub user: Sink<'r>,
     /// This aggregator's window.
     pub window: Option<Window>,
     /// Its bytes; none if reading has failed: zeros go out, and the agreement says why.
@@ -75,7 +76,7 @@ impl Delivering<'_, '_> {
         }
     }
 
-    /// Puts a message for address `at` where its parts belong in the caller's buffer.
+    /// Puts a message for address `at` where its parts belong in the caller's memory.
     fn deliver(&mut self, at: u64, mut message: Bytes) -> Result<()> {
         let begin = Instant::now();
         let first = self.incoming.parts.partition_point(|part| part.0 < at);
@@ -88,7 +89,7 @@ impl Delivering<'_, '_> {
                 let what = format!("{} bytes arrived where {len} were asked for", part.len());
                 return Err(Error::Internal { rank: self.rank, what });
             }
-            self.outflows[outflow].scatter(&part, self.user);
+            self.outflows[outflow].scatter(&part, self.user.reborrow());
         }
         self.placement += begin.elapsed();
         Ok(())
@@ -99,11 +100,11 @@ impl Delivering<'_, '_> {
         let begin = Instant::now();
         let (Some(window), Some(own)) = (&self.window, self.incoming.own) else { return };
         match self.read {
-            Some(read) => self.outflows[own].take(window, read, self.user),
+            Some(read) => self.outflows[own].take(window, read, self.user.reborrow()),
             None => {
                 // As from any other aggregator.
                 let zeros = vec![0; self.outflows[own].file.pass(window).bytes as usize];
-                self.outflows[own].scatter(&zeros, self.user);
+                self.outflows[own].scatter(&zeros, self.user.reborrow());
             }
         }
         // The announced list stands for the same bytes.
@@ -118,7 +119,7 @@ impl Delivering<'_, '_> {
         let begin = Instant::now();
         let id = Rounds::outflow_of(self.outflows, aggregator_at(from.offset)).filter(|_| to.len > 0);
         if let (Some(inside), Some(id)) = (&mut self.inside, id) {
-            inside.take(from, id, to.len, &mut self.outflows[id], self.user)?;
+            inside.take(from, id, to.len, &mut self.outflows[id], self.user.reborrow())?;
         }
         self.placement += begin.elapsed();
         Ok(())

@@ -6,13 +6,13 @@ use super::copy::copy;
 use super::depot::Outcome;
 use super::scratch::{self, CACHED, WHOLE};
 use super::storage::{Failure, Storage, guarded, without_size_signal, write_all};
-use crate::access::{BufferLayout, Extents, Piece, Walk};
+use crate::access::{BufferLayout, Extents, Piece, Source, Walk};
 use crate::topology::Rank;
 
 /// Writes the access, in its sequence. Local.
 pub fn write(
     storage: &dyn Storage,
-    (file, layout, buffer): (&Extents, &BufferLayout, &[u8]),
+    (file, layout, source): (&Extents, &BufferLayout, Source<'_>),
     rank: Rank,
     path: &std::path::Path,
 ) -> Outcome {
@@ -20,14 +20,14 @@ pub fn write(
     let _quiet = without_size_signal();
     let mut bytes = 0;
     if let (BufferLayout::Contiguous, Some((offset, _)), 1) = (layout, file.span(), file.count()) {
-        let whole = &buffer[..file.bytes() as usize];
+        let whole = source.piece(0, file.bytes());
         let written = guarded("write", offset, || write_all(storage, whole, offset, &mut bytes));
         return Outcome { error: written.err().map(|failure| failure.of(rank, path)), bytes, busy: begin.elapsed() };
     }
     let written = scratch::with(|packed| {
         let mut packing = Packing { storage, packed, at: 0, len: 0, written: &mut bytes, failure: None };
         guarded("write", file.span().map_or(0, |(start, _)| start), || {
-            Walk::new(file, layout).until(u64::MAX, |piece| packing.add(piece, buffer));
+            Walk::new(file, layout).until(u64::MAX, |piece| packing.add(piece, source));
             packing.flush();
             packing.failure.take().map_or(Ok(()), Err)
         })
@@ -48,8 +48,8 @@ struct Packing<'a> {
 
 impl Packing<'_> {
     #[inline]
-    fn add(&mut self, piece: Piece, buffer: &[u8]) {
-        let bytes = &buffer[piece.memory as usize..][..piece.len as usize];
+    fn add(&mut self, piece: Piece, source: Source<'_>) {
+        let bytes = source.piece(piece.memory, piece.len);
         if piece.len >= WHOLE {
             self.flush();
             self.write(bytes, piece.offset);

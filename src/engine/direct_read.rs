@@ -7,7 +7,7 @@ use super::copy::copy;
 use super::depot::Outcome;
 use super::scratch::{self, CACHED, WHOLE};
 use super::storage::{Failure, Storage, read_present};
-use crate::access::{BufferLayout, Extents, Piece, Walk};
+use crate::access::{BufferLayout, Extents, Piece, Sink, Walk};
 
 thread_local! {
     /// Kept, so that no call makes its own.
@@ -20,14 +20,14 @@ pub fn read(
     storage: &dyn Storage,
     file: &Extents,
     layout: &BufferLayout,
-    buffer: &mut [u8],
+    sink: Sink<'_>,
     bridge: u64,
 ) -> Result<Outcome, Failure> {
     let begin = Instant::now();
     let mut pieces = PIECES.take();
     pieces.clear();
     let (bytes, pieces) = scratch::with(|span| {
-        let mut group = Group { storage, buffer, bridge, pieces, span, bytes: 0, failure: None };
+        let mut group = Group { storage, sink, bridge, pieces, span, bytes: 0, failure: None };
         Walk::new(file, layout).until(u64::MAX, |piece| group.add(piece));
         group.flush();
         (group.failure.take().map_or(Ok(group.bytes), Err), group.pieces)
@@ -40,7 +40,7 @@ pub fn read(
 /// Pieces that are read in one call.
 struct Group<'a> {
     storage: &'a dyn Storage,
-    buffer: &'a mut [u8],
+    sink: Sink<'a>,
     bridge: u64,
     /// Ascending, free of overlap, from the first's start to the last's end [`CACHED`] bytes at most, or one piece.
     pieces: Vec<Piece>,
@@ -67,7 +67,7 @@ impl Group<'_> {
     fn flush(&mut self) {
         let (Some(&first), Some(&last)) = (self.pieces.first(), self.pieces.last()) else { return };
         if self.failure.is_none() {
-            let place = &mut self.buffer[first.memory as usize..][..first.len as usize];
+            let place = self.sink.piece(first.memory, first.len);
             let read = match self.pieces.len() {
                 1 => read_present(self.storage, place, first.offset),
                 _ => self.read_apart(first.offset, last.offset + last.len),
@@ -93,7 +93,7 @@ impl Group<'_> {
             let at = piece.offset - start;
             let bytes = &span[at.min(present) as usize..(at + piece.len).min(present) as usize];
             all += bytes.len() as u64;
-            let place = &mut self.buffer[piece.memory as usize..][..bytes.len()];
+            let place = self.sink.piece(piece.memory, bytes.len() as u64);
             // SAFETY: two slices of this length, one of them borrowed for writing.
             unsafe { copy(bytes.as_ptr(), place.as_mut_ptr(), bytes.len()) };
         }

@@ -2,7 +2,7 @@
 
 use super::flatten::{in_order, overlap};
 use crate::access::pieces::Piece;
-use crate::access::{BufferLayout, Extents};
+use crate::access::{BufferLayout, Extents, Sink};
 
 /// A part of the buffer that gets what another part has got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,9 +53,8 @@ fn find(kept: &[Piece], mut wanted: Piece, echoes: &mut Vec<Echo>) {
 
 impl Echo {
     /// Copies it.
-    pub fn copy(&self, buffer: &mut [u8]) {
-        let from = self.from as usize;
-        buffer.copy_within(from..from + self.len as usize, self.to as usize);
+    pub fn copy(&self, sink: &mut Sink<'_>) {
+        sink.copy_within(self.from, self.to, self.len);
     }
 }
 

@@ -16,7 +16,7 @@ use super::setup::{Mode, Setup};
 use super::shared::Arena;
 use super::storage::{Failure, OpenStorage, Storage, SystemFiles, guarded};
 use super::worker::Worker;
-use crate::access::{BufferLayout, Extents, varint};
+use crate::access::{BufferLayout, Extents, Source, varint};
 use crate::collectives::{agree, broadcast, gather};
 use crate::drivers::Layout;
 use crate::error::{Error, Result};
@@ -271,7 +271,8 @@ impl File {
         self.complete().await?;
         if self.setup.shares_memory {
             // In its first meeting a write is a read.
-            return self.write_shared(&Extents::empty(), &BufferLayout::Contiguous, &[], Err(error)).await.map(drop);
+            let (none, contiguous, nothing) = (Extents::empty(), BufferLayout::Contiguous, Source::from(&[][..]));
+            return self.write_shared(&none, &contiguous, nothing, Err(error)).await.map(drop);
         }
         agree_on_ranges(&mut self.endpoint, self.setup.io.as_ref(), &Extents::empty(), Err(error), false)
             .await

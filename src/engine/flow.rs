@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 use bytes::Bytes;
 
 use super::coverage::Coverage;
-use crate::access::{Extent, Packed, PackedCursor};
+use crate::access::{Extent, Packed, PackedCursor, Sink, Source};
 use crate::drivers::{Domains, Window};
 use crate::topology::Rank;
 
@@ -96,11 +96,9 @@ impl Outflow {
     }
 
     /// Appends the window's bytes to `out`; returns how many.
-    pub fn pack(&mut self, window: &Window, buffer: &[u8], out: &mut Vec<u8>) -> u64 {
+    pub fn pack(&mut self, window: &Window, source: Source<'_>, out: &mut Vec<u8>) -> u64 {
         let bytes = self.file.pass(window).bytes;
-        self.memory_pieces(bytes, |piece| {
-            out.extend_from_slice(&buffer[piece.offset as usize..piece.end() as usize]);
-        });
+        self.memory_pieces(bytes, |piece| out.extend_from_slice(source.piece(piece.offset, piece.len)));
         bytes
     }
 
@@ -116,14 +114,15 @@ impl Outflow {
     }
 
     /// Places the window's bytes straight where they belong: this rank is the aggregator itself.
-    pub fn place(&mut self, window: &Window, buffer: &[u8], into: &mut [u8]) {
-        self.meet(window, |position, piece| copy(into, position, &buffer[piece.offset as usize..piece.end() as usize]));
+    pub fn place(&mut self, window: &Window, source: Source<'_>, into: &mut [u8]) {
+        self.meet(window, |position, piece| copy(into, position, source.piece(piece.offset, piece.len)));
     }
 
     /// Takes the window's bytes straight from it: this rank is the aggregator itself.
-    pub fn take(&mut self, window: &Window, from: &[u8], buffer: &mut [u8]) {
+    pub fn take(&mut self, window: &Window, from: &[u8], mut sink: Sink<'_>) {
         self.meet(window, |position, piece| {
-            copy(buffer, piece.offset, &from[position as usize..][..piece.len as usize])
+            let bytes = &from[position as usize..][..piece.len as usize];
+            sink.piece(piece.offset, piece.len).copy_from_slice(bytes);
         });
     }
 
@@ -143,13 +142,13 @@ impl Outflow {
     }
 
     /// Puts a message with the next bytes of this flow, whose window has been passed, where they belong in the buffer.
-    pub fn scatter(&mut self, message: &[u8], buffer: &mut [u8]) {
+    pub fn scatter(&mut self, message: &[u8], mut sink: Sink<'_>) {
         let mut rest = message;
         while !rest.is_empty()
             && let Some(piece) = self.memory.take(rest.len() as u64)
         {
             let (front, behind) = rest.split_at(piece.len as usize);
-            copy(buffer, piece.offset, front);
+            sink.piece(piece.offset, piece.len).copy_from_slice(front);
             rest = behind;
         }
     }

@@ -12,6 +12,7 @@ use super::node::Inside;
 use super::relay::{RelayRound, Relaying};
 use super::rounds::Rounds;
 use super::windows::Windows;
+use crate::access::Source;
 use crate::drivers::Window;
 use crate::error::{Error, Result};
 use crate::exchange::two_layer::{GATHERED, HELD, MERGED, PASSED, Share, aggregator_at};
@@ -39,8 +40,8 @@ pub struct Placing<'r, 'a> {
     pub outflows: &'r mut [Outflow],
     /// What it gets, as cursors.
     pub windows: &'r mut Windows,
-    /// The caller's buffer.
-    pub user: &'r [u8],
+    /// The caller's memory.
+    pub user: Source<'r>,
     /// This aggregator's window.
     pub window: Option<Window>,
     /// Where to place; none when the window's bytes are not wanted any more.
@@ -70,7 +71,7 @@ pub struct Outgoing {
 pub enum Arrived {
     /// A message.
     Message(Bytes),
-    /// It is this rank's own; the bytes are in the caller's buffer.
+    /// It is this rank's own; the bytes are in the caller's memory.
     Own,
 }
 

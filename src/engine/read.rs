@@ -13,7 +13,7 @@ use super::reading::Reading;
 use super::report::{CallReport, Clock, Path};
 use super::sieve::bridge;
 use super::storage::{Failure, guarded};
-use crate::access::{BufferLayout, Extents};
+use crate::access::{BufferLayout, Extents, Sink};
 use crate::error::Result;
 
 /// What one rank got from a collective read.
@@ -34,9 +34,17 @@ impl File {
     /// # Errors
     /// The first rank's argument or I/O error, on every rank; what the buffers hold is of no meaning then.
     pub fn read_all(&mut self, file: &Extents, layout: &BufferLayout, buffer: &mut [u8]) -> Result<ReadReport> {
+        self.read_all_into(file, layout, buffer.into())
+    }
+
+    /// As [`File::read_all`], into memory of which only what `layout` names may be touched. Collective.
+    ///
+    /// # Errors
+    /// As [`File::read_all`].
+    pub fn read_all_into(&mut self, file: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
-        let outcome = waiting.complete(pin!(self.read(file, layout, buffer)));
+        let outcome = waiting.complete(pin!(self.read(file, layout, sink)));
         self.busy = outcome.as_ref().is_err_and(|error| self.is_alone(error));
         outcome
     }
@@ -48,24 +56,34 @@ impl File {
         layout: &'a BufferLayout,
         buffer: &'a mut [u8],
     ) -> Operation<'a, ReadReport> {
+        self.start_read_all_into(file, layout, buffer.into())
+    }
+
+    /// As [`File::start_read_all`], into memory of which only what `layout` names may be touched. Collective.
+    pub fn start_read_all_into<'a>(
+        &'a mut self,
+        file: &'a Extents,
+        layout: &'a BufferLayout,
+        sink: Sink<'a>,
+    ) -> Operation<'a, ReadReport> {
         let waiting = self.endpoint.waiting().clone();
         let usable = self.usable();
         // As with a write.
         self.busy = true;
         let future = Box::pin(async move {
             usable?;
-            let outcome = self.read(file, layout, buffer).await;
+            let outcome = self.read(file, layout, sink).await;
             self.busy = outcome.as_ref().is_err_and(|error| self.is_alone(error));
             outcome
         });
         Operation::new(future, waiting)
     }
 
-    async fn read(&mut self, file: &Extents, layout: &BufferLayout, buffer: &mut [u8]) -> Result<ReadReport> {
+    async fn read(&mut self, file: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {
         self.complete().await?;
-        let access = plan::check_access(file, layout, buffer.len()).and_then(|()| self.may_have_data(file));
+        let access = plan::check_access(file, layout, sink.span()).and_then(|()| self.may_have_data(file));
         if self.setup.shares_memory {
-            return self.read_shared(file, layout, buffer, access).await;
+            return self.read_shared(file, layout, sink, access).await;
         }
         let mut clock = Clock::start();
         let checked = access.and_then(|()| self.file_end());
@@ -78,10 +96,10 @@ impl File {
         match path {
             Path::Nothing | Path::Shared => {}
             Path::Direct => {
-                done.outcome = self.read_directly(file, layout, buffer, bridge(self.setup.hints.ds_read));
+                done.outcome = self.read_directly(file, layout, sink, bridge(self.setup.hints.ds_read));
                 clock.elsewhere.lap();
             }
-            Path::Exchange => self.exchange_read(file, layout, buffer, &agreed, &mut clock, &mut done).await?,
+            Path::Exchange => self.exchange_read(file, layout, sink, &agreed, &mut clock, &mut done).await?,
         }
         let bytes = done.outcome.bytes;
         let call = conclude(&mut self.endpoint, agreed, done, clock).await?;
@@ -109,7 +127,7 @@ impl File {
         &mut self,
         file: &Extents,
         layout: &BufferLayout,
-        buffer: &mut [u8],
+        mut sink: Sink<'_>,
         agreed: &Agreed,
         clock: &mut Clock,
         done: &mut Done,
@@ -119,9 +137,9 @@ impl File {
         clock.flatten.lap();
         let roles = self.setup.roles(agreed.bytes);
         done.aggregators = roles.aggregators.len();
-        let rounds = Reading::new(&plan, &roles.data, buffer);
+        let rounds = Reading::new(&plan, &roles.data, sink.reborrow());
         done.tally = rounds.run(&mut self.endpoint, &mut self.depot).await?;
-        echoes.iter().for_each(|echo: &Echo| echo.copy(buffer));
+        echoes.iter().for_each(|echo: &Echo| echo.copy(&mut sink));
         self.settle(done).await;
         let asked: u64 = plan.outgoing.iter().map(|out| out.file.summary().bytes).sum();
         done.outcome.bytes = asked + echoes.iter().map(|echo| echo.len).sum::<u64>();
@@ -134,14 +152,14 @@ impl File {
         &mut self,
         file: &Extents,
         layout: &BufferLayout,
-        buffer: &mut [u8],
+        sink: Sink<'_>,
         bridge: u64,
     ) -> Outcome {
         if file.count() == 0 {
             return Outcome::default();
         }
         let read = self.storage().and_then(|storage| {
-            guarded("read", 0, || direct_read::read(&*storage, file, layout, buffer, bridge))
+            guarded("read", 0, || direct_read::read(&*storage, file, layout, sink, bridge))
                 .map_err(|failure| failure.of(self.endpoint.rank(), &self.setup.path))
         });
         read.unwrap_or_else(|error| Outcome { error: Some(error), ..Outcome::default() })

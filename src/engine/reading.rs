@@ -15,6 +15,7 @@ use super::plan::{Direction, Plan};
 use super::rounds::{DATA, Rounds, Tally};
 use super::windows::Opened;
 use super::worker::Task;
+use crate::access::Sink;
 use crate::error::{Error, Result};
 use crate::exchange::two_layer::Share;
 use crate::fabric::Endpoint;
@@ -23,7 +24,7 @@ use crate::schedule::Buffer;
 /// The data phase of one rank in a read.
 pub struct Reading<'a> {
     at: Rounds<'a>,
-    buffer: &'a mut [u8],
+    sink: Sink<'a>,
     /// Windows that are opened and, but for an error, being read.
     ahead: VecDeque<Ahead>,
 }
@@ -36,8 +37,8 @@ struct Ahead {
 
 impl<'a> Reading<'a> {
     /// At the first round of a plan.
-    pub fn new(plan: &'a Plan, phase: &'a Phase, buffer: &'a mut [u8]) -> Self {
-        Self { at: Rounds::new(plan, phase, Direction::Read), buffer, ahead: VecDeque::new() }
+    pub fn new(plan: &'a Plan, phase: &'a Phase, sink: Sink<'a>) -> Self {
+        Self { at: Rounds::new(plan, phase, Direction::Read), sink, ahead: VecDeque::new() }
     }
 
     /// Runs all rounds. Windows come from `depot`, which only aggregators need. Collective over the ranks that want data.
@@ -80,7 +81,7 @@ impl<'a> Reading<'a> {
             inside: self.at.inside.as_mut(),
             outflows: &mut self.at.outflows,
             windows: &mut self.at.windows,
-            user: self.buffer,
+            user: self.sink.reborrow(),
             window: opened.map(|opened| opened.window),
             read: window.as_ref().map(|window| &window.bytes[..]),
             placement: Duration::ZERO,

@@ -11,7 +11,7 @@ use super::plan::{self, Agreed, Direction};
 use super::report::{CallReport, Clock, Path};
 use super::setup::Mode;
 use super::writing::Writing;
-use crate::access::{BufferLayout, Extents};
+use crate::access::{BufferLayout, Extents, Source};
 use crate::error::{Error, Result};
 use crate::hints::Switch;
 
@@ -22,9 +22,17 @@ impl File {
     /// # Errors
     /// The first rank's argument or I/O error, on every rank. Bytes of other ranks and windows are in the file then.
     pub fn write_all(&mut self, file: &Extents, layout: &BufferLayout, buffer: &[u8]) -> Result<CallReport> {
+        self.write_all_from(file, layout, buffer.into())
+    }
+
+    /// As [`File::write_all`], of memory of which only what `layout` names may be looked at. Collective.
+    ///
+    /// # Errors
+    /// As [`File::write_all`].
+    pub fn write_all_from(&mut self, file: &Extents, layout: &BufferLayout, source: Source<'_>) -> Result<CallReport> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
-        let outcome = waiting.complete(pin!(self.write(file, layout, buffer)));
+        let outcome = waiting.complete(pin!(self.write(file, layout, source)));
         self.busy = outcome.as_ref().is_err_and(|error| self.is_alone(error));
         outcome
     }
@@ -36,13 +44,23 @@ impl File {
         layout: &'a BufferLayout,
         buffer: &'a [u8],
     ) -> Operation<'a, CallReport> {
+        self.start_write_all_from(file, layout, buffer.into())
+    }
+
+    /// As [`File::start_write_all`], of memory of which only what `layout` names may be looked at. Collective.
+    pub fn start_write_all_from<'a>(
+        &'a mut self,
+        file: &'a Extents,
+        layout: &'a BufferLayout,
+        source: Source<'a>,
+    ) -> Operation<'a, CallReport> {
         let waiting = self.endpoint.waiting().clone();
         let usable = self.usable();
         // From the start on, so that an operation dropped before its first test counts as dropped on every rank.
         self.busy = true;
         let future = Box::pin(async move {
             usable?;
-            let outcome = self.write(file, layout, buffer).await;
+            let outcome = self.write(file, layout, source).await;
             // What is not agreed may have left messages on their way.
             self.busy = outcome.as_ref().is_err_and(|error| self.is_alone(error));
             outcome
@@ -50,15 +68,15 @@ impl File {
         Operation::new(future, waiting)
     }
 
-    async fn write(&mut self, file: &Extents, layout: &BufferLayout, buffer: &[u8]) -> Result<CallReport> {
+    async fn write(&mut self, file: &Extents, layout: &BufferLayout, source: Source<'_>) -> Result<CallReport> {
         self.complete().await?;
         let writable = match self.setup.mode {
             Mode::Read => Err(Error::argument("file", "opened with Mode::Read", "to be read")),
-            Mode::Create | Mode::Update => plan::check_access(file, layout, buffer.len()),
+            Mode::Create | Mode::Update => plan::check_access(file, layout, source.span()),
         };
         let writable = writable.and_then(|()| self.may_have_data(file));
         if self.setup.shares_memory {
-            return self.write_shared(file, layout, buffer, writable).await;
+            return self.write_shared(file, layout, source, writable).await;
         }
         let mut clock = Clock::start();
         let same = self.cached.as_ref().is_some_and(|cached| cached.is_of(file, layout));
@@ -75,11 +93,11 @@ impl File {
         match path {
             Path::Nothing | Path::Shared => {}
             Path::Direct => {
-                done.outcome = self.write_directly(file, layout, buffer);
+                done.outcome = self.write_directly(file, layout, source);
                 clock.elsewhere.lap();
             }
             Path::Exchange => {
-                self.exchange_write(file, layout, buffer, &agreed, &mut clock, &mut done).await?;
+                self.exchange_write(file, layout, source, &agreed, &mut clock, &mut done).await?;
                 if self.setup.io.is_some() {
                     return Ok(self.hand_over(agreed, done, clock));
                 }
@@ -94,7 +112,7 @@ impl File {
         &mut self,
         file: &Extents,
         layout: &BufferLayout,
-        buffer: &[u8],
+        source: Source<'_>,
         agreed: &Agreed,
         clock: &mut Clock,
         done: &mut Done,
@@ -102,19 +120,19 @@ impl File {
         let plan = self.plan(file, layout, agreed, clock, done).await?;
         let roles = self.setup.roles(agreed.bytes);
         done.aggregators = roles.aggregators.len();
-        let rounds = Writing::new(&plan, &roles.data, buffer);
+        let rounds = Writing::new(&plan, &roles.data, source);
         done.tally = rounds.run(&mut self.endpoint, &mut self.depot).await?;
         clock.elsewhere.lap();
         Ok(())
     }
 
     /// Writes an access that needs no other rank. Local.
-    pub(super) fn write_directly(&mut self, file: &Extents, layout: &BufferLayout, buffer: &[u8]) -> Outcome {
+    pub(super) fn write_directly(&mut self, file: &Extents, layout: &BufferLayout, source: Source<'_>) -> Outcome {
         if file.count() == 0 {
             return Outcome::default();
         }
         match self.storage() {
-            Ok(storage) => direct::write(&*storage, (file, layout, buffer), self.endpoint.rank(), &self.setup.path),
+            Ok(storage) => direct::write(&*storage, (file, layout, source), self.endpoint.rank(), &self.setup.path),
             Err(error) => Outcome { error: Some(error), ..Outcome::default() },
         }
     }

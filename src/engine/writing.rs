@@ -12,6 +12,7 @@ use super::plan::{Direction, Plan};
 use super::rounds::{DATA, Rounds, Tally};
 use super::windows::Opened;
 use super::worker::Task;
+use crate::access::Source;
 use crate::error::Result;
 use crate::exchange::Message;
 use crate::exchange::two_layer::Share;
@@ -21,13 +22,13 @@ use crate::schedule::Buffer;
 /// The data phase of one rank in a write.
 pub struct Writing<'a> {
     at: Rounds<'a>,
-    buffer: &'a [u8],
+    source: Source<'a>,
 }
 
 impl<'a> Writing<'a> {
     /// At the first round of a plan.
-    pub fn new(plan: &'a Plan, phase: &'a Phase, buffer: &'a [u8]) -> Self {
-        Self { at: Rounds::new(plan, phase, Direction::Write), buffer }
+    pub fn new(plan: &'a Plan, phase: &'a Phase, source: Source<'a>) -> Self {
+        Self { at: Rounds::new(plan, phase, Direction::Write), source }
     }
 
     /// Runs all rounds. Windows go to `depot`, which only aggregators need. Collective over the ranks that have data.
@@ -63,7 +64,7 @@ impl<'a> Writing<'a> {
             inside: self.at.inside.as_mut(),
             outflows: &mut self.at.outflows,
             windows: &mut self.at.windows,
-            user: self.buffer,
+            user: self.source,
             window,
             placed: buffer.as_mut().map(|buffer| &mut buffer.bytes[..]),
             held: overlap.then(BTreeMap::new),
@@ -103,7 +104,7 @@ impl<'a> Writing<'a> {
     }
 
     /// Collects what this rank sends in the round, message after message. What it has for itself stays in the caller's
-    /// buffer, unless it goes through a local aggregator; so does everything that goes through memory of the node.
+    /// memory, unless it goes through a local aggregator; so does everything that goes through memory of the node.
     fn pack(&mut self, round: u64) -> Outgoing {
         let mut out = Outgoing { due: self.at.leaving.take(round), ..Outgoing::default() };
         let mut packed = Vec::new();
@@ -120,7 +121,7 @@ impl<'a> Writing<'a> {
             out.starts.push((packed.len() as u64, aggregator));
             let len = match &self.at.inside {
                 Some(_) => outflow.file.pass(&window).bytes,
-                None => outflow.pack(&window, self.buffer, &mut packed),
+                None => outflow.pack(&window, self.source, &mut packed),
             };
             out.shares.push(Share { aggregator, len });
         }

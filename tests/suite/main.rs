@@ -12,6 +12,8 @@ mod gather_world;
 mod hostile;
 #[path = "../common/interleaved.rs"]
 mod interleaved;
+#[path = "../common/islands.rs"]
+mod islands;
 #[path = "../common/log_gops.rs"]
 mod log_gops;
 #[path = "../common/one_port.rs"]
@@ -47,6 +49,7 @@ mod intergroup;
 mod intergroup_costs;
 mod io_ranks;
 mod kernels;
+mod memory_gaps;
 mod operations;
 mod overlap;
 mod patterns;

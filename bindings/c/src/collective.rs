@@ -16,8 +16,9 @@ use super::status::{guarded, trib_status};
 /// Extent i of the file is `file_lengths[i]` bytes at `file_offsets[i]`; extent j of memory is `memory_lengths[j]` bytes at
 /// `buffer` + `memory_offsets[j]`. The bytes of memory, in the order of its list, fill the extents of the file, in the
 /// order of that list; both have as many bytes in all. With both lists of memory NULL and a `memory_count` of 0, the bytes
-/// follow one another from `buffer` on. Offsets and lengths are bytes, 0 or more, in any order; all memory is of one object
-/// of the program. The lists are read once: they need not outlive the call.
+/// follow one another from `buffer` on. Offsets and lengths are bytes, 0 or more, in any order. Memory may be of several
+/// objects of the program; what lies between its extents is not touched. The lists are read once: they need not outlive the
+/// call.
 ///
 /// `*bytes`, unless `bytes` is NULL, becomes the number of bytes that were written for this rank: all, or 0 on an error.
 /// Where ranks write the same byte, one of theirs stays (which one: hint trib_overlap).

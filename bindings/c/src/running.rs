@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 
 use tributary::engine::Operation;
-use tributary::{BufferLayout, CallReport, Error, Extents, File, ReadReport, Result};
+use tributary::{BufferLayout, CallReport, Error, Extents, File, ReadReport, Result, Sink, Source};
 
 /// What a rank writes or reads in one collective call.
 pub struct Access {
@@ -107,8 +107,8 @@ impl Busy {
     /// An operation is in flight already.
     ///
     /// # Safety
-    /// The memory of the access is valid for reads (a source) or for writes, and not otherwise touched (a target), until
-    /// the operation has ended or `self` is gone.
+    /// The memory of the access is, where its layout says, valid for reads (a source) or for writes, and not otherwise
+    /// touched (a target), until the operation has ended or `self` is gone.
     pub unsafe fn start(&mut self, access: Result<Access>) -> Result<()> {
         self.file()?;
         // SAFETY: the file stays where it is until `self` is gone. The operation goes before it (the order of the
@@ -125,13 +125,13 @@ impl Busy {
                 let started = match buffer {
                     Memory::Source(at, len) => {
                         // SAFETY: the caller's promise.
-                        let buffer = unsafe { std::slice::from_raw_parts(at, len) };
-                        Started::Write(file.start_write_all(extents, layout, buffer), bytes)
+                        let source = unsafe { Source::from_raw_parts(at, len) };
+                        Started::Write(file.start_write_all_from(extents, layout, source), bytes)
                     }
                     Memory::Target(at, len) => {
                         // SAFETY: the caller's promise.
-                        let buffer = unsafe { std::slice::from_raw_parts_mut(at, len) };
-                        Started::Read(file.start_read_all(extents, layout, buffer))
+                        let sink = unsafe { Sink::from_raw_parts(at, len) };
+                        Started::Read(file.start_read_all_into(extents, layout, sink))
                     }
                 };
                 (started, Some(access))

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use tributary::error::IoClass;
-use tributary::{Error, Result};
+use tributary::{Error, Result, Sink, Source};
 
 use crate::MPI_Offset;
 use crate::guard::moved;
@@ -54,9 +54,9 @@ impl GioFile {
             Ok(access) => access,
             Err(error) => return Err(self.file.refuse(error)),
         };
-        // SAFETY: the caller's promise; the engine reads nothing between the pieces of the list.
-        let buffer = unsafe { std::slice::from_raw_parts(access.memory, access.span) };
-        let handed = self.file.write_all(&access.file, &access.layout, buffer)?;
+        // SAFETY: the caller's promise.
+        let source = unsafe { Source::from_raw_parts(access.memory, access.span) };
+        let handed = self.file.write_all_from(&access.file, &access.layout, source)?;
         // The bytes are in the file when the call returns: dedicated I/O ranks finish.
         let report = self.file.complete_write()?.unwrap_or(handed);
         self.note(&report, access.bytes());
@@ -70,9 +70,9 @@ impl GioFile {
             Ok(access) => access,
             Err(error) => return Err(self.file.refuse(error)),
         };
-        // SAFETY: the caller's promise; the engine touches nothing between the pieces of the list.
-        let buffer = unsafe { std::slice::from_raw_parts_mut(access.memory, access.span) };
-        Ok(self.file.read_all(&access.file, &access.layout, buffer)?.bytes)
+        // SAFETY: the caller's promise.
+        let sink = unsafe { Sink::from_raw_parts(access.memory, access.span) };
+        Ok(self.file.read_all_into(&access.file, &access.layout, sink)?.bytes)
     }
 
     /// # Errors

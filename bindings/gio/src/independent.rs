@@ -6,7 +6,7 @@
 use std::ffi::c_void;
 
 use tributary::access::pieces::pieces;
-use tributary::{BufferLayout, Result};
+use tributary::{BufferLayout, Result, Sink, Source};
 
 use crate::MPI_Offset;
 use crate::guard::moved;
@@ -72,10 +72,10 @@ impl GioFile {
         }
         self.unsynced = true;
         if !access.has_few_pieces() {
-            // SAFETY: the caller's promise; the engine reads nothing between the pieces of the list.
-            let buffer = unsafe { std::slice::from_raw_parts(access.memory, access.span) };
+            // SAFETY: the caller's promise.
+            let source = unsafe { Source::from_raw_parts(access.memory, access.span) };
             let alone = self.alone()?;
-            alone.write_all(&access.file, &access.layout, buffer)?;
+            alone.write_all_from(&access.file, &access.layout, source)?;
             alone.complete_write()?;
             return Ok(access.bytes());
         }
@@ -95,9 +95,9 @@ impl GioFile {
             return Ok(0);
         }
         if !access.has_few_pieces() {
-            // SAFETY: the caller's promise; the engine touches nothing between the pieces of the list.
-            let buffer = unsafe { std::slice::from_raw_parts_mut(access.memory, access.span) };
-            return Ok(self.alone()?.read_all(&access.file, &access.layout, buffer)?.bytes);
+            // SAFETY: the caller's promise.
+            let sink = unsafe { Sink::from_raw_parts(access.memory, access.span) };
+            return Ok(self.alone()?.read_all_into(&access.file, &access.layout, sink)?.bytes);
         }
         let mut bytes = 0;
         for piece in pieces(&access.file, &access.layout) {

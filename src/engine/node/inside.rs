@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::places::{InMemory, Messages, Places};
 use super::ring::{Entry, Place, Ring, bytes_at};
 use crate::access::pairs::PairCursor;
-use crate::access::{Extent, PackedCursor};
+use crate::access::{Extent, PackedCursor, Sink, Source};
 use crate::drivers::Domains;
 use crate::engine::copy::copy;
 use crate::engine::flow::{Agenda, Flow, Outflow};
@@ -190,10 +190,10 @@ impl<'a> Inside<'a> {
     ///
     /// # Errors
     /// Places outside of the message.
-    pub fn put(&mut self, span: Span, id: usize, bytes: u64, outflow: &mut Outflow, user: &[u8]) -> Result<()> {
+    pub fn put(&mut self, span: Span, id: usize, bytes: u64, outflow: &mut Outflow, user: Source<'_>) -> Result<()> {
         self.pieces(span, id, bytes, outflow, |to, memory, left_out| {
             if !left_out {
-                let from = &user[memory.offset as usize..memory.end() as usize];
+                let from = user.piece(memory.offset, memory.len);
                 // SAFETY: `to` has room for these bytes, in which nobody else has any: what members share is left out but of one.
                 unsafe { copy(from.as_ptr(), to, from.len()) };
             }
@@ -206,9 +206,9 @@ impl<'a> Inside<'a> {
     ///
     /// # Errors
     /// Places outside of the message.
-    pub fn take(&mut self, span: Span, id: usize, bytes: u64, outflow: &mut Outflow, user: &mut [u8]) -> Result<()> {
+    pub fn take(&mut self, span: Span, id: usize, bytes: u64, outflow: &mut Outflow, mut user: Sink<'_>) -> Result<()> {
         self.pieces(span, id, bytes, outflow, |from, memory, _| {
-            let to = &mut user[memory.offset as usize..memory.end() as usize];
+            let to = user.piece(memory.offset, memory.len);
             // SAFETY: `from` has these bytes; they do not change before all members have counted theirs.
             unsafe { copy(from, to.as_mut_ptr(), to.len()) };
         })?;
@@ -223,8 +223,8 @@ impl<'a> Inside<'a> {
         }
     }
 
-    /// Every part of the window's bytes that is contiguous in the message and in the caller's buffer: where it is in memory,
-    /// in the buffer, and whether a write leaves it out.
+    /// Every part of the window's bytes that is contiguous in the message and in the caller's memory: where it is in the one,
+    /// in the other, and whether a write leaves it out.
     fn pieces(
         &mut self,
         span: Span,

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use super::arena::TURN;
 use super::drain::{Drain, Known};
 use super::placing::DONE;
-use crate::access::{Extent, Walk};
+use crate::access::{Extent, Source, Walk};
 use crate::engine::copy::copy;
 use crate::error::Result;
 use crate::fabric::Endpoint;
@@ -22,7 +22,7 @@ pub async fn place(
     endpoint: &mut Endpoint,
     drain: &Drain<'_>,
     mut walk: Walk<'_>,
-    buffer: &[u8],
+    source: Source<'_>,
     first: u32,
 ) -> Result<()> {
     debug_assert_eq!(drain.known, Known::ByBits);
@@ -42,7 +42,7 @@ pub async fn place(
             arena.signal(TURN).advance();
             return Ok(());
         }
-        place_part(drain, &mut walk, buffer, from + windows.ring);
+        place_part(drain, &mut walk, source, from + windows.ring);
         let next = walk.position().map_or(DONE, |at| windows.of(at));
         arena.upcoming().fetch_min(next, Ordering::SeqCst);
         arena.position(drain.rank).store(from + windows.ring, Ordering::SeqCst);
@@ -57,7 +57,7 @@ pub async fn place(
     }
 }
 
-fn place_part(drain: &Drain<'_>, walk: &mut Walk<'_>, buffer: &[u8], until: u64) {
+fn place_part(drain: &Drain<'_>, walk: &mut Walk<'_>, source: Source<'_>, until: u64) {
     let (arena, windows) = (drain.arena, drain.windows);
     while let Some(at) = walk.position() {
         let number = windows.of(at);
@@ -68,7 +68,7 @@ fn place_part(drain: &Drain<'_>, walk: &mut Walk<'_>, buffer: &[u8], until: u64)
         let place = arena.place(&windows, from);
         let mut held = 0;
         walk.until(windows.extent(number).end(), |piece| {
-            let bytes = &buffer[piece.memory as usize..][..piece.len as usize];
+            let bytes = source.piece(piece.memory, piece.len);
             // SAFETY: it is this rank's turn; the piece lies in the window.
             unsafe { copy(bytes.as_ptr(), place.add((piece.offset - from) as usize), bytes.len()) };
             arena.mark(&windows, Extent { offset: piece.offset, len: piece.len });

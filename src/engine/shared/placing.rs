@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use super::arena::{Arena, PROGRESS, Windows};
 use super::drain::{Drain, Known};
-use crate::access::{Extent, Walk};
+use crate::access::{Extent, Source, Walk};
 use crate::engine::copy::copy;
 use crate::error::Result;
 use crate::fabric::Endpoint;
@@ -17,7 +17,7 @@ pub const DONE: u64 = u64::MAX;
 ///
 /// # Errors
 /// The fabric's.
-pub async fn place(endpoint: &mut Endpoint, drain: &Drain<'_>, mut walk: Walk<'_>, buffer: &[u8]) -> Result<()> {
+pub async fn place(endpoint: &mut Endpoint, drain: &Drain<'_>, mut walk: Walk<'_>, source: Source<'_>) -> Result<()> {
     let Drain { arena, windows, rank, .. } = *drain;
     while let Some(at) = walk.position() {
         let number = windows.of(at);
@@ -30,14 +30,14 @@ pub async fn place(endpoint: &mut Endpoint, drain: &Drain<'_>, mut walk: Walk<'_
         let (held, sum) = match drain.known {
             Known::BySum(tiling) => {
                 let mut sum = 0u64;
-                let held = copy_pieces(arena, &windows, number, &mut walk, limit, buffer, |piece| {
+                let held = copy_pieces(arena, &windows, number, &mut walk, limit, source, |piece| {
                     sum = sum.wrapping_add(tiling.piece(piece.offset, piece.end()));
                 });
                 (held, sum)
             }
             Known::ByBits => {
                 let mut twice = false;
-                let held = copy_pieces(arena, &windows, number, &mut walk, limit, buffer, |piece| {
+                let held = copy_pieces(arena, &windows, number, &mut walk, limit, source, |piece| {
                     twice |= arena.mark(&windows, piece);
                 });
                 if twice {
@@ -62,14 +62,14 @@ fn copy_pieces(
     number: u64,
     walk: &mut Walk<'_>,
     limit: u64,
-    buffer: &[u8],
+    source: Source<'_>,
     mut note: impl FnMut(Extent),
 ) -> u64 {
     let from = windows.base + number * windows.window;
     let place = arena.place(windows, from);
     let mut held = 0;
     walk.until(limit, |piece| {
-        let bytes = &buffer[piece.memory as usize..][..piece.len as usize];
+        let bytes = source.piece(piece.memory, piece.len);
         // SAFETY: the window is this rank's to touch, and the piece lies in it: it begins at or behind `from`, since pieces
         // ascend, and ends before `limit`. Where ranks overlap the bytes are of no meaning, and the call is done again.
         unsafe { copy(bytes.as_ptr(), place.add((piece.offset - from) as usize), bytes.len()) };

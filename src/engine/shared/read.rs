@@ -7,7 +7,7 @@ use super::closing::{Closed, Closing, Known, report};
 use super::opening::{CHOICES, Choice, NO_MEMORY, Opening, Total, Way, choose, lanes, put};
 use super::taking::Taking;
 use super::write::close_own;
-use crate::access::{BufferLayout, Extents, Walk};
+use crate::access::{BufferLayout, Extents, Sink, Walk};
 use crate::collectives::tell;
 use crate::engine::depot::Outcome;
 use crate::engine::file::File;
@@ -53,13 +53,13 @@ impl File {
         &mut self,
         file: &Extents,
         layout: &BufferLayout,
-        buffer: &mut [u8],
+        mut sink: Sink<'_>,
         checked: Result<()>,
     ) -> Result<ReadReport> {
         let begin = Instant::now();
         let arena = self.arena()?;
         let own = match checked {
-            Ok(()) if self.reads_itself(file) => self.read_directly(file, layout, buffer, self.bridge()),
+            Ok(()) if self.reads_itself(file) => self.read_directly(file, layout, sink.reborrow(), self.bridge()),
             Ok(()) => Outcome { bytes: u64::MAX, ..Outcome::default() },
             Err(error) => Outcome { error: Some(error), ..Outcome::default() },
         };
@@ -84,14 +84,14 @@ impl File {
             Way::Windows => {
                 let known = Known { rounds: verdict.windows.count(), ..known(Path::Shared, why) };
                 let rest = (!served).then_some((file, layout));
-                let (taken, call) = self.take_windows(rest, buffer, got, &arena, &verdict, known, begin).await?;
+                let (taken, call) = self.take_windows(rest, sink, got, &arena, &verdict, known, begin).await?;
                 Ok(ReadReport { bytes: taken, call })
             }
             Way::Nothing | Way::Slots | Way::Own | Way::Done => {
                 let outcome = if served {
                     Outcome { bytes: got, ..Outcome::default() }
                 } else {
-                    self.read_directly(file, layout, buffer, self.bridge())
+                    self.read_directly(file, layout, sink, self.bridge())
                 };
                 let bytes = outcome.bytes;
                 let call = close_own(&mut self.endpoint, known(Path::Direct, why), outcome, begin).await?;
@@ -172,7 +172,7 @@ impl File {
     async fn take_windows(
         &mut self,
         rest: Option<(&Extents, &BufferLayout)>,
-        buffer: &mut [u8],
+        sink: Sink<'_>,
         got: u64,
         arena: &Arena,
         verdict: &Verdict,
@@ -193,7 +193,7 @@ impl File {
         };
         let (none, contiguous) = (Extents::empty(), BufferLayout::Contiguous);
         let (file, layout) = rest.unwrap_or((&none, &contiguous));
-        let taken = got + taking.take(&mut self.endpoint, Walk::new(file, layout), buffer).await?;
+        let taken = got + taking.take(&mut self.endpoint, Walk::new(file, layout), sink).await?;
         let error = taking.error.take();
         let total = begin.elapsed();
         let micros = [total.saturating_sub(taking.busy.get()), taking.busy.get(), Default::default(), total];

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use super::opening::{LANES, Opening, ROOM};
-use crate::access::{BufferLayout, Extent, Extents, Walk};
+use crate::access::{BufferLayout, Extent, Extents, Source, Walk};
 use crate::engine::storage::{Failure, Storage, write_all};
 use crate::fabric::shared::Slots;
 
@@ -20,7 +20,7 @@ pub fn fits(file: &Extents) -> bool {
 }
 
 /// Puts an access that fits into this rank's slot, behind the opening.
-pub fn put(slot: &mut [u8], file: &Extents, layout: &BufferLayout, buffer: &[u8]) {
+pub fn put(slot: &mut [u8], file: &Extents, layout: &BufferLayout, source: Source<'_>) {
     let (mut at, mut data) = (EXTENTS, EXTENTS + file.count() as usize * EXTENT);
     for extent in file.iter() {
         slot[at..at + 8].copy_from_slice(&extent.offset.to_le_bytes());
@@ -29,7 +29,7 @@ pub fn put(slot: &mut [u8], file: &Extents, layout: &BufferLayout, buffer: &[u8]
     }
     Walk::new(file, layout).until(u64::MAX, |piece| {
         let len = piece.len as usize;
-        slot[data..data + len].copy_from_slice(&buffer[piece.memory as usize..][..len]);
+        slot[data..data + len].copy_from_slice(source.piece(piece.memory, piece.len));
         data += len;
     });
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::arena::{Arena, PROGRESS, Windows};
 use super::placing::DONE;
-use crate::access::Walk;
+use crate::access::{Sink, Walk};
 use crate::engine::copy::copy;
 use crate::engine::storage::{Storage, guarded, read_all};
 use crate::error::{Error, Result};
@@ -46,11 +46,11 @@ fn reading(number: u64) -> u64 {
 }
 
 impl Taking<'_> {
-    /// Takes all of an access into the buffer; returns its bytes. What lies behind the windows' end is left alone.
+    /// Takes all of an access into the caller's memory; returns its bytes. What lies behind the windows' end is left alone.
     ///
     /// # Errors
     /// The fabric's.
-    pub async fn take(&self, endpoint: &mut Endpoint, mut walk: Walk<'_>, buffer: &mut [u8]) -> Result<u64> {
+    pub async fn take(&self, endpoint: &mut Endpoint, mut walk: Walk<'_>, mut sink: Sink<'_>) -> Result<u64> {
         let Self { arena, windows, rank, .. } = *self;
         let mut taken = 0;
         while let Some(at) = walk.position().filter(|&at| at < windows.end) {
@@ -62,7 +62,7 @@ impl Taking<'_> {
             let from = windows.base + number * windows.window;
             let place = arena.place(&windows, from).cast_const();
             walk.until(extent.end(), |piece| {
-                let bytes = &mut buffer[piece.memory as usize..][..piece.len as usize];
+                let bytes = sink.piece(piece.memory, piece.len);
                 // SAFETY: the window's bytes are there and stay until this rank has passed it; the piece lies in it.
                 unsafe { copy(place.add((piece.offset - from) as usize), bytes.as_mut_ptr(), bytes.len()) };
                 taken += piece.len;

@@ -9,7 +9,7 @@ use super::closing::{Closed, Closing, Known, report};
 use super::drain::{self, Drain};
 use super::opening::{CHOICES, Choice, NO_MEMORY, Opening, Total, Way, choose, is_early, lanes, put};
 use super::{ordered, placing, small};
-use crate::access::{BufferLayout, Extent, Extents, Walk};
+use crate::access::{BufferLayout, Extent, Extents, Source, Walk};
 use crate::collectives::tell;
 use crate::engine::depot::Outcome;
 use crate::engine::file::File;
@@ -41,8 +41,8 @@ struct Verdict {
     micros: u64,
 }
 
-/// An access: the file's side, the buffer's, the bytes.
-type Access<'a> = (&'a Extents, &'a BufferLayout, &'a [u8]);
+/// An access: the file's side, the memory's, the memory.
+type Access<'a> = (&'a Extents, &'a BufferLayout, Source<'a>);
 
 impl File {
     /// Writes an access whose arguments were `checked`. Collective; only where the ranks share memory.
@@ -50,7 +50,7 @@ impl File {
         &mut self,
         file: &Extents,
         layout: &BufferLayout,
-        buffer: &[u8],
+        source: Source<'_>,
         checked: Result<()>,
     ) -> Result<CallReport> {
         let begin = Instant::now();
@@ -64,13 +64,13 @@ impl File {
         let arena = self.arena()?;
         // Large pieces are written before the ranks meet, each rank when it comes: nobody waits for anybody. If it turns
         // out that bytes were given twice, they are written again, in order.
-        let early = (checked.is_ok() && self.writes_itself(file)).then(|| self.write_directly(file, layout, buffer));
+        let early = (checked.is_ok() && self.writes_itself(file)).then(|| self.write_directly(file, layout, source));
         let (early, checked) = match early {
             Some(Outcome { error: Some(error), .. }) => (None, Err(error)),
             early => (early, checked),
         };
         let served = early.as_ref().map(|outcome| outcome.bytes);
-        let access = (file, layout, buffer);
+        let access = (file, layout, source);
         let (verdict, own_error) = self.open_write(access, asked, &checked, served, &storage, &arena).await?;
         if let Some(failed) = verdict.failed {
             let own = own_error.or(checked.err());
@@ -95,14 +95,14 @@ impl File {
             Way::Own => {
                 let outcome = match early {
                     Some(outcome) if verdict.disjoint => outcome,
-                    _ => self.write_directly(file, layout, buffer),
+                    _ => self.write_directly(file, layout, source),
                 };
                 close_own(&mut self.endpoint, known, outcome, begin).await
             }
             Way::Windows => {
                 let known = Known { rounds: verdict.windows.count(), ..known };
                 let (none, contiguous) = (Extents::empty(), BufferLayout::Contiguous);
-                let access = if early.is_some() && verdict.disjoint { (&none, &contiguous, &[][..]) } else { access };
+                let access = if early.is_some() && verdict.disjoint { (&none, &contiguous, source) } else { access };
                 self.write_windows(access, &storage, &arena, verdict, known, begin).await
             }
         }
@@ -111,7 +111,7 @@ impl File {
     /// The first meeting: arguments and small data; the last to arrive decides, and writes what is small.
     async fn open_write(
         &mut self,
-        (file, layout, buffer): Access<'_>,
+        (file, layout, source): Access<'_>,
         asked: &Extents,
         checked: &Result<()>,
         served: Option<u64>,
@@ -131,7 +131,7 @@ impl File {
         let leave = |slot: &mut [u8]| {
             opening.put(slot);
             if opening.inline != u64::MAX {
-                small::put(slot, file, layout, buffer);
+                small::put(slot, file, layout, source);
             }
         };
         let decide = |slots: Slots<'_>, verdict: &mut [u8]| {
@@ -173,7 +173,7 @@ impl File {
 
     async fn write_windows(
         &mut self,
-        (file, layout, buffer): Access<'_>,
+        (file, layout, source): Access<'_>,
         storage: &Result<Arc<dyn Storage>>,
         arena: &Arena,
         verdict: Verdict,
@@ -192,13 +192,13 @@ impl File {
             error: None.into(),
         };
         let mut placed = Instant::now();
-        placing::place(&mut self.endpoint, &drain, Walk::new(file, layout), buffer).await?;
+        placing::place(&mut self.endpoint, &drain, Walk::new(file, layout), source).await?;
         let mut spent = placed.elapsed();
         let mut closed = close_windows(&mut self.endpoint, &drain, spent, begin).await?;
         if closed.failed.is_none() && closed.again {
             drain.known = drain::Known::ByBits;
             placed = Instant::now();
-            ordered::place(&mut self.endpoint, &drain, Walk::new(file, layout), buffer, closed.turn).await?;
+            ordered::place(&mut self.endpoint, &drain, Walk::new(file, layout), source, closed.turn).await?;
             spent += placed.elapsed();
             closed = close_windows(&mut self.endpoint, &drain, spent, begin).await?;
         }

@@ -7,7 +7,7 @@ use std::ffi::c_int;
 
 use tributary::engine::Direction;
 use tributary::fabric::mpi::alone;
-use tributary::{BufferLayout, CallReport, Error, Extents, File};
+use tributary::{BufferLayout, CallReport, Error, Extents, File, Sink, Source};
 
 use super::passing::{note, unseen};
 use super::set_info::apply;
@@ -179,7 +179,7 @@ fn done(call: &Call, form: Form, handle: Word, etype: u64, moved: &Moved) -> Ans
 /// Moves the bytes, or takes part without when this rank's arguments are bad. Collective.
 ///
 /// # Safety
-/// The memory of `access` is valid and nobody else's, for a read also to be written.
+/// The memory of `access`, where its layout says, is valid and nobody else's, for a read also to be written.
 unsafe fn transfer(direction: Direction, engine: &mut File, access: Result<Access, Error>) -> Result<Moved, Error> {
     let Access { file, offset, memory, span, layout } = match access {
         Ok(access) => access,
@@ -188,17 +188,17 @@ unsafe fn transfer(direction: Direction, engine: &mut File, access: Result<Acces
     let asked = file.bytes();
     match direction {
         Direction::Write => {
-            // SAFETY: the caller's promise; a span of 0 has a place of its own.
-            let buffer = if span == 0 { &[] } else { unsafe { std::slice::from_raw_parts(memory, span) } };
-            let handed = engine.write_all(&file, &layout, buffer)?;
+            // SAFETY: the caller's promise.
+            let source = unsafe { Source::from_raw_parts(memory, span) };
+            let handed = engine.write_all_from(&file, &layout, source)?;
             // MPI promises that bytes are in the file, and errors known, when the call returns: dedicated I/O ranks finish.
             let report = engine.complete_write()?.unwrap_or(handed);
             Ok(Moved { bytes: asked, asked, offset, report })
         }
         Direction::Read => {
             // SAFETY: likewise.
-            let buffer = if span == 0 { &mut [] } else { unsafe { std::slice::from_raw_parts_mut(memory, span) } };
-            engine.read_all(&file, &layout, buffer).map(|read| Moved {
+            let sink = unsafe { Sink::from_raw_parts(memory, span) };
+            engine.read_all_into(&file, &layout, sink).map(|read| Moved {
                 bytes: read.bytes,
                 asked,
                 offset,
