@@ -34,7 +34,7 @@ fn over_islands((ranks, idle): (usize, usize), hints: &[String], way: impl Fn(&s
             for (c, case) in cases(ranks, idle).iter().enumerate() {
                 let path = directory.path().join(format!("{h}-{c}"));
                 let starts = (h + c) % 2 == 0;
-                let mode = format!("{text};{}", DRIVERS[(h + c) % DRIVERS.len()]);
+                let mode = format!("{};{text}", DRIVERS[(h + c) % DRIVERS.len()]);
                 let path_taken;
                 (endpoint, path_taken) = there_and_back(endpoint, case, &mode, &path, starts);
                 way(&format!("{}: {text}", case.name), path_taken);
@@ -111,9 +111,13 @@ fn nodes_that_share_memory() {
 
 #[test]
 fn dedicated_ranks() {
-    over_islands((4, 1), &[format!("trib_shared_memory=disable;{EXCHANGED};trib_io_ranks=1")], |what, path| {
-        assert!(matches!(path, Path::Exchange | Path::Nothing), "{what}: {path:?}");
-    });
+    over_islands(
+        (4, 1),
+        &[format!("trib_shared_memory=disable;{EXCHANGED};trib_io_ranks=1;trib_placement=default")],
+        |what, path| {
+            assert!(matches!(path, Path::Exchange | Path::Nothing), "{what}: {path:?}");
+        },
+    );
 }
 
 #[test]
