@@ -37,6 +37,7 @@ mpi_functions! {
     fn MPI_Comm_compare(one: MPI_Comm, other: MPI_Comm, how: *mut c_int);
     fn MPI_Comm_dup(comm: MPI_Comm, new: *mut MPI_Comm);
     fn MPI_Comm_free(comm: *mut MPI_Comm);
+    fn MPI_Comm_idup(comm: MPI_Comm, new: *mut MPI_Comm, request: *mut MPI_Request);
     fn MPI_Comm_get_attr(comm: MPI_Comm, key: c_int, value: *mut c_void, found: *mut c_int);
     fn MPI_Comm_rank(comm: MPI_Comm, rank: *mut c_int);
     fn MPI_Comm_remote_size(comm: MPI_Comm, size: *mut c_int);
@@ -54,6 +55,8 @@ mpi_functions! {
 mpi_functions! {
     fn MPI_Cancel(request: *mut MPI_Request);
     fn MPI_Get_count(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut c_int);
+    fn MPI_Get_elements_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count);
+    fn MPI_Get_elements_x(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count);
     fn MPI_Iprobe(from: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, status: *mut MPI_Status);
     fn MPI_Irecv(
         buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, from: c_int, tag: c_int, comm: MPI_Comm,
@@ -133,6 +136,7 @@ mpi_functions! {
 // Datatypes.
 mpi_functions! {
     fn MPI_Type_create_keyval(copy: TypeCopy, delete: TypeDelete, key: *mut c_int, extra: *mut c_void);
+    fn MPI_Type_dup(datatype: MPI_Datatype, new: *mut MPI_Datatype);
     fn MPI_Type_free(datatype: *mut MPI_Datatype);
     fn MPI_Type_get_attr(datatype: MPI_Datatype, key: c_int, value: *mut c_void, found: *mut c_int);
     fn MPI_Type_get_contents(

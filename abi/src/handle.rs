@@ -49,6 +49,20 @@ macro_rules! handles {
                 Self(unsafe { read(place, 0) })
             }
 
+            /// The handle `index` of a row that a program keeps at `place`.
+            ///
+            /// # Safety
+            /// `place` is the address of `index + 1` handles or more, of this kind and of the process's MPI library.
+            pub unsafe fn nth(place: *const c_void, index: usize) -> Self {
+                // SAFETY: the caller's promise.
+                Self(unsafe { read(place, index) })
+            }
+
+            /// The handle as an argument.
+            pub fn as_word(self) -> Word {
+                self.0
+            }
+
             /// Writes the handle where a program wants to have it.
             ///
             /// # Safety

@@ -31,6 +31,21 @@ impl MPI_Status {
         Self([0; LARGEST])
     }
 
+    /// Sets MPI_ERROR in status `index` of a row of the program's.
+    ///
+    /// # Safety
+    /// `row` is the address of `index + 1` statuses or more, of the process's MPI library.
+    pub unsafe fn set_error(row: *mut Self, index: usize, code: c_int) {
+        let field = constants().status.source + Layout::ERROR;
+        // SAFETY: the caller's promise; the field lies within the status.
+        unsafe { Self::nth(row, index).cast::<c_int>().add(field).write_unaligned(code) };
+    }
+
+    /// The address of status `index` of a row of the program's.
+    pub fn nth(row: *mut Self, index: usize) -> *mut Self {
+        row.cast::<c_int>().wrapping_add(index * constants().status.size).cast()
+    }
+
     /// MPI_ERROR.
     pub fn error(&self) -> c_int {
         self.0[constants().status.source + Layout::ERROR]

@@ -59,15 +59,34 @@ impl File {
     /// # Errors
     /// As [`File::open`].
     pub fn open_on(
-        mut endpoint: Endpoint,
+        endpoint: Endpoint,
         path: impl Into<PathBuf>,
         mode: Mode,
         hints: Hints,
         files: Arc<dyn OpenStorage>,
     ) -> Result<Self> {
         let waiting = endpoint.waiting().clone();
+        waiting.wait(pin!(Self::opened(endpoint, path.into(), mode, hints, files)))
+    }
+
+    /// As [`File::open`], for a program that polls futures by itself: opening goes on when it is polled. Collective.
+    ///
+    /// # Errors
+    /// As [`File::open`].
+    pub async fn open_async(endpoint: Endpoint, path: impl Into<PathBuf>, mode: Mode, hints: Hints) -> Result<Self> {
+        Self::opened(endpoint, path.into(), mode, hints, Arc::new(SystemFiles)).await
+    }
+
+    async fn opened(
+        mut endpoint: Endpoint,
+        path: PathBuf,
+        mode: Mode,
+        hints: Hints,
+        files: Arc<dyn OpenStorage>,
+    ) -> Result<Self> {
+        let waiting = endpoint.waiting().clone();
         waiting.failure().only_returns(hints.on_failure == OnFailure::Return);
-        let setup = waiting.complete(pin!(Setup::open(&mut endpoint, path.into(), mode, hints)))?;
+        let setup = waiting.call(pin!(Setup::open(&mut endpoint, path, mode, hints))).await?;
         let (storage, depot, cached, handed_over) = Default::default();
         let arena = endpoint.shared().filter(|_| setup.shares_memory).map(|shared| Rc::new(Arena::new(shared)));
         let (fan_in, may_overlap, busy) = Default::default();
@@ -83,9 +102,17 @@ impl File {
         Ok(())
     }
 
-    /// Whether other ranks do not know of this error of the call that has just ended: messages may be under way then.
-    pub(super) fn is_alone(&self, error: &Error) -> bool {
-        self.endpoint.waiting().failure().is_alone(error)
+    /// A call begins, on a file that is usable.
+    pub(super) fn begin(&mut self) -> Result<()> {
+        self.usable()?;
+        self.busy = true;
+        Ok(())
+    }
+
+    /// It has ended. What other ranks do not know of may have left messages under way.
+    pub(super) fn end<T>(&mut self, outcome: &Result<T>) {
+        let failure = self.endpoint.waiting().failure();
+        self.busy = outcome.as_ref().is_err_and(|error| failure.is_alone(error));
     }
 
     /// The plan of an exchange: the one of the call before, if it was the same on all ranks, or else a new one.
@@ -216,15 +243,24 @@ impl File {
     /// What the file system reports on closing on any rank, or that of a write that was handed over, on every rank; or the
     /// fabric's. Where an operation was dropped,
     /// the file is closed at once, without the other ranks, and the endpoint goes with it.
-    pub fn close(mut self) -> Result<Endpoint> {
+    pub fn close(self) -> Result<Endpoint> {
         let waiting = self.endpoint.waiting().clone();
-        let completed = if self.usable().is_ok() { waiting.complete(pin!(self.complete())) } else { Ok(()) };
+        waiting.wait(pin!(self.close_async()))
+    }
+
+    /// As [`File::close`], for a program that polls futures by itself. Collective.
+    ///
+    /// # Errors
+    /// As [`File::close`].
+    pub async fn close_async(mut self) -> Result<Endpoint> {
+        let waiting = self.endpoint.waiting().clone();
+        let completed = if self.usable().is_ok() { waiting.call(pin!(self.complete())).await } else { Ok(()) };
         self.depot = None;
         let (rank, path) = (self.endpoint.rank(), &self.setup.path);
         let settled = self.storage.take().map_or(Ok(()), |storage| storage.settle());
         let settled = settled.map_err(|cause| Error::io(rank, "close", path, 0, &cause));
         self.usable()?;
-        self.agree(settled)?;
+        waiting.call(pin!(agree(&mut self.endpoint, settled))).await?;
         completed?;
         if !self.setup.hints.tuned_table.is_empty() {
             self.endpoint.agree_by(None);
@@ -245,26 +281,36 @@ impl File {
     /// error of the lowest rank that has one, which is returned. Collective: the other ranks call [`File::write_all`] or
     /// [`File::read_all`], or have errors of their own.
     pub fn refuse(&mut self, error: Error) -> Error {
-        let rank = self.endpoint.rank();
-        let never = || Error::Internal { rank, what: "a refused call went well".to_string() };
-        self.start_refuse(error).wait().err().unwrap_or_else(never)
+        let waiting = self.endpoint.waiting().clone();
+        waiting.wait(pin!(self.refuse_async(error)))
+    }
+
+    /// As [`File::refuse`], for a program that polls futures by itself. Collective.
+    pub async fn refuse_async(&mut self, error: Error) -> Error {
+        match self.begin() {
+            Ok(()) => self.begun_refusal(error).await,
+            Err(unusable) => unusable,
+        }
     }
 
     /// As [`File::refuse`], for the part of a call that other ranks start and test: the operation's outcome is the error.
     /// Collective.
     pub fn start_refuse(&mut self, error: Error) -> Operation<'_, CallReport> {
         let waiting = self.endpoint.waiting().clone();
-        let usable = self.usable();
-        // As with a write.
-        self.busy = true;
+        let begun = self.begin();
         let future = Box::pin(async move {
-            usable?;
-            let refused = self.refusal(error).await.err();
-            self.busy = refused.as_ref().is_some_and(|error| self.is_alone(error));
-            let rank = self.endpoint.rank();
-            Err(refused.unwrap_or_else(|| Error::Internal { rank, what: "a refused call went well".to_string() }))
+            begun?;
+            Err(self.begun_refusal(error).await)
         });
         Operation::new(future, waiting)
+    }
+
+    async fn begun_refusal(&mut self, error: Error) -> Error {
+        let waiting = self.endpoint.waiting().clone();
+        let outcome = waiting.call(pin!(self.refusal(error))).await;
+        self.end(&outcome);
+        let rank = self.endpoint.rank();
+        outcome.err().unwrap_or_else(|| Error::Internal { rank, what: "a refused call went well".to_string() })
     }
 
     async fn refusal(&mut self, error: Error) -> Result<()> {

@@ -35,9 +35,21 @@ impl File {
     /// # Errors
     /// The write's, of the lowest rank that has one, on every rank; or an operation was dropped in the middle.
     pub fn complete_write(&mut self) -> Result<Option<CallReport>> {
-        self.usable()?;
         let waiting = self.endpoint.waiting().clone();
-        waiting.complete(pin!(self.conclude_write()))
+        waiting.wait(pin!(self.complete_write_async()))
+    }
+
+    /// As [`File::complete_write`], for a program that polls futures by itself. Collective.
+    ///
+    /// # Errors
+    /// As [`File::complete_write`].
+    pub async fn complete_write_async(&mut self) -> Result<Option<CallReport>> {
+        self.usable()?;
+        if self.handed_over.is_none() {
+            return Ok(None);
+        }
+        let waiting = self.endpoint.waiting().clone();
+        waiting.call(pin!(self.conclude_write())).await
     }
 
     /// The same where only its error counts: before every other call.

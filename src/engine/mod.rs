@@ -81,3 +81,4 @@ pub use plan::Direction;
 pub use read::ReadReport;
 pub use report::{CallReport, FanIn, Path, Seconds};
 pub use setup::Mode;
+pub use worker::leave_to_program;

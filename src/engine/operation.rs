@@ -23,19 +23,17 @@ pub struct Operation<'a, T> {
 }
 
 impl<'a, T> Operation<'a, T> {
-    /// An operation that `future` carries out.
+    /// An operation that `future` carries out ([`Waiting::call`]).
     pub(super) fn new(future: Pin<Box<dyn Future<Output = Result<T>> + 'a>>, waiting: Waiting) -> Self {
-        waiting.failure().begin();
         Self { future: Some(future), waiting }
     }
 
     /// Goes on as far as it can without waiting for other ranks or for buffers; the outcome, once, when it is done.
     pub fn test(&mut self) -> Option<Result<T>> {
-        let _guard = self.waiting.failure().on_panic();
         match self.future.as_mut()?.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(outcome) => {
                 self.future = None;
-                Some(self.waiting.failure().settle(outcome))
+                Some(outcome)
             }
             Poll::Pending => None,
         }
@@ -47,11 +45,7 @@ impl<'a, T> Operation<'a, T> {
     /// The operation's; or its outcome has been given by [`Operation::test`] already.
     pub fn wait(mut self) -> Result<T> {
         match &mut self.future {
-            Some(future) => {
-                let _guard = self.waiting.failure().on_panic();
-                let outcome = self.waiting.wait(future.as_mut());
-                self.waiting.failure().settle(outcome)
-            }
+            Some(future) => self.waiting.wait(future.as_mut()),
             None => Err(Error::argument("operation", "it is over", "an operation that test has not finished")),
         }
     }

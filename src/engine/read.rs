@@ -42,11 +42,23 @@ impl File {
     /// # Errors
     /// As [`File::read_all`].
     pub fn read_all_into(&mut self, file: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {
-        self.usable()?;
         let waiting = self.endpoint.waiting().clone();
-        let outcome = waiting.complete(pin!(self.read(file, layout, sink)));
-        self.busy = outcome.as_ref().is_err_and(|error| self.is_alone(error));
-        outcome
+        waiting.wait(pin!(self.read_all_async(file, layout, sink)))
+    }
+
+    /// As [`File::read_all_into`], for a program that polls futures by itself: the call goes on when it is polled.
+    /// Collective.
+    ///
+    /// # Errors
+    /// As [`File::read_all`].
+    pub async fn read_all_async(
+        &mut self,
+        file: &Extents,
+        layout: &BufferLayout,
+        sink: Sink<'_>,
+    ) -> Result<ReadReport> {
+        self.begin()?;
+        self.begun_read(file, layout, sink).await
     }
 
     /// Starts a collective read, which goes on whenever the operation is tested or waited for. Collective.
@@ -67,16 +79,19 @@ impl File {
         sink: Sink<'a>,
     ) -> Operation<'a, ReadReport> {
         let waiting = self.endpoint.waiting().clone();
-        let usable = self.usable();
-        // As with a write.
-        self.busy = true;
+        let begun = self.begin();
         let future = Box::pin(async move {
-            usable?;
-            let outcome = self.read(file, layout, sink).await;
-            self.busy = outcome.as_ref().is_err_and(|error| self.is_alone(error));
-            outcome
+            begun?;
+            self.begun_read(file, layout, sink).await
         });
         Operation::new(future, waiting)
+    }
+
+    async fn begun_read(&mut self, file: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {
+        let waiting = self.endpoint.waiting().clone();
+        let outcome = waiting.call(pin!(self.read(file, layout, sink))).await;
+        self.end(&outcome);
+        outcome
     }
 
     async fn read(&mut self, file: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {

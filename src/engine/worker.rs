@@ -113,6 +113,14 @@ impl Drop for Worker {
     }
 }
 
+/// Makes the calling thread one that a library runs beside the program's own: it takes none of the program's signals, and
+/// does not stay on the single core of its rank.
+pub fn leave_to_program() {
+    leave_single_core();
+    // A mask that cannot be set leaves the signals to chance, as for any thread.
+    let _ = nix::sys::signal::SigSet::all().thread_block();
+}
+
 /// A thread inherits the core that its rank is bound to. A rank that spins in MPI and its helper would take turns there, so
 /// the helper may run on all cores that the system allows the process. A wider binding stays.
 #[cfg(target_os = "linux")]

@@ -30,11 +30,23 @@ impl File {
     /// # Errors
     /// As [`File::write_all`].
     pub fn write_all_from(&mut self, file: &Extents, layout: &BufferLayout, source: Source<'_>) -> Result<CallReport> {
-        self.usable()?;
         let waiting = self.endpoint.waiting().clone();
-        let outcome = waiting.complete(pin!(self.write(file, layout, source)));
-        self.busy = outcome.as_ref().is_err_and(|error| self.is_alone(error));
-        outcome
+        waiting.wait(pin!(self.write_all_async(file, layout, source)))
+    }
+
+    /// As [`File::write_all_from`], for a program that polls futures by itself: the call goes on when it is polled.
+    /// Collective.
+    ///
+    /// # Errors
+    /// As [`File::write_all`].
+    pub async fn write_all_async(
+        &mut self,
+        file: &Extents,
+        layout: &BufferLayout,
+        source: Source<'_>,
+    ) -> Result<CallReport> {
+        self.begin()?;
+        self.begun_write(file, layout, source).await
     }
 
     /// Starts a collective write, which goes on whenever the operation is tested or waited for. Collective.
@@ -55,17 +67,20 @@ impl File {
         source: Source<'a>,
     ) -> Operation<'a, CallReport> {
         let waiting = self.endpoint.waiting().clone();
-        let usable = self.usable();
-        // From the start on, so that an operation dropped before its first test counts as dropped on every rank.
-        self.busy = true;
+        // Not with the first test, so that an operation dropped before it counts as dropped on every rank.
+        let begun = self.begin();
         let future = Box::pin(async move {
-            usable?;
-            let outcome = self.write(file, layout, source).await;
-            // What is not agreed may have left messages on their way.
-            self.busy = outcome.as_ref().is_err_and(|error| self.is_alone(error));
-            outcome
+            begun?;
+            self.begun_write(file, layout, source).await
         });
         Operation::new(future, waiting)
+    }
+
+    async fn begun_write(&mut self, file: &Extents, layout: &BufferLayout, source: Source<'_>) -> Result<CallReport> {
+        let waiting = self.endpoint.waiting().clone();
+        let outcome = waiting.call(pin!(self.write(file, layout, source))).await;
+        self.end(&outcome);
+        outcome
     }
 
     async fn write(&mut self, file: &Extents, layout: &BufferLayout, source: Source<'_>) -> Result<CallReport> {

@@ -104,11 +104,17 @@ pub struct Waiting {
     failure: Rc<Failure>,
 }
 
+/// How long nothing has happened in a wait.
+pub struct Quiet {
+    rounds: u32,
+    seen: u64,
+}
+
 impl Waiting {
     /// Polls `future` until it is done, idling while nothing happens.
     pub fn wait<T>(&self, mut future: Pin<&mut (impl Future<Output = T> + ?Sized)>) -> T {
         let mut context = Context::from_waker(Waker::noop());
-        let (mut rounds, mut seen) = (0u32, self.events.get());
+        let mut quiet = self.quiet();
         loop {
             let outer = self.blocking.replace(true);
             let polled = future.as_mut().poll(&mut context);
@@ -116,13 +122,25 @@ impl Waiting {
             if let Poll::Ready(value) = polled {
                 return value;
             }
-            rounds = if self.events.get() == seen { rounds.saturating_add(1) } else { 0 };
-            seen = self.events.get();
-            match self.watched.take() {
-                // SAFETY: the future that waits for the word is alive, and with it the endpoint that holds the mapping.
-                Some(watch) => unsafe { watch.wait(rounds.saturating_sub(1)) },
-                None => self.idle.idle(rounds),
-            }
+            self.idle(&mut quiet);
+        }
+    }
+
+    /// A wait begins: see [`Waiting::idle`].
+    pub fn quiet(&self) -> Quiet {
+        Quiet { rounds: 0, seen: self.events.get() }
+    }
+
+    /// Gives the core away for a while, after a poll of this endpoint's future has found it not done: the longer, the longer
+    /// nothing has happened. For those who poll by themselves, because they look after more than one future.
+    pub fn idle(&self, quiet: &mut Quiet) {
+        let events = self.events.get();
+        quiet.rounds = if events == quiet.seen { quiet.rounds.saturating_add(1) } else { 0 };
+        quiet.seen = events;
+        match self.watched.take() {
+            // SAFETY: the future that waits for the word is alive, and with it the endpoint that holds the mapping.
+            Some(watch) => unsafe { watch.wait(quiet.rounds.saturating_sub(1)) },
+            None => self.idle.idle(quiet.rounds),
         }
     }
 
@@ -135,6 +153,19 @@ impl Waiting {
         let _guard = self.failure.on_panic();
         let outcome = self.wait(call);
         self.failure.settle(outcome)
+    }
+
+    /// As [`Waiting::complete`], for a call that is part of a longer future: whoever polls that one decides how to wait.
+    ///
+    /// # Errors
+    /// The call's.
+    pub async fn call<T>(&self, mut call: Pin<&mut (impl Future<Output = Result<T>> + ?Sized)>) -> Result<T> {
+        self.failure.begin();
+        let outcome = std::future::poll_fn(|context| {
+            let _guard = self.failure.on_panic();
+            call.as_mut().poll(context)
+        });
+        self.failure.settle(outcome.await)
     }
 
     /// How this rank fails.

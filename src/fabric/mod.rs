@@ -15,6 +15,6 @@ pub mod transport;
 
 pub use agreements::Agreements;
 pub use buffers::Buffers;
-pub use execute::{Endpoint, Memory, Traffic, Waiting};
+pub use execute::{Endpoint, Memory, Quiet, Traffic, Waiting};
 pub use failure::{Failure, Stop};
 pub use transport::{Completion, Idle, Message, Ticket, Transport};

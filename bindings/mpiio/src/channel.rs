@@ -6,6 +6,7 @@
 //! rank may call MPI at once, since two of them must not duplicate MPI_COMM_WORLD side by side. (All ranks are taken to have
 //! the same level of threads.)
 
+use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 
 use tributary::fabric::mpi::MpiEndpoint;
@@ -19,7 +20,12 @@ pub enum Channel {
     World,
     /// By themselves.
     Own(Endpoint),
+    /// By themselves, when the communicator is there.
+    Coming(Coming),
 }
+
+/// A communicator that MPI is making.
+type Coming = Pin<Box<dyn Future<Output = Result<MpiEndpoint, Error>>>>;
 
 /// Endpoints over all ranks that no file uses. All ranks have the same, since files start and end their use of one together.
 static IDLE: Mutex<Vec<Movable>> = Mutex::new(Vec::new());
@@ -53,16 +59,43 @@ impl Channel {
     /// # Errors
     /// MPI's.
     pub fn open(self) -> Result<Endpoint, Error> {
-        match self {
+        match self.kept() {
             Self::Own(endpoint) => Ok(endpoint),
-            Self::World => {
-                let kept = idle().pop();
-                if let Some(Movable(endpoint)) = kept {
-                    return Ok(endpoint);
-                }
-                // SAFETY: a file is open, so MPI is initialised; MPI_COMM_WORLD lives until it is finalised.
-                Ok(Endpoint::new(Box::new(unsafe { MpiEndpoint::from_raw(world())? })))
-            }
+            // SAFETY: a file is open, so MPI is initialised; MPI_COMM_WORLD lives until it is finalised.
+            Self::World => Ok(Endpoint::new(Box::new(unsafe { MpiEndpoint::from_raw(world())? }))),
+            Self::Coming(_) => Err(Error::Internal { rank: 0, what: "a communicator is still to come".to_string() }),
+        }
+    }
+
+    /// Begins to get the means to talk, without waiting for other ranks. Collective, the first time for all ranks of the
+    /// program.
+    ///
+    /// # Errors
+    /// MPI's.
+    pub fn start_to_open(self) -> Result<Self, Error> {
+        match self.kept() {
+            // SAFETY: as in `open`.
+            Self::World => Ok(Self::Coming(Box::pin(unsafe { MpiEndpoint::start_from_raw(world())? }))),
+            other => Ok(other),
+        }
+    }
+
+    /// The means to talk, when they are there. Collective as [`Channel::open`].
+    ///
+    /// # Errors
+    /// MPI's.
+    pub async fn opened(self) -> Result<Endpoint, Error> {
+        match self {
+            Self::Coming(endpoint) => Ok(Endpoint::new(Box::new(endpoint.await?))),
+            other => other.open(),
+        }
+    }
+
+    /// Takes what an earlier file has left, if this is for all ranks.
+    fn kept(self) -> Self {
+        match self {
+            Self::World => idle().pop().map_or(Self::World, |Movable(endpoint)| Self::Own(endpoint)),
+            other => other,
         }
     }
 }

@@ -67,6 +67,11 @@ pub fn enter(function: &'static Function, arguments: &[Word], handler: Handler) 
     }
 }
 
+/// What this thread calls of MPI is MPI's own affair from here on: it is a thread of this library.
+pub fn claim_thread() {
+    INSIDE.set(true);
+}
+
 /// Lets `call` call MPI as the program does, from inside of a handler.
 pub fn outside<T>(call: impl FnOnce() -> T) -> T {
     INSIDE.set(false);

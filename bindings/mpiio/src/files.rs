@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 use crate::abi::word::Word;
 use crate::open_file::OpenFile;
@@ -19,6 +19,15 @@ impl Shared {
     /// Waits until no other call uses the file. A call that panicked leaves it as it was.
     pub fn hold(&self) -> Held<'_> {
         Held(lock(&self.file))
+    }
+
+    /// The file, unless another thread uses it.
+    pub fn try_hold(&self) -> Option<Held<'_>> {
+        match self.file.try_lock() {
+            Ok(file) => Some(Held(file)),
+            Err(TryLockError::Poisoned(poisoned)) => Some(Held(poisoned.into_inner())),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// What became of the calls.
@@ -75,10 +84,10 @@ pub fn find(handle: Word) -> Option<Arc<Shared>> {
     table().get(&handle).cloned()
 }
 
-/// Forgets a handle and gives the file back, when no other thread still uses it.
+/// Forgets a handle and gives its file back.
 pub fn remove(handle: Word) -> Option<(OpenFile, Tally)> {
     let shared = table().remove(&handle)?;
-    let Shared { file, tally } = Arc::into_inner(shared)?;
-    let file = file.into_inner().unwrap_or_else(PoisonError::into_inner).0;
-    Some((file, tally.into_inner().unwrap_or_else(PoisonError::into_inner)))
+    let file = std::mem::replace(&mut *shared.hold(), OpenFile::closed());
+    let tally = std::mem::take(&mut *shared.tally());
+    Some((file, tally))
 }

@@ -14,6 +14,8 @@
 //! | `entry`, `next`, `supported` | on or off; the function behind ours; whether the MPI library is one that is known |
 //! | `calls` | what the interposed functions do |
 //! | `files`, `open_file` | the program's open files; one of them |
+//! | `backend` | who runs its collective calls |
+//! | `pending` | calls that were started and have not ended |
 //! | `channel`, `starting` | how its ranks talk; the engine's part, from the first collective call on |
 //! | `view`, `hints` | what it sees of the file; what it asks for |
 //! | `datatype` | MPI datatypes as extents |
@@ -23,6 +25,7 @@
 #![cfg(feature = "mpi")]
 
 pub mod abi;
+mod backend;
 mod calls;
 mod channel;
 pub mod datatype;
@@ -32,6 +35,7 @@ mod files;
 mod hints;
 mod next;
 mod open_file;
+mod pending;
 mod report;
 mod starting;
 mod supported;

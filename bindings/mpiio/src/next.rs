@@ -39,6 +39,12 @@ impl Function {
         name.strip_prefix("PMPI_File_").unwrap_or(name)
     }
 
+    /// The next function, to be called with what it declares. Not for functions with large counts.
+    #[inline]
+    pub fn address(&self) -> Option<*mut c_void> {
+        self.resolve()
+    }
+
     /// Calls the next function with these arguments, as they came.
     pub fn call(&self, arguments: &[Word]) -> Word {
         let Some(next) = self.resolve() else {

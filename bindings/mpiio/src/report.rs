@@ -8,8 +8,9 @@ use serde::Serialize;
 use tributary::engine::{Path, Seconds};
 use tributary::hints::Unused;
 
+use crate::backend::Runner;
 use crate::hints::effective;
-use crate::open_file::{OpenFile, Runner};
+use crate::open_file::OpenFile;
 use crate::tally::{Passed, Ran, Tally, Traffic};
 
 /// How the report is wanted.
@@ -56,15 +57,16 @@ struct Engine {
 impl Report {
     /// What is known of a file before it is closed: on its first rank, if TRIB_REPORT asks for it.
     pub fn wanted(open: &OpenFile, tally: &Tally) -> Option<Self> {
-        let style = wanted().filter(|_| open.is_first)?;
-        let (engine, not_taken) = match &open.runner {
+        let style = wanted().filter(|_| open.backend.is_first)?;
+        let (engine, not_taken) = match &open.backend.runner {
             Runner::Engine { file, .. } => (Some(Engine::of(file)), None),
             Runner::Later(_) => (None, Some("no collective read or write".to_string())),
             Runner::Mpi(why) => (None, Some(why.clone())),
+            Runner::Away(_) => (None, Some("a call is under way".to_string())),
         };
         let hints_not_used = not_used(open, tally, not_taken.as_deref());
         Some(Self {
-            file: open.path.display().to_string(),
+            file: open.backend.path.display().to_string(),
             engine,
             not_taken,
             accelerated: tally.all_run().clone(),

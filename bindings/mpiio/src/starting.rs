@@ -9,14 +9,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 use tributary::collectives::{allreduce, broadcast};
+use tributary::fabric::Waiting;
 use tributary::fabric::mpi::alone;
 use tributary::hints::OnFailure;
 use tributary::schedule::ReduceOp;
 use tributary::{Endpoint, Error, File, Hints, Mode};
 
 use crate::abi::amode;
+use crate::backend::Runner;
 use crate::channel::Channel;
-use crate::open_file::Runner;
 
 /// How the numbers of [`Starting::lanes`] are combined: which open it is, lowest and highest; whether the means to talk may be
 /// kept; the lowest rank that does not take the file; the fingerprint of the terms, lowest and highest.
@@ -29,6 +30,8 @@ pub struct Starting {
     channel: Channel,
     /// Which open of this program it is: the same on all ranks.
     number: u64,
+    /// Whether the means to talk may be kept for the next file.
+    may_keep: bool,
     /// On the first rank, the file that was opened: its name may mean another one later.
     identity: Option<(u64, u64)>,
     /// This rank's hints; those of the first rank count. An error is what its environment has that is not allowed.
@@ -59,23 +62,42 @@ impl Starting {
         static OPENED: AtomicU64 = AtomicU64::new(0);
         let number = match &channel {
             Channel::World => OPENED.fetch_add(1, Ordering::Relaxed),
-            Channel::Own(_) => 0,
+            Channel::Own(_) | Channel::Coming(_) => 0,
         };
-        Self { channel, number, identity: is_first.then(|| identity(path)).flatten(), hints }
+        let may_keep = matches!(channel, Channel::World);
+        Self { channel, number, may_keep, identity: is_first.then(|| identity(path)).flatten(), hints }
+    }
+
+    /// Has the means to talk, or begins to get them without waiting for other ranks (`later`). Collective, the first time
+    /// for all ranks of the program.
+    ///
+    /// # Errors
+    /// MPI's.
+    pub fn connect(&mut self, later: bool) -> Result<(), Error> {
+        let channel = std::mem::replace(&mut self.channel, Channel::World);
+        self.channel = alone(if later { channel.start_to_open() } else { channel.open().map(Channel::Own) })?;
+        Ok(())
+    }
+
+    /// How this rank waits, if it has the means to talk.
+    pub fn waiting(&self) -> Option<Waiting> {
+        match &self.channel {
+            Channel::Own(endpoint) => Some(endpoint.waiting().clone()),
+            Channel::World | Channel::Coming(_) => None,
+        }
     }
 
     /// Opens the file, or says why MPI is to run its calls. Collective.
     ///
     /// # Errors
     /// Hints of the first rank's environment that are not allowed, the same on all ranks; or MPI's.
-    pub fn start(mut self, path: &Path, amode: c_int) -> Result<Runner, Error> {
-        let may_keep = matches!(self.channel, Channel::World);
-        let mut endpoint = alone(std::mem::replace(&mut self.channel, Channel::World).open())?;
+    pub async fn start(mut self, path: &Path, amode: c_int) -> Result<Runner, Error> {
+        let mut endpoint = alone(std::mem::replace(&mut self.channel, Channel::World).opened().await)?;
         let waiting = endpoint.waiting().clone();
         waiting.failure().only_returns(self.hints.as_ref().is_ok_and(|hints| hints.on_failure == OnFailure::Return));
         let decision = self.decide(path, amode, endpoint.rank());
-        let mut lanes = self.lanes(&decision, endpoint.rank(), may_keep);
-        waiting.complete(pin!(allreduce(&mut endpoint, &LANES, &mut lanes)))?;
+        let mut lanes = self.lanes(&decision, endpoint.rank());
+        waiting.call(pin!(allreduce(&mut endpoint, &LANES, &mut lanes))).await?;
         let [least, most, is_kept, decides, lowest, highest] = lanes;
         if least != most {
             return Ok(Runner::Mpi("ranks began with different files".to_string()));
@@ -83,9 +105,9 @@ impl Starting {
         // In the usual case all have the same terms, and need not be told.
         let is_same = decides == NOBODY && lowest == highest;
         let root = if decides == NOBODY { 0 } else { decides as usize };
-        let decision = if is_same { decision } else { waiting.complete(pin!(decision.of(&mut endpoint, root)))? };
+        let decision = if is_same { decision } else { waiting.call(pin!(decision.of(&mut endpoint, root))).await? };
         match decision {
-            Decision::Take(Terms { path, hints }) => Ok(open(endpoint, &path, amode, hints, is_kept == 1)),
+            Decision::Take(Terms { path, hints }) => Ok(open(endpoint, &path, amode, hints, is_kept == 1).await),
             Decision::Leave(why) => Ok(Runner::Mpi(why)),
             Decision::Fail(error) => Err(error),
         }
@@ -107,7 +129,7 @@ impl Starting {
     }
 
     /// For an allreduce by [`LANES`].
-    fn lanes(&self, decision: &Decision, rank: usize, may_keep: bool) -> [u64; LANES.len()] {
+    fn lanes(&self, decision: &Decision, rank: usize) -> [u64; LANES.len()] {
         let (decides, terms) = match decision {
             Decision::Take(terms) => (NOBODY, Some(terms)),
             Decision::Leave(_) | Decision::Fail(_) => (rank as u64, None),
@@ -115,7 +137,7 @@ impl Starting {
         let mut hasher = DefaultHasher::new();
         terms.hash(&mut hasher);
         let terms = hasher.finish();
-        [self.number, self.number, u64::from(may_keep), decides, terms, terms]
+        [self.number, self.number, u64::from(self.may_keep), decides, terms, terms]
     }
 }
 
@@ -134,10 +156,10 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 }
 
 /// The engine over a file that MPI has opened; or MPI itself, when the engine cannot, which the first rank says. Collective.
-pub fn open(endpoint: Endpoint, path: &Path, amode: c_int, hints: Hints, is_kept: bool) -> Runner {
+pub async fn open(endpoint: Endpoint, path: &Path, amode: c_int, hints: Hints, is_kept: bool) -> Runner {
     let mode = if amode & amode::rdonly() != 0 { Mode::Read } else { Mode::Update };
     let speaks = endpoint.rank() == 0;
-    match File::open(endpoint, path, mode, hints) {
+    match File::open_async(endpoint, path, mode, hints).await {
         Ok(file) => Runner::Engine { file: Box::new(file), is_kept },
         Err(error) => {
             if speaks {

@@ -13,16 +13,21 @@ use crate::datatype::flattened;
 pub enum View {
     /// The engine's.
     Engine(Window),
-    /// One that is left to the MPI library; why.
-    Foreign(String),
+    /// One that is left to the MPI library.
+    Foreign {
+        /// Why.
+        why: String,
+        /// Bytes of an etype.
+        etype: u64,
+    },
 }
 
 impl View {
-    /// Bytes of an etype, where they are known.
+    /// Bytes of an etype; 0 of one that has none, or is not known.
     pub fn etype(&self) -> u64 {
         match self {
             Self::Engine(window) => window.etype,
-            Self::Foreign(_) => 0,
+            Self::Foreign { etype, .. } => *etype,
         }
     }
 }

@@ -16,6 +16,7 @@ use std::collections::{HashMap, VecDeque};
 use std::ffi::c_int;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::Poll;
 
 use super::flight::{Flight, Incoming};
 use super::idle::Backoff;
@@ -82,6 +83,25 @@ impl MpiEndpoint {
         // SAFETY: the caller's promise.
         let comm = unsafe { Comm::duplicate_of(comm)? };
         Ok(Self::over(comm, chunk, None))
+    }
+
+    /// As [`MpiEndpoint::from_raw`], without waiting for other ranks: the endpoint is there when the future is done. MPI is
+    /// called at once, so calls on several communicators come in the order of the program. Collective over the ranks of
+    /// `comm`: one MPI_Comm_idup.
+    ///
+    /// # Errors
+    /// Those of [`MpiEndpoint::from_raw`].
+    ///
+    /// # Safety
+    /// That of [`MpiEndpoint::from_raw`]; `comm` lives until the future is done.
+    pub unsafe fn start_from_raw(comm: MPI_Comm) -> Result<impl Future<Output = Result<Self>>> {
+        // SAFETY: the caller's promise.
+        let mut duplicating = unsafe { Comm::start_duplicate_of(comm)? };
+        Ok(std::future::poll_fn(move |_| match duplicating.test() {
+            Ok(None) => Poll::Pending,
+            Ok(Some(comm)) => Poll::Ready(Ok(Self::over(comm, DEFAULT_CHUNK, None))),
+            Err(error) => Poll::Ready(Err(error)),
+        }))
     }
 
     /// Keeps MPI from being finalised as long as the endpoint lives.

@@ -143,6 +143,18 @@ impl Comm {
         Ok(comm)
     }
 
+    /// Starts to duplicate `parent`. Collective over its ranks; waits for none of them.
+    ///
+    /// # Safety
+    /// As [`Comm::duplicate_of`]; `parent` lives until the duplicate is there.
+    pub(super) unsafe fn start_duplicate_of(parent: ffi::MPI_Comm) -> Result<Duplicating> {
+        let handle = Box::into_raw(Box::new(handles().comm_null));
+        let mut request = handles().request_null;
+        // SAFETY: the caller vouches for `parent`; the handle stays where it is, also if the duplicate is given up.
+        check("MPI_Comm_idup", unsafe { ffi::MPI_Comm_idup(parent, handle, &mut request) })?;
+        Ok(Duplicating { handle, request })
+    }
+
     /// Both groups of the inter-communicator `parent` in one, and how many ranks the group has that comes first there.
     /// Collective over both.
     ///
@@ -228,6 +240,29 @@ impl Comm {
         };
         check("MPI_Irecv", rc)?;
         Ok(request)
+    }
+}
+
+/// A communicator that is being made. Dropped before it is there, it leaks: MPI still writes its handle.
+pub(super) struct Duplicating {
+    handle: *mut ffi::MPI_Comm,
+    request: Request,
+}
+
+impl Duplicating {
+    /// The communicator, once, when it is there. Never waits.
+    pub(super) fn test(&mut self) -> Result<Option<Comm>> {
+        let mut flag = 0;
+        // SAFETY: the request of the duplicate, or the null request once it is there; the status is not wanted.
+        check("MPI_Test", unsafe { ffi::MPI_Test(&mut self.request, &mut flag, status_ignore()) })?;
+        if flag == 0 || self.handle.is_null() {
+            return Ok(None);
+        }
+        // SAFETY: from a box, which MPI no longer touches; taken back once.
+        let handle = unsafe { *Box::from_raw(std::mem::replace(&mut self.handle, std::ptr::null_mut())) };
+        let mut comm = Comm { handle, is_quiet: true, rank: 0, ranks: 0, highest_tag: 0 };
+        comm.learn()?;
+        Ok(Some(comm))
     }
 }
 

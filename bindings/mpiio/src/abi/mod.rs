@@ -7,7 +7,7 @@
 //! | [`info`] | `MPI_Info` as keys and values |
 //! | [`errors`] | classes of errors |
 //! | [`types`] | how datatypes were made, and values kept on them |
-//! | [`status`] | what a status says, and requests that are complete when they are made |
+//! | [`status`] | what a status says, and the request that is none |
 
 use std::ffi::c_int;
 

@@ -66,6 +66,65 @@ pub fn measures(datatype: MPI_Datatype) -> Result<Measures, Error> {
     Ok(Measures { size, extent, true_lower_bound: true_low, true_extent })
 }
 
+/// Bytes of data of a datatype; 0 where MPI cannot tell.
+///
+/// # Safety
+/// MPI is initialised.
+pub unsafe fn size(datatype: MPI_Datatype) -> u64 {
+    let mut size = 0;
+    // SAFETY: MPI checks the handle; the place is ours.
+    let code = unsafe { ffi::MPI_Type_size_x(datatype, &mut size) };
+    if code == super::SUCCESS { u64::try_from(size).unwrap_or_default() } else { 0 }
+}
+
+/// A datatype for a call that goes on after the program has freed its own.
+pub struct Kept {
+    datatype: MPI_Datatype,
+    is_ours: bool,
+}
+
+impl Kept {
+    /// A duplicate; of a predefined datatype, which nobody frees, the datatype itself.
+    ///
+    /// # Errors
+    /// MPI's.
+    ///
+    /// # Safety
+    /// `datatype` is valid.
+    pub unsafe fn of(datatype: MPI_Datatype) -> Result<Self, Error> {
+        let (mut integers, mut addresses, mut types, mut combiner) = (0, 0, 0, 0);
+        // SAFETY: the caller's promise; four ints are written.
+        let code =
+            unsafe { ffi::MPI_Type_get_envelope(datatype, &mut integers, &mut addresses, &mut types, &mut combiner) };
+        if code == super::SUCCESS && combiner == constants().combiner_named {
+            return Ok(Self { datatype, is_ours: false });
+        }
+        let mut own = handles().datatype_null;
+        // SAFETY: the caller's promise; a handle is written.
+        check("MPI_Type_dup", unsafe { ffi::MPI_Type_dup(datatype, &mut own) })?;
+        Ok(Self { datatype: own, is_ours: true })
+    }
+
+    /// MPI_DATATYPE_NULL, where the program gave no datatype that is valid.
+    pub fn none() -> Self {
+        Self { datatype: handles().datatype_null, is_ours: false }
+    }
+
+    /// The datatype.
+    pub fn datatype(&self) -> MPI_Datatype {
+        self.datatype
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if self.is_ours {
+            // SAFETY: ours, freed once.
+            unsafe { ffi::MPI_Type_free(&mut self.datatype) };
+        }
+    }
+}
+
 /// The name of a datatype, for an error; empty when it has none.
 pub fn name(datatype: MPI_Datatype) -> String {
     let mut text = vec![0u8; constants().max_object_name as usize + 1];

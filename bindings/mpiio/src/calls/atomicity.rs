@@ -7,6 +7,7 @@ use crate::abi::word::{Word, from_word};
 use crate::entry::Answer;
 use crate::files;
 use crate::next::Function;
+use crate::pending;
 
 /// Takes the call.
 pub fn set_atomicity(function: &'static Function, arguments: &[Word]) -> Answer {
@@ -15,6 +16,7 @@ pub fn set_atomicity(function: &'static Function, arguments: &[Word]) -> Answer 
         && code as c_int == SUCCESS
         && let Some(file) = files::find(handle)
     {
+        pending::settle(&file);
         // SAFETY: the argument is an int.
         file.hold().is_atomic = unsafe { from_word::<c_int>(flag) } != 0;
     }

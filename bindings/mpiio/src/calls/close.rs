@@ -7,18 +7,23 @@ use crate::abi::word::Word;
 use crate::entry::{Answer, outside, raise};
 use crate::files;
 use crate::next::Function;
+use crate::pending;
 use crate::report::Report;
 
 /// Takes the call. Collective over the file's ranks.
 pub fn close(function: &'static Function, arguments: &[Word]) -> Answer {
     // SAFETY: the argument of MPI_File_close is a place that holds a handle, which is a pointer in every MPI library.
     let handle = arguments.first().filter(|&&place| place != 0).map(|&place| unsafe { *(place as *const Word) });
+    // Requests that the program has given up go on until here.
+    if let Some(shared) = handle.and_then(files::find) {
+        pending::settle(&shared);
+    }
     let Some((file, tally)) = handle.and_then(files::remove) else {
         return Answer::Return(function.call(arguments));
     };
-    let (speaks, path) = (file.is_first, file.path.clone());
+    let (speaks, path) = (file.backend.is_first, file.backend.path.clone());
     let report = Report::wanted(&file, &tally);
-    let closed = file.close();
+    let closed = file.backend.close();
     if let (Err(error), Some(handle)) = (&closed, handle) {
         // MPI's file is still open: its error handler is to hear of it.
         if speaks {

@@ -2,24 +2,33 @@
 //!
 //! Whether the engine runs a call is decided by what all ranks know alike: the file, the mode, the view. A rank whose own
 //! arguments are bad takes part all the same, so that every rank gets the error (MPI leaves the others waiting).
+//!
+//! A call that ends by its return is waited for here. One that ends by a request, or by another call, is started and queued
+//! (`pending`); so is one that ends by its return while others are in flight, because they must go on meanwhile.
 
 use std::ffi::c_int;
+use std::pin::pin;
+use std::sync::Arc;
 
+use tributary::Error;
 use tributary::engine::Direction;
 use tributary::fabric::mpi::alone;
-use tributary::{BufferLayout, CallReport, Error, Extents, File, Sink, Source};
 
+use super::attempt::{Access, Ended, FOREIGN_VIEW, UNKNOWN_TYPE};
 use super::passing::{note, unseen};
-use super::set_info::apply;
 use super::split::Split;
+use crate::abi::types::{self, Kept};
 use crate::abi::word::{Word, from_word, to_word};
 use crate::abi::{MPI_Datatype, MPI_Offset, SUCCESS, check, datatype_null, seek_set, status};
+use crate::backend::Runner;
 use crate::datatype::flat::Memory;
 use crate::datatype::flattened;
 use crate::entry::Answer;
-use crate::files;
+use crate::files::{self, Shared};
 use crate::next::Function;
-use crate::view::{View, Window};
+use crate::open_file::OpenFile;
+use crate::pending::{self, Job, Passed, Ticket};
+use crate::view::View;
 
 /// Where in the file a call begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,9 +44,9 @@ pub enum Place {
 pub enum Ending {
     /// By its return.
     Now,
-    /// By a request, which is complete at once.
+    /// By a request.
     Request,
-    /// By the call that ends it, which finds it done.
+    /// By the call that ends it.
     Begin,
 }
 
@@ -65,6 +74,8 @@ pub struct Form {
 
 /// What this rank gave.
 struct Call {
+    /// The handle.
+    file: Word,
     /// In etypes; none at the rank's own pointer.
     offset: Option<MPI_Offset>,
     buffer: *mut u8,
@@ -74,38 +85,6 @@ struct Call {
     result: Word,
 }
 
-/// What the call moves on this rank.
-struct Access {
-    file: Extents,
-    /// Where it begins, in etypes; 0 of what moves nothing.
-    offset: MPI_Offset,
-    /// First byte in memory.
-    memory: *mut u8,
-    /// Bytes in memory, gaps included.
-    span: usize,
-    layout: BufferLayout,
-}
-
-/// What a call did.
-struct Moved {
-    /// Bytes of this rank that were moved.
-    bytes: u64,
-    /// Bytes of this rank that were asked for.
-    asked: u64,
-    /// Where the call began, in etypes; 0 if nothing was asked for.
-    offset: MPI_Offset,
-    report: CallReport,
-}
-
-/// What an error is about when the engine does not know a type that MPI knows: MPI is then to run the call.
-const UNKNOWN_TYPE: &str = "type of the buffer";
-
-/// What an error is about when a rank's view is not one that the engine knows: MPI is then to run the call.
-const FOREIGN_VIEW: &str = "file view for the engine";
-
-/// What an error is about when the first rank has other hints: all take them over, and begin the call again.
-const OTHER_HINTS: &str = "hints that have changed";
-
 /// Takes a call. Collective over the file's ranks.
 pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answer {
     let handle = arguments.first().copied().unwrap_or_default();
@@ -113,99 +92,104 @@ pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answe
         return unseen(function, arguments);
     };
     let mut file = shared.hold();
-    if let Err(error) = file.start() {
-        call.tell_failure(form.ending);
-        return Answer::Raise { file: handle, error, speaks: file.is_first };
+    if let Some(why) = file.refusal(form.direction) {
+        drop(file);
+        return note(function, arguments, why);
     }
-    loop {
-        let wants = file.wanted.is_some();
-        let (engine, view) = match file.engine(form.direction) {
-            Ok(both) => both,
-            Err(why) => {
-                drop(file);
-                return note(function, arguments, &why);
-            }
-        };
-        let etype = view.etype();
-        let access = match view {
-            _ if wants => Err(Error::argument(OTHER_HINTS, "", "")),
-            View::Foreign(why) => Err(Error::argument(FOREIGN_VIEW, why, "one that the engine knows")),
-            View::Engine(window) => call.access(window, handle),
-        };
+    if form.ending != Ending::Now {
+        return start(&shared, &mut file, form, function, &call).unwrap_or_else(|error| {
+            // SAFETY: the request of the program's call, which a call that is only begun has not.
+            unsafe { status::no_request(call.result as *mut _) };
+            Answer::Raise { file: handle, error, speaks: file.backend.is_first }
+        });
+    }
+    let (etype, speaks) = (file.view.etype(), file.backend.is_first);
+    let access = call.access(&file.view);
+    let (asked, offset) = access.as_ref().map_or((0, 0), |access| (access.file.bytes(), access.offset));
+    let outcome = if pending::is_any() {
+        let ticket = Ticket::new(handle, function, speaks);
+        file.queue.push(&shared, Job { direction: form.direction, access, passed: None, ticket: ticket.clone() });
+        drop(file);
+        pending::drive(&ticket);
+        ticket.outcome().cloned().unwrap_or_else(|| Ok(Ended::Passed(String::new())))
+    } else {
         // SAFETY: the program's buffer is valid for what its count and datatype say, and its own for the time of the call.
-        let error = match unsafe { transfer(form.direction, engine, access) } {
-            Ok(moved) => {
-                shared.tally().ran(function.name(), &moved.report);
-                if form.ending == Ending::Begin {
-                    file.split = Some(Split::new(form, Ok(moved.bytes)));
-                }
-                return done(&call, form, handle, etype, &moved);
-            }
-            Err(error) => error,
-        };
-        let error = match &error {
-            Error::Argument { what, .. } if what == OTHER_HINTS => match apply(&mut file) {
-                Ok(()) => continue,
-                Err(error) => error,
-            },
-            Error::Argument { what, value, .. } if what == UNKNOWN_TYPE || what == FOREIGN_VIEW => {
-                drop(file);
-                return note(function, arguments, value);
-            }
-            _ => error,
-        };
-        call.tell_failure(form.ending);
-        if form.ending == Ending::Begin {
-            file.split = Some(Split::new(form, Err(error.clone())));
-        }
-        return Answer::Raise { file: handle, error, speaks: file.is_first };
-    }
-}
-
-/// What the program is told of a call that went well.
-fn done(call: &Call, form: Form, handle: Word, etype: u64, moved: &Moved) -> Answer {
-    let etypes = moved.asked.checked_div(etype).unwrap_or_default() as MPI_Offset;
-    let moved_on = match form.place {
-        Place::Pointer if moved.asked > 0 => seek(handle, moved.offset + etypes),
-        _ => Ok(()),
+        let outcome = unsafe { wait(&mut file, form.direction, &access) };
+        drop(file);
+        outcome.inspect(|ended| shared.tally().note(function.name(), ended))
     };
-    // The others have returned from the call, or will.
-    match alone(moved_on.and_then(|()| call.tell(form.ending, moved.bytes))) {
-        Ok(()) => Answer::code(SUCCESS),
-        Err(error) => Answer::Raise { file: handle, error, speaks: true },
-    }
+    let error = match outcome {
+        Ok(Ended::Passed(_)) => return Answer::Return(function.call(arguments)),
+        Ok(ended) => {
+            // SAFETY: the status of the program's call.
+            unsafe { status::set(call.result as *mut _, ended.bytes()) };
+            let moves_on = form.place == Place::Pointer && asked > 0;
+            let moved_on = if moves_on { seek(handle, offset, asked, etype) } else { Ok(()) };
+            // The others have returned from the call, or will.
+            match alone(moved_on) {
+                Ok(()) => return Answer::code(SUCCESS),
+                Err(error) => return Answer::Raise { file: handle, error, speaks: true },
+            }
+        }
+        Err(error) => error,
+    };
+    // SAFETY: as above.
+    unsafe { status::set(call.result as *mut _, 0) };
+    Answer::Raise { file: handle, error, speaks }
 }
 
-/// Moves the bytes, or takes part without when this rank's arguments are bad. Collective.
+/// Runs a call to its end. Collective.
+///
+/// # Errors
+/// The engine's, the same on all ranks.
 ///
 /// # Safety
 /// The memory of `access`, where its layout says, is valid and nobody else's, for a read also to be written.
-unsafe fn transfer(direction: Direction, engine: &mut File, access: Result<Access, Error>) -> Result<Moved, Error> {
-    let Access { file, offset, memory, span, layout } = match access {
-        Ok(access) => access,
-        Err(error) => return Err(engine.refuse(error)),
-    };
-    let asked = file.bytes();
-    match direction {
-        Direction::Write => {
-            // SAFETY: the caller's promise.
-            let source = unsafe { Source::from_raw_parts(memory, span) };
-            let handed = engine.write_all_from(&file, &layout, source)?;
-            // MPI promises that bytes are in the file, and errors known, when the call returns: dedicated I/O ranks finish.
-            let report = engine.complete_write()?.unwrap_or(handed);
-            Ok(Moved { bytes: asked, asked, offset, report })
-        }
-        Direction::Read => {
-            // SAFETY: likewise.
-            let sink = unsafe { Sink::from_raw_parts(memory, span) };
-            engine.read_all_into(&file, &layout, sink).map(|read| Moved {
-                bytes: read.bytes,
-                asked,
-                offset,
-                report: read.call,
-            })
-        }
+unsafe fn wait(file: &mut OpenFile, direction: Direction, access: &Result<Access, Error>) -> Result<Ended, Error> {
+    let backend = &mut file.backend;
+    if let Runner::Later(starting) = &mut backend.runner {
+        starting.connect(false)?;
     }
+    match backend.waiting() {
+        // SAFETY: the caller's promise.
+        Some(waiting) => waiting.wait(pin!(unsafe { backend.attempt(direction, access) })),
+        None => Ok(Ended::Passed(backend.engine().err().unwrap_or_default())),
+    }
+}
+
+/// Starts a call that a request, or another call, ends. It waits for no other rank; this rank's pointer moves on at once.
+///
+/// # Errors
+/// What no other rank needs to know of: the program has begun another call like it, or MPI cannot make a request.
+fn start(
+    shared: &Arc<Shared>,
+    file: &mut OpenFile,
+    form: Form,
+    function: &'static Function,
+    call: &Call,
+) -> Result<Answer, Error> {
+    if form.ending == Ending::Begin && file.split.is_some() {
+        let allowed = "the end of the one that was begun, before the next";
+        return Err(Error::argument("split collective call", "another one is begun on the file", allowed));
+    }
+    if let Runner::Later(starting) = &mut file.backend.runner {
+        starting.connect(true)?;
+    }
+    let access = call.access(&file.view);
+    let passed = alone(call.passed(form, &access))?;
+    if form.place == Place::Pointer {
+        alone(call.move_on(passed.offset, file.view.etype()))?;
+    }
+    let ticket = Ticket::new(call.file, function, file.backend.is_first);
+    if form.ending == Ending::Request {
+        // SAFETY: the request of the program's call. The other ranks wait for this one's part.
+        alone(unsafe { ticket.make_request(call.result as *mut _) })?;
+    } else {
+        file.split = Some(Split::new(form, ticket.clone()));
+    }
+    file.queue.push(shared, Job { direction: form.direction, access, passed: Some(passed), ticket });
+    pending::advance(shared, file);
+    Ok(Answer::code(SUCCESS))
 }
 
 impl Call {
@@ -216,6 +200,7 @@ impl Call {
         // SAFETY: each is of the type that the function declares in this place.
         unsafe {
             Some(Self {
+                file: *arguments.first()?,
                 offset: if form.place == Place::Offset { Some(from_word(rest.next()?)) } else { None },
                 buffer: rest.next()? as *mut u8,
                 count: match form.counts {
@@ -230,7 +215,11 @@ impl Call {
 
     /// What is to be moved between the file and memory. What moves nothing needs no place in the file: some MPI libraries
     /// tell a position before the file's beginning where this rank's view holds no data.
-    fn access(&self, window: &Window, handle: Word) -> Result<Access, Error> {
+    fn access(&self, view: &View) -> Result<Access, Error> {
+        let window = match view {
+            View::Engine(window) => window,
+            View::Foreign { why, .. } => return Err(Error::argument(FOREIGN_VIEW, why, "one that the engine knows")),
+        };
         let Ok(count) = u64::try_from(self.count) else {
             return Err(Error::argument("count", self.count, "0 or more"));
         };
@@ -244,7 +233,7 @@ impl Call {
         let offset = match self.offset {
             Some(offset) => offset,
             None if bytes == 0 => 0,
-            None => position(handle)?,
+            None => position(self.file)?,
         };
         let file = window.select(offset, bytes)?;
         let Memory { displacement, span, layout } = flat.memory(count)?;
@@ -252,43 +241,43 @@ impl Call {
         Ok(Access { file, offset, memory, span: span as usize, layout })
     }
 
-    /// Tells the program how many bytes were moved.
-    fn tell(&self, ending: Ending, bytes: u64) -> Result<(), Error> {
-        // SAFETY: the status, or the request, of the program's call.
-        unsafe {
-            match ending {
-                Ending::Now => status::set(self.result as *mut _, bytes),
-                Ending::Request => status::completed(bytes, self.result as *mut _)?,
-                Ending::Begin => {}
-            }
-        }
-        Ok(())
+    /// What MPI is given if the engine does not run the call.
+    fn passed(&self, form: Form, access: &Result<Access, Error>) -> Result<Passed, Error> {
+        let offset = match (self.offset, access) {
+            (Some(offset), _) => offset,
+            (None, Ok(access)) => access.offset,
+            (None, Err(_)) => position(self.file)?,
+        };
+        // SAFETY: the program's datatype, which MPI checks.
+        let datatype = unsafe { Kept::of(self.datatype) }.unwrap_or_else(|_| Kept::none());
+        let Self { file, buffer, count, .. } = *self;
+        let is_split = form.ending == Ending::Begin;
+        Ok(Passed { file, offset, buffer, count, counts: form.counts, datatype, is_split })
     }
 
-    /// Leaves a status that says that nothing was moved, or a request that is none.
-    fn tell_failure(&self, ending: Ending) {
-        // SAFETY: the status, or the request, of the program's call.
-        unsafe {
-            match ending {
-                Ending::Now => status::set(self.result as *mut _, 0),
-                Ending::Request => status::no_request(self.result as *mut _),
-                Ending::Begin => {}
-            }
+    /// Moves this rank's pointer, which is at `offset`, behind what the call asks for.
+    fn move_on(&self, offset: MPI_Offset, etype: u64) -> Result<(), Error> {
+        // SAFETY: MPI checks the datatype.
+        let size = if self.datatype == datatype_null() { 0 } else { unsafe { types::size(self.datatype) } };
+        match u64::try_from(self.count).ok().and_then(|count| size.checked_mul(count)) {
+            None | Some(0) => Ok(()),
+            Some(asked) => seek(self.file, offset, asked, etype),
         }
     }
 }
 
 /// This rank's pointer, in etypes.
-fn position(handle: Word) -> Result<MPI_Offset, Error> {
+fn position(file: Word) -> Result<MPI_Offset, Error> {
     static GET_POSITION: Function = Function::new("PMPI_File_get_position\0");
     let mut offset: MPI_Offset = 0;
-    let code = GET_POSITION.call(&[handle, (&raw mut offset) as Word]);
+    let code = GET_POSITION.call(&[file, (&raw mut offset) as Word]);
     check("MPI_File_get_position", code as c_int).map(|()| offset)
 }
 
-/// Moves this rank's pointer.
-fn seek(handle: Word, offset: MPI_Offset) -> Result<(), Error> {
+/// Moves this rank's pointer from `offset`, in etypes, behind so many bytes.
+fn seek(file: Word, offset: MPI_Offset, bytes: u64, etype: u64) -> Result<(), Error> {
     static SEEK: Function = Function::new("PMPI_File_seek\0");
-    let code = SEEK.call(&[handle, to_word(offset), to_word(seek_set())]);
+    let etypes = bytes.checked_div(etype).unwrap_or_default() as MPI_Offset;
+    let code = SEEK.call(&[file, to_word(offset + etypes), to_word(seek_set())]);
     check("MPI_File_seek", code as c_int)
 }

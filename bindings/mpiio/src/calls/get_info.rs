@@ -10,7 +10,6 @@ use crate::entry::Answer;
 use crate::files;
 use crate::hints;
 use crate::next::Function;
-use crate::open_file::Runner;
 
 /// Takes the call.
 pub fn get_info(function: &'static Function, arguments: &[Word]) -> Answer {
@@ -19,16 +18,12 @@ pub fn get_info(function: &'static Function, arguments: &[Word]) -> Answer {
         && code as c_int == SUCCESS
         && let Some(shared) = files::find(handle)
     {
-        let file = shared.hold();
+        let mut file = shared.hold();
         // SAFETY: MPI_File_get_info went well and wrote a new info, which the program is to free.
         let used = unsafe { MPI_Info::at(place as *const _) };
-        let known = match &file.runner {
-            Runner::Engine { file, .. } => hints::effective(file),
-            Runner::Later(_) | Runner::Mpi(_) => file.hints().map(hints::given).unwrap_or_default(),
-        };
-        for (key, value) in known {
+        for (key, value) in file.backend.told().iter() {
             // SAFETY: a valid info.
-            unsafe { info::set(used, key, &value) };
+            unsafe { info::set(used, key, value) };
         }
         // SAFETY: likewise.
         let known: BTreeSet<_> = unsafe { info::entries(used) }.into_iter().map(|(key, _)| key).collect();

@@ -8,12 +8,13 @@ use tributary::fabric::mpi::alone;
 
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank};
+use crate::backend::Runner;
 use crate::channel::Channel;
 use crate::entry::Answer;
 use crate::files;
 use crate::hints;
 use crate::next::Function;
-use crate::open_file::{OpenFile, Runner};
+use crate::open_file::OpenFile;
 use crate::starting::Starting;
 
 /// Prefixes that tell an MPI library which file system it meets, and change nothing about the name.
@@ -55,7 +56,7 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     };
     // SAFETY: MPI_File_open went well and wrote its handle, which is a pointer in every MPI library.
     let handle = unsafe { *(handle as *const Word) };
-    files::add(handle, OpenFile::new(path, amode, is_first, runner, asked.unwrap_or_default()));
+    files::add(handle, OpenFile::new(path.into(), amode, is_first, runner, asked.unwrap_or_default()));
     Answer::Return(code)
 }
 

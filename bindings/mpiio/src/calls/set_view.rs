@@ -4,12 +4,13 @@
 use std::ffi::{c_char, c_int};
 
 use super::set_info::want;
+use crate::abi::types::size;
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Datatype, MPI_Info, SUCCESS};
 use crate::entry::Answer;
 use crate::files;
 use crate::next::Function;
-use crate::open_file::Runner;
+use crate::pending;
 use crate::view::{View, Window};
 
 /// Takes the call. Nothing is sent but what MPI sends.
@@ -21,22 +22,20 @@ pub fn set_view(function: &'static Function, arguments: &[Word]) -> Answer {
     let Some(shared) = files::find(handle) else {
         return Answer::Return(code);
     };
+    pending::settle(&shared);
     let mut file = shared.hold();
     if code as c_int == SUCCESS {
         // SAFETY: the program's info, in a call that takes one.
         unsafe { want(&mut file, MPI_Info::of(info), "MPI_File_set_view") };
     }
-    if matches!(file.runner, Runner::Mpi(_)) {
-        return Answer::Return(code);
-    }
-    let view = match code as c_int {
+    let (etype, filetype) = (MPI_Datatype::of(etype), MPI_Datatype::of(filetype));
+    file.view = if code as c_int == SUCCESS {
         // SAFETY: MPI_File_set_view has taken these arguments.
-        SUCCESS => unsafe {
-            let (etype, filetype) = (MPI_Datatype::of(etype), MPI_Datatype::of(filetype));
-            Window::new(from_word(displacement), etype, filetype, representation as *const c_char)
-        },
-        _ => Err("MPI_File_set_view failed".to_string()),
+        let view = unsafe { Window::new(from_word(displacement), etype, filetype, representation as *const c_char) };
+        // SAFETY: likewise.
+        view.map_or_else(|why| View::Foreign { why, etype: unsafe { size(etype) } }, View::Engine)
+    } else {
+        View::Foreign { why: "MPI_File_set_view failed".to_string(), etype: 0 }
     };
-    file.view = view.map_or_else(View::Foreign, View::Engine);
     Answer::Return(code)
 }

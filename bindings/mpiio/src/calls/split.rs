@@ -1,45 +1,45 @@
-//! Collective calls in two halves: the first does it all, the second tells what came of it (MPI 4.1, section 14.4.5, allows
-//! either half to do the work).
+//! Collective calls in two halves: the first starts the call, the second waits for its end.
 
-use tributary::Error;
+use std::ffi::c_int;
+use std::sync::Arc;
+
 use tributary::engine::Direction;
 
 use super::collective::{Form, Place};
-use crate::abi::errors::Class;
 use crate::abi::word::Word;
 use crate::abi::{SUCCESS, status};
-use crate::entry::Answer;
+use crate::entry::{Answer, outside};
 use crate::files;
 use crate::next::Function;
+use crate::pending::{self, Ticket};
 
-/// A call that was begun, and is over.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A call that was begun.
 pub struct Split {
     direction: Direction,
     place: Place,
-    /// Bytes of this rank that were moved; or the error that the beginning returned, on all ranks.
-    outcome: Result<u64, Error>,
+    ticket: Arc<Ticket>,
 }
 
 impl Split {
-    /// What its end will tell.
-    pub fn new(form: Form, outcome: Result<u64, Error>) -> Self {
-        Self { direction: form.direction, place: form.place, outcome }
+    /// A call of this form.
+    pub fn new(form: Form, ticket: Arc<Ticket>) -> Self {
+        Self { direction: form.direction, place: form.place, ticket }
     }
 }
 
 /// Ends a call that was begun. One that the engine did not begin is MPI's to end, or to refuse.
 pub fn end(direction: Direction, place: Place, function: &'static Function, arguments: &[Word]) -> Answer {
-    if let [handle, _buffer, into] = *arguments
-        && let Some(shared) = files::find(handle)
-    {
-        let mut file = shared.hold();
-        if let Some(split) = file.split.take_if(|split| (split.direction, split.place) == (direction, place)) {
-            // SAFETY: the status of the program's call.
-            unsafe { status::set(into as *mut _, *split.outcome.as_ref().unwrap_or(&0)) };
-            // The error was raised, and put in words, by the call that began.
-            return Answer::code(split.outcome.map_or_else(|error| Class::of(&error).number(), |_| SUCCESS));
-        }
-    }
-    Answer::Return(function.call(arguments))
+    let begun = |shared: Arc<files::Shared>| {
+        shared.hold().split.take_if(|split| (split.direction, split.place) == (direction, place))
+    };
+    let [handle, _buffer, into] = *arguments else { return Answer::Return(function.call(arguments)) };
+    let Some(Split { ticket, .. }) = files::find(handle).and_then(begun) else {
+        return Answer::Return(function.call(arguments));
+    };
+    pending::drive(&ticket);
+    let bytes = ticket.outcome().and_then(|outcome| outcome.as_ref().ok()).map_or(0, |ended| ended.bytes());
+    // SAFETY: the status of the program's call.
+    unsafe { status::set(into as *mut _, bytes) };
+    let code = if ticket.code() == SUCCESS { SUCCESS } else { outside(|| ticket.raise()) };
+    Answer::code(code as c_int)
 }

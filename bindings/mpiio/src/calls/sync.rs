@@ -5,19 +5,21 @@ use std::ffi::c_int;
 use crate::abi::SUCCESS;
 use crate::abi::errors::{Class, io_outcome};
 use crate::abi::word::Word;
+use crate::backend::Runner;
 use crate::entry::Answer;
 use crate::files;
 use crate::next::Function;
-use crate::open_file::Runner;
+use crate::pending;
 
 /// Takes the call. Collective over the file's ranks.
 pub fn sync(function: &'static Function, arguments: &[Word]) -> Answer {
     let Some(shared) = arguments.first().and_then(|&handle| files::find(handle)) else {
         return Answer::Return(function.call(arguments));
     };
+    pending::settle(&shared);
     let mut file = shared.hold();
-    let (speaks, path) = (file.is_first, file.path.clone());
-    let Runner::Engine { file: engine, .. } = &mut file.runner else {
+    let (speaks, path) = (file.backend.is_first, file.backend.path.clone());
+    let Runner::Engine { file: engine, .. } = &mut file.backend.runner else {
         drop(file);
         return Answer::Return(function.call(arguments));
     };

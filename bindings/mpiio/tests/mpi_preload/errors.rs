@@ -21,10 +21,16 @@ fn check(outcome: &Outcome, class: &str, setting: &Setting) {
     let due = format!(
         "write_all: {class}, fewer bytes than asked for: 1\n\
          write_at_all: {class}\n\
-         begin: {class}\n\
-         iwrite_at_all: {class}\n\
+         begin: SUCCESS\n\
+         end: {class}, 0 bytes\n\
+         iwrite_at_all: SUCCESS\n\
+         Wait: {class}, 0 bytes\n\
+         null 1, 4000 bytes behind it\n\
+         iwrite_at_all: SUCCESS\n\
+         Waitall: ERR_IN_STATUS, {class} and SUCCESS\n\
+         null 1, 4000 bytes behind it\n\
          at the beginning: SUCCESS\n\
-         the handler heard of 4\n\
+         the handler heard of 5\n\
          close: SUCCESS\n\
          with room: done\n"
     );

@@ -59,6 +59,26 @@ fn calls_in_two_halves() {
     same_as_without(&launch("split.c"), &Setting::few(), &calls);
 }
 
+/// Calls that are started wait for nobody. No comparison: ROMIO's and OMPIO's own wait for ever here, or mix up two at once.
+#[test]
+fn calls_in_flight_wait_for_nobody() {
+    let calls = ["iwrite_at_all", "write_all_begin", "write_at_all"];
+    with_library(&launch("nonblocking.c"), &Setting::few(), &calls, |outcome, what| {
+        assert_eq!(outcome.stdout.matches(": right\n").count(), 10 * RANKS, "{what}\n{}", outcome.stdout);
+        let passed = ["iwrite_all", "iwrite_at_all", "write_at_all_begin"];
+        assert!(passed.iter().all(|call| passed_through(&outcome.reports, call) == 1), "{what}: {:?}", outcome.reports);
+    });
+}
+
+/// Under MPI_THREAD_MULTIPLE a call goes on while its rank computes.
+#[test]
+fn calls_in_flight_go_on_while_a_rank_computes() {
+    let launch = launch("nonblocking.c").arg("threads");
+    with_library(&launch, &Setting::few(), &["iwrite_at_all"], |outcome, what| {
+        assert_eq!(outcome.stdout.matches("computing: right\n").count(), RANKS, "{what}\n{}", outcome.stdout);
+    });
+}
+
 #[test]
 fn files_of_groups_of_ranks() {
     same_as_without(&launch("groups.c"), &Setting::few(), &["write_all", "read_at_all"]);

@@ -35,7 +35,6 @@ static void set_view(MPI_File file)
 static void fail(MPI_File file)
 {
     MPI_Status status;
-    MPI_Request request;
     int code;
     code = MPI_File_write_all(file, data, COUNT * BLOCKS, MPI_INT, &status);
     say("write_all: %s, fewer bytes than asked for: %d\n", class_of(code), bytes_of(&status) < (long long)sizeof data);
@@ -43,9 +42,26 @@ static void fail(MPI_File file)
     say("write_at_all: %s\n", class_of(code));
     code = MPI_File_write_at_all_begin(file, 0, data, COUNT * BLOCKS, MPI_INT);
     say("begin: %s\n", class_of(code));
-    request = MPI_REQUEST_NULL;
-    code = MPI_File_iwrite_at_all(file, 0, data, COUNT * BLOCKS, MPI_INT, &request);
-    say("iwrite_at_all: %s\n", class_of(code));
+    code = MPI_File_write_at_all_end(file, data, &status);
+    say("end: %s, %lld bytes\n", class_of(code), bytes_of(&status));
+    for (int all = 0; all < 2; all++) {
+        MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+        MPI_Status statuses[2];
+        code = MPI_File_iwrite_at_all(file, 0, data, COUNT * BLOCKS, MPI_INT, &requests[0]);
+        say("iwrite_at_all: %s\n", class_of(code));
+        MUST(MPI_File_iwrite_at_all(file, 0, data, COUNT, MPI_INT, &requests[1]));
+        if (all) {
+            code = MPI_Waitall(2, requests, statuses);
+            say("Waitall: %s, %s and %s\n", class_of(code), class_of(statuses[0].MPI_ERROR),
+                class_of(statuses[1].MPI_ERROR));
+        } else {
+            code = MPI_Wait(&requests[0], &statuses[0]);
+            say("Wait: %s, %lld bytes\n", class_of(code), bytes_of(&statuses[0]));
+            MUST(MPI_Wait(&requests[1], &statuses[1]));
+        }
+        say("null %d, %lld bytes behind it\n", requests[0] == MPI_REQUEST_NULL && requests[1] == MPI_REQUEST_NULL,
+            bytes_of(&statuses[1]));
+    }
     code = MPI_File_write_at_all(file, 0, data, COUNT, MPI_INT, MPI_STATUS_IGNORE);
     say("at the beginning: %s\n", class_of(code));
 }

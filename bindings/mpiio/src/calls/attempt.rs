@@ -1,0 +1,129 @@
+//! What a collective call does, whoever waits for it: the engine opens the file if it must, then moves the bytes.
+
+use std::ffi::c_int;
+
+use tributary::engine::Direction;
+use tributary::{BufferLayout, CallReport, Error, Extents, File, Sink, Source};
+
+use crate::abi::MPI_Offset;
+use crate::backend::Backend;
+
+/// What a call moves on this rank.
+pub struct Access {
+    /// In the file.
+    pub file: Extents,
+    /// Where it begins, in etypes; 0 of what moves nothing.
+    pub offset: MPI_Offset,
+    /// First byte in memory.
+    pub memory: *mut u8,
+    /// Bytes in memory, gaps included.
+    pub span: usize,
+    /// Where the bytes are in that span.
+    pub layout: BufferLayout,
+}
+
+/// How a call ended that has not failed in the engine.
+#[derive(Clone)]
+#[allow(clippy::large_enum_variant, reason = "a small call allocates nothing")]
+pub enum Ended {
+    /// The engine has moved the bytes.
+    Moved {
+        /// Those of this rank.
+        bytes: u64,
+        /// What all ranks know of it.
+        report: CallReport,
+    },
+    /// MPI has run the call, well or badly.
+    ByMpi {
+        /// Bytes of this rank.
+        bytes: u64,
+        /// Why not the engine.
+        why: String,
+        /// What MPI returned.
+        code: c_int,
+    },
+    /// MPI is to run the call, on all ranks; why.
+    Passed(String),
+}
+
+impl Ended {
+    /// Bytes of this rank that were moved.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Self::Moved { bytes, .. } | Self::ByMpi { bytes, .. } => *bytes,
+            Self::Passed(_) => 0,
+        }
+    }
+}
+
+/// What an error is about when the engine does not know a type that MPI knows: MPI is then to run the call.
+pub const UNKNOWN_TYPE: &str = "type of the buffer";
+
+/// What an error is about when a rank's view is not one that the engine knows: MPI is then to run the call.
+pub const FOREIGN_VIEW: &str = "file view for the engine";
+
+/// What an error is about when the first rank has other hints: all take them over, and begin the call again.
+const OTHER_HINTS: &str = "hints that have changed";
+
+impl Backend {
+    /// Moves the bytes, or takes part without when this rank's arguments are bad: `access` is then their error. Collective.
+    ///
+    /// # Errors
+    /// Those of a call of the engine, the same on all ranks.
+    ///
+    /// # Safety
+    /// The memory of `access`, where its layout says, is valid and nobody else's until the future has ended, for a read also
+    /// to be written.
+    pub async unsafe fn attempt(
+        &mut self,
+        direction: Direction,
+        access: &Result<Access, Error>,
+    ) -> Result<Ended, Error> {
+        self.start().await?;
+        loop {
+            let wants = self.wanted.is_some();
+            let engine = match self.engine() {
+                Ok(engine) => engine,
+                Err(why) => return Ok(Ended::Passed(why)),
+            };
+            let outcome = match access {
+                _ if wants => Err(engine.refuse_async(Error::argument(OTHER_HINTS, "", "")).await),
+                Err(error) => Err(engine.refuse_async(error.clone()).await),
+                // SAFETY: the caller's promise.
+                Ok(access) => unsafe { transfer(direction, engine, access).await },
+            };
+            match outcome {
+                Ok(ended) => return Ok(ended),
+                Err(Error::Argument { what, .. }) if what == OTHER_HINTS => self.apply().await?,
+                Err(Error::Argument { what, value, .. }) if what == UNKNOWN_TYPE || what == FOREIGN_VIEW => {
+                    return Ok(Ended::Passed(value));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// Moves the bytes. Collective.
+///
+/// # Safety
+/// That of [`Backend::attempt`].
+async unsafe fn transfer(direction: Direction, engine: &mut File, access: &Access) -> Result<Ended, Error> {
+    let Access { file, memory, span, layout, .. } = access;
+    match direction {
+        Direction::Write => {
+            // SAFETY: the caller's promise.
+            let source = unsafe { Source::from_raw_parts(*memory, *span) };
+            let handed = engine.write_all_async(file, layout, source).await?;
+            // MPI promises that bytes are in the file, and errors known, when the call ends: dedicated I/O ranks finish.
+            let report = engine.complete_write_async().await?.unwrap_or(handed);
+            Ok(Ended::Moved { bytes: file.bytes(), report })
+        }
+        Direction::Read => {
+            // SAFETY: likewise.
+            let sink = unsafe { Sink::from_raw_parts(*memory, *span) };
+            let read = engine.read_all_async(file, layout, sink).await?;
+            Ok(Ended::Moved { bytes: read.bytes, report: read.call })
+        }
+    }
+}

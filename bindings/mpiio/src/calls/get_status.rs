@@ -1,0 +1,128 @@
+//! MPI_Request_get_status and its kin of MPI 4.1: whether requests have ended, without taking them. Errors of calls in flight
+//! are for the function that takes the request.
+//!
+//! MPI libraries before MPI 4.1 have only the first. Programs that ask the dynamic linker whether there are others find ours,
+//! so they are made of the first there.
+
+use std::ffi::c_int;
+
+use tributary_abi::{MPI_Request, MPI_Status, constants, handles};
+
+use crate::abi::SUCCESS;
+use crate::abi::word::{Word, from_word};
+use crate::entry::Answer;
+use crate::next::Function;
+use crate::pending;
+
+/// Takes one of the calls, which `without` makes of MPI_Request_get_status where the MPI library does not have it.
+pub fn look(function: &'static Function, arguments: &[Word], without: fn(&[Word]) -> Result<(), c_int>) -> Answer {
+    pending::progress();
+    let answer = match function.address() {
+        Some(_) => Answer::Return(function.call(arguments)),
+        None => Answer::code(without(arguments).err().unwrap_or(SUCCESS)),
+    };
+    pending::failed();
+    answer
+}
+
+/// One request.
+pub fn one(arguments: &[Word]) -> Result<(), c_int> {
+    static GET_STATUS: Function = Function::new("PMPI_Request_get_status\0");
+    match GET_STATUS.call(arguments) as c_int {
+        SUCCESS => Ok(()),
+        code => Err(code),
+    }
+}
+
+/// MPI_Request_get_status_any.
+pub fn any(arguments: &[Word]) -> Result<(), c_int> {
+    let [count, requests, index, flag, status] = *arguments else { return Err(constants().err_arg) };
+    // SAFETY: what the program gave to the function: as many requests as it says, and two ints.
+    let (row, index, flag) =
+        unsafe { (Row::of(count, requests), &mut *(index as *mut c_int), &mut *(flag as *mut c_int)) };
+    for (at, request) in row.active() {
+        if ended(request, status)? {
+            (*index, *flag) = (at as c_int, 1);
+            return Ok(());
+        }
+    }
+    let is_none = row.active().next().is_none();
+    if is_none {
+        *index = constants().undefined;
+        ended(handles().request_null, status)?;
+    }
+    *flag = c_int::from(is_none);
+    Ok(())
+}
+
+/// MPI_Request_get_status_all.
+pub fn all(arguments: &[Word]) -> Result<(), c_int> {
+    let [count, requests, flag, statuses] = *arguments else { return Err(constants().err_arg) };
+    // SAFETY: likewise.
+    let (row, flag) = unsafe { (Row::of(count, requests), &mut *(flag as *mut c_int)) };
+    *flag = 0;
+    for (_, request) in row.active() {
+        if !ended(request, ignored())? {
+            return Ok(());
+        }
+    }
+    for (at, &request) in row.0.iter().enumerate() {
+        ended(request, place(statuses, at))?;
+    }
+    *flag = 1;
+    Ok(())
+}
+
+/// MPI_Request_get_status_some.
+pub fn some(arguments: &[Word]) -> Result<(), c_int> {
+    let [count, requests, found, indices, statuses] = *arguments else { return Err(constants().err_arg) };
+    // SAFETY: likewise.
+    let (row, found) = unsafe { (Row::of(count, requests), &mut *(found as *mut c_int)) };
+    *found = if row.active().next().is_none() { constants().undefined } else { 0 };
+    for (at, request) in row.active() {
+        if ended(request, place(statuses, *found as usize))? {
+            // SAFETY: as many ints as there are requests.
+            unsafe { (indices as *mut c_int).add(*found as usize).write(at as c_int) };
+            *found += 1;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a request has ended; then what its status says.
+fn ended(request: MPI_Request, status: Word) -> Result<bool, c_int> {
+    let mut flag: c_int = 0;
+    one(&[request.as_word(), (&raw mut flag) as Word, status]).map(|()| flag != 0)
+}
+
+fn ignored() -> Word {
+    constants().status_ignore as usize
+}
+
+/// Status `index` of a row of the program's, which may not want any.
+fn place(statuses: Word, index: usize) -> Word {
+    if statuses == ignored() || statuses == 0 {
+        return ignored();
+    }
+    MPI_Status::nth(statuses as *mut _, index) as Word
+}
+
+/// Requests of one call.
+pub struct Row(pub Vec<MPI_Request>);
+
+impl Row {
+    /// # Safety
+    /// `count` is an int, and `requests` the address of as many requests.
+    pub unsafe fn of(count: Word, requests: Word) -> Self {
+        // SAFETY: the caller's promise.
+        Self(unsafe {
+            let count = usize::try_from(from_word::<c_int>(count)).unwrap_or_default();
+            (0..count).map(|index| MPI_Request::nth(requests as *const _, index)).collect()
+        })
+    }
+
+    /// Those that are requests, with their places.
+    pub fn active(&self) -> impl Iterator<Item = (usize, MPI_Request)> {
+        self.0.iter().copied().enumerate().filter(|(_, request)| *request != handles().request_null)
+    }
+}

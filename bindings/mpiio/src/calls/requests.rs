@@ -1,0 +1,227 @@
+//! MPI_Wait, MPI_Test and their kin: collective calls in flight go on inside of them.
+//!
+//! Where nothing is in flight they cost one load and one branch. A function that waits becomes a loop over the one that
+//! tests, so that calls in flight and the program's own messages go on side by side: another rank may send a message only
+//! when its part of a call in flight has ended.
+
+use std::ffi::{c_int, c_void};
+use std::sync::Arc;
+
+use tributary_abi::{MPI_Request, MPI_Status, constants};
+
+use super::get_status::{self, Row, look};
+
+use crate::abi::SUCCESS;
+use crate::abi::word::{Word, to_word};
+use crate::entry::{Answer, enter, outside};
+use crate::next::Function;
+use crate::pending::{self, Rest, Ticket};
+
+macro_rules! exports {
+    ($($name:ident($($argument:ident)*) $handler:expr;)+) => {$(
+        const _: () = {
+            static FUNCTION: Function = Function::new(concat!("P", stringify!($name), "\0"));
+            type Next = extern "C" fn($($argument: Word),*) -> Word;
+
+            #[unsafe(export_name = stringify!($name))]
+            extern "C" fn plain($($argument: Word),*) -> Word {
+                if !pending::is_any() && let Some(next) = FUNCTION.address() {
+                    // SAFETY: the function of this name, whose arguments are words in registers of their own.
+                    return unsafe { std::mem::transmute::<*mut c_void, Next>(next) }($($argument),*);
+                }
+                enter(&FUNCTION, &[$($argument),*], $handler)
+            }
+
+            #[unsafe(export_name = concat!("P", stringify!($name)))]
+            extern "C" fn profiling($($argument: Word),*) -> Word {
+                plain($($argument),*)
+            }
+        };
+    )+};
+}
+
+exports! {
+    MPI_Wait(request status) wait;
+    MPI_Waitall(count requests statuses) wait_all;
+    MPI_Waitany(count requests index status) wait_any;
+    MPI_Waitsome(count requests ended indices statuses) wait_some;
+    MPI_Test(request flag status) test;
+    MPI_Testall(count requests flag statuses) test_all;
+    MPI_Testany(count requests index flag status) test;
+    MPI_Testsome(count requests ended indices statuses) test_some;
+    MPI_Request_get_status(request flag status) |f, a| look(f, a, get_status::one);
+    MPI_Request_get_status_any(count requests index flag status) |f, a| look(f, a, get_status::any);
+    MPI_Request_get_status_all(count requests flag statuses) |f, a| look(f, a, get_status::all);
+    MPI_Request_get_status_some(count requests found indices statuses) |f, a| look(f, a, get_status::some);
+}
+
+/// MPI_Test or MPI_Testany.
+fn test(function: &'static Function, arguments: &[Word]) -> Answer {
+    pending::progress();
+    one(function.call(arguments))
+}
+
+fn wait(function: &'static Function, arguments: &[Word]) -> Answer {
+    static TEST: Function = Function::new("PMPI_Test\0");
+    let [request, status] = *arguments else { return Answer::Return(function.call(arguments)) };
+    // SAFETY: the argument of MPI_Wait is where the program keeps a request.
+    let own = (request != 0).then(|| unsafe { MPI_Request::at(request as *const c_void) });
+    if let Some(ticket) = own.and_then(pending::live) {
+        pending::drive(&ticket);
+        return one(function.call(arguments));
+    }
+    one(until(|flag| TEST.call(&[request, flag, status])))
+}
+
+fn wait_any(function: &'static Function, arguments: &[Word]) -> Answer {
+    static TEST_ANY: Function = Function::new("PMPI_Testany\0");
+    let [count, requests, index, status] = *arguments else { return Answer::Return(function.call(arguments)) };
+    one(until(|flag| TEST_ANY.call(&[count, requests, index, flag, status])))
+}
+
+/// MPI_Testall.
+fn test_all(function: &'static Function, arguments: &[Word]) -> Answer {
+    let [count, requests, _flag, statuses] = *arguments else { return Answer::Return(function.call(arguments)) };
+    // SAFETY: what the program gave to MPI_Testall.
+    let row = unsafe { Taken::of(count, requests, statuses) };
+    pending::progress();
+    let code = function.call(arguments);
+    row.all(code)
+}
+
+fn wait_all(function: &'static Function, arguments: &[Word]) -> Answer {
+    static TEST_ALL: Function = Function::new("PMPI_Testall\0");
+    let [count, requests, statuses] = *arguments else { return Answer::Return(function.call(arguments)) };
+    // SAFETY: what the program gave to MPI_Waitall.
+    let row = unsafe { Taken::of(count, requests, statuses) };
+    let code = match row.tickets() {
+        Some(tickets) => {
+            tickets.iter().for_each(|ticket| pending::drive(ticket));
+            function.call(arguments)
+        }
+        None => until(|flag| TEST_ALL.call(&[count, requests, flag, statuses])),
+    };
+    row.all(code)
+}
+
+/// MPI_Testsome.
+fn test_some(function: &'static Function, arguments: &[Word]) -> Answer {
+    let [count, requests, ended, indices, statuses] = *arguments else {
+        return Answer::Return(function.call(arguments));
+    };
+    // SAFETY: what the program gave to MPI_Testsome.
+    let row = unsafe { Taken::of(count, requests, statuses) };
+    pending::progress();
+    let code = function.call(arguments);
+    // SAFETY: likewise, and MPI has filled it.
+    unsafe { row.some(code, ended, indices) }
+}
+
+fn wait_some(function: &'static Function, arguments: &[Word]) -> Answer {
+    static TEST_SOME: Function = Function::new("PMPI_Testsome\0");
+    let [count, requests, ended, indices, statuses] = *arguments else {
+        return Answer::Return(function.call(arguments));
+    };
+    // SAFETY: what the program gave to MPI_Waitsome.
+    let row = unsafe { Taken::of(count, requests, statuses) };
+    let mut rest = Rest::default();
+    let code = loop {
+        pending::progress();
+        let code = TEST_SOME.call(arguments);
+        // SAFETY: the program's int, which MPI has written if all is well.
+        if code as c_int != SUCCESS || unsafe { *(ended as *const c_int) } != 0 {
+            break code;
+        }
+        rest.brief();
+    };
+    // SAFETY: as in `test_some`.
+    unsafe { row.some(code, ended, indices) }
+}
+
+/// Lets calls in flight go on until a test says, in the flag that it is given the place of, that all is done, or fails.
+fn until(test: impl Fn(Word) -> Word) -> Word {
+    let mut rest = Rest::default();
+    loop {
+        pending::progress();
+        let mut flag: c_int = 0;
+        let code = test((&raw mut flag) as Word);
+        if code as c_int != SUCCESS || flag != 0 {
+            return code;
+        }
+        rest.brief();
+    }
+}
+
+/// What the program is told of at most one request.
+fn one(code: Word) -> Answer {
+    match pending::failed().first() {
+        Some(failed) => Answer::code(outside(|| failed.raise())),
+        None => Answer::Return(code),
+    }
+}
+
+/// Requests of one call, as they were before it, and the program's statuses.
+struct Taken {
+    requests: Row,
+    statuses: Word,
+}
+
+impl Taken {
+    /// # Safety
+    /// `count` is an int, and `requests` the address of as many requests.
+    unsafe fn of(count: Word, requests: Word, statuses: Word) -> Self {
+        // SAFETY: the caller's promise.
+        Self { requests: unsafe { Row::of(count, requests) }, statuses }
+    }
+
+    /// The calls in flight that they are, if they are nothing else.
+    fn tickets(&self) -> Option<Vec<Arc<Ticket>>> {
+        self.requests.active().map(|(_, request)| pending::live(request)).collect()
+    }
+
+    /// What the program is told where all requests have ended, or none.
+    fn all(&self, code: Word) -> Answer {
+        self.told(code, || self.requests.active().collect())
+    }
+
+    /// What the program is told where some have.
+    ///
+    /// # Safety
+    /// `ended` is where MPI has written how many, and `indices` which.
+    unsafe fn some(&self, code: Word, ended: Word, indices: Word) -> Answer {
+        self.told(code, || {
+            // SAFETY: the caller's promise: called only where MPI has found some.
+            let index = |at: usize| unsafe { *(indices as *const c_int).add(at) } as usize;
+            // SAFETY: likewise.
+            let ended = usize::try_from(unsafe { *(ended as *const c_int) }).unwrap_or_default();
+            (0..ended).filter_map(|at| Some((at, *self.requests.0.get(index(at))?))).collect()
+        })
+    }
+
+    /// Raises the errors of calls in flight, if any of the requests was one that failed. `ended` gives those that ended, by
+    /// the index of their status.
+    fn told(&self, code: Word, ended: impl FnOnce() -> Vec<(usize, MPI_Request)>) -> Answer {
+        let failed = pending::failed();
+        if failed.is_empty() {
+            return Answer::Return(code);
+        }
+        let others_too = code as c_int == constants().err_in_status;
+        for (index, request) in ended() {
+            let own = failed.iter().find(|ticket| ticket.request() == Some(request));
+            let error = own.map(|ticket| ticket.code()).or((!others_too).then_some(SUCCESS));
+            if let Some(error) = error
+                && self.statuses != constants().status_ignore as usize
+                && self.statuses != 0
+            {
+                // SAFETY: the program's statuses, one for each request.
+                unsafe { MPI_Status::set_error(self.statuses as *mut _, index, error) };
+            }
+        }
+        outside(|| {
+            for ticket in &failed {
+                ticket.raise();
+            }
+        });
+        Answer::Return(to_word(constants().err_in_status))
+    }
+}

@@ -1,0 +1,97 @@
+//! A call in flight that the MPI library runs after all, at an explicit offset, since this rank's pointer has moved on with
+//! the start.
+//!
+//! A non-blocking call becomes MPI's own. A split one becomes MPI's blocking one, as it does in ROMIO, whose non-blocking
+//! calls convert no data representations. All ranks come to it from the same call of the engine.
+
+use std::ffi::c_int;
+use std::future::poll_fn;
+use std::task::Poll;
+
+use tributary::engine::Direction;
+use tributary_abi::{self as ffi, MISSING, MPI_Count, MPI_Status, handles};
+
+use crate::abi::types::Kept;
+use crate::abi::word::{Word, to_word};
+use crate::abi::{MPI_Offset, SUCCESS};
+use crate::calls::attempt::Ended;
+use crate::calls::collective::Counts;
+use crate::next::Function;
+
+/// What MPI is given.
+pub struct Passed {
+    /// The file's handle.
+    pub file: Word,
+    /// In etypes.
+    pub offset: MPI_Offset,
+    /// The buffer.
+    pub buffer: *mut u8,
+    /// How many elements.
+    pub count: i64,
+    /// How the program's function counts.
+    pub counts: Counts,
+    /// Of what.
+    pub datatype: Kept,
+    /// Whether the program's call is a split one.
+    pub is_split: bool,
+}
+
+/// MPI's functions: that with `int` counts, and that with large ones.
+type Pair = [Function; 2];
+
+impl Passed {
+    /// Runs it. Collective. MPI calls the file's error handler itself.
+    pub async fn run(self, direction: Direction, why: String) -> Ended {
+        let (code, bytes) = if self.is_split { self.wait(direction) } else { self.start(direction).await };
+        Ended::ByMpi { bytes, why, code }
+    }
+
+    fn wait(&self, direction: Direction) -> (c_int, u64) {
+        static WRITE: Pair = [Function::new("PMPI_File_write_at_all\0"), Function::new("PMPI_File_write_at_all_c\0")];
+        static READ: Pair = [Function::new("PMPI_File_read_at_all\0"), Function::new("PMPI_File_read_at_all_c\0")];
+        let mut status = MPI_Status::zeroed();
+        let code = self.call(if direction == Direction::Write { &WRITE } else { &READ }, (&raw mut status) as Word);
+        (code, if code == SUCCESS { bytes(&status) } else { 0 })
+    }
+
+    async fn start(&self, direction: Direction) -> (c_int, u64) {
+        static WRITE: Pair = [Function::new("PMPI_File_iwrite_at_all\0"), Function::new("PMPI_File_iwrite_at_all_c\0")];
+        static READ: Pair = [Function::new("PMPI_File_iread_at_all\0"), Function::new("PMPI_File_iread_at_all_c\0")];
+        let mut request = handles().request_null;
+        let code = self.call(if direction == Direction::Write { &WRITE } else { &READ }, (&raw mut request) as Word);
+        if code != SUCCESS {
+            return (code, 0);
+        }
+        poll_fn(|_| {
+            let (mut flag, mut status) = (0, MPI_Status::zeroed());
+            // SAFETY: a request of MPI's, and room for its status.
+            let code = unsafe { ffi::MPI_Test(&mut request, &mut flag, &mut status) };
+            match code {
+                SUCCESS if flag == 0 => Poll::Pending,
+                SUCCESS => Poll::Ready((code, bytes(&status))),
+                _ => Poll::Ready((code, 0)),
+            }
+        })
+        .await
+    }
+
+    /// Calls the one that counts as the program's function does, with this rank's arguments and `last`.
+    fn call(&self, [small, large]: &'static Pair, last: Word) -> c_int {
+        let function = if self.counts == Counts::Int { small } else { large };
+        let (offset, count) = (to_word(self.offset), to_word(self.count));
+        let (buffer, datatype) = (self.buffer as Word, self.datatype.datatype().as_word());
+        function.call(&[self.file, offset, buffer, count, datatype, last]) as c_int
+    }
+}
+
+/// How many bytes a status tells of.
+fn bytes(status: &MPI_Status) -> u64 {
+    let mut count: MPI_Count = 0;
+    // SAFETY: a status that MPI has filled; writes one number.
+    unsafe {
+        if ffi::MPI_Get_elements_x(status, handles().byte, &mut count) == MISSING {
+            ffi::MPI_Get_elements_c(status, handles().byte, &mut count);
+        }
+    }
+    u64::try_from(count).unwrap_or_default()
+}

@@ -1,0 +1,172 @@
+//! What a call in flight is to its starter: a request of MPI's, or something to wait for.
+//!
+//! The request is a generalised one (MPI 4.1, section 13.2), which MPI_Wait, MPI_Test and their kin take like any other.
+//! An error goes past it: what MPI does with the error of such a request's callback differs from library to library, and by
+//! default it ends the program, where files return their errors. So the callback says that all is well, and the function
+//! that was called returns the error (`calls/requests`).
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use tributary::Error;
+use tributary_abi::{self as ffi, MPI_Request, MPI_Status};
+
+use super::PENDING;
+use crate::abi::errors::Class;
+use crate::abi::word::Word;
+use crate::abi::{SUCCESS, check, status};
+use crate::calls::attempt::Ended;
+use crate::entry::raise;
+use crate::next::Function;
+
+/// A call in flight.
+pub struct Ticket {
+    /// The file's handle.
+    pub file: Word,
+    function: &'static Function,
+    /// Whether this is the rank that tells people of errors.
+    pub speaks: bool,
+    request: OnceLock<MPI_Request>,
+    outcome: OnceLock<Result<Ended, Error>>,
+}
+
+/// Calls whose requests the program still has.
+fn requests() -> MutexGuard<'static, HashMap<MPI_Request, Arc<Ticket>>> {
+    static LIVE: OnceLock<Mutex<HashMap<MPI_Request, Arc<Ticket>>>> = OnceLock::new();
+    LIVE.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+thread_local! {
+    /// Failed calls whose requests MPI has looked at in this thread.
+    static FAILED: RefCell<Vec<Arc<Ticket>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Failed calls whose requests MPI has looked at in this thread since it was last asked.
+pub fn failed() -> Vec<Arc<Ticket>> {
+    FAILED.take()
+}
+
+/// The call of a request, if it is one of ours.
+pub fn live(request: MPI_Request) -> Option<Arc<Ticket>> {
+    requests().get(&request).cloned()
+}
+
+impl Ticket {
+    /// For a call of `function` on a file.
+    pub fn new(file: Word, function: &'static Function, speaks: bool) -> Arc<Self> {
+        Arc::new(Self { file, function, speaks, request: OnceLock::new(), outcome: OnceLock::new() })
+    }
+
+    /// What was called, as reports name it.
+    pub fn name(&self) -> &'static str {
+        self.function.name()
+    }
+
+    /// What came of the call, when it has ended.
+    pub fn outcome(&self) -> Option<&Result<Ended, Error>> {
+        self.outcome.get()
+    }
+
+    /// The request, if it has one.
+    pub fn request(&self) -> Option<MPI_Request> {
+        self.request.get().copied()
+    }
+
+    /// Makes a request for the program.
+    ///
+    /// # Errors
+    /// MPI's.
+    ///
+    /// # Safety
+    /// `place` is where the program wants a request, and MPI is initialised.
+    pub unsafe fn make_request(self: &Arc<Self>, place: *mut MPI_Request) -> Result<(), Error> {
+        let state = Arc::into_raw(self.clone()).cast_mut().cast::<c_void>();
+        // SAFETY: the callbacks fit their types; `state` lives until `free` takes it, which MPI calls once.
+        let code = unsafe { ffi::MPI_Grequest_start(query, free, cancel, state, place) };
+        if code != SUCCESS {
+            // SAFETY: MPI did not take it.
+            drop(unsafe { Arc::from_raw(state.cast::<Self>()) });
+            return check("MPI_Grequest_start", code);
+        }
+        // SAFETY: MPI wrote it just now, as wide as its handles are.
+        let request = unsafe { MPI_Request::at(place.cast()) };
+        // It is made once.
+        let _ = self.request.set(request);
+        requests().insert(request, self.clone());
+        PENDING.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// What the program is told: MPI's code of success or of a class of errors; success while it is in flight.
+    pub fn code(&self) -> c_int {
+        match self.outcome() {
+            Some(Err(error)) => Class::of(error).number(),
+            Some(Ok(Ended::ByMpi { code, .. })) => *code,
+            Some(Ok(_)) | None => SUCCESS,
+        }
+    }
+
+    /// Tells people and the file's error handler of an error of the engine's, and returns the code.
+    pub fn raise(&self) -> c_int {
+        if let Some(Err(error)) = self.outcome() {
+            if self.speaks {
+                eprintln!("tributary: MPI_File_{}: {error}", self.name());
+            }
+            raise(self.file, error);
+        }
+        self.code()
+    }
+
+    /// The call is in flight.
+    pub(super) fn begins(&self) {
+        PENDING.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The call has ended.
+    pub(super) fn end(&self, outcome: Result<Ended, Error>) {
+        // It ends once.
+        let _ = self.outcome.set(outcome);
+        if let Some(request) = self.request() {
+            // SAFETY: a request of ours, which MPI keeps until it is complete, also if the program has given it up. MPI may
+            // call `free` from here.
+            unsafe { ffi::MPI_Grequest_complete(request) };
+        }
+        PENDING.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+unsafe extern "C" fn query(state: *mut c_void, status: *mut MPI_Status) -> c_int {
+    // SAFETY: MPI gives back what it was given, which `free` has not taken yet.
+    let ticket = unsafe {
+        Arc::increment_strong_count(state.cast_const().cast::<Ticket>());
+        Arc::from_raw(state.cast_const().cast::<Ticket>())
+    };
+    let bytes = match ticket.outcome() {
+        Some(Ok(ended)) => ended.bytes(),
+        Some(Err(_)) | None => 0,
+    };
+    // SAFETY: a status to be filled.
+    unsafe { status::set(status, bytes) };
+    if ticket.code() != SUCCESS {
+        FAILED.with_borrow_mut(|failed| failed.push(ticket));
+    }
+    SUCCESS
+}
+
+unsafe extern "C" fn free(state: *mut c_void) -> c_int {
+    // SAFETY: MPI calls this once for each request.
+    let ticket = unsafe { Arc::from_raw(state.cast_const().cast::<Ticket>()) };
+    if let Some(request) = ticket.request() {
+        requests().remove(&request);
+    }
+    PENDING.fetch_sub(1, Ordering::Relaxed);
+    SUCCESS
+}
+
+/// A collective call is not cancelled: the other ranks count on this one.
+unsafe extern "C" fn cancel(_state: *mut c_void, _complete: c_int) -> c_int {
+    SUCCESS
+}
