@@ -8,6 +8,7 @@
 /* What a step does to the file. */
 enum kind {
     TRANSFER,       /* a collective write or read */
+    OVERLAP,        /* a non-blocking one, and computing before it is waited for */
     SET_VIEW,       /* sets a view, moves nothing */
     SYNC,           /* MPI_File_sync */
     OPEN_CLOSE,     /* opens and closes a second file */
@@ -24,6 +25,7 @@ struct step {
     int count;               /* of `memory` */
     MPI_Datatype memory;     /* MPI_BYTE or a derived type */
     long long bytes;         /* of this rank in this step */
+    int micros;              /* how long the rank computes */
     int stamp;               /* what the bytes depend on: the step's number, unless steps write the same place */
 };
 

@@ -138,6 +138,21 @@ static void sparse(struct plan *plan)
     plan->fill_bytes = V[0] * V[2];
 }
 
+/* Calls, pieces of a call, bytes of a piece, microseconds: a rank computes between start and wait, every rank in turn for
+ * twice as long as the others. */
+static void overlap(struct plan *plan)
+{
+    for (long long call = 0; call < V[0]; call++) {
+        struct step *step = transfer(plan, call * V[1] * V[2], V[1] * V[2]);
+        step->kind = OVERLAP;
+        step->micros = (int)(call % ranks == rank ? 2 * V[3] : V[3]);
+        if (call == 0) {
+            step->view = strided(plan, V[0] * V[1], V[2], ranks * V[2]);
+            step->displacement = rank * V[2];
+        }
+    }
+}
+
 static const struct {
     const char *name;
     void (*make)(struct plan *);
@@ -153,6 +168,7 @@ static const struct {
     {"lists", lists},
     {"memory", memory_gaps},
     {"open-close", open_close},
+    {"overlap", overlap},
     {"pieces", pieces},
     {"set-view", set_view},
     {"sparse", sparse},

@@ -193,32 +193,6 @@ impl Extents {
     pub fn iter(&self) -> impl Iterator<Item = Extent> + '_ {
         self.nodes.iter().flat_map(Node::iter)
     }
-
-    /// The part from byte `skip` of the sequence's data on, `len` bytes of it (fewer where the sequence ends).
-    /// Packs what it passes: O(extents before the end of the part).
-    pub fn slice(&self, skip: u64, len: u64) -> Self {
-        if skip == 0 && len >= self.bytes() {
-            return self.clone();
-        }
-        let (mut before, mut left) = (skip, len);
-        let mut packer = Packer::default();
-        let mut last_end = 0;
-        for mut extent in self.iter() {
-            if before >= extent.len {
-                before -= extent.len;
-                continue;
-            }
-            extent = Extent { offset: extent.offset + before, len: (extent.len - before).min(left) };
-            before = 0;
-            if left == 0 {
-                break;
-            }
-            left -= extent.len;
-            last_end = extent.end();
-            packer.push(extent);
-        }
-        Self::from_packed(packer.finish(), last_end)
-    }
 }
 
 pub(super) fn too_far(offset: u64, len: u64) -> Error {
@@ -307,16 +281,6 @@ pub(super) mod tests {
             }
             check_summary(&all);
             check_summary(&all.repeat(500, outer).unwrap());
-        }
-
-        #[test]
-        fn a_slice_is_the_bytes_of_the_slice(skip in 0u64..60, len in 0u64..60) {
-            let all = Extents::strided(5, 3, 7, 9).unwrap();
-            let bytes = |e: &Extents| e.iter().flat_map(|e| e.offset..e.end()).collect::<Vec<_>>();
-            let expected: Vec<u64> = bytes(&all).into_iter().skip(skip as usize).take(len as usize).collect();
-            let part = all.slice(skip, len);
-            prop_assert_eq!(bytes(&part), expected);
-            check_summary(&part);
         }
     }
 }

@@ -7,6 +7,7 @@
 //! | `node` | a part of such a sequence: a base repeated along strided levels |
 //! | `groups` | sequences put together from others |
 //! | `shapes` | subarrays and block-cyclic distributions |
+//! | `slice` | a part of a sequence, by arithmetic where it is regular |
 //! | [`packed`] | irregular sequences, encoded; the same bytes travel on the wire |
 //! | `plain` | irregular sequences as arrays give them, 8 bytes an extent |
 //! | [`pairs`] | the codec below both: varints and back-references over pairs of integers |
@@ -27,6 +28,7 @@ pub mod pairs;
 pub mod pieces;
 mod plain;
 mod shapes;
+mod slice;
 pub(crate) mod varint;
 pub mod view;
 pub mod walk;

@@ -125,6 +125,12 @@ pub const CASES: &[Case] = &[
     case("append", "append", "20 time steps of 1 MiB, each behind the one before, in pieces of 64 bytes", |room| {
         Ok(vec![20, room.each(1 << 14), 64])
     }),
+    case(
+        "overlap",
+        "overlap",
+        "20 non-blocking calls of 1 MiB in pieces of 64 bytes; ranks compute 1 or 2 ms meanwhile",
+        |room| Ok(vec![20, room.each(1 << 14), 64, 1000]),
+    ),
     alone("sparse-4", "sparse", "4 pieces of 12 bytes a rank, 4 MiB apart, in a file that is there", |room| {
         Ok(vec![4, 12, room.part(4 << 20).max(12 * room.ranks)])
     }),

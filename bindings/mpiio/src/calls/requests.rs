@@ -7,6 +7,8 @@
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
+use tributary::Error;
+use tributary::fabric::mpi::alone;
 use tributary_abi::{MPI_Request, MPI_Status, constants};
 
 use super::get_status::{self, Row, look};
@@ -68,7 +70,7 @@ fn wait(function: &'static Function, arguments: &[Word]) -> Answer {
     let own = (request != 0).then(|| unsafe { MPI_Request::at(request as *const c_void) });
     if let Some(ticket) = own.and_then(pending::live) {
         pending::drive(&ticket);
-        return one(function.call(arguments));
+        return one(taken(function.call(arguments)));
     }
     one(until(|flag| TEST.call(&[request, flag, status])))
 }
@@ -97,7 +99,7 @@ fn wait_all(function: &'static Function, arguments: &[Word]) -> Answer {
     let code = match row.tickets() {
         Some(tickets) => {
             tickets.iter().for_each(|ticket| pending::drive(ticket));
-            function.call(arguments)
+            taken(function.call(arguments))
         }
         None => until(|flag| TEST_ALL.call(&[count, requests, flag, statuses])),
     };
@@ -136,6 +138,16 @@ fn wait_some(function: &'static Function, arguments: &[Word]) -> Answer {
     };
     // SAFETY: as in `test_some`.
     unsafe { row.some(code, ended, indices) }
+}
+
+/// What MPI returns where it takes requests of calls that have ended, and nothing else. An error is this rank's alone, while
+/// the others go on as after a call that went well.
+fn taken(code: Word) -> Word {
+    let what = || format!("MPI takes no request of a call that has ended: MPI error code {}", code as c_int);
+    let taken = if code as c_int == SUCCESS { Ok(()) } else { Err(Error::Fabric(what())) };
+    // Where the environment says so, the program gets the error.
+    let _ = alone(taken);
+    code
 }
 
 /// Lets calls in flight go on until a test says, in the flag that it is given the place of, that all is done, or fails.

@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tributary::Error;
+use tributary::fabric::mpi::alone;
 use tributary_abi::{self as ffi, MPI_Request, MPI_Status};
 
 use super::PENDING;
@@ -132,7 +133,9 @@ impl Ticket {
         if let Some(request) = self.request() {
             // SAFETY: a request of ours, which MPI keeps until it is complete, also if the program has given it up. MPI may
             // call `free` from here.
-            unsafe { ffi::MPI_Grequest_complete(request) };
+            let code = unsafe { ffi::MPI_Grequest_complete(request) };
+            // The program would wait for it for ever. Where the environment says so, it does.
+            let _ = alone(check("MPI_Grequest_complete", code));
         }
         PENDING.fetch_sub(1, Ordering::Relaxed);
     }

@@ -89,10 +89,12 @@ MPI(Issend, (const void *at, int n, MPI_Datatype type, int to, int tag, MPI_Comm
 MPI(Irecv, (void *at, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request *request),
     (at, n, type, from, tag, comm, request))
 MPI(Testsome, (int n, MPI_Request *requests, int *done, int *which, MPI_Status *statuses), (n, requests, done, which, statuses))
+MPI(Test, (MPI_Request * request, int *flag, MPI_Status *status), (request, flag, status))
 MPI(Wait, (MPI_Request * request, MPI_Status *status), (request, status))
 MPI(Iprobe, (int from, int tag, MPI_Comm comm, int *found, MPI_Status *status), (from, tag, comm, found, status))
 MPI(Get_count, (const MPI_Status *status, MPI_Datatype type, int *n), (status, type, n))
 MPI(Comm_dup, (MPI_Comm comm, MPI_Comm *made), (comm, made))
+MPI(Comm_idup, (MPI_Comm comm, MPI_Comm *made, MPI_Request *request), (comm, made, request))
 MPI(Comm_rank, (MPI_Comm comm, int *to), (comm, to))
 MPI(Comm_size, (MPI_Comm comm, int *to), (comm, to))
 MPI(Comm_compare, (MPI_Comm a, MPI_Comm b, int *how), (a, b, how))
@@ -104,6 +106,11 @@ MPI(Type_get_envelope, (MPI_Datatype type, int *i, int *a, int *d, int *combiner
 MPI(Type_get_contents,
     (MPI_Datatype type, int n, int m, int k, int integers[], MPI_Aint addresses[], MPI_Datatype types[]),
     (type, n, m, k, integers, addresses, types))
+MPI(Type_dup, (MPI_Datatype type, MPI_Datatype *made), (type, made))
+MPI(Grequest_start,
+    (MPI_Grequest_query_function * query, MPI_Grequest_free_function *release, MPI_Grequest_cancel_function *cancel,
+        void *state, MPI_Request *request),
+    (query, release, cancel, state, request))
 MPI(Grequest_complete, (MPI_Request request), (request))
 
 void *__libc_malloc(size_t size);

@@ -18,10 +18,10 @@ int main(int argc, char **argv)
     say("open: %s\n", class_of(code));
     if (code == MPI_SUCCESS) {
         say("set_view: %s\n", class_of(MPI_File_set_view(file, 4 * rank, MPI_INT, view, "native", MPI_INFO_NULL)));
-        say("write_all: %s\n", class_of(MPI_File_write_all(file, written, COUNT, MPI_INT, MPI_STATUS_IGNORE)));
         code = MPI_File_iwrite_at_all(file, 0, written, COUNT, MPI_INT, &request);
         say("iwrite_at_all: %s\n", class_of(code));
         say("wait: %s\n", class_of(MPI_Wait(&request, MPI_STATUS_IGNORE)));
+        say("write_all: %s\n", class_of(MPI_File_write_all(file, written, COUNT, MPI_INT, MPI_STATUS_IGNORE)));
         say("begin: %s\n", class_of(MPI_File_write_at_all_begin(file, 0, written, COUNT, MPI_INT)));
         say("end: %s\n", class_of(MPI_File_write_at_all_end(file, written, MPI_STATUS_IGNORE)));
         say("sync: %s\n", class_of(MPI_File_sync(file)));

@@ -1,0 +1,131 @@
+//! A part of a sequence of extents.
+
+use super::extent::Extent;
+use super::extents::Extents;
+use super::node::{Base, Level, Node};
+use super::packed::Packer;
+use crate::error::Result;
+
+impl Extents {
+    /// The part from byte `skip` of the sequence's data on, `len` bytes of it (fewer where the sequence ends). A sequence of
+    /// runs gives runs, in O(nodes and their levels). Any other is packed anew: O(extents before the end of the part).
+    pub fn slice(&self, skip: u64, len: u64) -> Self {
+        if skip == 0 && len >= self.bytes() {
+            return self.clone();
+        }
+        // What lies within the sequence is within bounds.
+        self.slice_of_runs(skip, len).and_then(Result::ok).unwrap_or_else(|| self.slice_of_extents(skip, len))
+    }
+
+    /// By arithmetic; none if there is a list or a group among the nodes.
+    fn slice_of_runs(&self, skip: u64, len: u64) -> Option<Result<Self>> {
+        let is_run = |node: &Node| matches!(node.base, Base::One(_));
+        self.nodes.iter().all(is_run).then(|| {
+            let (mut before, mut left) = (skip, len);
+            let mut all = Self::empty();
+            for node in &self.nodes {
+                let Base::One(extent) = node.base else { continue };
+                let bytes = bytes_of(extent, &node.levels);
+                let taken = bytes.saturating_sub(before).min(left);
+                if taken > 0 {
+                    part(&mut all, extent, &node.levels, before, taken)?;
+                }
+                before = before.saturating_sub(bytes);
+                left -= taken;
+            }
+            Ok(all)
+        })
+    }
+
+    fn slice_of_extents(&self, skip: u64, len: u64) -> Self {
+        let (mut before, mut left) = (skip, len);
+        let mut packer = Packer::default();
+        let mut last_end = 0;
+        for mut extent in self.iter() {
+            if before >= extent.len {
+                before -= extent.len;
+                continue;
+            }
+            extent = Extent { offset: extent.offset + before, len: (extent.len - before).min(left) };
+            before = 0;
+            if left == 0 {
+                break;
+            }
+            left -= extent.len;
+            last_end = extent.end();
+            packer.push(extent);
+        }
+        Self::from_packed(packer.finish(), last_end)
+    }
+}
+
+/// Bytes of an extent repeated along levels.
+fn bytes_of(extent: Extent, levels: &[Level]) -> u64 {
+    extent.len * levels.iter().map(|level| level.count).product::<u64>()
+}
+
+/// Appends `len` bytes, from byte `skip` on, of an extent repeated along levels.
+fn part(all: &mut Extents, extent: Extent, levels: &[Level], skip: u64, len: u64) -> Result<()> {
+    let Some((outer, inner)) = levels.split_first() else {
+        return all.push(&Extents::contiguous(extent.offset + skip, len)?);
+    };
+    let copy = bytes_of(extent, inner);
+    let (mut at, end) = (skip, skip + len);
+    while at < end {
+        let (number, within) = (at / copy, at % copy);
+        let offset = extent.offset.wrapping_add((outer.stride * number as i64) as u64);
+        let moved = Extent { offset, len: extent.len };
+        let whole = if within == 0 { (end - at) / copy } else { 0 };
+        let taken = if whole > 0 { whole * copy } else { (copy - within).min(end - at) };
+        if whole > 0 {
+            let one = Extents::contiguous(moved.offset, moved.len)?;
+            let one = inner.iter().rev().try_fold(one, |all, level| all.repeat(level.stride, level.count))?;
+            all.push(&one.repeat(outer.stride, whole)?)?;
+        } else {
+            part(all, moved, inner, within, taken)?;
+        }
+        at += taken;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::extents::tests::check_summary;
+    use proptest::prelude::*;
+
+    fn is_right(all: &Extents, skip: u64, len: u64) {
+        let bytes = |extents: &Extents| extents.iter().flat_map(|e| e.offset..e.end()).collect::<Vec<_>>();
+        let expected: Vec<u64> = bytes(all).into_iter().skip(skip as usize).take(len as usize).collect();
+        let part = all.slice(skip, len);
+        assert_eq!(bytes(&part), expected, "{len} bytes from {skip} on of {all:?}");
+        check_summary(&part);
+    }
+
+    #[test]
+    fn a_slice_of_a_run_is_runs() {
+        let all = Extents::strided(0, 8, 64, 1 << 40).unwrap().repeat(1 << 50, 8).unwrap();
+        let part = all.slice(8 * (1 << 39) + 3, 8 * (1 << 40));
+        assert_eq!(part.bytes(), 8 * (1 << 40));
+        assert!(part.nodes.len() <= 6, "{part:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn a_slice_is_the_bytes_of_the_slice(
+            items in prop::collection::vec((0u64..1000, 1u64..5, -60i64..60, 1u64..4, -300i64..300, 1u64..4), 1..4),
+            listed: bool, skip in 0u64..60, len in 0u64..60,
+        ) {
+            let mut all = Extents::empty();
+            for (offset, len, stride, count, outer, copies) in items {
+                let run = Extents::strided(offset + 2000, len, stride, count).unwrap();
+                all.push(&run.repeat(outer, copies).unwrap()).unwrap();
+            }
+            if listed {
+                all = Extents::from_list(all.iter()).unwrap();
+            }
+            is_right(&all, skip, len);
+        }
+    }
+}
