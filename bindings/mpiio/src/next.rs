@@ -40,14 +40,13 @@ impl Function {
     }
 
     /// The next function, to be called with what it declares. Not for functions with large counts.
-    #[inline]
     pub fn address(&self) -> Option<*mut c_void> {
-        self.resolve()
+        self.known().or_else(|| self.look_up())
     }
 
     /// Calls the next function with these arguments, as they came.
     pub fn call(&self, arguments: &[Word]) -> Word {
-        let Some(next) = self.resolve() else {
+        let Some(next) = self.address() else {
             eprintln!("tributary: the MPI library has no {}", self.profiling.to_string_lossy());
             return to_word(Class::Other.number());
         };
@@ -74,9 +73,11 @@ impl Function {
         }
     }
 
-    fn resolve(&self) -> Option<*mut c_void> {
+    /// The next function, if it was looked up before.
+    #[inline]
+    pub fn known(&self) -> Option<*mut c_void> {
         let next = self.next.load(Ordering::Acquire);
-        if next.is_null() { self.look_up() } else { Some(next) }
+        (!next.is_null()).then_some(next)
     }
 
     /// Two threads that look it up at once find the same.

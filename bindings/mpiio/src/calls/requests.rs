@@ -27,10 +27,17 @@ macro_rules! exports {
 
             #[unsafe(export_name = stringify!($name))]
             extern "C" fn plain($($argument: Word),*) -> Word {
-                if !pending::is_any() && let Some(next) = FUNCTION.address() {
+                if !pending::is_any() && let Some(next) = FUNCTION.known() {
                     // SAFETY: the function of this name, whose arguments are words in registers of their own.
                     return unsafe { std::mem::transmute::<*mut c_void, Next>(next) }($($argument),*);
                 }
+                in_flight($($argument),*)
+            }
+
+            #[cold]
+            #[inline(never)]
+            extern "C" fn in_flight($($argument: Word),*) -> Word {
+                FUNCTION.address();
                 enter(&FUNCTION, &[$($argument),*], $handler)
             }
 
