@@ -45,6 +45,29 @@ impl IoClass {
     }
 }
 
+/// What a bad argument is of, where a binding has a code of its own for that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum About {
+    /// How many elements.
+    Count,
+    /// What the elements are.
+    Datatype,
+    /// The name of the file.
+    Path,
+    /// How the file is opened, against the first rank.
+    AccessMode,
+    /// What the file is opened with, which is not the same on all ranks.
+    Terms,
+    /// The size that the file is to have, which is not the same on all ranks.
+    FileSize,
+    /// The order of the offsets in a list.
+    ListOrder,
+    /// A length in a list.
+    ListLength,
+    /// Anything else.
+    Other,
+}
+
 /// Every error of the library. Cheap to clone and to send to other ranks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum Error {
@@ -61,6 +84,8 @@ pub enum Error {
     /// An argument of a call that cannot be met.
     #[error("{what}: {value}; allowed: {allowed}")]
     Argument {
+        /// What kind of argument.
+        about: About,
         /// The argument.
         what: String,
         /// Its value.
@@ -102,6 +127,14 @@ pub enum Error {
         /// What for.
         what: String,
     },
+    /// A rank took no part in the call, for a reason of its caller's ([`crate::File::refuse`]); all ranks return this.
+    #[error("refused: {why}")]
+    Refused {
+        /// What the caller calls the reason.
+        reason: u32,
+        /// In words.
+        why: String,
+    },
     /// The fabric broke: a rank went away, or MPI returned an error. Not recoverable, and not agreed.
     #[error("fabric: {0}")]
     Fabric(String),
@@ -118,7 +151,22 @@ pub enum Error {
 impl Error {
     /// An [`Error::Argument`] from anything that prints.
     pub fn argument(what: impl ToString, value: impl ToString, allowed: impl ToString) -> Self {
-        Self::Argument { what: what.to_string(), value: value.to_string(), allowed: allowed.to_string() }
+        let (what, value, allowed) = (what.to_string(), value.to_string(), allowed.to_string());
+        Self::Argument { about: About::Other, what, value, allowed }
+    }
+
+    /// An [`Error::Argument`] of a kind; any other error as it is.
+    #[must_use]
+    pub fn about(mut self, kind: About) -> Self {
+        if let Self::Argument { about, .. } = &mut self {
+            *about = kind;
+        }
+        self
+    }
+
+    /// An [`Error::Refused`] from anything that prints.
+    pub fn refused(reason: u32, why: impl ToString) -> Self {
+        Self::Refused { reason, why: why.to_string() }
     }
 
     /// An [`Error::Hint`] from anything that prints.

@@ -10,7 +10,7 @@ use super::setup::Mode;
 use super::storage::{Failure, guarded, read_present, without_size_signal, write_all};
 use crate::access::Extents;
 use crate::collectives::allreduce;
-use crate::error::{Error, IoClass, Result};
+use crate::error::{About, Error, IoClass, Result};
 use crate::schedule::ReduceOp;
 
 impl File {
@@ -78,7 +78,8 @@ impl File {
         waiting.complete(pin!(allreduce(&mut self.endpoint, &[ReduceOp::Min, ReduceOp::Max], &mut lens)))?;
         if lens[0] != lens[1] {
             let given = format!("ranks gave {} and {}", lens[0], lens[1]);
-            return Err(Error::argument("length of the file", given, "the same on all ranks"));
+            let differ = Error::argument("length of the file", given, "the same on all ranks");
+            return Err(differ.about(About::FileSize));
         }
         check_range(len, 0)?;
         let set = if self.endpoint.rank() == 0 { self.set_own_len(len) } else { Ok(()) };

@@ -11,7 +11,7 @@ use super::shared;
 use crate::collectives::intergroup::TwoGroups;
 use crate::collectives::{agree, allgather, allreduce, broadcast};
 use crate::drivers::{Driver, Layout, driver};
-use crate::error::{Error, Result};
+use crate::error::{About, Error, Result};
 use crate::exchange::local::LocalAggregators;
 use crate::exchange::{Kernel, RankList, Route};
 use crate::fabric::Endpoint;
@@ -202,7 +202,8 @@ async fn check_alike(endpoint: &mut Endpoint, path: &std::path::Path, mode: Mode
     if least == most {
         return Ok(());
     }
-    Err(Error::argument("open", "ranks gave different paths, modes or hints", "the same on all ranks"))
+    let differ = Error::argument("open", "ranks gave different paths, modes or hints", "the same on all ranks");
+    Err(differ.about(About::Terms))
 }
 
 /// The topology the hints pretend, or the one the fabric tells: an allgather of labels, once a file, among ranks that do not

@@ -111,7 +111,7 @@ impl Table {
         let table: Self = toml::from_str(text).map_err(wrong)?;
         for (number, entry) in table.entries.iter().enumerate() {
             entry.candidate().map_err(|error| match error {
-                Error::Argument { what: which, value, allowed } => {
+                Error::Argument { what: which, value, allowed, .. } => {
                     Error::argument(format!("{what}, entry {}, {which}", number + 1), value, allowed)
                 }
                 other => other,

@@ -200,10 +200,10 @@ impl Shown {
 
 /// What the lowest rank with a difference found, on every rank. Collective.
 fn agreed(file: &mut File, wrong: Option<String>) -> Result<Result<(), String>, Error> {
-    const DIFFERENCE: &str = "difference";
-    match file.agree(wrong.map_or(Ok(()), |found| Err(Error::argument(DIFFERENCE, found, "none")))) {
+    const DIFFERENCE: u32 = 0;
+    match file.agree(wrong.map_or(Ok(()), |found| Err(Error::refused(DIFFERENCE, found)))) {
         Ok(()) => Ok(Ok(())),
-        Err(Error::Argument { what, value, .. }) if what == DIFFERENCE => Ok(Err(value)),
+        Err(Error::Refused { reason: DIFFERENCE, why }) => Ok(Err(why)),
         Err(error) => Err(error),
     }
 }

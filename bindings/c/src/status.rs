@@ -107,7 +107,7 @@ pub fn guarded(body: impl FnOnce() -> Result<()>) -> trib_status {
 
 fn code(error: &Error) -> trib_status {
     match error {
-        Error::Argument { .. } => TRIB_ERR_ARGUMENT,
+        Error::Argument { .. } | Error::Refused { .. } => TRIB_ERR_ARGUMENT,
         Error::Hint { .. } => TRIB_ERR_HINT,
         Error::Fabric(_) => TRIB_ERR_FABRIC,
         Error::NoMemory { .. } => TRIB_ERR_NO_MEMORY,

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int};
 
 use tributary::Error;
-use tributary::error::IoClass;
+use tributary::error::{About, IoClass};
 
 /// No error.
 pub const NOERR: c_int = 0;
@@ -72,32 +72,18 @@ const CODES: [(c_int, &CStr, &CStr); 19] = [
     (EFILEVIEW, c"GIO_EFILEVIEW", c"offsets in the file do not ascend, or overlap"),
 ];
 
-/// What an argument error is about, where that has a code of its own. Other argument errors are [`EINVAL`].
-pub mod about {
-    /// The name of a file.
-    pub const NAME: &str = "file name";
-    /// The access mode, against that of the first rank.
-    pub const AMODE: &str = "access mode of the ranks";
-    /// The size to be set.
-    pub const SIZE: &str = "length of the file";
-    /// Offsets in the file.
-    pub const ORDER: &str = "order of the offsets in the file";
-    /// A length in a list.
-    pub const LENGTH: &str = "length in a list";
-}
-
 /// The code of an error; the same on every rank that has the same error.
 pub fn of(error: &Error) -> c_int {
     match error {
-        Error::Argument { what, .. } => match what.as_str() {
-            about::NAME => EBAD_FILE,
-            about::AMODE => EMULTIDEFINE_AMODE,
-            about::SIZE | "open" => EMULTIDEFINE_FNC_ARGS,
-            about::ORDER => EFILEVIEW,
-            about::LENGTH => ENEGATIVECNT,
-            _ => EINVAL,
+        Error::Argument { about, .. } => match about {
+            About::Path => EBAD_FILE,
+            About::AccessMode => EMULTIDEFINE_AMODE,
+            About::FileSize | About::Terms => EMULTIDEFINE_FNC_ARGS,
+            About::ListOrder => EFILEVIEW,
+            About::ListLength => ENEGATIVECNT,
+            About::Count | About::Datatype | About::Other => EINVAL,
         },
-        Error::Hint { .. } => EINVAL,
+        Error::Hint { .. } | Error::Refused { .. } => EINVAL,
         Error::Io { class, cause, .. } => errno(cause).and_then(of_system).unwrap_or_else(|| of_class(*class)),
         Error::NoMemory { .. } => ENOMEM,
         Error::Codec { .. } | Error::Fabric(_) | Error::Internal { .. } => EFILE,

@@ -1,10 +1,10 @@
 //! Lists of offsets and lengths, checked and made into what is moved. Two million pairs go through here in a call: one pass
 //! over the list of the file, and two over that of memory.
 
+use tributary::error::About;
 use tributary::{BufferLayout, Error, Extents, Result};
 
 use crate::MPI_Offset;
-use crate::code::about;
 
 /// A list as C gives it: two arrays of one length.
 #[derive(Clone, Copy)]
@@ -98,7 +98,8 @@ fn of_file((offsets, lengths): (&[i64], &[i64])) -> Result<Extents> {
         let ends = offsets.iter().zip(lengths).map(|(offset, len)| offset + len);
         let bad = ends.zip(offsets.iter().skip(1)).position(|(end, next)| end > *next).unwrap_or_default();
         let given = format!("pair {} begins before the end of pair {bad}", bad + 1);
-        return Err(Error::argument(about::ORDER, given, "ascending, without overlap"));
+        let bad = Error::argument("order of the offsets in the file", given, "ascending, without overlap");
+        return Err(bad.about(About::ListOrder));
     }
     Ok(extents)
 }
@@ -113,7 +114,10 @@ fn of_memory((offsets, lengths): (&[i64], &[i64])) -> Result<(i64, Extents)> {
 /// A negative length has a code of its own.
 fn negative(name: &str, lengths: &[i64], error: Error) -> Error {
     match lengths.iter().position(|len| *len < 0) {
-        Some(at) => Error::argument(about::LENGTH, format!("{name}_lens[{at}] = {}", lengths[at]), "0 or more"),
+        Some(at) => {
+            let given = format!("{name}_lens[{at}] = {}", lengths[at]);
+            Error::argument("length in a list", given, "0 or more").about(About::ListLength)
+        }
         None => error,
     }
 }

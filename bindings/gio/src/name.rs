@@ -4,9 +4,8 @@ use std::ffi::{CStr, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use tributary::error::About;
 use tributary::{Error, Result};
-
-use crate::code::about;
 
 /// Types of file systems that may stand before a name, with a colon. They change nothing about it.
 const TYPES: [&str; 11] = ["ufs", "nfs", "xfs", "pvfs2", "gpfs", "panfs", "lustre", "daos", "testfs", "ime", "quobyte"];
@@ -20,16 +19,20 @@ const TYPES: [&str; 11] = ["ufs", "nfs", "xfs", "pvfs2", "gpfs", "panfs", "lustr
 /// `name` is null or a text that ends with 0.
 pub unsafe fn path_of(name: *const c_char) -> Result<PathBuf> {
     if name.is_null() {
-        return Err(Error::argument(about::NAME, "NULL", "the name of a file"));
+        return Err(no_name("NULL"));
     }
     // SAFETY: not null, so it ends with 0.
     let name = unsafe { CStr::from_ptr(name) }.to_bytes();
     let plain = TYPES.iter().find_map(|kind| name.strip_prefix(kind.as_bytes())?.strip_prefix(b":")).unwrap_or(name);
     if plain.is_empty() {
-        return Err(Error::argument(about::NAME, "an empty text", "the name of a file"));
+        return Err(no_name("an empty text"));
     }
     let plain = Path::new(OsStr::from_bytes(plain));
     Ok(std::path::absolute(plain).unwrap_or_else(|_| plain.to_path_buf()))
+}
+
+fn no_name(given: &str) -> Error {
+    Error::argument("file name", given, "the name of a file").about(About::Path)
 }
 
 #[cfg(test)]

@@ -6,12 +6,12 @@ use std::pin::pin;
 
 use serde::{Deserialize, Serialize};
 use tributary::collectives::{agree, broadcast};
+use tributary::error::About;
 use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint, alone, objection};
 use tributary::{Endpoint, Error, File, Hints, Result};
 
 use crate::all;
 use crate::amode::Access;
-use crate::code::about;
 use crate::guard::status;
 use crate::handle::{self, GioFile, opened};
 use crate::hints;
@@ -105,7 +105,8 @@ fn agreed(
             true => Ok(()),
             false => {
                 let given = format!("{amode:#o} on rank {}, {:#o} on rank 0", endpoint.rank(), terms.amode);
-                Err(Error::argument(about::AMODE, given, "the same on all"))
+                let differ = Error::argument("access mode of the ranks", given, "the same on all");
+                Err(differ.about(About::AccessMode))
             }
         });
         agree(endpoint, mine).await?;

@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 use std::ffi::c_char;
 
+use tributary::error::About;
 use tributary::{Error, Extents, FileView};
 
 use crate::abi::{MPI_Datatype, MPI_Offset, displacement_current};
@@ -89,7 +90,9 @@ impl Window {
         }
         let etype = self.etype;
         if etype == 0 || !bytes.is_multiple_of(etype) {
-            return Err(Error::argument("count", format!("{bytes} bytes"), format!("whole etypes of {etype} bytes")));
+            let given = format!("{bytes} bytes");
+            let uneven = Error::argument("count", given, format!("whole etypes of {etype} bytes"));
+            return Err(uneven.about(About::Count));
         }
         let Some(view) = &self.bytes else {
             return Err(Error::argument("file view", format!("no data, for {bytes} bytes"), "a file type with data"));

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use std::path::Path;
 
 use tributary::Error;
-use tributary::error::IoClass;
+use tributary::error::{About, IoClass};
 use tributary_abi::{MPI_Error_class, constants};
 
 use super::SUCCESS;
@@ -72,14 +72,14 @@ impl Class {
                 IoClass::BadFile => Self::BadFile,
                 IoClass::TooLarge | IoClass::Other => Self::Io,
             },
-            Error::Argument { what, .. } => match what.as_str() {
-                "count" => Self::Count,
-                "datatype" => Self::Type,
+            Error::Argument { about, .. } => match about {
+                About::Count => Self::Count,
+                About::Datatype => Self::Type,
                 _ => Self::Argument,
             },
             Error::Hint { .. } => Self::InfoValue,
             Error::NoMemory { .. } => Self::NoMemory,
-            Error::Codec { .. } | Error::Fabric(_) | Error::Internal { .. } => Self::Other,
+            Error::Refused { .. } | Error::Codec { .. } | Error::Fabric(_) | Error::Internal { .. } => Self::Other,
         }
     }
 

@@ -56,14 +56,16 @@ impl Ended {
     }
 }
 
-/// What an error is about when the engine does not know a type that MPI knows: MPI is then to run the call.
-pub const UNKNOWN_TYPE: &str = "type of the buffer";
+/// Why a rank takes no part in a call of the engine: MPI is to run the call.
+const LEFT_TO_MPI: u32 = 1;
 
-/// What an error is about when a rank's view is not one that the engine knows: MPI is then to run the call.
-pub const FOREIGN_VIEW: &str = "file view for the engine";
+/// Likewise: the first rank has other hints. All ranks take them over, and begin the call again.
+const OTHER_HINTS: u32 = 2;
 
-/// What an error is about when the first rank has other hints: all take them over, and begin the call again.
-const OTHER_HINTS: &str = "hints that have changed";
+/// An access that MPI knows how to move and the engine does not; why.
+pub fn left_to_mpi(why: impl ToString) -> Error {
+    Error::refused(LEFT_TO_MPI, why)
+}
 
 impl Backend {
     /// Moves the bytes, or takes part without when this rank's arguments are bad: `access` is then their error. Collective.
@@ -87,17 +89,15 @@ impl Backend {
                 Err(why) => return Ok(Ended::Passed(why)),
             };
             let outcome = match access {
-                _ if wants => Err(engine.refuse_async(Error::argument(OTHER_HINTS, "", "")).await),
+                _ if wants => Err(engine.refuse_async(Error::refused(OTHER_HINTS, "other hints")).await),
                 Err(error) => Err(engine.refuse_async(error.clone()).await),
                 // SAFETY: the caller's promise.
                 Ok(access) => unsafe { transfer(direction, engine, access).await },
             };
             match outcome {
                 Ok(ended) => return Ok(ended),
-                Err(Error::Argument { what, .. }) if what == OTHER_HINTS => self.apply().await?,
-                Err(Error::Argument { what, value, .. }) if what == UNKNOWN_TYPE || what == FOREIGN_VIEW => {
-                    return Ok(Ended::Passed(value));
-                }
+                Err(Error::Refused { reason: OTHER_HINTS, .. }) => self.apply().await?,
+                Err(Error::Refused { reason: LEFT_TO_MPI, why }) => return Ok(Ended::Passed(why)),
                 Err(error) => return Err(error),
             }
         }

@@ -12,9 +12,10 @@ use std::sync::Arc;
 
 use tributary::Error;
 use tributary::engine::Direction;
+use tributary::error::About;
 use tributary::fabric::mpi::alone;
 
-use super::attempt::{Access, Ended, FOREIGN_VIEW, UNKNOWN_TYPE};
+use super::attempt::{Access, Ended, left_to_mpi};
 use super::passing::{note, unseen};
 use super::split::Split;
 use crate::abi::types::{self, Kept};
@@ -218,17 +219,17 @@ impl Call {
     fn access(&self, view: &View) -> Result<Access, Error> {
         let window = match view {
             View::Engine(window) => window,
-            View::Foreign { why, .. } => return Err(Error::argument(FOREIGN_VIEW, why, "one that the engine knows")),
+            View::Foreign { why, .. } => return Err(left_to_mpi(why)),
         };
         let Ok(count) = u64::try_from(self.count) else {
-            return Err(Error::argument("count", self.count, "0 or more"));
+            return Err(Error::argument("count", self.count, "0 or more").about(About::Count));
         };
         if self.datatype == datatype_null() {
-            return Err(Error::argument("datatype", "MPI_DATATYPE_NULL", "a datatype that was committed"));
+            let null = Error::argument("datatype", "MPI_DATATYPE_NULL", "a datatype that was committed");
+            return Err(null.about(About::Datatype));
         }
-        let unknown = |error: Error| Error::argument(UNKNOWN_TYPE, error, "one made by MPI's constructors");
-        let flat = flattened(self.datatype).map_err(unknown)?;
-        let too_long = || Error::argument("count", count, "less than 2^63 bytes in all");
+        let flat = flattened(self.datatype).map_err(left_to_mpi)?;
+        let too_long = || Error::argument("count", count, "less than 2^63 bytes in all").about(About::Count);
         let bytes = flat.size().checked_mul(count).ok_or_else(too_long)?;
         let offset = match self.offset {
             Some(offset) => offset,
