@@ -42,8 +42,11 @@ impl File {
     /// # Errors
     /// As [`File::read_all`].
     pub fn read_all_into(&mut self, file: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {
+        self.begin()?;
         let waiting = self.endpoint.waiting().clone();
-        waiting.wait(pin!(self.read_all_async(file, layout, sink)))
+        let outcome = waiting.complete(pin!(self.read(file, layout, sink)));
+        self.end(&outcome);
+        outcome
     }
 
     /// As [`File::read_all_into`], for a program that polls futures by itself: the call goes on when it is polled.

@@ -30,8 +30,11 @@ impl File {
     /// # Errors
     /// As [`File::write_all`].
     pub fn write_all_from(&mut self, file: &Extents, layout: &BufferLayout, source: Source<'_>) -> Result<CallReport> {
+        self.begin()?;
         let waiting = self.endpoint.waiting().clone();
-        waiting.wait(pin!(self.write_all_async(file, layout, source)))
+        let outcome = waiting.complete(pin!(self.write(file, layout, source)));
+        self.end(&outcome);
+        outcome
     }
 
     /// As [`File::write_all_from`], for a program that polls futures by itself: the call goes on when it is polled.

@@ -66,18 +66,23 @@ impl Backend {
         std::mem::replace(self, rest)
     }
 
-    /// Makes sure that the engine has opened the file, if it can. Collective.
+    /// Whether the engine has still to open the file.
+    pub fn is_to_start(&self) -> bool {
+        matches!(self.runner, Runner::Later(_))
+    }
+
+    /// Has the engine open the file, if it is still to and can. Collective.
     ///
     /// # Errors
     /// The same on all ranks: hints of the environment that are not allowed. MPI runs the calls from here on.
     pub async fn start(&mut self) -> Result<(), Error> {
-        if !matches!(self.runner, Runner::Later(_)) {
-            return Ok(());
-        }
         let why = "the engine did not open it".to_string();
-        if let Runner::Later(starting) = std::mem::replace(&mut self.runner, Runner::Mpi(why)) {
-            self.told = None;
-            self.runner = starting.start(&self.path, self.amode).await?;
+        match std::mem::replace(&mut self.runner, Runner::Mpi(why)) {
+            Runner::Later(starting) => {
+                self.told = None;
+                self.runner = starting.start(&self.path, self.amode).await?;
+            }
+            other => self.runner = other,
         }
         Ok(())
     }

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::calls::attempt::Ended;
 use serde::Serialize;
 use tributary::CallReport;
 use tributary::engine::{Path, Seconds};
@@ -68,14 +67,6 @@ impl Traffic {
 }
 
 impl Tally {
-    /// A call has ended, or MPI is to run it.
-    pub fn note(&mut self, call: &'static str, ended: &Ended) {
-        match ended {
-            Ended::Moved { report, .. } => self.ran(call, report),
-            Ended::ByMpi { why, .. } | Ended::Passed(why) => self.passed(call, why),
-        }
-    }
-
     /// The engine ran a call.
     pub fn ran(&mut self, call: &'static str, report: &CallReport) {
         let ran = self.ran.entry(call).or_default();

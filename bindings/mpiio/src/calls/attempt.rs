@@ -7,6 +7,7 @@ use tributary::{BufferLayout, CallReport, Error, Extents, File, Sink, Source};
 
 use crate::abi::MPI_Offset;
 use crate::backend::Backend;
+use crate::files::Shared;
 
 /// What a call moves on this rank.
 pub struct Access {
@@ -23,35 +24,27 @@ pub struct Access {
 }
 
 /// How a call ended that has not failed in the engine.
-#[derive(Clone)]
-#[allow(clippy::large_enum_variant, reason = "a small call allocates nothing")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// The engine has moved the bytes.
-    Moved {
-        /// Those of this rank.
-        bytes: u64,
-        /// What all ranks know of it.
-        report: CallReport,
-    },
+    /// The engine has moved so many bytes of this rank.
+    Moved(u64),
     /// MPI has run the call, well or badly.
     ByMpi {
         /// Bytes of this rank.
         bytes: u64,
-        /// Why not the engine.
-        why: String,
         /// What MPI returned.
         code: c_int,
     },
-    /// MPI is to run the call, on all ranks; why.
-    Passed(String),
+    /// MPI is to run the call, on all ranks.
+    Passed,
 }
 
 impl Ended {
     /// Bytes of this rank that were moved.
     pub fn bytes(&self) -> u64 {
-        match self {
-            Self::Moved { bytes, .. } | Self::ByMpi { bytes, .. } => *bytes,
-            Self::Passed(_) => 0,
+        match *self {
+            Self::Moved(bytes) | Self::ByMpi { bytes, .. } => bytes,
+            Self::Passed => 0,
         }
     }
 }
@@ -68,7 +61,8 @@ pub fn left_to_mpi(why: impl ToString) -> Error {
 }
 
 impl Backend {
-    /// Moves the bytes, or takes part without when this rank's arguments are bad: `access` is then their error. Collective.
+    /// Moves the bytes, or takes part without when this rank's arguments are bad: `access` is then their error. Says in
+    /// `counts` what the call named `name` did, or why MPI is to run it. Collective.
     ///
     /// # Errors
     /// Those of a call of the engine, the same on all ranks.
@@ -80,50 +74,72 @@ impl Backend {
         &mut self,
         direction: Direction,
         access: &Result<Access, Error>,
+        name: &'static str,
+        counts: &Shared,
     ) -> Result<Ended, Error> {
-        self.start().await?;
+        if self.is_to_start() {
+            self.start().await?;
+        }
         loop {
             let wants = self.wanted.is_some();
             let engine = match self.engine() {
                 Ok(engine) => engine,
-                Err(why) => return Ok(Ended::Passed(why)),
+                Err(why) => {
+                    counts.tally().passed(name, &why);
+                    return Ok(Ended::Passed);
+                }
             };
             let outcome = match access {
                 _ if wants => Err(engine.refuse_async(Error::refused(OTHER_HINTS, "other hints")).await),
                 Err(error) => Err(engine.refuse_async(error.clone()).await),
                 // SAFETY: the caller's promise.
-                Ok(access) => unsafe { transfer(direction, engine, access).await },
+                Ok(access) => unsafe {
+                    transfer(direction, engine, access, |report| counts.tally().ran(name, report)).await
+                },
             };
             match outcome {
-                Ok(ended) => return Ok(ended),
+                Ok(bytes) => return Ok(Ended::Moved(bytes)),
                 Err(Error::Refused { reason: OTHER_HINTS, .. }) => self.apply().await?,
-                Err(Error::Refused { reason: LEFT_TO_MPI, why }) => return Ok(Ended::Passed(why)),
+                Err(Error::Refused { reason: LEFT_TO_MPI, why }) => {
+                    counts.tally().passed(name, &why);
+                    return Ok(Ended::Passed);
+                }
                 Err(error) => return Err(error),
             }
         }
     }
 }
 
-/// Moves the bytes. Collective.
+/// Moves the bytes, and says how many. `note` is told what all ranks know of the call. Collective.
 ///
 /// # Safety
 /// That of [`Backend::attempt`].
-async unsafe fn transfer(direction: Direction, engine: &mut File, access: &Access) -> Result<Ended, Error> {
+async unsafe fn transfer(
+    direction: Direction,
+    engine: &mut File,
+    access: &Access,
+    note: impl Fn(&CallReport),
+) -> Result<u64, Error> {
     let Access { file, memory, span, layout, .. } = access;
     match direction {
         Direction::Write => {
             // SAFETY: the caller's promise.
             let source = unsafe { Source::from_raw_parts(*memory, *span) };
-            let handed = engine.write_all_async(file, layout, source).await?;
-            // MPI promises that bytes are in the file, and errors known, when the call ends: dedicated I/O ranks finish.
-            let report = engine.complete_write_async().await?.unwrap_or(handed);
-            Ok(Ended::Moved { bytes: file.bytes(), report })
+            let report = engine.write_all_async(file, layout, source).await?;
+            if engine.io_ranks().is_empty() {
+                note(&report);
+            } else {
+                // MPI promises that bytes are in the file, and errors known, when the call ends.
+                note(&engine.complete_write_async().await?.unwrap_or(report));
+            }
+            Ok(file.bytes())
         }
         Direction::Read => {
             // SAFETY: likewise.
             let sink = unsafe { Sink::from_raw_parts(*memory, *span) };
             let read = engine.read_all_async(file, layout, sink).await?;
-            Ok(Ended::Moved { bytes: read.bytes, report: read.call })
+            note(&read.call);
+            Ok(read.bytes)
         }
     }
 }

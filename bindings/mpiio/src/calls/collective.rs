@@ -112,15 +112,15 @@ pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answe
         file.queue.push(&shared, Job { direction: form.direction, access, passed: None, ticket: ticket.clone() });
         drop(file);
         pending::drive(&ticket);
-        ticket.outcome().cloned().unwrap_or_else(|| Ok(Ended::Passed(String::new())))
+        ticket.outcome().cloned().unwrap_or(Ok(Ended::Passed))
     } else {
         // SAFETY: the program's buffer is valid for what its count and datatype say, and its own for the time of the call.
-        let outcome = unsafe { wait(&mut file, form.direction, &access) };
+        let outcome = unsafe { wait(&mut file, form.direction, &access, function.name(), &shared) };
         drop(file);
-        outcome.inspect(|ended| shared.tally().note(function.name(), ended))
+        outcome
     };
     let error = match outcome {
-        Ok(Ended::Passed(_)) => return Answer::Return(function.call(arguments)),
+        Ok(Ended::Passed) => return Answer::Return(function.call(arguments)),
         Ok(ended) => {
             // SAFETY: the status of the program's call.
             unsafe { status::set(call.result as *mut _, ended.bytes()) };
@@ -146,15 +146,24 @@ pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answe
 ///
 /// # Safety
 /// The memory of `access`, where its layout says, is valid and nobody else's, for a read also to be written.
-unsafe fn wait(file: &mut OpenFile, direction: Direction, access: &Result<Access, Error>) -> Result<Ended, Error> {
+unsafe fn wait(
+    file: &mut OpenFile,
+    direction: Direction,
+    access: &Result<Access, Error>,
+    name: &'static str,
+    counts: &Shared,
+) -> Result<Ended, Error> {
     let backend = &mut file.backend;
     if let Runner::Later(starting) = &mut backend.runner {
         starting.connect(false)?;
     }
     match backend.waiting() {
         // SAFETY: the caller's promise.
-        Some(waiting) => waiting.wait(pin!(unsafe { backend.attempt(direction, access) })),
-        None => Ok(Ended::Passed(backend.engine().err().unwrap_or_default())),
+        Some(waiting) => waiting.wait(pin!(unsafe { backend.attempt(direction, access, name, counts) })),
+        None => {
+            counts.tally().passed(name, &backend.engine().err().unwrap_or_default());
+            Ok(Ended::Passed)
+        }
     }
 }
 

@@ -41,9 +41,9 @@ type Pair = [Function; 2];
 
 impl Passed {
     /// Runs it. Collective. MPI calls the file's error handler itself.
-    pub async fn run(self, direction: Direction, why: String) -> Ended {
+    pub async fn run(self, direction: Direction) -> Ended {
         let (code, bytes) = if self.is_split { self.wait(direction) } else { self.start(direction).await };
-        Ended::ByMpi { bytes, why, code }
+        Ended::ByMpi { bytes, code }
     }
 
     fn wait(&self, direction: Direction) -> (c_int, u64) {

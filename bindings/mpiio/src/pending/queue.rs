@@ -71,7 +71,7 @@ pub fn advance(shared: &Arc<Shared>, file: &mut OpenFile) {
     loop {
         let Some((running, ticket)) = &mut file.queue.running else {
             let Some(job) = file.queue.jobs.pop_front() else { break };
-            begin(file, job);
+            begin(shared.clone(), file, job);
             continue;
         };
         let ticket = ticket.clone();
@@ -89,9 +89,6 @@ pub fn advance(shared: &Arc<Shared>, file: &mut OpenFile) {
         };
         file.backend = backend;
         file.queue.running = None;
-        if let Ok(ended) = &outcome {
-            shared.tally().note(ticket.name(), ended);
-        }
         ticket.end(outcome);
     }
     file.queue.waiting = None;
@@ -99,16 +96,16 @@ pub fn advance(shared: &Arc<Shared>, file: &mut OpenFile) {
 }
 
 /// Starts a call, which takes the file's backend with it.
-fn begin(file: &mut OpenFile, job: Job) {
+fn begin(counts: Arc<Shared>, file: &mut OpenFile, job: Job) {
     file.queue.waiting = file.backend.waiting();
     let mut backend = file.backend.lend();
     let ticket = job.ticket.clone();
     let running = Box::pin(async move {
-        let Job { direction, access, passed, .. } = job;
+        let Job { direction, access, passed, ticket } = job;
         // SAFETY: the program leaves the memory alone until it knows that the call has ended.
-        let outcome = unsafe { backend.attempt(direction, &access).await };
+        let outcome = unsafe { backend.attempt(direction, &access, ticket.name(), &counts).await };
         let outcome = match (outcome, passed) {
-            (Ok(Ended::Passed(why)), Some(passed)) => Ok(passed.run(direction, why).await),
+            (Ok(Ended::Passed), Some(passed)) => Ok(passed.run(direction).await),
             (outcome, _) => outcome,
         };
         (backend, outcome)
