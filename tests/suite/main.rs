@@ -49,6 +49,7 @@ mod intergroup;
 mod intergroup_costs;
 mod io_ranks;
 mod kernels;
+mod links;
 mod memory_gaps;
 mod operations;
 mod overlap;
