@@ -7,6 +7,7 @@
 //! | `node` | a part of such a sequence: a base repeated along strided levels |
 //! | `groups` | sequences put together from others |
 //! | `shapes` | subarrays and block-cyclic distributions |
+//! | `moved` | whether a sequence is another one, some way further on |
 //! | `slice` | a part of a sequence, by arithmetic where it is regular |
 //! | [`packed`] | irregular sequences, encoded; the same bytes travel on the wire |
 //! | `plain` | irregular sequences as arrays give them, 8 bytes an extent |
@@ -22,6 +23,7 @@ pub mod extent;
 pub mod extents;
 mod groups;
 mod memory;
+mod moved;
 mod node;
 pub mod packed;
 pub mod pairs;

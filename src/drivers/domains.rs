@@ -64,6 +64,12 @@ impl Window {
         Self { start: self.start + skipped * self.pitch, end, ..self }
     }
 
+    /// The window `by` bytes further on in the file.
+    pub fn moved(self, by: i64) -> Self {
+        let moved = |offset: u64| offset.wrapping_add(by as u64);
+        Self { start: moved(self.start), end: moved(self.end), ..self }
+    }
+
     /// Where the byte at `offset` of the file stands in the window's memory.
     #[inline]
     pub fn position(&self, offset: u64) -> u64 {

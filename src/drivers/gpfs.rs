@@ -35,6 +35,11 @@ impl Driver for Gpfs {
         placement::choose(topology, hints, placement::per_node(topology, hints))
     }
 
+    /// A block.
+    fn period(&self, layout: &Layout, _: usize) -> u64 {
+        layout.unit
+    }
+
     fn domains(&self, layout: &Layout, aggregators: usize, written: Written<'_>, hints: &Hints) -> Domains {
         Domains::equal_blocks(written.start, written.end, layout.unit, aggregators, window(layout, hints))
     }

@@ -73,6 +73,14 @@ impl Driver for Lustre {
         placement::choose(topology, hints, wanted)
     }
 
+    /// So many stripes that both servers and aggregators have had their turns.
+    fn period(&self, layout: &Layout, aggregators: usize) -> u64 {
+        let (servers, aggregators) = (u64::from(layout.factor.max(1)), aggregators as u64);
+        let common =
+            (1..=servers.min(aggregators)).rev().find(|n| servers % n == 0 && aggregators % n == 0).unwrap_or(1);
+        layout.unit.saturating_mul(servers / common).saturating_mul(aggregators)
+    }
+
     fn domains(&self, layout: &Layout, aggregators: usize, _: Written<'_>, hints: &Hints) -> Domains {
         let aggregators = aggregators as u64;
         let held = match hints.lustre_round {

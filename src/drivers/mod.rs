@@ -73,6 +73,12 @@ pub trait Driver: Send + Sync {
         false
     }
 
+    /// An access that is moved by a multiple of so many bytes may keep its domains, moved as far: what the file system locks
+    /// together stays with one aggregator, and its servers serve the same ones. A pure function.
+    fn period(&self, _layout: &Layout, _aggregators: usize) -> u64 {
+        1
+    }
+
     /// Divides the file among `aggregators` for one collective call. A pure function; called on every rank alike.
     fn domains(&self, layout: &Layout, aggregators: usize, written: Written<'_>, hints: &Hints) -> Domains;
 }

@@ -33,6 +33,8 @@ pub struct Depot {
     read: VecDeque<WindowBuffer>,
     made: usize,
     in_flight: usize,
+    /// How far the windows of the call lie behind those of its plan, in bytes.
+    moved: i64,
     hints: Hints,
     rank: Rank,
     path: PathBuf,
@@ -47,8 +49,13 @@ impl Depot {
             Err(error) => (None, Some(error)),
         };
         let outcome = Outcome { error, ..Outcome::default() };
-        let (free, read, made, in_flight) = Default::default();
-        Self { worker, free, read, made, in_flight, hints: hints.clone(), rank, path, outcome }
+        let (free, read, made, in_flight, moved) = Default::default();
+        Self { worker, free, read, made, in_flight, moved, hints: hints.clone(), rank, path, outcome }
+    }
+
+    /// Windows that are handed over from here on lie so many bytes behind their places in the plan.
+    pub fn move_windows(&mut self, by: i64) {
+        self.moved = by;
     }
 
     /// Most buffers that may exist.
@@ -111,7 +118,7 @@ impl Depot {
                 Task::Write => self.hints.ds_write,
                 Task::Read => self.hints.ds_read,
             };
-            worker.submit(Job { task, window, buffer, sieve });
+            worker.submit(Job { task, window: window.moved(self.moved), buffer, sieve });
             self.in_flight += 1;
         }
     }

@@ -10,7 +10,7 @@ use super::conclude::Done;
 use super::depot::Depot;
 use super::handing_over::HandedOver;
 use super::operation::Operation;
-use super::plan::{Agreed, Cached, Plan, agree_on_ranges};
+use super::plan::{Again, Agreed, Cached, Plan, agree_on_ranges};
 use super::report::{CallReport, Clock, FanIn};
 use super::setup::{Mode, Setup};
 use super::shared::Arena;
@@ -115,7 +115,8 @@ impl File {
         self.busy = outcome.as_ref().is_err_and(|error| failure.is_alone(error));
     }
 
-    /// The plan of an exchange: the one of the call before, if it was the same on all ranks, or else a new one.
+    /// The plan of an exchange: the one of an earlier call, if it was the same on all ranks but for where in the file, or else
+    /// a new one. Everything of a plan that moves stays as it is, but for the windows' places in the file.
     pub(super) async fn plan(
         &mut self,
         file: &Extents,
@@ -124,9 +125,10 @@ impl File {
         clock: &mut Clock,
         done: &mut Done,
     ) -> Result<Rc<Plan>> {
-        let plan = match self.cached.as_ref().and_then(|cached| cached.plan(agreed)) {
-            Some(plan) => {
-                done.reused = true;
+        let mut moved = 0;
+        let plan = match self.cached.as_ref().and_then(|cached| cached.plan(agreed, &self.setup)) {
+            Some((plan, by)) => {
+                (done.reused, moved) = (true, by);
                 plan
             }
             None => {
@@ -143,6 +145,9 @@ impl File {
         };
         if !plan.announced.incoming.is_empty() && self.depot.is_none() {
             self.depot = Some(self.open_depot());
+        }
+        if let Some(depot) = &mut self.depot {
+            depot.move_windows(moved);
         }
         Ok(plan)
     }
@@ -320,7 +325,7 @@ impl File {
             let (none, contiguous, nothing) = (Extents::empty(), BufferLayout::Contiguous, Source::from(&[][..]));
             return self.write_shared(&none, &contiguous, nothing, Err(error)).await.map(drop);
         }
-        agree_on_ranges(&mut self.endpoint, self.setup.io.as_ref(), &Extents::empty(), Err(error), false)
+        agree_on_ranges(&mut self.endpoint, self.setup.io.as_ref(), &Extents::empty(), Err(error), Again::No)
             .await
             .map(drop)
     }

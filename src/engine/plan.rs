@@ -35,11 +35,42 @@ pub struct Agreed {
     /// Whether the lengths of the ranks' ranges add up to no more than the whole: if not, ranges overlap; if so, they may
     /// all the same, and leave a gap elsewhere.
     pub disjoint: bool,
-    /// Whether every rank gave what it gave the last time.
-    pub unchanged: bool,
+    /// How far every rank's access lies behind that of its plan, if that is all that is new of any.
+    pub moved: Option<i64>,
 }
 
-/// Agrees on ranges and sizes, with one allreduce of scalars: 2 ceil(log2 p) (t_s + 64 t_w); with dedicated I/O ranks, by
+/// What a rank's access is to that of the plan it keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Again {
+    /// Another one.
+    No,
+    /// The same, so many bytes further on.
+    Moved(i64),
+    /// Nothing, as it was then: wherever the others have moved.
+    Nothing,
+}
+
+impl Again {
+    /// Whether it is one again, and from where to where it may have moved, for the agreement: unsigned, in order.
+    fn lanes(self) -> [u64; 3] {
+        let biased = |by: i64| by as u64 ^ (1 << 63);
+        match self {
+            Self::No => [0, 0, 0],
+            Self::Moved(by) => [1, biased(by), biased(by)],
+            Self::Nothing => [1, u64::MAX, 0],
+        }
+    }
+
+    /// What all ranks have agreed on.
+    fn agreed(again: u64, lowest: u64, highest: u64) -> Option<i64> {
+        let moved = |by: u64| (by ^ (1 << 63)) as i64;
+        // Where no rank has anything, nothing has moved.
+        let moved = if lowest > highest { Some(0) } else { (lowest == highest).then(|| moved(lowest)) };
+        moved.filter(|_| again == 1)
+    }
+}
+
+/// Agrees on ranges and sizes, with one allreduce of scalars: 2 ceil(log2 p) (t_s + 80 t_w); with dedicated I/O ranks, by
 /// exchanges between the two groups. A rank whose arguments are bad makes the call fail on all. `checked` is the end of the
 /// file, where this rank has looked and it matters, or else `u64::MAX`. Collective.
 ///
@@ -50,24 +81,26 @@ pub async fn agree_on_ranges(
     io: Option<&TwoGroups>,
     file: &Extents,
     checked: Result<u64>,
-    unchanged: bool,
+    again: Again,
 ) -> Result<Agreed> {
-    const OPS: [ReduceOp; 8] = [Min, Max, Sum, Sum, Sum, Min, Min, Min];
+    const OPS: [ReduceOp; 10] = [Min, Max, Sum, Sum, Sum, Min, Min, Max, Min, Min];
     let (start, end) = file.span().unwrap_or((u64::MAX, 0));
     let failed = if checked.is_err() { endpoint.rank() as u64 } else { u64::MAX };
     let span = end.saturating_sub(start);
     let limit = checked.as_ref().map_or(u64::MAX, |limit| *limit);
-    let mut lanes = [start, end, file.bytes(), file.count(), span, u64::from(unchanged), limit, failed];
+    let [again, lowest, highest] = again.lanes();
+    let mut lanes = [start, end, file.bytes(), file.count(), span, again, lowest, highest, limit, failed];
     match io {
         None => allreduce(endpoint, &OPS, &mut lanes).await?,
         Some(groups) => intergroup_allreduce(endpoint, groups, &OPS, &mut lanes).await?,
     }
-    let [start, end, bytes, requests, spans, unchanged, limit, failed] = lanes;
+    let [start, end, bytes, requests, spans, again, lowest, highest, limit, failed] = lanes;
     if failed != u64::MAX {
         return Err(tell(endpoint, failed as Rank, checked.err().as_ref()).await?);
     }
     let disjoint = spans <= end.saturating_sub(start);
-    Ok(Agreed { start, end: end.min(limit), bytes, requests, disjoint, unchanged: unchanged == 1 })
+    let moved = Again::agreed(again, lowest, highest);
+    Ok(Agreed { start, end: end.min(limit), bytes, requests, disjoint, moved })
 }
 
 /// Which way a call moves bytes.
@@ -264,14 +297,22 @@ impl Cached {
         Self { file: file.clone(), layout: layout.clone(), end, plan }
     }
 
-    /// Whether this is the plan of that access. O(encoded size of the access).
-    pub fn is_of(&self, file: &Extents, layout: &BufferLayout) -> bool {
-        self.file == *file && self.layout == *layout
+    /// What that access is to the one of this plan. O(encoded size of the access).
+    pub fn again(&self, file: &Extents, layout: &BufferLayout) -> Again {
+        match file.moved_from(&self.file).filter(|_| self.layout == *layout) {
+            None => Again::No,
+            Some(_) if file.count() == 0 => Again::Nothing,
+            Some(by) => Again::Moved(by),
+        }
     }
 
-    /// The plan, if all ranks have it.
-    pub fn plan(&self, agreed: &Agreed) -> Option<std::rc::Rc<Plan>> {
-        (agreed.unchanged && agreed.end == self.end).then(|| self.plan.clone())
+    /// The plan and how far its windows are to be moved, if all ranks have it, and may move it (`setup`).
+    pub fn plan(&self, agreed: &Agreed, setup: &Setup) -> Option<(std::rc::Rc<Plan>, i64)> {
+        let by = agreed.moved?;
+        let aggregators = setup.roles(agreed.bytes).aggregators.len();
+        let is_whole = by.unsigned_abs().is_multiple_of(setup.driver.period(&setup.layout, aggregators));
+        let is_it = is_whole && agreed.end == self.end.wrapping_add(by as u64);
+        is_it.then(|| (self.plan.clone(), by))
     }
 }
 

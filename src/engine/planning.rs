@@ -50,14 +50,8 @@ impl Ranges {
 
     /// Where the bytes of `file` lie, in the parts the engine counts in.
     pub fn histogram(&self, file: &Extents) -> Vec<u64> {
-        let agreed = Agreed {
-            start: self.start,
-            end: self.end,
-            bytes: self.bytes,
-            requests: 0,
-            disjoint: true,
-            unchanged: false,
-        };
+        let agreed =
+            Agreed { start: self.start, end: self.end, bytes: self.bytes, requests: 0, disjoint: true, moved: None };
         count_bytes(file, &agreed)
     }
 

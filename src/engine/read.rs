@@ -8,7 +8,7 @@ use super::direct_read;
 use super::echoes::{Echo, echoes};
 use super::file::File;
 use super::operation::Operation;
-use super::plan::{self, Agreed, Direction};
+use super::plan::{self, Again, Agreed, Direction};
 use super::reading::Reading;
 use super::report::{CallReport, Clock, Path};
 use super::sieve::bridge;
@@ -105,9 +105,9 @@ impl File {
         }
         let mut clock = Clock::start();
         let checked = access.and_then(|()| self.file_end());
-        let same = self.cached.as_ref().is_some_and(|cached| cached.is_of(file, layout));
+        let again = self.cached.as_ref().map_or(Again::No, |cached| cached.again(file, layout));
         clock.flatten.lap();
-        let agreed = plan::agree_on_ranges(&mut self.endpoint, self.setup.io.as_ref(), file, checked, same).await?;
+        let agreed = plan::agree_on_ranges(&mut self.endpoint, self.setup.io.as_ref(), file, checked, again).await?;
         clock.agreement.lap();
         let (path, why) = plan::choose_path(&agreed, &self.setup, Direction::Read);
         let mut done = Done { path, why, ..Done::new(Direction::Read) };

@@ -7,7 +7,7 @@ use super::depot::Outcome;
 use super::direct;
 use super::file::File;
 use super::operation::Operation;
-use super::plan::{self, Agreed, Direction};
+use super::plan::{self, Again, Agreed, Direction};
 use super::report::{CallReport, Clock, Path};
 use super::setup::Mode;
 use super::writing::Writing;
@@ -97,10 +97,10 @@ impl File {
             return self.write_shared(file, layout, source, writable).await;
         }
         let mut clock = Clock::start();
-        let same = self.cached.as_ref().is_some_and(|cached| cached.is_of(file, layout));
+        let again = self.cached.as_ref().map_or(Again::No, |cached| cached.again(file, layout));
         clock.flatten.lap();
         let checked = writable.map(|()| u64::MAX);
-        let agreed = plan::agree_on_ranges(&mut self.endpoint, self.setup.io.as_ref(), file, checked, same).await?;
+        let agreed = plan::agree_on_ranges(&mut self.endpoint, self.setup.io.as_ref(), file, checked, again).await?;
         clock.agreement.lap();
         let (mut path, mut why) = plan::choose_path(&agreed, &self.setup, Direction::Write);
         let chosen = path == Path::Direct && self.setup.hints.cb_write == Switch::Automatic;

@@ -148,7 +148,7 @@ hints! {
     "trib_ranks_per_node" ranks_per_node: usize = 0, COUNT_OR_ZERO, "ranks per node";
     /// Buffers of `cb_buffer_size` per aggregator: one round is written (or read) while another is exchanged. 1: no overlap.
     "trib_write_buffers" write_buffers: usize = 2, COUNT, "buffers";
-    /// Whether flattening, plan and metadata are kept for the next call with the same view.
+    /// Whether flattening, plan and metadata are kept for the next call with the same view, here or further on in the file.
     "trib_plan_cache" plan_cache: bool = true, ABLE, "";
     /// With `romio_cb_write=automatic` (or `romio_cb_read`): the mean size of a request from which requests that do not
     /// interleave are written (read) by their owners, without exchange.

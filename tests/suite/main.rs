@@ -51,6 +51,7 @@ mod io_ranks;
 mod kernels;
 mod links;
 mod memory_gaps;
+mod moved_plans;
 mod operations;
 mod overlap;
 mod patterns;

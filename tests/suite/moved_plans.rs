@@ -1,0 +1,99 @@
+//! Time steps: the same access again, further on or back in the file, uses the plan of the step before.
+
+use crate::settings::{DRIVERS, KERNELS, hints};
+use crate::watchdog::Watchdog;
+use tributary::fabric::threads;
+use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Mode};
+
+const RANKS: usize = 6;
+const COMMON: &str = "romio_cb_write=enable;romio_cb_read=enable;trib_tiny_call=0;trib_ranks_per_node=3;cb_nodes=3;\
+                      nc_num_aggrs_per_node=2;striping_unit=512;striping_factor=2;cb_buffer_size=1024";
+/// So far that every driver may move a plan by a multiple: 2 servers, 3 aggregators, stripes of 512 bytes.
+const PERIOD: u64 = 2 * 3 * 512;
+/// The first rank has nothing; the others take turns, in pieces of different lengths, with holes.
+const PIECES: u64 = 90;
+
+/// This rank's extents in a step that begins at `base`.
+fn extents(rank: usize, base: u64) -> Extents {
+    let pieces = (0..PIECES).filter(|piece| rank > 0 && *piece as usize % (RANKS - 1) == rank - 1);
+    Extents::from_list(pieces.map(|piece| Extent { offset: base + piece * 40, len: 7 + piece % 30 })).unwrap()
+}
+
+fn byte(step: usize, offset: u64) -> u8 {
+    (step as u64 * 101 + offset * 7 + offset / 251) as u8
+}
+
+fn bytes(step: usize, extents: &Extents) -> Vec<u8> {
+    extents.iter().flat_map(|extent| (extent.offset..extent.end()).map(move |offset| byte(step, offset))).collect()
+}
+
+/// Steps at these places, in this order; each but the first is to use the plan of the first, or not.
+fn steps(driver: &str) -> [(u64, bool); 6] {
+    let any = driver == "posix";
+    [
+        (8 * PERIOD, false),
+        (10 * PERIOD, true),
+        (13 * PERIOD, true),
+        (2 * PERIOD, true),
+        (20 * PERIOD + 13, any),
+        (0, any),
+    ]
+}
+
+fn run(endpoint: &mut Option<Endpoint>, path: &std::path::Path, driver: &str, kernels: &str) {
+    let hints = hints(&[COMMON, kernels, &format!("trib_driver={driver}")]);
+    let mut file = File::open(endpoint.take().unwrap(), path, Mode::Create, hints).unwrap();
+    let rank = file.endpoint().rank();
+    let what = format!("{driver}, {kernels}");
+    for (step, (base, is_reused)) in steps(driver).into_iter().enumerate() {
+        let extents = extents(rank, base);
+        let report = file.write_all(&extents, &BufferLayout::Contiguous, &bytes(step, &extents)).unwrap();
+        assert_eq!(report.plan_reused, is_reused, "{what}: write {step}");
+    }
+    file.sync().unwrap();
+    let whole = std::fs::read(path).unwrap();
+    for (step, (base, _)) in steps(driver).into_iter().enumerate() {
+        let is_right = |offset: u64| whole[offset as usize] == byte(step, offset);
+        let wrong = extents(rank, base).iter().flat_map(|extent| extent.offset..extent.end()).find(|&at| !is_right(at));
+        assert_eq!(wrong, None, "{what}: in the file of step {step}, which begins at {base}");
+    }
+    // Backwards: the plan that is kept is that of the last step.
+    for (step, (base, _)) in steps(driver).into_iter().enumerate().rev() {
+        let extents = extents(rank, base);
+        let due = bytes(step, &extents);
+        let mut read = vec![0; due.len()];
+        let report = file.read_all(&extents, &BufferLayout::Contiguous, &mut read).unwrap();
+        assert_eq!(report.bytes as usize, due.len(), "{what}: read {step}");
+        let differs = read.iter().zip(&due).position(|(read, due)| read != due);
+        assert_eq!(differs, None, "{what}: other bytes of step {step}");
+    }
+    // A step that the file ends in: what lies behind the end stays as it was.
+    let last = extents(rank, 20 * PERIOD + 13 + 1600);
+    let mut read = vec![77; last.bytes() as usize];
+    let report = file.read_all(&last, &BufferLayout::Contiguous, &mut read).unwrap();
+    assert!(report.bytes < last.bytes() || rank == 0, "{what}");
+    assert!(report.call.bytes > 0, "{what}");
+    // One rank has another step than the others.
+    let odd = extents(rank, if rank == 2 { 30 * PERIOD } else { 40 * PERIOD });
+    let report = file.write_all(&odd, &BufferLayout::Contiguous, &bytes(9, &odd)).unwrap();
+    assert!(!report.plan_reused, "{what}: ranks have moved by different ways");
+    let mut read = vec![0; odd.bytes() as usize];
+    file.read_all(&odd, &BufferLayout::Contiguous, &mut read).unwrap();
+    assert!(read == bytes(9, &odd), "{what}: other bytes where ranks have moved by different ways");
+    *endpoint = Some(file.close().unwrap());
+}
+
+#[test]
+fn a_step_uses_the_plan_of_the_step_before() {
+    let _watchdog = Watchdog::new("a_step_uses_the_plan_of_the_step_before", 120);
+    let directory = tempfile::tempdir().unwrap();
+    threads::run(RANKS, |transport| {
+        let mut endpoint = Some(Endpoint::new(transport));
+        for driver in DRIVERS {
+            for (_, kernels) in KERNELS.iter().copied() {
+                run(&mut endpoint, &directory.path().join("steps"), driver, kernels);
+            }
+        }
+    })
+    .unwrap();
+}
