@@ -113,7 +113,7 @@ fn nodes_that_share_memory() {
 fn dedicated_ranks() {
     over_islands(
         (4, 1),
-        &[format!("trib_shared_memory=disable;{EXCHANGED};trib_io_ranks=1;trib_placement=default")],
+        &[format!("trib_shared_memory=disable;{EXCHANGED};cb_nodes=auto;trib_io_ranks=1;trib_placement=default")],
         |what, path| {
             assert!(matches!(path, Path::Exchange | Path::Nothing), "{what}: {path:?}");
         },
