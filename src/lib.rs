@@ -41,6 +41,7 @@
 //! |---|---|
 //! | [`engine`] | [`File`]: open, write, read, close; plan, metadata, rounds, agreement |
 //! | [`access`] | [`Extents`], [`FileView`], [`BufferLayout`]: what a rank touches, in little memory and on the wire |
+//! | `device` | memory of GPUs: which addresses are, and how their bytes get to the host |
 //! | [`hints`] | [`Hints`]: every knob, from code, environment and files |
 //! | [`exchange`] | the kernels and their registry: **a new kernel goes here** |
 //! | [`drivers`] | file systems: layout, aggregators, file domains |
@@ -57,6 +58,7 @@
 
 pub mod access;
 pub mod collectives;
+mod device;
 pub mod drivers;
 pub mod engine;
 pub mod error;

@@ -28,6 +28,7 @@ impl<'a> Source<'a> {
     /// # Safety
     /// It goes into a call only with a layout whose every byte is valid for reads, and is not written, for `'a`. Bytes that
     /// are not the layout's may be anything; `start` need not be the address of an object, and pieces may be of several.
+    /// Instead of valid for reads they may be memory of a GPU that is allocated.
     pub unsafe fn from_raw_parts(start: *const u8, len: usize) -> Self {
         Self { start: start.expose_provenance(), len, memory: PhantomData }
     }
@@ -35,6 +36,11 @@ impl<'a> Source<'a> {
     /// Bytes to behind the last one that is looked at.
     pub(crate) fn span(self) -> usize {
         self.len
+    }
+
+    /// Where the `len` bytes at `offset` are, whatever kind of memory that is.
+    pub(crate) fn address(self, offset: u64, len: u64) -> usize {
+        address(self.start, self.len, offset, len)
     }
 
     /// The `len` bytes at `offset`: a piece of the layout that came with the memory, or a part of one. O(1).
@@ -52,7 +58,7 @@ impl<'a> Sink<'a> {
     /// # Safety
     /// It goes into a call only with a layout whose every byte is valid for reads and writes, and is not otherwise touched,
     /// for `'a`. Bytes that are not the layout's may be anything; `start` need not be the address of an object, and pieces
-    /// may be of several.
+    /// may be of several. They may be memory of a GPU, as with [`Source`].
     pub unsafe fn from_raw_parts(start: *mut u8, len: usize) -> Self {
         Self { start: start.expose_provenance(), len, memory: PhantomData }
     }
@@ -60,6 +66,11 @@ impl<'a> Sink<'a> {
     /// Bytes to behind the last one that is touched.
     pub(crate) fn span(&self) -> usize {
         self.len
+    }
+
+    /// Where the `len` bytes at `offset` are, whatever kind of memory that is.
+    pub(crate) fn address(&self, offset: u64, len: u64) -> usize {
+        address(self.start, self.len, offset, len)
     }
 
     /// The same memory for a shorter time.

@@ -5,10 +5,12 @@
 
 use std::pin::pin;
 
+use super::depot::Outcome;
 use super::file::File;
 use super::setup::Mode;
+use super::staging::Target;
 use super::storage::{Failure, guarded, read_present, without_size_signal, write_all};
-use crate::access::Extents;
+use crate::access::{BufferLayout, Extents, Sink, Source};
 use crate::collectives::allreduce;
 use crate::error::{About, Error, IoClass, Result};
 use crate::schedule::ReduceOp;
@@ -21,12 +23,23 @@ impl File {
     /// An end beyond 2^63 - 1, a file opened for reading, the system's error on this rank; or an operation was dropped in
     /// the middle. Some of the bytes may be in the file then.
     pub fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<u64> {
+        self.write_at_from(offset, bytes.into())
+    }
+
+    /// As [`File::write_at`], of all of `source`, which may be memory of a device.
+    ///
+    /// # Errors
+    /// As [`File::write_at`]; or memory of a device that cannot be copied.
+    pub fn write_at_from(&mut self, offset: u64, source: Source<'_>) -> Result<u64> {
         self.usable()?;
         self.writable("write", offset)?;
-        check_range(offset, bytes.len())?;
-        if bytes.is_empty() {
+        let len = source.span() as u64;
+        check_range(offset, len)?;
+        if len == 0 {
             return Ok(0);
         }
+        let staged = self.staged(&BufferLayout::Contiguous, len, source)?;
+        let bytes = staged.as_deref().unwrap_or_else(|| source.piece(0, len));
         let storage = self.storage()?;
         let _quiet = without_size_signal();
         let mut written = 0;
@@ -40,14 +53,28 @@ impl File {
     /// # Errors
     /// As [`File::write_at`]; what the buffer holds is of no meaning then.
     pub fn read_at(&mut self, offset: u64, bytes: &mut [u8]) -> Result<u64> {
+        self.read_at_into(offset, bytes.into())
+    }
+
+    /// As [`File::read_at`], into all of `sink`, which may be memory of a device.
+    ///
+    /// # Errors
+    /// As [`File::read_at`]; or memory of a device that cannot be copied.
+    pub fn read_at_into(&mut self, offset: u64, sink: Sink<'_>) -> Result<u64> {
         self.usable()?;
-        check_range(offset, bytes.len())?;
-        if bytes.is_empty() {
+        let len = sink.span() as u64;
+        let file = Extents::contiguous(offset, len)?;
+        if len == 0 {
             return Ok(0);
         }
+        let mut target = Target::new(&BufferLayout::Contiguous, sink);
+        self.stage(&mut target, len)?;
         let storage = self.storage()?;
-        let outcome = guarded("read", offset, || read_present(&*storage, bytes, offset));
-        self.told(outcome)
+        let (_, mut sink) = target.memory();
+        let read = guarded("read", offset, || read_present(&*storage, sink.piece(0, len), offset));
+        let mut outcome = Outcome { bytes: self.told(read)?, ..Outcome::default() };
+        self.deliver(&mut target, &file, &mut outcome);
+        outcome.error.map_or(Ok(outcome.bytes), Err)
     }
 
     /// The size of the file in bytes, as the system tells this rank now. This rank alone.
@@ -116,6 +143,6 @@ impl File {
 }
 
 /// The rule for all extents: no end beyond 2^63 - 1.
-fn check_range(offset: u64, len: usize) -> Result<()> {
-    Extents::contiguous(offset, len as u64).map(|_| ())
+fn check_range(offset: u64, len: u64) -> Result<()> {
+    Extents::contiguous(offset, len).map(|_| ())
 }

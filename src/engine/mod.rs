@@ -26,6 +26,7 @@
 //! | `direct`, `direct_read` | the path without exchange |
 //! | `shared` | calls of ranks that share memory: none of the above |
 //! | `handing_over` | dedicated I/O ranks: writes that are concluded later |
+//! | `staging` | memory of a device, copied to the host or from there |
 //! | `independent` | what one rank does alone; the size of the file |
 //! | `conclude`, `operation` | the agreement at the end; a call that is tested and waited for |
 //! | [`planning`] | a plan without a run, at any scale |
@@ -69,6 +70,7 @@ mod scratch;
 mod setup;
 mod shared;
 mod sieve;
+mod staging;
 pub mod storage;
 mod windows;
 mod worker;

@@ -12,6 +12,7 @@ use super::plan::{self, Again, Agreed, Direction};
 use super::reading::Reading;
 use super::report::{CallReport, Clock, Path};
 use super::sieve::bridge;
+use super::staging::Target;
 use super::storage::{Failure, guarded};
 use crate::access::{BufferLayout, Extents, Sink};
 use crate::error::Result;
@@ -100,9 +101,12 @@ impl File {
     async fn read(&mut self, file: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {
         self.complete().await?;
         let access = plan::check_access(file, layout, sink.span()).and_then(|()| self.may_have_data(file));
+        let mut target = Target::new(layout, sink);
+        let access = access.and_then(|()| self.stage(&mut target, file.bytes()));
         if self.setup.shares_memory {
-            return self.read_shared(file, layout, sink, access).await;
+            return self.read_shared(file, target, access).await;
         }
+        let (layout, sink) = target.memory();
         let mut clock = Clock::start();
         let checked = access.and_then(|()| self.file_end());
         let again = self.cached.as_ref().map_or(Again::No, |cached| cached.again(file, layout));
@@ -120,6 +124,7 @@ impl File {
             Path::Exchange => self.exchange_read(file, layout, sink, &agreed, &mut clock, &mut done).await?,
         }
         let bytes = done.outcome.bytes;
+        self.deliver(&mut target, file, &mut done.outcome);
         let call = conclude(&mut self.endpoint, agreed, done, clock).await?;
         Ok(ReadReport { bytes, call })
     }

@@ -93,6 +93,12 @@ impl File {
             Mode::Create | Mode::Update => plan::check_access(file, layout, source.span()),
         };
         let writable = writable.and_then(|()| self.may_have_data(file));
+        let staged = writable.and_then(|()| self.staged(layout, file.bytes(), source));
+        let (staged, writable) = staged.map_or_else(|error| (None, Err(error)), |staged| (staged, Ok(())));
+        let (layout, source) = match &staged {
+            Some(bytes) => (&BufferLayout::Contiguous, Source::from(&bytes[..])),
+            None => (layout, source),
+        };
         if self.setup.shares_memory {
             return self.write_shared(file, layout, source, writable).await;
         }

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use tributary::{Error, Result};
+use tributary::{Error, Result, Sink, Source};
 
 use super::file::{opened, trib_file};
 use super::lists::{Buffer, put};
@@ -45,8 +45,8 @@ unsafe fn alone(file: *mut trib_file, offset: i64, buffer: Buffer, length: i64, 
         let at = u64::try_from(offset).map_err(|_| Error::argument("offset", offset, "0 or more"))?;
         let len = usize::try_from(length).map_err(|_| Error::argument("length", length, "0 or more"))?;
         let moved = match buffer.reaching(len)? {
-            Memory::Source(from, len) => file.write_at(at, std::slice::from_raw_parts(from, len))?,
-            Memory::Target(to, len) => file.read_at(at, std::slice::from_raw_parts_mut(to, len))?,
+            Memory::Source(from, len) => file.write_at_from(at, Source::from_raw_parts(from, len))?,
+            Memory::Target(to, len) => file.read_at_into(at, Sink::from_raw_parts(to, len))?,
         };
         put(bytes, moved as i64);
     }

@@ -82,7 +82,8 @@ impl GioFile {
         for piece in pieces(&access.file, &access.layout) {
             let at = access.memory.wrapping_add(piece.memory as usize);
             // SAFETY: the caller's promise, of this piece.
-            self.file.write_at(piece.offset, unsafe { std::slice::from_raw_parts(at, piece.len as usize) })?;
+            let source = unsafe { Source::from_raw_parts(at, piece.len as usize) };
+            self.file.write_at_from(piece.offset, source)?;
         }
         Ok(access.bytes())
     }
@@ -103,8 +104,8 @@ impl GioFile {
         for piece in pieces(&access.file, &access.layout) {
             let at = access.memory.wrapping_add(piece.memory as usize);
             // SAFETY: the caller's promise, of this piece.
-            bytes +=
-                self.file.read_at(piece.offset, unsafe { std::slice::from_raw_parts_mut(at, piece.len as usize) })?;
+            let sink = unsafe { Sink::from_raw_parts(at, piece.len as usize) };
+            bytes += self.file.read_at_into(piece.offset, sink)?;
         }
         Ok(bytes)
     }

@@ -7,7 +7,7 @@ use super::closing::{Closed, Closing, Known, report};
 use super::opening::{CHOICES, Choice, NO_MEMORY, Opening, Total, Way, choose, lanes, put};
 use super::taking::Taking;
 use super::write::close_own;
-use crate::access::{BufferLayout, Extents, Sink, Walk};
+use crate::access::{BufferLayout, Extents, Walk};
 use crate::collectives::tell;
 use crate::engine::depot::Outcome;
 use crate::engine::file::File;
@@ -15,6 +15,7 @@ use crate::engine::plan::Direction;
 use crate::engine::read::ReadReport;
 use crate::engine::report::{CallReport, Path};
 use crate::engine::sieve;
+use crate::engine::staging::Target;
 use crate::engine::storage::{Failure, guarded};
 use crate::error::{Error, Result};
 use crate::fabric::shared::Slots;
@@ -52,18 +53,21 @@ impl File {
     pub(in crate::engine) async fn read_shared(
         &mut self,
         file: &Extents,
-        layout: &BufferLayout,
-        mut sink: Sink<'_>,
+        mut target: Target<'_>,
         checked: Result<()>,
     ) -> Result<ReadReport> {
         let begin = Instant::now();
         let arena = self.arena()?;
-        let own = match checked {
-            Ok(()) if self.reads_itself(file) => self.read_directly(file, layout, sink.reborrow(), self.bridge()),
+        let (layout, sink) = target.memory();
+        let mut own = match checked {
+            Ok(()) if self.reads_itself(file) => self.read_directly(file, layout, sink, self.bridge()),
             Ok(()) => Outcome { bytes: u64::MAX, ..Outcome::default() },
             Err(error) => Outcome { error: Some(error), ..Outcome::default() },
         };
         let served = own.bytes != u64::MAX;
+        if served {
+            self.deliver(&mut target, file, &mut own);
+        }
         let got = if served { own.bytes } else { 0 };
         let (verdict, own_error) = self.open_read(file, served, got, own.error, &arena).await?;
         if let Some(failed) = verdict.failed {
@@ -83,16 +87,17 @@ impl File {
         match way {
             Way::Windows => {
                 let known = Known { rounds: verdict.windows.count(), ..known(Path::Shared, why) };
-                let rest = (!served).then_some((file, layout));
-                let (taken, call) = self.take_windows(rest, sink, got, &arena, &verdict, known, begin).await?;
+                let rest = (!served).then_some(file);
+                let (taken, call) = self.take_windows(rest, &mut target, got, &arena, &verdict, known, begin).await?;
                 Ok(ReadReport { bytes: taken, call })
             }
             Way::Nothing | Way::Slots | Way::Own | Way::Done => {
-                let outcome = if served {
-                    Outcome { bytes: got, ..Outcome::default() }
-                } else {
-                    self.read_directly(file, layout, sink, self.bridge())
-                };
+                let mut outcome = Outcome { bytes: got, ..Outcome::default() };
+                if !served {
+                    let (layout, sink) = target.memory();
+                    outcome = self.read_directly(file, layout, sink, self.bridge());
+                    self.deliver(&mut target, file, &mut outcome);
+                }
                 let bytes = outcome.bytes;
                 let call = close_own(&mut self.endpoint, known(Path::Direct, why), outcome, begin).await?;
                 Ok(ReadReport { bytes, call })
@@ -171,8 +176,8 @@ impl File {
     #[allow(clippy::too_many_arguments)]
     async fn take_windows(
         &mut self,
-        rest: Option<(&Extents, &BufferLayout)>,
-        sink: Sink<'_>,
+        rest: Option<&Extents>,
+        target: &mut Target<'_>,
         got: u64,
         arena: &Arena,
         verdict: &Verdict,
@@ -191,10 +196,15 @@ impl File {
             error: None.into(),
             busy: Default::default(),
         };
-        let (none, contiguous) = (Extents::empty(), BufferLayout::Contiguous);
-        let (file, layout) = rest.unwrap_or((&none, &contiguous));
-        let taken = got + taking.take(&mut self.endpoint, Walk::new(file, layout), sink).await?;
-        let error = taking.error.take();
+        let (layout, sink) = target.memory();
+        let nothing = (Extents::empty(), BufferLayout::Contiguous);
+        let walk = rest.map_or(Walk::new(&nothing.0, &nothing.1), |file| Walk::new(file, layout));
+        let taken = got + taking.take(&mut self.endpoint, walk, sink).await?;
+        let mut outcome = Outcome { bytes: taken, error: taking.error.take(), ..Outcome::default() };
+        if let Some(file) = rest {
+            self.deliver(target, file, &mut outcome);
+        }
+        let error = outcome.error;
         let total = begin.elapsed();
         let micros = [total.saturating_sub(taking.busy.get()), taking.busy.get(), Default::default(), total];
         let micros = micros.map(|time: std::time::Duration| time.as_micros() as u64);

@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 
 use tributary::engine::Direction;
+use tributary::error::About;
 use tributary::{BufferLayout, CallReport, Error, Extents, File, Sink, Source};
 
 use crate::abi::MPI_Offset;
@@ -100,7 +101,10 @@ impl Backend {
             match outcome {
                 Ok(bytes) => return Ok(Ended::Moved(bytes)),
                 Err(Error::Refused { reason: OTHER_HINTS, .. }) => self.apply().await?,
-                Err(Error::Refused { reason: LEFT_TO_MPI, why }) => {
+                Err(
+                    Error::Refused { reason: LEFT_TO_MPI, why }
+                    | Error::Argument { about: About::DeviceMemory, value: why, .. },
+                ) => {
                     counts.tally().passed(name, &why);
                     return Ok(Ended::Passed);
                 }

@@ -24,6 +24,7 @@ mod wheels;
 
 mod abis;
 mod datatypes;
+mod device;
 mod errors;
 mod fortran;
 mod guard;

@@ -1,0 +1,109 @@
+//! CUDA, by its driver's functions, which are in `libcuda.so.1` whatever way a program uses CUDA (CUDA Driver API reference,
+//! "Unified Addressing", "Memory Management", "Context Management").
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::ptr::null_mut;
+
+use super::libraries::Symbols;
+use super::{Copies, Runtime};
+
+/// CU_POINTER_ATTRIBUTE_CONTEXT, _MEMORY_TYPE, _IS_MANAGED.
+const CONTEXT: c_int = 1;
+const MEMORY_TYPE: c_int = 2;
+const IS_MANAGED: c_int = 8;
+/// CU_MEMORYTYPE_DEVICE.
+const DEVICE: c_uint = 2;
+
+struct Cuda {
+    get_attribute: unsafe extern "C" fn(*mut c_void, c_int, u64) -> c_int,
+    to_host: unsafe extern "C" fn(*mut c_void, u64, usize) -> c_int,
+    to_device: unsafe extern "C" fn(u64, *const c_void, usize) -> c_int,
+    synchronize: unsafe extern "C" fn(*mut c_void) -> c_int,
+    push: unsafe extern "C" fn(*mut c_void) -> c_int,
+    pop: unsafe extern "C" fn(*mut *mut c_void) -> c_int,
+}
+
+pub fn find(symbols: &Symbols) -> Option<Box<dyn Runtime>> {
+    // SAFETY: the functions' types in cuda.h, where CUdeviceptr is an unsigned integer of 64 bits, handles are pointers, and
+    // enums ints.
+    unsafe {
+        Some(Box::new(Cuda {
+            get_attribute: symbols.get(c"cuPointerGetAttribute")?,
+            to_host: symbols.get(c"cuMemcpyDtoH_v2")?,
+            to_device: symbols.get(c"cuMemcpyHtoD_v2")?,
+            synchronize: symbols.get(c"cuStreamSynchronize")?,
+            push: symbols.get(c"cuCtxPushCurrent_v2")?,
+            pop: symbols.get(c"cuCtxPopCurrent_v2")?,
+        }))
+    }
+}
+
+impl Cuda {
+    /// None of an address that is not CUDA's, nor where CUDA is not initialised.
+    ///
+    /// # Safety
+    /// The attribute is a T.
+    unsafe fn attribute<T: Copy>(&self, which: c_int, address: usize, mut value: T) -> Option<T> {
+        // SAFETY: any address may be asked for; the caller's promise.
+        let code = unsafe { (self.get_attribute)((&raw mut value).cast(), which, address as u64) };
+        (code == 0).then_some(value)
+    }
+
+    /// Runs `copy` in the context of the memory at `address`: this thread may have none. Memory of a pool has no context of
+    /// its own, and is copied in the thread's.
+    fn within(&self, address: usize, copy: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+        // SAFETY: a context is a pointer.
+        let context: *mut c_void = unsafe { self.attribute(CONTEXT, address, null_mut()) }.unwrap_or(null_mut());
+        // SAFETY: the context of memory that is allocated.
+        let is_pushed = !context.is_null() && unsafe { (self.push)(context) } == 0;
+        let copied = copy();
+        if is_pushed {
+            let mut popped = null_mut();
+            // SAFETY: what was pushed above.
+            unsafe { (self.pop)(&mut popped) };
+        }
+        copied
+    }
+}
+
+impl Runtime for Cuda {
+    fn name(&self) -> &'static str {
+        "CUDA"
+    }
+
+    /// Managed memory says that it is the device's, but the processor may touch it.
+    fn has(&self, address: usize) -> bool {
+        // SAFETY: both are unsigned ints (the second is written as one or, by older drivers, as its first byte).
+        unsafe {
+            self.attribute(MEMORY_TYPE, address, 0 as c_uint) == Some(DEVICE)
+                && self.attribute(IS_MANAGED, address, 0 as c_uint).unwrap_or(0) == 0
+        }
+    }
+
+    fn copies(&self) -> Option<&dyn Copies> {
+        Some(self)
+    }
+}
+
+impl Copies for Cuda {
+    unsafe fn to_host(&self, from: usize, to: &mut [u8]) -> Result<(), String> {
+        self.within(from, || {
+            // SAFETY: the caller's promise, and a slice.
+            told("cuMemcpyDtoH", unsafe { (self.to_host)(to.as_mut_ptr().cast(), from as u64, to.len()) })
+        })
+    }
+
+    unsafe fn to_device(&self, from: &[u8], to: usize) -> Result<(), String> {
+        self.within(to, || {
+            // SAFETY: the caller's promise, and a slice.
+            told("cuMemcpyHtoD", unsafe { (self.to_device)(to as u64, from.as_ptr().cast(), from.len()) })?;
+            // From memory that is not locked, the copy may still be on its way to the device.
+            // SAFETY: null is the stream that the copy is on.
+            told("cuStreamSynchronize", unsafe { (self.synchronize)(null_mut()) })
+        })
+    }
+}
+
+fn told(function: &str, code: c_int) -> Result<(), String> {
+    if code == 0 { Ok(()) } else { Err(format!("{function} returned {code}")) }
+}

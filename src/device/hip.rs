@@ -1,0 +1,74 @@
+//! HIP, whose library is `libamdhip64.so` (HIP runtime API reference, "Unified Addressing", "Memory Management").
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use super::libraries::Symbols;
+use super::{Copies, Runtime};
+
+/// HIP_POINTER_ATTRIBUTE_MEMORY_TYPE.
+const MEMORY_TYPE: c_int = 2;
+/// The first version in which kinds of memory are numbered as CUDA numbers them.
+const RENUMBERED: c_int = 60_000_000;
+/// hipMemcpyHostToDevice, hipMemcpyDeviceToHost.
+const TO_DEVICE: c_int = 1;
+const TO_HOST: c_int = 2;
+
+struct Hip {
+    get_attributes: unsafe extern "C" fn(c_uint, *mut c_int, *mut *mut c_void, *mut c_void) -> c_int,
+    copy: unsafe extern "C" fn(*mut c_void, *const c_void, usize, c_int) -> c_int,
+    /// hipMemoryTypeDevice: 1 before HIP 6, where 2 is an array; 2 since, where 1 is memory of the host.
+    device: c_uint,
+}
+
+pub fn find(symbols: &Symbols) -> Option<Box<dyn Runtime>> {
+    type GetVersion = unsafe extern "C" fn(*mut c_int) -> c_int;
+    // SAFETY: the functions' types in hip_runtime_api.h, where hipDeviceptr_t is a pointer and enums are ints.
+    unsafe {
+        let get_version: GetVersion = symbols.get(c"hipRuntimeGetVersion")?;
+        let mut version = 0;
+        get_version(&mut version);
+        Some(Box::new(Hip {
+            get_attributes: symbols.get(c"hipDrvPointerGetAttributes")?,
+            copy: symbols.get(c"hipMemcpy")?,
+            device: if version >= RENUMBERED { 2 } else { 1 },
+        }))
+    }
+}
+
+impl Runtime for Hip {
+    fn name(&self) -> &'static str {
+        "HIP"
+    }
+
+    /// Of an address that is not HIP's it says 0, and no error, which the program would find as its last one.
+    fn has(&self, address: usize) -> bool {
+        let (mut kind, mut which) = (0 as c_uint, MEMORY_TYPE);
+        let mut values = [(&raw mut kind).cast::<c_void>()];
+        let address = std::ptr::without_provenance_mut(address);
+        // SAFETY: one attribute, which is an unsigned int; any address may be asked for.
+        let code = unsafe { (self.get_attributes)(1, &mut which, values.as_mut_ptr(), address) };
+        code == 0 && kind == self.device
+    }
+
+    fn copies(&self) -> Option<&dyn Copies> {
+        Some(self)
+    }
+}
+
+impl Copies for Hip {
+    unsafe fn to_host(&self, from: usize, to: &mut [u8]) -> Result<(), String> {
+        let from = std::ptr::without_provenance(from);
+        // SAFETY: the caller's promise, and a slice.
+        told(unsafe { (self.copy)(to.as_mut_ptr().cast(), from, to.len(), TO_HOST) })
+    }
+
+    unsafe fn to_device(&self, from: &[u8], to: usize) -> Result<(), String> {
+        let to = std::ptr::without_provenance_mut(to);
+        // SAFETY: the caller's promise, and a slice.
+        told(unsafe { (self.copy)(to, from.as_ptr().cast(), from.len(), TO_DEVICE) })
+    }
+}
+
+fn told(code: c_int) -> Result<(), String> {
+    if code == 0 { Ok(()) } else { Err(format!("hipMemcpy returned {code}")) }
+}

@@ -1,0 +1,104 @@
+//! The libraries that the process has loaded, and functions of theirs by name.
+
+use std::ffi::{CStr, CString, c_int, c_void};
+
+/// The functions of one library: those that the whole process sees, or its own where it was loaded for one part of the
+/// program only, as Python does.
+pub struct Symbols {
+    library: Option<*mut c_void>,
+}
+
+impl Symbols {
+    /// Of the library that is loaded from a file whose name begins with `name`. It stays loaded.
+    pub fn of(name: &str) -> Self {
+        let flags = libc::RTLD_NOLOAD | libc::RTLD_LAZY;
+        // SAFETY: a terminated path; nothing is loaded that is not.
+        let open = |path: &CString| unsafe { libc::dlopen(path.as_ptr(), flags) };
+        let mut handles =
+            loaded().into_iter().filter(|path| file_name(path).starts_with(name.as_bytes())).map(|path| open(&path));
+        Self { library: handles.find(|handle| !handle.is_null()) }
+    }
+
+    /// A function.
+    ///
+    /// # Safety
+    /// `F` is the type of a pointer to the function of this name.
+    pub unsafe fn get<F: Copy>(&self, name: &CStr) -> Option<F> {
+        const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
+        // SAFETY: a terminated name.
+        let mut address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+        if let (true, Some(library)) = (address.is_null(), self.library) {
+            // SAFETY: a library that stays open, and a terminated name.
+            address = unsafe { libc::dlsym(library, name.as_ptr()) };
+        }
+        // SAFETY: the caller's promise; a pointer of this size.
+        (!address.is_null()).then(|| unsafe { std::mem::transmute_copy(&address) })
+    }
+}
+
+fn file_name(path: &CStr) -> &[u8] {
+    path.to_bytes().rsplit(|byte| *byte == b'/').next().unwrap_or_default()
+}
+
+/// The files of all libraries of the process.
+#[cfg(target_os = "linux")]
+fn loaded() -> Vec<CString> {
+    unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _size: usize, paths: *mut c_void) -> c_int {
+        // SAFETY: the linker gives a struct that is whole, with a name that is null or terminated; `paths` is ours.
+        unsafe {
+            if !(*info).dlpi_name.is_null() {
+                (*paths.cast::<Vec<CString>>()).push(CStr::from_ptr((*info).dlpi_name).to_owned());
+            }
+        }
+        0
+    }
+    let mut paths: Vec<CString> = Vec::new();
+    // SAFETY: a callback of the type that is asked for, and what it is to be given.
+    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut paths).cast()) };
+    paths
+}
+
+/// How many libraries the dynamic linker has ever loaded.
+#[cfg(target_os = "linux")]
+pub fn ever_loaded() -> u64 {
+    unsafe extern "C" fn first(info: *mut libc::dl_phdr_info, _size: usize, adds: *mut c_void) -> c_int {
+        // SAFETY: the linker gives a struct that is whole; `adds` is ours.
+        unsafe { *adds.cast::<u64>() = (*info).dlpi_adds };
+        1
+    }
+    let mut adds = 0u64;
+    // SAFETY: a callback of the type that is asked for, and what it is to be given.
+    unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut adds).cast()) };
+    adds
+}
+
+/// Only Linux's linker counts; elsewhere no runtime is looked for.
+#[cfg(not(target_os = "linux"))]
+fn loaded() -> Vec<CString> {
+    Vec::new()
+}
+
+/// Never more than at the start.
+#[cfg(not(target_os = "linux"))]
+pub fn ever_loaded() -> u64 {
+    0
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_found_by_name() {
+        assert!(ever_loaded() > 0);
+        let c = Symbols::of("libc.so");
+        assert!(c.library.is_some(), "{:?}", loaded());
+        // SAFETY: the types of these functions.
+        unsafe {
+            let id = c.get::<unsafe extern "C" fn() -> c_int>(c"getpid").unwrap();
+            assert_eq!(id(), std::process::id() as c_int);
+            assert!(c.get::<unsafe extern "C" fn()>(c"no_such_function_at_all").is_none());
+            assert!(Symbols::of("libnowhere.so").get::<unsafe extern "C" fn()>(c"cuPointerGetAttribute").is_none());
+        }
+    }
+}
