@@ -56,7 +56,7 @@ static ANY: AtomicBool = AtomicBool::new(false);
 /// How many libraries the dynamic linker had ever loaded when they were looked at last.
 static LOOKED_AT: AtomicU64 = AtomicU64::new(0);
 
-/// Whether an address may be a device's: a GPU's runtime is loaded. About 100 instructions where nothing was loaded since it
+/// Whether an address may be a device's: a GPU's runtime is loaded. About 200 instructions where nothing was loaded since it
 /// was asked last.
 #[inline]
 pub(crate) fn may_be() -> bool {

@@ -12,6 +12,7 @@ use super::staging::Target;
 use super::storage::{Failure, guarded, read_present, without_size_signal, write_all};
 use crate::access::{BufferLayout, Extents, Sink, Source};
 use crate::collectives::allreduce;
+use crate::device;
 use crate::error::{About, Error, IoClass, Result};
 use crate::schedule::ReduceOp;
 
@@ -38,8 +39,11 @@ impl File {
         if len == 0 {
             return Ok(0);
         }
-        let staged = self.staged(&BufferLayout::Contiguous, len, source)?;
-        let bytes = staged.as_deref().unwrap_or_else(|| source.piece(0, len));
+        let mut staged = Vec::new();
+        if device::may_be() {
+            self.stage_write(&BufferLayout::Contiguous, len, source, &mut staged)?;
+        }
+        let bytes = if staged.is_empty() { source.piece(0, len) } else { &staged };
         let storage = self.storage()?;
         let _quiet = without_size_signal();
         let mut written = 0;
@@ -68,7 +72,9 @@ impl File {
             return Ok(0);
         }
         let mut target = Target::new(&BufferLayout::Contiguous, sink);
-        self.stage(&mut target, len)?;
+        if device::may_be() {
+            self.stage_read(&mut target, len)?;
+        }
         let storage = self.storage()?;
         let (_, mut sink) = target.memory();
         let read = guarded("read", offset, || read_present(&*storage, sink.piece(0, len), offset));

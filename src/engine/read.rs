@@ -15,6 +15,7 @@ use super::sieve::bridge;
 use super::staging::Target;
 use super::storage::{Failure, guarded};
 use crate::access::{BufferLayout, Extents, Sink};
+use crate::device;
 use crate::error::Result;
 
 /// What one rank got from a collective read.
@@ -100,9 +101,11 @@ impl File {
 
     async fn read(&mut self, file: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {
         self.complete().await?;
-        let access = plan::check_access(file, layout, sink.span()).and_then(|()| self.may_have_data(file));
+        let mut access = plan::check_access(file, layout, sink.span()).and_then(|()| self.may_have_data(file));
         let mut target = Target::new(layout, sink);
-        let access = access.and_then(|()| self.stage(&mut target, file.bytes()));
+        if access.is_ok() && device::may_be() {
+            access = self.stage_read(&mut target, file.bytes());
+        }
         if self.setup.shares_memory {
             return self.read_shared(file, target, access).await;
         }

@@ -35,15 +35,23 @@ impl<'a> Target<'a> {
 }
 
 impl File {
-    /// The `len` bytes of a write whose memory is a device's, on the host; none where no byte is a device's.
+    /// Copies the `len` bytes of a write to `bytes`; leaves it empty where none of them is in the memory of a device.
     ///
     /// # Errors
     /// No memory, the runtime's, or a runtime that does not copy; this rank's own.
-    pub(super) fn staged(&self, layout: &BufferLayout, len: u64, source: Source<'_>) -> Result<Option<Vec<u8>>> {
-        if !device::may_be() || !self.has_device_memory(layout, len, |at, len| source.address(at, len))? {
-            return Ok(None);
+    #[cold]
+    pub(super) fn stage_write(
+        &self,
+        layout: &BufferLayout,
+        len: u64,
+        source: Source<'_>,
+        bytes: &mut Vec<u8>,
+    ) -> Result<()> {
+        if !self.has_device_memory(layout, len, |at, len| source.address(at, len))? {
+            return Ok(());
         }
-        let (mut bytes, mut survey) = (self.room(len)?, Survey::default());
+        *bytes = self.room(len)?;
+        let mut survey = Survey::default();
         in_one(in_memory(layout, len), |Part { memory, at, len }| {
             let (from, to) = (source.address(memory, len), &mut bytes[at..][..len as usize]);
             match self.copies(&mut survey, from)? {
@@ -55,17 +63,17 @@ impl File {
                 }
             }
             Ok(())
-        })?;
-        Ok(Some(bytes))
+        })
     }
 
     /// Has a read of `len` bytes go to memory of the host, where the target's is a device's.
     ///
     /// # Errors
-    /// As [`File::staged`].
-    pub(super) fn stage(&self, target: &mut Target<'_>, len: u64) -> Result<()> {
+    /// As [`File::stage_write`].
+    #[cold]
+    pub(super) fn stage_read(&self, target: &mut Target<'_>, len: u64) -> Result<()> {
         let Target { layout, sink, staged } = target;
-        if device::may_be() && self.has_device_memory(layout, len, |at, len| sink.address(at, len))? {
+        if self.has_device_memory(layout, len, |at, len| sink.address(at, len))? {
             *staged = Some(self.room(len)?);
         }
         Ok(())
@@ -104,7 +112,6 @@ impl File {
     ///
     /// # Errors
     /// One is of a runtime that does not copy.
-    #[cold]
     fn has_device_memory(&self, layout: &BufferLayout, len: u64, place: impl Fn(u64, u64) -> usize) -> Result<bool> {
         let (mut survey, mut any) = (Survey::default(), false);
         for Part { memory, len, .. } in in_memory(layout, len) {

@@ -12,6 +12,7 @@ use super::report::{CallReport, Clock, Path};
 use super::setup::Mode;
 use super::writing::Writing;
 use crate::access::{BufferLayout, Extents, Source};
+use crate::device;
 use crate::error::{Error, Result};
 use crate::hints::Switch;
 
@@ -92,12 +93,14 @@ impl File {
             Mode::Read => Err(Error::argument("file", "opened with Mode::Read", "to be read")),
             Mode::Create | Mode::Update => plan::check_access(file, layout, source.span()),
         };
-        let writable = writable.and_then(|()| self.may_have_data(file));
-        let staged = writable.and_then(|()| self.staged(layout, file.bytes(), source));
-        let (staged, writable) = staged.map_or_else(|error| (None, Err(error)), |staged| (staged, Ok(())));
-        let (layout, source) = match &staged {
-            Some(bytes) => (&BufferLayout::Contiguous, Source::from(&bytes[..])),
-            None => (layout, source),
+        let mut writable = writable.and_then(|()| self.may_have_data(file));
+        let mut staged = Vec::new();
+        if writable.is_ok() && device::may_be() {
+            writable = self.stage_write(layout, file.bytes(), source, &mut staged);
+        }
+        let (layout, source) = match staged.is_empty() {
+            true => (layout, source),
+            false => (&BufferLayout::Contiguous, Source::from(&staged[..])),
         };
         if self.setup.shares_memory {
             return self.write_shared(file, layout, source, writable).await;

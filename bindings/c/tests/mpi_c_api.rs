@@ -79,6 +79,21 @@ fn a_file_size_limit_on_one_rank() {
 }
 
 #[test]
+fn buffers_in_device_memory() {
+    let source = crate_directory().join("../mpiio/tests/programs/gpu.c");
+    let runtime = |name: &str, which: &str| {
+        let library = prefix().join(name);
+        let mut compiler = Command::new(mpicc());
+        expect(compiler.args(["-shared", "-fPIC", which, "-o"]).arg(&library).arg(&source), "the compiler");
+        library.display().to_string()
+    };
+    let [cuda, level_zero] = [("libcuda.so.1", "-DRUNTIME_CUDA"), ("libze_loader.so.1", "-DRUNTIME_ZE")]
+        .map(|(name, which)| runtime(name, which));
+    let environment = [("TRIB_TEST_GPU", &*cuda), ("TRIB_TEST_ZE", &*level_zero)];
+    on_all_worlds("tests/programs/device.c", Link::Shared, &environment, "all well");
+}
+
+#[test]
 fn the_shared_library_exports_the_functions_of_the_header_and_nothing_else() {
     let header = std::fs::read_to_string(prefix().join("include/tributary.h")).unwrap();
     let library = prefix().join("lib/libtributary.so");

@@ -7,7 +7,7 @@ mod linked;
 #[path = "../../../tests/common/mpiexec.rs"]
 mod mpiexec;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
@@ -38,6 +38,17 @@ fn lists_are_written_and_read() {
 #[test]
 fn lists_are_written_and_read_through_several_aggregators() {
     on_all_worlds("lists.c", &Link::Static, &[("TRIB_HINTS", "cb_nodes=3;cb_buffer_size=256;trib_tiny_call=0")]);
+}
+
+#[test]
+fn lists_in_device_memory() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mpiio/tests/programs/gpu.c");
+    let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libcuda.so.1");
+    let mut compiler = Command::new(linked::mpicc());
+    compiler.args(["-shared", "-fPIC", "-DRUNTIME_CUDA", "-o"]).arg(&library).arg(&source);
+    let output = compiler.output().unwrap();
+    assert!(output.status.success(), "{}", printed(&output));
+    on_all_worlds("device.c", &Link::Shared, &[("TRIB_TEST_GPU", library.to_str().unwrap())]);
 }
 
 #[test]
