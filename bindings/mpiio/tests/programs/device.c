@@ -142,6 +142,10 @@ static void there_and_back(void)
     MUST(MPI_File_seek(file, 30000, MPI_SEEK_SET));
     MUST(MPI_File_read_all(file, to, BYTES - 7, MPI_BYTE, &status));
     tell("read whole", &status, bytes_at(to));
+    fill(bytes_at(to), 5);
+    MUST(MPI_File_read_at_all_begin(file, 45, to, 1, gaps));
+    MUST(MPI_File_read_at_all_end(file, to, &status));
+    tell("read in two halves", &status, bytes_at(to));
     MUST(MPI_File_close(&file));
     MPI_Datatype types[] = {gaps, places, apart, apart_again};
     for (int i = 0; i < 4; i++)
