@@ -3,6 +3,7 @@
 use std::ffi::{CStr, CString, OsStr, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// A function that every MPI library has, under the name that tools leave alone.
 const MARK: &CStr = c"PMPI_Type_size";
@@ -10,14 +11,10 @@ const MARK: &CStr = c"PMPI_Type_size";
 /// The shared library, or the program, that MPI's functions are in.
 #[derive(Debug)]
 pub struct Library {
-    handle: *mut c_void,
+    /// Of the dynamic linker, for any thread: it is never closed, and never changed.
+    handle: AtomicPtr<c_void>,
     path: PathBuf,
 }
-
-// SAFETY: the dynamic linker's handle of a library that is never closed; its functions may be called by any thread.
-unsafe impl Send for Library {}
-// SAFETY: likewise.
-unsafe impl Sync for Library {}
 
 impl Library {
     /// The MPI library that the process has loaded: the one that its own calls reach, or else one that something loaded for
@@ -51,7 +48,7 @@ impl Library {
     /// Where a function of the library is, or of a library that it needs.
     pub fn own(&self, name: &CStr) -> Option<*mut c_void> {
         // SAFETY: a library that is open, and a terminated name.
-        let address = unsafe { libc::dlsym(self.handle, name.as_ptr()) };
+        let address = unsafe { libc::dlsym(self.handle.load(Ordering::Relaxed), name.as_ptr()) };
         (!address.is_null()).then_some(address)
     }
 
@@ -75,7 +72,7 @@ impl Library {
         Self::open(&path, flags).or_else(|| {
             // SAFETY: null asks for the program.
             let handle = unsafe { libc::dlopen(std::ptr::null(), flags) };
-            (!handle.is_null()).then_some(Self { handle, path })
+            (!handle.is_null()).then_some(Self { handle: handle.into(), path })
         })
     }
 
@@ -83,7 +80,7 @@ impl Library {
         let name = CString::new(path.as_os_str().as_bytes()).ok()?;
         // SAFETY: a terminated name. What a library runs when it is loaded is what it would run in any program.
         let handle = unsafe { libc::dlopen(name.as_ptr(), flags) };
-        (!handle.is_null()).then(|| Self { handle, path: path.to_path_buf() })
+        (!handle.is_null()).then(|| Self { handle: handle.into(), path: path.to_path_buf() })
     }
 }
 

@@ -149,18 +149,15 @@ mod tests {
     use crate::fabric::Agreements;
     use crate::fabric::threads;
     use crate::topology::Topology;
-    use std::cell::Cell;
     use std::pin::pin;
-    use std::rc::Rc;
+    use std::sync::{Arc, Mutex};
 
     /// What is chosen, counted.
-    struct Counting(Cell<[usize; 3]>);
+    struct Counting(Mutex<[usize; 3]>);
 
     impl Counting {
         fn count(&self, which: usize) {
-            let mut counts = self.0.get();
-            counts[which] += 1;
-            self.0.set(counts);
+            self.0.lock().unwrap()[which] += 1;
         }
     }
 
@@ -201,7 +198,7 @@ mod tests {
     fn what_is_chosen_for_an_endpoint_is_used() {
         for all in on_all(|endpoint| {
             let (me, ranks, waiting) = (endpoint.rank(), endpoint.ranks(), endpoint.waiting().clone());
-            let chosen = Rc::new(Counting(Cell::default()));
+            let chosen = Arc::new(Counting(Mutex::default()));
             endpoint.agree_by(Some(chosen.clone()));
             let mut lanes = [me as u64];
             waiting.wait(pin!(allreduce(endpoint, &[ReduceOp::Sum], &mut lanes))).unwrap();
@@ -212,7 +209,7 @@ mod tests {
             assert_eq!(bodies, if me == 0 { expected } else { Vec::new() });
             endpoint.agree_by(None);
             waiting.wait(pin!(allreduce(endpoint, &[ReduceOp::Sum], &mut lanes))).unwrap();
-            chosen.0.get()
+            *chosen.0.lock().unwrap()
         }) {
             // A broadcast is two, a gather has an allreduce of its own.
             assert!(all.iter().all(|counts| *counts == [2, 2, 1]));

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::pin::pin;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::conclude::Done;
@@ -38,7 +37,7 @@ pub struct File {
     /// A write that was handed over to I/O ranks and is not concluded.
     pub(super) handed_over: Option<HandedOver>,
     /// Windows in the memory that the ranks share.
-    arena: Option<Rc<Arena>>,
+    arena: Option<Arc<Arena>>,
     /// Whether in some call it was not sure that ranks write different bytes.
     pub(super) may_overlap: bool,
     /// Set while an operation runs; still set if one was dropped in the middle.
@@ -88,7 +87,7 @@ impl File {
         waiting.failure().only_returns(hints.on_failure == OnFailure::Return);
         let setup = waiting.call(pin!(Setup::open(&mut endpoint, path, mode, hints))).await?;
         let (storage, depot, cached, handed_over) = Default::default();
-        let arena = endpoint.shared().filter(|_| setup.shares_memory).map(|shared| Rc::new(Arena::new(shared)));
+        let arena = endpoint.shared().filter(|_| setup.shares_memory).map(|shared| Arc::new(Arena::new(shared)));
         let (fan_in, may_overlap, busy) = Default::default();
         Ok(Self { endpoint, setup, files, storage, depot, cached, fan_in, handed_over, arena, may_overlap, busy })
     }
@@ -124,7 +123,7 @@ impl File {
         agreed: &Agreed,
         clock: &mut Clock,
         done: &mut Done,
-    ) -> Result<Rc<Plan>> {
+    ) -> Result<Arc<Plan>> {
         let mut moved = 0;
         let plan = match self.cached.as_ref().and_then(|cached| cached.plan(agreed, &self.setup)) {
             Some((plan, by)) => {
@@ -137,7 +136,7 @@ impl File {
                 let plan = Plan::make(&mut self.endpoint, &self.setup, agreed, file, layout, windows, clock).await?;
                 done.metadata = plan.announced.traffic;
                 done.in_memory = plan.announced.left;
-                let plan = Rc::new(plan);
+                let plan = Arc::new(plan);
                 let keep = self.setup.hints.plan_cache;
                 self.cached = keep.then(|| Cached::new(file, layout, agreed.end, plan.clone()));
                 plan
@@ -167,7 +166,7 @@ impl File {
     }
 
     /// The windows in shared memory.
-    pub(super) fn arena(&self) -> Result<Rc<Arena>> {
+    pub(super) fn arena(&self) -> Result<Arc<Arena>> {
         let rank = self.endpoint.rank();
         self.arena.clone().ok_or_else(|| Error::Internal { rank, what: "no shared memory for the file".to_string() })
     }
@@ -358,5 +357,21 @@ impl File {
     /// This file's end of the fabric, for collectives between writes.
     pub fn endpoint(&mut self) -> &mut Endpoint {
         &mut self.endpoint
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::{Waiting, shared};
+
+    fn goes_to_another_thread<T: Send>() {}
+
+    /// All of a file but its transport, which has the last word: MPI says from which threads it may be called.
+    #[test]
+    fn what_a_file_shares_with_its_parts_may_move_between_threads() {
+        goes_to_another_thread::<(Setup, Option<Depot>, Option<Cached>, Option<HandedOver>)>();
+        goes_to_another_thread::<(Arc<Arena>, Arc<dyn Storage>, Arc<dyn OpenStorage>)>();
+        goes_to_another_thread::<(Waiting, Arc<shared::Shared>, Arc<shared::Group>)>();
     }
 }

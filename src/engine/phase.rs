@@ -1,6 +1,5 @@
 //! A phase's way: the route between senders and aggregators, and who gathers in between.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::exchange::local::LocalAggregators;
@@ -20,7 +19,7 @@ pub struct Phase {
     /// Whether they gather along an ordered tree, and from how many bytes a subtree goes to them directly.
     pub threshold: Option<u64>,
     /// With two layers, where the members of this rank's local aggregator share memory.
-    pub group: Option<Rc<Group>>,
+    pub group: Option<Arc<Group>>,
 }
 
 impl Phase {

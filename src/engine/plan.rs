@@ -288,12 +288,12 @@ pub struct Cached {
     layout: BufferLayout,
     /// The end that was agreed.
     end: u64,
-    plan: std::rc::Rc<Plan>,
+    plan: std::sync::Arc<Plan>,
 }
 
 impl Cached {
     /// Keeps a plan.
-    pub fn new(file: &Extents, layout: &BufferLayout, end: u64, plan: std::rc::Rc<Plan>) -> Self {
+    pub fn new(file: &Extents, layout: &BufferLayout, end: u64, plan: std::sync::Arc<Plan>) -> Self {
         Self { file: file.clone(), layout: layout.clone(), end, plan }
     }
 
@@ -307,7 +307,7 @@ impl Cached {
     }
 
     /// The plan and how far its windows are to be moved, if all ranks have it, and may move it (`setup`).
-    pub fn plan(&self, agreed: &Agreed, setup: &Setup) -> Option<(std::rc::Rc<Plan>, i64)> {
+    pub fn plan(&self, agreed: &Agreed, setup: &Setup) -> Option<(std::sync::Arc<Plan>, i64)> {
         let by = agreed.moved?;
         let aggregators = setup.roles(agreed.bytes).aggregators.len();
         let is_whole = by.unsigned_abs().is_multiple_of(setup.driver.period(&setup.layout, aggregators));

@@ -1,6 +1,8 @@
 //! What a collective call did, in numbers: agreed over all ranks, the same on each.
 
 use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -132,7 +134,9 @@ impl FanIn {
 /// A stopwatch for one phase among several that take turns.
 #[derive(Debug)]
 pub struct Lap {
-    last: std::rc::Rc<std::cell::Cell<Instant>>,
+    /// When the clock started, and how many nanoseconds later the last lap of any phase was.
+    start: Instant,
+    last: Arc<AtomicU64>,
     /// Time so far.
     pub spent: Duration,
 }
@@ -140,8 +144,9 @@ pub struct Lap {
 impl Lap {
     /// Adds the time since the last lap of any phase of the clock.
     pub fn lap(&mut self) {
-        let now = Instant::now();
-        self.spent += now.duration_since(self.last.replace(now));
+        let now = self.start.elapsed().as_nanos() as u64;
+        self.spent += Duration::from_nanos(now.saturating_sub(self.last.load(Ordering::Relaxed)));
+        self.last.store(now, Ordering::Relaxed);
     }
 }
 
@@ -163,8 +168,8 @@ impl Clock {
     /// Starts.
     pub fn start() -> Self {
         let start = Instant::now();
-        let last = std::rc::Rc::new(std::cell::Cell::new(start));
-        let lap = || Lap { last: last.clone(), spent: Duration::ZERO };
+        let last = Arc::default();
+        let lap = || Lap { start, last: Arc::clone(&last), spent: Duration::ZERO };
         Self { flatten: lap(), metadata: lap(), agreement: lap(), elsewhere: lap(), start }
     }
 

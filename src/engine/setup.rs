@@ -2,7 +2,6 @@
 
 use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::node;
@@ -88,7 +87,7 @@ impl Setup {
         }
         if !hints.tuned_table.is_empty() {
             let chosen = tune::load(endpoint, &hints.tuned_table).await?;
-            endpoint.agree_by(Some(Rc::new(chosen)));
+            endpoint.agree_by(Some(Arc::new(chosen)));
         }
         let topology = find_topology(endpoint, &hints).await?;
         let created = if endpoint.rank() == 0 { create(&path, mode, &hints) } else { Ok((hints.driver, None)) };

@@ -5,7 +5,7 @@ use crate::topology::Rank;
 
 /// Schedules for the small collectives of [`crate::collectives`]; `None` leaves the choice to the library. Pure, and equal
 /// on all ranks of an endpoint.
-pub trait Agreements {
+pub trait Agreements: Send + Sync {
     /// A broadcast of the first `len` bytes of `Receive` of `root` to those of all.
     fn broadcast(&self, rank: Rank, ranks: usize, root: Rank, len: u64) -> Option<Schedule>;
 

@@ -5,12 +5,11 @@
 //! message must come before this rank can start anything, the rank waits for it inside the fabric
 //! ([`Progress::awaited`], [`Transport::wait`]), but only if it is waited for: a future that is tested never blocks.
 
-use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use super::agreements::Agreements;
@@ -79,7 +78,7 @@ impl std::ops::AddAssign for Traffic {
 pub struct Endpoint {
     transport: Box<dyn Transport>,
     waiting: Waiting,
-    agreements: Option<Rc<dyn Agreements>>,
+    agreements: Option<Arc<dyn Agreements>>,
     sharing: Sharing,
     grouped: Option<Grouped>,
 }
@@ -88,20 +87,39 @@ pub struct Endpoint {
 enum Sharing {
     Untried,
     /// Tried: they are on one host and have it, or not.
-    Tried(Option<Rc<Shared>>),
+    Tried(Option<Arc<Shared>>),
 }
 
 /// How a rank waits for its futures; shared with them, so that waiting borrows nothing.
 #[derive(Clone)]
-pub struct Waiting {
+pub struct Waiting(Arc<State>);
+
+/// One thread at a time polls; which, may change.
+struct State {
     idle: Arc<dyn Idle>,
     /// Counts whatever happened, so that a wait knows how long nothing has.
-    events: Rc<Cell<u64>>,
+    events: AtomicU64,
     /// The word that the future which was polled last waits for, if it is one in shared memory.
-    watched: Rc<Cell<Option<Watch>>>,
+    watched: Mutex<Option<Watch>>,
+    is_watched: AtomicBool,
     /// Whether whoever polls waits for the end: then the future may block.
-    blocking: Rc<Cell<bool>>,
-    failure: Rc<Failure>,
+    blocking: AtomicBool,
+    failure: Failure,
+}
+
+impl State {
+    fn watch(&self, watch: Option<Watch>) {
+        *self.watched.lock().unwrap_or_else(PoisonError::into_inner) = watch;
+        self.is_watched.store(watch.is_some(), Ordering::Relaxed);
+    }
+
+    fn take_watched(&self) -> Option<Watch> {
+        if !self.is_watched.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.is_watched.store(false, Ordering::Relaxed);
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 /// How long nothing has happened in a wait.
@@ -116,9 +134,10 @@ impl Waiting {
         let mut context = Context::from_waker(Waker::noop());
         let mut quiet = self.quiet();
         loop {
-            let outer = self.blocking.replace(true);
+            let outer = self.0.blocking.load(Ordering::Relaxed);
+            self.0.blocking.store(true, Ordering::Relaxed);
             let polled = future.as_mut().poll(&mut context);
-            self.blocking.set(outer);
+            self.0.blocking.store(outer, Ordering::Relaxed);
             if let Poll::Ready(value) = polled {
                 return value;
             }
@@ -128,19 +147,19 @@ impl Waiting {
 
     /// A wait begins: see [`Waiting::idle`].
     pub fn quiet(&self) -> Quiet {
-        Quiet { rounds: 0, seen: self.events.get() }
+        Quiet { rounds: 0, seen: self.0.events.load(Ordering::Relaxed) }
     }
 
     /// Gives the core away for a while, after a poll of this endpoint's future has found it not done: the longer, the longer
     /// nothing has happened. For those who poll by themselves, because they look after more than one future.
     pub fn idle(&self, quiet: &mut Quiet) {
-        let events = self.events.get();
+        let events = self.0.events.load(Ordering::Relaxed);
         quiet.rounds = if events == quiet.seen { quiet.rounds.saturating_add(1) } else { 0 };
         quiet.seen = events;
-        match self.watched.take() {
+        match self.0.take_watched() {
             // SAFETY: the future that waits for the word is alive, and with it the endpoint that holds the mapping.
             Some(watch) => unsafe { watch.wait(quiet.rounds.saturating_sub(1)) },
-            None => self.idle.idle(quiet.rounds),
+            None => self.0.idle.idle(quiet.rounds),
         }
     }
 
@@ -149,10 +168,10 @@ impl Waiting {
     /// # Errors
     /// The call's.
     pub fn complete<T>(&self, call: Pin<&mut (impl Future<Output = Result<T>> + ?Sized)>) -> Result<T> {
-        self.failure.begin();
-        let _guard = self.failure.on_panic();
+        self.0.failure.begin();
+        let _guard = self.0.failure.on_panic();
         let outcome = self.wait(call);
-        self.failure.settle(outcome)
+        self.0.failure.settle(outcome)
     }
 
     /// As [`Waiting::complete`], for a call that is part of a longer future: whoever polls that one decides how to wait.
@@ -160,36 +179,38 @@ impl Waiting {
     /// # Errors
     /// The call's.
     pub async fn call<T>(&self, mut call: Pin<&mut (impl Future<Output = Result<T>> + ?Sized)>) -> Result<T> {
-        self.failure.begin();
+        self.0.failure.begin();
         let outcome = std::future::poll_fn(|context| {
-            let _guard = self.failure.on_panic();
+            let _guard = self.0.failure.on_panic();
             call.as_mut().poll(context)
         });
-        self.failure.settle(outcome.await)
+        self.0.failure.settle(outcome.await)
     }
 
     /// How this rank fails.
     pub fn failure(&self) -> &Failure {
-        &self.failure
+        &self.0.failure
     }
 
     /// What ends an idle rank's sleep; helper threads keep it.
     pub fn waker(&self) -> Arc<dyn Idle> {
-        self.idle.clone()
+        self.0.idle.clone()
     }
 
     /// Something happened.
     pub fn event(&self) {
-        self.events.set(self.events.get() + 1);
+        // Not a read, change and write in one: one thread at a time polls.
+        self.0.events.store(self.0.events.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 }
 
 impl Endpoint {
     /// Takes over a transport.
     pub fn new(transport: Box<dyn Transport>) -> Self {
-        let (events, watched, blocking) = Default::default();
-        let failure = Rc::new(Failure::new(transport.rank(), transport.stop()));
-        let waiting = Waiting { idle: transport.idle(), events, watched, blocking, failure };
+        let (events, watched, is_watched, blocking) = Default::default();
+        let failure = Failure::new(transport.rank(), transport.stop());
+        let idle = transport.idle();
+        let waiting = Waiting(Arc::new(State { idle, events, watched, is_watched, blocking, failure }));
         Self { transport, waiting, agreements: None, sharing: Sharing::Untried, grouped: None }
     }
 
@@ -214,11 +235,11 @@ impl Endpoint {
     }
 
     /// The memory that all ranks share, if [`Endpoint::share`] found them on one host.
-    pub fn shared(&self) -> Option<Rc<Shared>> {
+    pub fn shared(&self) -> Option<Arc<Shared>> {
         self.shared_ref().cloned()
     }
 
-    pub(super) fn shared_ref(&self) -> Option<&Rc<Shared>> {
+    pub(super) fn shared_ref(&self) -> Option<&Arc<Shared>> {
         match &self.sharing {
             Sharing::Tried(shared) => shared.as_ref(),
             Sharing::Untried => None,
@@ -230,7 +251,7 @@ impl Endpoint {
     }
 
     pub(super) fn set_shared(&mut self, shared: Option<Shared>) {
-        self.sharing = Sharing::Tried(shared.map(Rc::new));
+        self.sharing = Sharing::Tried(shared.map(Arc::new));
     }
 
     pub(super) fn grouped(&self) -> Option<&Grouped> {
@@ -248,9 +269,9 @@ impl Endpoint {
 
     /// Waits for a word in shared memory to change, or for a while.
     pub(super) async fn watch(&mut self, watch: Watch) {
-        self.waiting.watched.set(Some(watch));
+        self.waiting.0.watch(Some(watch));
         pause().await;
-        self.waiting.watched.set(None);
+        self.waiting.0.watch(None);
     }
 
     /// A further context over the same ranks. Collective.
@@ -263,7 +284,7 @@ impl Endpoint {
 
     /// By which algorithms the ranks agree from here on; none: the library's own. Equal on all ranks, which is the
     /// caller's duty.
-    pub fn agree_by(&mut self, agreements: Option<Rc<dyn Agreements>>) {
+    pub fn agree_by(&mut self, agreements: Option<Arc<dyn Agreements>>) {
         self.agreements = agreements;
     }
 
@@ -304,7 +325,7 @@ impl Endpoint {
             }
             self.transport.poll(&mut done)?;
             if done.is_empty()
-                && self.waiting.blocking.get()
+                && self.waiting.0.blocking.load(Ordering::Relaxed)
                 && run.held.is_empty()
                 && let Some(ticket) = run.awaited()
             {

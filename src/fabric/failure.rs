@@ -5,47 +5,59 @@
 //! and among threads makes every other rank's next call fail with the same error. A program that would rather have the
 //! error back asks for it with the hint `trib_on_failure=return`; then the others may wait for ever.
 
-use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::topology::Rank;
 
 /// Stops a fabric for all ranks. It may not return.
-pub type Stop = Box<dyn Fn(&Error)>;
+pub type Stop = Box<dyn Fn(&Error) + Send + Sync>;
 
 /// How one endpoint fails.
 pub struct Failure {
     rank: Rank,
     stop: Stop,
-    returns: Cell<bool>,
+    returns: AtomicBool,
     /// The last error that all ranks were told.
-    agreed: RefCell<Option<Error>>,
+    agreed: Mutex<Option<Error>>,
+    /// Whether there is one.
+    is_agreed: AtomicBool,
 }
 
 impl Failure {
     pub(super) fn new(rank: Rank, stop: Stop) -> Self {
-        Self { rank, stop, returns: Cell::default(), agreed: RefCell::default() }
+        let (returns, agreed, is_agreed) = Default::default();
+        Self { rank, stop, returns, agreed, is_agreed }
     }
 
     /// Whether a failure that is not agreed is only returned (hint `trib_on_failure=return`), on this rank.
     pub fn only_returns(&self, returns: bool) {
-        self.returns.set(returns);
+        self.returns.store(returns, Ordering::Relaxed);
     }
 
     /// A call begins: no error of it is agreed yet.
     pub fn begin(&self) {
-        self.agreed.borrow_mut().take();
+        if self.is_agreed.load(Ordering::Relaxed) {
+            self.is_agreed.store(false, Ordering::Relaxed);
+            self.last().take();
+        }
     }
 
     /// All ranks were told this error, and return it.
     pub fn agreed(&self, error: &Error) {
-        *self.agreed.borrow_mut() = Some(error.clone());
+        *self.last() = Some(error.clone());
+        self.is_agreed.store(true, Ordering::Relaxed);
+    }
+
+    fn last(&self) -> MutexGuard<'_, Option<Error>> {
+        self.agreed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether other ranks may not know of this error, and messages may be under way. Errors of arguments and of the file
     /// are agreed before they are returned; those of messages are not, unless all were told.
     pub fn is_alone(&self, error: &Error) -> bool {
-        let is_agreed = self.agreed.borrow().as_ref() == Some(error);
+        let is_agreed = self.last().as_ref() == Some(error);
         !is_agreed && matches!(error, Error::Fabric(_) | Error::Internal { .. } | Error::Codec { .. })
     }
 
@@ -56,7 +68,7 @@ impl Failure {
     pub fn settle<T>(&self, outcome: Result<T>) -> Result<T> {
         if let Err(error) = &outcome
             && self.is_alone(error)
-            && !self.returns.get()
+            && !self.returns.load(Ordering::Relaxed)
         {
             (self.stop)(error);
         }
@@ -76,7 +88,7 @@ pub struct OnPanic<'a>(&'a Failure);
 impl Drop for OnPanic<'_> {
     fn drop(&mut self) {
         let Self(failure) = self;
-        if std::thread::panicking() && !failure.returns.get() {
+        if std::thread::panicking() && !failure.returns.load(Ordering::Relaxed) {
             (failure.stop)(&Error::Internal {
                 rank: failure.rank,
                 what: "it panicked in a collective call".to_string(),
@@ -88,12 +100,16 @@ impl Drop for OnPanic<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::rc::Rc;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU32;
 
-    fn counting() -> (Rc<Cell<u32>>, Failure) {
-        let stopped = Rc::new(Cell::new(0));
+    fn counting() -> (Arc<AtomicU32>, Failure) {
+        let stopped = Arc::new(AtomicU32::new(0));
         let count = stopped.clone();
-        (stopped, Failure::new(0, Box::new(move |_| count.set(count.get() + 1))))
+        let stop = move |_: &Error| {
+            count.fetch_add(1, Ordering::Relaxed);
+        };
+        (stopped, Failure::new(0, Box::new(stop)))
     }
 
     #[test]
@@ -104,14 +120,14 @@ mod tests {
         assert_eq!(failure.settle(Ok(7)), Ok(7));
         failure.agreed(&broken);
         assert_eq!(failure.settle::<()>(Err(broken.clone())), Err(broken.clone()));
-        assert_eq!(stopped.get(), 0);
+        assert_eq!(stopped.load(Ordering::Relaxed), 0);
         // The agreement was on that call's outcome, and does not hold for the next.
         failure.begin();
         assert_eq!(failure.settle::<()>(Err(broken.clone())), Err(broken.clone()));
-        assert_eq!(stopped.get(), 1);
+        assert_eq!(stopped.load(Ordering::Relaxed), 1);
         failure.only_returns(true);
         assert_eq!(failure.settle::<()>(Err(broken.clone())), Err(broken));
-        assert_eq!(stopped.get(), 1);
+        assert_eq!(stopped.load(Ordering::Relaxed), 1);
     }
 
     #[test]
@@ -122,8 +138,8 @@ mod tests {
             panic!("in the middle");
         };
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).is_err());
-        assert_eq!(stopped.get(), 1);
+        assert_eq!(stopped.load(Ordering::Relaxed), 1);
         drop(failure.on_panic());
-        assert_eq!(stopped.get(), 1);
+        assert_eq!(stopped.load(Ordering::Relaxed), 1);
     }
 }

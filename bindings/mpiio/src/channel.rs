@@ -32,8 +32,8 @@ static IDLE: Mutex<Vec<Movable>> = Mutex::new(Vec::new());
 
 struct Movable(Endpoint);
 
-// SAFETY: an endpoint in the list is used by nobody; its reference-counted parts point to one another only, and MPI may be
-// called by the thread that takes it out, as for files (see `crate::files`).
+// SAFETY: an endpoint in the list is used by nobody. All of it is `Send` by its types but the transport, which calls MPI: MPI
+// may be called by the thread that takes it out, as for files (see `crate::files`).
 unsafe impl Send for Movable {}
 
 impl Channel {

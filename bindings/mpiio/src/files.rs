@@ -55,11 +55,10 @@ impl DerefMut for Held<'_> {
 
 struct Movable(OpenFile);
 
-// SAFETY: an OpenFile shares nothing with anything else that is not itself `Send`: its reference-counted parts (plans,
-// clocks) point to one another only, so they move together, and the mutex lets one thread at a time touch them. Nothing in
-// it is bound to a thread: MPI calls may come from the thread that the program calls from, whose thread level says so (a
-// program that calls from several has MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE); wakers meant for the thread that opened
-// the file are hints, and waiting ends by itself.
+// SAFETY: what the compiler cannot know of an OpenFile, because it is MPI's or the program's. What it shares with others is
+// `Send` by its types (a test of the engine's file says so), and the mutex lets one thread at a time touch the rest: the
+// transport, and the call in flight. MPI may be called from the thread that the program calls from, whose thread level says
+// so, and from the helper thread only where that level is MPI_THREAD_MULTIPLE. The program's buffers are its promise.
 unsafe impl Send for Movable {}
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

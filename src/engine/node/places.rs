@@ -4,7 +4,7 @@
 //! with its extents in the file, and compress as these do.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -44,7 +44,7 @@ pub struct Messages {
 #[derive(Debug, Clone)]
 pub struct InMemory {
     /// Who shares it.
-    pub group: Rc<Group>,
+    pub group: Arc<Group>,
     /// By outgoing list.
     pub places: Vec<Places>,
     /// On the local aggregator, by ascending aggregator.
@@ -65,7 +65,7 @@ const PLACES: u8 = 1;
 /// The fabric's.
 pub async fn agree_on_places(
     endpoint: &mut Endpoint,
-    group: &Rc<Group>,
+    group: &Arc<Group>,
     aggregators: usize,
     relay: Option<&Relay>,
     outgoing: &[Outgoing],

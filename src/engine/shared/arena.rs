@@ -3,8 +3,8 @@
 //! Window k of a call is the bytes of the file from `base + k * window` on; it lies in place `k mod ring` of the ring. A
 //! rank may touch window k when window `k - ring` is done with.
 
-use std::rc::Rc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::tiling::Tiling;
 use crate::access::Extent;
@@ -89,15 +89,15 @@ impl Windows {
 
 /// The memory, as one rank sees it.
 pub struct Arena {
-    shared: Rc<Shared>,
+    shared: Arc<Shared>,
     /// How much of the ring this rank has touched.
-    touched: std::cell::Cell<usize>,
+    touched: AtomicUsize,
 }
 
 impl Arena {
     /// Over the memory of an endpoint.
-    pub fn new(shared: Rc<Shared>) -> Self {
-        Self { shared, touched: std::cell::Cell::new(0) }
+    pub fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, touched: AtomicUsize::new(0) }
     }
 
     fn memory(&self) -> &SharedMemory {
@@ -218,13 +218,13 @@ impl Arena {
     /// around it.
     pub fn touch(&self, windows: &Windows, number: u64) {
         let end = ((number % windows.ring + 1) * windows.window) as usize;
-        let mut at = self.touched.get();
+        let mut at = self.touched.load(Ordering::Relaxed);
         while at < end {
             // SAFETY: reserved memory of the ring; the value is of no meaning.
             unsafe { self.ring().add(at).read_volatile() };
             at += AROUND;
         }
-        self.touched.set(at);
+        self.touched.store(at, Ordering::Relaxed);
     }
 
     fn ring(&self) -> *mut u8 {

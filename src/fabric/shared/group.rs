@@ -3,8 +3,6 @@
 //! The leader makes it, the others map it ([`Endpoint::share_in_groups`]). Every member has two *mailboxes*, rings of bytes
 //! for bodies of any size: one to the leader, one from it. Behind the mailboxes lies what the users of the memory make of it.
 
-use std::cell::Cell;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -37,7 +35,7 @@ pub struct Group {
     me: usize,
     memory: Arc<SharedMemory>,
     spins: bool,
-    calls: Cell<u64>,
+    calls: AtomicU64,
 }
 
 /// A mailbox: counters of the bytes that went in and out, and a signal for either.
@@ -87,8 +85,7 @@ impl Group {
 
     /// Numbers the calls that go through this memory, from 1. All members ask for the same calls.
     pub fn next_call(&self) -> u64 {
-        self.calls.set(self.calls.get() + 1);
-        self.calls.get()
+        self.calls.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// That of a member to the leader, or from it.
@@ -200,7 +197,7 @@ fn head(members: usize) -> usize {
 /// What [`Endpoint::share_in_groups`] made, and for which groups.
 pub(in crate::fabric) struct Grouped {
     leader_of: Vec<u32>,
-    group: Option<Rc<Group>>,
+    group: Option<Arc<Group>>,
 }
 
 impl Endpoint {
@@ -212,7 +209,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// The fabric's.
-    pub async fn share_in_groups(&mut self, leader_of: &[u32], area: usize, spins: bool) -> Result<Option<Rc<Group>>> {
+    pub async fn share_in_groups(&mut self, leader_of: &[u32], area: usize, spins: bool) -> Result<Option<Arc<Group>>> {
         if let Some(made) = self.grouped().filter(|made| made.leader_of == leader_of) {
             return Ok(made.group.clone());
         }
@@ -223,8 +220,8 @@ impl Endpoint {
         crate::collectives::allreduce(self, &[ReduceOp::Min], &mut all).await?;
         let memory = memory.filter(|_| all[0] == 1);
         let me = members.partition_point(|&member| member < me);
-        let group =
-            memory.map(|memory| Rc::new(Group { members, me, memory: Arc::new(memory), spins, calls: Cell::new(0) }));
+        let group = memory
+            .map(|memory| Arc::new(Group { members, me, memory: Arc::new(memory), spins, calls: AtomicU64::new(0) }));
         self.set_grouped(Grouped { leader_of: leader_of.to_vec(), group: group.clone() });
         Ok(group)
     }
@@ -282,7 +279,7 @@ mod tests {
                     return;
                 };
                 let again = endpoint.share_in_groups(&leader_of, 1 << 20, false).await.unwrap().unwrap();
-                assert!(Rc::ptr_eq(&group, &again));
+                assert!(Arc::ptr_eq(&group, &again));
                 for round in 0..10 {
                     if !group.leads() {
                         group.put(&mut endpoint, group.me(), &body(group.me(), round)).await.unwrap();

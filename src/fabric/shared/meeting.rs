@@ -3,7 +3,6 @@
 //! Two sets of slots and verdicts take turns. A rank writes to a set again only at the second meeting after, when all have
 //! come to the one in between and so have read what they want: one meeting costs one wait.
 
-use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -42,7 +41,7 @@ pub struct Shared {
     /// Where the users' part begins.
     area: usize,
     /// Counts meetings.
-    met: Cell<u32>,
+    met: AtomicU32,
     spins: bool,
 }
 
@@ -87,7 +86,7 @@ impl<'a> Met<'a> {
 impl Shared {
     fn new(rank: Rank, ranks: usize, memory: SharedMemory) -> Self {
         let spins = ranks <= processors();
-        Self { rank, ranks, area: head(ranks), memory, met: Cell::new(0), spins }
+        Self { rank, ranks, area: head(ranks), memory, met: AtomicU32::new(0), spins }
     }
 
     /// Whether a rank has a core of its own.
@@ -126,8 +125,9 @@ impl Shared {
         leave: impl FnOnce(&mut [u8]),
         decide: impl FnOnce(Slots<'_>, &mut [u8]),
     ) -> (Met<'_>, Option<u32>) {
-        let set = (self.met.get() % 2) as usize;
-        self.met.set(self.met.get().wrapping_add(1));
+        let met = self.met.load(Ordering::Relaxed);
+        let set = (met % 2) as usize;
+        self.met.store(met.wrapping_add(1), Ordering::Relaxed);
         let slots = Slots { shared: self, set };
         // SAFETY: reserved, and this rank's own; nobody reads it before this rank has arrived.
         leave(unsafe { std::slice::from_raw_parts_mut(self.memory.at(self.slot(set, self.rank)), SLOT) });
@@ -256,7 +256,7 @@ impl Endpoint {
     /// What the last meeting left.
     pub fn met(&self) -> Option<Met<'_>> {
         let shared = self.shared_ref()?;
-        let set = (shared.met.get().wrapping_sub(1) % 2) as usize;
+        let set = (shared.met.load(Ordering::Relaxed).wrapping_sub(1) % 2) as usize;
         Some(Met { slots: Slots { shared, set } })
     }
 }

@@ -45,15 +45,17 @@ impl<'a> Signal<'a> {
 
     /// What to watch until it is no longer `seen`.
     pub fn watch(&self, seen: u32, spins: bool) -> Watch {
-        Watch { value: self.value, sleepers: self.sleepers, seen, spins, brief: false }
+        let [value, sleepers] = [self.value, self.sleepers].map(|word| std::ptr::from_ref(word).expose_provenance());
+        Watch { value, sleepers, seen, spins, brief: false }
     }
 }
 
 /// A word that a rank waits on. It outlives the wait, which is its maker's duty.
 #[derive(Debug, Clone, Copy)]
 pub struct Watch {
-    value: *const AtomicU32,
-    sleepers: *const AtomicU32,
+    /// Addresses of an AtomicU32 each: whichever thread waits.
+    value: usize,
+    sleepers: usize,
     seen: u32,
     spins: bool,
     brief: bool,
@@ -70,8 +72,9 @@ impl Watch {
     /// # Safety
     /// The words are still mapped.
     pub unsafe fn wait(&self, round: u32) {
-        // SAFETY: the caller's promise.
-        let (value, sleepers) = unsafe { (&*self.value, &*self.sleepers) };
+        let [value, sleepers] = [self.value, self.sleepers]
+            // SAFETY: the caller's promise.
+            .map(|word| unsafe { &*std::ptr::with_exposed_provenance::<AtomicU32>(word) });
         if self.brief && round < LOOKS {
             return std::thread::yield_now();
         }
