@@ -8,7 +8,7 @@ use super::depot::Outcome;
 use super::file::File;
 use crate::access::pieces::pieces;
 use crate::access::{BufferLayout, Extent, Extents, Piece, Sink, Source};
-use crate::device::{self, Copies, Survey};
+use crate::device::{Copies, Survey};
 use crate::error::{About, Error, IoClass, Result};
 
 /// Where bytes of a read are put.
