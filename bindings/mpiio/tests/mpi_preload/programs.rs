@@ -80,11 +80,6 @@ fn calls_in_flight_go_on_while_a_rank_computes() {
 }
 
 #[test]
-fn files_of_groups_of_ranks() {
-    same_as_without(&launch("groups.c"), &Setting::few(), &["write_all", "read_at_all"]);
-}
-
-#[test]
 fn ways_to_open_and_calls_that_pass_through() {
     same_as_without(&launch("modes.c"), &Setting::few(), &["write_all", "write_at_all", "read_all"]);
     with_library(&launch("modes.c"), &[], &["write_all"], |outcome, _| {
