@@ -4,6 +4,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use crate::mpiexec;
 
 /// The ranks of the small programs.
 pub const RANKS: usize = 3;
@@ -54,6 +58,34 @@ pub fn preloadable(mpicc: &str, stem: &str, made: &Path) -> PathBuf {
     assert!(output.status.success(), "{command:?}:\n{}", String::from_utf8_lossy(&output.stderr));
     std::fs::rename(&library, made).expect("the library under its name");
     made.to_path_buf()
+}
+
+/// Runs the small program of a binding, linked with it, under the hints `way` with a fault.
+///
+/// # Panics
+/// When it is not done in 30 seconds.
+pub fn run_linked(program: &Path, way: &str, fault: &str) -> Ended {
+    static PRELOADED: OnceLock<String> = OnceLock::new();
+    let preloaded = PRELOADED.get_or_init(|| {
+        let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_string());
+        // MPICH's ranks do not let others run while they wait.
+        let stems: &[&str] = if mpiexec::is_mpich() { &["yield", "faults"] } else { &["faults"] };
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let made = |stem: &&str| folder.join(format!("{stem}.{}", mpicc.replace('/', "-")));
+        let all = stems.iter().map(|stem| preloadable(&mpicc, stem, &made(stem)).display().to_string());
+        format!("LD_PRELOAD={}", all.collect::<Vec<_>>().join(":"))
+    });
+    let folder = tempfile::tempdir().expect("a folder for the ranks");
+    let file = folder.path().join("small");
+    let arguments = [preloaded, program.to_str().expect("UTF-8"), file.to_str().expect("UTF-8")];
+    let limit = Duration::from_secs(30);
+    let environment = [("TRIB_HINTS", way), ("TRIB_TEST_FAULT", fault), ("MPIEXEC_TIMEOUT", "30")];
+    let start = Instant::now();
+    // The launcher is not to have what the ranks have.
+    let output = mpiexec::start(RANKS, Path::new("/usr/bin/env"), &arguments, &environment);
+    let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    assert!(start.elapsed() < limit, "{fault}, `{way}`: not done in {limit:?}\n{stdout}{stderr}");
+    Ended { success: output.status.success(), stdout, stderr, file: std::fs::read(file).unwrap_or_default() }
 }
 
 /// What the file holds when all is written.
@@ -183,7 +215,7 @@ impl Small<'_> {
             // On whichever rank makes one.
             if failures == 0 {
                 let ended = (self.0)(way, &format!("{kind}:-1:1"));
-                let failed = ended.failed(way);
+                let failed = ended.failed(&format!("{kind} on all ranks, `{way}`"));
                 let is_due = !failed.is_empty() && failed.iter().all(|line| due.contains(line));
                 assert!(is_due, "{kind} on all ranks, `{way}`: {failed:?}\n{}", ended.stderr);
             }

@@ -88,7 +88,7 @@ __attribute__((unused)) static void start(int *argc, char ***argv)
 
 /* A file that holds `bytes` bytes which are nobody's: what MPI libraries write into holes of a new file is not the same twice.
  * Collective. */
-__attribute__((unused)) static void fill(const char *path, long bytes)
+__attribute__((unused)) static void fill_file(const char *path, long bytes)
 {
     if (rank == 0) {
         FILE *file = fopen(path, "w");

@@ -108,10 +108,23 @@ fn misuse_is_told_as_by_mpi() {
 /// threads run one after the other.
 #[test]
 fn two_threads_with_a_file_each() {
-    let plain = launch("threads.c").arg("one after the other").run();
-    with_library(&launch("threads.c"), &Setting::few(), &["write_at_all", "read_at_all"], |outcome, what| {
-        same(outcome, &plain, what);
-    });
+    let plain = launch("threads.c").arg("in turn").run();
+    with_library(
+        &launch("threads.c").arg("multiple"),
+        &Setting::few(),
+        &["write_at_all", "read_at_all"],
+        |outcome, what| {
+            same(outcome, &plain, what);
+        },
+    );
+}
+
+/// A file may be used and closed by other threads than the one that opened it, and other threads may compute beside it.
+#[test]
+fn levels_of_threads_below_multiple() {
+    for level in ["serialized", "funneled"] {
+        same_as_without(&launch("threads.c").arg(level), &Setting::few()[..1], &["write_at_all", "read_at_all"]);
+    }
 }
 
 /// MPI libraries tell different things here; this one tells what was read.

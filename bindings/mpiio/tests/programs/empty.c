@@ -57,13 +57,13 @@ int main(int argc, char **argv)
     MUST(MPI_Type_contiguous(30, MPI_INT, &blocks));
     MUST(MPI_Type_create_resized(blocks, 0, 30L * ranks * sizeof(int), &view));
     MUST(MPI_Type_commit(&view));
-    fill("empty", 18L * COUNT * ranks * sizeof(int));
+    fill_file("empty", 18L * COUNT * ranks * sizeof(int));
     MUST(MPI_File_open(MPI_COMM_WORLD, "empty", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file));
     MUST(MPI_File_set_view(file, 30L * rank * sizeof(int), MPI_INT, view, "native", MPI_INFO_NULL));
     through(file, "view");
     MUST(MPI_File_close(&file));
     block = 0;
-    fill("plain", 100000L * ranks * sizeof(int));
+    fill_file("plain", 100000L * ranks * sizeof(int));
     MUST(MPI_File_open(MPI_COMM_WORLD, "plain", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file));
     MUST(MPI_File_set_view(file, 100000L * rank * sizeof(int), MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
     through(file, "plain");

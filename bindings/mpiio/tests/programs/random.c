@@ -239,7 +239,7 @@ static void through(long seed)
     char *now = malloc(elements * bytes);
     MUST(MPI_Type_get_extent(view, &low, &extent));
     snprintf(path, sizeof path, "random-%ld", seed);
-    fill(path, 1000 + TILES * extent);
+    fill_file(path, 1000 + TILES * extent);
     MUST(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file));
     MUST(MPI_File_set_view(file, draw(&common, 1000), of, view, "native", MPI_INFO_NULL));
     say("%ld:", seed);
