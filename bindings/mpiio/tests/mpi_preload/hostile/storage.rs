@@ -28,7 +28,7 @@ fn due(class: &str) -> Vec<String> {
 /// All ranks get the class of the error; all later calls go well.
 fn fails(kind: &str, due: &[String]) {
     let due: Vec<&str> = due.iter().map(String::as_str).collect();
-    Small(&small).fails_with(kind, &WAYS, 3, &due, Heard::Always);
+    Small(&small).fails_with(kind, &WAYS, 2, &due, Heard::Always);
 }
 
 #[test]
