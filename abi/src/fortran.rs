@@ -6,22 +6,32 @@ use std::mem::transmute;
 use crate::call::Function;
 use crate::find::{Abi, find};
 use crate::handle::MPI_Comm;
-use crate::handles;
+use crate::{MPI_Finalized, MPI_Initialized, SUCCESS, handles};
 
-/// The communicator of a Fortran handle; MPI_COMM_NULL where the process has no MPI library that could tell.
+/// The communicator of a Fortran handle; MPI_COMM_NULL where the process has no MPI library that could tell, and before MPI_Init
+/// and after MPI_Finalize, when Open MPI ends the program that asks.
 pub fn communicator_of_fortran(handle: c_int) -> MPI_Comm {
     static OPEN_MPI: Function = Function::new("PMPI_Comm_f2c\0");
     static STANDARD: Function = Function::new("PMPI_Comm_fromint\0");
     let function = match find().map(|mpi| mpi.abi) {
         // The same integer.
         Ok(Abi::Mpich) => return MPI_Comm::of(handle as u32 as usize),
+        Ok(_) if !is_running() => None,
         Ok(Abi::OpenMpi) => OPEN_MPI.address(),
         Ok(Abi::Standard) => STANDARD.address(),
         Err(_) => None,
     };
     function.map_or(handles().comm_null, |function| {
-        // SAFETY: so declared in both interfaces, and callable at any time with any integer.
+        // SAFETY: so declared in both interfaces; MPI is initialised, and any integer may be asked for.
         let function = unsafe { transmute::<*mut c_void, extern "C" fn(c_int) -> *mut c_void>(function) };
         MPI_Comm::of(function(handle) as usize)
     })
+}
+
+/// Whether MPI is initialised and not finalised.
+fn is_running() -> bool {
+    let (mut initialised, mut finalised) = (0, 0);
+    // SAFETY: callable at any time; each writes one int.
+    let codes = unsafe { [MPI_Initialized(&mut initialised), MPI_Finalized(&mut finalised)] };
+    codes == [SUCCESS; 2] && initialised != 0 && finalised == 0
 }

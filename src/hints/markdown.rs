@@ -12,12 +12,12 @@ const HEAD: &str = "\
 A hint is a `key=value`. Several are separated by `;` or newlines; `#` starts a comment that ends with the line; the last
 of equal keys wins. What wins between sources, from the highest:
 
-1. `MPICH_MPIIO_HINTS` (drop-in and C API);
-2. arguments of the call: an `MPI_Info` (drop-in), the text of `trib_open` (C API), the crate, options of the command line;
+1. `MPICH_MPIIO_HINTS`;
+2. arguments of the call: an `MPI_Info` (drop-in, GIO), the text of `trib_open` (C API), the crate, options of the command line;
 3. the environment variable `TRIB_HINTS` (the hints themselves);
 4. the file that the environment variable `TRIB_HINTS_FILE` names;
-5. variables of Intel MPI, ROMIO and Open MPI (drop-in and C API);
-6. the file that `ROMIO_HINTS` names, or else `/etc/romio-hints` (drop-in and C API);
+5. variables of Intel MPI, ROMIO and Open MPI;
+6. the file that `ROMIO_HINTS` names, or else `/etc/romio-hints`;
 7. the defaults below.
 
 Keys that are not listed here are ignored, as MPI asks, except that an unknown key which begins with `trib_` is an error. A
@@ -26,10 +26,11 @@ table with the values in force.
 
 ## Hints that you have already
 
-The drop-in library and the C API read what is there for other MPI libraries, whatever MPI the program runs on. Each source
-keeps the place that it has in its own library: Cray's goes over what the program asks for, the others under it. Variables
-and files are read once in a process, when it opens its first file. The first rank's count (in the C API all ranks must have
-the same).
+The drop-in library, the C API, GIO's functions and the command line read what is there for other MPI libraries, whatever MPI
+the program runs on. (Programs in Rust choose: `Hints::from_env` reads the third and the fourth, `hints::Environment` all.)
+Each source keeps the place that it has in its own library: Cray's goes over what the program asks for, the others under it.
+Variables and files are read once in a process, when it opens its first file. The first rank's count (in the C API all ranks
+must have the same).
 
 | source | form | what is taken |
 |---|---|---|

@@ -63,7 +63,9 @@ hints! {
     /// there are ranks, or than `cb_config_list` permits, is cut down.
     "cb_nodes" cb_nodes: Option<usize> = None, COUNT_OR_AUTO, "ranks";
     /// What an aggregator holds of the file in one round, for each of its `trib_write_buffers`. In whole stripes or blocks
-    /// where it holds one; the Lustre driver takes at least one stripe.
+    /// where it holds one; the Lustre driver takes at least one stripe. Small windows are allowed,
+    /// and slow: every rank that has bytes in a window sends (or gets) a message for it, and below 64 KiB that is what the time
+    /// goes to.
     "cb_buffer_size" cb_buffer_size: u64 = 16 << 20, SIZE, "bytes";
     /// The most aggregators of any one node; `*:*` is no limit. Without `cb_nodes`, the drivers that take one aggregator
     /// per node take N.

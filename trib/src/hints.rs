@@ -1,23 +1,24 @@
 //! `trib hints`, and the hints of a command: environment first, options over it.
 
 use tributary::Hints;
+use tributary::hints::{Asked, Environment};
 
 use crate::cli::HintsOptions;
 use crate::cli::replay::How;
 use crate::{Failure, listing, say};
 
-/// Environment and `KEY=VALUE` options.
-fn with_options<'a>(options: impl IntoIterator<Item = &'a String>) -> Result<Hints, Failure> {
-    let mut hints = Hints::from_env()?;
+/// What the environment has for a file without a name, and `KEY=VALUE` options.
+fn with_options<'a>(options: impl IntoIterator<Item = &'a String>) -> Result<Asked, Failure> {
+    let mut asked = Environment::of_process()?.asked("");
     for option in options {
-        hints.apply(option)?;
+        asked.text(option)?;
     }
-    Ok(hints)
+    Ok(asked)
 }
 
 /// The hints of a replay.
 pub fn of_replay(options: &How) -> Result<Hints, Failure> {
-    let mut hints = with_options(&options.hints)?;
+    let mut asked = with_options(&options.hints)?;
     let named = [
         ("trib_kernel_meta", &options.kernel),
         ("trib_kernel_data", &options.kernel),
@@ -30,15 +31,15 @@ pub fn of_replay(options: &How) -> Result<Hints, Failure> {
     ];
     for (key, value) in named {
         if let Some(value) = value {
-            hints.set(key, value)?;
+            asked.program(key, value, "the command line")?;
         }
     }
-    Ok(hints)
+    Ok(asked.hints().clone())
 }
 
 /// Prints all hints.
 pub fn run(options: &HintsOptions) -> Result<(), Failure> {
-    let rows = with_options(&options.hints)?.table();
+    let rows = with_options(&options.hints)?.hints().table();
     if options.json {
         let row = |row: &tributary::hints::Row| {
             serde_json::json!({
@@ -54,7 +55,7 @@ pub fn run(options: &HintsOptions) -> Result<(), Failure> {
         let meaning = row.meaning.split_whitespace().collect::<Vec<_>>().join(" ");
         table.add_row([row.key, &row.value, &row.default, row.unit, row.allowed, &meaning]);
     }
-    let order =
-        "Set by --hint KEY=VALUE, TRIB_HINTS='key=value;...', or a file named by TRIB_HINTS_FILE, in this order.";
+    let order = "Set by --hint KEY=VALUE, TRIB_HINTS='key=value;...', a file named by TRIB_HINTS_FILE, or what there is for \
+                 other MPI libraries (docs/hints.md), in this order; Cray's MPICH_MPIIO_HINTS goes over all.";
     say(format!("{table}\n{order}"))
 }

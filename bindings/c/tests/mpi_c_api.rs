@@ -1,6 +1,8 @@
 //! The C API as its users meet it: installed, found by pkg-config and CMake, linked by programs in C, C++ and Fortran.
 #![cfg(feature = "mpi")]
 
+#[path = "../../../tests/common/foreign_hints.rs"]
+mod foreign_hints;
 #[path = "common/installed.rs"]
 mod installed;
 #[allow(dead_code, reason = "the ranks here are programs in C")]
@@ -11,6 +13,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
+use foreign_hints::ForeignHints;
 use installed::{Link, compile, crate_directory, expect, install, mpicc, prefix, printed, run};
 
 const WORLDS: [usize; 3] = [1, 2, 4];
@@ -66,6 +69,14 @@ fn every_function_does_what_the_header_says() {
         ("TRIB_TEST_VERSION", env!("CARGO_PKG_VERSION")),
     ];
     on_all_worlds("tests/programs/features.c", Link::Shared, &environment, "all well");
+}
+
+#[test]
+fn hints_for_other_libraries_are_taken() {
+    let foreign = ForeignHints::new();
+    let environment = foreign.environment();
+    let environment: Vec<_> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    on_all_worlds("tests/programs/foreign.c", Link::Shared, &environment, "all well");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! GIO's hints: those of MPI_Info as the engine's, and what GIO_get_info tells.
 
-use tributary::hints::{DriverName, PlacementHint, RankListHint, Switch};
+use std::path::Path;
+
+use tributary::hints::{DriverName, Environment, PlacementHint, RankListHint, Switch};
 use tributary::{File, Hints, Result};
 
 /// GIO's own names of hints that ROMIO has too.
@@ -14,13 +16,13 @@ const NAMES: [(&str, &str); 4] = [
 /// Hints that GIO takes for not given when they are not above 0.
 const POSITIVE: [&str; 3] = ["cb_nodes", "striping_unit", "striping_factor"];
 
-/// The hints of a file that is opened with these entries: over the environment, over a hints file, over the defaults. An
+/// The hints of the file `name` that is opened with these entries, above and below what the environment has for it. An
 /// entry that is not allowed is left out, and told in one line.
 ///
 /// # Errors
-/// What the environment or the hints file has that is not allowed: these name this library, and mean it.
-pub fn at_open(entries: &[(String, String)]) -> Result<Hints> {
-    let mut hints = Hints::from_env()?;
+/// What the environment, or a file that it names, has that is not allowed: as [`Environment::of_process`].
+pub fn at_open(name: &Path, entries: &[(String, String)]) -> Result<Hints> {
+    let mut asked = Environment::of_process()?.asked(&name.to_string_lossy());
     // GIO's own name wins over ROMIO's.
     let (own, others): (Vec<_>, Vec<_>) = entries.iter().partition(|(key, _)| romio(key) != key);
     for (key, value) in others.into_iter().chain(own) {
@@ -28,11 +30,11 @@ pub fn at_open(entries: &[(String, String)]) -> Result<Hints> {
         if POSITIVE.contains(&key.as_str()) && value.parse().is_ok_and(|number: i64| number <= 0) {
             continue;
         }
-        if let Err(error) = hints.set(romio(key), able(value)) {
+        if let Err(error) = asked.program(romio(key), able(value), "MPI_Info of GIO_open") {
             eprintln!("tributary: MPI_Info: {error}; the hint is ignored");
         }
     }
-    Ok(hints)
+    Ok(asked.hints().clone())
 }
 
 fn romio(key: &str) -> &str {
@@ -110,7 +112,7 @@ mod tests {
 
     fn of(entries: &[(&str, &str)]) -> Hints {
         let entries: Vec<_> = entries.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-        at_open(&entries).unwrap()
+        at_open(Path::new("file"), &entries).unwrap()
     }
 
     #[test]

@@ -89,7 +89,8 @@ fn agreed(
         0 => {
             let terms = own.clone().and_then(|(path, access)| {
                 access.prepare(&path)?;
-                Ok(Terms { path, amode, hints: hints::at_open(info)? })
+                let hints = hints::at_open(&path, info)?;
+                Ok(Terms { path, amode, hints })
             });
             serde_json::to_vec(&terms).unwrap_or_default()
         }

@@ -132,7 +132,7 @@ pub enum Command {
 /// Options of `trib hints`.
 #[derive(Args)]
 pub struct HintsOptions {
-    /// Hints to show in force, on top of TRIB_HINTS_FILE and TRIB_HINTS.
+    /// Hints to show in force, on top of those of the environment.
     #[arg(long = "hint", value_name = "KEY=VALUE")]
     pub hints: Vec<String>,
     /// Print a JSON array.

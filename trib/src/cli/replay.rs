@@ -75,7 +75,7 @@ pub struct How {
     /// Pretend that nodes hold so many ranks.
     #[arg(long, global = true, value_name = "N", help_heading = "How")]
     pub ranks_per_node: Option<String>,
-    /// Any hint; may be given often. `trib hints` lists them. Wins over TRIB_HINTS and TRIB_HINTS_FILE.
+    /// Any hint; may be given often. `trib hints` lists them. Wins over TRIB_HINTS, TRIB_HINTS_FILE and the like.
     #[arg(long = "hint", global = true, value_name = "KEY=VALUE", help_heading = "How")]
     pub hints: Vec<String>,
     /// How each rank's bytes lie in its memory: by default as the pattern has them; noncontiguous: with 16 bytes, which

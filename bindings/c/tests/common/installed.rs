@@ -62,6 +62,7 @@ pub fn compile(source: &Path, link: Link) -> PathBuf {
         command.arg(prefix().join("include/tributary.f90"));
     }
     command.arg(source).arg("-o").arg(&program).arg("-I").arg(prefix().join("include"));
+    command.arg("-I").arg(crate_directory().join("../../tests/common/c"));
     match link {
         Link::Shared => {
             let lib = prefix().join("lib");

@@ -254,6 +254,7 @@ int main(int argc, char **argv) {
     path = argv[1];
     EXPECT(trib_last_error_message()[0] == '\0');
     FAILS(trib_open(MPI_COMM_WORLD, path, TRIB_CREATE, NULL, &file), TRIB_ERR_ARGUMENT, "MPI is not initialised");
+    FAILS(trib_open_fortran(0, path, TRIB_CREATE, NULL, &file), TRIB_ERR_ARGUMENT, "MPI is not initialised");
     start(&argc, &argv);
     for (int code = -1; code <= 14; code++) {
         const char *words = trib_error_string(code);
@@ -269,5 +270,7 @@ int main(int argc, char **argv) {
     OK(trib_close(&file));
     the_system();
     a_private_file();
-    return finish();
+    finish();
+    FAILS(trib_open_fortran(0, path, TRIB_CREATE, NULL, &file), TRIB_ERR_ARGUMENT, "MPI is finalised");
+    return 0;
 }

@@ -37,6 +37,7 @@ pub fn compile(source: &str, link: &Link) -> PathBuf {
     let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join(made);
     let mut command = Command::new(mpicc());
     command.args(["-std=c99", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O1", "-I"]).arg(here.join("include"));
+    command.arg("-I").arg(here.join("../../tests/common/c"));
     if let Link::Pnetcdf(prefix, _) = link {
         command.arg("-I").arg(prefix.join("include"));
     }

@@ -76,15 +76,21 @@ pub fn world() -> MPI_Comm {
     handles().comm_world
 }
 
-/// Whether the ranks of `comm` are those of the program, in the same order. Local.
+/// Whether the ranks of `comm` are those of the program, in the same order. Local. In a program that has sessions of MPI only,
+/// there is no communicator of all ranks.
 ///
 /// # Errors
 /// MPI's.
 ///
 /// # Safety
-/// `comm` is an intracommunicator, and MPI is initialised.
+/// `comm` is an intracommunicator, and MPI is initialised, or a session of it.
 pub unsafe fn is_congruent_to_world(comm: MPI_Comm) -> Result<bool, Error> {
-    let mut how: c_int = 0;
+    let (mut how, mut is_world_there): (c_int, c_int) = (0, 0);
+    // SAFETY: callable at any time; writes one int.
+    check("MPI_Initialized", unsafe { ffi::MPI_Initialized(&mut is_world_there) })?;
+    if is_world_there == 0 {
+        return Ok(false);
+    }
     // SAFETY: two communicators; writes one int.
     let code = unsafe { ffi::MPI_Comm_compare(comm, world(), &mut how) };
     check("MPI_Comm_compare", code).map(|()| [constants().ident, constants().congruent].contains(&how))

@@ -7,6 +7,7 @@
 //! | [`launch`] | one run under `mpiexec`: its output, files and reports |
 //! | [`report`] | what the library says of a file |
 //! | [`matrix`] | the kernels and drivers that every program runs with, and what must be equal |
+//! | [`sweep`] | calls that fail on one rank, one in each run |
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
 pub mod family;
@@ -14,3 +15,5 @@ pub mod launch;
 pub mod matrix;
 pub mod programs;
 pub mod report;
+#[path = "../../../../tests/common/sweep.rs"]
+pub mod sweep;

@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use super::family::{Family, ours};
+use super::sweep;
 
 /// MPICH declares that MPI_STATUSES_IGNORE, an address of its own kind, is an array of statuses.
 const C_ONLY: &[&str] = &["-std=gnu11", "-Wno-stringop-overflow"];
@@ -51,6 +53,7 @@ impl Build {
         // Under a name of its own until it is whole: tests of one binary compile the same program, and run it, side by side.
         let fresh = tempfile::Builder::new().prefix(stem).tempdir_in(scratch()).expect("a folder to compile in");
         let made = fresh.path().join(stem);
+        command.arg("-I").arg(sweep::sources());
         command.args(&self.options).arg("-o").arg(&made).arg(folder().join(source));
         command.args(family.library_folders()).args(&self.libraries).args(["-lm", "-lpthread", "-ldl"]);
         let output = command.output().unwrap_or_else(|cause| panic!("{command:?}: {cause}"));
@@ -74,8 +77,18 @@ pub fn compile(source: &str) -> PathBuf {
 /// # Panics
 /// As [`Build::compile`].
 pub fn yielding() -> PathBuf {
-    let options = ["-shared", "-fPIC"].map(String::from).to_vec();
-    Build { family: Some(Family::Mpich), options, ..Build::default() }.compile("yield.c")
+    sweep::preloadable(&Family::Mpich.mpicc(), "yield", &scratch().join("yield.mpich"))
+}
+
+/// A library to be preloaded that makes calls fail.
+///
+/// # Panics
+/// As [`Build::compile`].
+pub fn faults() -> &'static Path {
+    static FAULTS: OnceLock<PathBuf> = OnceLock::new();
+    FAULTS.get_or_init(|| {
+        sweep::preloadable(&ours().mpicc(), "faults", &scratch().join(format!("faults.{}", ours().name())))
+    })
 }
 
 /// Where the sources are.

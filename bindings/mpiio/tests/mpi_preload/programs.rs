@@ -80,11 +80,6 @@ fn calls_in_flight_go_on_while_a_rank_computes() {
 }
 
 #[test]
-fn files_of_groups_of_ranks() {
-    same_as_without(&launch("groups.c"), &Setting::few(), &["write_all", "read_at_all"]);
-}
-
-#[test]
 fn ways_to_open_and_calls_that_pass_through() {
     same_as_without(&launch("modes.c"), &Setting::few(), &["write_all", "write_at_all", "read_all"]);
     with_library(&launch("modes.c"), &[], &["write_all"], |outcome, _| {
@@ -113,10 +108,23 @@ fn misuse_is_told_as_by_mpi() {
 /// threads run one after the other.
 #[test]
 fn two_threads_with_a_file_each() {
-    let plain = launch("threads.c").arg("one after the other").run();
-    with_library(&launch("threads.c"), &Setting::few(), &["write_at_all", "read_at_all"], |outcome, what| {
-        same(outcome, &plain, what);
-    });
+    let plain = launch("threads.c").arg("in turn").run();
+    with_library(
+        &launch("threads.c").arg("multiple"),
+        &Setting::few(),
+        &["write_at_all", "read_at_all"],
+        |outcome, what| {
+            same(outcome, &plain, what);
+        },
+    );
+}
+
+/// A file may be used and closed by other threads than the one that opened it, and other threads may compute beside it.
+#[test]
+fn levels_of_threads_below_multiple() {
+    for level in ["serialized", "funneled"] {
+        same_as_without(&launch("threads.c").arg(level), &Setting::few()[..1], &["write_at_all", "read_at_all"]);
+    }
 }
 
 /// MPI libraries tell different things here; this one tells what was read.

@@ -1,8 +1,14 @@
-/* Two files of all ranks, written and read at the same time by two threads of every rank; with an argument, first the one
- * and then the other. */
+/* Two files of all ranks, each on a communicator of its own, that the first thread opens. threads HOW:
+ *
+ *   multiple     written and read at the same time, the one by the first thread, the other by a second, which closes it too
+ *   in turn      the same, first the one and then the other
+ *   serialized   both by a second thread, and closed by a third, one call at a time
+ *   funneled     both by the first thread, while a second one computes */
 #include "program.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 
 #define COUNT 2000 /* ints of a rank in a call */
 #define CALLS 12
@@ -32,15 +38,46 @@ static void *work(void *argument)
     return NULL;
 }
 
+static void *close_it(void *argument)
+{
+    struct part *part = argument;
+    say("%lld bytes\n", part->bytes);
+    MUST(MPI_File_close(&part->file));
+    MUST(MPI_Comm_free(&part->comm));
+    return NULL;
+}
+
+static void in_another_thread(void *(*what)(void *), void *argument)
+{
+    pthread_t other;
+    TRUE(pthread_create(&other, NULL, what, argument) == 0);
+    TRUE(pthread_join(other, NULL) == 0);
+}
+
+static atomic_int goes_on = 1;
+
+static void *compute(void *argument)
+{
+    for (long *turns = argument; goes_on; ++*turns)
+        sched_yield();
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
-    int provided;
+    int provided, asked = MPI_THREAD_MULTIPLE;
+    long turns = 0;
     pthread_t other;
     struct part parts[2];
-    MUST(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
+    const char *how = argc > 1 ? argv[1] : "";
+    if (!strcmp(how, "serialized"))
+        asked = MPI_THREAD_SERIALIZED;
+    if (!strcmp(how, "funneled"))
+        asked = MPI_THREAD_FUNNELED;
+    MUST(MPI_Init_thread(&argc, &argv, asked, &provided));
     MUST(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
     MUST(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
-    TRUE(provided == MPI_THREAD_MULTIPLE);
+    TRUE(provided >= asked);
     for (int i = 0; i < 2; i++) {
         parts[i].number = i;
         parts[i].bytes = 0;
@@ -48,16 +85,28 @@ int main(int argc, char **argv)
         MUST(MPI_File_open(parts[i].comm, i ? "thread-1" : "thread-0", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
                            &parts[i].file));
     }
-    if (argc > 1)
-        work(&parts[0]);
-    TRUE(pthread_create(&other, NULL, work, &parts[1]) == 0);
-    if (argc == 1)
-        work(&parts[0]);
-    TRUE(pthread_join(other, NULL) == 0);
-    for (int i = 0; i < 2; i++) {
-        say("%lld bytes\n", parts[i].bytes);
-        MUST(MPI_File_close(&parts[i].file));
-        MUST(MPI_Comm_free(&parts[i].comm));
+    if (!strcmp(how, "serialized")) {
+        for (int i = 0; i < 2; i++)
+            in_another_thread(work, &parts[i]);
+        for (int i = 0; i < 2; i++)
+            in_another_thread(close_it, &parts[i]);
+    } else if (!strcmp(how, "funneled")) {
+        TRUE(pthread_create(&other, NULL, compute, &turns) == 0);
+        for (int i = 0; i < 2; i++)
+            work(&parts[i]);
+        for (int i = 0; i < 2; i++)
+            close_it(&parts[i]);
+        goes_on = 0;
+        TRUE(pthread_join(other, NULL) == 0);
+    } else {
+        if (!strcmp(how, "in turn"))
+            work(&parts[0]);
+        TRUE(pthread_create(&other, NULL, work, &parts[1]) == 0);
+        if (!strcmp(how, "multiple"))
+            work(&parts[0]);
+        TRUE(pthread_join(other, NULL) == 0);
+        close_it(&parts[0]);
+        in_another_thread(close_it, &parts[1]);
     }
     finish();
     return 0;

@@ -1,6 +1,15 @@
-/* A library to preload that makes one call of Tributary's fail: TRIB_TEST_FAULT=KIND:RANK:N lets the N-th call of that kind
- * fail on that rank (N 0: none). Kinds: `mpi`, any of the functions below that Tributary calls; `memory`, a request for memory
- * that it makes; `sync` and `close`, of the file "small" once it holds something, whoever calls. At its end every rank says how many such calls it saw. */
+/* A library to preload that makes calls fail: TRIB_TEST_FAULT=KIND:RANK:N lets the N-th call of that kind fail on that rank
+ * (N 0: none; rank -1: on all). At its end such a rank says how many calls of the kind it saw. Kinds:
+ *
+ *   mpi           any of the functions below that Tributary calls
+ *   memory        a request for memory that Tributary makes
+ *   sync, close   of the file "small" once it holds something, whoever calls
+ *   write, space  a write of "small", whoever calls: EIO, ENOSPC
+ *   read          a read of it: EIO
+ *   short         every N-th read or write of it moves half of the bytes
+ *   interrupted   every N-th read or write of it is interrupted: EINTR
+ *   kill          the rank is killed in that write of "small"
+ *   stop          it is stopped there, for a second */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,11 +19,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static char kind[16];
-static long fails, rank = -1, mine;
+static long fails, rank = -1, mine = -1;
 static atomic_long seen;
 static uintptr_t low, high;
 
@@ -22,7 +33,7 @@ static int find(struct dl_phdr_info *info, size_t size, void *data)
 {
     (void)size;
     (void)data;
-    if (!info->dlpi_name || !strstr(info->dlpi_name, "libtributary"))
+    if (!info->dlpi_name || (!strstr(info->dlpi_name, "libtributary") && !strstr(info->dlpi_name, "libgio")))
         return 0;
     for (int i = 0; i < info->dlpi_phnum; i++)
         if (info->dlpi_phdr[i].p_type == PT_LOAD) {
@@ -47,16 +58,21 @@ __attribute__((constructor)) static void read_environment(void)
     dl_iterate_phdr(find, NULL);
 }
 
+static int is_rank(void)
+{
+    return mine >= 0 && (rank < 0 || mine == rank);
+}
+
 __attribute__((destructor)) static void tell(void)
 {
-    if (mine == rank)
+    if (is_rank())
         dprintf(2, "faults: %ld calls\n", (long)seen);
 }
 
 /* Whether this call is the one to fail. */
 static int is_due(const char *what, void *caller)
 {
-    if (mine != rank || strcmp(what, kind))
+    if (!is_rank() || strcmp(what, kind))
         return 0;
     if (caller && ((uintptr_t)caller < low || (uintptr_t)caller >= high))
         return 0;
@@ -141,39 +157,111 @@ int posix_memalign(void **at, size_t alignment, size_t size)
     return *at ? 0 : ENOMEM;
 }
 
-/* The file that the program writes, once it has written: some MPI libraries hang by themselves where opening fails on one
- * rank. */
-static int is_file(int fd)
+/* The bytes of the file that the program writes; -1 for another. */
+static off_t bytes_of_file(int fd)
 {
     char link[64], path[4096];
     struct stat told;
-    if (fstat(fd, &told) || !told.st_size)
-        return 0;
+    if (fstat(fd, &told))
+        return -1;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t length = readlink(link, path, sizeof path - 1);
     if (length < 0)
-        return 0;
+        return -1;
     path[length] = 0;
-    return length > 6 && !strcmp(path + length - 6, "/small");
+    return length > 6 && !strcmp(path + length - 6, "/small") ? told.st_size : -1;
 }
 
-static int fail_io(const char *what, int fd)
+/* Once it holds something: some MPI libraries hang by themselves where opening fails on one rank. */
+static int fail_end(const char *what, int fd)
 {
-    if (!is_file(fd) || !is_due(what, NULL))
+    if (strcmp(what, kind) || bytes_of_file(fd) <= 0 || !is_due(what, NULL))
         return 0;
     errno = EIO;
     return 1;
 }
 
-#define SYSTEM(name, what)                              \
-    int name(int fd)                                    \
-    {                                                   \
-        static int (*next)(int);                        \
-        if (!next)                                      \
+#define SYSTEM(name, what)                               \
+    int name(int fd)                                     \
+    {                                                    \
+        static int (*next)(int);                         \
+        if (!next)                                       \
             next = (int (*)(int))dlsym(RTLD_NEXT, #name); \
-        return fail_io(what, fd) ? -1 : next(fd);       \
+        return fail_end(what, fd) ? -1 : next(fd);       \
     }
 
 SYSTEM(fsync, "sync")
 SYSTEM(fdatasync, "sync")
 SYSTEM(close, "close")
+
+static void stop_for_a_second(void)
+{
+    if (fork() == 0) {
+        sleep(1);
+        kill(getppid(), SIGCONT);
+        _exit(0);
+    }
+    raise(SIGSTOP);
+}
+
+/* What happens to a read or write of the file: 0 nothing, -1 it fails with errno, 1 it is short. */
+static int effect(int fd, int writes)
+{
+    int is_short = !strcmp(kind, "short"), is_interrupted = !strcmp(kind, "interrupted"), saved = errno;
+    int is_ours = is_short || is_interrupted || !strcmp(kind, "read") == !writes;
+    if (!is_ours || !is_rank() || bytes_of_file(fd) < 0)
+        return 0;
+    errno = saved;
+    if (is_short || is_interrupted) {
+        if (fails == 0 || ++seen % fails)
+            return 0;
+        errno = EINTR;
+        return is_short ? 1 : -1;
+    }
+    for (const char **name = (const char *[]){"write", "space", "read", "kill", "stop", NULL}; *name; name++) {
+        if (!is_due(*name, NULL))
+            continue;
+        if (!strcmp(kind, "kill"))
+            raise(SIGKILL);
+        if (!strcmp(kind, "stop")) {
+            stop_for_a_second();
+            return 0;
+        }
+        errno = strcmp(kind, "space") ? EIO : ENOSPC;
+        return -1;
+    }
+    return 0;
+}
+
+#define HALF(n) ((n) > 1 ? (n) / 2 : (n))
+
+#define MOVE(name, writes, buffer)                                                                          \
+    ssize_t name(int fd, buffer at, size_t n, off_t offset)                                                 \
+    {                                                                                                       \
+        static ssize_t (*next)(int, buffer, size_t, off_t);                                                 \
+        if (!next)                                                                                          \
+            next = (ssize_t(*)(int, buffer, size_t, off_t))dlsym(RTLD_NEXT, #name);                         \
+        int is = effect(fd, writes);                                                                        \
+        return is < 0 ? -1 : next(fd, at, is ? HALF(n) : n, offset);                                        \
+    }
+
+MOVE(pwrite, 1, const void *)
+MOVE(pwrite64, 1, const void *)
+MOVE(pread, 0, void *)
+MOVE(pread64, 0, void *)
+
+#define MOVE_LIST(name, writes)                                                                             \
+    ssize_t name(int fd, const struct iovec *list, int n, off_t offset)                                     \
+    {                                                                                                       \
+        static ssize_t (*next)(int, const struct iovec *, int, off_t);                                      \
+        if (!next)                                                                                          \
+            next = (ssize_t(*)(int, const struct iovec *, int, off_t))dlsym(RTLD_NEXT, #name);              \
+        int is = effect(fd, writes);                                                                        \
+        struct iovec half = {n > 0 ? list->iov_base : NULL, n > 0 ? HALF(list->iov_len) : 0};               \
+        return is < 0 ? -1 : is && half.iov_len > 0 ? next(fd, &half, 1, offset) : next(fd, list, n, offset); \
+    }
+
+MOVE_LIST(pwritev, 1)
+MOVE_LIST(pwritev64, 1)
+MOVE_LIST(preadv, 0)
+MOVE_LIST(preadv64, 0)

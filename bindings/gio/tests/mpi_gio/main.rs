@@ -1,16 +1,23 @@
 //! The functions of GIO as programs in C meet them, linked either way; and PnetCDF linked with them.
 #![cfg(feature = "mpi")]
 
-#[path = "common/linked.rs"]
+#[path = "../../../../tests/common/foreign_hints.rs"]
+mod foreign_hints;
+#[path = "../common/linked.rs"]
 mod linked;
 #[allow(dead_code, reason = "the ranks here are programs in C")]
-#[path = "../../../tests/common/mpiexec.rs"]
+#[path = "../../../../tests/common/mpiexec.rs"]
 mod mpiexec;
+#[path = "../../../../tests/common/sweep.rs"]
+mod sweep;
+
+mod faults;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
+use foreign_hints::ForeignHints;
 use linked::{Link, compile, printed, run};
 
 /// Built together with the test, so that its libraries are there.
@@ -52,6 +59,14 @@ fn lists_in_device_memory() {
 }
 
 #[test]
+fn hints_for_other_libraries_are_taken() {
+    let foreign = ForeignHints::new();
+    let environment = foreign.environment();
+    let environment: Vec<_> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    on_all_worlds("foreign.c", &Link::Shared, &environment);
+}
+
+#[test]
 fn bad_input_is_refused_alike_on_all_ranks() {
     on_all_worlds("refusals.c", &Link::Static, &[]);
 }
@@ -68,7 +83,7 @@ fn the_shared_library_has_the_name_of_gios_and_exports_the_functions_of_the_head
     let listed = say("nm", &["-D", "--defined-only", "--format=posix"]);
     let mut exported: Vec<_> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
     exported.sort_unstable();
-    let header = include_str!("../include/gio.h");
+    let header = include_str!("../../include/gio.h");
     let words = header.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '('));
     let mut declared: Vec<_> = words.filter_map(|word| Some(word.split_once('(')?.0)).collect();
     declared.retain(|name| name.starts_with("GIO_"));

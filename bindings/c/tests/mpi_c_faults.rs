@@ -1,0 +1,63 @@
+//! Calls of the C API's that fail on one rank: of MPI, for memory, of the file system. Every rank gets the same status, or the
+//! job ends, and says why. None waits for ever.
+#![cfg(feature = "mpi")]
+
+#[path = "common/installed.rs"]
+mod installed;
+#[allow(dead_code, reason = "the ranks here are programs in C")]
+#[path = "../../../tests/common/mpiexec.rs"]
+mod mpiexec;
+#[path = "../../../tests/common/sweep.rs"]
+mod sweep;
+
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use installed::{Link, compile, crate_directory};
+use sweep::{Ended, Heard, Small, WAYS, run_linked, written};
+
+fn small(way: &str, fault: &str) -> Ended {
+    static PROGRAM: LazyLock<PathBuf> =
+        LazyLock::new(|| compile(&crate_directory().join("tests/programs/small.c"), Link::Shared));
+    run_linked(&PROGRAM, way, fault)
+}
+
+#[test]
+fn every_call_of_mpi_fails_once() {
+    Small(&small).sweep("mpi", &WAYS, 5);
+}
+
+#[test]
+fn requests_for_memory_fail() {
+    Small(&small).sweep("memory", &WAYS, 3);
+}
+
+#[test]
+fn storing_fails_on_one_rank() {
+    Small(&small).fails_with("sync", &WAYS, 1, &["sync: input/output error"], Heard::Always);
+}
+
+/// Of a descriptor that nothing was written through, nobody needs to hear.
+#[test]
+fn closing_fails_on_one_rank() {
+    Small(&small).fails_with("close", &WAYS[..1], u64::MAX, &["close: input/output error"], Heard::Sometimes);
+}
+
+#[test]
+fn writes_and_reads_fail_on_one_rank() {
+    for (kind, due) in [
+        ("space", &["write_all: no space left on the file system", "again: no space left on the file system"][..]),
+        ("read", &["read_all: input/output error"]),
+    ] {
+        Small(&small).fails_with(kind, &WAYS, 1, due, Heard::Always);
+    }
+}
+
+#[test]
+fn short_and_interrupted_calls_are_made_again() {
+    for fault in ["short:-1:1", "interrupted:-1:2"] {
+        let ended = small(WAYS[0], fault);
+        assert_eq!(ended.failed(fault), [""; 0]);
+        assert!(ended.file == written(), "{fault}: other bytes in the file");
+    }
+}

@@ -1,0 +1,46 @@
+//! Calls of this library's that fail on one rank: of MPI, for memory, of the file system. Every rank gets the same error, or
+//! the job ends, and says why. None waits for ever.
+
+use crate::common::launch::Launch;
+use crate::common::programs::{compile, faults};
+use crate::common::sweep::{Ended, Heard, RANKS, Small, WAYS};
+
+/// `small.c` with a fault, under the hints `way`.
+pub fn small(way: &str, fault: &str) -> Ended {
+    let launch = Launch::new(RANKS, &compile("small.c")).arg("small").with_library().also_preload(faults());
+    let mut outcome = launch.hints(way).env("TRIB_TEST_FAULT", fault).seconds(30).try_run();
+    let file = outcome.files.remove("small").unwrap_or_default();
+    Ended { success: outcome.status.success(), stdout: outcome.stdout, stderr: outcome.stderr, file }
+}
+
+#[test]
+fn every_call_of_mpi_fails_once() {
+    Small(&small).sweep("mpi", &WAYS, 12);
+}
+
+#[test]
+fn requests_for_memory_fail() {
+    Small(&small).sweep("memory", &WAYS, 6);
+}
+
+/// What is not stored is said to all ranks by the call that finds out.
+#[test]
+fn storing_fails_on_one_rank() {
+    Small(&small).fails_with("sync", &WAYS, u64::MAX, &["sync: ERR_IO"], Heard::Always);
+}
+
+/// Of a descriptor that nothing was written through, nobody needs to hear.
+#[test]
+fn closing_fails_on_one_rank() {
+    Small(&small).fails_with("close", &WAYS, u64::MAX, &["close: ERR_IO"], Heard::Sometimes);
+}
+
+/// Memory that an aggregator needs for its windows and their messages.
+#[test]
+fn an_aggregator_has_no_memory() {
+    let hints = "trib_shared_memory=disable; cb_nodes=1; cb_buffer_size=16777216; romio_cb_write=enable";
+    let outcome = Launch::new(RANKS, &compile("memory.c")).arg("memory").with_library().hints(hints).seconds(30).run();
+    let due = "small: SUCCESS\nwithout memory: ERR_NO_MEM\nwith memory: SUCCESS\nclose: SUCCESS\n";
+    let all: String = (0..RANKS).map(|rank| format!("rank {rank}\n{due}")).collect();
+    assert_eq!(outcome.stdout, all, "{}", outcome.stderr);
+}

@@ -1,0 +1,91 @@
+//! Views, memory types, counts, offsets, calls, hints and numbers of ranks by chance, each from a number: the program checks
+//! every byte that it reads, and with the library the files are the same as without. Open MPI's own files are not: OMPIO of 4.1
+//! reads other bytes back than it wrote, so there the ranks write by themselves in the runs without.
+
+use rand::{RngExt, SeedableRng, rngs::SmallRng};
+
+use crate::common::family::{Family, ours};
+use crate::common::launch::{Launch, Outcome};
+use crate::common::programs::compile;
+use crate::common::report::accelerated;
+use crate::common::sweep::tries_all;
+
+/// How many are tried, and how many with TRIB_TEST_ALL=1.
+const FEW: usize = 24;
+const ALL: usize = 372;
+const MOST_RANKS: usize = 5;
+
+/// Of each hint what it may be; nothing where it stays as it is.
+const CHOICES: [(&str, &[&str]); 12] = [
+    ("trib_shared_memory", &["disable", "disable", "disable", ""]),
+    ("cb_buffer_size", &["97", "97", "1000", "4096", "65536", ""]),
+    ("cb_nodes", &["1", "2", "3", ""]),
+    ("trib_tiny_call", &["0", "0", ""]),
+    ("romio_cb_write", &["enable", "enable", "disable", ""]),
+    ("romio_cb_read", &["enable", "enable", "disable", ""]),
+    ("romio_ds_read", &["enable", "disable", ""]),
+    ("striping_unit", &["64", "4096", "", ""]),
+    ("trib_driver", &["posix", "lustre", "gpfs", ""]),
+    ("trib_ranks_per_node", &["2", ""]),
+    (
+        "trib_kernel_data",
+        &["ascending_isend", "ascending_issend", "spread_out", "balanced", "pairwise", "two_layer", ""],
+    ),
+    ("trib_kernel_meta", &["ascending_isend", "balanced", "two_layer", ""]),
+];
+
+/// A number of ranks and hints.
+fn chosen(seed: u64) -> (usize, String) {
+    let mut random = SmallRng::seed_from_u64(seed);
+    let ranks = random.random_range(1..=MOST_RANKS);
+    let mut hints = String::new();
+    for (key, values) in CHOICES {
+        let value = values[random.random_range(0..values.len())];
+        if !value.is_empty() {
+            hints += &format!("{key}={value}; ");
+        }
+    }
+    (ranks, hints)
+}
+
+/// The program on so many ranks with these numbers.
+fn launch(ranks: usize, how: &str, seeds: &[u64]) -> Launch {
+    let launch = Launch::new(ranks, &compile("random.c")).arg(how).seconds(40);
+    seeds.iter().fold(launch, |launch, seed| launch.arg(seed.to_string()))
+}
+
+/// What a run with this number alone would leave of a run with several.
+fn part(of: &Outcome, seed: u64) -> (String, &[u8]) {
+    let mark = format!("{seed}:");
+    let lines = of.stdout.lines().filter(|line| line.starts_with("rank ") || line.starts_with(&mark));
+    (lines.map(|line| format!("{line}\n")).collect(), &of.files[&format!("random-{seed}")])
+}
+
+#[test]
+fn the_same_bytes_as_without() {
+    let seeds: Vec<u64> = (1..=if tries_all() { ALL } else { FEW } as u64).collect();
+    let mut taken = 0;
+    let without = match ours() {
+        Family::Mpich => "together",
+        Family::OpenMpi => "alone",
+    };
+    for ranks in 1..=MOST_RANKS {
+        let own: Vec<u64> = seeds.iter().copied().filter(|seed| chosen(*seed).0 == ranks).collect();
+        for some in own.chunks(20) {
+            let plain = launch(ranks, without, some).run();
+            for &seed in some {
+                let (_, hints) = chosen(seed);
+                let with = launch(ranks, "together", &[seed]).with_library().hints(&hints).run();
+                let what = format!("random.c {seed} on {ranks} ranks, `{hints}`");
+                let (stdout, file) = part(&plain, seed);
+                assert_eq!(with.stdout, stdout, "{what}: output with the library (left) and without\n{}", with.stderr);
+                let at = with.files[&format!("random-{seed}")].iter().zip(file).position(|(a, b)| a != b);
+                assert_eq!(at, None, "{what}: the first byte that differs");
+                assert_eq!(with.files.values().next().map(Vec::len), Some(file.len()), "{what}: bytes in the file");
+                let calls = ["write_all", "write_at_all", "iwrite_at_all", "write_all_begin"];
+                taken += usize::from(calls.iter().any(|call| accelerated(&with.reports, call) > 0));
+            }
+        }
+    }
+    assert_eq!(taken, seeds.len(), "runs in which the engine wrote");
+}

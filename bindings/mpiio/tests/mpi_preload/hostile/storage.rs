@@ -1,0 +1,69 @@
+//! Reads and writes of the file that move less than asked for, that are interrupted, and that fail.
+
+use super::failing::small;
+use crate::common::sweep::{Heard, RANKS, Small, WAYS, said, written};
+
+/// Every call is short, or every third; every second is interrupted, or every third: nobody sees it.
+#[test]
+fn short_and_interrupted_calls_are_made_again() {
+    for way in WAYS {
+        for fault in ["short:-1:1", "short:-1:3", "interrupted:-1:2", "interrupted:-1:3"] {
+            let ended = small(way, fault);
+            let what = format!("{fault}, `{way}`");
+            assert_eq!(ended.failed(&what), [""; 0], "{what}\n{}", ended.stderr);
+            assert!(ended.file == written(), "{what}: other bytes in the file");
+            let moved = ended.stderr.lines().filter(|line| line.starts_with("faults: ") && *line != "faults: 0 calls");
+            assert_ne!(moved.count(), 0, "{what}: no rank has read or written\n{}", ended.stderr);
+        }
+    }
+}
+
+/// The calls that say what came of a write: of those in two parts, the second.
+const WRITES: [&str; 3] = ["write_all", "wait", "end"];
+
+fn due(class: &str) -> Vec<String> {
+    WRITES.map(|call| format!("{call}: {class}")).to_vec()
+}
+
+/// All ranks get the class of the error; all later calls go well.
+fn fails(kind: &str, due: &[String]) {
+    let due: Vec<&str> = due.iter().map(String::as_str).collect();
+    Small(&small).fails_with(kind, &WAYS, 2, &due, Heard::Always);
+}
+
+#[test]
+fn a_write_fails_on_one_rank() {
+    fails("write", &due("ERR_IO"));
+}
+
+#[test]
+fn a_write_finds_no_space_on_one_rank() {
+    fails("space", &due("ERR_NO_SPACE"));
+}
+
+#[test]
+fn a_read_fails_on_one_rank() {
+    fails("read", &["read_at_all: ERR_IO, other bytes".to_string(), "read_at_all: ERR_IO".to_string()]);
+}
+
+/// A rank that is killed in the middle of a write takes the job with it; one that is stopped for a second does not.
+#[test]
+fn a_rank_ends_or_stops_in_a_write() {
+    for way in &WAYS[..1] {
+        let mut ends = 0;
+        for rank in 0..RANKS {
+            let killed = small(way, &format!("kill:{rank}:1"));
+            if killed.success {
+                // Not every rank writes.
+                killed.came_before("kill", 1, way);
+                continue;
+            }
+            assert!(said(&killed.stdout).len() < RANKS, "{way}: {}{}", killed.stdout, killed.stderr);
+            ends += 1;
+            let stopped = small(way, &format!("stop:{rank}:1"));
+            assert_eq!(stopped.failed(way), [""; 0], "{way}: {}", stopped.stderr);
+            assert!(stopped.file == written(), "{way}: other bytes in the file");
+        }
+        assert!(ends > 0, "{way}: no rank writes");
+    }
+}

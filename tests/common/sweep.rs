@@ -1,0 +1,229 @@
+//! Faults on one rank, one in each run of a small program in C: every rank says the same, or the job ends and says why. The
+//! faults are those of `c/faults.c`, preloaded.
+#![allow(dead_code, reason = "each test file uses what it needs")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use crate::mpiexec;
+
+/// The ranks of the small programs.
+pub const RANKS: usize = 3;
+/// What a rank of them writes: so many ints, between those of the other ranks.
+const COUNT: i32 = 500;
+/// By messages, to two aggregators, in several rounds; and in memory that the ranks share.
+pub const WAYS: [&str; 2] = [
+    "trib_shared_memory=disable; cb_nodes=2; cb_buffer_size=4096; trib_tiny_call=0; romio_cb_write=enable; romio_cb_read=enable",
+    "",
+];
+
+/// Whether the ranks must hear of a call that fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// Of each.
+    Always,
+    /// Of one at least.
+    Sometimes,
+}
+
+/// How a run of a small program ended: not by a limit of time.
+#[derive(Debug)]
+pub struct Ended {
+    pub success: bool,
+    pub stdout: String,
+    pub stderr: String,
+    /// What is in the file "small".
+    pub file: Vec<u8>,
+}
+
+/// Where the C sources are that the tests of several bindings use.
+pub fn sources() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/common/c"))
+}
+
+/// Compiles one of them as a library to be preloaded.
+///
+/// # Panics
+/// When it does not compile without a warning.
+pub fn preloadable(mpicc: &str, stem: &str, made: &Path) -> PathBuf {
+    // Under a name of its own until it is whole: tests of one binary compile side by side.
+    let fresh = tempfile::Builder::new().prefix(stem).tempdir_in(made.parent().expect("a folder")).expect("a folder");
+    let library = fresh.path().join("library.so");
+    let mut command = Command::new(mpicc);
+    command.args(["-std=gnu11", "-O1", "-g", "-Wall", "-Werror", "-shared", "-fPIC", "-Wl,--as-needed", "-o"]);
+    command.arg(&library).arg(sources().join(format!("{stem}.c"))).args(["-ldl", "-lpthread"]);
+    let output = command.output().unwrap_or_else(|cause| panic!("{command:?}: {cause}"));
+    assert!(output.status.success(), "{command:?}:\n{}", String::from_utf8_lossy(&output.stderr));
+    std::fs::rename(&library, made).expect("the library under its name");
+    made.to_path_buf()
+}
+
+/// Runs the small program of a binding, linked with it, under the hints `way` with a fault.
+///
+/// # Panics
+/// When it is not done in 30 seconds.
+pub fn run_linked(program: &Path, way: &str, fault: &str) -> Ended {
+    static PRELOADED: OnceLock<String> = OnceLock::new();
+    let preloaded = PRELOADED.get_or_init(|| {
+        let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_string());
+        // MPICH's ranks do not let others run while they wait.
+        let stems: &[&str] = if mpiexec::is_mpich() { &["yield", "faults"] } else { &["faults"] };
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let made = |stem: &&str| folder.join(format!("{stem}.{}", mpicc.replace('/', "-")));
+        let all = stems.iter().map(|stem| preloadable(&mpicc, stem, &made(stem)).display().to_string());
+        format!("LD_PRELOAD={}", all.collect::<Vec<_>>().join(":"))
+    });
+    let folder = tempfile::tempdir().expect("a folder for the ranks");
+    let file = folder.path().join("small");
+    let arguments = [preloaded, program.to_str().expect("UTF-8"), file.to_str().expect("UTF-8")];
+    let limit = Duration::from_secs(30);
+    let environment = [("TRIB_HINTS", way), ("TRIB_TEST_FAULT", fault), ("MPIEXEC_TIMEOUT", "30")];
+    let start = Instant::now();
+    // The launcher is not to have what the ranks have.
+    let output = mpiexec::start(RANKS, Path::new("/usr/bin/env"), &arguments, &environment);
+    let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    assert!(start.elapsed() < limit, "{fault}, `{way}`: not done in {limit:?}\n{stdout}{stderr}");
+    Ended { success: output.status.success(), stdout, stderr, file: std::fs::read(file).unwrap_or_default() }
+}
+
+/// What the file holds when all is written.
+pub fn written() -> Vec<u8> {
+    let value = |at: i32| 1 + at % RANKS as i32 + 1000 * (at / RANKS as i32);
+    (0..COUNT * RANKS as i32).flat_map(|at| value(at).to_ne_bytes()).collect()
+}
+
+/// What each rank has said, in their order.
+pub fn said(stdout: &str) -> Vec<&str> {
+    stdout.split("rank ").skip(1).filter_map(|said| Some(said.split_once('\n')?.1)).collect()
+}
+
+impl Ended {
+    /// All ranks have said the same, or the job has ended with a reason.
+    ///
+    /// # Panics
+    /// When it is not so, or a write that went well has written other bytes.
+    pub fn check(&self, what: &str) {
+        let Self { stdout, stderr, .. } = self;
+        if !self.success {
+            let why =
+                ["tributary: ", "memory allocation of", "out of memory", "Fatal error in", "MPI_ERRORS_ARE_FATAL"];
+            let says = stderr.lines().any(|line| why.iter().any(|why| line.contains(why)));
+            assert!(says, "{what}: the job ended without a reason\n{stdout}{stderr}");
+            return;
+        }
+        let said = said(stdout);
+        assert_eq!(said.len(), RANKS, "{what}\n{stdout}{stderr}");
+        assert!(said.iter().all(|own| *own == said[0]), "{what}: ranks differ\n{stdout}{stderr}");
+        if said[0].contains("write_all: SUCCESS\n") {
+            assert!(self.file == written(), "{what}: other bytes in the file\n{stdout}{stderr}");
+        }
+    }
+
+    /// How many calls of the kind the ranks of the fault made, together.
+    fn calls(&self) -> Option<u64> {
+        let told =
+            self.stderr.lines().filter_map(|line| line.strip_prefix("faults: ")?.strip_suffix(" calls")?.parse().ok());
+        told.reduce(|a: u64, b| a + b)
+    }
+
+    /// The call of that number was not made in this run: which rank writes may depend on who comes first.
+    ///
+    /// # Panics
+    /// When it was.
+    pub fn came_before(&self, kind: &str, call: u64, what: &str) {
+        let calls = self.calls();
+        let too_few = calls.is_some_and(|calls| calls < call);
+        assert!(too_few, "{what}: {kind} call {call} of {calls:?} did not fail\n{}{}", self.stdout, self.stderr);
+    }
+
+    /// The calls that did not go well, the same on all ranks, as they said it.
+    ///
+    /// # Panics
+    /// As [`Ended::check`].
+    pub fn failed(&self, what: &str) -> Vec<&str> {
+        self.check(what);
+        assert!(self.success, "{what}: the job ended\n{}{}", self.stdout, self.stderr);
+        said(&self.stdout)[0].lines().filter(|line| !line.ends_with(": SUCCESS")).collect()
+    }
+}
+
+/// The small program of one binding: how it runs under the hints `.0` with the fault `.1`.
+pub struct Small<'a>(pub &'a dyn Fn(&str, &str) -> Ended);
+
+impl Small<'_> {
+    /// A run with that call of a kind failing.
+    pub fn run(&self, way: &str, kind: &str, rank: usize, call: u64) -> Ended {
+        (self.0)(way, &format!("{kind}:{rank}:{call}"))
+    }
+
+    /// How many calls of a kind a rank makes.
+    ///
+    /// # Panics
+    /// When a run without a fault does not go well.
+    pub fn calls(&self, way: &str, kind: &str, rank: usize) -> u64 {
+        let ended = self.run(way, kind, rank, 0);
+        assert_eq!(ended.failed(&format!("{kind} on {rank}, no fault")), [""; 0], "{}", ended.stderr);
+        ended.calls().unwrap_or_else(|| panic!("no count of {kind} on rank {rank}\n{}", ended.stderr))
+    }
+
+    /// Lets every call of a kind fail, one in each run, on the first rank and on the last: `most` of them, spread evenly, where
+    /// there are more, or all of them with TRIB_TEST_ALL=1.
+    ///
+    /// # Panics
+    /// When there is nothing to fail, and as [`Ended::check`].
+    pub fn sweep(&self, kind: &str, ways: &[&str], most: u64) {
+        for way in ways {
+            for rank in [0, RANKS - 1] {
+                let all = self.calls(way, kind, rank);
+                assert!(all > 0, "{kind} on rank {rank}: nothing to fail");
+                let most = if tries_all() { all } else { most };
+                for call in (1..=all).step_by(all.div_ceil(most).max(1) as usize) {
+                    let what = format!("{kind} on rank {rank}, call {call} of {all}, `{way}`");
+                    self.run(way, kind, rank, call).check(&what);
+                }
+            }
+        }
+    }
+
+    /// Lets every call of a kind fail on every rank, one in each run, `most` of them as [`Small::sweep`] does; the calls that
+    /// failed must be among `due`. Not all ranks make calls of every kind, but one must.
+    ///
+    /// # Panics
+    /// When it is not so, and as [`Ended::failed`].
+    pub fn fails_with(&self, kind: &str, ways: &[&str], most: u64, due: &[&str], heard: Heard) {
+        for way in ways {
+            let mut failures = 0;
+            for rank in 0..RANKS {
+                let all = self.calls(way, kind, rank);
+                let most = if tries_all() { all } else { most };
+                for call in (1..=all).step_by(all.div_ceil(most.max(1)).max(1) as usize) {
+                    let what = format!("{kind} on rank {rank}, call {call} of {all}, `{way}`");
+                    let ended = self.run(way, kind, rank, call);
+                    let failed = ended.failed(&what);
+                    if failed.is_empty() {
+                        if heard == Heard::Always {
+                            ended.came_before(kind, call, &what);
+                        }
+                        continue;
+                    }
+                    assert!(failed.iter().all(|line| due.contains(line)), "{what}: {failed:?}\n{}", ended.stderr);
+                    failures += 1;
+                }
+            }
+            // On whichever rank makes one.
+            if failures == 0 {
+                let ended = (self.0)(way, &format!("{kind}:-1:1"));
+                let failed = ended.failed(&format!("{kind} on all ranks, `{way}`"));
+                let is_due = !failed.is_empty() && failed.iter().all(|line| due.contains(line));
+                assert!(is_due, "{kind} on all ranks, `{way}`: {failed:?}\n{}", ended.stderr);
+            }
+        }
+    }
+}
+
+/// Whether the tests are to try everything, in place of some.
+pub fn tries_all() -> bool {
+    std::env::var_os("TRIB_TEST_ALL").is_some_and(|value| value == "1")
+}
