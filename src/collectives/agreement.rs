@@ -1,7 +1,7 @@
 //! What the engine calls between its exchanges: allreduce, broadcast, gather, and agreement on errors.
 //!
 //! All are collective. They are binomial and linear, unless the endpoint says by which algorithms its ranks agree
-//! ([`Endpoint::agree_by`]). Where all ranks share memory they meet there instead ([`super::on_host`]).
+//! ([`Endpoint::use_agreements`]). Where all ranks share memory they meet there instead ([`super::on_host`]).
 
 use super::gather::{Slots, linear};
 use super::in_place::{InPlace, Lanes, Part};
@@ -120,7 +120,7 @@ pub async fn agree<T>(endpoint: &mut Endpoint, outcome: Result<T>) -> Result<T> 
     allreduce(endpoint, &[ReduceOp::Min], &mut first).await?;
     match (first[0], outcome) {
         (u64::MAX, Ok(value)) => Ok(value),
-        (root, outcome) => Err(tell(endpoint, root as Rank, outcome.err().as_ref()).await?),
+        (root, outcome) => Err(broadcast_error(endpoint, root as Rank, outcome.err().as_ref()).await?),
     }
 }
 
@@ -128,7 +128,7 @@ pub async fn agree<T>(endpoint: &mut Endpoint, outcome: Result<T>) -> Result<T> 
 ///
 /// # Errors
 /// The fabric's.
-pub async fn tell(endpoint: &mut Endpoint, root: Rank, error: Option<&Error>) -> Result<Error> {
+pub async fn broadcast_error(endpoint: &mut Endpoint, root: Rank, error: Option<&Error>) -> Result<Error> {
     let internal = |what: String| Error::Internal { rank: root, what };
     let text = serde_json::to_vec(&error).unwrap_or_default();
     let text = broadcast(endpoint, root, &text).await?;
@@ -199,7 +199,7 @@ mod tests {
         for all in on_all(|endpoint| {
             let (me, ranks, waiting) = (endpoint.rank(), endpoint.ranks(), endpoint.waiting().clone());
             let chosen = Arc::new(Counting(Mutex::default()));
-            endpoint.agree_by(Some(chosen.clone()));
+            endpoint.use_agreements(Some(chosen.clone()));
             let mut lanes = [me as u64];
             waiting.wait(pin!(allreduce(endpoint, &[ReduceOp::Sum], &mut lanes))).unwrap();
             assert_eq!(lanes[0] as usize, ranks * (ranks - 1) / 2);
@@ -207,7 +207,7 @@ mod tests {
             let bodies = waiting.wait(pin!(gather(endpoint, 0, &vec![me as u8; me % 3]))).unwrap();
             let expected: Vec<_> = (0..ranks).map(|rank| vec![rank as u8; rank % 3]).collect();
             assert_eq!(bodies, if me == 0 { expected } else { Vec::new() });
-            endpoint.agree_by(None);
+            endpoint.use_agreements(None);
             waiting.wait(pin!(allreduce(endpoint, &[ReduceOp::Sum], &mut lanes))).unwrap();
             *chosen.0.lock().unwrap()
         }) {

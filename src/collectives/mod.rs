@@ -33,7 +33,7 @@ pub mod intergroup;
 mod on_host;
 pub mod reduce;
 
-pub use agreement::{agree, allreduce, broadcast, gather, tell};
+pub use agreement::{agree, allreduce, broadcast, broadcast_error, gather};
 pub use algorithm::{Algorithm, Operation, Problem};
 pub use allgather::locality_bruck;
 pub use gatherv::{Gather, gatherv, scatterv};

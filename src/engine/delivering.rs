@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use super::bodies::slot_of;
 use super::flow::Outflow;
-use super::inner::Passing;
+use super::gather_tree::Passing;
+use super::local_aggregation::{LocalAggregation, LocalRound};
 use super::node::Inside;
-use super::relay::{RelayRound, Relaying};
 use super::rounds::Rounds;
+use super::variable_exchange::slot_of;
 use super::windows::Windows;
 use crate::access::Sink;
 use crate::drivers::Window;
@@ -29,9 +29,9 @@ pub struct Delivering<'r, 'a> {
     /// What it gets.
     pub incoming: &'r Incoming,
     /// What it relays.
-    pub relay: RelayRound,
+    pub relay: LocalRound,
     /// How.
-    pub relaying: Option<&'r mut Relaying>,
+    pub relaying: Option<&'r mut LocalAggregation>,
     /// What passes through it inside the node.
     pub passing: Passing,
     /// The same where its node shares memory.
@@ -129,7 +129,7 @@ impl Delivering<'_, '_> {
         match &mut self.inside {
             Some(inside) => inside.arrived(to, merged),
             None => match &mut self.relaying {
-                Some(relaying) => relaying.deal_back(&mut self.relay, to.offset, merged),
+                Some(relaying) => relaying.split(&mut self.relay, to.offset, merged),
                 None => Ok(()),
             },
         }

@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use super::copy::copy;
-use super::depot::Outcome;
 use super::scratch::{self, CACHED, WHOLE};
 use super::storage::{Failure, Storage, guarded, without_size_signal, write_all};
+use super::window_queue::Outcome;
 use crate::access::{BufferLayout, Extents, Piece, Source, Walk};
 use crate::topology::Rank;
 

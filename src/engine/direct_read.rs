@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::time::Instant;
 
 use super::copy::copy;
-use super::depot::Outcome;
 use super::scratch::{self, CACHED, WHOLE};
 use super::storage::{Failure, Storage, read_present};
+use super::window_queue::Outcome;
 use crate::access::{BufferLayout, Extents, Piece, Sink, Walk};
 
 thread_local! {

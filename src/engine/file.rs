@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 
-use super::conclude::Done;
-use super::depot::Depot;
+use super::finish_call::Done;
 use super::handing_over::HandedOver;
 use super::operation::Operation;
 use super::plan::{Again, Agreed, Cached, Plan, agree_on_ranges};
@@ -14,6 +13,7 @@ use super::report::{CallReport, Clock, FanIn};
 use super::setup::{Mode, Setup};
 use super::shared::Arena;
 use super::storage::{Failure, OpenStorage, Storage, SystemFiles, guarded};
+use super::window_queue::WindowQueue;
 use super::worker::Worker;
 use crate::access::{BufferLayout, Extents, Source, varint};
 use crate::collectives::{agree, broadcast, gather};
@@ -31,10 +31,10 @@ pub struct File {
     files: Arc<dyn OpenStorage>,
     /// This rank's own handle, opened when it is first needed.
     storage: Option<Arc<dyn Storage>>,
-    pub(super) depot: Option<Depot>,
+    pub(super) queue: Option<WindowQueue>,
     pub(super) cached: Option<Cached>,
     fan_in: BTreeMap<u32, u64>,
-    /// A write that was handed over to I/O ranks and is not concluded.
+    /// A write that was handed over to I/O ranks and is not ended.
     pub(super) handed_over: Option<HandedOver>,
     /// Windows in the memory that the ranks share.
     arena: Option<Arc<Arena>>,
@@ -86,10 +86,10 @@ impl File {
         let waiting = endpoint.waiting().clone();
         waiting.failure().only_returns(hints.on_failure == OnFailure::Return);
         let setup = waiting.call(pin!(Setup::open(&mut endpoint, path, mode, hints))).await?;
-        let (storage, depot, cached, handed_over) = Default::default();
+        let (storage, queue, cached, handed_over) = Default::default();
         let arena = endpoint.shared().filter(|_| setup.shares_memory).map(|shared| Arc::new(Arena::new(shared)));
         let (fan_in, may_overlap, busy) = Default::default();
-        Ok(Self { endpoint, setup, files, storage, depot, cached, fan_in, handed_over, arena, may_overlap, busy })
+        Ok(Self { endpoint, setup, files, storage, queue, cached, fan_in, handed_over, arena, may_overlap, busy })
     }
 
     /// An operation that was dropped has messages on their way that nobody expects any more.
@@ -131,7 +131,7 @@ impl File {
                 plan
             }
             None => {
-                let made = self.depot.as_ref().map_or(0, Depot::made);
+                let made = self.queue.as_ref().map_or(0, WindowQueue::made);
                 let windows = self.setup.hints.write_buffers.saturating_sub(made);
                 let plan = Plan::make(&mut self.endpoint, &self.setup, agreed, file, layout, windows, clock).await?;
                 done.metadata = plan.announced.traffic;
@@ -142,25 +142,25 @@ impl File {
                 plan
             }
         };
-        if !plan.announced.incoming.is_empty() && self.depot.is_none() {
-            self.depot = Some(self.open_depot());
+        if !plan.announced.incoming.is_empty() && self.queue.is_none() {
+            self.queue = Some(self.open_queue());
         }
-        if let Some(depot) = &mut self.depot {
-            depot.move_windows(moved);
+        if let Some(queue) = &mut self.queue {
+            queue.move_windows(moved);
         }
         Ok(plan)
     }
 
     /// The end of an exchange: the worker's part, and the counts.
     pub(super) async fn settle(&mut self, done: &mut Done) {
-        if let Some(depot) = &mut self.depot {
-            done.outcome = depot.finish().await;
+        if let Some(queue) = &mut self.queue {
+            done.outcome = queue.finish().await;
         }
         if done.outcome.error.is_some() {
             // A file that could not be opened may be there the next time.
-            self.depot = None;
+            self.queue = None;
         }
-        for (fan_in, times) in std::mem::take(&mut done.tally.fan_in) {
+        for (fan_in, times) in std::mem::take(&mut done.counts.fan_in) {
             *self.fan_in.entry(fan_in).or_default() += times;
         }
     }
@@ -184,12 +184,12 @@ impl File {
         Ok(storage)
     }
 
-    fn open_depot(&mut self) -> Depot {
+    fn open_queue(&mut self) -> WindowQueue {
         let (rank, path) = (self.endpoint.rank(), self.setup.path.clone());
         let waker = self.endpoint.waiting().waker();
         let start = |storage| Worker::start(storage, waker).map_err(|cause| Error::io(rank, "open", &path, 0, &cause));
         let worker = self.storage().and_then(start);
-        Depot::new(worker, &self.setup.hints, rank, path)
+        WindowQueue::new(worker, &self.setup.hints, rank, path)
     }
 
     /// How many ranks the aggregators exchanged with in each round of all calls so far. Collective; the same on all ranks.
@@ -259,7 +259,7 @@ impl File {
     pub async fn close_async(mut self) -> Result<Endpoint> {
         let waiting = self.endpoint.waiting().clone();
         let completed = if self.usable().is_ok() { waiting.call(pin!(self.complete())).await } else { Ok(()) };
-        self.depot = None;
+        self.queue = None;
         let (rank, path) = (self.endpoint.rank(), &self.setup.path);
         let settled = self.storage.take().map_or(Ok(()), |storage| storage.settle());
         let settled = settled.map_err(|cause| Error::io(rank, "close", path, 0, &cause));
@@ -267,7 +267,7 @@ impl File {
         waiting.call(pin!(agree(&mut self.endpoint, settled))).await?;
         completed?;
         if !self.setup.hints.tuned_table.is_empty() {
-            self.endpoint.agree_by(None);
+            self.endpoint.use_agreements(None);
         }
         Ok(self.endpoint)
     }
@@ -370,7 +370,7 @@ mod tests {
     /// All of a file but its transport, which has the last word: MPI says from which threads it may be called.
     #[test]
     fn what_a_file_shares_with_its_parts_may_move_between_threads() {
-        goes_to_another_thread::<(Setup, Option<Depot>, Option<Cached>, Option<HandedOver>)>();
+        goes_to_another_thread::<(Setup, Option<WindowQueue>, Option<Cached>, Option<HandedOver>)>();
         goes_to_another_thread::<(Arc<Arena>, Arc<dyn Storage>, Arc<dyn OpenStorage>)>();
         goes_to_another_thread::<(Waiting, Arc<shared::Shared>, Arc<shared::Group>)>();
     }

@@ -8,8 +8,8 @@
 
 use std::pin::pin;
 
-use super::conclude::{Done, conclude};
 use super::file::File;
+use super::finish_call::{Done, finish_call};
 use super::plan::Agreed;
 use super::report::{CallReport, Clock, Seconds};
 use crate::access::Extents;
@@ -49,25 +49,25 @@ impl File {
             return Ok(None);
         }
         let waiting = self.endpoint.waiting().clone();
-        waiting.call(pin!(self.conclude_write())).await
+        waiting.call(pin!(self.finish_write())).await
     }
 
     /// The same where only its error counts: before every other call.
     pub(super) async fn complete(&mut self) -> Result<()> {
-        self.conclude_write().await.map(drop)
+        self.finish_write().await.map(drop)
     }
 
-    async fn conclude_write(&mut self) -> Result<Option<CallReport>> {
+    async fn finish_write(&mut self) -> Result<Option<CallReport>> {
         let Some(HandedOver { agreed, mut done, mut clock }) = self.handed_over.take() else {
             return Ok(None);
         };
         clock.elsewhere.lap();
         self.settle(&mut done).await;
         clock.elsewhere.lap();
-        conclude(&mut self.endpoint, agreed, done, clock).await.map(Some)
+        finish_call(&mut self.endpoint, agreed, done, clock).await.map(Some)
     }
 
-    /// Leaves a write to be concluded later. The report has what is known of it on every rank.
+    /// Leaves a write to end later. The report has what is known of it on every rank.
     pub(super) fn hand_over(&mut self, agreed: Agreed, done: Done, clock: Clock) -> CallReport {
         let report = CallReport {
             path: done.path,

@@ -5,11 +5,11 @@
 
 use std::pin::pin;
 
-use super::depot::Outcome;
 use super::file::File;
 use super::setup::Mode;
 use super::staging::Target;
 use super::storage::{Failure, guarded, read_present, without_size_signal, write_all};
+use super::window_queue::Outcome;
 use crate::access::{BufferLayout, Extents, Sink, Source};
 use crate::collectives::allreduce;
 use crate::device;

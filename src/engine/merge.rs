@@ -5,9 +5,9 @@
 
 use bytes::Bytes;
 
-use super::clusters::{Clusters, shared};
 use super::flatten::Joining;
 use super::flow::Flow;
+use super::overlaps::{Overlaps, shared};
 use crate::access::pairs::{PairCursor, PairEncoder};
 use crate::access::{Extent, Packed};
 use crate::drivers::Domains;
@@ -41,13 +41,13 @@ impl Merged {
                 }
             }
             extents.sort_unstable();
-            for cluster in Clusters::of(&extents) {
-                if let &[(extent, member)] = cluster {
+            for overlap in Overlaps::of(&extents) {
+                if let &[(extent, member)] = overlap {
                     order.push((member as i64 * 2, extent.len));
                     file.push(extent);
                     continue;
                 }
-                shared(cluster, |extent, member, left_out| {
+                shared(overlap, |extent, member, left_out| {
                     order.push((member as i64 * 2 + i64::from(left_out), extent.len));
                     if !left_out {
                         file.push(extent);
@@ -91,19 +91,19 @@ impl Merged {
 
 /// Deals members' bytes out in the recorded order, a window at a time.
 #[derive(Debug, Clone)]
-pub struct Dealer {
+pub struct Merger {
     order: Bytes,
     cursor: PairCursor,
 }
 
-impl Dealer {
+impl Merger {
     /// At the first window.
     pub fn new(merged: &Merged) -> Self {
         Self { order: merged.order.clone(), cursor: PairCursor::default() }
     }
 
     /// The next window's merged bytes; `sources[m]` is what member m has for it, and then what is left of that: nothing.
-    pub fn deal(&mut self, sources: &mut [&[u8]]) -> Bytes {
+    pub fn merge(&mut self, sources: &mut [&[u8]]) -> Bytes {
         let mut out = Vec::with_capacity(sources.iter().map(|source| source.len()).sum());
         while let Some((code, len)) = self.cursor.next(&self.order)
             && code != END
@@ -121,7 +121,7 @@ impl Dealer {
     /// The other way round: cuts the next window's merged bytes into what each of `members` members asked for. What
     /// was left out follows directly behind the same bytes of another member. `None` if these are not all of the window's
     /// bytes, or more.
-    pub fn deal_back(&mut self, merged: &[u8], members: usize) -> Option<Vec<Vec<u8>>> {
+    pub fn split(&mut self, merged: &[u8], members: usize) -> Option<Vec<Vec<u8>>> {
         let mut out = vec![Vec::new(); members];
         let mut at = 0;
         while let Some((code, len)) = self.cursor.next(&self.order)
@@ -160,7 +160,7 @@ mod tests {
             }
             let merged = Merged::of(0, &members, &domains);
             prop_assert!(merged.file.summary().ascending);
-            let mut dealer = Dealer::new(&merged);
+            let mut merger = Merger::new(&merged);
             let mut flows: Vec<_> = members.iter().map(|(_, p)| Flow::new(0, p.clone())).collect();
             let mut reading = flows.clone();
             let mut whole = Flow::new(0, merged.file.clone());
@@ -168,7 +168,7 @@ mod tests {
                 let has = |p: &Packed| p.iter().any(|e| e.offset <= at && at < e.end());
                 members.iter().rev().find(|(_, p)| has(p)).map(|(m, _)| *m as u8)
             };
-            let mut back = Dealer::new(&merged);
+            let mut back = Merger::new(&merged);
             let mut seen = 0;
             while let Some(window) = whole.window(&domains) {
                 let own: Vec<_> = flows
@@ -180,7 +180,7 @@ mod tests {
                     })
                     .collect();
                 let mut sources: Vec<_> = own.iter().map(Vec::as_slice).collect();
-                let bytes = dealer.deal(&mut sources);
+                let bytes = merger.merge(&mut sources);
                 prop_assert!(sources.iter().all(|source| source.is_empty()), "all bytes of the window are consumed");
                 let mut offsets = Vec::new();
                 while let Some(extent) = whole.next_in(&window) {
@@ -193,7 +193,7 @@ mod tests {
                 }
                 // Backwards, with the low byte of its offset as the value of a byte.
                 let read: Vec<u8> = offsets.iter().map(|&offset| offset as u8).collect();
-                for (m, got) in back.deal_back(&read, members.len()).unwrap().into_iter().enumerate() {
+                for (m, got) in back.split(&read, members.len()).unwrap().into_iter().enumerate() {
                     let mut wanted = Vec::new();
                     while let Some(extent) = reading[m].next_in(&window) {
                         wanted.extend((extent.offset..extent.end()).map(|offset| offset as u8));

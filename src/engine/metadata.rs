@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::bodies;
 use super::flatten::Outgoing;
-use super::inner::{Members, Tree};
+use super::gather_tree::{Members, Tree};
 use super::merge::Merged;
 use super::node::{InMemory, agree_on_places};
 use super::phase::Phase;
+use super::variable_exchange;
 use crate::access::{Packed, varint};
 use crate::collectives::FIRST_FREE_TAG;
 use crate::drivers::Domains;
@@ -33,7 +33,7 @@ pub type Lists = Vec<(usize, Packed)>;
 
 /// What a local aggregator relays in the data phase.
 #[derive(Debug, Clone)]
-pub struct Relay {
+pub struct LocalPlan {
     /// Its members that write anything, itself first if it does, with their lists.
     pub members: Vec<(Rank, Lists)>,
     /// What it sends on, by ascending aggregator; members are indices into `members`.
@@ -46,7 +46,7 @@ pub struct Announced {
     /// On an aggregator: every source of data, ascending, with its list.
     pub incoming: Vec<(Rank, Packed)>,
     /// On a local aggregator with a two-layer data kernel.
-    pub relay: Option<Relay>,
+    pub relay: Option<LocalPlan>,
     /// With a two-layer data kernel along an ordered tree: this rank's part of it.
     pub tree: Option<Tree>,
     /// With a two-layer data kernel whose members share memory: this rank's part of it. There is no relay then.
@@ -60,7 +60,7 @@ pub struct Announced {
 /// Runs the metadata phase. Collective.
 ///
 /// # Errors
-/// The fabric's, or [`Error::Codec`] for lists that are none.
+/// The fabric's, or [`Error::Codec`] for bytes that are not encoded lists.
 pub async fn announce(
     endpoint: &mut Endpoint,
     metadata: &Phase,
@@ -113,7 +113,7 @@ pub async fn announce(
         (None, true) => (0..metadata.route.ranks).collect(),
         (Some(local), true) => local.all(),
     };
-    let (bodies, traffic) = bodies::exchange(endpoint, &metadata.route, &targets, &sources, OUTER).await?;
+    let (bodies, traffic) = variable_exchange::exchange(endpoint, &metadata.route, &targets, &sources, OUTER).await?;
     announced.traffic += traffic;
     for (&source, body) in sources.iter().zip(bodies) {
         match (&metadata.local, &data.local) {
@@ -202,7 +202,8 @@ async fn gather_directly(
     })?;
     let inner = Route { receivers: all, pairwise_empty: false, ..route.clone() };
     let members = local.members_of(route.rank);
-    let (bodies, traffic) = bodies::exchange(endpoint, &inner, &[(target, body.into())], &members, INNER).await?;
+    let (bodies, traffic) =
+        variable_exchange::exchange(endpoint, &inner, &[(target, body.into())], &members, INNER).await?;
     Ok((members.into_iter().zip(bodies).collect(), traffic))
 }
 
@@ -218,7 +219,7 @@ fn read_members(bodies: Vec<(Rank, Bytes)>, aggregators: usize) -> Result<Vec<(R
     Ok(lists)
 }
 
-fn relay(members: Vec<(Rank, Lists)>, domains: &Domains) -> Relay {
+fn relay(members: Vec<(Rank, Lists)>, domains: &Domains) -> LocalPlan {
     let mut by_aggregator = std::collections::BTreeMap::<usize, Lists>::new();
     for (index, (_, lists)) in members.iter().enumerate() {
         for (aggregator, packed) in lists {
@@ -226,7 +227,7 @@ fn relay(members: Vec<(Rank, Lists)>, domains: &Domains) -> Relay {
         }
     }
     let merged = by_aggregator.iter().map(|(aggregator, lists)| Merged::of(*aggregator, lists, domains));
-    Relay { merged: merged.collect(), members }
+    LocalPlan { merged: merged.collect(), members }
 }
 
 /// What an aggregator would have got from the local aggregators, made from the lists of all ranks.

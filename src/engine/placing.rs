@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use super::bodies::slot_of;
 use super::flow::Outflow;
-use super::inner::Passing;
+use super::gather_tree::Passing;
+use super::local_aggregation::{LocalAggregation, LocalRound};
 use super::node::Inside;
-use super::relay::{RelayRound, Relaying};
 use super::rounds::Rounds;
+use super::variable_exchange::slot_of;
 use super::windows::Windows;
 use crate::access::Source;
 use crate::drivers::Window;
@@ -29,9 +29,9 @@ pub struct Placing<'r, 'a> {
     /// What it sends.
     pub outgoing: &'r Outgoing,
     /// What it relays.
-    pub relay: RelayRound,
+    pub relay: LocalRound,
     /// How.
-    pub relaying: Option<&'r mut Relaying>,
+    pub relaying: Option<&'r mut LocalAggregation>,
     /// What passes through it inside the node.
     pub passing: Passing,
     /// The same where its node shares memory.
@@ -168,7 +168,7 @@ impl Placing<'_, '_> {
             Some(packed.slice(starts[index].0 as usize..end as usize))
         };
         match &mut self.relaying {
-            Some(relaying) => relaying.deal(&self.relay, span.offset, own),
+            Some(relaying) => relaying.merge(&self.relay, span.offset, own),
             None => Bytes::new(),
         }
     }

@@ -7,7 +7,7 @@ use super::report::Path;
 use super::setup::Setup;
 use crate::access::{BufferLayout, Extent, Extents};
 use crate::collectives::intergroup::{TwoGroups, intergroup_allreduce};
-use crate::collectives::{agree, allgather, allreduce, tell};
+use crate::collectives::{agree, allgather, allreduce, broadcast_error};
 use crate::drivers::{Domains, Written};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
@@ -96,7 +96,7 @@ pub async fn agree_on_ranges(
     }
     let [start, end, bytes, requests, spans, again, lowest, highest, limit, failed] = lanes;
     if failed != u64::MAX {
-        return Err(tell(endpoint, failed as Rank, checked.err().as_ref()).await?);
+        return Err(broadcast_error(endpoint, failed as Rank, checked.err().as_ref()).await?);
     }
     let disjoint = spans <= end.saturating_sub(start);
     let moved = Again::agreed(again, lowest, highest);

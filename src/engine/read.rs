@@ -2,11 +2,10 @@
 
 use std::pin::pin;
 
-use super::conclude::{Done, conclude};
-use super::depot::Outcome;
 use super::direct_read;
-use super::echoes::{Echo, echoes};
+use super::duplicate_reads::{DuplicateRead, duplicate_reads};
 use super::file::File;
+use super::finish_call::{Done, finish_call};
 use super::operation::Operation;
 use super::plan::{self, Again, Agreed, Direction};
 use super::reading::Reading;
@@ -14,6 +13,7 @@ use super::report::{CallReport, Clock, Path};
 use super::sieve::bridge;
 use super::staging::Target;
 use super::storage::{Failure, guarded};
+use super::window_queue::Outcome;
 use crate::access::{BufferLayout, Extents, Sink};
 use crate::device;
 use crate::error::Result;
@@ -128,7 +128,7 @@ impl File {
         }
         let bytes = done.outcome.bytes;
         self.deliver(&mut target, file, &mut done.outcome);
-        let call = conclude(&mut self.endpoint, agreed, done, clock).await?;
+        let call = finish_call(&mut self.endpoint, agreed, done, clock).await?;
         Ok(ReadReport { bytes, call })
     }
 
@@ -159,16 +159,16 @@ impl File {
         done: &mut Done,
     ) -> Result<()> {
         let plan = self.plan(file, layout, agreed, clock, done).await?;
-        let echoes = echoes(file, layout, agreed.end);
+        let duplicate_reads = duplicate_reads(file, layout, agreed.end);
         clock.flatten.lap();
         let roles = self.setup.roles(agreed.bytes);
         done.aggregators = roles.aggregators.len();
         let rounds = Reading::new(&plan, &roles.data, sink.reborrow());
-        done.tally = rounds.run(&mut self.endpoint, &mut self.depot).await?;
-        echoes.iter().for_each(|echo: &Echo| echo.copy(&mut sink));
+        done.counts = rounds.run(&mut self.endpoint, &mut self.queue).await?;
+        duplicate_reads.iter().for_each(|duplicate: &DuplicateRead| duplicate.copy(&mut sink));
         self.settle(done).await;
         let asked: u64 = plan.outgoing.iter().map(|out| out.file.summary().bytes).sum();
-        done.outcome.bytes = asked + echoes.iter().map(|echo| echo.len).sum::<u64>();
+        done.outcome.bytes = asked + duplicate_reads.iter().map(|duplicate| duplicate.len).sum::<u64>();
         clock.elsewhere.lap();
         Ok(())
     }

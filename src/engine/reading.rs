@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use super::buffer::WindowBuffer;
 use super::delivering::{Delivering, Incoming};
-use super::depot::Depot;
-use super::inner::Passing;
+use super::gather_tree::Passing;
 use super::phase::Phase;
 use super::plan::{Direction, Plan};
-use super::rounds::{DATA, Rounds, Tally};
+use super::rounds::{DATA, DataCounts, Rounds};
+use super::window_queue::WindowQueue;
 use super::windows::Opened;
 use super::worker::Task;
 use crate::access::Sink;
@@ -41,19 +41,19 @@ impl<'a> Reading<'a> {
         Self { at: Rounds::new(plan, phase, Direction::Read), sink, ahead: VecDeque::new() }
     }
 
-    /// Runs all rounds. Windows come from `depot`, which only aggregators need. Collective over the ranks that want data.
+    /// Runs all rounds. Windows come from `queue`, which only aggregators need. Collective over the ranks that want data.
     ///
     /// # Errors
-    /// The fabric's. A failure to read is no error here: it stays in the depot for the agreement, and anything is delivered.
-    pub async fn run(mut self, endpoint: &mut Endpoint, depot: &mut Option<Depot>) -> Result<Tally> {
+    /// The fabric's. A failure to read is no error here: it stays in the queue for the agreement, and anything is delivered.
+    pub async fn run(mut self, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<DataCounts> {
         for &round in self.at.lockstep {
-            self.round(round, endpoint, depot).await?;
+            self.round(round, endpoint, queue).await?;
         }
         while let Some(round) = self.next_round() {
-            self.round(round, endpoint, depot).await?;
+            self.round(round, endpoint, queue).await?;
         }
-        self.at.tally.in_memory = self.at.inside.map_or(0, |inside| inside.bytes);
-        Ok(self.at.tally)
+        self.at.counts.in_memory = self.at.inside.map_or(0, |inside| inside.bytes);
+        Ok(self.at.counts)
     }
 
     fn next_round(&self) -> Option<u64> {
@@ -61,8 +61,8 @@ impl<'a> Reading<'a> {
         opened.into_iter().chain(self.at.next_round()).min()
     }
 
-    async fn round(&mut self, round: u64, endpoint: &mut Endpoint, depot: &mut Option<Depot>) -> Result<()> {
-        let (opened, window) = self.take_window(round, depot).await;
+    async fn round(&mut self, round: u64, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<()> {
+        let (opened, window) = self.take_window(round, queue).await;
         let begin = Instant::now();
         let messages = opened.as_ref().map_or(&[][..], |opened| &opened.messages);
         let incoming = self.expect(round);
@@ -88,49 +88,53 @@ impl<'a> Reading<'a> {
         };
         let traffic = endpoint.run(schedule, &mut memory, DATA).await?;
         let placement = memory.placement;
-        self.at.tally.traffic += traffic;
-        self.at.tally.placement += placement;
-        self.at.tally.exchange += begin.elapsed().saturating_sub(placement);
+        self.at.counts.traffic += traffic;
+        self.at.counts.placement += placement;
+        self.at.counts.exchange += begin.elapsed().saturating_sub(placement);
         self.at.refile(&incoming.due);
-        if let (Some(mut window), Some(depot)) = (window, depot) {
+        if let (Some(mut window), Some(queue)) = (window, queue) {
             self.at.windows.recycle(std::mem::take(&mut window.coverage));
-            depot.give_back(window);
+            queue.give_back(window);
         }
         Ok(())
     }
 
     /// This aggregator's window of `round`, if it has one, with its bytes, if they could be read; the ones behind it are
     /// on their way then.
-    async fn take_window(&mut self, round: u64, depot: &mut Option<Depot>) -> (Option<Opened>, Option<WindowBuffer>) {
-        self.look_ahead(depot, true).await;
+    async fn take_window(
+        &mut self,
+        round: u64,
+        queue: &mut Option<WindowQueue>,
+    ) -> (Option<Opened>, Option<WindowBuffer>) {
+        self.look_ahead(queue, true).await;
         if self.ahead.front().is_none_or(|ahead| ahead.round != round) {
             return (None, None);
         }
         let Some(ahead) = self.ahead.pop_front() else { return (None, None) };
-        self.at.tally.opened(ahead.opened.messages.len());
-        let window = match depot {
-            Some(depot) if ahead.asked => depot.read().await,
+        self.at.counts.opened(ahead.opened.messages.len());
+        let window = match queue {
+            Some(queue) if ahead.asked => queue.read().await,
             _ => None,
         };
-        self.look_ahead(depot, false).await;
+        self.look_ahead(queue, false).await;
         (Some(ahead.opened), window)
     }
 
     /// Asks for as many windows as there are buffers; with `one`, for one in any case, since no buffer is out then.
-    async fn look_ahead(&mut self, depot: &mut Option<Depot>, one: bool) {
+    async fn look_ahead(&mut self, queue: &mut Option<WindowQueue>, one: bool) {
         while let Some(round) = self.at.windows.next_round()
-            && (one && self.ahead.is_empty() || depot.as_ref().is_some_and(Depot::has_room))
+            && (one && self.ahead.is_empty() || queue.as_ref().is_some_and(WindowQueue::has_room))
             && let Some(mut opened) = self.at.windows.open(round, self.at.domains, Buffer::Receive)
         {
             let mut asked = false;
-            if let Some(depot) = depot {
+            if let Some(queue) = queue {
                 let len = opened.window.len();
                 if opened.coverage.is_none() {
-                    depot.no_memory(len);
+                    queue.no_memory(len);
                 }
-                if let Some(mut buffer) = depot.buffer(len).await {
+                if let Some(mut buffer) = queue.buffer(len).await {
                     buffer.coverage = opened.coverage.take().unwrap_or_default();
-                    depot.submit(Task::Read, opened.window, buffer);
+                    queue.submit(Task::Read, opened.window, buffer);
                     asked = true;
                 }
             }

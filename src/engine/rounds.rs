@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::flow::{Agenda, Outflow};
-use super::inner::Tree;
+use super::gather_tree::Tree;
+use super::local_aggregation::{LocalAggregation, LocalRound};
 use super::node::Inside;
 use super::phase::Phase;
 use super::plan::{Direction, Plan};
-use super::relay::{RelayRound, Relaying};
 use super::windows::Windows;
 use crate::collectives::FIRST_FREE_TAG;
 use crate::drivers::Domains;
@@ -28,7 +28,7 @@ pub const DATA: u16 = FIRST_FREE_TAG + 2;
 
 /// What the data phase cost this rank.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct DataCounts {
     /// Messages and bytes sent.
     pub traffic: Traffic,
     /// Rounds in which this rank owned a window with data.
@@ -43,7 +43,7 @@ pub struct Tally {
     pub placement: Duration,
 }
 
-impl Tally {
+impl DataCounts {
     /// Counts a window that so many ranks have a part in.
     pub fn opened(&mut self, ranks: usize) {
         self.windows += 1;
@@ -66,7 +66,7 @@ pub struct Rounds<'a> {
     /// What this aggregator gathers (or hands out).
     pub windows: Windows,
     /// What this local aggregator relays.
-    pub relaying: Option<Relaying>,
+    pub relaying: Option<LocalAggregation>,
     /// This rank's part of the tree inside the node.
     tree: Option<&'a Tree>,
     /// Its part in memory inside the node.
@@ -74,7 +74,7 @@ pub struct Rounds<'a> {
     /// The first round that it has not taken part in yet.
     ahead: u64,
     /// What it has cost so far.
-    pub tally: Tally,
+    pub counts: DataCounts,
 }
 
 impl<'a> Rounds<'a> {
@@ -87,11 +87,12 @@ impl<'a> Rounds<'a> {
         let windows = Windows::new(own, plan);
         let mut leaving = Agenda::default();
         outflows.iter().enumerate().for_each(|(id, out)| leaving.file(id, &out.file, domains));
-        let relaying = plan.announced.relay.as_ref().map(|relay| Relaying::new(relay, phase.route.rank, domains));
+        let relaying =
+            plan.announced.relay.as_ref().map(|relay| LocalAggregation::new(relay, phase.route.rank, domains));
         let lockstep = plan.lockstep.as_deref().unwrap_or_default();
-        let (tree, tally) = (plan.announced.tree.as_ref(), Tally::default());
+        let (tree, counts) = (plan.announced.tree.as_ref(), DataCounts::default());
         let inside = plan.announced.in_memory.as_ref().map(|plan| Inside::new(plan, direction, domains));
-        Self { phase, domains, lockstep, outflows, leaving, windows, relaying, tree, inside, ahead: 0, tally }
+        Self { phase, domains, lockstep, outflows, leaving, windows, relaying, tree, inside, ahead: 0, counts }
     }
 
     /// This rank.
@@ -101,14 +102,14 @@ impl<'a> Rounds<'a> {
 
     /// The next round that this rank takes part in.
     pub fn next_round(&self) -> Option<u64> {
-        let relayed = self.relaying.as_ref().and_then(Relaying::next_round);
+        let relayed = self.relaying.as_ref().and_then(LocalAggregation::next_round);
         let passed = self.tree.and_then(|tree| tree.next_round(self.ahead));
         let inside = self.inside.as_ref().and_then(Inside::next_round);
         [self.leaving.next_round(), self.windows.next_round(), relayed, passed, inside].into_iter().flatten().min()
     }
 
     /// The schedule of a round: this rank has `shares`, a local aggregator relays, an aggregator gets `receives`.
-    pub fn schedule(&mut self, round: u64, shares: &[Share], relay: &RelayRound, receives: &[Message]) -> Schedule {
+    pub fn schedule(&mut self, round: u64, shares: &[Share], relay: &LocalRound, receives: &[Message]) -> Schedule {
         self.ahead = round + 1;
         let members = &relay.members;
         let merged = self.inside.as_mut().map(|inside| inside.open(round, self.domains));
@@ -119,8 +120,8 @@ impl<'a> Rounds<'a> {
         self.phase.schedule(shares, members, Some(two_layer::Tree { group: &group, part: &part }), None, receives)
     }
 
-    /// Whether the share for `aggregator` is this rank's own and goes no way at all: it is the aggregator, and nobody
-    /// gathers in between.
+    /// Whether this rank is `aggregator` itself, so that its share for it is not sent. With a local aggregator in between it
+    /// is sent all the same.
     pub fn stays(&self, aggregator: usize) -> bool {
         self.phase.local.is_none() && self.phase.route.receivers[aggregator] == self.rank()
     }

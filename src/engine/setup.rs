@@ -87,7 +87,7 @@ impl Setup {
         }
         if !hints.tuned_table.is_empty() {
             let chosen = tune::load(endpoint, &hints.tuned_table).await?;
-            endpoint.agree_by(Some(Arc::new(chosen)));
+            endpoint.use_agreements(Some(Arc::new(chosen)));
         }
         let topology = find_topology(endpoint, &hints).await?;
         let created = if endpoint.rank() == 0 { create(&path, mode, &hints) } else { Ok((hints.driver, None)) };

@@ -4,8 +4,8 @@
 //! Each piece of a layout is a copy of its own, by the runtime whose memory it is (pieces that follow one another are one):
 //! what lies between pieces is not touched on a device either. A rank that cannot copy has an error of its call, which all ranks agree on as on any other.
 
-use super::depot::Outcome;
 use super::file::File;
+use super::window_queue::Outcome;
 use crate::access::pieces::pieces;
 use crate::access::{BufferLayout, Extent, Extents, Piece, Sink, Source};
 use crate::device::{Copies, Survey};

@@ -3,10 +3,10 @@
 //! All of it is known from the metadata before any data moves: the sizes of the messages, the bytes that are covered, and
 //! whether sources overlap.
 
-use super::bodies::slot;
 use super::coverage::Coverage;
 use super::flow::{Agenda, Inflow};
 use super::plan::Plan;
+use super::variable_exchange::slot;
 use crate::drivers::{Domains, Window};
 use crate::exchange::Message;
 use crate::schedule::{Buffer, Span};

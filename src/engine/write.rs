@@ -2,14 +2,14 @@
 
 use std::pin::pin;
 
-use super::conclude::{Done, conclude};
-use super::depot::Outcome;
 use super::direct;
 use super::file::File;
+use super::finish_call::{Done, finish_call};
 use super::operation::Operation;
 use super::plan::{self, Again, Agreed, Direction};
 use super::report::{CallReport, Clock, Path};
 use super::setup::Mode;
+use super::window_queue::Outcome;
 use super::writing::Writing;
 use crate::access::{BufferLayout, Extents, Source};
 use crate::device;
@@ -132,7 +132,7 @@ impl File {
                 clock.elsewhere.lap();
             }
         }
-        conclude(&mut self.endpoint, agreed, done, clock).await
+        finish_call(&mut self.endpoint, agreed, done, clock).await
     }
 
     async fn exchange_write(
@@ -148,7 +148,7 @@ impl File {
         let roles = self.setup.roles(agreed.bytes);
         done.aggregators = roles.aggregators.len();
         let rounds = Writing::new(&plan, &roles.data, source);
-        done.tally = rounds.run(&mut self.endpoint, &mut self.depot).await?;
+        done.counts = rounds.run(&mut self.endpoint, &mut self.queue).await?;
         clock.elsewhere.lap();
         Ok(())
     }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::buffer::WindowBuffer;
-use super::depot::Depot;
-use super::inner::Passing;
+use super::gather_tree::Passing;
 use super::phase::Phase;
 use super::placing::{Outgoing, Placing};
 use super::plan::{Direction, Plan};
-use super::rounds::{DATA, Rounds, Tally};
+use super::rounds::{DATA, DataCounts, Rounds};
+use super::window_queue::WindowQueue;
 use super::windows::Opened;
 use super::worker::Task;
 use crate::access::Source;
@@ -31,25 +31,25 @@ impl<'a> Writing<'a> {
         Self { at: Rounds::new(plan, phase, Direction::Write), source }
     }
 
-    /// Runs all rounds. Windows go to `depot`, which only aggregators need. Collective over the ranks that have data.
+    /// Runs all rounds. Windows go to `queue`, which only aggregators need. Collective over the ranks that have data.
     ///
     /// # Errors
-    /// The fabric's. A failure to write is no error here: it stays in the depot for the agreement.
-    pub async fn run(mut self, endpoint: &mut Endpoint, depot: &mut Option<Depot>) -> Result<Tally> {
+    /// The fabric's. A failure to write is no error here: it stays in the queue for the agreement.
+    pub async fn run(mut self, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<DataCounts> {
         for &round in self.at.lockstep {
-            self.round(round, endpoint, depot).await?;
+            self.round(round, endpoint, queue).await?;
         }
         while let Some(round) = self.at.next_round() {
-            self.round(round, endpoint, depot).await?;
+            self.round(round, endpoint, queue).await?;
         }
-        self.at.tally.in_memory = self.at.inside.map_or(0, |inside| inside.bytes);
-        Ok(self.at.tally)
+        self.at.counts.in_memory = self.at.inside.map_or(0, |inside| inside.bytes);
+        Ok(self.at.counts)
     }
 
-    async fn round(&mut self, round: u64, endpoint: &mut Endpoint, depot: &mut Option<Depot>) -> Result<()> {
+    async fn round(&mut self, round: u64, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<()> {
         let opened = self.at.windows.open(round, self.at.domains, Buffer::Receive);
         let (window, overlap) = opened.as_ref().map_or((None, false), |opened| (Some(opened.window), opened.overlap));
-        let (mut buffer, receives) = self.make_room(opened, depot).await;
+        let (mut buffer, receives) = self.make_room(opened, queue).await;
         let begin = Instant::now();
         let outgoing = self.pack(round);
         let relay =
@@ -73,12 +73,12 @@ impl<'a> Writing<'a> {
         let traffic = endpoint.run(schedule, &mut memory, DATA).await?;
         memory.place_held()?;
         let placement = memory.placement;
-        self.at.tally.traffic += traffic;
-        self.at.tally.placement += placement;
-        self.at.tally.exchange += begin.elapsed().saturating_sub(placement);
+        self.at.counts.traffic += traffic;
+        self.at.counts.placement += placement;
+        self.at.counts.exchange += begin.elapsed().saturating_sub(placement);
         self.at.refile(&outgoing.due);
-        if let (Some(window), Some(buffer), Some(depot)) = (window, buffer, depot) {
-            depot.submit(Task::Write, window, buffer);
+        if let (Some(window), Some(buffer), Some(queue)) = (window, buffer, queue) {
+            queue.submit(Task::Write, window, buffer);
         }
         Ok(())
     }
@@ -87,16 +87,16 @@ impl<'a> Writing<'a> {
     async fn make_room(
         &mut self,
         opened: Option<Opened>,
-        depot: &mut Option<Depot>,
+        queue: &mut Option<WindowQueue>,
     ) -> (Option<WindowBuffer>, Vec<Message>) {
         let Some(opened) = opened else { return (None, Vec::new()) };
-        self.at.tally.opened(opened.messages.len());
-        let Some(depot) = depot else { return (None, opened.messages) };
+        self.at.counts.opened(opened.messages.len());
+        let Some(queue) = queue else { return (None, opened.messages) };
         let Some(coverage) = opened.coverage else {
-            depot.no_memory(opened.window.len());
+            queue.no_memory(opened.window.len());
             return (None, opened.messages);
         };
-        let mut buffer = depot.buffer(opened.window.len()).await;
+        let mut buffer = queue.buffer(opened.window.len()).await;
         if let Some(buffer) = &mut buffer {
             self.at.windows.recycle(std::mem::replace(&mut buffer.coverage, coverage));
         }

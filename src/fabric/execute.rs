@@ -284,11 +284,11 @@ impl Endpoint {
 
     /// By which algorithms the ranks agree from here on; none: the library's own. Equal on all ranks, which is the
     /// caller's duty.
-    pub fn agree_by(&mut self, agreements: Option<Arc<dyn Agreements>>) {
+    pub fn use_agreements(&mut self, agreements: Option<Arc<dyn Agreements>>) {
         self.agreements = agreements;
     }
 
-    /// What [`Endpoint::agree_by`] said.
+    /// What [`Endpoint::use_agreements`] said.
     pub fn agreements(&self) -> Option<&dyn Agreements> {
         self.agreements.as_deref()
     }
@@ -440,7 +440,7 @@ pub fn check_whole(from: Rank, span: Span, message: &Message) -> Result<()> {
     Err(Error::Fabric(format!("{} bytes came from rank {from} where {} were due", message.len(), span.len)))
 }
 
-/// Lets whoever polls look around once.
+/// Is not done at the first poll, and done at the second: in between, the caller can look at other things.
 pub async fn pause() {
     let mut first = true;
     std::future::poll_fn(move |_| if std::mem::take(&mut first) { Poll::Pending } else { Poll::Ready(()) }).await;

@@ -1,6 +1,6 @@
 //! All ranks send to few, again and again: the program whose measurements on Cori are known.
 
-use super::orders::Orders;
+use super::kernel_orders::KernelOrders;
 use crate::error::{Error, Result};
 use crate::exchange::local::LocalAggregators;
 use crate::exchange::two_layer::{Share, TwoLayer};
@@ -50,7 +50,7 @@ pub struct AllToMany {
     throttle: Throttle,
     local: Option<LocalAggregators>,
     /// Of receivers over senders, and of senders over receivers; only where chains are run.
-    orders: Option<(Orders, Orders)>,
+    orders: Option<(KernelOrders, KernelOrders)>,
 }
 
 impl AllToMany {
@@ -90,8 +90,9 @@ impl AllToMany {
         if exchange.local.is_none() {
             let view = exchange.view(0, &[], &[]);
             let step = |sender, receiver| (kernel.step)(&view, sender, receiver);
-            let receiving = Orders::new(exchange.receivers.len(), ranks, |receiver, sender| step(sender, receiver));
-            let sending = Orders::new(ranks, exchange.receivers.len(), step);
+            let receiving =
+                KernelOrders::new(exchange.receivers.len(), ranks, |receiver, sender| step(sender, receiver));
+            let sending = KernelOrders::new(ranks, exchange.receivers.len(), step);
             exchange.orders = Some((receiving, sending));
         }
         Ok(exchange)

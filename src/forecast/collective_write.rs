@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::census::{Census, Lists};
+use super::exchange_messages::{ExchangeMessages, Parties, Way, members};
 use super::matrix::{Cell, Matrix};
-use super::travel::{Parties, Travel, Way, members};
+use super::message_counts::{Lists, MessageCounts};
 use super::written::Written;
 use crate::collectives::{Problem, allreduce::RECURSIVE_DOUBLING};
-use crate::engine::bodies::{HEAD, LENGTH};
+use crate::engine::variable_exchange::{HEAD, LENGTH};
 use crate::error::{Error, Result};
 use crate::hints::Hints;
 use crate::schedule::{ReduceOp, Schedule};
@@ -19,7 +19,7 @@ use crate::topology::{Rank, Topology};
 pub struct CollectiveWriteOptions {
     /// Which rank sits where.
     pub topology: Topology,
-    /// The aggregators, ascending; as many as the census has domains.
+    /// The aggregators, ascending; as many as the counts have domains.
     pub aggregators: Vec<Rank>,
     /// Kernels, throttles, local aggregators, rank list and `trib_write_buffers`, as of a real file.
     pub hints: Hints,
@@ -41,7 +41,7 @@ pub struct CollectiveWriteOptions {
 /// holes.
 #[derive(Debug)]
 pub struct CollectiveWrite {
-    pub(super) census: Arc<Census>,
+    pub(super) counts: Arc<MessageCounts>,
     pub(super) parties: Parties,
     pub(super) options: CollectiveWriteOptions,
     requests: sim::machine::Requests,
@@ -49,9 +49,9 @@ pub struct CollectiveWrite {
     pub(super) metadata: Way,
     pub(super) data: Way,
     /// Heads and tails, or lists at once.
-    lists: Vec<Travel>,
+    lists: Vec<ExchangeMessages>,
     /// Of each round that is simulated.
-    rounds: Vec<Travel>,
+    rounds: Vec<ExchangeMessages>,
     stages: Vec<Stage>,
     /// Bytes that each rank agrees on.
     agreed: Vec<u64>,
@@ -86,34 +86,35 @@ pub(super) const FILE: usize = 4;
 pub(super) const FINISH: usize = 5;
 
 impl CollectiveWrite {
-    /// Prepares the write of what `census` counted on `machine`. O(messages).
+    /// Prepares the write of what `message_counts` counted on `machine`. O(messages).
     ///
     /// # Errors
-    /// Aggregators that are not those of the census; hints that do not fit.
-    pub fn new(machine: &Machine, options: CollectiveWriteOptions, census: Arc<Census>) -> Result<Self> {
-        let (domains, ranks) = (census.division.domains.aggregators(), options.topology.ranks());
+    /// Aggregators that are not those of the counts; hints that do not fit.
+    pub fn new(machine: &Machine, options: CollectiveWriteOptions, counts: Arc<MessageCounts>) -> Result<Self> {
+        let (domains, ranks) = (counts.division.domains.aggregators(), options.topology.ranks());
         if options.aggregators.len() != domains {
             return Err(Error::argument("aggregators", options.aggregators.len(), format!("{domains}, as domains")));
         }
-        if census.requests.len() != ranks {
-            return Err(Error::argument("ranks", ranks, format!("{}, as were counted", census.requests.len())));
+        if counts.requests.len() != ranks {
+            return Err(Error::argument("ranks", ranks, format!("{}, as were counted", counts.requests.len())));
         }
         let hints = &options.hints;
         hints.check(ranks)?;
         let parties = Parties::new(options.topology.clone(), options.aggregators.clone(), hints)?;
         let metadata = Way::of(hints.kernel_meta, hints.throttle_meta(), &options);
         let data = Way::of(hints.kernel_data, hints.throttle_data(), &options);
-        let lists = match census.division.lists {
-            Lists::Pairs => vec![Travel::new(&census.lists, &metadata, &parties)],
-            Lists::Packed => heads_and_tails(&census.lists, domains)
+        let lists = match counts.division.lists {
+            Lists::Pairs => vec![ExchangeMessages::new(&counts.lists, &metadata, &parties)],
+            Lists::Packed => heads_and_tails(&counts.lists, domains)
                 .iter()
-                .map(|messages| Travel::new(messages, &metadata, &parties))
+                .map(|messages| ExchangeMessages::new(messages, &metadata, &parties))
                 .collect(),
         };
-        let rounds: Vec<_> = census.rounds.iter().map(|round| Travel::new(&round.data, &data, &parties)).collect();
+        let rounds: Vec<_> =
+            counts.rounds.iter().map(|round| ExchangeMessages::new(&round.data, &data, &parties)).collect();
         let mut stages = vec![Stage::Flatten];
         stages.extend((0..lists.len()).map(Stage::Lists));
-        if census.division.lists == Lists::Pairs || census.sampled() < census.rounds() {
+        if counts.division.lists == Lists::Pairs || counts.sampled() < counts.rounds() {
             stages.push(Stage::Agree);
         }
         if data.local.is_some() {
@@ -126,7 +127,7 @@ impl CollectiveWrite {
         stages.push(Stage::Finish);
         let (requests, copy_byte) = (machine.requests, machine.host.copy_byte);
         Ok(Self {
-            census,
+            counts,
             parties,
             requests,
             copy_byte,
@@ -142,12 +143,12 @@ impl CollectiveWrite {
 
     /// Messages between ranks that are simulated, but for those inside nodes with two layers.
     pub fn messages(&self) -> u64 {
-        self.lists.iter().chain(&self.rounds).map(Travel::messages).sum()
+        self.lists.iter().chain(&self.rounds).map(ExchangeMessages::messages).sum()
     }
 
     /// The most messages that may be under way at a time.
     pub fn under_way(&self) -> u64 {
-        let largest = |travels: &[Travel]| travels.iter().map(Travel::messages).max().unwrap_or(0);
+        let largest = |travels: &[ExchangeMessages]| travels.iter().map(ExchangeMessages::messages).max().unwrap_or(0);
         largest(&self.lists).max(largest(&self.rounds)) + self.parties.topology.ranks() as u64
     }
 
@@ -158,14 +159,14 @@ impl CollectiveWrite {
 
     /// All rounds over those that are simulated.
     pub(super) fn scale(&self) -> f64 {
-        self.census.rounds() as f64 / self.census.sampled().max(1) as f64
+        self.counts.rounds() as f64 / self.counts.sampled().max(1) as f64
     }
 
     pub(super) fn step(&self, rank: Rank, stage: Stage) -> Step {
         let index = self.parties.index[rank].map(|index| index as usize);
         let idle = Step::Compute(0);
         match (stage, index) {
-            (Stage::Flatten, _) => Step::Compute(ticks(self.census.requests[rank] as f64 * self.requests.visit)),
+            (Stage::Flatten, _) => Step::Compute(ticks(self.counts.requests[rank] as f64 * self.requests.visit)),
             (Stage::Merge, _) => Step::Compute(self.merging(rank)),
             (Stage::Room, Some(_)) if self.options.write_behind => {
                 Step::Settle((self.options.hints.write_buffers as u32).saturating_sub(1))
@@ -182,7 +183,7 @@ impl CollectiveWrite {
         let Some(local) = &self.data.local else { return 0 };
         let (mut requests, mut lists) = (0, 0u64);
         for member in members(rank, local, &self.parties.topology) {
-            requests += self.census.requests[member];
+            requests += self.counts.requests[member];
             lists += 1;
         }
         ticks(requests as f64 * levels(lists) * self.requests.merge)
@@ -190,8 +191,8 @@ impl CollectiveWrite {
 
     /// An aggregator finds the places of a window's bytes and copies them there. ROMIO merges the lists of all senders.
     fn placing(&self, round: usize, index: usize) -> Time {
-        let held = &self.census.rounds[round].windows[index];
-        let request = match self.census.division.lists {
+        let held = &self.counts.rounds[round].windows[index];
+        let request = match self.counts.division.lists {
             Lists::Pairs => levels(self.rounds[round].fan_in(index) as u64) * self.requests.merge,
             Lists::Packed => self.requests.visit,
         };
@@ -200,9 +201,9 @@ impl CollectiveWrite {
 
     /// What is between the first and the last byte of a window goes to the file.
     fn writing(&self, round: usize, index: usize) -> Option<Step> {
-        let held = &self.census.rounds[round].windows[index];
+        let held = &self.counts.rounds[round].windows[index];
         let striping = self.options.striping.filter(|_| held.bytes > 0)?;
-        let window = self.census.division.domains.window(index, held.from).trimmed(held.from, held.to);
+        let window = self.counts.division.domains.window(index, held.from).trimmed(held.from, held.to);
         Some(Step::Write(window.segments().collect(), striping))
     }
 
@@ -220,7 +221,7 @@ impl CollectiveWrite {
         (RECURSIVE_DOUBLING.algorithm.schedule)(&problem)
     }
 
-    fn travel(&self, part: u32) -> Option<(&Travel, &Way)> {
+    fn messages_of(&self, part: u32) -> Option<(&ExchangeMessages, &Way)> {
         match self.stages[part as usize] {
             Stage::Lists(number) => Some((&self.lists[number], &self.metadata)),
             Stage::Data(number) => Some((&self.rounds[number], &self.data)),
@@ -257,7 +258,7 @@ pub(super) fn heads_and_tails(lists: &Matrix, aggregators: usize) -> [Matrix; 2]
 impl Workload for CollectiveWrite {
     fn part(&self, rank: Rank, part: u32) -> Option<Part> {
         let stage = *self.stages.get(part as usize)?;
-        Some(match self.travel(part) {
+        Some(match self.messages_of(part) {
             Some((travel, way)) => travel.part(rank, way, &self.parties),
             None if matches!(stage, Stage::Agree | Stage::AgreeAgain) => Part::Schedule(self.agreement(rank)),
             None => Part::Step(self.step(rank, stage)),
@@ -265,7 +266,7 @@ impl Workload for CollectiveWrite {
     }
 
     fn message(&self, rank: Rank, part: u32, side: Side, index: u32) -> Message {
-        match self.travel(part) {
+        match self.messages_of(part) {
             Some((travel, way)) => travel.message(rank, side, index, way, &self.parties),
             None => Message { peer: rank, bytes: 0, mode: self.data.kernel.mode },
         }

@@ -13,10 +13,10 @@
 //! simulator's model: node ports, queue searches (a queue of one), and that a message which comes early may be taken in
 //! while its rank waits for another. O(p) time a step, vectorised where the messages are empty.
 
-use super::census::Lists;
 use super::collective_write::{CollectiveWrite, DATA, FILE, METADATA, ONCE, PLACING, Stage, heads_and_tails};
+use super::exchange_messages::{Parties, Way};
 use super::matrix::Matrix;
-use super::travel::{Parties, Way};
+use super::message_counts::Lists;
 use super::written::Written;
 use crate::access::Extent;
 use crate::exchange::PAIRWISE;
@@ -230,16 +230,16 @@ impl CollectiveWrite {
     pub fn in_lockstep(&self, machine: &Machine, passed: impl Fn()) -> Written {
         let mut clocks = Clocks::new(machine, &self.parties);
         clocks.charge(ONCE, |rank| self.step_cost(machine, rank, Stage::Flatten));
-        let lists = match self.census.division.lists {
-            Lists::Pairs => vec![self.census.lists.clone()],
-            Lists::Packed => heads_and_tails(&self.census.lists, self.options.aggregators.len()).to_vec(),
+        let lists = match self.counts.division.lists {
+            Lists::Pairs => vec![self.counts.lists.clone()],
+            Lists::Packed => heads_and_tails(&self.counts.lists, self.options.aggregators.len()).to_vec(),
         };
         for messages in &lists {
             clocks.exchange(METADATA, messages);
             passed();
         }
         clocks.meet(METADATA);
-        for (number, round) in self.census.rounds.iter().enumerate() {
+        for (number, round) in self.counts.rounds.iter().enumerate() {
             clocks.exchange(DATA, &round.data);
             clocks.charge(PLACING, |rank| self.step_cost(machine, rank, Stage::Place(number)));
             clocks.charge(FILE, |rank| self.step_cost(machine, rank, Stage::Write(number)));

@@ -1,7 +1,7 @@
 //! A communication pattern as data: what one rank does, in which order, with which bytes.
 //!
 //! A [`Schedule`] is a small DAG of one rank's operations. The same schedule is run by an executor on a fabric, checked
-//! by the validators, and (later) timed by a simulator. Nothing here waits, sends or allocates messages.
+//! by the validators, and timed by the simulator. Nothing here waits, sends or allocates messages.
 //!
 //! | module | holds |
 //! |---|---|

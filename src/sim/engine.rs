@@ -180,7 +180,7 @@ impl<'a, W: Workload> Engine<'a, W> {
         }
     }
 
-    /// Starts an operation, if it is none of too many sends; whether it did.
+    /// Starts an operation, unless it is a send and the rank has as many outstanding as it may. Returns whether it started.
     #[inline]
     fn start(&mut self, rank: Rank, handle: Handle, ahead: &mut u32, now: Time) -> bool {
         let host = &mut self.hosts[rank];

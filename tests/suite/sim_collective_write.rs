@@ -6,7 +6,9 @@ use std::sync::Arc;
 use crate::costly_paths::costly_paths;
 use tributary::access::Extents;
 use tributary::exchange::{KERNELS, Message as Piece, PAIRWISE, RankList, Route};
-use tributary::forecast::{Census, CollectiveWrite, CollectiveWriteOptions, Division, Lists, SharedFile, Written};
+use tributary::forecast::{
+    CollectiveWrite, CollectiveWriteOptions, Division, Lists, MessageCounts, SharedFile, Written,
+};
 use tributary::hints::DriverName;
 use tributary::schedule::{Action, Buffer, Span, Throttle};
 use tributary::sim::machine::{Connection, Machine, Requests};
@@ -66,7 +68,7 @@ impl Case {
         let hints = Hints::parse(&self.hints).unwrap();
         let file = SharedFile::of(&topology(), &hints, (0, BYTES)).unwrap();
         let division = Division { domains: file.domains, range: (0, BYTES), sample: self.sample, lists: self.lists };
-        let census = Arc::new(Census::gather(RANKS, division, strided, || ()).unwrap());
+        let census = Arc::new(MessageCounts::gather(RANKS, division, strided, || ()).unwrap());
         assert_eq!((census.rounds(), census.fan_in()), (8, (RANKS as f64, RANKS as f64)));
         assert_eq!(census.requests(), RANKS as u64 * PIECES);
         let striping = self.io.then_some(file.striping);
@@ -280,7 +282,7 @@ fn a_folded_census_is_that_of_the_folded_ranks() {
     let hints = Hints::parse(LUSTRE).unwrap();
     let file = SharedFile::of(&topology(), &hints, (0, BYTES)).unwrap();
     let division = Division { domains: file.domains, range: (0, BYTES), sample: 3, lists: Lists::Pairs };
-    let fine = Census::gather(RANKS, division.clone(), strided, || ()).unwrap();
+    let fine = MessageCounts::gather(RANKS, division.clone(), strided, || ()).unwrap();
     // 10 ranks: the first four take three each. Their requests adjoin in the file; apart, they stay requests.
     let folded = fine.folded(10).unwrap();
     let join = |rank: usize| {
@@ -289,7 +291,7 @@ fn a_folded_census_is_that_of_the_folded_ranks() {
         let all = ranks.flat_map(|rank| strided(rank).unwrap().iter().collect::<Vec<_>>()).collect::<Vec<_>>();
         Extents::from_list(all)
     };
-    let whole = Census::gather(10, division, join, || ()).unwrap();
+    let whole = MessageCounts::gather(10, division, join, || ()).unwrap();
     assert_eq!((folded.rounds(), folded.fan_in()), (whole.rounds(), whole.fan_in()));
     assert_eq!(folded.requests(), fine.requests());
     assert!(folded.folded(11).is_err() && folded.folded(0).is_err());

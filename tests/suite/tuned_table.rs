@@ -130,7 +130,7 @@ fn an_endpoint_uses_what_the_table_names() {
         let mut endpoint = Endpoint::new(transport);
         let waiting = endpoint.waiting().clone();
         let chosen = waiting.wait(pin!(load(&mut endpoint, &path))).unwrap();
-        endpoint.agree_by(Some(Arc::new(chosen)));
+        endpoint.use_agreements(Some(Arc::new(chosen)));
         let agreements = endpoint.agreements().unwrap();
         assert!(agreements.allreduce(endpoint.rank(), 6, &[]).is_none());
         agreements.broadcast(endpoint.rank(), 6, 2, 100).unwrap().sends()

@@ -5,41 +5,41 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 use crate::abi::word::Word;
+use crate::counts::CallCounts;
 use crate::open_file::OpenFile;
-use crate::tally::Tally;
 
 /// An open file, for all threads. What independent calls need is apart: they must not wait for a collective call that is
 /// under way in another thread.
 pub struct Shared {
     file: Mutex<Movable>,
-    tally: Mutex<Tally>,
+    counts: Mutex<CallCounts>,
 }
 
 impl Shared {
     /// Waits until no other call uses the file. A call that panicked leaves it as it was.
-    pub fn hold(&self) -> Held<'_> {
-        Held(lock(&self.file))
+    pub fn lock(&self) -> Locked<'_> {
+        Locked(lock(&self.file))
     }
 
     /// The file, unless another thread uses it.
-    pub fn try_hold(&self) -> Option<Held<'_>> {
+    pub fn try_lock_file(&self) -> Option<Locked<'_>> {
         match self.file.try_lock() {
-            Ok(file) => Some(Held(file)),
-            Err(TryLockError::Poisoned(poisoned)) => Some(Held(poisoned.into_inner())),
+            Ok(file) => Some(Locked(file)),
+            Err(TryLockError::Poisoned(poisoned)) => Some(Locked(poisoned.into_inner())),
             Err(TryLockError::WouldBlock) => None,
         }
     }
 
     /// What became of the calls.
-    pub fn tally(&self) -> MutexGuard<'_, Tally> {
-        lock(&self.tally)
+    pub fn counts(&self) -> MutexGuard<'_, CallCounts> {
+        lock(&self.counts)
     }
 }
 
 /// A file, with the right to use it.
-pub struct Held<'a>(MutexGuard<'a, Movable>);
+pub struct Locked<'a>(MutexGuard<'a, Movable>);
 
-impl Deref for Held<'_> {
+impl Deref for Locked<'_> {
     type Target = OpenFile;
 
     fn deref(&self) -> &OpenFile {
@@ -47,7 +47,7 @@ impl Deref for Held<'_> {
     }
 }
 
-impl DerefMut for Held<'_> {
+impl DerefMut for Locked<'_> {
     fn deref_mut(&mut self) -> &mut OpenFile {
         &mut self.0.0
     }
@@ -74,8 +74,8 @@ fn table() -> MutexGuard<'static, HashMap<Word, Arc<Shared>>> {
 
 /// Keeps an open file under its handle.
 pub fn add(handle: Word, file: OpenFile) {
-    let (file, tally) = (Mutex::new(Movable(file)), Mutex::default());
-    table().insert(handle, Arc::new(Shared { file, tally }));
+    let (file, counts) = (Mutex::new(Movable(file)), Mutex::default());
+    table().insert(handle, Arc::new(Shared { file, counts }));
 }
 
 /// The file of a handle; none for one that was opened unseen, or is no handle.
@@ -84,9 +84,9 @@ pub fn find(handle: Word) -> Option<Arc<Shared>> {
 }
 
 /// Forgets a handle and gives its file back.
-pub fn remove(handle: Word) -> Option<(OpenFile, Tally)> {
+pub fn remove(handle: Word) -> Option<(OpenFile, CallCounts)> {
     let shared = table().remove(&handle)?;
-    let file = std::mem::replace(&mut *shared.hold(), OpenFile::closed());
-    let tally = std::mem::take(&mut *shared.tally());
-    Some((file, tally))
+    let file = std::mem::replace(&mut *shared.lock(), OpenFile::closed());
+    let counts = std::mem::take(&mut *shared.counts());
+    Some((file, counts))
 }

@@ -19,7 +19,7 @@
 //! | `channel`, `starting` | how its ranks talk; the engine's part, from the first collective call on |
 //! | `view`, `hints` | what it sees of the file; what it asks for |
 //! | `datatype` | MPI datatypes as extents |
-//! | `tally`, `report` | what became of the calls, and TRIB_REPORT |
+//! | `counts`, `report` | what became of the calls, and TRIB_REPORT |
 //!
 //! `docs/drop-in.md` in the repository tells users what to type.
 #![cfg(feature = "mpi")]
@@ -28,6 +28,7 @@ pub mod abi;
 mod backend;
 mod calls;
 mod channel;
+mod counts;
 pub mod datatype;
 mod entry;
 mod exports;
@@ -39,5 +40,4 @@ mod pending;
 mod report;
 mod starting;
 mod supported;
-mod tally;
 mod view;

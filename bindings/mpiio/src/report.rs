@@ -9,9 +9,9 @@ use tributary::engine::{Path, Seconds};
 use tributary::hints::Unused;
 
 use crate::backend::Runner;
+use crate::counts::{CallCounts, Passed, Ran, Traffic};
 use crate::hints::effective;
 use crate::open_file::OpenFile;
-use crate::tally::{Passed, Ran, Tally, Traffic};
 
 /// How the report is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ struct Engine {
 
 impl Report {
     /// What is known of a file before it is closed: on its first rank, if TRIB_REPORT asks for it.
-    pub fn wanted(open: &OpenFile, tally: &Tally) -> Option<Self> {
+    pub fn wanted(open: &OpenFile, counts: &CallCounts) -> Option<Self> {
         let style = wanted().filter(|_| open.backend.is_first)?;
         let (engine, not_taken) = match &open.backend.runner {
             Runner::Engine { file, .. } => (Some(Engine::of(file)), None),
@@ -64,18 +64,18 @@ impl Report {
             Runner::Mpi(why) => (None, Some(why.clone())),
             Runner::Away(_) => (None, Some("a call is under way".to_string())),
         };
-        let hints_not_used = not_used(open, tally, not_taken.as_deref());
+        let hints_not_used = not_used(open, counts, not_taken.as_deref());
         Some(Self {
             file: open.backend.path.display().to_string(),
             engine,
             not_taken,
-            accelerated: tally.all_run().clone(),
-            passed_through: tally.all_passed(),
+            accelerated: counts.all_run().clone(),
+            passed_through: counts.all_passed(),
             hints_not_used,
-            paths: tally.paths(),
-            plans_reused: tally.plans_reused(),
-            traffic: tally.traffic(),
-            seconds: tally.seconds(),
+            paths: counts.paths(),
+            plans_reused: counts.plans_reused(),
+            traffic: counts.traffic(),
+            seconds: counts.seconds(),
             style,
         })
     }
@@ -122,8 +122,8 @@ const KINDS_OF_THE_EXCHANGE: [&str; 5] =
     ["trib_kernel_", "trib_throttle_", "trib_two_layer_", "trib_pairwise_", "trib_local_"];
 
 /// The hints that were given and not used: what was left out, then what was in force where it has no effect.
-fn not_used(open: &OpenFile, tally: &Tally, not_taken: Option<&str>) -> Vec<Unused> {
-    let exchanged = tally.paths().keys().any(|path| path.starts_with(Path::Exchange.name()));
+fn not_used(open: &OpenFile, counts: &CallCounts, not_taken: Option<&str>) -> Vec<Unused> {
+    let exchanged = counts.paths().keys().any(|path| path.starts_with(Path::Exchange.name()));
     let idle =
         |key: &str| OF_THE_EXCHANGE.contains(&key) || KINDS_OF_THE_EXCHANGE.iter().any(|kind| key.starts_with(kind));
     let why = |key: &str| match not_taken {

@@ -3,7 +3,7 @@
 use std::pin::pin;
 
 use tributary::access::{BufferLayout, Extents};
-use tributary::collectives::{allreduce, tell};
+use tributary::collectives::{allreduce, broadcast_error};
 use tributary::schedule::ReduceOp::{self, Max, Min};
 use tributary::{CallReport, Result};
 
@@ -89,7 +89,7 @@ impl Dataset {
             lanes.copy_from_slice(&all[1..]);
             match (all[0], outcome) {
                 (u64::MAX, Ok(value)) => Ok(value),
-                (rank, outcome) => Err(tell(endpoint, rank as usize, outcome.err().as_ref()).await?),
+                (rank, outcome) => Err(broadcast_error(endpoint, rank as usize, outcome.err().as_ref()).await?),
             }
         }))
     }

@@ -15,7 +15,7 @@ use crate::drivers::Domains;
 use crate::engine::flatten::Outgoing;
 use crate::engine::flow::Flow;
 use crate::engine::merge::{Merged, Part};
-use crate::engine::metadata::Relay;
+use crate::engine::metadata::LocalPlan;
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::fabric::shared::Group;
@@ -67,7 +67,7 @@ pub async fn agree_on_places(
     endpoint: &mut Endpoint,
     group: &Arc<Group>,
     aggregators: usize,
-    relay: Option<&Relay>,
+    relay: Option<&LocalPlan>,
     outgoing: &[Outgoing],
     domains: &Domains,
 ) -> Result<Result<Option<InMemory>>> {
@@ -78,10 +78,10 @@ pub async fn agree_on_places(
             places.map(|places| InMemory { group: group.clone(), places, messages: Vec::new(), ring: 0 })
         }));
     }
-    let empty = Relay { members: Vec::new(), merged: Vec::new() };
+    let empty = LocalPlan { members: Vec::new(), merged: Vec::new() };
     let relay = relay.unwrap_or(&empty);
     let ring = ring::reserve(group, aggregators, needed(&relay.merged, domains));
-    let (mut places, messages) = deal(relay);
+    let (mut places, messages) = merge(relay);
     for (index, &rank) in group.members().iter().enumerate().skip(1) {
         let of = relay.members.binary_search_by_key(&rank, |(member, _)| *member);
         let body = match ring {
@@ -110,7 +110,7 @@ fn needed(merged: &[Merged], domains: &Domains) -> (u64, u64) {
 }
 
 /// The places of every member that has data, by aggregator, and the messages. O(pieces).
-fn deal(relay: &Relay) -> (Vec<Vec<Places>>, Vec<Messages>) {
+fn merge(relay: &LocalPlan) -> (Vec<Vec<Places>>, Vec<Messages>) {
     let mut all = vec![Vec::new(); relay.members.len()];
     let mut messages = Vec::with_capacity(relay.merged.len());
     for merged in &relay.merged {
@@ -229,7 +229,7 @@ mod tests {
             }
             let merged = Merged::of(0, &members, &domains);
             let of: Vec<_> = members.iter().map(|(member, packed)| (*member, vec![(0, packed.clone())])).collect();
-            let (places, messages) = deal(&Relay { members: of, merged: vec![merged] });
+            let (places, messages) = merge(&LocalPlan { members: of, merged: vec![merged] });
             // The offset of the file at every position.
             let file: Vec<u64> = messages[0].file.iter().flat_map(|e| e.offset..e.end()).collect();
             let highest = |at: u64| {

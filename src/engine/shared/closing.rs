@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::opening::{lanes, put};
-use crate::collectives::tell;
+use crate::collectives::broadcast_error;
 use crate::engine::plan::Direction;
 use crate::engine::report::{CallReport, Path, Seconds};
 use crate::error::{Error, Result};
@@ -111,7 +111,7 @@ pub async fn report(
     error: Option<&Error>,
 ) -> Result<CallReport> {
     if let Some(failed) = closed.failed {
-        return Err(tell(endpoint, failed, error).await?);
+        return Err(broadcast_error(endpoint, failed, error).await?);
     }
     let (bytes_written, bytes_read) = match known.direction {
         Direction::Write => (closed.moved, 0),

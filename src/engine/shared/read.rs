@@ -8,8 +8,7 @@ use super::opening::{CHOICES, Choice, NO_MEMORY, Opening, Total, Way, choose, la
 use super::taking::Taking;
 use super::write::close_own;
 use crate::access::{BufferLayout, Extents, Walk};
-use crate::collectives::tell;
-use crate::engine::depot::Outcome;
+use crate::collectives::broadcast_error;
 use crate::engine::file::File;
 use crate::engine::plan::Direction;
 use crate::engine::read::ReadReport;
@@ -17,6 +16,7 @@ use crate::engine::report::{CallReport, Path};
 use crate::engine::sieve;
 use crate::engine::staging::Target;
 use crate::engine::storage::{Failure, guarded};
+use crate::engine::window_queue::Outcome;
 use crate::error::{Error, Result};
 use crate::fabric::shared::Slots;
 use crate::hints::Switch;
@@ -71,7 +71,7 @@ impl File {
         let got = if served { own.bytes } else { 0 };
         let (verdict, own_error) = self.open_read(file, served, got, own.error, &arena).await?;
         if let Some(failed) = verdict.failed {
-            return Err(tell(&mut self.endpoint, failed, own_error.as_ref()).await?);
+            return Err(broadcast_error(&mut self.endpoint, failed, own_error.as_ref()).await?);
         }
         let Verdict { count, bytes, .. } = verdict;
         let known = |path, why| Known { direction: Direction::Read, path, why, count, bytes, rounds: 0 };

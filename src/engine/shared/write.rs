@@ -10,13 +10,13 @@ use super::drain::{self, Drain};
 use super::opening::{CHOICES, Choice, NO_MEMORY, Opening, Total, Way, choose, is_early, lanes, put};
 use super::{ordered, placing, small};
 use crate::access::{BufferLayout, Extent, Extents, Source, Walk};
-use crate::collectives::tell;
-use crate::engine::depot::Outcome;
+use crate::collectives::broadcast_error;
 use crate::engine::file::File;
 use crate::engine::flatten::{in_order, overlap};
 use crate::engine::plan::Direction;
 use crate::engine::report::{CallReport, Path};
 use crate::engine::storage::{Failure, Storage, guarded, without_size_signal};
+use crate::engine::window_queue::Outcome;
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::fabric::shared::Slots;
@@ -74,7 +74,7 @@ impl File {
         let (verdict, own_error) = self.open_write(access, asked, &checked, served, &storage, &arena).await?;
         if let Some(failed) = verdict.failed {
             let own = own_error.or(checked.err());
-            return Err(tell(&mut self.endpoint, failed, own.as_ref()).await?);
+            return Err(broadcast_error(&mut self.endpoint, failed, own.as_ref()).await?);
         }
         self.may_overlap |= !verdict.disjoint;
         let (way, why) = CHOICES[verdict.choice];

@@ -1,4 +1,4 @@
-//! Which guideline who violates. Measurements are paired: the i-th of each contestant were made right after one another, so
+//! Which contestant violates which guideline. Measurements are paired: the i-th of each contestant were made right after one another, so
 //! what slows the machine down for a while slows both, and the median of their ratios is what counts.
 
 use super::sizes::Problem;

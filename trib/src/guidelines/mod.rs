@@ -12,7 +12,7 @@
 //! |---|---|
 //! | `sizes` | the distributions |
 //! | `contest` | who is measured, and how, on MPI |
-//! | `judge` | medians, and which guideline who violates |
+//! | `judge` | medians, and which contestant violates which guideline |
 //! | `show` | the table and the JSON |
 
 #[cfg(feature = "mpi")]

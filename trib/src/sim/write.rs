@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tributary::forecast::{
-    Census, CollectiveWrite, CollectiveWriteOptions, Division, Lists, Parts, SharedFile, Written,
+    CollectiveWrite, CollectiveWriteOptions, Division, Lists, MessageCounts, Parts, SharedFile, Written,
 };
 use tributary::sim::Machine;
 use tributary::{Hints, Topology};
@@ -36,7 +36,7 @@ pub fn run(options: &WriteOptions) -> Result<(), Failure> {
     let division = Division { domains: file.domains, range, sample: how.sample, lists };
     let counted = bar(pattern.ranks(), "counting");
     let access = |rank| pattern.rank_access(rank, how.call).map(|access| access.file);
-    let census = Arc::new(Census::gather::<PatternError>(pattern.ranks(), division, access, || counted.inc(1))?);
+    let census = Arc::new(MessageCounts::gather::<PatternError>(pattern.ranks(), division, access, || counted.inc(1))?);
     counted.finish_and_clear();
     let write = CollectiveWriteOptions {
         topology: topology.clone(),
@@ -129,7 +129,7 @@ fn bar(length: usize, what: &'static str) -> ProgressBar {
     bar
 }
 
-fn text(how: &WriteHow, prepared: &Prepared, aggregators: usize, census: &Census, written: &Written) -> String {
+fn text(how: &WriteHow, prepared: &Prepared, aggregators: usize, census: &MessageCounts, written: &Written) -> String {
     let Prepared { machine, topology, hints, pattern } = prepared;
     let row = |name: &str, part: fn(&Parts) -> f64| {
         let [last, most, mean] = [&written.last, &written.most, &written.mean].map(part);
@@ -176,7 +176,7 @@ fn object(
     how: &WriteHow,
     prepared: &Prepared,
     aggregators: usize,
-    census: &Census,
+    census: &MessageCounts,
     written: &Written,
 ) -> serde_json::Value {
     let Prepared { machine, topology, hints, pattern } = prepared;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use tributary::access::Extents;
-use tributary::forecast::{Census, Division, Lists, SharedFile};
+use tributary::forecast::{Division, Lists, MessageCounts, SharedFile};
 use tributary::{Hints, Topology};
 
 use crate::e3sm::{E3sm, ElementType, GeneratorOptions};
@@ -43,7 +43,7 @@ pub(super) struct Setting {
 pub(super) struct Counted {
     pub(super) topology: Topology,
     pub(super) file: SharedFile,
-    pub(super) census: Arc<Census>,
+    pub(super) census: Arc<MessageCounts>,
 }
 
 impl Setting {
@@ -125,7 +125,7 @@ impl Setting {
                 return Ok(Counted { topology, file, census: Arc::new(census.folded(self.ranks())?) });
             }
             let access = |rank| -> Result<Extents, PatternError> { Ok(pattern.rank_access(rank, 0)?.file) };
-            let census = Census::gather(self.ranks(), self.division(&file, range), access, || ())?;
+            let census = MessageCounts::gather(self.ranks(), self.division(&file, range), access, || ())?;
             Ok(Counted { topology, file, census: Arc::new(census) })
         })
     }
@@ -133,7 +133,7 @@ impl Setting {
 
 /// The requests of E3SM's production run, rank by rank, for each number of aggregators: one pass over 1.36 billion
 /// requests, a minute of a core. Experiments deal its ranks to theirs.
-fn production(context: &Context) -> Result<Arc<Vec<(usize, Census)>>, PapersError> {
+fn production(context: &Context) -> Result<Arc<Vec<(usize, MessageCounts)>>, PapersError> {
     context.once("main E3SM, production run", || {
         let settings = [(Site::Cori, 64), (Site::Summit, 128), (Site::Summit, 512)];
         let settings = settings.map(|(site, nodes)| Setting { code: Code::E3sm, site, nodes });
@@ -144,7 +144,7 @@ fn production(context: &Context) -> Result<Arc<Vec<(usize, Census)>>, PapersErro
         let files = files.into_iter().collect::<Result<Vec<_>, _>>()?;
         let divisions = settings.iter().zip(&files).map(|(setting, file)| setting.division(file, range)).collect();
         let access = |rank| -> Result<Extents, PatternError> { Ok(pattern.rank_access(rank, 0)?.file) };
-        let censuses = Census::gather_all(E3SM_RANKS, divisions, access, || ())?;
+        let censuses = MessageCounts::gather_all(E3SM_RANKS, divisions, access, || ())?;
         Ok(files.iter().map(|file| file.aggregators.len()).zip(censuses).collect())
     })
 }

@@ -18,7 +18,7 @@ pub fn set_atomicity(function: &'static Function, arguments: &[Word]) -> Answer 
     {
         pending::settle(&file);
         // SAFETY: the argument is an int.
-        file.hold().is_atomic = unsafe { from_word::<c_int>(flag) } != 0;
+        file.lock().is_atomic = unsafe { from_word::<c_int>(flag) } != 0;
     }
     Answer::Return(code)
 }

@@ -86,7 +86,7 @@ impl Backend {
             let engine = match self.engine() {
                 Ok(engine) => engine,
                 Err(why) => {
-                    counts.tally().passed(name, &why);
+                    counts.counts().passed(name, &why);
                     return Ok(Ended::Passed);
                 }
             };
@@ -95,7 +95,7 @@ impl Backend {
                 Err(error) => Err(engine.refuse_async(error.clone()).await),
                 // SAFETY: the caller's promise.
                 Ok(access) => unsafe {
-                    transfer(direction, engine, access, |report| counts.tally().ran(name, report)).await
+                    transfer(direction, engine, access, |report| counts.counts().ran(name, report)).await
                 },
             };
             match outcome {
@@ -105,7 +105,7 @@ impl Backend {
                     Error::Refused { reason: LEFT_TO_MPI, why }
                     | Error::Argument { about: About::DeviceMemory, value: why, .. },
                 ) => {
-                    counts.tally().passed(name, &why);
+                    counts.counts().passed(name, &why);
                     return Ok(Ended::Passed);
                 }
                 Err(error) => return Err(error),

@@ -18,11 +18,11 @@ pub fn close(function: &'static Function, arguments: &[Word]) -> Answer {
     if let Some(shared) = handle.and_then(files::find) {
         pending::settle(&shared);
     }
-    let Some((file, tally)) = handle.and_then(files::remove) else {
+    let Some((file, counts)) = handle.and_then(files::remove) else {
         return Answer::Return(function.call(arguments));
     };
     let (speaks, path) = (file.backend.is_first, file.backend.path.clone());
-    let report = Report::wanted(&file, &tally);
+    let report = Report::wanted(&file, &counts);
     let closed = file.backend.close();
     if let (Err(error), Some(handle)) = (&closed, handle) {
         // MPI's file is still open: its error handler is to hear of it.

@@ -92,7 +92,7 @@ pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answe
     let (Some(shared), Some(call)) = (files::find(handle), Call::parse(form, arguments)) else {
         return unseen(function, arguments);
     };
-    let mut file = shared.hold();
+    let mut file = shared.lock();
     if let Some(why) = file.refusal(form.direction) {
         drop(file);
         return note(function, arguments, why);
@@ -161,7 +161,7 @@ unsafe fn wait(
         // SAFETY: the caller's promise.
         Some(waiting) => waiting.wait(pin!(unsafe { backend.attempt(direction, access, name, counts) })),
         None => {
-            counts.tally().passed(name, &backend.engine().err().unwrap_or_default());
+            counts.counts().passed(name, &backend.engine().err().unwrap_or_default());
             Ok(Ended::Passed)
         }
     }

@@ -18,7 +18,7 @@ pub fn get_info(function: &'static Function, arguments: &[Word]) -> Answer {
         && code as c_int == SUCCESS
         && let Some(shared) = files::find(handle)
     {
-        let mut file = shared.hold();
+        let mut file = shared.lock();
         // SAFETY: MPI_File_get_info went well and wrote a new info, which the program is to free.
         let used = unsafe { MPI_Info::at(place as *const _) };
         for (key, value) in file.backend.told().iter() {

@@ -20,7 +20,7 @@ pub fn set_info(function: &'static Function, arguments: &[Word]) -> Answer {
     {
         pending::settle(&shared);
         // SAFETY: the program's info, in a call that takes one.
-        unsafe { want(&mut shared.hold(), MPI_Info::of(info), "MPI_File_set_info") };
+        unsafe { want(&mut shared.lock(), MPI_Info::of(info), "MPI_File_set_info") };
     }
     Answer::Return(code)
 }

@@ -23,7 +23,7 @@ pub fn set_view(function: &'static Function, arguments: &[Word]) -> Answer {
         return Answer::Return(code);
     };
     pending::settle(&shared);
-    let mut file = shared.hold();
+    let mut file = shared.lock();
     if code as c_int == SUCCESS {
         // SAFETY: the program's info, in a call that takes one.
         unsafe { want(&mut file, MPI_Info::of(info), "MPI_File_set_view") };

@@ -30,7 +30,7 @@ impl Split {
 /// Ends a call that was begun. One that the engine did not begin is MPI's to end, or to refuse.
 pub fn end(direction: Direction, place: Place, function: &'static Function, arguments: &[Word]) -> Answer {
     let begun = |shared: Arc<files::Shared>| {
-        shared.hold().split.take_if(|split| (split.direction, split.place) == (direction, place))
+        shared.lock().split.take_if(|split| (split.direction, split.place) == (direction, place))
     };
     let [handle, _buffer, into] = *arguments else { return Answer::Return(function.call(arguments)) };
     let Some(Split { ticket, .. }) = files::find(handle).and_then(begun) else {

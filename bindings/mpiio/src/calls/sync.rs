@@ -17,7 +17,7 @@ pub fn sync(function: &'static Function, arguments: &[Word]) -> Answer {
         return Answer::Return(function.call(arguments));
     };
     pending::settle(&shared);
-    let mut file = shared.hold();
+    let mut file = shared.lock();
     let (speaks, path) = (file.backend.is_first, file.backend.path.clone());
     let Runner::Engine { file: engine, .. } = &mut file.backend.runner else {
         drop(file);

@@ -50,7 +50,7 @@ pub fn progress() {
     let files = active().clone();
     for shared in files {
         // Another thread that has it lets it go on, or waits for it.
-        if let Some(mut file) = shared.try_hold() {
+        if let Some(mut file) = shared.try_lock_file() {
             queue::advance(&shared, &mut file);
         }
     }
@@ -71,7 +71,7 @@ pub fn drive(ticket: &Ticket) {
 /// Goes on with all calls until those of this file have ended.
 pub fn settle(shared: &Shared) {
     let mut rest = Rest::default();
-    while is_any() && !shared.hold().queue.is_empty() {
+    while is_any() && !shared.lock().queue.is_empty() {
         progress();
         rest.long();
     }
@@ -93,7 +93,7 @@ impl Rest {
     /// Waits for calls of ours: as the engine does, if there is only one file and one thread.
     fn long(&mut self) {
         let only = match active().as_slice() {
-            [only] if !thread::is_running() => only.try_hold().and_then(|file| file.queue.waiting()),
+            [only] if !thread::is_running() => only.try_lock_file().and_then(|file| file.queue.waiting()),
             _ => None,
         };
         match only {

@@ -7,17 +7,17 @@ use crate::access::Extent;
 /// An extent and the member that has it.
 pub type Owned = (Extent, usize);
 
-/// Ascending extents in clusters: an extent that overlaps one before it is in that one's cluster.
-pub struct Clusters<'a>(&'a [Owned]);
+/// Ascending extents in groups: an extent that overlaps one before it is in that one's group.
+pub struct Overlaps<'a>(&'a [Owned]);
 
-impl<'a> Clusters<'a> {
-    /// The clusters of `ascending` extents.
+impl<'a> Overlaps<'a> {
+    /// The groups of `ascending` extents.
     pub fn of(ascending: &'a [Owned]) -> Self {
         Self(ascending)
     }
 }
 
-impl<'a> Iterator for Clusters<'a> {
+impl<'a> Iterator for Overlaps<'a> {
     type Item = &'a [Owned];
 
     #[inline]
@@ -28,19 +28,19 @@ impl<'a> Iterator for Clusters<'a> {
             end = end.max(extent.end());
             apart
         });
-        let (cluster, rest) = self.0.split_at(behind.map_or(self.0.len(), |behind| behind + 1));
+        let (overlap, rest) = self.0.split_at(behind.map_or(self.0.len(), |behind| behind + 1));
         self.0 = rest;
-        Some(cluster)
+        Some(overlap)
     }
 }
 
-/// Gives `part` the parts of a cluster, ascending: each once for the highest member that has it, then, marked, for each
+/// Gives `part` the parts of a group, ascending: each once for the highest member that has it, then, marked, for each
 /// other. O(parts log members) time; memory for the extents only, since where many members have what one has in pieces,
 /// there are members x pieces parts.
-pub fn shared(cluster: &[Owned], mut part: impl FnMut(Extent, usize, bool)) {
+pub fn shared(overlap: &[Owned], mut part: impl FnMut(Extent, usize, bool)) {
     // (offset, whether it begins, member): where one ends and another begins, the ends come first.
-    let ends = cluster.iter().map(|(extent, member)| (extent.end(), false, *member));
-    let starts = cluster.iter().map(|(extent, member)| (extent.offset, true, *member));
+    let ends = overlap.iter().map(|(extent, member)| (extent.end(), false, *member));
+    let starts = overlap.iter().map(|(extent, member)| (extent.offset, true, *member));
     let mut changes: Vec<_> = ends.chain(starts).collect();
     changes.sort_unstable();
     let (mut here, mut at) = (BTreeSet::new(), 0);
@@ -69,13 +69,13 @@ mod tests {
     #[test]
     fn what_touches_is_apart_and_what_overlaps_is_together() {
         let all = [(extent(0, 5), 0), (extent(5, 9), 1), (extent(6, 7), 0), (extent(8, 12), 2), (extent(20, 21), 0)];
-        let sizes: Vec<_> = Clusters::of(&all).map(<[_]>::len).collect();
+        let sizes: Vec<_> = Overlaps::of(&all).map(<[_]>::len).collect();
         assert_eq!(sizes, [1, 3, 1]);
     }
 
     #[test]
     fn parts_go_to_the_highest_and_the_others_follow() {
-        let cluster = [(extent(0, 10), 1), (extent(4, 8), 0), (extent(6, 14), 2), (extent(8, 9), 0)];
+        let overlap = [(extent(0, 10), 1), (extent(4, 8), 0), (extent(6, 14), 2), (extent(8, 9), 0)];
         let expected = [
             (extent(0, 4), 1, false),
             (extent(4, 6), 1, false),
@@ -91,7 +91,7 @@ mod tests {
             (extent(10, 14), 2, false),
         ];
         let mut parts = Vec::new();
-        shared(&cluster, |extent, member, left_out| parts.push((extent, member, left_out)));
+        shared(&overlap, |extent, member, left_out| parts.push((extent, member, left_out)));
         assert_eq!(parts, expected);
     }
 }

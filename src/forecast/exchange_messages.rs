@@ -36,12 +36,12 @@ pub(super) struct Parties {
 
 /// The messages of one exchange.
 #[derive(Debug)]
-pub(super) struct Travel {
+pub(super) struct ExchangeMessages {
     /// By sender: index of the aggregator, in the order of the kernel (with two layers: ascending).
     sends: Matrix,
     /// By aggregator: senders (with two layers: local aggregators).
     receives: Matrix,
-    /// Whether each aggregator has something for itself: it goes no way.
+    /// Whether each aggregator has something for itself, which is not sent.
     own: Vec<bool>,
 }
 
@@ -82,7 +82,7 @@ impl Parties {
     }
 }
 
-impl Travel {
+impl ExchangeMessages {
     /// The exchange of `messages` (by rank, ascending index of aggregator). O(m log m) for m messages.
     pub(super) fn new(messages: &Matrix, way: &Way, parties: &Parties) -> Self {
         let aggregators = parties.aggregators.len();

@@ -46,7 +46,7 @@ pub struct Passed {
 
 /// Counts of one file.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct CallCounts {
     ran: BTreeMap<&'static str, Ran>,
     passed: BTreeMap<(&'static str, String), u64>,
     paths: BTreeMap<(&'static str, Cow<'static, str>), u64>,
@@ -66,7 +66,7 @@ impl Traffic {
     }
 }
 
-impl Tally {
+impl CallCounts {
     /// The engine ran a call.
     pub fn ran(&mut self, call: &'static str, report: &CallReport) {
         let ran = self.ran.entry(call).or_default();

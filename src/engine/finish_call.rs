@@ -1,10 +1,10 @@
 //! The end of a collective call: all ranks learn what became of it.
 
-use super::depot::Outcome;
 use super::plan::{Agreed, Direction};
 use super::report::{CallReport, Clock, Path, Seconds};
-use super::rounds::Tally;
-use crate::collectives::{allreduce, tell};
+use super::rounds::DataCounts;
+use super::window_queue::Outcome;
+use crate::collectives::{allreduce, broadcast_error};
 use crate::error::Result;
 use crate::fabric::{Endpoint, Traffic};
 use crate::schedule::ReduceOp::{self, Max, Min, Sum};
@@ -27,7 +27,7 @@ pub struct Done {
     /// Bytes of lists that went through memory of the node.
     pub in_memory: u64,
     /// What the data phase did.
-    pub tally: Tally,
+    pub counts: DataCounts,
     /// What became of the bytes.
     pub outcome: Outcome,
 }
@@ -43,7 +43,7 @@ impl Done {
             aggregators: 0,
             metadata: Traffic::default(),
             in_memory: 0,
-            tally: Tally::default(),
+            counts: DataCounts::default(),
             outcome: Outcome::default(),
         }
     }
@@ -53,9 +53,9 @@ impl Done {
 ///
 /// # Errors
 /// The error of the lowest rank that has one, on every rank; or the fabric's.
-pub async fn conclude(endpoint: &mut Endpoint, agreed: Agreed, done: Done, mut clock: Clock) -> Result<CallReport> {
+pub async fn finish_call(endpoint: &mut Endpoint, agreed: Agreed, done: Done, mut clock: Clock) -> Result<CallReport> {
     const OPS: [ReduceOp; 14] = [Sum, Sum, Sum, Sum, Sum, Max, Max, Max, Max, Max, Max, Max, Max, Min];
-    let Done { direction, path, why, reused, aggregators, metadata, in_memory, tally, outcome } = done;
+    let Done { direction, path, why, reused, aggregators, metadata, in_memory, counts, outcome } = done;
     let failed = if outcome.error.is_some() { endpoint.rank() as u64 } else { u64::MAX };
     clock.agreement.lap();
     let micros = |time: std::time::Duration| time.as_micros() as u64;
@@ -63,13 +63,13 @@ pub async fn conclude(endpoint: &mut Endpoint, agreed: Agreed, done: Done, mut c
         outcome.bytes,
         metadata.bytes,
         metadata.messages,
-        tally.traffic.messages,
-        in_memory + tally.in_memory,
-        tally.windows,
+        counts.traffic.messages,
+        in_memory + counts.in_memory,
+        counts.windows,
         micros(clock.flatten.spent),
         micros(clock.metadata.spent),
-        micros(tally.exchange),
-        micros(tally.placement),
+        micros(counts.exchange),
+        micros(counts.placement),
         micros(outcome.busy),
         micros(clock.agreement.spent),
         micros(clock.total()),
@@ -78,7 +78,7 @@ pub async fn conclude(endpoint: &mut Endpoint, agreed: Agreed, done: Done, mut c
     allreduce(endpoint, &OPS, &mut lanes).await?;
     let [moved, metadata_bytes, metadata_messages, data_messages, in_memory, rounds, times @ .., failed] = lanes;
     if failed != u64::MAX {
-        return Err(tell(endpoint, failed as Rank, outcome.error.as_ref()).await?);
+        return Err(broadcast_error(endpoint, failed as Rank, outcome.error.as_ref()).await?);
     }
     let (bytes_written, bytes_read) = match direction {
         Direction::Write => (moved, 0),

@@ -1,7 +1,7 @@
 //! Counting one rank's extents against a division of the file.
 
-use super::census::{Division, Held, Lists};
 use super::matrix::Cell;
+use super::message_counts::{Division, Held, Lists};
 use crate::access::{Extent, Packer};
 use crate::drivers::Domains;
 use crate::error::{Error, Result};
@@ -35,7 +35,7 @@ pub(super) struct Counted {
 }
 
 /// The counts of one rank, extent by extent.
-pub(super) struct Tally<'a> {
+pub(super) struct RankCounts<'a> {
     division: &'a Division,
     /// The rounds that are looked at.
     chosen: &'a [u64],
@@ -45,7 +45,7 @@ pub(super) struct Tally<'a> {
     at: Stretch,
 }
 
-impl<'a> Tally<'a> {
+impl<'a> RankCounts<'a> {
     pub(super) fn new(division: &'a Division, chosen: &'a [u64]) -> Self {
         let aggregators = division.domains.aggregators();
         let mut packers = Vec::new();

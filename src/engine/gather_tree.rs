@@ -14,11 +14,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::bodies;
 use super::flatten::Outgoing;
 use super::flow::Flow;
+use super::local_aggregation::LocalRound;
 use super::metadata::INNER;
-use super::relay::RelayRound;
+use super::variable_exchange;
 use crate::access::varint;
 use crate::collectives::Group;
 use crate::collectives::gatherv::construct::build_among;
@@ -129,30 +129,30 @@ impl Tree {
         let largest = own.values().copied().max().unwrap_or(0);
         let (part, mut traffic) = build_among(endpoint, members.group(), 0, largest, Some(threshold)).await?;
         let tree = Self { members, part, passed: Vec::new() };
-        let (tables, sent) = tree.hear(endpoint, route).await?;
+        let (tables, sent) = tree.receive_tables(endpoint, route).await?;
         traffic += sent;
         let tables: Result<Vec<ByRound>> = tables.into_iter().map(decode).collect();
         let told = tables.as_ref().map_or_else(|_| own.clone(), |tables| sum(&own, tables));
-        traffic += tree.tell(endpoint, route, &told).await?;
+        traffic += tree.send_table(endpoint, route, &told).await?;
         Ok((tables.map(|passed| Self { passed, ..tree }), traffic))
     }
 
     /// The tables of those whose bytes this rank passes on.
-    async fn hear(&self, endpoint: &mut Endpoint, route: &Route) -> Result<(Vec<Bytes>, Traffic)> {
+    async fn receive_tables(&self, endpoint: &mut Endpoint, route: &Route) -> Result<(Vec<Bytes>, Traffic)> {
         if self.members.leads() || self.part.received.is_empty() {
             return Ok((Vec::new(), Traffic::default()));
         }
         let sources: Vec<Rank> = self.part.received.iter().map(|run| self.members.ranks[run.gatherer]).collect();
-        bodies::exchange(endpoint, &to(route, route.rank), &[], &sources, INNER).await
+        variable_exchange::exchange(endpoint, &to(route, route.rank), &[], &sources, INNER).await
     }
 
     /// Tells who passes this rank's bytes on how many they are.
-    async fn tell(&self, endpoint: &mut Endpoint, route: &Route, table: &ByRound) -> Result<Traffic> {
+    async fn send_table(&self, endpoint: &mut Endpoint, route: &Route, table: &ByRound) -> Result<Traffic> {
         let Some(gatherer) = self.part.to.filter(|&gatherer| gatherer != self.part.root) else {
             return Ok(Traffic::default());
         };
         let route = to(route, self.members.ranks[gatherer]);
-        Ok(bodies::exchange(endpoint, &route, &[(0, encode(table))], &[], INNER).await?.1)
+        Ok(variable_exchange::exchange(endpoint, &route, &[(0, encode(table))], &[], INNER).await?.1)
     }
 
     /// The members, for the schedules of rounds.
@@ -166,7 +166,7 @@ impl Tree {
     }
 
     /// This rank's part in `round`: it has `shares` itself, and on the local aggregator members have what `relay` says.
-    pub fn part(&self, round: u64, shares: &[Share], relay: &RelayRound) -> Part {
+    pub fn part(&self, round: u64, shares: &[Share], relay: &LocalRound) -> Part {
         let leads = self.members.leads();
         let bytes = if leads { 0 } else { total(shares) };
         let of_run = |(index, run): (usize, &Run)| Run {
@@ -184,7 +184,7 @@ impl Tree {
     }
 
     /// What the members of a run have together.
-    fn relayed(&self, run: &Run, relay: &RelayRound) -> u64 {
+    fn relayed(&self, run: &Run, relay: &LocalRound) -> u64 {
         let ranks = &self.members.ranks[run.first..run.end];
         let first = relay.members.partition_point(|(member, _)| *member < ranks[0]);
         let of_run = relay.members[first..].iter().take_while(|(member, _)| *member <= ranks[ranks.len() - 1]);

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::flow::{Agenda, Flow};
-use super::merge::Dealer;
-use super::metadata::Relay;
+use super::merge::Merger;
+use super::metadata::LocalPlan;
 use crate::drivers::Domains;
 use crate::error::{Error, Result};
 use crate::exchange::two_layer::Share;
@@ -14,19 +14,19 @@ use crate::schedule::Span;
 use crate::topology::Rank;
 
 /// The cursors of a local aggregator over all rounds.
-pub struct Relaying {
+pub struct LocalAggregation {
     members: Vec<Rank>,
     /// Flow and member index; the sizes of what members send.
     flows: Vec<(usize, Flow)>,
     agenda: Agenda,
-    dealers: BTreeMap<usize, Dealer>,
+    mergers: BTreeMap<usize, Merger>,
     /// Index of this rank among the members, if it writes anything: always the first.
     own: Option<usize>,
 }
 
 /// One round of it.
 #[derive(Debug, Default)]
-pub struct RelayRound {
+pub struct LocalRound {
     /// The other members that send in this round, with their shares, ascending.
     pub members: Vec<(Rank, Vec<Share>)>,
     /// (address in the gathered buffer, member index, shares) of each message.
@@ -37,14 +37,14 @@ pub struct RelayRound {
     arrived: BTreeMap<(usize, usize), Bytes>,
 }
 
-impl Relaying {
+impl LocalAggregation {
     /// At the first round; `own` rank is the lowest member.
-    pub fn new(relay: &Relay, own: Rank, domains: &Domains) -> Self {
+    pub fn new(relay: &LocalPlan, own: Rank, domains: &Domains) -> Self {
         let mut all = Self {
             members: relay.members.iter().map(|(rank, _)| *rank).collect(),
             flows: Vec::new(),
             agenda: Agenda::default(),
-            dealers: relay.merged.iter().map(|merged| (merged.aggregator, Dealer::new(merged))).collect(),
+            mergers: relay.merged.iter().map(|merged| (merged.aggregator, Merger::new(merged))).collect(),
             own: relay.members.iter().position(|(rank, _)| *rank == own),
         };
         for (member, (_, lists)) in relay.members.iter().enumerate() {
@@ -63,7 +63,7 @@ impl Relaying {
     }
 
     /// Opens a round: who sends what.
-    pub fn round(&mut self, round: u64, domains: &Domains) -> RelayRound {
+    pub fn round(&mut self, round: u64, domains: &Domains) -> LocalRound {
         let mut shares: BTreeMap<usize, Vec<Share>> = BTreeMap::new();
         let mut totals: BTreeMap<usize, u64> = BTreeMap::new();
         // Flows are filed member by member, each by ascending aggregator, so both orders come out right.
@@ -75,7 +75,7 @@ impl Relaying {
             *totals.entry(share.aggregator).or_default() += share.len;
             self.agenda.file(id, flow, domains);
         }
-        let mut opened = RelayRound::default();
+        let mut opened = LocalRound::default();
         let mut at = 0;
         for (member, shares) in shares {
             if Some(member) == self.own {
@@ -98,25 +98,25 @@ impl Relaying {
     ///
     /// # Errors
     /// A message that is not what was announced: no other rank knows of it.
-    pub fn deal_back(&mut self, round: &mut RelayRound, at: u64, merged: &[u8]) -> Result<()> {
+    pub fn split(&mut self, round: &mut LocalRound, at: u64, merged: &[u8]) -> Result<()> {
         let Some(&(_, aggregator)) = round.merged.iter().find(|(start, _)| *start == at) else { return Ok(()) };
-        let Some(dealer) = self.dealers.get_mut(&aggregator) else { return Ok(()) };
+        let Some(merger) = self.mergers.get_mut(&aggregator) else { return Ok(()) };
         let other =
             || Error::Fabric(format!("{} bytes of aggregator {aggregator} are not what was asked for", merged.len()));
-        let parts = dealer.deal_back(merged, self.members.len()).ok_or_else(other)?.into_iter().enumerate();
+        let parts = merger.split(merged, self.members.len()).ok_or_else(other)?.into_iter().enumerate();
         let parts = parts.filter(|(_, part)| !part.is_empty());
         round.arrived.extend(parts.map(|(member, part)| ((member, aggregator), Bytes::from(part))));
         Ok(())
     }
 
     /// What this rank itself asked of an aggregator, once it has been dealt back.
-    pub fn own_part(&self, round: &RelayRound, aggregator: usize) -> Bytes {
+    pub fn own_part(&self, round: &LocalRound, aggregator: usize) -> Bytes {
         let part = self.own.and_then(|own| round.arrived.get(&(own, aggregator)));
         part.cloned().unwrap_or_default()
     }
 
     /// The merged message at address `at`; `own` gives what this rank itself has for an aggregator.
-    pub fn deal(&mut self, round: &RelayRound, at: u64, own: impl Fn(usize) -> Option<Bytes>) -> Bytes {
+    pub fn merge(&mut self, round: &LocalRound, at: u64, own: impl Fn(usize) -> Option<Bytes>) -> Bytes {
         let Some(&(_, aggregator)) = round.merged.iter().find(|(start, _)| *start == at) else { return Bytes::new() };
         let source = |member: usize| match self.own {
             Some(index) if index == member => own(aggregator).unwrap_or_default(),
@@ -124,11 +124,11 @@ impl Relaying {
         };
         let sources: Vec<Bytes> = (0..self.members.len()).map(source).collect();
         let mut sources: Vec<&[u8]> = sources.iter().map(|source| &source[..]).collect();
-        self.dealers.get_mut(&aggregator).map(|dealer| dealer.deal(&mut sources)).unwrap_or_default()
+        self.mergers.get_mut(&aggregator).map(|merger| merger.merge(&mut sources)).unwrap_or_default()
     }
 }
 
-impl RelayRound {
+impl LocalRound {
     /// What one member, or several that follow one another, sent for `span` has arrived: cuts it into their shares.
     pub fn arrived(&mut self, span: Span, mut message: Bytes) {
         let arrived = self.shares_in(span).map(|(member, share)| {

@@ -26,7 +26,7 @@ pub struct Outcome {
 
 /// Window buffers and the worker they go to. With no worker (the file could not be opened) windows are dropped, so that
 /// the exchange goes on to its agreed end.
-pub struct Depot {
+pub struct WindowQueue {
     worker: Option<Worker>,
     free: Vec<WindowBuffer>,
     /// Windows that are read, in the order they were asked for.
@@ -41,8 +41,8 @@ pub struct Depot {
     outcome: Outcome,
 }
 
-impl Depot {
-    /// A depot over `worker`, or over the reason why there is none.
+impl WindowQueue {
+    /// A queue over `worker`, or over the reason why there is none.
     pub fn new(worker: Result<Worker>, hints: &Hints, rank: Rank, path: PathBuf) -> Self {
         let (worker, error) = match worker {
             Ok(worker) => (Some(worker), None),
@@ -63,7 +63,7 @@ impl Depot {
         self.hints.write_buffers.max(1)
     }
 
-    /// Whether [`Depot::buffer`] would give one without waiting.
+    /// Whether [`WindowQueue::buffer`] would give one without waiting.
     pub fn has_room(&self) -> bool {
         !self.failed() && (!self.free.is_empty() || self.made < self.limit())
     }
@@ -140,7 +140,7 @@ impl Depot {
         self.free.push(buffer);
     }
 
-    /// Waits for all windows and returns what became of them; the depot is then ready for the next call.
+    /// Waits for all windows and returns what became of them; the queue is then ready for the next call.
     pub async fn finish(&mut self) -> Outcome {
         while self.in_flight > 0 {
             self.collect();
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn there_is_no_room_once_the_call_has_failed() {
         let error = Error::argument("file", "is gone", "to be there");
-        let depot = Depot::new(Err(error), &Hints::default(), 0, PathBuf::new());
-        assert!(!depot.has_room());
+        let queue = WindowQueue::new(Err(error), &Hints::default(), 0, PathBuf::new());
+        assert!(!queue.has_room());
     }
 }

@@ -6,7 +6,7 @@ use crate::access::{BufferLayout, Extents, Sink};
 
 /// A part of the buffer that gets what another part has got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Echo {
+pub struct DuplicateRead {
     /// First byte of the one that is read.
     from: u64,
     /// First byte of the copy.
@@ -17,41 +17,41 @@ pub struct Echo {
 
 /// The parts that [`super::flatten::flatten`] leaves out, below `limit`. Nothing, at no cost, for ascending extents;
 /// otherwise O(extents log extents) time and 64 bytes each.
-pub fn echoes(file: &Extents, layout: &BufferLayout, limit: u64) -> Vec<Echo> {
-    let mut echoes = Vec::new();
+pub fn duplicate_reads(file: &Extents, layout: &BufferLayout, limit: u64) -> Vec<DuplicateRead> {
+    let mut duplicate_reads = Vec::new();
     if file.is_ascending() {
-        return echoes;
+        return duplicate_reads;
     }
     let mut kept: Vec<Piece> = Vec::new();
     let mut covered = 0;
     for mut piece in in_order(file, layout) {
         piece.len = piece.len.min(limit.saturating_sub(piece.offset));
         let overlap = overlap(&piece, covered);
-        find(&kept, Piece { len: overlap, ..piece }, &mut echoes);
+        find(&kept, Piece { len: overlap, ..piece }, &mut duplicate_reads);
         piece = piece.behind(overlap);
         if piece.len > 0 {
             kept.push(piece);
             covered = piece.offset + piece.len;
         }
     }
-    echoes
+    duplicate_reads
 }
 
 /// Finds the bytes of `wanted` among the pieces that are read, which ascend and hold all of them.
-fn find(kept: &[Piece], mut wanted: Piece, echoes: &mut Vec<Echo>) {
+fn find(kept: &[Piece], mut wanted: Piece, duplicate_reads: &mut Vec<DuplicateRead>) {
     let mut index = kept.partition_point(|piece| piece.offset + piece.len <= wanted.offset);
     while wanted.len > 0
         && let Some(piece) = kept.get(index)
     {
         let skip = wanted.offset - piece.offset;
         let len = wanted.len.min(piece.len - skip);
-        echoes.push(Echo { from: piece.memory + skip, to: wanted.memory, len });
+        duplicate_reads.push(DuplicateRead { from: piece.memory + skip, to: wanted.memory, len });
         wanted = wanted.behind(len);
         index += 1;
     }
 }
 
-impl Echo {
+impl DuplicateRead {
     /// Copies it.
     pub fn copy(&self, sink: &mut Sink<'_>) {
         sink.copy_within(self.from, self.to, self.len);
@@ -68,7 +68,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_asked_for_and_its_echoes_fill_the_buffer(
+        fn what_is_asked_for_and_its_duplicates_fill_the_buffer(
             list in prop::collection::vec((0u64..200, 1u64..40), 0..30), gap in 0u64..5, limit in 0u64..260
         ) {
             let list: Vec<_> = list.into_iter().map(|(offset, len)| Extent { offset, len }).collect();
@@ -84,9 +84,9 @@ mod tests {
                 let places = out.memory.iter().flat_map(|e| e.offset..e.end());
                 offsets.zip(places).for_each(|(offset, place)| buffer[place as usize] = offset);
             }
-            for echo in echoes(&file, &layout, limit) {
-                let from = echo.from as usize;
-                buffer.copy_within(from..from + echo.len as usize, echo.to as usize);
+            for duplicate in duplicate_reads(&file, &layout, limit) {
+                let from = duplicate.from as usize;
+                buffer.copy_within(from..from + duplicate.len as usize, duplicate.to as usize);
             }
             let offsets = list.iter().flat_map(|e| e.offset..e.end());
             let BufferLayout::Extents(memory) = &layout else { unreachable!() };

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::matrix::Matrix;
-use super::tally::{Counted, Tally};
+use super::rank_counts::{Counted, RankCounts};
 use crate::access::Extents;
 use crate::drivers::Domains;
 use crate::error::{Error, Result};
@@ -33,7 +33,7 @@ pub struct Division {
 
 /// The counts.
 #[derive(Debug)]
-pub struct Census {
+pub struct MessageCounts {
     pub(super) division: Division,
     /// Requests of each rank, cut where the owner changes.
     pub(super) requests: Vec<u64>,
@@ -73,7 +73,7 @@ impl Held {
     }
 }
 
-impl Census {
+impl MessageCounts {
     /// Asks every rank for its `access` and counts, on all cores. `counted` is called after each rank. O(extents) time;
     /// memory of the counts and of an access a core.
     ///
@@ -85,14 +85,14 @@ impl Census {
         access: impl Fn(Rank) -> std::result::Result<Extents, E> + Sync,
         counted: impl Fn() + Sync,
     ) -> std::result::Result<Self, E> {
-        let mut censuses = Self::gather_all(ranks, vec![division], access, counted)?;
-        Ok(censuses.pop().ok_or_else(|| Error::argument("divisions", 0, "1 or more"))?)
+        let mut all_counts = Self::gather_all(ranks, vec![division], access, counted)?;
+        Ok(all_counts.pop().ok_or_else(|| Error::argument("divisions", 0, "1 or more"))?)
     }
 
     /// The same for several divisions in one pass over the extents.
     ///
     /// # Errors
-    /// As [`Census::gather`].
+    /// As [`MessageCounts::gather`].
     pub fn gather_all<E: From<Error> + Send>(
         ranks: usize,
         divisions: Vec<Division>,
@@ -115,11 +115,13 @@ impl Census {
                     return Ok::<_, E>((all, windows));
                 }
                 let pairs = divisions.iter().zip(&chosen);
-                let mut tallies: Vec<_> = pairs.map(|(division, (chosen, _))| Tally::new(division, chosen)).collect();
+                let mut tallies: Vec<_> =
+                    pairs.map(|(division, (chosen, _))| RankCounts::new(division, chosen)).collect();
                 for extent in access(rank)?.iter() {
-                    tallies.iter_mut().for_each(|tally| tally.add(extent));
+                    tallies.iter_mut().for_each(|rank_counts| rank_counts.add(extent));
                 }
-                let of_rank = tallies.into_iter().zip(&mut windows).map(|(tally, windows)| tally.finish(windows));
+                let of_rank =
+                    tallies.into_iter().zip(&mut windows).map(|(rank_counts, windows)| rank_counts.finish(windows));
                 all.push((rank, of_rank.collect::<Result<Vec<_>>>()?));
                 counted();
             }
@@ -138,12 +140,12 @@ impl Census {
             }
         }
         all.sort_unstable_by_key(|(rank, _)| *rank);
-        let mut censuses = Vec::with_capacity(divisions.len());
+        let mut all_counts = Vec::with_capacity(divisions.len());
         for (at, (division, windows)) in divisions.iter().zip(windows).enumerate() {
             let of_division = all.iter().map(|(_, counted)| &counted[at]);
-            censuses.push(Self::of(division.clone(), chosen[at].1, windows, of_division));
+            all_counts.push(Self::of(division.clone(), chosen[at].1, windows, of_division));
         }
-        Ok(censuses)
+        Ok(all_counts)
     }
 
     fn of<'a>(

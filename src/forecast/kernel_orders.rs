@@ -6,7 +6,7 @@
 
 /// All orders.
 #[derive(Debug)]
-pub(super) struct Orders {
+pub(super) struct KernelOrders {
     /// The order of the first owner.
     base: Vec<u32>,
     /// Where in `base` an item stands.
@@ -22,7 +22,7 @@ enum Order {
     Listed(Box<(Vec<u32>, Vec<u32>)>),
 }
 
-impl Orders {
+impl KernelOrders {
     /// The orders of `owners` owners over `items` items by ascending `step(owner, item)`. O(owners x items).
     pub(super) fn new(owners: usize, items: usize, step: impl Fn(usize, usize) -> u64) -> Self {
         let sorted = |owner| {
@@ -103,7 +103,7 @@ mod tests {
                 1 => item as u64,
                 _ => (item as u64 * 40 + 1).wrapping_mul(seed | 1) ^ (owner as u64) << 60,
             };
-            let orders = Orders::new(owners, items, step);
+            let orders = KernelOrders::new(owners, items, step);
             for owner in 0..owners {
                 let mut sorted: Vec<usize> = (0..items).collect();
                 sorted.sort_by_key(|&item| step(owner, item));
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn rotations_take_no_list() {
-        let orders = Orders::new(5, 9, |owner, item| ((item + owner) % 9) as u64);
+        let orders = KernelOrders::new(5, 9, |owner, item| ((item + owner) % 9) as u64);
         assert!(orders.of.iter().all(|order| matches!(order, Order::Begun(_))));
     }
 }
