@@ -11,7 +11,7 @@ use crate::abi::amode;
 use crate::backend::{Backend, Runner};
 use crate::calls::split::Split;
 use crate::pending::Queue;
-use crate::view::{View, Window};
+use crate::view::{KnownView, View};
 
 /// A file that the program opened. The MPI library's own file is open below it, for all that the engine does not do.
 pub struct OpenFile {
@@ -32,7 +32,7 @@ pub struct OpenFile {
 impl OpenFile {
     /// A file with the view that MPI gives every file: all bytes.
     pub fn new(path: Arc<Path>, amode: c_int, is_first: bool, runner: Runner, asked: Asked) -> Self {
-        let view = View::Engine(Window::all());
+        let view = View::Engine(KnownView::all());
         let backend = Backend::new(path, amode, is_first, runner);
         Self { backend, view, asked, is_atomic: false, split: None, queue: Queue::default() }
     }

@@ -13,7 +13,7 @@ use crate::datatype::flattened;
 #[derive(Debug)]
 pub enum View {
     /// The engine's.
-    Engine(Window),
+    Engine(KnownView),
     /// One that is left to the MPI library.
     Foreign {
         /// Why.
@@ -27,7 +27,7 @@ impl View {
     /// Bytes of an etype; 0 of one that has none, or is not known.
     pub fn etype(&self) -> u64 {
         match self {
-            Self::Engine(window) => window.etype,
+            Self::Engine(known) => known.etype,
             Self::Foreign { etype, .. } => *etype,
         }
     }
@@ -35,14 +35,14 @@ impl View {
 
 /// Bytes of the file in the program's order.
 #[derive(Debug)]
-pub struct Window {
+pub struct KnownView {
     /// Which; none when the file type holds no data.
     bytes: Option<FileView>,
     /// Bytes of an etype: the unit of offsets.
     pub etype: u64,
 }
 
-impl Window {
+impl KnownView {
     /// The view of a file that was just opened: all bytes.
     pub fn all() -> Self {
         Self { bytes: Some(FileView::all()), etype: 1 }
@@ -110,18 +110,18 @@ mod tests {
     #[test]
     fn offsets_count_in_etypes() {
         let view = FileView::new(100, Extents::contiguous(0, 8).unwrap(), 16).unwrap();
-        let got = Window { bytes: Some(view), etype: 8 }.select(2, 16).unwrap();
+        let got = KnownView { bytes: Some(view), etype: 8 }.select(2, 16).unwrap();
         assert_eq!(got.iter().map(|extent| (extent.offset, extent.len)).collect::<Vec<_>>(), [(132, 8), (148, 8)]);
-        assert_eq!(Window { bytes: None, etype: 8 }.select(2, 0).unwrap(), Extents::empty());
+        assert_eq!(KnownView { bytes: None, etype: 8 }.select(2, 0).unwrap(), Extents::empty());
     }
 
     #[test]
     fn what_is_outside_is_refused() {
-        let words = |window: Window, offset, bytes| window.select(offset, bytes).unwrap_err().to_string();
-        let of = |etype| Window { etype, ..Window::all() };
+        let words = |known: KnownView, offset, bytes| known.select(offset, bytes).unwrap_err().to_string();
+        let of = |etype| KnownView { etype, ..KnownView::all() };
         assert_eq!(words(of(1), -1, 4), "file offset: -1; allowed: 0 or more");
         assert_eq!(words(of(8), 0, 12), "count: 12 bytes; allowed: whole etypes of 8 bytes");
         assert_eq!(words(of(16), i64::MAX, 16), format!("file offset: {}; allowed: below 2^63 bytes", i64::MAX));
-        assert!(words(Window { bytes: None, etype: 1 }, 0, 4).starts_with("file view: no data"));
+        assert!(words(KnownView { bytes: None, etype: 1 }, 0, 4).starts_with("file view: no data"));
     }
 }

@@ -226,8 +226,8 @@ impl Call {
     /// What is to be moved between the file and memory. What moves nothing needs no place in the file: some MPI libraries
     /// tell a position before the file's beginning where this rank's view holds no data.
     fn access(&self, view: &View) -> Result<Access, Error> {
-        let window = match view {
-            View::Engine(window) => window,
+        let known = match view {
+            View::Engine(known) => known,
             View::Foreign { why, .. } => return Err(left_to_mpi(why)),
         };
         let Ok(count) = u64::try_from(self.count) else {
@@ -245,7 +245,7 @@ impl Call {
             None if bytes == 0 => 0,
             None => position(self.file)?,
         };
-        let file = window.select(offset, bytes)?;
+        let file = known.select(offset, bytes)?;
         let Memory { displacement, span, layout } = flat.memory(count)?;
         let memory = self.buffer.wrapping_offset(displacement as isize);
         Ok(Access { file, offset, memory, span: span as usize, layout })

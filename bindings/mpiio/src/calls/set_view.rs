@@ -11,7 +11,7 @@ use crate::entry::Answer;
 use crate::files;
 use crate::next::Function;
 use crate::pending;
-use crate::view::{View, Window};
+use crate::view::{KnownView, View};
 
 /// Takes the call. Nothing is sent but what MPI sends.
 pub fn set_view(function: &'static Function, arguments: &[Word]) -> Answer {
@@ -31,7 +31,7 @@ pub fn set_view(function: &'static Function, arguments: &[Word]) -> Answer {
     let (etype, filetype) = (MPI_Datatype::of(etype), MPI_Datatype::of(filetype));
     file.view = if code as c_int == SUCCESS {
         // SAFETY: MPI_File_set_view has taken these arguments.
-        let view = unsafe { Window::new(from_word(displacement), etype, filetype, representation as *const c_char) };
+        let view = unsafe { KnownView::new(from_word(displacement), etype, filetype, representation as *const c_char) };
         // SAFETY: likewise.
         view.map_or_else(|why| View::Foreign { why, etype: unsafe { size(etype) } }, View::Engine)
     } else {
