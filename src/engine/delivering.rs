@@ -27,7 +27,7 @@ pub struct Delivering<'r, 'a> {
     /// This rank.
     pub rank: Rank,
     /// What it gets.
-    pub incoming: &'r Incoming,
+    pub incoming: &'r RoundReceives,
     /// What it relays.
     pub relay: LocalRound,
     /// How.
@@ -52,7 +52,7 @@ pub struct Delivering<'r, 'a> {
 
 /// What a rank gets in one round.
 #[derive(Default)]
-pub struct Incoming {
+pub struct RoundReceives {
     /// The outflows with data in this round.
     pub due: Vec<usize>,
     /// (address in the receive buffer, outflow, bytes), ascending.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 
-use super::finish_call::Done;
+use super::finish_call::CallTotals;
 use super::handing_over::HandedOver;
 use super::operation::Operation;
 use super::plan::{Again, Agreed, Cached, Plan, agree_on_ranges};
@@ -122,7 +122,7 @@ impl File {
         layout: &BufferLayout,
         agreed: &Agreed,
         clock: &mut Clock,
-        done: &mut Done,
+        done: &mut CallTotals,
     ) -> Result<Arc<Plan>> {
         let mut moved = 0;
         let plan = match self.cached.as_ref().and_then(|cached| cached.plan(agreed, &self.setup)) {
@@ -152,7 +152,7 @@ impl File {
     }
 
     /// The end of an exchange: the worker's part, and the counts.
-    pub(super) async fn settle(&mut self, done: &mut Done) {
+    pub(super) async fn settle(&mut self, done: &mut CallTotals) {
         if let Some(queue) = &mut self.queue {
             done.outcome = queue.finish().await;
         }

@@ -11,7 +11,7 @@ use crate::schedule::ReduceOp::{self, Max, Min, Sum};
 use crate::topology::Rank;
 
 /// What one call did on this rank, for the agreement.
-pub struct Done {
+pub struct CallTotals {
     /// Write or read.
     pub direction: Direction,
     /// Which way the bytes went.
@@ -32,7 +32,7 @@ pub struct Done {
     pub outcome: Outcome,
 }
 
-impl Done {
+impl CallTotals {
     /// Nothing yet.
     pub fn new(direction: Direction) -> Self {
         Self {
@@ -53,9 +53,14 @@ impl Done {
 ///
 /// # Errors
 /// The error of the lowest rank that has one, on every rank; or the fabric's.
-pub async fn finish_call(endpoint: &mut Endpoint, agreed: Agreed, done: Done, mut clock: Clock) -> Result<CallReport> {
+pub async fn finish_call(
+    endpoint: &mut Endpoint,
+    agreed: Agreed,
+    done: CallTotals,
+    mut clock: Clock,
+) -> Result<CallReport> {
     const OPS: [ReduceOp; 14] = [Sum, Sum, Sum, Sum, Sum, Max, Max, Max, Max, Max, Max, Max, Max, Min];
-    let Done { direction, path, why, reused, aggregators, metadata, in_memory, counts, outcome } = done;
+    let CallTotals { direction, path, why, reused, aggregators, metadata, in_memory, counts, outcome } = done;
     let failed = if outcome.error.is_some() { endpoint.rank() as u64 } else { u64::MAX };
     clock.agreement.lap();
     let micros = |time: std::time::Duration| time.as_micros() as u64;

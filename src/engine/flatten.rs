@@ -10,7 +10,7 @@ use crate::drivers::Domains;
 
 /// What one rank has for one aggregator.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outgoing {
+pub struct ListsToSend {
     /// Index of the aggregator.
     pub aggregator: usize,
     /// Extents of the file, ascending and free of overlap.
@@ -21,7 +21,7 @@ pub struct Outgoing {
 
 /// Divides an access by owner; aggregators without data are left out, the others ascend. What lies at or behind `limit` is
 /// left out (a read ends where the file does).
-pub fn flatten(file: &Extents, layout: &BufferLayout, domains: &Domains, limit: u64) -> Vec<Outgoing> {
+pub fn flatten(file: &Extents, layout: &BufferLayout, domains: &Domains, limit: u64) -> Vec<ListsToSend> {
     let mut streams: Vec<Option<Box<Stream>>> = Vec::new();
     streams.resize_with(domains.aggregators(), || None);
     let mut divider = Divider { domains, streams, owner: 0, until: 0, covered: 0, limit };
@@ -86,8 +86,8 @@ struct Stream {
 }
 
 impl Stream {
-    fn finish(self, aggregator: usize) -> Outgoing {
-        Outgoing { aggregator, file: self.file.finish(), memory: self.memory.finish() }
+    fn finish(self, aggregator: usize) -> ListsToSend {
+        ListsToSend { aggregator, file: self.file.finish(), memory: self.memory.finish() }
     }
 }
 
@@ -127,7 +127,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// (offset, memory) of every byte of all streams, with its aggregator.
-    fn bytes(all: &[Outgoing]) -> Vec<(u64, u64, usize)> {
+    fn bytes(all: &[ListsToSend]) -> Vec<(u64, u64, usize)> {
         let expand = |packed: &Packed| packed.iter().flat_map(|e| e.offset..e.end()).collect::<Vec<_>>();
         let mut got: Vec<_> = (all.iter())
             .flat_map(|o| expand(&o.file).into_iter().zip(expand(&o.memory)).map(|(f, m)| (f, m, o.aggregator)))

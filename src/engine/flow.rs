@@ -90,7 +90,7 @@ pub struct Outflow {
 }
 
 impl Outflow {
-    /// From the two lists of [`super::flatten::Outgoing`].
+    /// From the two lists of [`super::flatten::ListsToSend`].
     pub fn new(aggregator: usize, file: Packed, memory: Packed) -> Self {
         Self { file: Flow::new(aggregator, file), memory: PackedCursor::new(memory) }
     }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::flatten::Outgoing;
+use super::flatten::ListsToSend;
 use super::flow::Flow;
 use super::local_aggregation::LocalRound;
 use super::metadata::INNER;
@@ -104,14 +104,14 @@ impl Members {
 
 /// A rank's part of the tree that data take, and what passes through it in which round.
 #[derive(Debug, Clone)]
-pub struct Tree {
+pub struct MemberTree {
     members: Members,
     part: Part,
     /// What comes of each run of the part; of none on the local aggregator.
     passed: Vec<ByRound>,
 }
 
-impl Tree {
+impl MemberTree {
     /// Builds the tree for what members send (or, in a read, get). Damaged tables are the inner error, of this rank only.
     /// Collective over the members; at most (2 ceil(log2 m) - 1) t_s for the tree, and ceil(log2 m) for its tables.
     ///
@@ -122,7 +122,7 @@ impl Tree {
         route: &Route,
         members: Members,
         threshold: u64,
-        outgoing: &[Outgoing],
+        outgoing: &[ListsToSend],
         domains: &Domains,
     ) -> Result<(Result<Self>, Traffic)> {
         let own = if members.leads() { ByRound::new() } else { by_round(outgoing, domains) };
@@ -202,7 +202,7 @@ fn total(shares: &[Share]) -> u64 {
 }
 
 /// What a rank has in each round. O(extents).
-fn by_round(outgoing: &[Outgoing], domains: &Domains) -> ByRound {
+fn by_round(outgoing: &[ListsToSend], domains: &Domains) -> ByRound {
     let mut all = ByRound::new();
     for out in outgoing {
         let mut flow = Flow::new(out.aggregator, out.file.clone());

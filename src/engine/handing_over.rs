@@ -9,7 +9,7 @@
 use std::pin::pin;
 
 use super::file::File;
-use super::finish_call::{Done, finish_call};
+use super::finish_call::{CallTotals, finish_call};
 use super::plan::Agreed;
 use super::report::{CallReport, Clock, Seconds};
 use crate::access::Extents;
@@ -19,7 +19,7 @@ use crate::topology::Rank;
 /// A write whose bytes are with the I/O ranks.
 pub struct HandedOver {
     agreed: Agreed,
-    done: Done,
+    done: CallTotals,
     clock: Clock,
 }
 
@@ -68,7 +68,7 @@ impl File {
     }
 
     /// Leaves a write to end later. The report has what is known of it on every rank.
-    pub(super) fn hand_over(&mut self, agreed: Agreed, done: Done, clock: Clock) -> CallReport {
+    pub(super) fn hand_over(&mut self, agreed: Agreed, done: CallTotals, clock: Clock) -> CallReport {
         let report = CallReport {
             path: done.path,
             why: format!("{}: handed over, to be complete at the next call", done.why).into(),

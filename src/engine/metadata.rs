@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::flatten::Outgoing;
-use super::gather_tree::{Members, Tree};
+use super::flatten::ListsToSend;
+use super::gather_tree::{MemberTree, Members};
 use super::merge::Merged;
 use super::node::{InMemory, agree_on_places};
 use super::phase::Phase;
@@ -48,7 +48,7 @@ pub struct Announced {
     /// On a local aggregator with a two-layer data kernel.
     pub relay: Option<LocalPlan>,
     /// With a two-layer data kernel along an ordered tree: this rank's part of it.
-    pub tree: Option<Tree>,
+    pub tree: Option<MemberTree>,
     /// With a two-layer data kernel whose members share memory: this rank's part of it. There is no relay then.
     pub in_memory: Option<InMemory>,
     /// What this rank sent.
@@ -66,7 +66,7 @@ pub async fn announce(
     metadata: &Phase,
     data: &Phase,
     domains: &Domains,
-    outgoing: &[Outgoing],
+    outgoing: &[ListsToSend],
 ) -> Result<Announced> {
     let mut announced = Announced::default();
     let mut gathered = None;
@@ -92,7 +92,7 @@ pub async fn announce(
             damage = damage.and(agreed.map(|in_memory| announced.in_memory = in_memory));
         } else if let Some(threshold) = data.threshold {
             let members = members(local, data.route.rank);
-            let built = Tree::build(endpoint, &metadata.route, members, threshold, outgoing, domains).await?;
+            let built = MemberTree::build(endpoint, &metadata.route, members, threshold, outgoing, domains).await?;
             announced.traffic += built.1;
             damage = damage.and(built.0.map(|tree| announced.tree = Some(tree)));
         }
@@ -152,7 +152,7 @@ async fn gather(
     metadata: &Phase,
     data: &Phase,
     local: &LocalAggregators,
-    outgoing: &[Outgoing],
+    outgoing: &[ListsToSend],
 ) -> Result<Gathered> {
     let mut body = Vec::new();
     for out in outgoing {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::exchange::local::LocalAggregators;
-use crate::exchange::two_layer::{Share, Tree, TwoLayer};
-use crate::exchange::{Message, Route};
+use crate::exchange::two_layer::{RoundTree, Share, TwoLayer};
+use crate::exchange::{Route, Transfer};
 use crate::fabric::shared::Group;
 use crate::schedule::{Buffer, Schedule, Span};
 use crate::topology::Rank;
@@ -30,16 +30,16 @@ impl Phase {
         &self,
         shares: &[Share],
         members: &[(Rank, Vec<Share>)],
-        tree: Option<Tree<'_>>,
+        tree: Option<RoundTree<'_>>,
         merged: Option<&[Share]>,
-        receives: &[Message],
+        receives: &[Transfer],
     ) -> Schedule {
         let route = &self.route;
         let Some(local) = &self.local else {
             let mut at = 0;
             let place = |share: &Share| {
                 at += share.len;
-                Message { peer: share.aggregator, span: Span::new(Buffer::Send, at - share.len, share.len) }
+                Transfer { peer: share.aggregator, span: Span::new(Buffer::Send, at - share.len, share.len) }
             };
             return route.schedule(&shares.iter().map(place).collect::<Vec<_>>(), receives);
         };

@@ -27,7 +27,7 @@ pub struct Placing<'r, 'a> {
     /// This rank.
     pub rank: Rank,
     /// What it sends.
-    pub outgoing: &'r Outgoing,
+    pub outgoing: &'r RoundSends,
     /// What it relays.
     pub relay: LocalRound,
     /// How.
@@ -54,7 +54,7 @@ pub struct Placing<'r, 'a> {
 
 /// What a rank sends in one round.
 #[derive(Default)]
-pub struct Outgoing {
+pub struct RoundSends {
     /// The outflows with data in this round.
     pub due: Vec<usize>,
     /// The messages' bytes, one after the other.
@@ -162,7 +162,7 @@ impl Placing<'_, '_> {
             return inside.message(span);
         }
         let own = |aggregator: usize| {
-            let Outgoing { packed, starts, .. } = self.outgoing;
+            let RoundSends { packed, starts, .. } = self.outgoing;
             let index = starts.iter().position(|(_, a)| *a == aggregator)?;
             let end = starts.get(index + 1).map_or(packed.len() as u64, |next| next.0);
             Some(packed.slice(starts[index].0 as usize..end as usize))

@@ -1,6 +1,6 @@
 //! The plan of one collective call: what all ranks agree on before they exchange, and which path they take.
 
-use super::flatten::{Outgoing, flatten};
+use super::flatten::{ListsToSend, flatten};
 use super::lockstep;
 use super::metadata::{Announced, announce};
 use super::report::Path;
@@ -188,7 +188,7 @@ pub struct Plan {
     /// The file, divided.
     pub domains: Domains,
     /// What this rank sends, or wants.
-    pub outgoing: Vec<Outgoing>,
+    pub outgoing: Vec<ListsToSend>,
     /// What this rank was told.
     pub announced: Announced,
     /// The rounds that every rank takes part in, where the data kernel wants that.

@@ -5,7 +5,7 @@ use std::pin::pin;
 use super::direct_read;
 use super::duplicate_reads::{DuplicateRead, duplicate_reads};
 use super::file::File;
-use super::finish_call::{Done, finish_call};
+use super::finish_call::{CallTotals, finish_call};
 use super::operation::Operation;
 use super::plan::{self, Again, Agreed, Direction};
 use super::reading::Reading;
@@ -117,7 +117,7 @@ impl File {
         let agreed = plan::agree_on_ranges(&mut self.endpoint, self.setup.io.as_ref(), file, checked, again).await?;
         clock.agreement.lap();
         let (path, why) = plan::choose_path(&agreed, &self.setup, Direction::Read);
-        let mut done = Done { path, why, ..Done::new(Direction::Read) };
+        let mut done = CallTotals { path, why, ..CallTotals::new(Direction::Read) };
         match path {
             Path::Nothing | Path::Shared => {}
             Path::Direct => {
@@ -156,7 +156,7 @@ impl File {
         mut sink: Sink<'_>,
         agreed: &Agreed,
         clock: &mut Clock,
-        done: &mut Done,
+        done: &mut CallTotals,
     ) -> Result<()> {
         let plan = self.plan(file, layout, agreed, clock, done).await?;
         let duplicate_reads = duplicate_reads(file, layout, agreed.end);

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::buffer::WindowBuffer;
-use super::delivering::{Delivering, Incoming};
+use super::delivering::{Delivering, RoundReceives};
 use super::gather_tree::Passing;
 use super::phase::Phase;
 use super::plan::{Direction, Plan};
@@ -147,8 +147,8 @@ impl<'a> Reading<'a> {
     }
 
     /// What this rank gets in the round, aggregator after aggregator.
-    fn expect(&mut self, round: u64) -> Incoming {
-        let mut all = Incoming { due: self.at.leaving.take(round), ..Incoming::default() };
+    fn expect(&mut self, round: u64) -> RoundReceives {
+        let mut all = RoundReceives { due: self.at.leaving.take(round), ..RoundReceives::default() };
         let mut at = 0;
         for &id in &all.due {
             let aggregator = self.at.outflows[id].file.aggregator();

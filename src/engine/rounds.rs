@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::flow::{Agenda, Outflow};
-use super::gather_tree::Tree;
+use super::gather_tree::MemberTree;
 use super::local_aggregation::{LocalAggregation, LocalRound};
 use super::node::Inside;
 use super::phase::Phase;
@@ -17,7 +17,7 @@ use super::plan::{Direction, Plan};
 use super::windows::Windows;
 use crate::collectives::FIRST_FREE_TAG;
 use crate::drivers::Domains;
-use crate::exchange::Message;
+use crate::exchange::Transfer;
 use crate::exchange::two_layer::{self, Share};
 use crate::fabric::Traffic;
 use crate::schedule::Schedule;
@@ -68,7 +68,7 @@ pub struct Rounds<'a> {
     /// What this local aggregator relays.
     pub relaying: Option<LocalAggregation>,
     /// This rank's part of the tree inside the node.
-    tree: Option<&'a Tree>,
+    tree: Option<&'a MemberTree>,
     /// Its part in memory inside the node.
     pub inside: Option<Inside<'a>>,
     /// The first round that it has not taken part in yet.
@@ -82,7 +82,7 @@ impl<'a> Rounds<'a> {
     pub fn new(plan: &'a Plan, phase: &'a Phase, direction: Direction) -> Self {
         let domains = &plan.domains;
         let own = phase.route.receivers.binary_search(&phase.route.rank).unwrap_or_default();
-        let outflow = |o: &super::flatten::Outgoing| Outflow::new(o.aggregator, o.file.clone(), o.memory.clone());
+        let outflow = |o: &super::flatten::ListsToSend| Outflow::new(o.aggregator, o.file.clone(), o.memory.clone());
         let outflows: Vec<_> = plan.outgoing.iter().map(outflow).collect();
         let windows = Windows::new(own, plan);
         let mut leaving = Agenda::default();
@@ -109,7 +109,7 @@ impl<'a> Rounds<'a> {
     }
 
     /// The schedule of a round: this rank has `shares`, a local aggregator relays, an aggregator gets `receives`.
-    pub fn schedule(&mut self, round: u64, shares: &[Share], relay: &LocalRound, receives: &[Message]) -> Schedule {
+    pub fn schedule(&mut self, round: u64, shares: &[Share], relay: &LocalRound, receives: &[Transfer]) -> Schedule {
         self.ahead = round + 1;
         let members = &relay.members;
         let merged = self.inside.as_mut().map(|inside| inside.open(round, self.domains));
@@ -117,7 +117,7 @@ impl<'a> Rounds<'a> {
             return self.phase.schedule(shares, members, None, merged.as_deref(), receives);
         };
         let (group, part) = (tree.group(), tree.part(round, shares, relay));
-        self.phase.schedule(shares, members, Some(two_layer::Tree { group: &group, part: &part }), None, receives)
+        self.phase.schedule(shares, members, Some(two_layer::RoundTree { group: &group, part: &part }), None, receives)
     }
 
     /// Whether this rank is `aggregator` itself, so that its share for it is not sent. With a local aggregator in between it

@@ -7,7 +7,7 @@
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
-use crate::exchange::{Message, Route};
+use crate::exchange::{Route, Transfer};
 use crate::fabric::{self, Endpoint, Memory, Traffic};
 use crate::schedule::{Buffer, ReduceOp, Span};
 use crate::topology::Rank;
@@ -65,8 +65,8 @@ pub async fn exchange(
 }
 
 /// One message for each (peer, length) of any length, in slots of their position.
-fn messages(all: impl Iterator<Item = (usize, usize)>, buffer: Buffer) -> Vec<Message> {
-    let place = |(index, (peer, len))| Message { peer, span: Span::new(buffer, slot(index), len as u64) };
+fn messages(all: impl Iterator<Item = (usize, usize)>, buffer: Buffer) -> Vec<Transfer> {
+    let place = |(index, (peer, len))| Transfer { peer, span: Span::new(buffer, slot(index), len as u64) };
     all.enumerate().filter(|(_, (_, len))| *len > 0).map(place).collect()
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::buffer::WindowBuffer;
-use super::worker::{Done, Job, Task, Worker, WorkerGone};
+use super::worker::{Job, Task, WindowDone, Worker, WorkerGone};
 use crate::drivers::Window;
 use crate::error::{Error, Result};
 use crate::fabric::execute::pause;
@@ -168,7 +168,7 @@ impl WindowQueue {
         }
     }
 
-    fn take(&mut self, done: Done) {
+    fn take(&mut self, done: WindowDone) {
         self.in_flight -= 1;
         self.outcome.bytes += done.bytes;
         self.outcome.busy += done.busy;

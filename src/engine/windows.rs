@@ -8,7 +8,7 @@ use super::flow::{Agenda, Inflow};
 use super::plan::Plan;
 use super::variable_exchange::slot;
 use crate::drivers::{Domains, Window};
-use crate::exchange::Message;
+use crate::exchange::Transfer;
 use crate::schedule::{Buffer, Span};
 use crate::topology::Rank;
 
@@ -32,7 +32,7 @@ pub struct Opened {
     /// Whether sources overlap.
     pub overlap: bool,
     /// One message for each source, ascending; in the slot of its inflow.
-    pub messages: Vec<Message>,
+    pub messages: Vec<Transfer>,
 }
 
 impl Windows {
@@ -67,7 +67,7 @@ impl Windows {
             let passed = inflow.sizing.pass_covering(&window, &mut coverage);
             to = to.max(passed.end);
             bytes += passed.bytes;
-            messages.push(Message { peer: inflow.source, span: Span::new(buffer, slot(id), passed.bytes) });
+            messages.push(Transfer { peer: inflow.source, span: Span::new(buffer, slot(id), passed.bytes) });
             self.agenda.file(id, &inflow.sizing, domains);
         }
         let overlap = coverage.as_ref().is_some_and(|coverage| coverage.covered() < bytes);

@@ -37,7 +37,7 @@ pub struct Job {
 
 /// A window written or read, or not.
 #[derive(Debug)]
-pub struct Done {
+pub struct WindowDone {
     /// What was to be done.
     pub task: Task,
     /// The buffer: free for the next window, or with what was read.
@@ -53,7 +53,7 @@ pub struct Done {
 /// The helper thread of one file on one aggregator. Dropping it waits for what was submitted.
 pub struct Worker {
     jobs: Option<Sender<Job>>,
-    finished: Receiver<Done>,
+    finished: Receiver<WindowDone>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -90,7 +90,7 @@ impl Worker {
     }
 
     /// The next window that is done; `Err` if the thread is gone.
-    pub fn poll(&self) -> Result<Option<Done>, WorkerGone> {
+    pub fn poll(&self) -> Result<Option<WindowDone>, WorkerGone> {
         match self.finished.try_recv() {
             Ok(done) => Ok(Some(done)),
             Err(TryRecvError::Empty) => Ok(None),
@@ -141,7 +141,7 @@ fn leave_single_core() {}
 
 /// Writes or reads one window. After a failure nothing more is tried, so that a full disk is asked once and not once a
 /// window.
-fn perform(storage: &dyn Storage, job: Job, failed: bool) -> Done {
+fn perform(storage: &dyn Storage, job: Job, failed: bool) -> WindowDone {
     let Job { task, window, mut buffer, sieve } = job;
     let begin = Instant::now();
     let mut bytes = 0;
@@ -151,7 +151,7 @@ fn perform(storage: &dyn Storage, job: Job, failed: bool) -> Done {
         Task::Write => write_window(storage, window, &mut buffer, sieve, &mut bytes),
         Task::Read => read_window(storage, window, &mut buffer, sieve),
     });
-    Done { task, buffer, bytes, busy: begin.elapsed(), failure: outcome.err() }
+    WindowDone { task, buffer, bytes, busy: begin.elapsed(), failure: outcome.err() }
 }
 
 #[cfg(all(test, target_os = "linux"))]

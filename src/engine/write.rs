@@ -4,7 +4,7 @@ use std::pin::pin;
 
 use super::direct;
 use super::file::File;
-use super::finish_call::{Done, finish_call};
+use super::finish_call::{CallTotals, finish_call};
 use super::operation::Operation;
 use super::plan::{self, Again, Agreed, Direction};
 use super::report::{CallReport, Clock, Path};
@@ -116,7 +116,7 @@ impl File {
         if chosen && !plan::truly_disjoint(&mut self.endpoint, &self.setup, file).await? {
             (path, why) = (Path::Exchange, plan::OVERLAP.to_string());
         }
-        let mut done = Done { path, why, ..Done::new(Direction::Write) };
+        let mut done = CallTotals { path, why, ..CallTotals::new(Direction::Write) };
         match path {
             Path::Nothing | Path::Shared => {}
             Path::Direct => {
@@ -142,7 +142,7 @@ impl File {
         source: Source<'_>,
         agreed: &Agreed,
         clock: &mut Clock,
-        done: &mut Done,
+        done: &mut CallTotals,
     ) -> Result<()> {
         let plan = self.plan(file, layout, agreed, clock, done).await?;
         let roles = self.setup.roles(agreed.bytes);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::buffer::WindowBuffer;
 use super::gather_tree::Passing;
 use super::phase::Phase;
-use super::placing::{Outgoing, Placing};
+use super::placing::{Placing, RoundSends};
 use super::plan::{Direction, Plan};
 use super::rounds::{DATA, DataCounts, Rounds};
 use super::window_queue::WindowQueue;
@@ -14,7 +14,7 @@ use super::windows::Opened;
 use super::worker::Task;
 use crate::access::Source;
 use crate::error::Result;
-use crate::exchange::Message;
+use crate::exchange::Transfer;
 use crate::exchange::two_layer::Share;
 use crate::fabric::Endpoint;
 use crate::schedule::Buffer;
@@ -88,7 +88,7 @@ impl<'a> Writing<'a> {
         &mut self,
         opened: Option<Opened>,
         queue: &mut Option<WindowQueue>,
-    ) -> (Option<WindowBuffer>, Vec<Message>) {
+    ) -> (Option<WindowBuffer>, Vec<Transfer>) {
         let Some(opened) = opened else { return (None, Vec::new()) };
         self.at.counts.opened(opened.messages.len());
         let Some(queue) = queue else { return (None, opened.messages) };
@@ -105,8 +105,8 @@ impl<'a> Writing<'a> {
 
     /// Collects what this rank sends in the round, message after message. What it has for itself stays in the caller's
     /// memory, unless it goes through a local aggregator; so does everything that goes through memory of the node.
-    fn pack(&mut self, round: u64) -> Outgoing {
-        let mut out = Outgoing { due: self.at.leaving.take(round), ..Outgoing::default() };
+    fn pack(&mut self, round: u64) -> RoundSends {
+        let mut out = RoundSends { due: self.at.leaving.take(round), ..RoundSends::default() };
         let mut packed = Vec::new();
         for &id in &out.due {
             let aggregator = self.at.outflows[id].file.aggregator();

@@ -38,7 +38,7 @@ fn first_of_group(ranks: usize, receivers: usize, j: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::{Message, RankList};
+    use crate::exchange::{RankList, Transfer};
     use crate::schedule::{Action, Buffer, Span, Throttle};
 
     #[test]
@@ -59,7 +59,7 @@ mod tests {
         // Eight ranks, receivers 0 to 3, rank list 0 4 1 5 2 6 3 7: two senders each in the first step, itself first.
         let rank_list = RankList::explicit(vec![0, 4, 1, 5, 2, 6, 3, 7]).unwrap();
         let receives: Vec<_> =
-            (0..8).map(|peer| Message { peer, span: Span::new(Buffer::Receive, peer as u64, 1) }).collect();
+            (0..8).map(|peer| Transfer { peer, span: Span::new(Buffer::Receive, peer as u64, 1) }).collect();
         let first_two = [[0, 4], [1, 5], [2, 6], [3, 7]];
         for rank in 0..4 {
             let exchange = Exchange {

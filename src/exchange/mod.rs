@@ -59,7 +59,7 @@ pub fn kernel(name: &str) -> Option<&'static Kernel> {
 
 /// One message of an exchange, as one rank sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Message {
+pub struct Transfer {
     /// The other side: a rank for a receive, an index into [`Exchange::receivers`] for a send.
     pub peer: usize,
     /// Where its bytes are (or go).
@@ -81,9 +81,9 @@ pub struct Exchange<'a> {
     /// The rank list of the balanced kernel.
     pub rank_list: &'a RankList,
     /// What this rank sends, at most one message a receiver.
-    pub sends: &'a [Message],
+    pub sends: &'a [Transfer],
     /// What this rank receives, at most one message a sender; empty if it is no receiver.
-    pub receives: &'a [Message],
+    pub receives: &'a [Transfer],
 }
 
 impl Exchange<'_> {
@@ -126,8 +126,8 @@ impl Exchange<'_> {
         &self,
         builder: &mut Builder,
         kernel: &Kernel,
-        sends: &[(u64, Message)],
-        receives: &[(u64, Message)],
+        sends: &[(u64, Transfer)],
+        receives: &[(u64, Transfer)],
         after: &[OpId],
     ) {
         let (mut sends, mut receives) = (sends.iter().peekable(), receives.iter().peekable());
@@ -146,17 +146,17 @@ impl Exchange<'_> {
         }
     }
 
-    fn send(&self, kernel: &Kernel, message: &Message) -> (Action, Span) {
+    fn send(&self, kernel: &Kernel, message: &Transfer) -> (Action, Span) {
         (Action::Send { to: self.receivers[message.peer], mode: kernel.mode }, message.span)
     }
 
-    fn ordered_sends(&self, kernel: &Kernel) -> Vec<(u64, Message)> {
+    fn ordered_sends(&self, kernel: &Kernel) -> Vec<(u64, Transfer)> {
         let mut all: Vec<_> = self.sends.iter().map(|m| ((kernel.step)(self, self.rank, m.peer), *m)).collect();
         all.sort_unstable_by_key(|(step, _)| *step);
         all
     }
 
-    fn ordered_receives(&self, kernel: &Kernel) -> Vec<(u64, Message)> {
+    fn ordered_receives(&self, kernel: &Kernel) -> Vec<(u64, Transfer)> {
         let Some(own) = self.receiver_index() else { return Vec::new() };
         let mut all: Vec<_> = self.receives.iter().map(|m| ((kernel.step)(self, m.peer, own), *m)).collect();
         all.sort_unstable_by_key(|(step, _)| *step);
@@ -164,6 +164,6 @@ impl Exchange<'_> {
     }
 }
 
-fn receive(message: &Message) -> (Action, Span) {
+fn receive(message: &Transfer) -> (Action, Span) {
     (Action::Receive { from: message.peer }, message.span)
 }

@@ -8,7 +8,7 @@
 //! At most one send and one receive outstanding. Time in the one-port model (p - 1) t_s + k t_w (section II.B), plus
 //! what every step waits for its slowest.
 
-use super::{Kernel, Message, spread_out};
+use super::{Kernel, Transfer, spread_out};
 use crate::schedule::{SendMode, Span};
 use crate::topology::Rank;
 
@@ -23,12 +23,12 @@ pub static PAIRWISE: Kernel = Kernel {
 };
 
 /// The paper's form: `messages` (by ascending peer) filled up with empty ones, so that each of `peers` has one. O(peers).
-pub fn with_empty(messages: &[Message], peers: std::ops::Range<Rank>, empty: Span) -> Vec<Message> {
+pub fn with_empty(messages: &[Transfer], peers: std::ops::Range<Rank>, empty: Span) -> Vec<Transfer> {
     let mut given = messages.iter().peekable();
     peers
         .map(|peer| match given.next_if(|m| m.peer == peer) {
             Some(message) => *message,
-            None => Message { peer, span: Span { len: 0, ..empty } },
+            None => Transfer { peer, span: Span { len: 0, ..empty } },
         })
         .collect()
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Exchange, Kernel, Message, PAIRWISE, RankList, pairwise};
+use super::{Exchange, Kernel, PAIRWISE, RankList, Transfer, pairwise};
 use crate::schedule::{Buffer, Schedule, Span, Throttle};
 use crate::topology::Rank;
 
@@ -27,7 +27,7 @@ pub struct Route {
 
 impl Route {
     /// The schedule of one exchange; `sends` and `receives` by ascending peer, as in [`Exchange`].
-    pub fn schedule(&self, sends: &[Message], receives: &[Message]) -> Schedule {
+    pub fn schedule(&self, sends: &[Transfer], receives: &[Transfer]) -> Schedule {
         if self.exchanges_empty() {
             return self.with_empty(sends, receives);
         }
@@ -39,14 +39,14 @@ impl Route {
         self.pairwise_empty && self.kernel.name == PAIRWISE.name
     }
 
-    fn exchange<'a>(&'a self, receivers: &'a [Rank], sends: &'a [Message], receives: &'a [Message]) -> Exchange<'a> {
+    fn exchange<'a>(&'a self, receivers: &'a [Rank], sends: &'a [Transfer], receives: &'a [Transfer]) -> Exchange<'a> {
         Exchange { rank: self.rank, ranks: self.ranks, receivers, rank_list: &self.rank_list, sends, receives }
     }
 
     /// Every rank is a receiver, and every pair exchanges. O(ranks) on every rank: the paper's price.
-    fn with_empty(&self, sends: &[Message], receives: &[Message]) -> Schedule {
+    fn with_empty(&self, sends: &[Transfer], receives: &[Transfer]) -> Schedule {
         let everyone: Vec<Rank> = (0..self.ranks).collect();
-        let by_rank: Vec<_> = sends.iter().map(|m| Message { peer: self.receivers[m.peer], ..*m }).collect();
+        let by_rank: Vec<_> = sends.iter().map(|m| Transfer { peer: self.receivers[m.peer], ..*m }).collect();
         let sends = pairwise::with_empty(&by_rank, 0..self.ranks, Span::new(Buffer::Send, 0, 0));
         let receives = pairwise::with_empty(receives, 0..self.ranks, Span::new(Buffer::Receive, 0, 0));
         self.exchange(&everyone, &sends, &receives).schedule(self.kernel, self.throttle)

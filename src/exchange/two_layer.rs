@@ -8,12 +8,12 @@
 //! the one-port model (m - 1) t_s + (bytes of the members) t_w inside the node, then the outer kernel's with the number
 //! of local aggregators in place of p.
 //!
-//! With a [`Tree`], members hand over along an ordered gather tree instead (irregular gather and scatter, section 2 and
+//! With a [`RoundTree`], members hand over along an ordered gather tree instead (irregular gather and scatter, section 2 and
 //! Theorem 1): neighbouring members join, the one with fewer bytes sending, so that a local aggregator of m members gets
 //! ceil(log2 m) messages at most, in ceil(log2 m) t_s + (bytes of the members + largest subtree) t_w, in member order as
 //! before. A member without bytes has no part in it.
 
-use super::{Exchange, Kernel, Message, RankList};
+use super::{Exchange, Kernel, RankList, Transfer};
 use crate::collectives::Group;
 use crate::collectives::gatherv::part::{Leg, Part};
 use crate::schedule::{Buffer, Builder, OpId, Schedule, SendMode, Span, Throttle};
@@ -49,7 +49,7 @@ pub fn aggregator_at(offset: u64) -> usize {
 
 /// A rank's part of the gather tree inside its node.
 #[derive(Debug, Clone, Copy)]
-pub struct Tree<'a> {
+pub struct RoundTree<'a> {
     /// The members of its local aggregator, ascending: the root is number 0.
     pub group: &'a Group,
     /// The tree of this exchange, in numbers of members. The own block of the local aggregator is empty: what it has for
@@ -76,12 +76,12 @@ pub struct TwoLayer<'a> {
     /// after the other in [`GATHERED`].
     pub members: &'a [(Rank, Vec<Share>)],
     /// Inside the node along this tree; none: every member sends to its local aggregator itself.
-    pub tree: Option<Tree<'a>>,
+    pub tree: Option<RoundTree<'a>>,
     /// On an aggregator: what each local aggregator sends, ascending.
-    pub receives: &'a [Message],
+    pub receives: &'a [Transfer],
 }
 
-impl Tree<'_> {
+impl RoundTree<'_> {
     /// Adds this rank's part of the gather along the tree, by way of `buffer`.
     fn append(&self, buffer: Buffer, throttle: Throttle, builder: &mut Builder) -> Vec<OpId> {
         let leg = Leg { group: self.group, mode: SendMode::Synchronous, throttle };
@@ -120,7 +120,7 @@ impl TwoLayer<'_> {
         let mut builder = Builder::default();
         let span = |buffer, share: &Share| Span::new(buffer, share.aggregator as u64 * APART, share.len);
         let sends: Vec<_> =
-            merged.iter().map(|share| Message { peer: share.aggregator, span: span(MERGED, share) }).collect();
+            merged.iter().map(|share| Transfer { peer: share.aggregator, span: span(MERGED, share) }).collect();
         let exchange = Exchange {
             rank: self.rank,
             ranks: self.ranks,
@@ -137,10 +137,10 @@ impl TwoLayer<'_> {
         let own: Vec<(usize, Span)> = self.own.iter().map(place).collect();
         let of = |aggregator: usize| own.binary_search_by_key(&aggregator, |own| own.0).map(|index| own[index].1);
         if self.local_aggregator == self.rank {
-            let is_own = |message: &Message| self.receivers[message.peer] == self.rank;
+            let is_own = |message: &Transfer| self.receivers[message.peer] == self.rank;
             let ordered = exchange.ordered_sends(outer).into_iter().map(|(_, message)| message);
             let (first, others): (Vec<_>, Vec<_>) = ordered.partition(is_own);
-            for Message { peer, span } in first.into_iter().chain(others) {
+            for Transfer { peer, span } in first.into_iter().chain(others) {
                 let from = of(peer).unwrap_or(Span::new(Buffer::Send, 0, 0));
                 builder.copy(from, Span { buffer: HELD, ..span }, &[]);
             }
@@ -167,7 +167,7 @@ impl TwoLayer<'_> {
 
     /// Receives from the members and copies every share to its aggregator's outgoing message, ordered by aggregator, then
     /// rank. Returns the outgoing messages and what they wait for.
-    fn gather_and_merge(&self, builder: &mut Builder, inner: Throttle) -> (Vec<Message>, Vec<u32>) {
+    fn gather_and_merge(&self, builder: &mut Builder, inner: Throttle) -> (Vec<Transfer>, Vec<u32>) {
         builder.stage(INNER);
         let mut chain = Vec::with_capacity(self.members.len());
         // (aggregator, member's place in the order, source)
@@ -192,14 +192,14 @@ impl TwoLayer<'_> {
         };
         let gathered = builder.join(&arrived);
         shares.sort_unstable_by_key(|&(aggregator, rank, _)| (aggregator, rank));
-        let mut sends: Vec<Message> = Vec::new();
+        let mut sends: Vec<Transfer> = Vec::new();
         let mut copies = Vec::with_capacity(shares.len());
         let mut at = 0;
         for (aggregator, _, from) in shares {
             copies.push(builder.copy(from, Span::new(MERGED, at, from.len), &[gathered]));
             match sends.last_mut() {
                 Some(last) if last.peer == aggregator => last.span.len += from.len,
-                _ => sends.push(Message { peer: aggregator, span: Span::new(MERGED, at, from.len) }),
+                _ => sends.push(Transfer { peer: aggregator, span: Span::new(MERGED, at, from.len) }),
             }
             at += from.len;
         }

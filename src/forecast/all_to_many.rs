@@ -4,7 +4,7 @@ use super::kernel_orders::KernelOrders;
 use crate::error::{Error, Result};
 use crate::exchange::local::LocalAggregators;
 use crate::exchange::two_layer::{Share, TwoLayer};
-use crate::exchange::{ASCENDING_ISSEND, Exchange, Flat, Kernel, Message, RankList};
+use crate::exchange::{ASCENDING_ISSEND, Exchange, Flat, Kernel, RankList, Transfer};
 use crate::schedule::{Buffer, Schedule, Span, Throttle};
 use crate::sim::{self, Chains, Part, Side, Workload};
 use crate::topology::{Rank, Topology};
@@ -133,7 +133,7 @@ impl AllToMany {
         }
     }
 
-    fn view<'a>(&'a self, rank: Rank, sends: &'a [Message], receives: &'a [Message]) -> Exchange<'a> {
+    fn view<'a>(&'a self, rank: Rank, sends: &'a [Transfer], receives: &'a [Transfer]) -> Exchange<'a> {
         let (receivers, rank_list) = (&self.receivers, &self.rank_list);
         Exchange { rank, ranks: self.options.topology.ranks(), receivers, rank_list, sends, receives }
     }
@@ -146,8 +146,8 @@ impl AllToMany {
     }
 
     /// A message with the bytes of `sender`. Where in a buffer is nothing to a simulator.
-    fn piece(&self, peer: usize, sender: Rank) -> Message {
-        Message { peer, span: Span::new(Buffer::Send, 0, self.bytes(sender)) }
+    fn piece(&self, peer: usize, sender: Rank) -> Transfer {
+        Transfer { peer, span: Span::new(Buffer::Send, 0, self.bytes(sender)) }
     }
 
     fn two_layer(&self, rank: Rank, local: &LocalAggregators) -> Schedule {
@@ -181,14 +181,14 @@ impl AllToMany {
     }
 
     /// What the local aggregators of a node send to each receiver.
-    fn bundles(&self, node: usize, local: &LocalAggregators) -> Vec<Message> {
+    fn bundles(&self, node: usize, local: &LocalAggregators) -> Vec<Transfer> {
         let topology = &self.options.topology;
-        let mut bundles: Vec<Message> = Vec::new();
+        let mut bundles: Vec<Transfer> = Vec::new();
         for member in (0..topology.ranks_on(node)).map(|index| topology.rank_at(node, index)) {
             let (peer, len) = (local.aggregator_of(member), self.bytes(member));
             match bundles.iter_mut().find(|bundle| bundle.peer == peer) {
                 Some(bundle) => bundle.span.len += len,
-                None => bundles.push(Message { peer, span: Span::new(Buffer::Receive, 0, len) }),
+                None => bundles.push(Transfer { peer, span: Span::new(Buffer::Receive, 0, len) }),
             }
         }
         bundles

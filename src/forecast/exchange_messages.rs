@@ -7,7 +7,7 @@ use super::matrix::{Cell, Matrix};
 use crate::error::Result;
 use crate::exchange::local::LocalAggregators;
 use crate::exchange::two_layer::{Share, TwoLayer};
-use crate::exchange::{Exchange, Kernel, Message, RankList};
+use crate::exchange::{Exchange, Kernel, RankList, Transfer};
 use crate::hints::{Hints, KernelName, RankListHint};
 use crate::schedule::{Buffer, Builder, Schedule, Span, Throttle};
 use crate::sim::{self, Chains, Part, Side};
@@ -76,7 +76,7 @@ impl Parties {
         Ok(Self { topology, aggregators: aggregators.into(), index, rank_list })
     }
 
-    fn exchange<'a>(&'a self, rank: Rank, sends: &'a [Message], receives: &'a [Message]) -> Exchange<'a> {
+    fn exchange<'a>(&'a self, rank: Rank, sends: &'a [Transfer], receives: &'a [Transfer]) -> Exchange<'a> {
         let (receivers, rank_list) = (&self.aggregators, &self.rank_list);
         Exchange { rank, ranks: self.topology.ranks(), receivers, rank_list, sends, receives }
     }
@@ -234,6 +234,6 @@ pub(super) fn members<'a>(
 }
 
 /// Where in a buffer is nothing to a simulator.
-fn message(cell: &Cell, buffer: Buffer) -> Message {
-    Message { peer: cell.peer as usize, span: Span::new(buffer, 0, u64::from(cell.amount)) }
+fn message(cell: &Cell, buffer: Buffer) -> Transfer {
+    Transfer { peer: cell.peer as usize, span: Span::new(buffer, 0, u64::from(cell.amount)) }
 }

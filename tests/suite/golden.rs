@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use tributary::exchange::two_layer::{Share, TwoLayer};
-use tributary::exchange::{ASCENDING_ISSEND, Exchange, KERNELS, Message, RankList};
+use tributary::exchange::{ASCENDING_ISSEND, Exchange, KERNELS, RankList, Transfer};
 use tributary::schedule::{Buffer, Span, Throttle};
 
 fn check(name: &str, text: &str) {
@@ -26,8 +26,8 @@ fn flat_kernels() {
         for throttle in [Throttle::batch(2), Throttle::window(2)] {
             text += &format!("{}, {throttle}\n", kernel.name);
             for rank in 0..5 {
-                let sends: Vec<_> = (0..2).map(|peer| Message { peer, span: at(Buffer::Send, peer) }).collect();
-                let receives: Vec<_> = (0..5).map(|peer| Message { peer, span: at(Buffer::Receive, peer) }).collect();
+                let sends: Vec<_> = (0..2).map(|peer| Transfer { peer, span: at(Buffer::Send, peer) }).collect();
+                let receives: Vec<_> = (0..5).map(|peer| Transfer { peer, span: at(Buffer::Receive, peer) }).collect();
                 let exchange = Exchange {
                     rank,
                     ranks: 5,
@@ -50,7 +50,7 @@ fn two_layers() {
     let shares = vec![Share { aggregator: 0, len: 10 }, Share { aggregator: 1, len: 10 }];
     for rank in 0..4 {
         let leads = rank % 2 == 0;
-        let receive = |(index, peer)| Message { peer, span: Span::new(Buffer::Receive, index as u64 * 20, 20) };
+        let receive = |(index, peer)| Transfer { peer, span: Span::new(Buffer::Receive, index as u64 * 20, 20) };
         let receives: Vec<_> = [0, 2].into_iter().enumerate().map(receive).collect();
         let members = [(rank + 1, shares.clone())];
         let two_layer = TwoLayer {

@@ -6,8 +6,8 @@ use tributary::collectives::gatherv::part::Part;
 use tributary::collectives::gatherv::tree::{Rule, joins};
 use tributary::exchange::local::LocalAggregators;
 use tributary::exchange::pairwise::with_empty;
-use tributary::exchange::two_layer::{Share, Tree, TwoLayer};
-use tributary::exchange::{Exchange, KERNELS, Kernel, Message, RankList};
+use tributary::exchange::two_layer::{RoundTree, Share, TwoLayer};
+use tributary::exchange::{Exchange, KERNELS, Kernel, RankList, Transfer};
 use tributary::schedule::validate::{Delivery, Evidence, run};
 use tributary::schedule::{Buffer, Schedule, SendMode, Span, Throttle, ThrottleMode};
 use tributary::{Rank, Topology};
@@ -28,22 +28,22 @@ impl Pattern {
         self.sizes.len()
     }
 
-    fn sends(&self, rank: Rank) -> Vec<Message> {
+    fn sends(&self, rank: Rank) -> Vec<Transfer> {
         let mut at = 0;
         let mut place = |&(peer, len): &(usize, u64)| {
             at += len;
-            Message { peer, span: Span::new(Buffer::Send, at - len, len) }
+            Transfer { peer, span: Span::new(Buffer::Send, at - len, len) }
         };
         self.sizes[rank].iter().map(&mut place).collect()
     }
 
-    fn receives(&self, rank: Rank) -> Vec<Message> {
+    fn receives(&self, rank: Rank) -> Vec<Transfer> {
         let Ok(j) = self.receivers.binary_search(&rank) else { return Vec::new() };
         let mut at = 0;
         let mut place = |peer: Rank| {
             let len = self.sizes[peer].iter().find(|s| s.0 == j)?.1;
             at += len;
-            Some(Message { peer, span: Span::new(Buffer::Receive, at - len, len) })
+            Some(Transfer { peer, span: Span::new(Buffer::Receive, at - len, len) })
         };
         (0..self.ranks()).filter_map(&mut place).collect()
     }
@@ -118,7 +118,7 @@ impl Pattern {
             let own = self.shares(rank);
             let leader = local.aggregator_of(rank);
             let (group, part) = self.tree(&members[leader], rank, inner);
-            let tree = (inner != Inner::Direct).then_some(Tree { group: &group, part: &part });
+            let tree = (inner != Inner::Direct).then_some(RoundTree { group: &group, part: &part });
             let two_layer = TwoLayer {
                 rank,
                 ranks: self.ranks(),
@@ -155,7 +155,7 @@ impl Pattern {
         local: &LocalAggregators,
         members: &[Vec<Rank>],
         wanted: &mut Vec<Delivery>,
-    ) -> Vec<Message> {
+    ) -> Vec<Transfer> {
         let Ok(j) = self.receivers.binary_search(&rank) else { return Vec::new() };
         let (mut at, mut receives) = (0, Vec::new());
         for aggregator in local.all() {
@@ -171,7 +171,7 @@ impl Pattern {
                 }
             }
             if at > start {
-                receives.push(Message { peer: aggregator, span: Span::new(Buffer::Receive, start, at - start) });
+                receives.push(Transfer { peer: aggregator, span: Span::new(Buffer::Receive, start, at - start) });
             }
         }
         receives

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::costly_paths::costly_paths;
 use tributary::access::Extents;
-use tributary::exchange::{KERNELS, Message as Piece, PAIRWISE, RankList, Route};
+use tributary::exchange::{KERNELS, PAIRWISE, RankList, Route, Transfer as Piece};
 use tributary::forecast::{
     CollectiveWrite, CollectiveWriteOptions, Division, Lists, MessageCounts, SharedFile, Written,
 };

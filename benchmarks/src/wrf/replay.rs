@@ -13,7 +13,7 @@ use tributary::engine::FanIn;
 use tributary::error::Error;
 use tributary::exchange::local::LocalAggregators;
 use tributary::exchange::two_layer::{Share, TwoLayer};
-use tributary::exchange::{Kernel, Message, RankList, Route};
+use tributary::exchange::{Kernel, RankList, Route, Transfer as Sent};
 use tributary::hints::{Hints, KernelName, PairwiseEmpty, RankListHint};
 use tributary::schedule::{Buffer, ReduceOp, Schedule, Span, Throttle};
 use tributary::{Endpoint, Rank, Topology};
@@ -218,7 +218,7 @@ impl Replay {
         local: &LocalAggregators,
         number: usize,
         (rank, ranks): (Rank, usize),
-        receives: &[Message],
+        receives: &[Sent],
     ) -> Schedule {
         let receivers = self.trace.receivers(number);
         let shares = |rank: Rank| -> Vec<Share> {
@@ -268,7 +268,7 @@ fn receiver(receivers: &[Rank], rank: Rank) -> usize {
 }
 
 /// Messages of (peer, bytes), each in its own slot.
-fn messages(all: impl Iterator<Item = (usize, u64)>, buffer: Buffer) -> Vec<Message> {
-    let place = |(index, (peer, len))| Message { peer, span: Span::new(buffer, slot(index), len) };
+fn messages(all: impl Iterator<Item = (usize, u64)>, buffer: Buffer) -> Vec<Sent> {
+    let place = |(index, (peer, len))| Sent { peer, span: Span::new(buffer, slot(index), len) };
     all.enumerate().map(place).collect()
 }

@@ -12,7 +12,7 @@ use super::ring;
 use crate::access::pairs::PairEncoder;
 use crate::access::{Extent, Packed, Packer};
 use crate::drivers::Domains;
-use crate::engine::flatten::Outgoing;
+use crate::engine::flatten::ListsToSend;
 use crate::engine::flow::Flow;
 use crate::engine::merge::{Merged, Part};
 use crate::engine::metadata::LocalPlan;
@@ -68,7 +68,7 @@ pub async fn agree_on_places(
     group: &Arc<Group>,
     aggregators: usize,
     relay: Option<&LocalPlan>,
-    outgoing: &[Outgoing],
+    outgoing: &[ListsToSend],
     domains: &Domains,
 ) -> Result<Result<Option<InMemory>>> {
     if !group.leads() {
@@ -184,7 +184,7 @@ fn write(places: &[Places]) -> Vec<u8> {
 }
 
 /// The places of what this rank has, if it has been told any.
-fn read(mut body: Bytes, outgoing: &[Outgoing]) -> Result<Option<Vec<Places>>> {
+fn read(mut body: Bytes, outgoing: &[ListsToSend]) -> Result<Option<Vec<Places>>> {
     let damaged = |what: &str| Error::Codec { at: 0, what: format!("places in the node: {what}") };
     if body.is_empty() {
         return Err(damaged("nothing was told"));

@@ -125,14 +125,14 @@ pub fn bytes_at(memory: &SharedMemory, area: usize, at: usize) -> *mut u8 {
 }
 
 /// A message as it lies in the ring; it keeps its room while it lives.
-struct Message {
+struct RingMessage {
     memory: Arc<SharedMemory>,
     start: usize,
     len: usize,
     _room: Arc<()>,
 }
 
-impl AsRef<[u8]> for Message {
+impl AsRef<[u8]> for RingMessage {
     fn as_ref(&self) -> &[u8] {
         // SAFETY: mapped and reserved; all its bytes have been placed, and nobody writes here before the room is given back.
         unsafe { std::slice::from_raw_parts(self.memory.at(self.start), self.len) }
@@ -208,7 +208,7 @@ impl Ring {
         let sent = Arc::new(());
         room.held = Held::Sent(sent.clone());
         let start = group.area() + TABLE + place.at;
-        Bytes::from_owner(Message { memory: group.memory().clone(), start, len: place.len as usize, _room: sent })
+        Bytes::from_owner(RingMessage { memory: group.memory().clone(), start, len: place.len as usize, _room: sent })
     }
 
     /// Members may take their bytes: the room is given back when all have.

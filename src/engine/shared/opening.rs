@@ -237,7 +237,7 @@ pub enum Way {
     /// Through windows in shared memory.
     Windows,
     /// Every rank has done its own.
-    Done,
+    CallTotals,
 }
 
 /// A way, and why: its number travels.
@@ -265,7 +265,7 @@ pub const CHOICES: [(Way, &str); 10] = [
     (Way::Own, "large pieces that do not overlap"),
     (Way::Own, "few pieces far apart"),
     (Way::Windows, "small pieces"),
-    (Way::Done, "every rank its own, large pieces that do not overlap"),
+    (Way::CallTotals, "every rank its own, large pieces that do not overlap"),
     (Way::Own, "no memory for windows"),
 ];
 

@@ -91,7 +91,7 @@ impl File {
                 let (taken, call) = self.take_windows(rest, &mut target, got, &arena, &verdict, known, begin).await?;
                 Ok(ReadReport { bytes: taken, call })
             }
-            Way::Nothing | Way::Slots | Way::Own | Way::Done => {
+            Way::Nothing | Way::Slots | Way::Own | Way::CallTotals => {
                 let mut outcome = Outcome { bytes: got, ..Outcome::default() };
                 if !served {
                     let (layout, sink) = target.memory();

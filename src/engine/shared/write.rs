@@ -81,12 +81,12 @@ impl File {
         let path = match way {
             Way::Nothing => Path::Nothing,
             Way::Slots | Way::Windows => Path::Shared,
-            Way::Own | Way::Done => Path::Direct,
+            Way::Own | Way::CallTotals => Path::Direct,
         };
         let Verdict { count, bytes, .. } = verdict;
         let known = Known { direction: Direction::Write, path, why, count, bytes, rounds: 0 };
         match way {
-            Way::Nothing | Way::Slots | Way::Done => {
+            Way::Nothing | Way::Slots | Way::CallTotals => {
                 let busy = early.map_or(verdict.micros, |outcome| outcome.busy.as_micros() as u64);
                 let micros = [0, busy, 0, begin.elapsed().as_micros() as u64];
                 let closed = Closed { failed: None, moved: verdict.written, micros, again: false, turn: 0 };
@@ -139,7 +139,7 @@ impl File {
             let (memory, unit) = setup.window_terms();
             let mut all = Verdict::of(&total, choose(&total, Direction::Write, &setup.hints, unit), (memory, unit));
             let failure = match (all.failed, CHOICES[all.choice].0) {
-                (Some(_), _) | (None, Way::Nothing | Way::Own | Way::Done) => Ok(()),
+                (Some(_), _) | (None, Way::Nothing | Way::Own | Way::CallTotals) => Ok(()),
                 (None, Way::Slots) => write_slots(storage, slots, &mut all, rank, &setup.path),
                 (None, Way::Windows) => match arena.prepare(&all.windows, ranks) {
                     Ok(()) => {

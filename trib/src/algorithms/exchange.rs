@@ -6,7 +6,7 @@
 use tributary::Rank;
 use tributary::exchange::local::LocalAggregators;
 use tributary::exchange::two_layer::{Share, TwoLayer};
-use tributary::exchange::{BALANCED, Exchange, Kernel, Message, RankList};
+use tributary::exchange::{BALANCED, Exchange, Kernel, RankList, Transfer};
 use tributary::schedule::{Buffer, Schedule, Span, Throttle};
 
 use super::case::{Case, Contents};
@@ -72,12 +72,12 @@ fn block(case: &Case, buffer: Buffer, index: usize) -> Span {
 }
 
 /// What `rank` receives if it is a receiver: `count` messages of so many blocks each.
-fn receives(case: &Case, rank: Rank, from: &[(Rank, usize)]) -> Vec<Message> {
+fn receives(case: &Case, rank: Rank, from: &[(Rank, usize)]) -> Vec<Transfer> {
     let mut at = 0;
     let mut message = |&(peer, blocks): &(Rank, usize)| {
         let first = block(case, Buffer::Receive, at);
         at += blocks;
-        Message { peer, span: Span { len: blocks as u64 * case.unit, ..first } }
+        Transfer { peer, span: Span { len: blocks as u64 * case.unit, ..first } }
     };
     if case.receivers.contains(&rank) { from.iter().map(&mut message).collect() } else { Vec::new() }
 }
@@ -86,7 +86,7 @@ fn receives(case: &Case, rank: Rank, from: &[(Rank, usize)]) -> Vec<Message> {
 pub fn flat(case: &Case, kernel: &Kernel, rank: Rank) -> Schedule {
     let all: Vec<_> = (0..case.ranks()).map(|from| (from, 1)).collect();
     let sends: Vec<_> =
-        (0..case.receivers.len()).map(|peer| Message { peer, span: block(case, Buffer::Send, peer) }).collect();
+        (0..case.receivers.len()).map(|peer| Transfer { peer, span: block(case, Buffer::Send, peer) }).collect();
     let exchange = Exchange {
         rank,
         ranks: case.ranks(),

@@ -5,7 +5,7 @@ use rand::rngs::SmallRng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::Deserialize;
 use tributary::Rank;
-use tributary::exchange::{Exchange, Flat, Message, RankList};
+use tributary::exchange::{Exchange, Flat, RankList, Transfer};
 use tributary::schedule::timing::{Rates, Step, one_port_steps};
 use tributary::schedule::{Buffer, Schedule, Span, Throttle};
 
@@ -58,7 +58,7 @@ impl Case {
             ((1.0 + self.sigma * normal).max(0.0) * UNIT) as u64
         };
         let lengths: Vec<Vec<u64>> = (0..self.ranks).map(|_| (0..self.receivers).map(|_| length()).collect()).collect();
-        let piece = |peer: Rank, bytes: u64| Message { peer, span: Span::new(Buffer::Send, 0, bytes) };
+        let piece = |peer: Rank, bytes: u64| Transfer { peer, span: Span::new(Buffer::Send, 0, bytes) };
         let receivers: Vec<Rank> = (0..self.receivers).collect();
         let rank_list = RankList::Identity;
         let schedule = |rank: Rank| {

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use tributary::Error;
 
 use super::array;
-use super::flat::Flat;
+use super::flat::FlatType;
 use super::shape::{Block, Shape};
 use crate::abi::MPI_Datatype;
 use crate::abi::types::{BlockList, Combiner, Contents, Measures, measures, name, short_int};
 
 /// A datatype, and whether it is predefined.
-pub fn flat(datatype: MPI_Datatype) -> Result<(Flat, bool), Error> {
+pub fn flat(datatype: MPI_Datatype) -> Result<(FlatType, bool), Error> {
     let all = measures(datatype)?;
     let Measures { size, extent, .. } = all;
     let contents = Contents::of(datatype)?;
@@ -21,7 +21,7 @@ pub fn flat(datatype: MPI_Datatype) -> Result<(Flat, bool), Error> {
         let given = format!("{} bytes by its constructors, {size} by MPI", shape.extents().bytes());
         return Err(Error::argument("datatype", given, "the same"));
     }
-    Ok((Flat::new(shape, extent, size), is_predefined))
+    Ok((FlatType::new(shape, extent, size), is_predefined))
 }
 
 /// What an argument of a constructor contributes: its bytes and its extent.

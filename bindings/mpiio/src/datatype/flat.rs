@@ -6,7 +6,7 @@ use super::shape::{Shape, too_far};
 
 /// The bytes of one element of a datatype, in typemap order, and how elements follow one another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Flat {
+pub struct FlatType {
     shape: Shape,
     extent: i64,
     size: u64,
@@ -23,7 +23,7 @@ pub struct Memory {
     pub layout: BufferLayout,
 }
 
-impl Flat {
+impl FlatType {
     pub(super) fn new(shape: Shape, extent: i64, size: u64) -> Self {
         Self { shape, extent, size }
     }

@@ -19,11 +19,11 @@ mod build;
 pub mod flat;
 pub mod shape;
 
-pub use flat::Flat;
+pub use flat::FlatType;
 
 thread_local! {
     /// The predefined datatype that this thread used last: such a handle never becomes another type's.
-    static PREDEFINED: RefCell<Option<(MPI_Datatype, Arc<Flat>)>> = const { RefCell::new(None) };
+    static PREDEFINED: RefCell<Option<(MPI_Datatype, Arc<FlatType>)>> = const { RefCell::new(None) };
 }
 
 /// The bytes of a datatype. Worked out once, in O(arguments of its constructors), and kept on the datatype until it is
@@ -31,8 +31,8 @@ thread_local! {
 ///
 /// # Errors
 /// MPI_DATATYPE_NULL, a type made by a constructor that is not known, and bytes beyond 2^63 - 1.
-pub fn flattened(datatype: MPI_Datatype) -> Result<Arc<Flat>, Error> {
-    static KEPT: Attribute<Flat> = Attribute::new();
+pub fn flattened(datatype: MPI_Datatype) -> Result<Arc<FlatType>, Error> {
+    static KEPT: Attribute<FlatType> = Attribute::new();
     if datatype == datatype_null() {
         return Err(Error::argument("datatype", "MPI_DATATYPE_NULL", "a datatype"));
     }

@@ -3,7 +3,7 @@
 use tributary::{BufferLayout, Extent, Extents};
 use tributary_mpiio::abi::types::{Measures, measures};
 use tributary_mpiio::datatype::flat::Memory;
-use tributary_mpiio::datatype::{Flat, flattened};
+use tributary_mpiio::datatype::{FlatType, flattened};
 
 use super::mpiexec::is_mpich;
 use super::recipe::{Made, Recipe, packed};
@@ -120,7 +120,7 @@ fn bytes(extents: &Extents) -> Vec<i64> {
     extents.iter().flat_map(|Extent { offset, len }| offset as i64..(offset + len) as i64).collect()
 }
 
-fn in_memory(flat: &Flat, count: u64) -> Result<Vec<i64>, String> {
+fn in_memory(flat: &FlatType, count: u64) -> Result<Vec<i64>, String> {
     let Memory { displacement, span, layout } = flat.memory(count).map_err(|error| error.to_string())?;
     let data = flat.size() * count;
     layout.check(data, span as usize).map_err(|error| error.to_string())?;
@@ -133,7 +133,7 @@ fn in_memory(flat: &Flat, count: u64) -> Result<Vec<i64>, String> {
 }
 
 /// A view of three tiles from `displacement` on, whole and in parts.
-fn in_a_file(flat: &Flat, displacement: i64, expected: &[i64]) -> Result<(), String> {
+fn in_a_file(flat: &FlatType, displacement: i64, expected: &[i64]) -> Result<(), String> {
     let view = flat.view(displacement);
     let first = &expected[..expected.len() / 3];
     if flat.size() > 0 && (flat.extent() <= 0 || first.iter().any(|&at| at < 0)) {

@@ -1,6 +1,6 @@
 //! The exchanges that are measured, and what the simulator says of them.
 
-use tributary::exchange::{Exchange, Flat, KERNELS, Message, RankList};
+use tributary::exchange::{Exchange, Flat, KERNELS, RankList, Transfer};
 use tributary::forecast::{AllToMany, AllToManyOptions, Way};
 use tributary::schedule::{Buffer, Schedule, SendMode, Span, Throttle};
 use tributary::sim::{self, Machine};
@@ -64,8 +64,8 @@ impl Case {
             return Schedule::default();
         }
         let receivers: Vec<Rank> = (0..self.receivers).map(|index| index * self.ranks / self.receivers).collect();
-        let messages = |buffer, count| -> Vec<Message> {
-            let message = |peer| Message { peer, span: Span::new(buffer, peer as u64 * self.bytes, self.bytes) };
+        let messages = |buffer, count| -> Vec<Transfer> {
+            let message = |peer| Transfer { peer, span: Span::new(buffer, peer as u64 * self.bytes, self.bytes) };
             (0..count).map(message).collect()
         };
         let receives = if receivers.contains(&rank) { self.ranks } else { 0 };
