@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::hostile::{Fault, Hostile, PANIC};
 use crate::interleaved::Interleaved;
 use crate::watchdog::Watchdog;
+use tributary::error::About;
 use tributary::error::IoClass;
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
@@ -109,7 +110,8 @@ fn bad_arguments_are_refused() {
         }
         assert!(file.set_len(far + 1).unwrap_err().to_string().contains("2^63 - 1"));
         let error = file.set_len(if rank == 2 { 10 } else { 20 }).unwrap_err();
-        assert_eq!(error, Error::argument("length of the file", "ranks gave 10 and 20", "the same on all ranks"));
+        let due = Error::argument("length of the file", "ranks gave 10 and 20", "the same on all ranks");
+        assert_eq!(error, due.about(About::FileSize));
         assert_eq!(file.size().unwrap(), 0);
         file.close().unwrap();
     });
