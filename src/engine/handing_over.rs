@@ -35,6 +35,9 @@ impl File {
     /// # Errors
     /// The write's, of the lowest rank that has one, on every rank; or an operation was dropped in the middle.
     pub fn complete_write(&mut self) -> Result<Option<CallReport>> {
+        if self.handed_over.is_none() {
+            return self.usable().map(|()| None);
+        }
         let waiting = self.endpoint.waiting().clone();
         waiting.wait(pin!(self.complete_write_async()))
     }

@@ -63,7 +63,8 @@ pub fn left_to_mpi(why: impl ToString) -> Error {
 
 impl Backend {
     /// Moves the bytes, or takes part without when this rank's arguments are bad: `access` is then their error. Says in
-    /// `counts` what the call named `name` did, or why MPI is to run it. Collective.
+    /// `counts` what the call named `name` did, or why MPI is to run it. `first` is the error of an attempt that was made before
+    /// ([`transfer_now`]). Collective.
     ///
     /// # Errors
     /// Those of a call of the engine, the same on all ranks.
@@ -77,6 +78,7 @@ impl Backend {
         access: &Result<Access, Error>,
         name: &'static str,
         counts: &Shared,
+        mut first: Option<Error>,
     ) -> Result<Ended, Error> {
         if self.is_to_start() {
             self.start().await?;
@@ -91,6 +93,7 @@ impl Backend {
                 }
             };
             let outcome = match access {
+                _ if first.is_some() => first.take().map_or(Ok(0), Err),
                 _ if wants => Err(engine.refuse_async(Error::refused(OTHER_HINTS, "other hints")).await),
                 Err(error) => Err(engine.refuse_async(error.clone()).await),
                 // SAFETY: the caller's promise.
@@ -142,6 +145,38 @@ async unsafe fn transfer(
             // SAFETY: likewise.
             let sink = unsafe { Sink::from_raw_parts(*memory, *span) };
             let read = engine.read_all_async(file, layout, sink).await?;
+            note(&read.call);
+            Ok(read.bytes)
+        }
+    }
+}
+
+/// As [`transfer`], of a call that is waited for: no future stands between the caller and the engine. Collective.
+///
+/// # Errors
+/// Those of a call of the engine, the same on all ranks, for [`Backend::attempt`] to go on with.
+///
+/// # Safety
+/// That of [`Backend::attempt`].
+pub unsafe fn transfer_now(
+    direction: Direction,
+    engine: &mut File,
+    access: &Access,
+    note: impl Fn(&CallReport),
+) -> Result<u64, Error> {
+    let Access { file, memory, span, layout, .. } = access;
+    match direction {
+        Direction::Write => {
+            // SAFETY: the caller's promise.
+            let source = unsafe { Source::from_raw_parts(*memory, *span) };
+            let handed = engine.write_all_from(file, layout, source)?;
+            note(&engine.complete_write()?.unwrap_or(handed));
+            Ok(file.bytes())
+        }
+        Direction::Read => {
+            // SAFETY: likewise.
+            let sink = unsafe { Sink::from_raw_parts(*memory, *span) };
+            let read = engine.read_all_into(file, layout, sink)?;
             note(&read.call);
             Ok(read.bytes)
         }

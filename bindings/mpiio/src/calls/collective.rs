@@ -10,12 +10,12 @@ use std::ffi::c_int;
 use std::pin::pin;
 use std::sync::Arc;
 
-use tributary::Error;
 use tributary::engine::Direction;
 use tributary::error::About;
 use tributary::fabric::mpi::alone;
+use tributary::{CallReport, Error};
 
-use super::attempt::{Access, Ended, left_to_mpi};
+use super::attempt::{Access, Ended, left_to_mpi, transfer_now};
 use super::passing::{note, unseen};
 use super::split::Split;
 use crate::abi::types::{self, Kept};
@@ -154,12 +154,22 @@ unsafe fn wait(
     counts: &Shared,
 ) -> Result<Ended, Error> {
     let backend = &mut file.backend;
-    if let Runner::Later(starting) = &mut backend.runner {
-        starting.connect(false)?;
+    let mut first = None;
+    match (&mut backend.runner, &backend.wanted, access) {
+        (Runner::Later(starting), ..) => starting.connect(false)?,
+        (Runner::Engine { file, .. }, None, Ok(access)) => {
+            let note = |report: &CallReport| counts.counts().ran(name, report);
+            // SAFETY: the caller's promise.
+            match unsafe { transfer_now(direction, file, access, note) } {
+                Ok(bytes) => return Ok(Ended::Moved(bytes)),
+                Err(error) => first = Some(error),
+            }
+        }
+        _ => {}
     }
     match backend.waiting() {
         // SAFETY: the caller's promise.
-        Some(waiting) => waiting.wait(pin!(unsafe { backend.attempt(direction, access, name, counts) })),
+        Some(waiting) => waiting.wait(pin!(unsafe { backend.attempt(direction, access, name, counts, first) })),
         None => {
             counts.counts().passed(name, &backend.engine().err().unwrap_or_default());
             Ok(Ended::Passed)

@@ -103,7 +103,7 @@ fn begin(counts: Arc<Shared>, file: &mut OpenFile, job: Job) {
     let running = Box::pin(async move {
         let Job { direction, access, passed, ticket } = job;
         // SAFETY: the program leaves the memory alone until it knows that the call has ended.
-        let outcome = unsafe { backend.attempt(direction, &access, ticket.name(), &counts).await };
+        let outcome = unsafe { backend.attempt(direction, &access, ticket.name(), &counts, None).await };
         let outcome = match (outcome, passed) {
             (Ok(Ended::Passed), Some(passed)) => Ok(passed.run(direction).await),
             (outcome, _) => outcome,
