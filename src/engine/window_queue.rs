@@ -9,7 +9,7 @@ use super::buffer::WindowBuffer;
 use super::worker::{Job, Task, WindowDone, Worker, WorkerGone};
 use crate::drivers::Window;
 use crate::error::{Error, Result};
-use crate::fabric::execute::pause;
+use crate::fabric::waiting::pause;
 use crate::hints::Hints;
 use crate::topology::Rank;
 

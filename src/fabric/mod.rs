@@ -12,9 +12,11 @@ pub mod mpi;
 pub mod shared;
 pub mod threads;
 pub mod transport;
+pub(crate) mod waiting;
 
 pub use agreements::Agreements;
 pub use buffers::Buffers;
-pub use execute::{Endpoint, Memory, Quiet, Traffic, Waiting};
+pub use execute::{Endpoint, Memory, Traffic};
 pub use failure::{Failure, Stop};
 pub use transport::{Completion, Idle, Message, Ticket, Transport};
+pub use waiting::{Quiet, Waiting};
