@@ -8,6 +8,7 @@
 
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
 
 use tributary::fabric::mpi::MpiEndpoint;
 use tributary::{Endpoint, Error};
@@ -59,11 +60,17 @@ impl Channel {
     /// # Errors
     /// MPI's.
     pub fn open(self) -> Result<Endpoint, Error> {
-        match self.kept() {
-            Self::Own(endpoint) => Ok(endpoint),
-            // SAFETY: a file is open, so MPI is initialised; MPI_COMM_WORLD lives until it is finalised.
-            Self::World => Ok(Endpoint::new(Box::new(unsafe { MpiEndpoint::from_raw(world())? }))),
-            Self::Coming(_) => Err(Error::Internal { rank: 0, what: "a communicator is still to come".to_string() }),
+        let mut endpoint = match self.start_to_open()? {
+            Self::Own(endpoint) => return Ok(endpoint),
+            // The same function of MPI as on ranks that do not wait here: MPI_Comm_dup does not match MPI_Comm_idup.
+            Self::Coming(endpoint) => endpoint,
+            Self::World => return Err(Error::Internal { rank: 0, what: "no communicator is being made".to_string() }),
+        };
+        loop {
+            if let Poll::Ready(endpoint) = endpoint.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+                return Ok(Endpoint::new(Box::new(endpoint?)));
+            }
+            std::thread::yield_now();
         }
     }
 
@@ -74,7 +81,7 @@ impl Channel {
     /// MPI's.
     pub fn start_to_open(self) -> Result<Self, Error> {
         match self.kept() {
-            // SAFETY: as in `open`.
+            // SAFETY: a file is open, so MPI is initialised; MPI_COMM_WORLD lives until it is finalised.
             Self::World => Ok(Self::Coming(Box::pin(unsafe { MpiEndpoint::start_from_raw(world())? }))),
             other => Ok(other),
         }

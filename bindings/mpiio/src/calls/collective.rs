@@ -108,6 +108,12 @@ pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answe
     let access = call.access(&file.view);
     let (asked, offset) = access.as_ref().map_or((0, 0), |access| (access.file.bytes(), access.offset));
     let outcome = if pending::is_any() {
+        // Not by a call that waits: another rank may come to this one only when a call in flight has ended.
+        if let Runner::Later(starting) = &mut file.backend.runner
+            && let Err(error) = starting.connect(true)
+        {
+            return Answer::Raise { file: handle, error, speaks };
+        }
         let ticket = Ticket::new(handle, function, speaks);
         file.queue.push(&shared, Job { direction: form.direction, access, passed: None, ticket: ticket.clone() });
         drop(file);

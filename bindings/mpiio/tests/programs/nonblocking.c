@@ -151,6 +151,21 @@ static void blocking_between(void)
         if (!(rank % 2))
             wait_for(&one, call);
     }
+    /* The first call of a file too: its communicator is made while the other call is under way. */
+    struct target *fresh = calloc(1, sizeof *fresh);
+    fresh->name = "fresh";
+    fill(fresh, 9);
+    MUST(MPI_File_open(MPI_COMM_WORLD, fresh->name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &fresh->file));
+    set_view(fresh->file, "native");
+    start_write(&one, 0);
+    if (rank % 2)
+        wait_for(&one, 0);
+    MUST(MPI_File_write_at_all(fresh->file, 0, fresh->data, CALLS * COUNT, MPI_INT, MPI_STATUS_IGNORE));
+    if (!(rank % 2))
+        wait_for(&one, 0);
+    check(fresh, "a blocking first call between");
+    MUST(MPI_File_close(&fresh->file));
+    free(fresh);
     check(&one, "a blocking call between, one file");
     check(&two, "a blocking call between, the other");
 }
