@@ -1,13 +1,18 @@
 //! What the engine calls between its exchanges: allreduce, broadcast, gather, and agreement on errors.
 //!
 //! All are collective. They are binomial and linear, unless the endpoint says by which algorithms its ranks agree
-//! ([`Endpoint::use_agreements`]). Where all ranks share memory they meet there instead ([`super::on_host`]).
+//! ([`Endpoint::use_agreements`]). Where all ranks share memory they meet there instead ([`super::on_host`]); where those of
+//! each of several hosts do, allreduce and broadcast are sweeps over hosts ([`super::sweep`]).
 
 use super::gather::{Slots, linear};
 use super::in_place::{InPlace, Lanes, Part};
 use super::on_host;
+use super::sweep::{Lanes as SweptLanes, Sweep, sweep};
 use super::{BROADCAST, GATHER, REDUCE, reduce};
+use std::sync::Arc;
+
 use crate::error::{Error, Result};
+use crate::fabric::shared::{HANDED_IN, Hosts};
 use crate::fabric::{Buffers, Endpoint};
 use crate::schedule::{Buffer, Builder, ReduceOp, Schedule};
 use crate::topology::Rank;
@@ -20,6 +25,12 @@ use crate::topology::Rank;
 pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], lanes: &mut [u64]) -> Result<()> {
     if on_host::is_for(endpoint) && on_host::fits(lanes.len()) {
         return on_host::allreduce(endpoint, ops, lanes).await;
+    }
+    if let Some(hosts) = sweeps(endpoint).filter(|_| lanes.len() * 8 <= HANDED_IN) {
+        let mut own = SweptLanes { ops, lanes };
+        let answer = sweep(endpoint, &hosts, &mut own).await?;
+        own.set(&answer);
+        return Ok(());
     }
     let mut buffers = Buffers::exact();
     buffers.set(Buffer::Receive, lanes.iter().flat_map(|lane| lane.to_le_bytes()).collect());
@@ -38,6 +49,11 @@ pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], lanes: &mut [u
         *lane = u64::from_le_bytes(bytes.try_into().unwrap_or_default());
     }
     Ok(())
+}
+
+/// The hosts, where agreements are sweeps over them: ranks of a host share memory, and nobody chose other algorithms.
+fn sweeps(endpoint: &Endpoint) -> Option<Arc<Hosts>> {
+    endpoint.hosts().filter(|hosts| hosts.shares() && endpoint.agreements().is_none()).cloned()
 }
 
 /// The schedule of `algorithm` on the first `len` bytes of [`Buffer::Receive`] of every rank.
@@ -64,6 +80,9 @@ pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Res
     if on_host::is_for(endpoint) {
         return on_host::broadcast(endpoint, root, bytes).await;
     }
+    if let Some(hosts) = sweeps(endpoint) {
+        return broadcast_over(endpoint, &hosts, root, bytes).await;
+    }
     let mut length = Buffers::exact();
     length.set(Buffer::Receive, (bytes.len() as u64).to_le_bytes().to_vec());
     endpoint.run(from_root(endpoint, root, 8), &mut length, BROADCAST).await?;
@@ -74,6 +93,44 @@ pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Res
     }
     endpoint.run(from_root(endpoint, root, length), &mut body, BROADCAST).await?;
     Ok(body.get(Buffer::Receive).to_vec())
+}
+
+/// A broadcast as sweeps, one for each [`HANDED_IN`] bytes.
+async fn broadcast_over(endpoint: &mut Endpoint, hosts: &Hosts, root: Rank, bytes: &[u8]) -> Result<Vec<u8>> {
+    let (is_root, mut all) = (endpoint.rank() == root, Vec::new());
+    loop {
+        let mut own = Told(Vec::new());
+        if is_root {
+            let rest = &bytes[all.len()..];
+            own.0 = (rest.len() as u64).to_le_bytes().to_vec();
+            own.0.extend_from_slice(&rest[..rest.len().min(HANDED_IN - 8)]);
+        }
+        let answer = sweep(endpoint, hosts, &mut own).await?;
+        let Some((left, part)) = answer.split_first_chunk() else {
+            return Err(Error::Internal { rank: root, what: "a broadcast told nothing".to_string() });
+        };
+        all.extend_from_slice(part);
+        if u64::from_le_bytes(*left) == part.len() as u64 {
+            return Ok(all);
+        }
+    }
+}
+
+/// What one rank tells, on its way to all.
+struct Told(Vec<u8>);
+
+impl Sweep for Told {
+    fn body(&self) -> Vec<u8> {
+        self.0.clone()
+    }
+
+    fn merge(&mut self, body: &[u8]) {
+        self.0.extend_from_slice(body);
+    }
+
+    fn decide(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.0)
+    }
 }
 
 /// Brings the bytes of every rank to `root`, in rank order; the others get nothing. An allreduce of the longest length,

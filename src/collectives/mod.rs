@@ -14,6 +14,7 @@
 //! | [`intergroup`] | every rank of one group gets the blocks of another group |
 //! | `group`, `blocks`, `division`, `fold` | what they share: ranks, cuts, trees, combining |
 //! | `agreement` | what the engine calls: allreduce, broadcast, gather, agreement on errors |
+//! | [`mod@sweep`] | one sweep up and one down over hosts: what the engine's first agreement is |
 //! | `gather` | the linear gather of bodies whose length only the sender knows |
 
 mod agreement;
@@ -32,6 +33,7 @@ pub mod in_place;
 pub mod intergroup;
 mod on_host;
 pub mod reduce;
+pub mod sweep;
 
 pub use agreement::{agree, allreduce, broadcast, broadcast_error, gather};
 pub use algorithm::{Algorithm, Operation, Problem};
@@ -151,8 +153,10 @@ const IRREGULAR: u16 = 3;
 const ALLGATHER: u16 = 4;
 /// Of the allgather between two groups.
 const INTERGROUP: u16 = 5;
+/// Of the sweep over hosts.
+const SWEEP: u16 = 6;
 /// The first tag that the collectives leave free.
-pub const FIRST_FREE_TAG: u16 = 6;
+pub const FIRST_FREE_TAG: u16 = 7;
 
 /// Gives every rank the blocks of all, in rank order, by `how`; all are as long as `own`. Costs what the algorithm's row
 /// says.
@@ -166,7 +170,7 @@ pub async fn allgather(endpoint: &mut Endpoint, topology: &Topology, how: &Algor
     let sizes = vec![own.len() as u64; endpoint.ranks()];
     let (rank, with) = (endpoint.rank(), ReduceOp::Max);
     let problem = Problem { rank, topology, root: 0, sizes: &sizes, with, segment: u64::MAX - 7, groups: None };
-    let mut buffers = Buffers::default();
+    let mut buffers = Buffers::exact();
     buffers.set(Buffer::Send, own.to_vec());
     endpoint.run((how.schedule)(&problem), &mut buffers, ALLGATHER).await?;
     Ok(buffers.get(Buffer::Receive).to_vec())

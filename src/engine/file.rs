@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::finish_call::CallTotals;
 use super::handing_over::HandedOver;
 use super::operation::Operation;
-use super::plan::{Again, Agreed, Cached, Plan, agree_on_ranges};
+use super::plan::{Agreed, Cached, Plan};
 use super::report::{CallReport, Clock, FanIn};
 use super::setup::{Mode, Setup};
 use super::shared::Arena;
@@ -319,14 +319,12 @@ impl File {
 
     async fn refusal(&mut self, error: Error) -> Result<()> {
         self.complete().await?;
+        let (none, contiguous, nothing) = (Extents::empty(), BufferLayout::Contiguous, Source::from(&[][..]));
         if self.setup.shares_memory {
             // In its first meeting a write is a read.
-            let (none, contiguous, nothing) = (Extents::empty(), BufferLayout::Contiguous, Source::from(&[][..]));
             return self.write_shared(&none, &contiguous, nothing, Err(error)).await.map(drop);
         }
-        agree_on_ranges(&mut self.endpoint, self.setup.io.as_ref(), &Extents::empty(), Err(error), Again::No)
-            .await
-            .map(drop)
+        self.agree_on_write((&none, &contiguous, nothing), Err(error), None).await.map(drop)
     }
 
     /// The driver in use.

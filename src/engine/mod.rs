@@ -54,6 +54,7 @@ mod lockstep;
 mod merge;
 mod metadata;
 mod node;
+mod opening;
 mod operation;
 mod overlaps;
 mod phase;

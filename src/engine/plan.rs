@@ -3,6 +3,7 @@
 use super::flatten::{ListsToSend, flatten};
 use super::lockstep;
 use super::metadata::{Announced, announce};
+use super::opening::large;
 use super::report::Path;
 use super::setup::Setup;
 use crate::access::{BufferLayout, Extent, Extents};
@@ -52,7 +53,7 @@ pub enum Again {
 
 impl Again {
     /// Whether it is one again, and from where to where it may have moved, for the agreement: unsigned, in order.
-    fn lanes(self) -> [u64; 3] {
+    pub fn lanes(self) -> [u64; 3] {
         let biased = |by: i64| by as u64 ^ (1 << 63);
         match self {
             Self::No => [0, 0, 0],
@@ -62,7 +63,7 @@ impl Again {
     }
 
     /// What all ranks have agreed on.
-    fn agreed(again: u64, lowest: u64, highest: u64) -> Option<i64> {
+    pub fn agreed(again: u64, lowest: u64, highest: u64) -> Option<i64> {
         let moved = |by: u64| (by ^ (1 << 63)) as i64;
         // Where no rank has anything, nothing has moved.
         let moved = if lowest > highest { Some(0) } else { (lowest == highest).then(|| moved(lowest)) };
@@ -115,8 +116,8 @@ pub enum Direction {
 /// Chooses the path and says why. Pure: the same on all ranks.
 ///
 /// The rule of `automatic`: an exchange moves every byte twice and costs a message for each (rank, aggregator) and
-/// round; it pays where requests are small or interleave. Ranges that do not overlap, with requests of `trib_direct_min` or
-/// more on average, go directly. (A write then makes sure of it: [`truly_disjoint`].)
+/// round; it pays where requests are small or interleave. Ranges that do not overlap, with [`large`] requests on average, go
+/// directly. (A write then makes sure of it: [`truly_disjoint`].)
 pub fn choose_path(agreed: &Agreed, setup: &Setup, direction: Direction) -> (Path, String) {
     let hints = &setup.hints;
     let (switch, key) = match direction {
@@ -140,14 +141,15 @@ pub fn choose_path(agreed: &Agreed, setup: &Setup, direction: Direction) -> (Pat
         return (Path::Exchange, "trib_overlap=rank_order".to_string());
     }
     let mean = agreed.bytes / agreed.requests.max(1);
+    let large = large(setup, direction);
     if agreed.bytes <= hints.tiny_call && switch != Switch::Disable {
         return (Path::Exchange, format!("{} bytes in all: the first aggregator takes them", agreed.bytes));
     }
     match switch {
         Switch::Enable => (Path::Exchange, format!("{key}=enable")),
         Switch::Disable => (Path::Direct, format!("{key}=disable")),
-        Switch::Automatic if mean < hints.direct_min => {
-            (Path::Exchange, format!("requests of {mean} bytes on average, below trib_direct_min={}", hints.direct_min))
+        Switch::Automatic if mean < large => {
+            (Path::Exchange, format!("requests of {mean} bytes on average; {large} and more go directly"))
         }
         Switch::Automatic if !agreed.disjoint => (Path::Exchange, OVERLAP.to_string()),
         Switch::Automatic => {

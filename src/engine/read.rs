@@ -7,7 +7,7 @@ use super::duplicate_reads::{DuplicateRead, duplicate_reads};
 use super::file::File;
 use super::finish_call::{CallTotals, finish_call};
 use super::operation::Operation;
-use super::plan::{self, Again, Agreed, Direction};
+use super::plan::{self, Agreed, Direction};
 use super::reading::Reading;
 use super::report::{CallReport, Clock, Path};
 use super::sieve::bridge;
@@ -112,14 +112,14 @@ impl File {
         let (layout, sink) = target.memory();
         let mut clock = Clock::start();
         let checked = access.and_then(|()| self.file_end());
-        let again = self.cached.as_ref().map_or(Again::No, |cached| cached.again(file, layout));
         clock.flatten.lap();
-        let agreed = plan::agree_on_ranges(&mut self.endpoint, self.setup.io.as_ref(), file, checked, again).await?;
+        let opened = self.agree_on_read(file, layout, checked).await?;
         clock.agreement.lap();
+        let agreed = Agreed { disjoint: opened.disjoint.unwrap_or(opened.all.disjoint), ..opened.all };
         let (path, why) = plan::choose_path(&agreed, &self.setup, Direction::Read);
         let mut done = CallTotals { path, why, ..CallTotals::new(Direction::Read) };
         match path {
-            Path::Nothing | Path::Shared => {}
+            Path::Nothing | Path::Shared | Path::Root => {}
             Path::Direct => {
                 done.outcome = self.read_directly(file, layout, sink, bridge(self.setup.hints.ds_read));
                 clock.elsewhere.lap();

@@ -8,16 +8,19 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 /// How a call goes to the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Path {
     /// Two phases.
     Exchange,
     /// Through memory that all ranks share.
     Shared,
+    /// To rank 0, with the agreement: it wrote all.
+    Root,
     /// Every rank writes, or reads, its own extents.
     Direct,
     /// There was nothing to write, or to read.
+    #[default]
     Nothing,
 }
 
@@ -27,6 +30,7 @@ impl Path {
         match self {
             Self::Exchange => "exchange",
             Self::Shared => "shared",
+            Self::Root => "root",
             Self::Direct => "direct",
             Self::Nothing => "nothing",
         }
@@ -71,7 +75,7 @@ impl std::ops::AddAssign for Seconds {
 }
 
 /// One collective call.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct CallReport {
     /// Which way the bytes went.
     pub path: Path,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::node;
 use super::phase::Phase;
-use super::shared;
+use super::shared::{self, Tiling};
 use crate::collectives::intergroup::TwoGroups;
 use crate::collectives::{agree, allgather, allreduce, broadcast};
 use crate::drivers::{Driver, Layout, driver};
@@ -14,7 +14,7 @@ use crate::error::{About, Error, Result};
 use crate::exchange::local::LocalAggregators;
 use crate::exchange::{Kernel, RankList, Route};
 use crate::fabric::Endpoint;
-use crate::fabric::shared::host;
+use crate::fabric::shared::{Hosts, host};
 use crate::hints::{DriverName, Hints, KernelName, Overlap, PairwiseEmpty, RankListHint, Switch, TwoLayerInner};
 use crate::schedule::{ReduceOp, Throttle};
 use crate::topology::{Rank, Topology};
@@ -53,6 +53,10 @@ pub struct Setup {
     pub io: Option<TwoGroups>,
     /// Whether collective calls go through memory that the ranks share.
     pub shares_memory: bool,
+    /// Which ranks are on which host, where calls begin with a sweep over hosts.
+    pub hosts: Option<Arc<Hosts>>,
+    /// By which the pieces of all ranks are known to tile a range; equal on all ranks.
+    pub tiling: Tiling,
 }
 
 /// The aggregators, and the ways to them.
@@ -89,12 +93,14 @@ impl Setup {
             let chosen = tune::load(endpoint, &hints.tuned_table).await?;
             endpoint.use_agreements(Some(Arc::new(chosen)));
         }
+        let hosts = find_hosts(endpoint, &hints).await?;
         let topology = find_topology(endpoint, &hints).await?;
         let created = if endpoint.rank() == 0 { create(&path, mode, &hints) } else { Ok((hints.driver, None)) };
+        let created = created.map(|(name, layout)| (name, layout, Tiling::random().key()));
         let told = broadcast(endpoint, 0, &serde_json::to_vec(&created).unwrap_or_default()).await?;
         let internal = |what: &str| Error::Internal { rank: endpoint.rank(), what: what.to_string() };
         let created: Result<_> = serde_json::from_slice(&told).map_err(|_| internal("the layout was not told"))?;
-        let (name, layout) = created?;
+        let (name, layout, key) = created?;
         let layout: Layout = Option::ok_or_else(layout, || internal("rank 0 told no layout"))?;
         let driver = driver(name, &path);
         // The same on all ranks, also where it fails: it depends on nothing else.
@@ -104,7 +110,7 @@ impl Setup {
         if !shares_memory {
             share_in_nodes(endpoint, &mut setup).await?;
         }
-        Ok(Self { path, mode, shares_memory, ..setup })
+        Ok(Self { path, mode, shares_memory, hosts, tiling: Tiling::of(key), ..setup })
     }
 
     /// Works out everything that needs no file and no messages: for planning at any scale.
@@ -130,7 +136,8 @@ impl Setup {
         let roles = Roles::new(rank, &topology, aggregators.into(), &hints)?;
         let tiny = Roles::new(rank, &topology, first, &hints)?;
         let (path, mode) = (PathBuf::new(), Mode::Create);
-        Ok(Self { path, mode, driver, layout, topology, roles, tiny, io, shares_memory: false, hints })
+        let (shares_memory, hosts, tiling) = (false, None, Tiling::of(0));
+        Ok(Self { path, mode, driver, layout, topology, roles, tiny, io, shares_memory, hosts, tiling, hints })
     }
 
     /// The memory for windows in shared memory, and the bytes that the file system locks together.
@@ -158,6 +165,25 @@ fn may_share(endpoint: &Endpoint, hints: &Hints, in_nodes: bool) -> bool {
         Switch::Automatic => endpoint.shares_memory() && hints.ranks_per_node == 0,
     };
     allowed && hints.io_ranks == 0 && hints.tuned_table.is_empty()
+}
+
+/// Finds out which ranks are on one host, for calls to begin with a sweep over hosts; none where all ranks share memory, or
+/// agree in another way. Collective.
+async fn find_hosts(endpoint: &mut Endpoint, hints: &Hints) -> Result<Option<Arc<Hosts>>> {
+    let ranks = endpoint.ranks();
+    let meets = may_share(endpoint, hints, false) && endpoint.shared().is_some();
+    if meets || hints.io_ranks > 0 || !hints.tuned_table.is_empty() {
+        endpoint.forget_hosts();
+        return Ok(None);
+    }
+    if !may_share(endpoint, hints, true) {
+        endpoint.forget_hosts();
+        return Ok(Some(Arc::new(Hosts::apart(endpoint.rank(), ranks))));
+    }
+    // Pretended nodes are all on this host.
+    let label = endpoint.rank().checked_div(hints.ranks_per_node);
+    let spins = |here| host::processors() >= if label.is_some() { ranks } else { here };
+    endpoint.find_hosts(hints.ranks_per_node, label, spins).await.map(Some)
 }
 
 /// Gives the members of every local aggregator memory that they share, where a kernel has any and the hints allow it.
@@ -213,6 +239,9 @@ async fn find_topology(endpoint: &mut Endpoint, hints: &Hints) -> Result<Topolog
     }
     if endpoint.shared().is_some() {
         return Topology::blocks(endpoint.ranks(), endpoint.ranks());
+    }
+    if let Some(hosts) = endpoint.hosts() {
+        return Topology::listed(hosts.labels());
     }
     let label = (endpoint.node_label() as u64).to_le_bytes();
     let apart = Topology::blocks(endpoint.ranks(), 1)?;

@@ -5,8 +5,9 @@ use std::pin::pin;
 use super::direct;
 use super::file::File;
 use super::finish_call::{CallTotals, finish_call};
+use super::opening::{Access, large};
 use super::operation::Operation;
-use super::plan::{self, Again, Agreed, Direction};
+use super::plan::{self, Agreed, Direction};
 use super::report::{CallReport, Clock, Path};
 use super::setup::Mode;
 use super::window_queue::Outcome;
@@ -105,20 +106,73 @@ impl File {
         if self.setup.shares_memory {
             return self.write_shared(file, layout, source, writable).await;
         }
+        self.write_by_messages((file, layout, source), writable).await
+    }
+
+    /// The opening, in which a small write is done; then what is left.
+    async fn write_by_messages(&mut self, access: Access<'_>, checked: Result<()>) -> Result<CallReport> {
         let mut clock = Clock::start();
-        let again = self.cached.as_ref().map_or(Again::No, |cached| cached.again(file, layout));
-        clock.flatten.lap();
-        let checked = writable.map(|()| u64::MAX);
-        let agreed = plan::agree_on_ranges(&mut self.endpoint, self.setup.io.as_ref(), file, checked, again).await?;
+        let (file, layout, source) = access;
+        // Large pieces are written before the ranks agree, each rank when it comes: nobody waits for anybody. If it turns
+        // out that bytes may be given twice, they are written again.
+        let mut early = (checked.is_ok() && self.writes_early(file)).then(|| self.write_directly(file, layout, source));
+        let failed = early.as_mut().and_then(|outcome| outcome.error.take());
+        let checked = failed.map_or(checked, Err);
+        clock.elsewhere.lap();
+        let opened = self.agree_on_write(access, checked, early.as_ref()).await?;
         clock.agreement.lap();
+        if opened.written.is_some() {
+            return Ok(opened.report(Path::Root, "little data, which came with the agreement", clock.total()));
+        }
+        let some_are_written = opened.moved > 0;
+        let mut disjoint = opened.disjoint;
+        if some_are_written && disjoint.is_none() {
+            disjoint = Some(plan::truly_disjoint(&mut self.endpoint, &self.setup, file).await?);
+        }
+        self.may_overlap |= some_are_written && disjoint == Some(false);
+        if some_are_written && disjoint == Some(true) {
+            if opened.left.bytes == 0 {
+                let why = "every rank its own, large pieces that do not overlap";
+                return Ok(opened.report(Path::Direct, why, clock.total()));
+            }
+            let own = early.is_some().then(Extents::empty);
+            let access = (own.as_ref().unwrap_or(file), layout, source);
+            return self.write_rest(access, opened.left, disjoint, early, clock).await;
+        }
+        let all = if some_are_written { Agreed { moved: None, ..opened.all } } else { opened.all };
+        self.write_rest(access, all, disjoint, None, clock).await
+    }
+
+    /// Whether this rank writes its access by itself, before the ranks agree.
+    fn writes_early(&self, file: &Extents) -> bool {
+        let hints = &self.setup.hints;
+        self.setup.hosts.is_some()
+            && hints.cb_write == Switch::Automatic
+            && !hints.no_indep_rw
+            && !self.may_overlap
+            && file.count() > 0
+            && file.bytes() / file.count() >= large(&self.setup, Direction::Write)
+    }
+
+    /// Writes what is `agreed` to be left; `disjoint`: whether no byte is given twice, if that is known. `early` is what this
+    /// rank has written already.
+    async fn write_rest(
+        &mut self,
+        (file, layout, source): Access<'_>,
+        agreed: Agreed,
+        disjoint: Option<bool>,
+        early: Option<Outcome>,
+        mut clock: Clock,
+    ) -> Result<CallReport> {
+        let agreed = Agreed { disjoint: disjoint.unwrap_or(agreed.disjoint), ..agreed };
         let (mut path, mut why) = plan::choose_path(&agreed, &self.setup, Direction::Write);
         let chosen = path == Path::Direct && self.setup.hints.cb_write == Switch::Automatic;
-        if chosen && !plan::truly_disjoint(&mut self.endpoint, &self.setup, file).await? {
+        if chosen && disjoint.is_none() && !plan::truly_disjoint(&mut self.endpoint, &self.setup, file).await? {
             (path, why) = (Path::Exchange, plan::OVERLAP.to_string());
         }
         let mut done = CallTotals { path, why, ..CallTotals::new(Direction::Write) };
         match path {
-            Path::Nothing | Path::Shared => {}
+            Path::Nothing | Path::Shared | Path::Root => {}
             Path::Direct => {
                 done.outcome = self.write_directly(file, layout, source);
                 clock.elsewhere.lap();
@@ -131,6 +185,10 @@ impl File {
                 self.settle(&mut done).await;
                 clock.elsewhere.lap();
             }
+        }
+        if let Some(early) = early {
+            done.outcome.bytes += early.bytes;
+            done.outcome.busy += early.busy;
         }
         finish_call(&mut self.endpoint, agreed, done, clock).await
     }

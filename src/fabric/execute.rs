@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::agreements::Agreements;
 use super::failure::Failure;
-use super::shared::{Grouped, Shared, Watch};
+use super::shared::{Grouped, Hosts, Shared, Watch};
 use super::transport::{Completion, Message, Ticket, Transport};
 use super::waiting::{Waiting, pause};
 use crate::error::{Error, Result};
@@ -79,6 +79,8 @@ pub struct Endpoint {
     agreements: Option<Arc<dyn Agreements>>,
     sharing: Sharing,
     grouped: Option<Grouped>,
+    /// What [`Endpoint::find_hosts`] found, for which key.
+    hosts: Option<(usize, Arc<Hosts>)>,
 }
 
 /// Whether the ranks share memory.
@@ -92,7 +94,7 @@ impl Endpoint {
     /// Takes over a transport.
     pub fn new(transport: Box<dyn Transport>) -> Self {
         let waiting = Waiting::new(transport.idle(), Failure::new(transport.rank(), transport.stop()));
-        Self { transport, waiting, agreements: None, sharing: Sharing::Untried, grouped: None }
+        Self { transport, waiting, agreements: None, sharing: Sharing::Untried, grouped: None, hosts: None }
     }
 
     /// This rank.
@@ -141,6 +143,24 @@ impl Endpoint {
 
     pub(super) fn set_grouped(&mut self, grouped: Grouped) {
         self.grouped = Some(grouped);
+    }
+
+    /// Which ranks are on which host, if [`Endpoint::find_hosts`] was asked.
+    pub fn hosts(&self) -> Option<&Arc<Hosts>> {
+        self.hosts.as_ref().map(|(_, hosts)| hosts)
+    }
+
+    /// Agreements no longer go by hosts.
+    pub fn forget_hosts(&mut self) {
+        self.hosts = None;
+    }
+
+    pub(super) fn hosts_by_key(&self) -> Option<&(usize, Arc<Hosts>)> {
+        self.hosts.as_ref()
+    }
+
+    pub(super) fn set_hosts(&mut self, key: usize, hosts: Arc<Hosts>) {
+        self.hosts = Some((key, hosts));
     }
 
     /// Lets MPI deliver what others wait for while this rank waits for a word in memory.

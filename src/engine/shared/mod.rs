@@ -34,9 +34,10 @@ mod opening;
 mod ordered;
 mod placing;
 mod read;
-mod small;
+pub(super) mod small;
 mod taking;
 mod tiling;
 mod write;
 
 pub use arena::{AREA, Arena, CONTROL};
+pub use tiling::Tiling;

@@ -40,8 +40,7 @@ thread_local! {
 }
 
 struct Scratch {
-    /// (rank, extent, where its bytes are in the slot)
-    parts: Vec<(usize, Extent, usize)>,
+    parts: Vec<Brought>,
     joined: Vec<u8>,
 }
 
@@ -53,27 +52,39 @@ pub fn write(storage: &dyn Storage, slots: Slots<'_>, written: &mut u64) -> Resu
         for rank in 0..slots.ranks() {
             collect(rank, slots.of(rank), parts);
         }
-        let part =
-            |&(rank, extent, at): &(usize, Extent, usize)| (extent, &slots.of(rank)[at..][..extent.len as usize]);
-        let ascends =
-            |parts: &[(usize, Extent, usize)]| parts.windows(2).all(|pair| pair[0].1.end() <= pair[1].1.offset);
-        if !ascends(parts) {
-            parts.sort_unstable_by_key(|part| part.1.offset);
-        }
-        if ascends(parts) {
-            return write_joined(storage, parts.iter().map(part), joined, written);
-        }
-        parts.sort_unstable_by_key(|&(rank, _, at)| (rank, at));
-        let mut all = 0;
-        for (extent, bytes) in parts.iter().map(part) {
-            write_all(storage, bytes, extent.offset, &mut all)?;
-        }
-        *written += union(parts);
-        Ok(())
+        write_parts(storage, parts, joined, |rank| slots.of(rank), written)
     })
 }
 
-fn collect(rank: usize, slot: &[u8], parts: &mut Vec<(usize, Extent, usize)>) {
+/// A piece that a rank brought: the rank, the piece, and where its bytes are in what the rank brought.
+pub type Brought = (usize, Extent, usize);
+
+/// As [`write()`], of pieces in the order of the ranks; or, if not all are, to be sorted so. `of` is what a rank brought.
+pub fn write_parts<'a>(
+    storage: &dyn Storage,
+    parts: &mut [Brought],
+    joined: &mut Vec<u8>,
+    of: impl Fn(usize) -> &'a [u8],
+    written: &mut u64,
+) -> Result<(), Failure> {
+    let part = |&(rank, extent, at): &Brought| (extent, &of(rank)[at..][..extent.len as usize]);
+    let ascends = |parts: &[Brought]| parts.windows(2).all(|pair| pair[0].1.end() <= pair[1].1.offset);
+    if !ascends(parts) {
+        parts.sort_unstable_by_key(|part| part.1.offset);
+    }
+    if ascends(parts) {
+        return write_joined(storage, parts.iter().map(part), joined, written);
+    }
+    parts.sort_unstable_by_key(|&(rank, _, at)| (rank, at));
+    let mut all = 0;
+    for (extent, bytes) in parts.iter().map(part) {
+        write_all(storage, bytes, extent.offset, &mut all)?;
+    }
+    *written += union(parts);
+    Ok(())
+}
+
+fn collect(rank: usize, slot: &[u8], parts: &mut Vec<Brought>) {
     let opening = Opening::get(slot);
     // A rank that has written its own by itself left nothing.
     if opening.bytes == 0 || opening.inline == u64::MAX {
@@ -116,7 +127,7 @@ fn write_joined<'a>(
 }
 
 /// How many bytes of the file the parts cover.
-fn union(parts: &mut [(usize, Extent, usize)]) -> u64 {
+fn union(parts: &mut [Brought]) -> u64 {
     parts.sort_unstable_by_key(|part| part.1.offset);
     let (mut covered, mut until) = (0, 0);
     for (_, extent, _) in parts.iter() {

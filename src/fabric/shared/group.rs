@@ -215,7 +215,8 @@ impl Endpoint {
         }
         let me = self.rank();
         let members: Vec<Rank> = (0..leader_of.len()).filter(|&rank| leader_of[rank] == leader_of[me]).collect();
-        let memory = self.map_in_group(&members, head(members.len()) + area).await?;
+        let head = head(members.len());
+        let memory = self.map_in_group(&members, head, head + area).await?;
         let mut all = [u64::from(members.len() == 1 || memory.is_some())];
         crate::collectives::allreduce(self, &[ReduceOp::Min], &mut all).await?;
         let memory = memory.filter(|_| all[0] == 1);
@@ -226,8 +227,13 @@ impl Endpoint {
         Ok(group)
     }
 
-    /// The leader makes it and tells the others where it is.
-    async fn map_in_group(&mut self, members: &[Rank], size: usize) -> Result<Option<SharedMemory>> {
+    /// The leader makes it, `reserved` bytes of it reserved, and tells the others where it is.
+    pub(super) async fn map_in_group(
+        &mut self,
+        members: &[Rank],
+        reserved: usize,
+        size: usize,
+    ) -> Result<Option<SharedMemory>> {
         let (leader, host) = (members[0], self.node_label() as u64);
         if members.len() == 1 {
             return Ok(None);
@@ -245,7 +251,7 @@ impl Endpoint {
             let here = process > 0 && there == host;
             return Ok(here.then(|| SharedMemory::open((process as u32, descriptor as i32), size).ok()).flatten());
         }
-        let made = SharedMemory::make(size).and_then(|made| made.reserve(0, head(members.len())).map(|()| made)).ok();
+        let made = SharedMemory::make(size).and_then(|made| made.reserve(0, reserved).map(|()| made)).ok();
         let (process, descriptor) = made.as_ref().map_or((0, 0), SharedMemory::address);
         let address = [host, u64::from(process), descriptor as u64].map(u64::to_le_bytes).concat();
         buffers.set(Buffer::Send, address);

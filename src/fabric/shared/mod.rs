@@ -12,15 +12,18 @@
 //! | [`signal`] | a word to wait on |
 //! | [`meeting`] | slots, the last to arrive, the verdict |
 //! | [`group`] | memory of a few ranks among many: those of one node |
+//! | [`hosts`] | who speaks for the ranks of each of several hosts, and what they hand in |
 
 pub mod group;
 pub mod host;
+pub mod hosts;
 pub mod meeting;
 pub mod memory;
 pub mod signal;
 
 pub use group::Group;
 pub(super) use group::Grouped;
+pub use hosts::{HANDED_IN, Hosts};
 pub use meeting::{Met, SLOT, Shared, Slots, VERDICT};
 pub use memory::SharedMemory;
 pub use signal::{Signal, Watch};
