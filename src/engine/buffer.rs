@@ -1,14 +1,15 @@
 //! The memory of one window.
 
-use std::collections::TryReserveError;
+use std::io;
 
 use super::coverage::Coverage;
+use crate::fabric::pool::Block;
 
 /// The memory of one window, and what of it is there.
 #[derive(Debug, Default)]
 pub struct WindowBuffer {
     /// The window's bytes.
-    pub bytes: Vec<u8>,
+    pub bytes: Block,
     /// Which of them have data.
     pub coverage: Coverage,
 }
@@ -18,10 +19,13 @@ impl WindowBuffer {
     ///
     /// # Errors
     /// Memory that is not to be had.
-    pub fn reserve(&mut self, len: u64) -> Result<(), TryReserveError> {
-        let missing = (len as usize).saturating_sub(self.bytes.len());
-        self.bytes.try_reserve_exact(missing)?;
-        self.bytes.resize(self.bytes.len() + missing, 0);
+    pub fn reserve(&mut self, len: u64) -> io::Result<()> {
+        let len = usize::try_from(len).map_err(io::Error::other)?;
+        if len > self.bytes.capacity() {
+            self.bytes = Block::default();
+            self.bytes = Block::take(len)?;
+        }
+        self.bytes.set_len(len.max(self.bytes.len()));
         Ok(())
     }
 }

@@ -19,7 +19,7 @@ use crate::access::{BufferLayout, Extents, Source, varint};
 use crate::collectives::{agree, broadcast, gather};
 use crate::drivers::Layout;
 use crate::error::{Error, Result};
-use crate::fabric::Endpoint;
+use crate::fabric::{Endpoint, pool};
 use crate::hints::{DriverName, Hints, OnFailure};
 use crate::topology::{Rank, Topology};
 
@@ -265,6 +265,7 @@ impl File {
         let settled = settled.map_err(|cause| Error::io(rank, "close", path, 0, &cause));
         self.usable()?;
         waiting.call(pin!(agree(&mut self.endpoint, settled))).await?;
+        pool::rest();
         completed?;
         if !self.setup.hints.tuned_table.is_empty() {
             self.endpoint.use_agreements(None);

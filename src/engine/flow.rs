@@ -11,6 +11,7 @@ use bytes::Bytes;
 use super::coverage::Coverage;
 use crate::access::{Extent, Packed, PackedCursor, Sink, Source};
 use crate::drivers::{Domains, Window};
+use crate::fabric::pool::Block;
 use crate::topology::Rank;
 
 /// What a flow has in one window.
@@ -87,16 +88,25 @@ pub struct Outflow {
     /// The file side.
     pub file: Flow,
     memory: PackedCursor,
+    /// Bytes in all windows.
+    total: u64,
 }
 
 impl Outflow {
     /// From the two lists of [`super::flatten::ListsToSend`].
     pub fn new(aggregator: usize, file: Packed, memory: Packed) -> Self {
-        Self { file: Flow::new(aggregator, file), memory: PackedCursor::new(memory) }
+        let total = file.summary().bytes;
+        Self { file: Flow::new(aggregator, file), memory: PackedCursor::new(memory), total }
+    }
+
+    /// No fewer bytes than it has in its next window.
+    pub fn most_bytes(&self, domains: &Domains) -> u64 {
+        let window = self.file.window(domains).map_or(0, |window| window.len());
+        window.min(self.total)
     }
 
     /// Appends the window's bytes to `out`; returns how many.
-    pub fn pack(&mut self, window: &Window, source: Source<'_>, out: &mut Vec<u8>) -> u64 {
+    pub fn pack(&mut self, window: &Window, source: Source<'_>, out: &mut Block) -> u64 {
         let bytes = self.file.pass(window).bytes;
         self.memory_pieces(bytes, |piece| out.extend_from_slice(source.piece(piece.offset, piece.len)));
         bytes
@@ -186,11 +196,11 @@ impl Inflow {
 
     /// The window's bytes that the source asked for, one after the other.
     pub fn collect(&mut self, window: &Window, from: &[u8], len: u64) -> Bytes {
-        let mut message = Vec::with_capacity(len as usize);
+        let mut message = Block::take(len as usize).unwrap_or_default();
         while let Some(extent) = self.placing.next_in(window) {
             message.extend_from_slice(&from[window.position(extent.offset) as usize..][..extent.len as usize]);
         }
-        message.into()
+        message.into_message()
     }
 
     /// Passes the extents of a window whose bytes nobody wants any more.

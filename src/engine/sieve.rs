@@ -111,10 +111,14 @@ impl Segment {
         written: &mut u64,
     ) -> Result<(), Failure> {
         let apart = match sieve {
-            Switch::Enable => facts.count == 1,
+            Switch::Enable => false,
             Switch::Disable => true,
             Switch::Automatic => facts.count <= FEW_RUNS || facts.covered / facts.count >= LONG_RUN,
         };
+        if facts.count == 1 {
+            let bytes = &buffer.bytes[facts.first as usize..facts.last as usize];
+            return write_all(storage, bytes, self.offset(facts.first), written);
+        }
         if apart {
             return self.write_apart(storage, buffer, written);
         }

@@ -137,10 +137,10 @@ impl File {
             }
             let own = early.is_some().then(Extents::empty);
             let access = (own.as_ref().unwrap_or(file), layout, source);
-            return self.write_rest(access, opened.left, disjoint, early, clock).await;
+            return self.write_rest(access, (opened.left, opened.all), disjoint, early, clock).await;
         }
         let all = if some_are_written { Agreed { moved: None, ..opened.all } } else { opened.all };
-        self.write_rest(access, all, disjoint, None, clock).await
+        self.write_rest(access, (all, all), disjoint, None, clock).await
     }
 
     /// Whether this rank writes its access by itself, before the ranks agree.
@@ -154,17 +154,17 @@ impl File {
             && file.bytes() / file.count() >= large(&self.setup, Direction::Write)
     }
 
-    /// Writes what is `agreed` to be left; `disjoint`: whether no byte is given twice, if that is known. `early` is what this
-    /// rank has written already.
+    /// Writes what is agreed to be left of all that the call is about. `disjoint`: whether no byte is given twice, if that is
+    /// known. `early` is what this rank has written already.
     async fn write_rest(
         &mut self,
         (file, layout, source): Access<'_>,
-        agreed: Agreed,
+        (left, all): (Agreed, Agreed),
         disjoint: Option<bool>,
         early: Option<Outcome>,
         mut clock: Clock,
     ) -> Result<CallReport> {
-        let agreed = Agreed { disjoint: disjoint.unwrap_or(agreed.disjoint), ..agreed };
+        let agreed = Agreed { disjoint: disjoint.unwrap_or(left.disjoint), ..left };
         let (mut path, mut why) = plan::choose_path(&agreed, &self.setup, Direction::Write);
         let chosen = path == Path::Direct && self.setup.hints.cb_write == Switch::Automatic;
         if chosen && disjoint.is_none() && !plan::truly_disjoint(&mut self.endpoint, &self.setup, file).await? {
@@ -190,7 +190,7 @@ impl File {
             done.outcome.bytes += early.bytes;
             done.outcome.busy += early.busy;
         }
-        finish_call(&mut self.endpoint, agreed, done, clock).await
+        finish_call(&mut self.endpoint, all, done, clock).await
     }
 
     async fn exchange_write(

@@ -17,6 +17,7 @@ use crate::error::Result;
 use crate::exchange::Transfer;
 use crate::exchange::two_layer::Share;
 use crate::fabric::Endpoint;
+use crate::fabric::pool::Block;
 use crate::schedule::Buffer;
 
 /// The data phase of one rank in a write.
@@ -107,7 +108,13 @@ impl<'a> Writing<'a> {
     /// memory, unless it goes through a local aggregator; so does everything that goes through memory of the node.
     fn pack(&mut self, round: u64) -> RoundSends {
         let mut out = RoundSends { due: self.at.leaving.take(round), ..RoundSends::default() };
-        let mut packed = Vec::new();
+        let mut packed = Block::default();
+        if self.at.inside.is_none() {
+            let most = |id: &usize| self.at.outflows[*id].most_bytes(self.at.domains);
+            let bytes: u64 = out.due.iter().map(most).sum();
+            // One block for all, if there is one; else it grows.
+            packed = Block::take(bytes as usize).unwrap_or_default();
+        }
         for &id in &out.due {
             let aggregator = self.at.outflows[id].file.aggregator();
             let stays = self.at.stays(aggregator);
@@ -125,7 +132,7 @@ impl<'a> Writing<'a> {
             };
             out.shares.push(Share { aggregator, len });
         }
-        out.packed = packed.into();
+        out.packed = packed.into_message();
         out
     }
 }

@@ -9,6 +9,7 @@ pub mod execute;
 mod failure;
 #[cfg(feature = "mpi")]
 pub mod mpi;
+pub mod pool;
 pub mod shared;
 pub mod threads;
 pub mod transport;

@@ -55,6 +55,7 @@ mod moved_plans;
 mod operations;
 mod overlap;
 mod patterns;
+mod several_hosts;
 mod shared_memory;
 mod sim_all_to_many;
 mod sim_closed_forms;

@@ -24,6 +24,8 @@ pub enum trib_path {
     TRIB_PATH_DIRECT = 2,
     /// Through memory that all ranks share.
     TRIB_PATH_SHARED = 3,
+    /// To rank 0 with the agreement: little data, all of which it wrote.
+    TRIB_PATH_ROOT = 4,
 }
 
 /// The last collective write or read that went well, over all ranks: the same on each. All 0 before the first.
@@ -80,6 +82,7 @@ impl trib_statistics {
             Path::Exchange => trib_path::TRIB_PATH_EXCHANGE,
             Path::Direct => trib_path::TRIB_PATH_DIRECT,
             Path::Shared => trib_path::TRIB_PATH_SHARED,
+            Path::Root => trib_path::TRIB_PATH_ROOT,
         };
         Self {
             calls: calls as i64,

@@ -76,6 +76,7 @@ impl GioFile {
             Path::Direct => own > 0,
             // Whoever came by wrote; all ranks are on one host, where syncing a file syncs all of it.
             Path::Shared => true,
+            Path::Root => rank == 0,
             Path::Exchange => {
                 let topology = self.file.topology();
                 self.file.aggregators().contains(&rank) || topology.rank_at(topology.node_of(rank), 0) == rank

@@ -62,7 +62,7 @@ impl Opened {
             aggregators: usize::from(self.written.is_some()),
             requests: self.all.requests,
             bytes: self.all.bytes,
-            bytes_written: self.written.unwrap_or(self.moved),
+            bytes_written: self.written.unwrap_or_default() + self.moved,
             seconds: Seconds { io, agreement: (total - io).max(0.0), total, ..Seconds::default() },
             ..CallReport::default()
         }

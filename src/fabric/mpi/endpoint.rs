@@ -223,7 +223,7 @@ impl MpiEndpoint {
     /// Hands a complete message over; the next in its lane may go on.
     fn deliver(&mut self, key: (Rank, u16), ticket: Ticket, done: &mut Vec<Completion>) -> Result<()> {
         let Some(Flight::Receive(incoming)) = self.flights.remove(&ticket) else { return Ok(()) };
-        done.push(Completion { ticket, message: Some(Message::from(incoming.body)) });
+        done.push(Completion { ticket, message: Some(incoming.body.into_message()) });
         if incoming.capacity < self.chunk {
             return Ok(());
         }

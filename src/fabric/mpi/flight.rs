@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use super::raw::{Comm, Request};
 use crate::error::{Error, Result};
 use crate::fabric::Message;
+use crate::fabric::pool::Block;
 use crate::topology::Rank;
 
 /// A message that is on its way.
@@ -26,17 +27,16 @@ pub(super) struct Incoming {
     pub(super) from: Rank,
     pub(super) tag: u16,
     pub(super) capacity: usize,
-    /// `capacity` bytes are allocated; the length is what has come.
-    pub(super) body: Vec<u8>,
+    /// Room for `capacity` bytes; the length is what has come.
+    pub(super) body: Block,
     /// The last chunk was full, and the receive of the next is not posted yet.
     pub(super) waiting: bool,
 }
 
 impl Incoming {
     pub(super) fn new(from: Rank, tag: u16, capacity: u64) -> Result<Self> {
-        let mut body = Vec::new();
-        let room = usize::try_from(capacity).ok().filter(|&capacity| body.try_reserve_exact(capacity).is_ok());
-        let Some(capacity) = room else {
+        let room = usize::try_from(capacity).ok().and_then(|capacity| Some((capacity, Block::take(capacity).ok()?)));
+        let Some((capacity, body)) = room else {
             return Err(Error::Fabric(format!("no memory to receive {capacity} bytes from rank {from}")));
         };
         Ok(Self { from, tag, capacity, body, waiting: false })
@@ -45,16 +45,16 @@ impl Incoming {
     /// Starts the receive of the next chunk behind what has come.
     pub(super) fn post(&mut self, comm: &Comm, chunk: usize, tag: c_int) -> Result<Request> {
         let length = (self.capacity - self.body.len()).min(chunk);
-        let room = &mut self.body.spare_capacity_mut()[..length];
-        // SAFETY: the vector never grows, and is among the flights until the chunk has ended, or leaked.
-        unsafe { comm.receive(room.as_mut_ptr().cast::<u8>(), room.len(), self.from, tag) }
+        let from = self.body.len();
+        let room = &mut self.body.whole_mut()[from..][..length];
+        // SAFETY: the block never grows, and is among the flights until the chunk has ended, or leaked.
+        unsafe { comm.receive(room.as_mut_ptr(), room.len(), self.from, tag) }
     }
 
     /// Counts in a chunk that has come.
     pub(super) fn grow(&mut self, bytes: usize) {
         let length = (self.body.len() + bytes).min(self.capacity);
-        // SAFETY: `length` is within the allocation, and MPI has written every byte up to it.
-        unsafe { self.body.set_len(length) };
+        self.body.set_len(length);
     }
 
     pub(super) fn name(&self) -> String {

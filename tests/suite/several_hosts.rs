@@ -1,0 +1,225 @@
+//! Ranks that exchange messages: what the opening of a call does by itself (little data, large pieces), and what it leaves.
+
+use rand::{RngExt, SeedableRng, rngs::SmallRng};
+use tributary::engine::Path;
+use tributary::fabric::threads;
+use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Hints, Mode};
+
+use crate::watchdog::Watchdog;
+
+const RANKS: usize = 7;
+/// Every rank on a host of its own; hosts of 2, 3 and 6 ranks, whose memory is shared.
+const HOSTS: [&str; 4] = [
+    "",
+    "trib_shared_memory=enable;trib_ranks_per_node=2",
+    "trib_shared_memory=enable;trib_ranks_per_node=3",
+    "trib_shared_memory=enable;trib_ranks_per_node=6",
+];
+
+/// What ranks have: which owns each cell of a row, and how long the cells are. Cell c is written by rank `owners[c]`.
+struct Cells {
+    owners: Vec<Option<usize>>,
+    lens: Vec<u64>,
+}
+
+impl Cells {
+    fn random(
+        seed: u64,
+        count: usize,
+        owner: impl Fn(usize, &mut SmallRng) -> Option<usize>,
+        len: impl Fn(Option<usize>) -> u64,
+    ) -> Self {
+        let mut random = SmallRng::seed_from_u64(seed);
+        let owners: Vec<_> = (0..count).map(|cell| owner(cell, &mut random)).collect();
+        let lens = owners.iter().map(|owner| len(*owner)).collect();
+        Self { owners, lens }
+    }
+
+    fn of(&self, rank: usize, from: u64) -> Extents {
+        let mut offset = from;
+        let mut own = Vec::new();
+        for (owner, &len) in self.owners.iter().zip(&self.lens) {
+            if *owner == Some(rank) {
+                own.push(Extent { offset, len });
+            }
+            offset += len;
+        }
+        Extents::from_extents(own).unwrap()
+    }
+
+    fn end(&self, from: u64) -> u64 {
+        from + self.lens.iter().sum::<u64>()
+    }
+}
+
+fn byte(rank: usize, offset: u64, step: u64) -> u8 {
+    (offset * 7 + rank as u64 * 31 + step * 101) as u8 | 1
+}
+
+fn data(file: &Extents, rank: usize, step: u64) -> Vec<u8> {
+    file.iter().flat_map(|piece| (piece.offset..piece.end()).map(move |offset| byte(rank, offset, step))).collect()
+}
+
+/// Writes `cells` in two steps, the second further on, reads both back, and compares the file; gives the paths of the writes.
+fn write_and_read(
+    endpoint: Endpoint,
+    path: &std::path::Path,
+    hints: &Hints,
+    cells: &Cells,
+    what: &str,
+) -> (Endpoint, [Path; 2]) {
+    let rank = endpoint.rank();
+    let mut file = File::open(endpoint, path, Mode::Create, hints.clone()).unwrap();
+    let starts = [100, cells.end(100) + 50];
+    let all: u64 = cells.owners.iter().zip(&cells.lens).filter(|(owner, _)| owner.is_some()).map(|(_, len)| len).sum();
+    let pieces: u64 = (0..RANKS).map(|rank| cells.of(rank, 0).count()).sum();
+    let mut paths = [Path::Nothing; 2];
+    for step in 0..2 {
+        let own = cells.of(rank, starts[step]);
+        let bytes = data(&own, rank, step as u64);
+        let report = file.write_all(&own, &BufferLayout::Contiguous, &bytes).unwrap();
+        assert_eq!((report.bytes, report.bytes_written), (all, all), "{what}, step {step}: {report:?}");
+        assert_eq!(report.requests, pieces, "{what}");
+        paths[step] = report.path;
+        let mut back = vec![0; bytes.len()];
+        let read = file.read_all(&own, &BufferLayout::Contiguous, &mut back).unwrap();
+        assert!(back == bytes && read.bytes == bytes.len() as u64, "{what}, step {step}: what was written is read");
+    }
+    let endpoint = file.close().unwrap();
+    let found = std::fs::read(path).unwrap();
+    let mut expected = vec![0; found.len()];
+    for step in 0..2 {
+        for rank in 0..RANKS {
+            for piece in cells.of(rank, starts[step]).iter() {
+                for offset in piece.offset..piece.end() {
+                    expected[offset as usize] = byte(rank, offset, step as u64);
+                }
+            }
+        }
+    }
+    assert!(found == expected, "{what}: the file");
+    (endpoint, paths)
+}
+
+fn on_all_hosts(test: &str, cells: &[(Cells, [Path; 2])]) {
+    let _watchdog = Watchdog::new(test, 120);
+    let directory = tempfile::tempdir().unwrap();
+    threads::run(RANKS, |transport| {
+        let mut endpoint = Endpoint::new(transport);
+        for hosts in HOSTS {
+            for (number, (cells, paths)) in cells.iter().enumerate() {
+                let what = format!("{test} {number}, {hosts}");
+                let hints = Hints::parse(&format!("cb_nodes=3;cb_buffer_size=30000;{hosts}")).unwrap();
+                let path = directory.path().join("cells");
+                let found;
+                (endpoint, found) = write_and_read(endpoint, &path, &hints, cells, &what);
+                assert_eq!(found, *paths, "{what}");
+            }
+        }
+    })
+    .unwrap();
+}
+
+#[test]
+fn little_data_goes_with_the_opening() {
+    let anybody = |_: usize, random: &mut SmallRng| Some(random.random_range(0..RANKS));
+    let few = |_: usize, random: &mut SmallRng| random.random_bool(0.2).then_some(5);
+    let cases = (0..6).map(|seed| match seed {
+        0 => Cells::random(seed, 40, few, |_| 9),
+        1 => Cells::random(seed, 1, anybody, |_| 1),
+        _ => Cells::random(seed, 300, anybody, |_| 1 + seed * 13),
+    });
+    on_all_hosts("little", &cases.map(|cells| (cells, [Path::Root; 2])).collect::<Vec<_>>());
+    let none = Cells::random(0, 5, |_, _| None, |_| 8);
+    on_all_hosts("nothing", &[(none, [Path::Nothing; 2])]);
+}
+
+#[test]
+fn more_than_fits_is_exchanged() {
+    let anybody = |_: usize, random: &mut SmallRng| Some(random.random_range(0..RANKS));
+    // Too much of all together, and too much of one rank.
+    let all = Cells::random(1, 900, anybody, |_| 100);
+    let one = Cells::random(2, 900, |_, random| Some(if random.random_bool(0.9) { 2 } else { 4 }), |_| 20);
+    on_all_hosts("more", &[(all, [Path::Exchange; 2]), (one, [Path::Exchange; 2])]);
+}
+
+#[test]
+fn large_pieces_are_written_by_their_owners() {
+    const LARGE: u64 = 20_000;
+    let anybody = |_: usize, random: &mut SmallRng| Some(random.random_range(0..RANKS));
+    let tiled = Cells::random(3, 30, anybody, |_| LARGE);
+    // A block of each rank, with gaps, not in the order of ranks.
+    let apart = Cells::random(4, 2 * RANKS, |cell, _| (cell % 2 == 0).then_some((cell / 2 * 3) % RANKS), |_| LARGE);
+    on_all_hosts("large", &[(tiled, [Path::Direct; 2]), (apart, [Path::Direct; 2])]);
+}
+
+#[test]
+fn ranks_with_small_pieces_exchange_what_is_left() {
+    // Ranks 0 and 3 have large pieces and write them early; the others exchange theirs.
+    let anybody = |_: usize, random: &mut SmallRng| Some(random.random_range(0..RANKS));
+    let mixed = Cells::random(5, 300, anybody, |owner| if matches!(owner, Some(0 | 3)) { 17_000 } else { 600 });
+    on_all_hosts("mixed", &[(mixed, [Path::Exchange; 2])]);
+    // So little is left that it goes with the opening.
+    let rest = Cells::random(6, 20, anybody, |owner| if matches!(owner, Some(1 | 2)) { 17_000 } else { 6 });
+    on_all_hosts("rest", &[(rest, [Path::Root; 2])]);
+}
+
+#[test]
+fn where_ranges_meet_and_do_not_tile_all_is_exchanged() {
+    // Large pieces in turns, every fourth of nobody: nobody can tell that they do not overlap.
+    let holes = Cells::random(7, 40, |cell, _| (cell % 4 > 0).then_some(cell % RANKS), |_| 18_000);
+    on_all_hosts("holes", &[(holes, [Path::Exchange; 2])]);
+}
+
+#[test]
+fn large_pieces_that_overlap_are_written_again_in_order() {
+    let _watchdog = Watchdog::new("large overlap", 60);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("overlap");
+    threads::run(RANKS, |transport| {
+        let mut endpoint = Endpoint::new(transport);
+        for hosts in HOSTS {
+            let hints = Hints::parse(&format!("trib_overlap=rank_order;{hosts}")).unwrap();
+            let rank = endpoint.rank();
+            let own = Extents::contiguous(rank as u64 * 10_000, 25_000).unwrap();
+            let mut file = File::open(endpoint, &path, Mode::Create, hints).unwrap();
+            for _ in 0..2 {
+                file.write_all(&own, &BufferLayout::Contiguous, &[rank as u8 + 1; 25_000]).unwrap();
+            }
+            endpoint = file.close().unwrap();
+            let found = std::fs::read(&path).unwrap();
+            for (offset, &byte) in found.iter().enumerate() {
+                assert_eq!(byte as usize, (offset / 10_000).min(RANKS - 1) + 1, "{hosts}: byte {offset}");
+            }
+        }
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_bad_argument_of_one_rank_is_the_error_of_all() {
+    let _watchdog = Watchdog::new("bad argument", 60);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("bad");
+    let errors = threads::run(RANKS, |transport| {
+        let mut endpoint = Endpoint::new(transport);
+        let mut errors = Vec::new();
+        for hosts in HOSTS {
+            let hints = Hints::parse(hosts).unwrap();
+            let rank = endpoint.rank();
+            let mut file = File::open(endpoint, &path, Mode::Create, hints).unwrap();
+            for len in [10, 20_000] {
+                let own = Extents::contiguous(rank as u64 * len, len).unwrap();
+                let bytes = vec![1; len as usize - usize::from(rank == 4)];
+                errors.push(file.write_all(&own, &BufferLayout::Contiguous, &bytes).unwrap_err());
+                // And the file goes on.
+                file.write_all(&own, &BufferLayout::Contiguous, &vec![2; len as usize]).unwrap();
+            }
+            endpoint = file.close().unwrap();
+        }
+        errors
+    })
+    .unwrap();
+    assert_eq!(errors[0].len(), 2 * HOSTS.len());
+    assert!(errors.iter().all(|of_rank| *of_rank == errors[0]), "{errors:?}");
+}
