@@ -40,6 +40,8 @@ pub struct File {
     arena: Option<Arc<Arena>>,
     /// Whether in some call it was not sure that ranks write different bytes.
     pub(super) may_overlap: bool,
+    /// Whether in the last read ranks wanted different bytes, for sure, where they may read by themselves.
+    pub(super) reads_apart: bool,
     /// Set while an operation runs; still set if one was dropped in the middle.
     pub(super) busy: bool,
 }
@@ -88,8 +90,21 @@ impl File {
         let setup = waiting.call(pin!(Setup::open(&mut endpoint, path, mode, hints))).await?;
         let (storage, queue, cached, handed_over) = Default::default();
         let arena = endpoint.shared().filter(|_| setup.shares_memory).map(|shared| Arc::new(Arena::new(shared)));
-        let (fan_in, may_overlap, busy) = Default::default();
-        Ok(Self { endpoint, setup, files, storage, queue, cached, fan_in, handed_over, arena, may_overlap, busy })
+        let (fan_in, may_overlap, reads_apart, busy) = Default::default();
+        Ok(Self {
+            endpoint,
+            setup,
+            files,
+            storage,
+            queue,
+            cached,
+            fan_in,
+            handed_over,
+            arena,
+            may_overlap,
+            reads_apart,
+            busy,
+        })
     }
 
     /// An operation that was dropped has messages on their way that nobody expects any more.

@@ -71,6 +71,7 @@ mod shared;
 mod sieve;
 mod staging;
 pub mod storage;
+mod terms;
 pub(crate) mod variable_exchange;
 mod window_queue;
 mod windows;

@@ -141,7 +141,7 @@ pub fn choose_path(agreed: &Agreed, setup: &Setup, direction: Direction) -> (Pat
         return (Path::Exchange, "trib_overlap=rank_order".to_string());
     }
     let mean = agreed.bytes / agreed.requests.max(1);
-    let large = large(setup, direction);
+    let large = large(setup);
     if agreed.bytes <= hints.tiny_call && switch != Switch::Disable {
         return (Path::Exchange, format!("{} bytes in all: the first aggregator takes them", agreed.bytes));
     }

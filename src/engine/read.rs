@@ -6,10 +6,12 @@ use super::direct_read;
 use super::duplicate_reads::{DuplicateRead, duplicate_reads};
 use super::file::File;
 use super::finish_call::{CallTotals, finish_call};
+use super::opening::is_own;
 use super::operation::Operation;
 use super::plan::{self, Agreed, Direction};
 use super::reading::Reading;
 use super::report::{CallReport, Clock, Path};
+use super::setup::Setup;
 use super::sieve::bridge;
 use super::staging::Target;
 use super::storage::{Failure, guarded};
@@ -17,6 +19,7 @@ use super::window_queue::Outcome;
 use crate::access::{BufferLayout, Extents, Sink};
 use crate::device;
 use crate::error::Result;
+use crate::hints::Switch;
 
 /// What one rank got from a collective read.
 #[derive(Debug, Clone, PartialEq)]
@@ -109,26 +112,68 @@ impl File {
         if self.setup.shares_memory {
             return self.read_shared(file, target, access).await;
         }
-        let (layout, sink) = target.memory();
+        self.read_by_messages(file, target, access).await
+    }
+
+    /// The opening, then what is left. Where the ranks have read different bytes before, those with large or few pieces read
+    /// them before they agree: nobody waits for anybody. (Where all want the same, one reads it.)
+    async fn read_by_messages(
+        &mut self,
+        file: &Extents,
+        mut target: Target<'_>,
+        access: Result<()>,
+    ) -> Result<ReadReport> {
         let mut clock = Clock::start();
-        let checked = access.and_then(|()| self.file_end());
-        clock.flatten.lap();
-        let opened = self.agree_on_read(file, layout, checked).await?;
+        let own_bridge = bridge(self.setup.hints.ds_read);
+        let (layout, sink) = target.memory();
+        let is_early = access.is_ok() && self.reads_apart && is_own(file, &self.setup, Direction::Read);
+        let mut early = is_early.then(|| self.read_directly(file, layout, sink, own_bridge));
+        if let Some(outcome) = &mut early {
+            self.deliver(&mut target, file, outcome);
+        }
+        let failed = early.as_mut().and_then(|outcome| outcome.error.take());
+        let checked = failed.map_or(access, Err).and_then(|()| self.file_end());
+        clock.elsewhere.lap();
+        let (layout, _) = target.memory();
+        let opened = self.agree_on_read(file, layout, checked, early.as_ref()).await?;
         clock.agreement.lap();
-        let agreed = Agreed { disjoint: opened.disjoint.unwrap_or(opened.all.disjoint), ..opened.all };
-        let (path, why) = plan::choose_path(&agreed, &self.setup, Direction::Read);
+        let Setup { hints, hosts, .. } = &self.setup;
+        let may_be_own = hints.cb_read == Switch::Automatic && !hints.no_indep_rw && hosts.is_some();
+        self.reads_apart = may_be_own && opened.disjoint == Some(true);
+        let got = early.as_ref().map_or(0, |outcome| outcome.bytes);
+        if opened.is_over() {
+            let why = "every rank reads its own";
+            return Ok(ReadReport {
+                bytes: got,
+                call: opened.report(Direction::Read, Path::Direct, why, clock.total()),
+            });
+        }
+        let agreed = Agreed { disjoint: opened.disjoint.unwrap_or(opened.left.disjoint), ..opened.left };
+        let (mut path, mut why) = plan::choose_path(&agreed, &self.setup, Direction::Read);
+        let is_few = opened.few && self.reads_apart && self.setup.window_terms().1 == 1;
+        if path == Path::Exchange && is_few {
+            (path, why) = (Path::Direct, "few pieces that do not overlap".to_string());
+        }
         let mut done = CallTotals { path, why, ..CallTotals::new(Direction::Read) };
+        let rest = if early.is_some() { &Extents::empty() } else { file };
+        let (layout, sink) = target.memory();
         match path {
             Path::Nothing | Path::Shared | Path::Root => {}
             Path::Direct => {
-                done.outcome = self.read_directly(file, layout, sink, bridge(self.setup.hints.ds_read));
+                done.outcome = self.read_directly(rest, layout, sink, own_bridge);
                 clock.elsewhere.lap();
             }
-            Path::Exchange => self.exchange_read(file, layout, sink, &agreed, &mut clock, &mut done).await?,
+            Path::Exchange => self.exchange_read(rest, layout, sink, &agreed, &mut clock, &mut done).await?,
+        }
+        match early {
+            Some(early) => {
+                done.outcome.bytes += early.bytes;
+                done.outcome.busy += early.busy;
+            }
+            None => self.deliver(&mut target, file, &mut done.outcome),
         }
         let bytes = done.outcome.bytes;
-        self.deliver(&mut target, file, &mut done.outcome);
-        let call = finish_call(&mut self.endpoint, agreed, done, clock).await?;
+        let call = finish_call(&mut self.endpoint, opened.all, done, clock).await?;
         Ok(ReadReport { bytes, call })
     }
 

@@ -1,22 +1,23 @@
 //! What is fixed when a file is opened: who is where, who aggregates, by which kernels.
 
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::node;
 use super::phase::Phase;
 use super::shared::{self, Tiling};
+use super::terms::{self, Created};
+use crate::collectives::allgather;
 use crate::collectives::intergroup::TwoGroups;
-use crate::collectives::{agree, allgather, allreduce, broadcast};
 use crate::drivers::{Driver, Layout, driver};
-use crate::error::{About, Error, Result};
+use crate::error::Result;
 use crate::exchange::local::LocalAggregators;
 use crate::exchange::{Kernel, RankList, Route};
 use crate::fabric::Endpoint;
 use crate::fabric::shared::{Hosts, host};
 use crate::hints::{DriverName, Hints, KernelName, Overlap, PairwiseEmpty, RankListHint, Switch, TwoLayerInner};
-use crate::schedule::{ReduceOp, Throttle};
+use crate::schedule::Throttle;
 use crate::topology::{Rank, Topology};
 use crate::tune;
 
@@ -84,7 +85,14 @@ impl Setup {
     /// # Errors
     /// Bad hints, no tuned table where one is hinted, or the file cannot be made: the same on all ranks.
     pub async fn open(endpoint: &mut Endpoint, path: PathBuf, mode: Mode, hints: Hints) -> Result<Self> {
-        check_alike(endpoint, &path, mode, &hints).await?;
+        // Ranks that have had a file before know how to sweep: then one sweep checks the terms and makes the file.
+        let early = match endpoint.hosts().filter(|_| endpoint.agreements().is_none()).cloned() {
+            Some(hosts) => Some(terms::sweep_terms(endpoint, &hosts, &path, mode, &hints).await?),
+            None => {
+                terms::check_alike(endpoint, &path, mode, &hints).await?;
+                None
+            }
+        };
         // Only now: ranks that were given different hints would not all come.
         if may_share(endpoint, &hints, false) {
             endpoint.share(shared::CONTROL, shared::AREA).await?;
@@ -95,13 +103,10 @@ impl Setup {
         }
         let hosts = find_hosts(endpoint, &hints).await?;
         let topology = find_topology(endpoint, &hints).await?;
-        let created = if endpoint.rank() == 0 { create(&path, mode, &hints) } else { Ok((hints.driver, None)) };
-        let created = created.map(|(name, layout)| (name, layout, Tiling::random().key()));
-        let told = broadcast(endpoint, 0, &serde_json::to_vec(&created).unwrap_or_default()).await?;
-        let internal = |what: &str| Error::Internal { rank: endpoint.rank(), what: what.to_string() };
-        let created: Result<_> = serde_json::from_slice(&told).map_err(|_| internal("the layout was not told"))?;
-        let (name, layout, key) = created?;
-        let layout: Layout = Option::ok_or_else(layout, || internal("rank 0 told no layout"))?;
+        let Created { name, layout, key } = match early {
+            Some(created) => created,
+            None => terms::create_on_first(endpoint, &path, mode, &hints).await?,
+        };
         let driver = driver(name, &path);
         // The same on all ranks, also where it fails: it depends on nothing else.
         let aggregators = driver.aggregators(&topology, &layout, &hints)?;
@@ -212,25 +217,6 @@ fn two_groups(ranks: usize, io_ranks: &[Rank]) -> Result<TwoGroups> {
     TwoGroups::new(compute, io_ranks.to_vec())
 }
 
-/// Checks the hints. Ranks that were given different files or hints would wait for each other for ever; here they all get an
-/// error.
-async fn check_alike(endpoint: &mut Endpoint, path: &std::path::Path, mode: Mode, hints: &Hints) -> Result<()> {
-    let checked = hints.check(endpoint.ranks());
-    let mut hasher = std::hash::DefaultHasher::new();
-    (path, mode, hints).hash(&mut hasher);
-    let mut lanes = [hasher.finish(), hasher.finish(), u64::from(checked.is_err())];
-    allreduce(endpoint, &[ReduceOp::Min, ReduceOp::Max, ReduceOp::Max], &mut lanes).await?;
-    let [least, most, bad] = lanes;
-    if bad > 0 {
-        agree(endpoint, checked).await?;
-    }
-    if least == most {
-        return Ok(());
-    }
-    let differ = Error::argument("open", "ranks gave different paths, modes or hints", "the same on all ranks");
-    Err(differ.about(About::Terms))
-}
-
 /// The topology the hints pretend, or the one the fabric tells: an allgather of labels, once a file, among ranks that do not
 /// yet know who shares a node. Ranks that share memory do.
 async fn find_topology(endpoint: &mut Endpoint, hints: &Hints) -> Result<Topology> {
@@ -248,21 +234,6 @@ async fn find_topology(endpoint: &mut Endpoint, hints: &Hints) -> Result<Topolog
     let all = allgather(endpoint, &apart, hints.allgather.algorithm(), &label).await?;
     let label = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default()) as usize;
     Topology::listed(&all.chunks_exact(8).map(label).collect::<Vec<_>>())
-}
-
-/// On rank 0: the file, made or found; the driver by name, and the layout.
-fn create(path: &std::path::Path, mode: Mode, hints: &Hints) -> Result<(crate::hints::DriverName, Option<Layout>)> {
-    let driver = driver(hints.driver, path);
-    let file = match mode {
-        Mode::Read => std::fs::File::open(path).map_err(|cause| Error::io(0, "open", path, 0, &cause))?,
-        Mode::Create | Mode::Update => driver.create(path, hints)?,
-    };
-    let layout = driver.layout(path, &file, hints)?;
-    if mode == Mode::Create {
-        let emptied = file.metadata().and_then(|told| if told.is_file() { file.set_len(0) } else { Ok(()) });
-        emptied.map_err(|cause| Error::io(0, "truncate", path, 0, &cause))?;
-    }
-    Ok((driver.name(), Some(layout)))
 }
 
 fn phase(

@@ -5,7 +5,7 @@ use std::pin::pin;
 use super::direct;
 use super::file::File;
 use super::finish_call::{CallTotals, finish_call};
-use super::opening::{Access, large};
+use super::opening::{Access, is_own};
 use super::operation::Operation;
 use super::plan::{self, Agreed, Direction};
 use super::report::{CallReport, Clock, Path};
@@ -122,7 +122,12 @@ impl File {
         let opened = self.agree_on_write(access, checked, early.as_ref()).await?;
         clock.agreement.lap();
         if opened.written.is_some() {
-            return Ok(opened.report(Path::Root, "little data, which came with the agreement", clock.total()));
+            return Ok(opened.report(
+                Direction::Write,
+                Path::Root,
+                "little data, which came with the agreement",
+                clock.total(),
+            ));
         }
         let some_are_written = opened.moved > 0;
         let mut disjoint = opened.disjoint;
@@ -131,9 +136,9 @@ impl File {
         }
         self.may_overlap |= some_are_written && disjoint == Some(false);
         if some_are_written && disjoint == Some(true) {
-            if opened.left.bytes == 0 {
+            if opened.is_over() {
                 let why = "every rank its own, large pieces that do not overlap";
-                return Ok(opened.report(Path::Direct, why, clock.total()));
+                return Ok(opened.report(Direction::Write, Path::Direct, why, clock.total()));
             }
             let own = early.is_some().then(Extents::empty);
             let access = (own.as_ref().unwrap_or(file), layout, source);
@@ -150,8 +155,7 @@ impl File {
             && hints.cb_write == Switch::Automatic
             && !hints.no_indep_rw
             && !self.may_overlap
-            && file.count() > 0
-            && file.bytes() / file.count() >= large(&self.setup, Direction::Write)
+            && is_own(file, &self.setup, Direction::Write)
     }
 
     /// Writes what is agreed to be left of all that the call is about. `disjoint`: whether no byte is given twice, if that is

@@ -1,7 +1,7 @@
 //! Ranks that exchange messages: what the opening of a call does by itself (little data, large pieces), and what it leaves.
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
-use tributary::engine::Path;
+use tributary::engine::{Path, ReadReport};
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Hints, Mode};
 
@@ -81,9 +81,31 @@ fn write_and_read(
         assert_eq!((report.bytes, report.bytes_written), (all, all), "{what}, step {step}: {report:?}");
         assert_eq!(report.requests, pieces, "{what}");
         paths[step] = report.path;
-        let mut back = vec![0; bytes.len()];
-        let read = file.read_all(&own, &BufferLayout::Contiguous, &mut back).unwrap();
-        assert!(back == bytes && read.bytes == bytes.len() as u64, "{what}, step {step}: what was written is read");
+        // The second time, ranks know whether they want different bytes.
+        for again in 0..2 {
+            let mut back = vec![0; bytes.len()];
+            let read = file.read_all(&own, &BufferLayout::Contiguous, &mut back).unwrap();
+            assert!(back == bytes && read.bytes == bytes.len() as u64, "{what}, step {step}: what was written is read");
+            let ReadReport { call, .. } = read;
+            assert_eq!(
+                (call.bytes, call.bytes_read, call.requests),
+                (all, all, pieces),
+                "{what}, read {again}: {call:?}"
+            );
+            if paths[step] == Path::Direct {
+                assert_eq!(call.path, Path::Direct, "{what}, read {again}");
+            }
+        }
+        // All want the same, and more than there is.
+        let same = Extents::contiguous(starts[step], cells.end(starts[step]) - starts[step] + 30).unwrap();
+        let mut back = vec![0; same.bytes() as usize];
+        let read = file.read_all(&same, &BufferLayout::Contiguous, &mut back).unwrap();
+        let ends = (0..RANKS).filter_map(|rank| cells.of(rank, starts[step]).span());
+        let there = ends.map(|(_, end)| end).max().unwrap_or(starts[step]) - starts[step];
+        assert_eq!((read.bytes, read.call.bytes_read), (there, there * RANKS as u64), "{what}, step {step}");
+        let found = std::fs::read(path).unwrap();
+        let is_read = found.iter().skip(starts[step] as usize).zip(&back).all(|(found, read)| found == read);
+        assert!(is_read, "{what}, step {step}: all read the same");
     }
     let endpoint = file.close().unwrap();
     let found = std::fs::read(path).unwrap();

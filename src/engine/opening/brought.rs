@@ -23,19 +23,26 @@ pub struct Amount {
     pub requests: u64,
     /// The lengths of the ranks' ranges, summed.
     pub spans: u64,
+    /// The most extents of any rank.
+    pub most: u64,
 }
 
 impl Amount {
     /// Nothing.
-    const NONE: Self = Self { start: u64::MAX, end: 0, bytes: 0, requests: 0, spans: 0 };
-    const LANES: usize = 5;
+    const NONE: Self = Self { start: u64::MAX, end: 0, bytes: 0, requests: 0, spans: 0, most: 0 };
+    const LANES: usize = 6;
 
     /// One rank's.
     pub fn of(file: &Extents) -> Self {
         match file.span() {
-            Some((start, end)) => {
-                Self { start, end, bytes: file.bytes(), requests: file.count(), spans: end.saturating_sub(start) }
-            }
+            Some((start, end)) => Self {
+                start,
+                end,
+                bytes: file.bytes(),
+                requests: file.count(),
+                spans: end.saturating_sub(start),
+                most: file.count(),
+            },
             None => Self::NONE,
         }
     }
@@ -46,14 +53,15 @@ impl Amount {
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.requests = self.requests.saturating_add(other.requests);
         self.spans = self.spans.saturating_add(other.spans);
+        self.most = self.most.max(other.most);
     }
 
     fn lanes(&self) -> [u64; Self::LANES] {
-        [self.start, self.end, self.bytes, self.requests, self.spans]
+        [self.start, self.end, self.bytes, self.requests, self.spans, self.most]
     }
 
-    fn from([start, end, bytes, requests, spans]: [u64; Self::LANES]) -> Self {
-        Self { start, end, bytes, requests, spans }
+    fn from([start, end, bytes, requests, spans, most]: [u64; Self::LANES]) -> Self {
+        Self { start, end, bytes, requests, spans, most }
     }
 }
 
@@ -64,7 +72,7 @@ pub struct Brought {
     failed: u64,
     /// What the call is about.
     pub all: Amount,
-    /// What is left of it, where ranks have written their own already.
+    /// What is left of it, where ranks have written, or read, their own already.
     pub left: Amount,
     /// What the access is to that of the kept plan ([`Again`]).
     again: [u64; 3],
@@ -72,7 +80,7 @@ pub struct Brought {
     pub limit: u64,
     /// What the pieces add to the tiling of the range; none where some rank has not looked.
     tiles: Option<u64>,
-    /// Bytes that ranks have written by themselves, and the most microseconds that took any.
+    /// Bytes that ranks have written, or read, by themselves, and the most microseconds that took any.
     pub moved: u64,
     /// See `moved`.
     pub micros: u64,
@@ -111,7 +119,7 @@ impl Brought {
         (self.failed != NOBODY).then_some(self.failed as crate::Rank)
     }
 
-    /// This rank has written all that it has: so many bytes, in so many microseconds.
+    /// This rank has written, or read, all that it has: so many bytes, in so many microseconds.
     pub fn served(&mut self, bytes: u64, micros: u64) {
         (self.left, self.moved, self.micros) = (Amount::NONE, bytes, micros);
         self.data = Blocks::default();

@@ -29,6 +29,11 @@ use small::Blocks;
 
 /// A rank's pieces are looked at, whether all tile the range, where they are so few. What it has written itself always is.
 const LOOKED_AT: u64 = 1024;
+/// So many pieces of a rank are a few: moving each by itself costs less than messages.
+const FEW: u64 = 4;
+/// The mean size from which few pieces are written so, and from which many are: what a system call costs.
+const NOT_SMALL: u64 = 4 << 10;
+const LARGE: u64 = 16 << 10;
 
 /// What all ranks know after the opening of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +44,9 @@ pub struct Opened {
     pub left: Agreed,
     /// Whether no byte is given twice, if anybody knows.
     pub disjoint: Option<bool>,
-    /// Bytes that ranks have written by themselves, and the most microseconds that took any.
+    /// Whether no rank has more than a few pieces.
+    pub few: bool,
+    /// Bytes that ranks have written, or read, by themselves, and the most microseconds that took any.
     pub moved: u64,
     micros: u64,
     /// Rank 0 has written all, so many bytes.
@@ -49,20 +56,27 @@ pub struct Opened {
 impl Opened {
     /// From an agreement on ranges alone.
     fn plain(agreed: Agreed) -> Self {
-        Self { all: agreed, left: agreed, disjoint: None, moved: 0, micros: 0, written: None }
+        Self { all: agreed, left: agreed, disjoint: None, few: false, moved: 0, micros: 0, written: None }
     }
 
-    /// The report of a write that is over with its opening.
-    pub fn report(&self, path: Path, why: &'static str, total: Duration) -> CallReport {
+    /// Whether every rank has done its own.
+    pub fn is_over(&self) -> bool {
+        self.left.bytes == 0 && self.all.bytes > 0
+    }
+
+    /// The report of a call that is over with its opening.
+    pub fn report(&self, direction: Direction, path: Path, why: &'static str, total: Duration) -> CallReport {
         let total = total.as_secs_f64();
         let io = self.micros as f64 / 1e6;
+        let moved = self.written.unwrap_or_default() + self.moved;
         CallReport {
             path,
             why: why.into(),
             aggregators: usize::from(self.written.is_some()),
             requests: self.all.requests,
             bytes: self.all.bytes,
-            bytes_written: self.written.unwrap_or_default() + self.moved,
+            bytes_written: if direction == Direction::Write { moved } else { 0 },
+            bytes_read: if direction == Direction::Read { moved } else { 0 },
             seconds: Seconds { io, agreement: (total - io).max(0.0), total, ..Seconds::default() },
             ..CallReport::default()
         }
@@ -102,7 +116,8 @@ impl File {
         self.open_call(brought, file, again, checked.map(|()| u64::MAX), small).await
     }
 
-    /// Agrees on a read; `checked` is the end of the file where this rank has looked, or else `u64::MAX`. Collective.
+    /// Agrees on a read, of which this rank has read its own `early`, or not; `checked` is the end of the file where this rank
+    /// has looked, or else `u64::MAX`. Collective.
     ///
     /// # Errors
     /// The lowest rank's, on every rank.
@@ -111,11 +126,16 @@ impl File {
         file: &Extents,
         layout: &BufferLayout,
         checked: Result<u64>,
+        early: Option<&Outcome>,
     ) -> Result<Opened> {
-        let again = self.cached.as_ref().map_or(Again::No, |cached| cached.again(file, layout));
+        let rest = if early.is_some() { &Extents::empty() } else { file };
+        let again = self.cached.as_ref().map_or(Again::No, |cached| cached.again(rest, layout));
         let tiling = (file.count() <= LOOKED_AT).then_some(self.setup.tiling);
         let mut brought = Brought::new(file, again, tiling);
         brought.limit = checked.as_ref().map_or(u64::MAX, |limit| *limit);
+        if let Some(outcome) = early {
+            brought.served(outcome.bytes, outcome.busy.as_micros() as u64);
+        }
         self.open_call(brought, file, again, checked, None).await
     }
 
@@ -218,6 +238,7 @@ impl Answer {
             all: agreed(&brought.all),
             left: agreed(&brought.left),
             disjoint: brought.are_disjoint(tiling),
+            few: brought.all.most <= FEW,
             moved: brought.moved,
             micros: brought.micros.max(written.map_or(0, |(_, micros)| micros)),
             written: written.map(|(bytes, _)| bytes),
@@ -226,7 +247,7 @@ impl Answer {
     }
 
     fn put(&self) -> Vec<u8> {
-        let Opened { all, left, disjoint, moved, micros, written } = &self.opened;
+        let Opened { all, left, disjoint, few, moved, micros, written } = &self.opened;
         let agreed =
             |agreed: &Agreed| [agreed.start, agreed.end, agreed.bytes, agreed.requests, u64::from(agreed.disjoint)];
         let optional = |number: Option<u64>| [u64::from(number.is_some()), number.unwrap_or_default()];
@@ -237,7 +258,7 @@ impl Answer {
         lanes.extend(optional(all.moved.map(|by| by as u64)));
         lanes.extend(optional(disjoint.map(u64::from)));
         lanes.extend(optional(*written));
-        lanes.extend([*moved, *micros]);
+        lanes.extend([*moved, *micros, u64::from(*few)]);
         lanes.iter().flat_map(|lane| lane.to_le_bytes()).collect()
     }
 
@@ -258,23 +279,34 @@ impl Answer {
         };
         let disjoint = optional([next(), next()]).map(|disjoint| disjoint != 0);
         let written = optional([next(), next()]);
-        let (moved, micros) = (next(), next());
-        let opened = Opened { all: agreed(all), left: agreed(left), disjoint, moved, micros, written };
+        let (moved, micros, few) = (next(), next(), next() != 0);
+        let opened = Opened { all: agreed(all), left: agreed(left), disjoint, few, moved, micros, written };
         Self { failed: failed.map(|rank| rank as Rank), opened }
     }
 }
 
-/// Whether ranks write such pieces before they agree, and read them without aggregators: where the file system locks no larger
-/// units, from the size that a system call costs; elsewhere by the hint.
-pub fn large(setup: &Setup, direction: Direction) -> u64 {
-    let size = match direction {
-        Direction::Write => 16 << 10,
-        Direction::Read => 32 << 10,
-    };
+/// The mean size from which pieces are written, and read, by their owners: where the file system locks no larger units, what a
+/// system call costs; elsewhere the hint.
+pub fn large(setup: &Setup) -> u64 {
     match setup.window_terms().1 {
-        1 => setup.hints.direct_min.min(size),
+        1 => setup.hints.direct_min.min(LARGE),
         _ => setup.hints.direct_min,
     }
+}
+
+/// Whether a rank moves such pieces by itself: they are large, or few and not small, where the file system locks no larger
+/// units.
+pub fn is_own(file: &Extents, setup: &Setup, direction: Direction) -> bool {
+    if file.count() == 0 {
+        return false;
+    }
+    let is_few = file.count() <= FEW && setup.window_terms().1 == 1;
+    let least = match direction {
+        Direction::Write if is_few => setup.hints.direct_min.min(NOT_SMALL),
+        Direction::Read if is_few => 0,
+        _ => large(setup),
+    };
+    file.bytes() / file.count() >= least
 }
 
 #[cfg(test)]
@@ -288,7 +320,7 @@ mod tests {
         for (failed, disjoint, written) in
             [(None, None, Some(3)), (Some(2), Some(true), None), (None, Some(false), None)]
         {
-            let opened = Opened { all: agreed, left, disjoint, moved: 30, micros: 8, written };
+            let opened = Opened { all: agreed, left, disjoint, few: written.is_some(), moved: 30, micros: 8, written };
             let back = Answer::get(&Answer { failed, opened }.put());
             assert_eq!((back.failed, back.opened), (failed, opened));
         }
