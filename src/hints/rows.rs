@@ -139,8 +139,9 @@ hints! {
     /// A table that `trib tune collectives` wrote: the broadcasts of hints, the agreements and the gather of statistics of a file
     /// use the algorithms that were the fastest for the rank count and size that are nearest. Empty: none.
     "trib_tuned_table" tuned_table: String = String::new(), PATH, "";
-    /// Calls of so many bytes or fewer, over all ranks, go through the first aggregator only: more would cost a message
-    /// from every rank to each of them for nothing. 0: never.
+    /// Calls of so many bytes or fewer, over all ranks, go through one rank: rank 0 writes data that comes with the first
+    /// agreement, and the first aggregator what does not fit there; more would cost a message from every rank to each
+    /// aggregator for nothing. 0: never.
     "trib_tiny_call" tiny_call: u64 = 64 << 10, SIZE_OR_ZERO, "bytes";
     /// Dedicated I/O mode: so many ranks, the last of every node in turn, only aggregate and must have no data of their own; the
     /// others hand theirs over and go on. A write is then complete, and its error told, at the next call on the file, at its
@@ -153,10 +154,11 @@ hints! {
     /// Whether flattening, plan and metadata are kept for the next call with the same view, here or further on in the file.
     "trib_plan_cache" plan_cache: bool = true, ABLE, "";
     /// With `romio_cb_write=automatic` (or `romio_cb_read`): the mean size of a request from which requests that do not
-    /// interleave are written (read) by their owners, without exchange.
+    /// overlap are written (read) by their owners, without exchange, on Lustre and GPFS; elsewhere it is 16 KiB (4 KiB for
+    /// at most 4 requests of a rank; 4 requests of any size are read so), if that is less.
     "trib_direct_min" direct_min: u64 = 4 << 20, SIZE, "bytes";
     /// Whether ranks that are all on one host write and read through memory that they share, without messages, and whether,
-    /// where they are on several, `two_layer` does so inside each node. `automatic`: on MPI, unless nodes are pretended;
+    /// where they are on several, they agree, and `two_layer` gathers, through memory inside each host. `automatic`: on MPI, unless nodes are pretended;
     /// `enable`: also where ranks are threads, and inside pretended nodes. (Not with `trib_io_ranks` and `trib_tuned_table`.)
     "trib_shared_memory" shared_memory: Switch = Switch::Automatic, Switch::CODEC, "";
     /// What a rank does when a collective call fails in a way that the other ranks cannot be told of: a panic, an error of MPI,
