@@ -73,6 +73,10 @@ pub struct Extent {
     /// Numbers of ranks.
     #[arg(long, value_name = "P,P,...", value_delimiter = ',', default_value = "2,16", value_parser = threads)]
     pub ranks: Vec<u64>,
+    /// Pretend hosts: so many consecutive ranks get a host name of their own, by which MPI libraries and ours tell hosts apart.
+    /// Linux only, for users who may make a UTS namespace (root).
+    #[arg(long, value_name = "N", value_parser = threads, conflicts_with = "command")]
+    pub ranks_per_host: Option<u64>,
     /// Where the files are written; may be given often. By default memory (/dev/shm), or else $TMPDIR.
     #[arg(long = "directory", value_name = "DIR")]
     pub directories: Vec<PathBuf>,

@@ -42,6 +42,8 @@ pub struct Mpi {
     pub mpicc: String,
     /// The launcher.
     pub mpiexec: String,
+    /// So many consecutive ranks are to have a host name of their own.
+    pub ranks_per_host: Option<u64>,
 }
 
 impl Mpi {
@@ -65,7 +67,7 @@ impl Mpi {
                 "mpiexec: {mpiexec} is of {of}, and {mpicc} of {not}; allowed: both of one MPI library"
             )));
         }
-        Ok(Self { family, mpicc, mpiexec })
+        Ok(Self { family, mpicc, mpiexec, ranks_per_host: None })
     }
 
     /// The launcher with so many ranks, for a program to be added. `arguments` are the launcher's own.
@@ -77,6 +79,14 @@ impl Mpi {
             command.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
         }
         command.args(["-n", &ranks.to_string()]).args(arguments);
+        if let Some(here) = self.ranks_per_host {
+            if self.family == Family::Mpich {
+                // Nobody knows the addresses of these names.
+                command.args(self.family.for_ranks("MPICH_INTERFACE_HOSTNAME", "127.0.0.1"));
+            }
+            let name = format!("host$((${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}} / {here}))");
+            command.args(["unshare", "--uts", "sh", "-c", &format!("hostname {name} && exec \"$@\""), "sh"]);
+        }
         command
     }
 }

@@ -32,7 +32,7 @@ impl<'a> Setup<'a> {
     /// Finds the tools, builds the program, and sees that our library takes its calls.
     pub fn new(options: &'a CompareOptions, peers: Vec<(String, Variant)>, directory: &Path) -> Result<Self, Failure> {
         let load = machine::load();
-        let mpi = Mpi::of(&options.tools)?;
+        let mpi = Mpi { ranks_per_host: options.extent.ranks_per_host, ..Mpi::of(&options.tools)? };
         let library = mpi::library(&options.tools)?;
         let program = build::program(&mpi)?;
         let traced =
@@ -131,7 +131,10 @@ impl<'a> Setup<'a> {
         };
         Key {
             pattern: if operation == 0 { task.case.name.to_string() } else { task.case.read_name() },
-            mpi: self.name.clone(),
+            mpi: match extent.ranks_per_host {
+                Some(here) => format!("{}, hosts of {here}", self.name),
+                None => self.name.clone(),
+            },
             ranks: task.ranks,
             directory: task.directory.display().to_string(),
             pairs: extent.pairs,

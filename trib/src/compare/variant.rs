@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     fn mpich() -> Mpi {
-        Mpi { family: Family::Mpich, mpicc: "mpicc".to_string(), mpiexec: "mpiexec".to_string() }
+        Mpi { family: Family::Mpich, mpicc: "mpicc".to_string(), mpiexec: "mpiexec".to_string(), ranks_per_host: None }
     }
 
     #[test]
