@@ -10,7 +10,7 @@ use std::path::Path;
 use super::lov::{self, Stripes};
 use super::{Domains, Driver, Layout, Written, file_system, open, placement};
 use crate::error::{Error, Result};
-use crate::hints::{DriverName, Hints, LustreRound};
+use crate::hints::{DriverName, Hints};
 use crate::topology::{Rank, Topology};
 
 /// `f_type` of `statfs`.
@@ -83,10 +83,7 @@ impl Driver for Lustre {
 
     fn domains(&self, layout: &Layout, aggregators: usize, _: Written<'_>, hints: &Hints) -> Domains {
         let aggregators = aggregators as u64;
-        let held = match hints.lustre_round {
-            LustreRound::Stripe => 1,
-            LustreRound::Buffer => hints.cb_buffer_size / layout.unit,
-        };
+        let held = hints.cb_buffer_size / layout.unit;
         let stripes = held.min(FARTHEST / layout.unit.saturating_mul(aggregators)).max(1);
         Domains::Cyclic { stripe: layout.unit, aggregators, stripes }
     }
@@ -209,7 +206,6 @@ mod tests {
         };
         let cori = Layout { unit: 1 << 20, factor: 64 };
         assert_eq!(stripes(cori, 64, ""), 16);
-        assert_eq!(stripes(cori, 64, "trib_lustre_round=stripe"), 1);
         assert_eq!(stripes(cori, 64, "cb_buffer_size=1M"), 1);
         assert_eq!(stripes(cori, 64, "cb_buffer_size=512k"), 1);
         assert_eq!(stripes(cori, 64, "cb_buffer_size=2500k"), 2);

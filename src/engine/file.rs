@@ -152,8 +152,7 @@ impl File {
                 done.metadata = plan.announced.traffic;
                 done.in_memory = plan.announced.left;
                 let plan = Arc::new(plan);
-                let keep = self.setup.hints.plan_cache;
-                self.cached = keep.then(|| Cached::new(file, layout, agreed.end, plan.clone()));
+                self.cached = Some(Cached::new(file, layout, agreed.end, plan.clone()));
                 plan
             }
         };

@@ -194,7 +194,7 @@ impl MemberTree {
 
 /// The way to one receiver, by the same kernel.
 fn to(route: &Route, receiver: Rank) -> Route {
-    Route { receivers: [receiver].into(), pairwise_empty: false, ..route.clone() }
+    Route { receivers: [receiver].into(), ..route.clone() }
 }
 
 fn total(shares: &[Share]) -> u64 {

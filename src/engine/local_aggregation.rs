@@ -9,6 +9,7 @@ use super::merge::Merger;
 use super::metadata::LocalPlan;
 use crate::drivers::Domains;
 use crate::error::{Error, Result};
+use crate::exchange::ReceiverIndex;
 use crate::exchange::two_layer::Share;
 use crate::schedule::Span;
 use crate::topology::Rank;
@@ -70,9 +71,9 @@ impl LocalAggregation {
         for id in self.agenda.take(round) {
             let (member, flow) = &mut self.flows[id];
             let Some(window) = flow.window(domains) else { continue };
-            let share = Share { aggregator: flow.aggregator(), len: flow.pass(&window).bytes };
+            let share = Share { aggregator: ReceiverIndex(flow.aggregator()), len: flow.pass(&window).bytes };
             shares.entry(*member).or_default().push(share);
-            *totals.entry(share.aggregator).or_default() += share.len;
+            *totals.entry(share.aggregator.0).or_default() += share.len;
             self.agenda.file(id, flow, domains);
         }
         let mut opened = LocalRound::default();
@@ -133,7 +134,7 @@ impl LocalRound {
     pub fn arrived(&mut self, span: Span, mut message: Bytes) {
         let arrived = self.shares_in(span).map(|(member, share)| {
             let bytes = message.split_to((share.len as usize).min(message.len()));
-            ((member, share.aggregator), bytes)
+            ((member, share.aggregator.0), bytes)
         });
         let arrived: Vec<_> = arrived.collect();
         self.arrived.extend(arrived);
@@ -142,7 +143,7 @@ impl LocalRound {
     /// The message of a read from `span`, to one member or for several that follow one another: their shares, once all of
     /// them have been dealt back.
     pub fn message(&self, span: Span) -> Bytes {
-        let part = |(member, share): (usize, &Share)| self.arrived.get(&(member, share.aggregator)).cloned();
+        let part = |(member, share): (usize, &Share)| self.arrived.get(&(member, share.aggregator.0)).cloned();
         let mut parts: Vec<Bytes> = self.shares_in(span).map(|share| part(share).unwrap_or_default()).collect();
         match parts.len() {
             1 => parts.remove(0),

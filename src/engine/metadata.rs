@@ -200,7 +200,7 @@ async fn gather_directly(
         rank: route.rank,
         what: format!("local aggregator {mine} is not among the local aggregators"),
     })?;
-    let inner = Route { receivers: all, pairwise_empty: false, ..route.clone() };
+    let inner = Route { receivers: all, ..route.clone() };
     let members = local.members_of(route.rank);
     let (bodies, traffic) =
         variable_exchange::exchange(endpoint, &inner, &[(target, body.into())], &members, INNER).await?;

@@ -19,7 +19,7 @@
 //! | `gather_tree` | the ordered trees between a local aggregator and its members |
 //! | `node` | what goes between them in memory that they share |
 //! | `windows` | what an aggregator holds in a round |
-//! | `rounds`, `lockstep` | where a rank stands in the data phase; rounds that all ranks take part in |
+//! | `rounds` | where a rank stands in the data phase |
 //! | `writing`, `placing` | the rounds of a write, and one of them in memory |
 //! | `reading`, `delivering` | the rounds of a read, and one of them in memory |
 //! | `coverage`, `buffer`, `worker`, `sieve`, `window_queue`, `storage` | windows, the thread that writes behind and reads ahead, holes, the file |
@@ -50,7 +50,6 @@ mod gather_tree;
 mod handing_over;
 mod independent;
 mod local_aggregation;
-mod lockstep;
 mod merge;
 mod metadata;
 mod node;

@@ -32,7 +32,7 @@ impl Phase {
         members: &[(Rank, Vec<Share>)],
         tree: Option<RoundTree<'_>>,
         merged: Option<&[Share]>,
-        receives: &[Transfer],
+        receives: &[Transfer<Rank>],
     ) -> Schedule {
         let route = &self.route;
         let Some(local) = &self.local else {

@@ -1,12 +1,12 @@
 //! The plan of one collective call: what all ranks agree on before they exchange, and which path they take.
 
 use super::flatten::{ListsToSend, flatten};
-use super::lockstep;
 use super::metadata::{Announced, announce};
 use super::opening::large;
 use super::report::Path;
 use super::setup::Setup;
 use crate::access::{BufferLayout, Extent, Extents};
+use crate::collectives::allgather::LOCALITY_BRUCK;
 use crate::collectives::intergroup::{TwoGroups, intergroup_allreduce};
 use crate::collectives::{agree, allgather, allreduce, broadcast_error};
 use crate::drivers::{Domains, Written};
@@ -166,7 +166,7 @@ pub fn choose_path(agreed: &Agreed, setup: &Setup, direction: Direction) -> (Pat
 pub async fn truly_disjoint(endpoint: &mut Endpoint, setup: &Setup, file: &Extents) -> Result<bool> {
     let (start, end) = file.span().unwrap_or((NO_RANGE, NO_RANGE));
     let own = [start.to_le_bytes(), end.to_le_bytes()].concat();
-    let all = allgather(endpoint, &setup.topology, setup.hints.allgather.algorithm(), &own).await?;
+    let all = allgather(endpoint, &setup.topology, &LOCALITY_BRUCK, &own).await?;
     let number = |bytes: [u8; 8]| u64::from_le_bytes(bytes);
     let mut ranges: Vec<_> = all
         .as_chunks::<16>()
@@ -193,8 +193,6 @@ pub struct Plan {
     pub outgoing: Vec<ListsToSend>,
     /// What this rank was told.
     pub announced: Announced,
-    /// The rounds that every rank takes part in, where the data kernel wants that.
-    pub lockstep: Option<Vec<u64>>,
 }
 
 impl Plan {
@@ -235,15 +233,8 @@ impl Plan {
                 agree(endpoint, enough).await?
             }
         };
-        let route = &roles.data.route;
-        let lockstep = if roles.data.local.is_none() && route.exchanges_empty() {
-            let own = route.receivers.binary_search(&route.rank).unwrap_or_default();
-            Some(lockstep::rounds(endpoint, own, &announced.incoming, &domains).await?)
-        } else {
-            None
-        };
         clock.metadata.lap();
-        Ok(Self { domains, outgoing, announced, lockstep })
+        Ok(Self { domains, outgoing, announced })
     }
 }
 

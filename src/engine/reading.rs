@@ -17,6 +17,7 @@ use super::windows::Opened;
 use super::worker::Task;
 use crate::access::Sink;
 use crate::error::{Error, Result};
+use crate::exchange::ReceiverIndex;
 use crate::exchange::two_layer::Share;
 use crate::fabric::Endpoint;
 use crate::schedule::Buffer;
@@ -46,9 +47,6 @@ impl<'a> Reading<'a> {
     /// # Errors
     /// The fabric's. A failure to read is no error here: it stays in the queue for the agreement, and anything is delivered.
     pub async fn run(mut self, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<DataCounts> {
-        for &round in self.at.lockstep {
-            self.round(round, endpoint, queue).await?;
-        }
         while let Some(round) = self.next_round() {
             self.round(round, endpoint, queue).await?;
         }
@@ -154,14 +152,14 @@ impl<'a> Reading<'a> {
             let aggregator = self.at.outflows[id].file.aggregator();
             if self.at.stays(aggregator) {
                 all.own = Some(id);
-                all.shares.push(Share { aggregator, len: 0 });
+                all.shares.push(Share { aggregator: ReceiverIndex(aggregator), len: 0 });
                 continue;
             }
             let flow = &mut self.at.outflows[id].file;
             let Some(window) = flow.window(self.at.domains) else { continue };
             let len = flow.pass(&window).bytes;
             all.parts.push((at, id, len));
-            all.shares.push(Share { aggregator, len });
+            all.shares.push(Share { aggregator: ReceiverIndex(aggregator), len });
             at += len;
         }
         all

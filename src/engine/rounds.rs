@@ -1,7 +1,7 @@
 //! The data phase, either way: where every flow of a rank stands, round after round.
 //!
 //! A rank takes part in the rounds for which it has data or owns a window with data, and in no others: rounds follow
-//! data, not range (but for [`super::lockstep`]). Rounds are numbered alike everywhere and taken in ascending order, so
+//! data, not range. Rounds are numbered alike everywhere and taken in ascending order, so
 //! the lowest round that is not finished anywhere has been reached by all who take part in it, and the exchange cannot
 //! deadlock across rounds.
 
@@ -57,8 +57,6 @@ pub struct Rounds<'a> {
     pub phase: &'a Phase,
     /// The file, divided.
     pub domains: &'a Domains,
-    /// Rounds that every rank takes part in.
-    pub lockstep: &'a [u64],
     /// What this rank has (or wants), by aggregator.
     pub outflows: Vec<Outflow>,
     /// When.
@@ -89,10 +87,9 @@ impl<'a> Rounds<'a> {
         outflows.iter().enumerate().for_each(|(id, out)| leaving.file(id, &out.file, domains));
         let relaying =
             plan.announced.relay.as_ref().map(|relay| LocalAggregation::new(relay, phase.route.rank, domains));
-        let lockstep = plan.lockstep.as_deref().unwrap_or_default();
         let (tree, counts) = (plan.announced.tree.as_ref(), DataCounts::default());
         let inside = plan.announced.in_memory.as_ref().map(|plan| Inside::new(plan, direction, domains));
-        Self { phase, domains, lockstep, outflows, leaving, windows, relaying, tree, inside, ahead: 0, counts }
+        Self { phase, domains, outflows, leaving, windows, relaying, tree, inside, ahead: 0, counts }
     }
 
     /// This rank.
@@ -109,7 +106,13 @@ impl<'a> Rounds<'a> {
     }
 
     /// The schedule of a round: this rank has `shares`, a local aggregator relays, an aggregator gets `receives`.
-    pub fn schedule(&mut self, round: u64, shares: &[Share], relay: &LocalRound, receives: &[Transfer]) -> Schedule {
+    pub fn schedule(
+        &mut self,
+        round: u64,
+        shares: &[Share],
+        relay: &LocalRound,
+        receives: &[Transfer<Rank>],
+    ) -> Schedule {
         self.ahead = round + 1;
         let members = &relay.members;
         let merged = self.inside.as_mut().map(|inside| inside.open(round, self.domains));

@@ -9,14 +9,15 @@ use super::phase::Phase;
 use super::shared::{self, Tiling};
 use super::terms::{self, Created};
 use crate::collectives::allgather;
+use crate::collectives::allgather::LOCALITY_BRUCK;
 use crate::collectives::intergroup::TwoGroups;
 use crate::drivers::{Driver, Layout, driver};
 use crate::error::Result;
 use crate::exchange::local::LocalAggregators;
-use crate::exchange::{Kernel, RankList, Route};
+use crate::exchange::{RankList, Route};
 use crate::fabric::Endpoint;
 use crate::fabric::shared::{Hosts, host};
-use crate::hints::{DriverName, Hints, KernelName, Overlap, PairwiseEmpty, RankListHint, Switch, TwoLayerInner};
+use crate::hints::{DriverName, Hints, KernelHint, Overlap, RankListHint, Switch, TwoLayerInner};
 use crate::schedule::Throttle;
 use crate::topology::{Rank, Topology};
 use crate::tune;
@@ -231,7 +232,7 @@ async fn find_topology(endpoint: &mut Endpoint, hints: &Hints) -> Result<Topolog
     }
     let label = (endpoint.node_label() as u64).to_le_bytes();
     let apart = Topology::blocks(endpoint.ranks(), 1)?;
-    let all = allgather(endpoint, &apart, hints.allgather.algorithm(), &label).await?;
+    let all = allgather(endpoint, &apart, &LOCALITY_BRUCK, &label).await?;
     let label = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default()) as usize;
     Topology::listed(&all.chunks_exact(8).map(label).collect::<Vec<_>>())
 }
@@ -241,16 +242,13 @@ fn phase(
     topology: &Topology,
     aggregators: &Arc<[Rank]>,
     hints: &Hints,
-    name: KernelName,
+    name: KernelHint,
     throttle: Throttle,
 ) -> Result<Phase> {
-    let (flat, local) = match name {
-        KernelName::Flat(flat) => (flat, None),
-        KernelName::TwoLayer => {
-            let local = match hints.num_aggrs_per_node {
-                0 => LocalAggregators::in_total(topology, hints.local_aggregators),
-                per_node => LocalAggregators::per_node(topology, per_node),
-            };
+    let (kernel, local) = match name {
+        KernelHint::Flat(kernel) => (kernel, None),
+        KernelHint::TwoLayer => {
+            let local = LocalAggregators::hinted(topology, hints.num_aggrs_per_node);
             let local = match hints.overlap {
                 Overlap::Any => local,
                 Overlap::RankOrder => local.of_consecutive_ranks(),
@@ -258,21 +256,12 @@ fn phase(
             (hints.two_layer_outer, Some(Arc::new(local)))
         }
     };
-    let kernel: &'static Kernel = flat.kernel();
     let rank_list = match &hints.rank_list {
         RankListHint::Identity => RankList::Identity,
         RankListHint::NodeRoundRobin => RankList::node_round_robin(topology),
         RankListHint::Explicit(list) => RankList::explicit(list.clone())?,
     };
-    let route = Route {
-        rank,
-        ranks: topology.ranks(),
-        receivers: aggregators.clone(),
-        rank_list,
-        kernel,
-        throttle,
-        pairwise_empty: hints.pairwise_empty == PairwiseEmpty::Send,
-    };
+    let route = Route { rank, ranks: topology.ranks(), receivers: aggregators.clone(), rank_list, kernel, throttle };
     let threshold = match hints.two_layer_inner {
         TwoLayerInner::OrderedTree if local.is_some() => Some(hints.two_layer_threshold),
         _ => None,

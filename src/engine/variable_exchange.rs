@@ -7,7 +7,7 @@
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
-use crate::exchange::{Route, Transfer};
+use crate::exchange::{ReceiverIndex, Route, Transfer};
 use crate::fabric::{self, Endpoint, Memory, Traffic};
 use crate::schedule::{Buffer, ReduceOp, Span};
 use crate::topology::Rank;
@@ -47,13 +47,14 @@ pub async fn exchange(
     let heads = targets.iter().map(|(_, body)| head(body)).collect();
     let mut heads = Bodies { outgoing: heads, incoming: vec![Bytes::new(); sources.len()] };
     let lengths: Vec<usize> = heads.outgoing.iter().map(Bytes::len).collect();
-    let sends = messages(targets.iter().map(|t| t.0).zip(lengths), Buffer::Send);
+    let sends = messages(targets.iter().map(|t| ReceiverIndex(t.0)).zip(lengths), Buffer::Send);
     let receives = messages(sources.iter().map(|&source| (source, LENGTH + HEAD)), Buffer::Receive);
     let mut traffic = endpoint.run(route.schedule(&sends, &receives), &mut heads, tag).await?;
 
     let tails = targets.iter().map(|(_, body)| body.slice(body.len().min(HEAD)..)).collect();
     let mut tails = Bodies { outgoing: tails, incoming: vec![Bytes::new(); sources.len()] };
-    let sends = messages(targets.iter().map(|t| t.0).zip(tails.outgoing.iter().map(Bytes::len)), Buffer::Send);
+    let sends =
+        messages(targets.iter().map(|t| ReceiverIndex(t.0)).zip(tails.outgoing.iter().map(Bytes::len)), Buffer::Send);
     let mut missing = Vec::with_capacity(sources.len());
     for (head, &source) in heads.incoming.iter().zip(sources) {
         missing.push((source, rest(head)?));
@@ -65,7 +66,7 @@ pub async fn exchange(
 }
 
 /// One message for each (peer, length) of any length, in slots of their position.
-fn messages(all: impl Iterator<Item = (usize, usize)>, buffer: Buffer) -> Vec<Transfer> {
+fn messages<Peer>(all: impl Iterator<Item = (Peer, usize)>, buffer: Buffer) -> Vec<Transfer<Peer>> {
     let place = |(index, (peer, len))| Transfer { peer, span: Span::new(buffer, slot(index), len as u64) };
     all.enumerate().filter(|(_, (_, len))| *len > 0).map(place).collect()
 }
@@ -138,31 +139,27 @@ mod tests {
         };
         for ranks in [1, 2, 5, 8] {
             for kernel in KERNELS {
-                for pairwise_empty in [false, true] {
-                    threads::run(ranks, |transport| {
-                        let mut endpoint = Endpoint::new(transport);
-                        let rank = endpoint.rank();
-                        let receivers: Vec<_> = (0..ranks).step_by(2).collect();
-                        let route = Route {
-                            rank,
-                            ranks,
-                            receivers: receivers.clone().into(),
-                            rank_list: RankList::Identity,
-                            kernel,
-                            throttle: Throttle::batch(2),
-                            pairwise_empty,
-                        };
-                        let targets: Vec<_> =
-                            receivers.iter().enumerate().map(|(j, &to)| (j, body(rank, to))).collect();
-                        let sources: Vec<_> = (0..ranks).filter(|_| rank.is_multiple_of(2)).collect();
-                        let waiting = endpoint.waiting().clone();
-                        let future = exchange(&mut endpoint, &route, &targets, &sources, 9);
-                        let (got, _) = waiting.wait(pin!(future)).unwrap();
-                        let expected: Vec<_> = sources.iter().map(|&from| body(from, rank)).collect();
-                        assert_eq!(got, expected);
-                    })
-                    .unwrap();
-                }
+                threads::run(ranks, |transport| {
+                    let mut endpoint = Endpoint::new(transport);
+                    let rank = endpoint.rank();
+                    let receivers: Vec<_> = (0..ranks).step_by(2).collect();
+                    let route = Route {
+                        rank,
+                        ranks,
+                        receivers: receivers.clone().into(),
+                        rank_list: RankList::Identity,
+                        kernel,
+                        throttle: Throttle::batch(2),
+                    };
+                    let targets: Vec<_> = receivers.iter().enumerate().map(|(j, &to)| (j, body(rank, to))).collect();
+                    let sources: Vec<_> = (0..ranks).filter(|_| rank.is_multiple_of(2)).collect();
+                    let waiting = endpoint.waiting().clone();
+                    let future = exchange(&mut endpoint, &route, &targets, &sources, 9);
+                    let (got, _) = waiting.wait(pin!(future)).unwrap();
+                    let expected: Vec<_> = sources.iter().map(|&from| body(from, rank)).collect();
+                    assert_eq!(got, expected);
+                })
+                .unwrap();
             }
         }
     }

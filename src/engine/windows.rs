@@ -32,7 +32,7 @@ pub struct Opened {
     /// Whether sources overlap.
     pub overlap: bool,
     /// One message for each source, ascending; in the slot of its inflow.
-    pub messages: Vec<Transfer>,
+    pub messages: Vec<Transfer<Rank>>,
 }
 
 impl Windows {

@@ -14,11 +14,12 @@ use super::windows::Opened;
 use super::worker::Task;
 use crate::access::Source;
 use crate::error::Result;
-use crate::exchange::Transfer;
 use crate::exchange::two_layer::Share;
+use crate::exchange::{ReceiverIndex, Transfer};
 use crate::fabric::Endpoint;
 use crate::fabric::pool::Block;
 use crate::schedule::Buffer;
+use crate::topology::Rank;
 
 /// The data phase of one rank in a write.
 pub struct Writing<'a> {
@@ -37,9 +38,6 @@ impl<'a> Writing<'a> {
     /// # Errors
     /// The fabric's. A failure to write is no error here: it stays in the queue for the agreement.
     pub async fn run(mut self, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<DataCounts> {
-        for &round in self.at.lockstep {
-            self.round(round, endpoint, queue).await?;
-        }
         while let Some(round) = self.at.next_round() {
             self.round(round, endpoint, queue).await?;
         }
@@ -89,7 +87,7 @@ impl<'a> Writing<'a> {
         &mut self,
         opened: Option<Opened>,
         queue: &mut Option<WindowQueue>,
-    ) -> (Option<WindowBuffer>, Vec<Transfer>) {
+    ) -> (Option<WindowBuffer>, Vec<Transfer<Rank>>) {
         let Some(opened) = opened else { return (None, Vec::new()) };
         self.at.counts.opened(opened.messages.len());
         let Some(queue) = queue else { return (None, opened.messages) };
@@ -122,7 +120,7 @@ impl<'a> Writing<'a> {
             let Some(window) = outflow.file.window(self.at.domains) else { continue };
             if stays {
                 out.own = Some(id);
-                out.shares.push(Share { aggregator, len: 0 });
+                out.shares.push(Share { aggregator: ReceiverIndex(aggregator), len: 0 });
                 continue;
             }
             out.starts.push((packed.len() as u64, aggregator));
@@ -130,7 +128,7 @@ impl<'a> Writing<'a> {
                 Some(_) => outflow.file.pass(&window).bytes,
                 None => outflow.pack(&window, self.source, &mut packed),
             };
-            out.shares.push(Share { aggregator, len });
+            out.shares.push(Share { aggregator: ReceiverIndex(aggregator), len });
         }
         out.packed = packed.into_message();
         out

@@ -9,14 +9,21 @@
 //! throttle). Time in the one-port model: max over ranks of (m + n) t_s + bytes t_w, plus the contention of all ranks
 //! starting at the same receiver, which the model does not show.
 
-use super::{Exchange, Kernel};
+use super::{Exchange, Kernel, ReceiverIndex};
 use crate::schedule::SendMode;
 use crate::topology::Rank;
+
+const COST: &str =
+    "(sends + receives) t_s + bytes t_w of the busiest rank, and the contention of all at the same receiver";
 
 /// ROMIO's default: ascending order, MPI_Isend, no throttle.
 pub static ASCENDING_ISEND: Kernel = Kernel {
     name: "ascending_isend",
-    about: "all requests at once, ascending ranks, Isend (ROMIO's default)",
+    about: "all at once, ascending ranks, Isend: ROMIO's default",
+    source: Some("Main paper, section IV.A"),
+    cost: COST,
+    when: "To compare with ROMIO. All ranks begin with the same aggregator, and nothing limits what is outstanding: drawn one \
+           message at a time, the others wait for their turn.",
     mode: SendMode::Standard,
     default_limit: None,
     coupled: false,
@@ -26,7 +33,10 @@ pub static ASCENDING_ISEND: Kernel = Kernel {
 /// The paper's baseline: ascending order, MPI_Issend, no throttle (main paper, section V, algorithm (1)).
 pub static ASCENDING_ISSEND: Kernel = Kernel {
     name: "ascending_issend",
-    about: "all requests at once, ascending ranks, Issend (main paper, section IV.A)",
+    about: "all at once, ascending ranks, Issend: the main paper's baseline",
+    source: Some("Main paper, sections IV.A and V"),
+    cost: COST,
+    when: "The main paper's baseline: as ascending_isend, but a sender does not leave before its receivers have entered.",
     mode: SendMode::Synchronous,
     default_limit: None,
     coupled: false,
@@ -34,6 +44,6 @@ pub static ASCENDING_ISSEND: Kernel = Kernel {
 };
 
 /// A sender sees its receivers ascend, a receiver its senders.
-fn step(exchange: &Exchange<'_>, sender: Rank, receiver: usize) -> u64 {
-    sender as u64 * exchange.receivers.len() as u64 + receiver as u64
+fn step(exchange: &Exchange<'_>, sender: Rank, receiver: ReceiverIndex) -> u64 {
+    sender as u64 * exchange.receivers.len() as u64 + receiver.0 as u64
 }

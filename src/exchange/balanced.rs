@@ -8,22 +8,26 @@
 //! A receiver of n messages: ceil(n / w) batches of w requests. Time in the one-port model as spread-out, without the
 //! wait for stragglers.
 
-use super::{Exchange, Kernel};
+use super::{Exchange, Kernel, ReceiverIndex};
 use crate::schedule::SendMode;
 use crate::topology::Rank;
 
 /// Algorithm 2 of the main paper with the throttle of section IV.B.
 pub static BALANCED: Kernel = Kernel {
     name: "balanced",
-    about: "receiver j starts at the j-th group of the rank list, throttled Issend (main paper, Algorithm 2)",
+    about: "receiver j starts at the j-th group of the rank list",
+    source: Some("Main paper, Algorithm 2, section III.B, equation 5"),
+    cost: "(p - 1) t_s + k t_w for k bytes at each receiver, without the wait for stragglers",
+    when: "Few aggregators among many ranks, wherever they are: each begins with a part of the ranks of its own. The default of \
+           both phases.",
     mode: SendMode::Synchronous,
     default_limit: Some(32),
     coupled: false,
     step,
 };
 
-fn step(exchange: &Exchange<'_>, sender: Rank, receiver: usize) -> u64 {
-    let first = first_of_group(exchange.ranks, exchange.receivers.len(), receiver);
+fn step(exchange: &Exchange<'_>, sender: Rank, receiver: ReceiverIndex) -> u64 {
+    let first = first_of_group(exchange.ranks, exchange.receivers.len(), receiver.0);
     let position = exchange.rank_list.position(sender);
     ((position + exchange.ranks - first) % exchange.ranks) as u64
 }

@@ -15,6 +15,11 @@ impl LocalAggregators {
         Self::dealt(topology, |_| per_node)
     }
 
+    /// As many on every node as the hint `nc_num_aggrs_per_node` says; 0: the paper's default, 512 in all.
+    pub fn hinted(topology: &Topology, per_node: usize) -> Self {
+        if per_node == 0 { Self::in_total(topology, 512) } else { Self::per_node(topology, per_node) }
+    }
+
     /// `total` local aggregators dealt evenly to the nodes, at least one on each; every rank is its own where there are
     /// not more ranks than `total` (the paper's default of 512 is the plain two-phase exchange below 512 ranks).
     pub fn in_total(topology: &Topology, total: usize) -> Self {
@@ -118,7 +123,7 @@ mod tests {
     #[test]
     fn the_papers_default_is_plain_below_512_ranks() {
         let topology = Topology::blocks(100, 8).unwrap();
-        let local = LocalAggregators::in_total(&topology, 512);
+        let local = LocalAggregators::hinted(&topology, 0);
         assert!((0..100).all(|rank| local.aggregator_of(rank) == rank));
         assert_eq!(LocalAggregators::in_total(&Topology::blocks(1024, 64).unwrap(), 512).all().len(), 512);
     }

@@ -1,22 +1,21 @@
 //! Exchange kernels: in which order, in which mode and how many at a time the messages of an all-to-many exchange go.
 //!
-//! A kernel is a pure function: one rank's messages in, one rank's [`Schedule`] out. A flat kernel is little more than
+//! A kernel is a pure function: one rank's messages in, one rank's [`Schedule`] out. It is little more than
 //! its **step**: the position of the message (sender, receiver) in the order that all ranks follow. Sends and receives
 //! are chained by it, each under the throttle; that shared order is what keeps any throttle free of deadlock
 //! ([`Builder::chain`]).
 //!
-//! **A new kernel** is one file here that defines a `static` [`Kernel`], and one row in [`KERNELS`]. The validators, the
-//! conformance suite on both fabrics, the hints and the command line take it from there. (A test then asks for its name in
-//! the words that `hints/names.rs` shows as allowed.)
+//! **A new kernel** is one file here that defines a `static` [`Kernel`], and its row in [`KERNELS`]. Hints, command line,
+//! validators and the suites on all fabrics take all they say of it from its row; `./generate` writes what is generated.
 
-use crate::schedule::{Action, Builder, OpId, Schedule, SendMode, Span, Throttle};
+use crate::schedule::{Action, Builder, OpId, Schedule, Span, Throttle};
 use crate::topology::Rank;
 
 mod ascending;
 mod balanced;
-mod flat;
+mod kernel;
 pub mod local;
-pub mod pairwise;
+mod pairwise;
 mod rank_list;
 mod route;
 mod spread_out;
@@ -24,44 +23,29 @@ pub mod two_layer;
 
 pub use ascending::{ASCENDING_ISEND, ASCENDING_ISSEND};
 pub use balanced::BALANCED;
-pub use flat::Flat;
+pub use kernel::Kernel;
 pub use pairwise::PAIRWISE;
 pub use rank_list::RankList;
 pub use route::Route;
-pub use spread_out::SPREAD_OUT;
 
-/// All flat kernels, by the names that hints use.
-pub static KERNELS: [&Kernel; 5] = [&ASCENDING_ISEND, &ASCENDING_ISSEND, &SPREAD_OUT, &BALANCED, &PAIRWISE];
+/// The registry: all kernels, in the order of the documentation.
+pub static KERNELS: &[&Kernel] = &[
+    &ascending::ASCENDING_ISEND,
+    &ascending::ASCENDING_ISSEND,
+    &spread_out::SPREAD_OUT,
+    &balanced::BALANCED,
+    &pairwise::PAIRWISE,
+];
 
-/// A flat kernel: every sender talks to every receiver itself.
-#[derive(Debug)]
-pub struct Kernel {
-    /// As hints and reports name it.
-    pub name: &'static str,
-    /// One line for people, with its source.
-    pub about: &'static str,
-    /// When a send counts as finished.
-    pub mode: SendMode,
-    /// The throttle when no hint gives one; `None` posts everything at once.
-    pub default_limit: Option<u32>,
-    /// Whether a step's send and receive must both finish before the next step starts (MPI_Sendrecv), which fixes the
-    /// throttle at one.
-    pub coupled: bool,
-    /// The step of the message from `sender` to the `receiver`-th of [`Exchange::receivers`]. One sender's (and one
-    /// receiver's) messages have different steps, and all ranks agree on them.
-    pub step: fn(exchange: &Exchange<'_>, sender: Rank, receiver: usize) -> u64,
-}
+/// The index of a receiver (an aggregator) among [`Exchange::receivers`]: not its rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReceiverIndex(pub usize);
 
-/// The kernel of that name.
-pub fn kernel(name: &str) -> Option<&'static Kernel> {
-    KERNELS.into_iter().find(|kernel| kernel.name == name)
-}
-
-/// One message of an exchange, as one rank sees it.
+/// One message of an exchange, as one rank sees it: what it sends to the receiver of an index, or receives from a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Transfer {
-    /// The other side: a rank for a receive, an index into [`Exchange::receivers`] for a send.
-    pub peer: usize,
+pub struct Transfer<Peer> {
+    /// The other side.
+    pub peer: Peer,
     /// Where its bytes are (or go).
     pub span: Span,
 }
@@ -81,15 +65,21 @@ pub struct Exchange<'a> {
     /// The rank list of the balanced kernel.
     pub rank_list: &'a RankList,
     /// What this rank sends, at most one message a receiver.
-    pub sends: &'a [Transfer],
+    pub sends: &'a [Transfer<ReceiverIndex>],
     /// What this rank receives, at most one message a sender; empty if it is no receiver.
-    pub receives: &'a [Transfer],
+    pub receives: &'a [Transfer<Rank>],
 }
 
 impl Exchange<'_> {
     /// This rank's index among the receivers.
-    pub fn receiver_index(&self) -> Option<usize> {
-        self.receivers.binary_search(&self.rank).ok()
+    pub fn receiver_index(&self) -> Option<ReceiverIndex> {
+        self.receivers.binary_search(&self.rank).ok().map(ReceiverIndex)
+    }
+
+    /// The rank of a receiver.
+    #[inline]
+    pub fn rank_of(&self, receiver: ReceiverIndex) -> Rank {
+        self.receivers[receiver.0]
     }
 
     /// The schedule of this exchange alone.
@@ -105,7 +95,7 @@ impl Exchange<'_> {
     pub fn append(&self, builder: &mut Builder, kernel: &Kernel, throttle: Throttle, after: &[OpId]) {
         let mut sends = self.ordered_sends(kernel);
         let mut receives = self.ordered_receives(kernel);
-        if let Some(own) = sends.iter().position(|s| self.receivers[s.1.peer] == self.rank) {
+        if let Some(own) = sends.iter().position(|s| self.rank_of(s.1.peer) == self.rank) {
             let (_, from) = sends.remove(own);
             if let Some(to) = receives.iter().position(|r| r.1.peer == self.rank) {
                 let (_, to) = receives.remove(to);
@@ -126,8 +116,8 @@ impl Exchange<'_> {
         &self,
         builder: &mut Builder,
         kernel: &Kernel,
-        sends: &[(u64, Transfer)],
-        receives: &[(u64, Transfer)],
+        sends: &[(u64, Transfer<ReceiverIndex>)],
+        receives: &[(u64, Transfer<Rank>)],
         after: &[OpId],
     ) {
         let (mut sends, mut receives) = (sends.iter().peekable(), receives.iter().peekable());
@@ -146,17 +136,17 @@ impl Exchange<'_> {
         }
     }
 
-    fn send(&self, kernel: &Kernel, message: &Transfer) -> (Action, Span) {
-        (Action::Send { to: self.receivers[message.peer], mode: kernel.mode }, message.span)
+    fn send(&self, kernel: &Kernel, message: &Transfer<ReceiverIndex>) -> (Action, Span) {
+        (Action::Send { to: self.rank_of(message.peer), mode: kernel.mode }, message.span)
     }
 
-    fn ordered_sends(&self, kernel: &Kernel) -> Vec<(u64, Transfer)> {
+    fn ordered_sends(&self, kernel: &Kernel) -> Vec<(u64, Transfer<ReceiverIndex>)> {
         let mut all: Vec<_> = self.sends.iter().map(|m| ((kernel.step)(self, self.rank, m.peer), *m)).collect();
         all.sort_unstable_by_key(|(step, _)| *step);
         all
     }
 
-    fn ordered_receives(&self, kernel: &Kernel) -> Vec<(u64, Transfer)> {
+    fn ordered_receives(&self, kernel: &Kernel) -> Vec<(u64, Transfer<Rank>)> {
         let Some(own) = self.receiver_index() else { return Vec::new() };
         let mut all: Vec<_> = self.receives.iter().map(|m| ((kernel.step)(self, m.peer, own), *m)).collect();
         all.sort_unstable_by_key(|(step, _)| *step);
@@ -164,6 +154,6 @@ impl Exchange<'_> {
     }
 }
 
-fn receive(message: &Transfer) -> (Action, Span) {
+fn receive(message: &Transfer<Rank>) -> (Action, Span) {
     (Action::Receive { from: message.peer }, message.span)
 }

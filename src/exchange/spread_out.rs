@@ -7,14 +7,18 @@
 //! A receiver of n messages: ceil(n / w) batches of w requests. Time in the one-port model (p - 1) t_s + k t_w for k
 //! bytes at each receiver (section II.B).
 
-use super::{Exchange, Kernel};
+use super::{Exchange, Kernel, ReceiverIndex};
 use crate::schedule::SendMode;
 use crate::topology::Rank;
 
 /// Algorithm 1 of the main paper with the throttle of section IV.B.
 pub static SPREAD_OUT: Kernel = Kernel {
     name: "spread_out",
-    about: "receiver r starts at rank r, throttled Issend (main paper, Algorithm 1)",
+    about: "receiver r starts at rank r",
+    source: Some("Main paper, Algorithm 1, section II.B, equation 4"),
+    cost: "(p - 1) t_s + k t_w for k bytes at each receiver; stragglers: (p - 1) sigma sqrt(1 / (2 pi)) more",
+    when: "As many aggregators as ranks, or aggregators spread evenly over the ranks: no two of them then want the same rank \
+           at a time. Where they are neighbours, as drawn, ranks behind them wait.",
     mode: SendMode::Synchronous,
     default_limit: Some(32),
     coupled: false,
@@ -22,6 +26,6 @@ pub static SPREAD_OUT: Kernel = Kernel {
 };
 
 /// How far `sender` stands behind the receiver, around the ring of ranks.
-pub(super) fn step(exchange: &Exchange<'_>, sender: Rank, receiver: usize) -> u64 {
-    ((sender + exchange.ranks - exchange.receivers[receiver]) % exchange.ranks) as u64
+pub(super) fn step(exchange: &Exchange<'_>, sender: Rank, receiver: ReceiverIndex) -> u64 {
+    ((sender + exchange.ranks - exchange.rank_of(receiver)) % exchange.ranks) as u64
 }

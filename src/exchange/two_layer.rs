@@ -13,11 +13,24 @@
 //! ceil(log2 m) messages at most, in ceil(log2 m) t_s + (bytes of the members + largest subtree) t_w, in member order as
 //! before. A member without bytes has no part in it.
 
-use super::{Exchange, Kernel, RankList, Transfer};
+use super::{Exchange, Kernel, RankList, ReceiverIndex, Transfer};
 use crate::collectives::Group;
 use crate::collectives::gatherv::part::{Leg, Part};
 use crate::schedule::{Buffer, Builder, OpId, Schedule, SendMode, Span, Throttle};
 use crate::topology::Rank;
+
+/// The word that stands for two layers where a hint or an option takes a kernel.
+pub const NAME: &str = "two_layer";
+/// What they do, in one line, as [`Kernel::about`].
+pub const ABOUT: &str = "members hand all they have to a local aggregator on their node, which sends merged messages";
+/// Where they are from, as [`Kernel::source`].
+pub const SOURCE: &str = "Main paper, sections II.B and V, figure 3 (d)";
+/// Their time, as [`Kernel::cost`].
+pub const COST: &str = "(q - 1) t_s + (bytes of the members) t_w inside the node, then the outer kernel's time with the local \
+                        aggregators in place of p";
+/// When to use them, as [`Kernel::when`].
+pub const WHEN: &str = "Many ranks on a node with little each: the aggregators hear from nodes, not from ranks. Every byte goes \
+                        through memory once more, so not for large requests.";
 
 /// What members handed to their local aggregator, as they sent it: [`Buffer::Stage`] of this number.
 pub const GATHERED: Buffer = Buffer::Stage(0);
@@ -36,13 +49,13 @@ const INNER: u8 = 1;
 /// One part of a rank's data: all that goes to one aggregator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
-    /// Index of the aggregator among the receivers.
-    pub aggregator: usize,
+    /// Which aggregator.
+    pub aggregator: ReceiverIndex,
     /// Bytes, above 0.
     pub len: u64,
 }
 
-/// The aggregator of a message in [`HELD`], and in [`MERGED`] where members share memory.
+/// The index of the aggregator of a message in [`HELD`], and in [`MERGED`] where members share memory.
 pub fn aggregator_at(offset: u64) -> usize {
     (offset / APART) as usize
 }
@@ -78,7 +91,7 @@ pub struct TwoLayer<'a> {
     /// Inside the node along this tree; none: every member sends to its local aggregator itself.
     pub tree: Option<RoundTree<'a>>,
     /// On an aggregator: what each local aggregator sends, ascending.
-    pub receives: &'a [Transfer],
+    pub receives: &'a [Transfer<Rank>],
 }
 
 impl RoundTree<'_> {
@@ -118,7 +131,7 @@ impl TwoLayer<'_> {
     /// sends.
     pub fn schedule_in_memory(&self, merged: &[Share], outer: &Kernel, throttle: Throttle) -> Schedule {
         let mut builder = Builder::default();
-        let span = |buffer, share: &Share| Span::new(buffer, share.aggregator as u64 * APART, share.len);
+        let span = |buffer, share: &Share| Span::new(buffer, share.aggregator.0 as u64 * APART, share.len);
         let sends: Vec<_> =
             merged.iter().map(|share| Transfer { peer: share.aggregator, span: span(MERGED, share) }).collect();
         let exchange = Exchange {
@@ -134,10 +147,11 @@ impl TwoLayer<'_> {
             at += share.len;
             (share.aggregator, Span::new(Buffer::Send, at - share.len, share.len))
         };
-        let own: Vec<(usize, Span)> = self.own.iter().map(place).collect();
-        let of = |aggregator: usize| own.binary_search_by_key(&aggregator, |own| own.0).map(|index| own[index].1);
+        let own: Vec<(ReceiverIndex, Span)> = self.own.iter().map(place).collect();
+        let of =
+            |aggregator: ReceiverIndex| own.binary_search_by_key(&aggregator, |own| own.0).map(|index| own[index].1);
         if self.local_aggregator == self.rank {
-            let is_own = |message: &Transfer| self.receivers[message.peer] == self.rank;
+            let is_own = |message: &Transfer<_>| exchange.rank_of(message.peer) == self.rank;
             let ordered = exchange.ordered_sends(outer).into_iter().map(|(_, message)| message);
             let (first, others): (Vec<_>, Vec<_>) = ordered.partition(is_own);
             for Transfer { peer, span } in first.into_iter().chain(others) {
@@ -167,11 +181,11 @@ impl TwoLayer<'_> {
 
     /// Receives from the members and copies every share to its aggregator's outgoing message, ordered by aggregator, then
     /// rank. Returns the outgoing messages and what they wait for.
-    fn gather_and_merge(&self, builder: &mut Builder, inner: Throttle) -> (Vec<Transfer>, Vec<u32>) {
+    fn gather_and_merge(&self, builder: &mut Builder, inner: Throttle) -> (Vec<Transfer<ReceiverIndex>>, Vec<u32>) {
         builder.stage(INNER);
         let mut chain = Vec::with_capacity(self.members.len());
         // (aggregator, member's place in the order, source)
-        let mut shares: Vec<(usize, Rank, Span)> = Vec::new();
+        let mut shares: Vec<(ReceiverIndex, Rank, Span)> = Vec::new();
         let mut place = |rank: Rank, buffer: Buffer, mut at: u64, of: &[Share]| {
             for share in of {
                 shares.push((share.aggregator, rank, Span::new(buffer, at, share.len)));
@@ -192,7 +206,7 @@ impl TwoLayer<'_> {
         };
         let gathered = builder.join(&arrived);
         shares.sort_unstable_by_key(|&(aggregator, rank, _)| (aggregator, rank));
-        let mut sends: Vec<Transfer> = Vec::new();
+        let mut sends: Vec<Transfer<ReceiverIndex>> = Vec::new();
         let mut copies = Vec::with_capacity(shares.len());
         let mut at = 0;
         for (aggregator, _, from) in shares {

@@ -4,7 +4,7 @@ use super::kernel_orders::KernelOrders;
 use crate::error::{Error, Result};
 use crate::exchange::local::LocalAggregators;
 use crate::exchange::two_layer::{Share, TwoLayer};
-use crate::exchange::{ASCENDING_ISSEND, Exchange, Flat, Kernel, RankList, Transfer};
+use crate::exchange::{ASCENDING_ISSEND, Exchange, Kernel, RankList, ReceiverIndex, Transfer};
 use crate::schedule::{Buffer, Schedule, Span, Throttle};
 use crate::sim::{self, Chains, Part, Side, Workload};
 use crate::topology::{Rank, Topology};
@@ -15,8 +15,8 @@ const NONE: u32 = u32::MAX;
 /// How the messages travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// Every rank sends to every receiver itself, by a flat kernel.
-    Flat(Flat),
+    /// Every rank sends to every receiver itself, by this kernel.
+    Flat(&'static Kernel),
     /// So many local aggregators a node gather, and exchange by `ascending_issend`.
     TwoLayer(usize),
 }
@@ -71,7 +71,7 @@ impl AllToMany {
             return Err(Error::argument("message", range, "the fewest bytes first"));
         }
         let (kernel, local) = match options.way {
-            Way::Flat(flat) => (flat.kernel(), None),
+            Way::Flat(kernel) => (kernel, None),
             Way::TwoLayer(each) => (&ASCENDING_ISSEND, Some(LocalAggregators::per_node(&options.topology, each))),
         };
         let receivers: Vec<Rank> = (0..options.receivers).map(|j| j * ranks / options.receivers).collect();
@@ -89,7 +89,7 @@ impl AllToMany {
         };
         if exchange.local.is_none() {
             let view = exchange.view(0, &[], &[]);
-            let step = |sender, receiver| (kernel.step)(&view, sender, receiver);
+            let step = |sender, receiver| (kernel.step)(&view, sender, ReceiverIndex(receiver));
             let receiving =
                 KernelOrders::new(exchange.receivers.len(), ranks, |receiver, sender| step(sender, receiver));
             let sending = KernelOrders::new(ranks, exchange.receivers.len(), step);
@@ -122,7 +122,8 @@ impl AllToMany {
         match &self.local {
             Some(local) => self.two_layer(rank, local),
             None => {
-                let sends: Vec<_> = (0..self.receivers.len()).map(|peer| self.piece(peer, rank)).collect();
+                let sends: Vec<_> =
+                    (0..self.receivers.len()).map(|peer| self.piece(ReceiverIndex(peer), rank)).collect();
                 let receives = if self.receiver(rank).is_some() {
                     (0..self.options.topology.ranks()).map(|peer| self.piece(peer, peer)).collect()
                 } else {
@@ -133,7 +134,12 @@ impl AllToMany {
         }
     }
 
-    fn view<'a>(&'a self, rank: Rank, sends: &'a [Transfer], receives: &'a [Transfer]) -> Exchange<'a> {
+    fn view<'a>(
+        &'a self,
+        rank: Rank,
+        sends: &'a [Transfer<ReceiverIndex>],
+        receives: &'a [Transfer<Rank>],
+    ) -> Exchange<'a> {
         let (receivers, rank_list) = (&self.receivers, &self.rank_list);
         Exchange { rank, ranks: self.options.topology.ranks(), receivers, rank_list, sends, receives }
     }
@@ -146,14 +152,17 @@ impl AllToMany {
     }
 
     /// A message with the bytes of `sender`. Where in a buffer is nothing to a simulator.
-    fn piece(&self, peer: usize, sender: Rank) -> Transfer {
+    fn piece<Peer>(&self, peer: Peer, sender: Rank) -> Transfer<Peer> {
         Transfer { peer, span: Span::new(Buffer::Send, 0, self.bytes(sender)) }
     }
 
     fn two_layer(&self, rank: Rank, local: &LocalAggregators) -> Schedule {
         let shares = |rank: Rank| -> Vec<Share> {
             let len = self.bytes(rank);
-            (0..self.receivers.len()).filter(|_| len > 0).map(|aggregator| Share { aggregator, len }).collect()
+            (0..self.receivers.len())
+                .filter(|_| len > 0)
+                .map(|index| Share { aggregator: ReceiverIndex(index), len })
+                .collect()
         };
         let topology = &self.options.topology;
         let node = topology.node_of(rank);
@@ -181,9 +190,9 @@ impl AllToMany {
     }
 
     /// What the local aggregators of a node send to each receiver.
-    fn bundles(&self, node: usize, local: &LocalAggregators) -> Vec<Transfer> {
+    fn bundles(&self, node: usize, local: &LocalAggregators) -> Vec<Transfer<Rank>> {
         let topology = &self.options.topology;
-        let mut bundles: Vec<Transfer> = Vec::new();
+        let mut bundles: Vec<Transfer<Rank>> = Vec::new();
         for member in (0..topology.ranks_on(node)).map(|index| topology.rank_at(node, index)) {
             let (peer, len) = (local.aggregator_of(member), self.bytes(member));
             match bundles.iter_mut().find(|bundle| bundle.peer == peer) {
@@ -209,7 +218,7 @@ impl Workload for AllToMany {
             own: receives.then(|| self.bytes(rank)),
             receives: if receives { ranks - 1 } else { 0 },
             sends: receivers - u32::from(receives),
-            throttle: if self.kernel.coupled { Throttle::batch(1) } else { self.throttle },
+            throttle: self.kernel.throttle(self.throttle),
         }))
     }
 

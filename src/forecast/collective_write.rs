@@ -31,6 +31,9 @@ pub struct CollectiveWriteOptions {
     /// sends at a time; if true, as MPICH's MPI_Alltoallv and the paper do, what falls into w steps of the kernel at a
     /// time, so that a rank that sends to few has about w |R| / p sends outstanding (main paper, sections IV.B and V.B).
     pub blocks: bool,
+    /// Whether `pairwise`, where it is the kernel of both phases, exchanges empty messages too, in all p - 1 steps, as the
+    /// paper's does and the library's does not.
+    pub empty_steps: bool,
 }
 
 /// The write as a [`Workload`] of the simulator.

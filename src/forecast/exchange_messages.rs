@@ -7,8 +7,8 @@ use super::matrix::{Cell, Matrix};
 use crate::error::Result;
 use crate::exchange::local::LocalAggregators;
 use crate::exchange::two_layer::{Share, TwoLayer};
-use crate::exchange::{Exchange, Kernel, RankList, Transfer};
-use crate::hints::{Hints, KernelName, RankListHint};
+use crate::exchange::{Exchange, Kernel, RankList, ReceiverIndex, Transfer};
+use crate::hints::{Hints, KernelHint, RankListHint};
 use crate::schedule::{Buffer, Builder, Schedule, Span, Throttle};
 use crate::sim::{self, Chains, Part, Side};
 use crate::topology::{Rank, Topology};
@@ -46,19 +46,16 @@ pub(super) struct ExchangeMessages {
 }
 
 impl Way {
-    pub(super) fn of(name: KernelName, throttle: Throttle, options: &CollectiveWriteOptions) -> Self {
+    pub(super) fn of(name: KernelHint, throttle: Throttle, options: &CollectiveWriteOptions) -> Self {
         let CollectiveWriteOptions { hints, topology, .. } = options;
         match name {
-            KernelName::Flat(flat) => {
-                let blocks = options.blocks && throttle.limit.is_some() && !flat.kernel().coupled;
-                Self { kernel: flat.kernel(), throttle, blocks, local: None }
+            KernelHint::Flat(kernel) => {
+                let blocks = options.blocks && throttle.limit.is_some() && !kernel.coupled;
+                Self { kernel, throttle, blocks, local: None }
             }
-            KernelName::TwoLayer => {
-                let local = match hints.num_aggrs_per_node {
-                    0 => LocalAggregators::in_total(topology, hints.local_aggregators),
-                    per_node => LocalAggregators::per_node(topology, per_node),
-                };
-                Self { kernel: hints.two_layer_outer.kernel(), throttle, blocks: false, local: Some(local) }
+            KernelHint::TwoLayer => {
+                let local = LocalAggregators::hinted(topology, hints.num_aggrs_per_node);
+                Self { kernel: hints.two_layer_outer, throttle, blocks: false, local: Some(local) }
             }
         }
     }
@@ -76,7 +73,12 @@ impl Parties {
         Ok(Self { topology, aggregators: aggregators.into(), index, rank_list })
     }
 
-    fn exchange<'a>(&'a self, rank: Rank, sends: &'a [Transfer], receives: &'a [Transfer]) -> Exchange<'a> {
+    fn exchange<'a>(
+        &'a self,
+        rank: Rank,
+        sends: &'a [Transfer<ReceiverIndex>],
+        receives: &'a [Transfer<Rank>],
+    ) -> Exchange<'a> {
         let (receivers, rank_list) = (&self.aggregators, &self.rank_list);
         Exchange { rank, ranks: self.topology.ranks(), receivers, rank_list, sends, receives }
     }
@@ -91,7 +93,7 @@ impl ExchangeMessages {
             return Self { sends: messages.clone(), receives: bundles.transposed(aggregators), own: Vec::new() };
         }
         let view = parties.exchange(0, &[], &[]);
-        let step = |sender: usize, aggregator: usize| (way.kernel.step)(&view, sender, aggregator);
+        let step = |sender: usize, aggregator: usize| (way.kernel.step)(&view, sender, ReceiverIndex(aggregator));
         let itself = |rank: usize, aggregator: usize| parties.aggregators[aggregator] == rank;
         let by_aggregator = messages.transposed(aggregators);
         let own = (0..aggregators).map(|at| {
@@ -132,7 +134,7 @@ impl ExchangeMessages {
             own: None,
             receives: receives as u32,
             sends: self.sends.row(rank).len() as u32,
-            throttle: if way.kernel.coupled { Throttle::batch(1) } else { way.throttle },
+            throttle: way.kernel.throttle(way.throttle),
         })
     }
 
@@ -157,7 +159,8 @@ impl ExchangeMessages {
     fn in_blocks(&self, rank: Rank, index: Option<usize>, way: &Way, parties: &Parties) -> Part {
         let limit = u64::from(way.throttle.limit.unwrap_or(u32::MAX));
         let view = parties.exchange(rank, &[], &[]);
-        let block = |sender: usize, aggregator: usize| (way.kernel.step)(&view, sender, aggregator) / limit;
+        let block =
+            |sender: usize, aggregator: usize| (way.kernel.step)(&view, sender, ReceiverIndex(aggregator)) / limit;
         let sends = self.sends.row(rank).iter().map(|cell| (block(rank, cell.peer as usize), cell));
         let alone = sends.clone().zip(sends.clone().skip(1)).all(|((one, _), (next, _))| one != next);
         let receives = index.map_or(&[][..], |index| self.receives.row(index));
@@ -182,9 +185,10 @@ impl ExchangeMessages {
     }
 
     fn coupled(&self, rank: Rank, index: Option<usize>, way: &Way, parties: &Parties) -> Schedule {
-        let sends: Vec<_> = self.sends.row(rank).iter().map(|cell| message(cell, Buffer::Send)).collect();
+        let sends: Vec<_> =
+            self.sends.row(rank).iter().map(|cell| message(receiver(cell), cell, Buffer::Send)).collect();
         let receives = index.map_or(&[][..], |index| self.receives.row(index));
-        let receives: Vec<_> = receives.iter().map(|cell| message(cell, Buffer::Receive)).collect();
+        let receives: Vec<_> = receives.iter().map(|cell| message(cell.peer as Rank, cell, Buffer::Receive)).collect();
         parties.exchange(rank, &sends, &receives).schedule(way.kernel, way.throttle)
     }
 
@@ -197,7 +201,7 @@ impl ExchangeMessages {
         parties: &Parties,
     ) -> Schedule {
         let shares = |rank: Rank| -> Vec<Share> {
-            let share = |cell: &Cell| Share { aggregator: cell.peer as usize, len: u64::from(cell.amount) };
+            let share = |cell: &Cell| Share { aggregator: receiver(cell), len: u64::from(cell.amount) };
             self.sends.row(rank).iter().filter(|cell| cell.amount > 0).map(share).collect()
         };
         let members: Vec<_> = members(rank, local, &parties.topology)
@@ -206,7 +210,7 @@ impl ExchangeMessages {
             .filter(|(_, shares)| !shares.is_empty())
             .collect();
         let receives = index.map_or(&[][..], |index| self.receives.row(index));
-        let receives: Vec<_> = receives.iter().map(|cell| message(cell, Buffer::Receive)).collect();
+        let receives: Vec<_> = receives.iter().map(|cell| message(cell.peer as Rank, cell, Buffer::Receive)).collect();
         let exchange = TwoLayer {
             rank,
             ranks: parties.topology.ranks(),
@@ -233,7 +237,12 @@ pub(super) fn members<'a>(
     of_node.filter(move |&member| local.aggregator_of(member) == rank)
 }
 
+/// The aggregator of a cell in a sender's row.
+fn receiver(cell: &Cell) -> ReceiverIndex {
+    ReceiverIndex(cell.peer as usize)
+}
+
 /// Where in a buffer is nothing to a simulator.
-fn message(cell: &Cell, buffer: Buffer) -> Transfer {
-    Transfer { peer: cell.peer as usize, span: Span::new(buffer, 0, u64::from(cell.amount)) }
+fn message<Peer>(peer: Peer, cell: &Cell, buffer: Buffer) -> Transfer<Peer> {
+    Transfer { peer, span: Span::new(buffer, 0, u64::from(cell.amount)) }
 }

@@ -1,5 +1,5 @@
 //! The paper's pairwise exchange, in which every rank calls MPI_Sendrecv with every other, empty or not
-//! (`trib_pairwise_empty=send`): p (p - 1) messages a round. They are not simulated one by one; what a step costs is the
+//! ([`super::CollectiveWriteOptions::empty_steps`]): p (p - 1) messages a round. They are not simulated one by one; what a step costs is the
 //! same few terms for every rank, so a step is a pass over the ranks' clocks.
 //!
 //! In step i a rank posts a receive from rank + i and a send to rank - i. It ends when both are done:
@@ -20,7 +20,6 @@ use super::message_counts::Lists;
 use super::written::Written;
 use crate::access::Extent;
 use crate::exchange::PAIRWISE;
-use crate::hints::PairwiseEmpty;
 use crate::sim::machine::Line;
 use crate::sim::phases::PHASES;
 use crate::sim::{Machine, Step, Time};
@@ -221,8 +220,8 @@ impl CollectiveWrite {
     /// Whether every rank exchanges with every other, empty messages included, in both phases: the paper's pairwise. Such
     /// a write is not run as a workload, but by [`CollectiveWrite::in_lockstep`].
     pub fn is_in_lockstep(&self) -> bool {
-        let pairwise = |way: &Way| way.local.is_none() && way.kernel.name == PAIRWISE.name;
-        self.options.hints.pairwise_empty == PairwiseEmpty::Send && pairwise(&self.metadata) && pairwise(&self.data)
+        let pairwise = |way: &Way| way.local.is_none() && *way.kernel == PAIRWISE;
+        self.options.empty_steps && pairwise(&self.metadata) && pairwise(&self.data)
     }
 
     /// What the write takes where [`CollectiveWrite::is_in_lockstep`]. Servers are without contention, and every aggregator

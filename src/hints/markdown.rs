@@ -3,9 +3,11 @@
 use std::fmt::Write;
 
 use super::{Hints, OURS, Row};
+use crate::exchange::{KERNELS, two_layer};
+use crate::schedule::SendMode;
 
 const HEAD: &str = "\
-<!-- Generated from src/hints/rows.rs; regenerate with: TRIB_REGENERATE=1 cargo test --lib hints::markdown -->
+<!-- Generated from src/hints/rows.rs; regenerate with: ./generate -->
 
 # Hints
 
@@ -21,7 +23,7 @@ of equal keys wins. What wins between sources, from the highest:
 7. the defaults below.
 
 Keys that are not listed here are ignored, as MPI asks, except that an unknown key which begins with `trib_` is an error. A
-value that is not allowed is an error for every listed key. Words may be written in capitals too. `trib hints` prints this
+value that is not allowed is an error for every listed key. A hint that was removed says so, and what takes its place. Words may be written in capitals too. `trib hints` prints this
 table with the values in force.
 
 ## Hints that you have already
@@ -49,6 +51,14 @@ parameters of OMPIO, other file systems) is never an error. The report of the dr
 that was given and is not used, with its source and the reason.
 ";
 
+const KERNELS_HEAD: &str = "
+## Kernels
+
+What `trib_kernel_meta`, `trib_kernel_data` and `trib_two_layer_outer` take. `trib algorithms` counts them,
+[algorithms.md](algorithms.md#exchange) draws each.
+
+";
+
 /// The page `docs/hints.md`. A test holds the checked-in file to it.
 pub fn markdown() -> String {
     let table = Hints::default().table();
@@ -56,38 +66,90 @@ pub fn markdown() -> String {
     let mut page = HEAD.to_string();
     section(&mut page, "Hints of ROMIO and PnetCDF", &others);
     section(&mut page, "Hints of Tributary", &ours);
+    page.push_str(KERNELS_HEAD);
+    page.push_str(&kernels());
     page
 }
 
+/// The kernels as a table, the words for two layers among them: for `docs/hints.md` and `docs/design.md`.
+pub fn kernels() -> String {
+    let mut table =
+        "| name | what it does | sends | limit by default | when to use it |\n|---|---|---|---|---|\n".to_string();
+    let mut row = |name: &str, about: &str, sends: &str, limit: &str, when: &str| {
+        let (about, when) = (cell(about), cell(when));
+        // Writing to a string does not fail.
+        let _ = writeln!(table, "| `{name}` | {about} | {sends} | {limit} | {when} |");
+    };
+    for kernel in KERNELS {
+        let sends = match kernel.mode {
+            SendMode::Standard => "Isend",
+            SendMode::Synchronous => "Issend",
+        };
+        let limit = kernel.default_limit.map_or("none".to_string(), |limit| limit.to_string());
+        let limit = if kernel.coupled { format!("{limit}, by construction") } else { limit };
+        row(kernel.name, kernel.about, sends, &limit, kernel.when);
+    }
+    row(
+        two_layer::NAME,
+        two_layer::ABOUT,
+        "the outer kernel's",
+        "the outer kernel's, inside the node too",
+        two_layer::WHEN,
+    );
+    table
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
 fn section(page: &mut String, title: &str, rows: &[&Row]) {
-    let cell = |text: &str| text.replace('|', "\\|");
-    page.push_str(&format!("\n## {title}\n\n| key | default | allowed | unit | meaning |\n|---|---|---|---|---|\n"));
+    page.push_str(&format!(
+        "\n## {title}\n\n| key | default | allowed | unit | meaning | set it when |\n|---|---|---|---|---|---|\n"
+    ));
     for row in rows {
-        let Row { key, default, unit, allowed, meaning, .. } = row;
+        let Row { key, default, unit, allowed, meaning, when, .. } = row;
         let default = if default.is_empty() { "none".to_string() } else { format!("`{default}`") };
         // Writing to a string does not fail.
         let _ = writeln!(
             page,
-            "| `{key}` | {default} | {} | {unit} | {} |",
+            "| `{key}` | {default} | {} | {unit} | {} | {} |",
             cell(&allowed.replace('*', "\\*")),
-            cell(meaning)
+            cell(meaning),
+            cell(when)
         );
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    const BEGIN: &str = "<!-- Generated from src/exchange; regenerate with: ./generate -->\n";
+    const END: &str = "<!-- End of what is generated -->\n";
+
+    /// Holds a file to `expected`, or writes it, if it differs, when asked to.
+    fn hold(name: &str, expected: &str) {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+        let kept = std::fs::read_to_string(&path).unwrap_or_default();
+        if kept != expected && std::env::var_os("TRIB_REGENERATE").is_some() {
+            return std::fs::write(&path, expected).unwrap();
+        }
+        assert!(kept == expected, "{name} is not what the registries say; ./generate writes it");
+    }
+
     #[test]
     fn the_page_in_docs_is_current() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/hints.md");
-        let page = super::markdown();
-        if std::env::var_os("TRIB_REGENERATE").is_some() {
-            std::fs::write(path, &page).unwrap();
-        }
-        let kept = std::fs::read_to_string(path).unwrap_or_default();
-        assert!(
-            kept == page,
-            "docs/hints.md is not what src/hints/rows.rs says; its first line tells how to regenerate it"
-        );
+        hold("docs/hints.md", &markdown());
+    }
+
+    #[test]
+    fn the_table_of_kernels_in_the_design_is_current() {
+        let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/design.md")).unwrap();
+        let (before, rest) = page.split_once(BEGIN).expect("docs/design.md has no place for the table of kernels");
+        let (_, after) = rest.split_once(END).expect("docs/design.md has no end of the table of kernels");
+        hold("docs/design.md", &format!("{before}{BEGIN}\n{}\n{END}{after}", kernels()));
     }
 }

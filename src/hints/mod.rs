@@ -20,7 +20,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::exchange::Flat;
+use crate::exchange::Kernel;
 use crate::schedule::Throttle;
 use crate::topology::Rank;
 
@@ -36,8 +36,7 @@ pub use asked::{Asked, Source, Unused};
 pub use environment::Environment;
 pub use markdown::markdown;
 pub use names::{
-    AllgatherName, DriverName, KernelName, Limit, LustreRound, OnFailure, Overlap, PairwiseEmpty, PlacementHint,
-    RankListHint, Switch, TwoLayerInner,
+    DriverName, KernelHint, Limit, OnFailure, Overlap, PlacementHint, RankListHint, Switch, TwoLayerInner,
 };
 pub use rows::Hints;
 
@@ -45,6 +44,15 @@ use rows::{KEYS, Key};
 
 /// Keys that begin so are ours alone.
 const OURS: &str = "trib_";
+
+/// Hints of earlier versions, with what takes their place.
+const REMOVED: &[(&str, &str)] = &[
+    ("trib_allgather", "the library's choice, locality_bruck, is used always"),
+    ("trib_local_aggregators", "nc_num_aggrs_per_node says how many on every node"),
+    ("trib_lustre_round", "set cb_buffer_size to the stripe size for rounds of one stripe"),
+    ("trib_pairwise_empty", "pairwise sends no empty messages; trib sim has the paper's form"),
+    ("trib_plan_cache", "plans are kept always"),
+];
 
 /// The most bytes of a file of hints: enough for a list of a million ranks.
 const LONGEST_FILE: u64 = 16 << 20;
@@ -64,6 +72,8 @@ pub struct Row {
     pub allowed: &'static str,
     /// What it does.
     pub meaning: &'static str,
+    /// Why a user sets it, in one sentence.
+    pub when: &'static str,
 }
 
 impl Hints {
@@ -75,7 +85,7 @@ impl Hints {
     pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
         match find(key) {
             Some(row) if (row.set)(self, value.trim()) => Ok(()),
-            Some(row) => Err(Error::hint(key, value.trim(), row.allowed)),
+            Some(row) => Err(Error::hint(key, value.trim(), (row.allowed)())),
             None if key.starts_with(OURS) => Err(unknown(key, value)),
             None => Ok(()),
         }
@@ -149,8 +159,9 @@ impl Hints {
             value: (row.get)(self),
             default: (row.get)(&default),
             unit: row.unit,
-            allowed: row.allowed,
+            allowed: (row.allowed)(),
             meaning: row.meaning.trim(),
+            when: row.when,
         };
         KEYS.iter().map(row).collect()
     }
@@ -165,22 +176,21 @@ impl Hints {
         self.throttle(self.kernel_data, self.limit_data)
     }
 
-    fn throttle(&self, kernel: KernelName, limit: Limit) -> Throttle {
-        let kernel = self.outermost(kernel).kernel();
+    fn throttle(&self, kernel: KernelHint, limit: Limit) -> Throttle {
+        let kernel = self.outermost(kernel);
         let limit = match limit {
-            _ if kernel.coupled => return Throttle::batch(1),
             Limit::At(limit) => Some(limit),
             Limit::Default => kernel.default_limit,
             Limit::None => None,
         };
-        limit.map_or(Throttle::NONE, |limit| Throttle { limit: Some(limit), mode: self.throttle_mode })
+        kernel.throttle(limit.map_or(Throttle::NONE, |limit| Throttle { limit: Some(limit), mode: self.throttle_mode }))
     }
 
-    /// The flat kernel that talks to the aggregators.
-    fn outermost(&self, kernel: KernelName) -> Flat {
-        match kernel {
-            KernelName::Flat(flat) => flat,
-            KernelName::TwoLayer => self.two_layer_outer,
+    /// The kernel that talks to the aggregators.
+    fn outermost(&self, hint: KernelHint) -> &'static Kernel {
+        match hint {
+            KernelHint::Flat(kernel) => kernel,
+            KernelHint::TwoLayer => self.two_layer_outer,
         }
     }
 
@@ -189,7 +199,7 @@ impl Hints {
     ///
     /// # Errors
     /// [`Error::Hint`] for a field that holds what its text could not, a rank list that is no permutation, a placement that names a rank twice or one that is not
-    /// there, a count of aggregators that contradicts a list of them, a throttle for `pairwise` other than 1, and I/O ranks that
+    /// there, a count of aggregators that contradicts a list of them, a throttle for a coupled kernel other than 1, and I/O ranks that
     /// leave no other rank or contradict a choice of aggregators.
     pub fn check(&self, ranks: usize) -> Result<()> {
         if *self == Self::default() {
@@ -198,16 +208,19 @@ impl Hints {
         for row in KEYS {
             let value = (row.get)(self);
             if !(row.set)(&mut self.clone(), &value) {
-                return Err(Error::hint(row.key, value, row.allowed));
+                return Err(Error::hint(row.key, value, (row.allowed)()));
             }
         }
         for (key, kernel, limit) in [
             ("trib_throttle_meta", self.kernel_meta, self.limit_meta),
             ("trib_throttle_data", self.kernel_data, self.limit_data),
         ] {
-            if self.outermost(kernel).kernel().coupled && !matches!(limit, Limit::Default | Limit::At(1)) {
+            let kernel = self.outermost(kernel);
+            if kernel.coupled && !matches!(limit, Limit::Default | Limit::At(1)) {
                 let value = (Limit::CODEC.print)(&limit);
-                return Err(Error::hint(key, value, format!("default|1, because the kernel {kernel} is pairwise")));
+                let why =
+                    format!("default|1, because {kernel} finishes a step's send and receive before the next step");
+                return Err(Error::hint(key, value, why));
             }
         }
         self.check_io_ranks(ranks)?;
@@ -283,6 +296,9 @@ fn find(key: &str) -> Option<&'static Key> {
 
 /// The error of an unknown key: the known one that is closest, or all of them.
 fn unknown(key: &str, value: &str) -> Error {
+    if let Some((_, instead)) = REMOVED.iter().find(|(removed, _)| *removed == key) {
+        return Error::hint(key, value.trim(), format!("nothing, this hint was removed; {instead}"));
+    }
     let ours = || KEYS.iter().map(|row| row.key).filter(|known| known.starts_with(OURS));
     let closest = ours().map(|known| (edits(key, known), known)).min().filter(|&(edits, _)| edits <= 3);
     let advice = match closest {

@@ -2,13 +2,13 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
 use super::values::{Codec, list};
-use crate::collectives::{Algorithm, allgather};
 use crate::error::{Error, Result};
-use crate::exchange::Flat;
+use crate::exchange::{KERNELS, Kernel, two_layer};
 use crate::schedule::ThrottleMode;
 use crate::topology::Rank;
 
@@ -27,7 +27,7 @@ macro_rules! words {
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
 
             pub(super) const CODEC: Codec<Self> =
-                Codec { parse: |text| text.parse().ok(), print: |value| value.to_string(), allowed: $allowed };
+                Codec { parse: |text| text.parse().ok(), print: |value| value.to_string(), allowed: || $allowed };
         }
 
         impl fmt::Display for $name {
@@ -70,15 +70,6 @@ words! {
 }
 
 words! {
-    /// What the pairwise kernel does in a step that has nothing to exchange.
-    PairwiseEmpty, "pairwise step", "skip|send":
-    /// No message.
-    Skip = "skip",
-    /// A message of no bytes, as a plain loop of `MPI_Sendrecv` would.
-    Send = "send",
-}
-
-words! {
     /// A file-system driver.
     DriverName, "driver", "auto|posix|lustre|gpfs":
     /// By the file system that the file is on.
@@ -89,15 +80,6 @@ words! {
     Lustre = "lustre",
     /// Equal ranges of whole blocks.
     Gpfs = "gpfs",
-}
-
-words! {
-    /// How much one Lustre aggregator takes in a round.
-    LustreRound, "round", "buffer|stripe":
-    /// As many stripes as `cb_buffer_size` holds.
-    Buffer = "buffer",
-    /// One stripe, as in the paper.
-    Stripe = "stripe",
 }
 
 words! {
@@ -118,91 +100,63 @@ words! {
     OrderedTree = "ordered_tree",
 }
 
-words! {
-    /// An algorithm by which every rank gets the blocks of all; a test holds the words to the registry.
-    AllgatherName, "allgather", "ring|recursive_doubling|dissemination|bruck|hierarchical|multi_lane|locality_bruck":
-    /// Blocks go round.
-    Ring = "ring",
-    /// With partners at doubling distances; any rank count.
-    RecursiveDoubling = "recursive_doubling",
-    /// With partners at doubling distances, round the ring.
-    Dissemination = "dissemination",
-    /// The same with blocks in order of distance.
-    Bruck = "bruck",
-    /// Through one leader a node.
-    Hierarchical = "hierarchical",
-    /// Every rank of a node carries a lane between nodes.
-    MultiLane = "multi_lane",
-    /// Bruck's between nodes, whose ranks share the messages.
-    LocalityBruck = "locality_bruck",
-}
-
-impl AllgatherName {
-    /// The algorithm of that name.
-    pub fn algorithm(self) -> &'static Algorithm {
-        match self {
-            Self::Ring => &allgather::RING,
-            Self::RecursiveDoubling => &allgather::RECURSIVE_DOUBLING,
-            Self::Dissemination => &allgather::DISSEMINATION,
-            Self::Bruck => &allgather::BRUCK,
-            Self::Hierarchical => &allgather::HIERARCHICAL,
-            Self::MultiLane => &allgather::MULTI_LANE,
-            Self::LocalityBruck => &allgather::LOCALITY_BRUCK,
-        }
-    }
-}
-
-/// The codec of a flat kernel; a test holds the words to the registry.
-pub(super) const FLAT: Codec<Flat> = Codec {
+/// The kernel of a layer.
+pub(super) const KERNEL: Codec<&'static Kernel> = Codec {
     parse: |text| text.parse().ok(),
-    print: Flat::to_string,
-    allowed: "ascending_isend|ascending_issend|spread_out|balanced|pairwise",
+    print: |kernel| kernel.to_string(),
+    allowed: || {
+        static NAMES: LazyLock<String> = LazyLock::new(Kernel::names);
+        &NAMES
+    },
 };
 
-/// An exchange kernel.
+/// How the messages of a phase travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub enum KernelName {
-    /// One layer.
-    Flat(Flat),
-    /// Local aggregators first; they use the kernel of the hint `trib_two_layer_outer` among themselves (TAM).
+pub enum KernelHint {
+    /// From every rank to the aggregators, by this kernel.
+    Flat(&'static Kernel),
+    /// Through local aggregators, which use the kernel of the hint `trib_two_layer_outer` (TAM).
     TwoLayer,
 }
 
-impl KernelName {
-    pub(super) const ALLOWED: &str = "ascending_isend|ascending_issend|spread_out|balanced|pairwise|two_layer";
-    const TWO_LAYER: &str = "two_layer";
-
-    /// Every kernel, in the order of the documentation.
+impl KernelHint {
+    /// All, in the order of the documentation.
     pub fn all() -> impl Iterator<Item = Self> {
-        Flat::all().map(Self::Flat).chain([Self::TwoLayer])
+        KERNELS.iter().map(|kernel| Self::Flat(kernel)).chain([Self::TwoLayer])
+    }
+
+    /// What the hints `trib_kernel_meta` and `trib_kernel_data` take, separated by `|`.
+    pub fn allowed() -> &'static str {
+        static ALLOWED: LazyLock<String> = LazyLock::new(|| format!("{}|{}", Kernel::names(), two_layer::NAME));
+        &ALLOWED
     }
 
     pub(super) const CODEC: Codec<Self> =
-        Codec { parse: |text| text.parse().ok(), print: |value| value.to_string(), allowed: Self::ALLOWED };
+        Codec { parse: |text| text.parse().ok(), print: |value| value.to_string(), allowed: Self::allowed };
 }
 
-impl fmt::Display for KernelName {
+impl fmt::Display for KernelHint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Flat(flat) => flat.fmt(f),
-            Self::TwoLayer => f.pad(Self::TWO_LAYER),
+            Self::Flat(kernel) => kernel.fmt(f),
+            Self::TwoLayer => f.pad(two_layer::NAME),
         }
     }
 }
 
-impl FromStr for KernelName {
+impl FromStr for KernelHint {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        if text.eq_ignore_ascii_case(Self::TWO_LAYER) {
+        if text.eq_ignore_ascii_case(two_layer::NAME) {
             return Ok(Self::TwoLayer);
         }
-        text.parse().map(Self::Flat).map_err(|_| Error::argument("kernel", text, Self::ALLOWED))
+        text.parse().map(Self::Flat).map_err(|_| Error::argument("kernel", text, Self::allowed()))
     }
 }
 
-impl TryFrom<String> for KernelName {
+impl TryFrom<String> for KernelHint {
     type Error = Error;
 
     fn try_from(text: String) -> Result<Self> {
@@ -210,9 +164,9 @@ impl TryFrom<String> for KernelName {
     }
 }
 
-impl From<KernelName> for String {
-    fn from(name: KernelName) -> Self {
-        name.to_string()
+impl From<KernelHint> for String {
+    fn from(hint: KernelHint) -> Self {
+        hint.to_string()
     }
 }
 
@@ -240,7 +194,7 @@ impl RankListHint {
             Self::NodeRoundRobin => "node_round_robin".into(),
             Self::Explicit(ranks) => join(ranks),
         },
-        allowed: "identity|node_round_robin|every rank once, separated by commas",
+        allowed: || "identity|node_round_robin|every rank once, separated by commas",
     };
 }
 
@@ -279,7 +233,7 @@ impl PlacementHint {
             Self::LowestPerNode => "lowest_per_node".into(),
             Self::List(ranks) => format!("list:{}", join(ranks)),
         },
-        allowed: "default|stride:K with K >= 1|spread|lowest_per_node|list:R,R,...",
+        allowed: || "default|stride:K with K >= 1|spread|lowest_per_node|list:R,R,...",
     };
 }
 
@@ -287,7 +241,7 @@ impl PlacementHint {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// The kernel's own: 32 for `spread_out` and `balanced`, 1 for `pairwise`, none for the ascending ones.
+    /// The kernel's own ([`Kernel::default_limit`]).
     Default,
     /// Everything at once.
     None,
@@ -307,7 +261,7 @@ impl Limit {
             Self::None => "none".into(),
             Self::At(limit) => limit.to_string(),
         },
-        allowed: "default|none|0 (as none)|1 to 4294967295",
+        allowed: || "default|none|0 (as none)|1 to 4294967295",
     };
 }
 
@@ -321,7 +275,7 @@ pub(super) const THROTTLE_MODE: Codec<ThrottleMode> = Codec {
         ThrottleMode::Batch => "batch".into(),
         ThrottleMode::Window => "window".into(),
     },
-    allowed: "batch|window",
+    allowed: || "batch|window",
 };
 
 fn join(ranks: &[Rank]) -> String {

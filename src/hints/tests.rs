@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::exchange::KERNELS;
 use crate::schedule::ThrottleMode;
 
 /// For every key: values other than its default that are allowed, and values that are not.
@@ -22,26 +23,21 @@ const VALUES: &[(&str, &[&str], &[&str])] = &[
     ("trib_throttle_data", &["none", "16"], &["1.5"]),
     ("trib_throttle_mode", &["window"], &["sliding"]),
     ("trib_rank_list", &["node_round_robin", "3,1,2,0"], &["", "random", "1,,2", "0-3"]),
-    ("trib_pairwise_empty", &["send"], &["drop"]),
     ("trib_two_layer_outer", &["balanced", "pairwise"], &["two_layer"]),
     ("trib_two_layer_inner", &["ordered_tree"], &["tree", ""]),
     ("trib_two_layer_threshold", &["1", "1048576"], &["0", "-1"]),
-    ("trib_local_aggregators", &["1"], &["0"]),
     ("trib_driver", &["posix", "lustre", "gpfs"], &["ufs", "pvfs2"]),
     (
         "trib_placement",
         &["stride:64", "spread", "lowest_per_node", "list:0,4,8"],
         &["stride:0", "stride", "list:", "far"],
     ),
-    ("trib_lustre_round", &["stripe"], &["2"]),
     ("trib_overlap", &["rank_order"], &["first"]),
-    ("trib_allgather", &["ring", "bruck"], &["", "allreduce"]),
     ("trib_tuned_table", &["tuned.toml", "/etc/trib/a table"], &["a;b", "a#b"]),
     ("trib_tiny_call", &["0", "4096"], &["-1", "tiny"]),
     ("trib_io_ranks", &["1", "64"], &["-1", "", "all"]),
     ("trib_ranks_per_node", &["42"], &["-42"]),
     ("trib_write_buffers", &["1", "8"], &["0"]),
-    ("trib_plan_cache", &["disable"], &["automatic"]),
     ("trib_direct_min", &["1048576"], &["0"]),
     ("trib_shared_memory", &["enable", "disable"], &["yes", ""]),
     ("trib_on_failure", &["return"], &["exit", ""]),
@@ -148,7 +144,6 @@ fn throttles() {
     assert_eq!(throttle("trib_kernel_data=spread_out;trib_throttle_mode=window").1, Throttle::window(32));
     assert_eq!(throttle("trib_throttle_data=none;trib_throttle_mode=window").1, Throttle::NONE);
     assert_eq!(throttle("trib_throttle_data=0").1, Throttle::NONE);
-    assert_eq!(throttle("trib_kernel_data=pairwise;trib_throttle_mode=window").1, Throttle::batch(1));
     assert_eq!(throttle("trib_kernel_data=two_layer").1, Throttle::NONE);
     assert_eq!(throttle("trib_kernel_data=two_layer;trib_two_layer_outer=balanced").1, Throttle::batch(32));
     assert_eq!(throttle("trib_throttle_meta=4"), (Throttle::batch(4), Throttle::batch(32)));
@@ -162,7 +157,6 @@ fn what_fits_the_ranks() {
         "trib_placement=list:3,0",
         "trib_placement=list:3,0;cb_nodes=2",
         "cb_nodes=99",
-        "trib_kernel_data=pairwise;trib_throttle_data=1",
         "trib_kernel_data=pairwise;trib_throttle_meta=7",
     ] {
         Hints::parse(text).unwrap().check(4).unwrap();
@@ -174,12 +168,9 @@ fn what_fits_the_ranks() {
         ("trib_placement=list:0,4", "ranks below 4"),
         ("trib_placement=list:0,0", "rank 0 twice"),
         ("trib_placement=list:0,1;cb_nodes=3", "hint cb_nodes"),
-        ("trib_kernel_data=pairwise;trib_throttle_data=2", "hint trib_throttle_data"),
         ("trib_io_ranks=4", "hint trib_io_ranks"),
         ("trib_io_ranks=2;cb_nodes=1", "hint cb_nodes"),
         ("trib_io_ranks=2;trib_placement=spread", "hint trib_placement"),
-        ("trib_kernel_meta=pairwise;trib_throttle_meta=none", "hint trib_throttle_meta"),
-        ("trib_kernel_meta=two_layer;trib_two_layer_outer=pairwise;trib_throttle_meta=8", "hint trib_throttle_meta"),
     ] {
         let error = Hints::parse(text).unwrap().check(4).unwrap_err().to_string();
         assert!(error.contains(says), "{text}: {error}");
@@ -187,16 +178,62 @@ fn what_fits_the_ranks() {
 }
 
 #[test]
-fn kernel_names_spell_themselves() {
-    let names: Vec<_> = Flat::all().map(|flat| flat.to_string()).collect();
-    assert_eq!(names::FLAT.allowed, names.join("|"), "what is shown as allowed is the registry");
-    let all: Vec<_> = KernelName::all().map(|kernel| kernel.to_string()).collect();
-    assert_eq!(names::KernelName::ALLOWED, all.join("|"));
-    for kernel in KernelName::all() {
+fn kernels_spell_themselves() {
+    let all: Vec<_> = KernelHint::all().map(|kernel| kernel.to_string()).collect();
+    assert_eq!(KernelHint::allowed(), all.join("|"));
+    for kernel in KernelHint::all() {
         assert_eq!(kernel.to_string().parse(), Ok(kernel));
         assert_eq!(serde_json::to_value(kernel).unwrap(), kernel.to_string());
     }
     assert_eq!(serde_json::to_value(ThrottleMode::Window).unwrap(), "window");
+}
+
+/// Each coupled kernel, in the metadata phase, the data phase and between two layers.
+#[test]
+fn a_coupled_kernel_takes_no_throttle_but_its_own() {
+    for kernel in KERNELS.iter().filter(|kernel| kernel.coupled) {
+        let hints = |phase: &str, throttle: &str| {
+            let flat = format!("trib_kernel_{phase}={kernel};trib_throttle_{phase}={throttle}");
+            let layers =
+                format!("trib_kernel_{phase}=two_layer;trib_two_layer_outer={kernel};trib_throttle_{phase}={throttle}");
+            [flat, layers].map(|text| Hints::parse(&text).unwrap())
+        };
+        for phase in ["meta", "data"] {
+            for throttle in ["default", "1"] {
+                for hints in hints(phase, throttle) {
+                    hints.check(4).unwrap();
+                    let kept = if phase == "meta" { hints.throttle_meta() } else { hints.throttle_data() };
+                    assert_eq!(kept, Throttle::batch(1));
+                }
+            }
+            for throttle in ["2", "none"] {
+                for hints in hints(phase, throttle) {
+                    let error = hints.check(4).unwrap_err().to_string();
+                    assert!(
+                        error.contains(&format!("hint trib_throttle_{phase}")) && error.contains(kernel.name),
+                        "{error}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn removed_hints_say_so() {
+    for (key, instead) in REMOVED {
+        let error = Hints::default().set(key, "any").unwrap_err().to_string();
+        assert!(error.contains("was removed") && error.contains(instead), "{error}");
+        assert!(find(key).is_none(), "{key} is there");
+    }
+}
+
+/// Every hint has a user: a sentence that says when one sets it.
+#[test]
+fn every_hint_says_when_it_is_set() {
+    for row in Hints::default().table() {
+        assert!(row.when.ends_with('.') && !row.when.contains('\n'), "{}: {:?}", row.key, row.when);
+    }
 }
 
 /// Edits by the textbook recursion.
@@ -229,15 +266,4 @@ proptest! {
             prop_assert_eq!(Hints::parse(&text), Ok(hints));
         }
     }
-}
-
-#[test]
-fn allgather_names_are_the_registry() {
-    let registry = crate::collectives::ALGORITHMS.iter();
-    let registered: Vec<_> =
-        registry.filter(|a| a.operation == crate::collectives::Operation::Allgather).map(|a| a.name).collect();
-    let named: Vec<_> = AllgatherName::ALL.iter().map(|name| name.algorithm().name).collect();
-    assert_eq!(named, registered);
-    assert_eq!(AllgatherName::CODEC.allowed, registered.join("|"));
-    assert!(AllgatherName::ALL.iter().all(|name| name.to_string() == name.algorithm().name));
 }

@@ -8,7 +8,7 @@ pub(super) struct Codec<T> {
     pub(super) parse: fn(&str) -> Option<T>,
     pub(super) print: fn(&T) -> String,
     /// What `parse` accepts, for people.
-    pub(super) allowed: &'static str,
+    pub(super) allowed: fn() -> &'static str,
 }
 
 /// The word for "not hinted".
@@ -20,60 +20,49 @@ const LARGEST: u64 = 1 << 62;
 const SIZES: &str = "1 to 2^62 bytes, also with k, M, G, T or KiB, MiB, GiB, TiB (powers of 1024)";
 
 /// A number of bytes.
-pub(super) const SIZE: Codec<u64> = Codec { parse: size, print: u64::to_string, allowed: SIZES };
+pub(super) const SIZE: Codec<u64> = Codec { parse: size, print: u64::to_string, allowed: || SIZES };
 
 /// A number of bytes; 0 has a meaning of its own.
 pub(super) const SIZE_OR_ZERO: Codec<u64> = Codec {
     parse: |text| if text == "0" { Some(0) } else { size(text) },
     print: u64::to_string,
-    allowed: "0 to 2^62 bytes, also with k, M, G, T or KiB, MiB, GiB, TiB (powers of 1024)",
+    allowed: || "0 to 2^62 bytes, also with k, M, G, T or KiB, MiB, GiB, TiB (powers of 1024)",
 };
 
 /// A number of bytes, or `auto`.
 pub(super) const SIZE_OR_AUTO: Codec<Option<u64>> = Codec {
     parse: |text| auto_or(text, size),
     print: print_auto,
-    allowed: "auto|1 to 2^62 bytes, also with k, M, G, T or KiB, MiB, GiB, TiB (powers of 1024)",
+    allowed: || "auto|1 to 2^62 bytes, also with k, M, G, T or KiB, MiB, GiB, TiB (powers of 1024)",
 };
 
 /// How many, at least one, or `auto`.
 pub(super) const COUNT_OR_AUTO: Codec<Option<usize>> =
-    Codec { parse: |text| auto_or(text, positive), print: print_auto, allowed: "auto|1 or more" };
+    Codec { parse: |text| auto_or(text, positive), print: print_auto, allowed: || "auto|1 or more" };
 
 /// A number of stripes, or `auto`. Lustre counts them in 16 bits.
 pub(super) const STRIPES_OR_AUTO: Codec<Option<u32>> = Codec {
     parse: |text| auto_or(text, |text| text.parse().ok().filter(|count| (1..=65_532).contains(count))),
     print: print_auto,
-    allowed: "auto|1 to 65532",
+    allowed: || "auto|1 to 65532",
 };
 
 /// How many, at least one.
-pub(super) const COUNT: Codec<usize> = Codec { parse: positive, print: usize::to_string, allowed: "1 or more" };
+pub(super) const COUNT: Codec<usize> = Codec { parse: positive, print: usize::to_string, allowed: || "1 or more" };
 
 /// How many; 0 has a meaning of its own.
 pub(super) const COUNT_OR_ZERO: Codec<usize> =
-    Codec { parse: |text| text.parse().ok(), print: usize::to_string, allowed: "0 or more" };
+    Codec { parse: |text| text.parse().ok(), print: usize::to_string, allowed: || "0 or more" };
 
 /// `true` or `false`.
 pub(super) const TRUTH: Codec<bool> =
-    Codec { parse: |text| text.to_ascii_lowercase().parse().ok(), print: bool::to_string, allowed: "true|false" };
-
-/// `enable` or `disable`.
-pub(super) const ABLE: Codec<bool> = Codec {
-    parse: |text| match text.to_ascii_lowercase().as_str() {
-        "enable" => Some(true),
-        "disable" => Some(false),
-        _ => None,
-    },
-    print: |&enabled| if enabled { "enable" } else { "disable" }.into(),
-    allowed: "enable|disable",
-};
+    Codec { parse: |text| text.to_ascii_lowercase().parse().ok(), print: bool::to_string, allowed: || "true|false" };
 
 /// The path of a file, or none.
 pub(super) const PATH: Codec<String> = Codec {
     parse: |text| (!text.contains([';', '#', '\n', '\r'])).then(|| text.to_string()),
     print: String::clone,
-    allowed: "a path without ; # and line breaks, or nothing",
+    allowed: || "a path without ; # and line breaks, or nothing",
 };
 
 /// ROMIO's list of hosts, of which only the wildcard is supported: the most aggregators of any one node.
@@ -84,8 +73,10 @@ pub(super) const PER_NODE: Codec<Option<usize>> = Codec {
         _ => text.strip_prefix("*:").and_then(positive).map(Some),
     },
     print: |most| most.map_or("*:*".into(), |most| format!("*:{most}")),
-    allowed: "*:* (no limit)|*:N with N >= 1 (at most N on every node)|* (as *:1); lists of host names are not \
-              supported, use trib_placement=list:R,R,...",
+    allowed: || {
+        "*:* (no limit)|*:N with N >= 1 (at most N on every node)|* (as *:1); lists of host names are not \
+              supported, use trib_placement=list:R,R,..."
+    },
 };
 
 /// Ranks separated by commas, at least one.

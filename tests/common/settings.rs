@@ -4,13 +4,13 @@
 use std::sync::LazyLock;
 
 use tributary::Hints;
+use tributary::hints::KernelHint;
 
-/// Every kernel setting: its name and its hints. Flat kernels come from the registry.
+/// Every kernel of the registry, and two layers in several ways: a name, and hints.
 pub static KERNELS: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
     let both = |name: &'static str| (name, &*format!("trib_kernel_meta={name};trib_kernel_data={name}").leak());
     let mut all: Vec<_> = tributary::exchange::KERNELS.iter().map(|kernel| both(kernel.name)).collect();
     all.extend([
-        ("pairwise, empty sent", "trib_kernel_meta=pairwise;trib_kernel_data=pairwise;trib_pairwise_empty=send"),
         (
             "two_layer, outer ascending_issend",
             "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;trib_two_layer_outer=ascending_issend",
@@ -37,7 +37,16 @@ pub static KERNELS: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(
 /// All drivers, by the hint's value.
 pub const DRIVERS: [&str; 3] = ["lustre", "gpfs", "posix"];
 
-/// Two limits, both ways to keep them. The pairwise kernel allows one limit only, 1.
+/// Whether a kernel of these hints couples its steps, and so allows one limit only: 1.
+pub fn is_coupled(kernels: &str) -> bool {
+    let hints = Hints::parse(kernels).unwrap();
+    [hints.kernel_meta, hints.kernel_data].into_iter().any(|hint| match hint {
+        KernelHint::Flat(kernel) => kernel.coupled,
+        KernelHint::TwoLayer => hints.two_layer_outer.coupled,
+    })
+}
+
+/// Two limits, both ways to keep them; where a kernel is coupled, its own.
 pub fn throttles(kernels: &str) -> &'static [&'static str] {
     const ALL: [&str; 4] = [
         "trib_throttle_meta=2;trib_throttle_data=2;trib_throttle_mode=batch",
@@ -46,7 +55,7 @@ pub fn throttles(kernels: &str) -> &'static [&'static str] {
         "trib_throttle_meta=5;trib_throttle_data=5;trib_throttle_mode=window",
     ];
     const ONE: [&str; 2] = ["trib_throttle_mode=batch", "trib_throttle_mode=window"];
-    if kernels.contains("=pairwise") { &ONE } else { &ALL }
+    if is_coupled(kernels) { &ONE } else { &ALL }
 }
 
 /// The hints of several texts together; bytes go by messages, also where ranks share memory, unless a text says otherwise.

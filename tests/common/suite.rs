@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use crate::settings::is_coupled;
 use tributary::exchange::KERNELS;
 use tributary::{BufferLayout, CallReport, Endpoint, Extent, Extents, File, Hints, Mode};
 
@@ -147,9 +148,9 @@ fn meet(endpoint: &mut Endpoint) {
 
 /// Bytes go through memory of the nodes where the hints ask for it, and only there.
 fn check_in_memory(case: &Case, hints: &Hints, first: &CallReport, again: &CallReport) {
-    use tributary::hints::{KernelName, Switch};
+    use tributary::hints::{KernelHint, Switch};
     let ranks = case.file.len();
-    let (layer, enabled) = (KernelName::TwoLayer, hints.shared_memory == Switch::Enable);
+    let (layer, enabled) = (KernelHint::TwoLayer, hints.shared_memory == Switch::Enable);
     let in_nodes = enabled && (2..ranks).contains(&hints.ranks_per_node) && hints.num_aggrs_per_node == 1;
     if !enabled || hints.ranks_per_node == 0 {
         assert_eq!((first.in_memory, again.in_memory), (0, 0), "{} under {hints:?}", case.name);
@@ -193,8 +194,7 @@ fn check_image(case: &Case, path: &Path, base: u64, value: impl Fn(u64) -> u8) -
 pub fn kernel_hints() -> Vec<String> {
     let mut all: Vec<String> =
         KERNELS.iter().map(|k| format!("trib_kernel_meta={0};trib_kernel_data={0}", k.name)).collect();
-    all.push("trib_kernel_meta=pairwise;trib_kernel_data=pairwise;trib_pairwise_empty=send".to_string());
-    for outer in ["ascending_issend", "balanced"] {
+    for outer in KERNELS {
         all.push(format!("trib_kernel_meta=two_layer;trib_kernel_data=two_layer;trib_two_layer_outer={outer}"));
     }
     all.push("trib_kernel_meta=ascending_issend;trib_kernel_data=balanced".to_string());
@@ -215,14 +215,14 @@ pub fn kernel_hints() -> Vec<String> {
 /// Small windows, so that small cases take many rounds; several nodes.
 pub const DRIVERS: [&str; 4] = [
     "trib_driver=lustre;striping_unit=256;striping_factor=3;cb_buffer_size=512",
-    "trib_driver=lustre;striping_unit=512;striping_factor=2;trib_lustre_round=stripe;trib_placement=spread",
+    "trib_driver=lustre;striping_unit=512;striping_factor=2;cb_buffer_size=512;trib_placement=spread",
     "trib_driver=gpfs;striping_unit=128;cb_buffer_size=640",
     "trib_driver=posix;striping_unit=64;cb_buffer_size=700;cb_nodes=3;cb_config_list=*:*",
 ];
 
 /// At least two throttles in both modes.
 pub fn throttle_hints(kernels: &str) -> Vec<&'static str> {
-    if kernels.contains("pairwise") {
+    if is_coupled(kernels) {
         return vec![""];
     }
     vec![

@@ -17,7 +17,7 @@ const RANKS: usize = 4;
 /// For all calls of one setting.
 const SECONDS: u64 = 120;
 /// Several rounds of two aggregators, on two pretended nodes.
-const SMALL: &str = "cb_nodes=2;cb_buffer_size=256;trib_tiny_call=0;trib_ranks_per_node=2;trib_local_aggregators=2;\
+const SMALL: &str = "cb_nodes=2;cb_buffer_size=256;trib_tiny_call=0;trib_ranks_per_node=2;nc_num_aggrs_per_node=1;\
                      trib_driver=posix;romio_cb_write=enable;romio_cb_read=enable";
 
 /// Opens, writes, reads and closes; the first error.

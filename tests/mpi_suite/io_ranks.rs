@@ -2,6 +2,7 @@
 
 use crate::interleaved::Interleaved;
 use crate::mpiexec;
+use tributary::hints::KernelHint;
 use tributary::{BufferLayout, Endpoint, Extents, File, Hints, Mode};
 
 #[test]
@@ -12,7 +13,7 @@ fn compute_ranks_hand_over() {
         let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
         let io_ranks = ranks.div_ceil(4);
         let path = mpiexec::directory().join("f");
-        for kernel in ["ascending_issend", "balanced", "two_layer"] {
+        for kernel in KernelHint::all() {
             let hints = format!(
                 "trib_io_ranks={io_ranks};trib_tiny_call=0;cb_buffer_size=1024;trib_kernel_data={kernel};trib_kernel_meta={kernel}"
             );

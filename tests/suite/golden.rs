@@ -1,19 +1,43 @@
 //! Golden texts: the schedules of small exchanges, operation by operation, so that a change of order is seen in a diff.
-//! `TRIB_REGENERATE=1 cargo test --test suite golden` writes them anew.
+//! `./generate` writes them anew.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tributary::exchange::two_layer::{Share, TwoLayer};
-use tributary::exchange::{ASCENDING_ISSEND, Exchange, KERNELS, RankList, Transfer};
+use tributary::exchange::{ASCENDING_ISSEND, Exchange, KERNELS, RankList, ReceiverIndex, Transfer};
+use tributary::hints::KernelHint;
 use tributary::schedule::{Buffer, Span, Throttle};
 
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+fn generates() -> bool {
+    std::env::var_os("TRIB_REGENERATE").is_some()
+}
+
 fn check(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var_os("TRIB_REGENERATE").is_some() {
-        std::fs::write(&path, text).unwrap();
+    let path = directory().join(name);
+    let golden = std::fs::read_to_string(&path);
+    if generates() && !golden.as_ref().is_ok_and(|golden| golden == text) {
+        return std::fs::write(&path, text).unwrap();
     }
-    let golden = std::fs::read_to_string(&path).unwrap();
-    assert_eq!(text, golden, "{}", path.display());
+    let golden = golden.unwrap_or_else(|error| panic!("tests/golden/{name}: {error}; ./generate makes it"));
+    assert_eq!(text, golden, "tests/golden/{name} has another schedule; where that is meant, ./generate writes it");
+}
+
+/// Of every kernel one, of two layers one, and no others.
+#[test]
+fn every_golden_text_has_a_kernel() {
+    let kernels: Vec<_> = KernelHint::all().map(|kernel| format!("{kernel}.txt")).collect();
+    for file in std::fs::read_dir(directory()).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        if generates() && !kernels.contains(&name) {
+            std::fs::remove_file(directory().join(&name)).unwrap();
+            continue;
+        }
+        assert!(kernels.contains(&name), "tests/golden/{name} is of no kernel; ./generate removes it");
+    }
 }
 
 /// Five ranks, receivers 0 and 3, everybody sends 10 bytes to each; batches and windows of two.
@@ -26,7 +50,9 @@ fn flat_kernels() {
         for throttle in [Throttle::batch(2), Throttle::window(2)] {
             text += &format!("{}, {throttle}\n", kernel.name);
             for rank in 0..5 {
-                let sends: Vec<_> = (0..2).map(|peer| Transfer { peer, span: at(Buffer::Send, peer) }).collect();
+                let sends: Vec<_> = (0..2)
+                    .map(|index| Transfer { peer: ReceiverIndex(index), span: at(Buffer::Send, index) })
+                    .collect();
                 let receives: Vec<_> = (0..5).map(|peer| Transfer { peer, span: at(Buffer::Receive, peer) }).collect();
                 let exchange = Exchange {
                     rank,
@@ -47,7 +73,7 @@ fn flat_kernels() {
 #[test]
 fn two_layers() {
     let mut text = String::new();
-    let shares = vec![Share { aggregator: 0, len: 10 }, Share { aggregator: 1, len: 10 }];
+    let shares = [0, 1].map(|index| Share { aggregator: ReceiverIndex(index), len: 10 }).to_vec();
     for rank in 0..4 {
         let leads = rank % 2 == 0;
         let receive = |(index, peer)| Transfer { peer, span: Span::new(Buffer::Receive, index as u64 * 20, 20) };

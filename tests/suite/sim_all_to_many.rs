@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use crate::costly_paths::costly_paths;
 use tributary::Topology;
-use tributary::exchange::Flat;
+use tributary::exchange::{ASCENDING_ISEND, ASCENDING_ISSEND, BALANCED, KERNELS};
 use tributary::forecast::{AllToMany, AllToManyOptions, Way};
 use tributary::schedule::Throttle;
 use tributary::sim::machine::{Connection, Machine, Noise, Walk};
@@ -54,19 +54,19 @@ impl Workload for Written<'_> {
 fn chains_are_the_schedules_of_the_kernels() {
     let limits = [Throttle::NONE, Throttle::batch(1), Throttle::batch(4), Throttle::window(1), Throttle::window(3)];
     for (ranks, receivers) in [(1, 1), (7, 1), (13, 5), (24, 4), (24, 24), (31, 17)] {
-        for flat in Flat::all() {
+        for kernel in KERNELS {
             for throttle in limits {
                 for connected in [false, true] {
                     let mut machine = machine();
                     let connection = Connection { send: 2e6, receive: 3e6, held: 1e5 };
                     machine.connection = connected.then_some(connection);
-                    let lazy = exchange(ranks, receivers, Way::Flat(flat), Some(throttle), 3);
+                    let lazy = exchange(ranks, receivers, Way::Flat(kernel), Some(throttle), 3);
                     let written = Written(&lazy, Mutex::new(0));
                     let outcome = simulate(&machine, ranks, &lazy, 1);
                     assert_eq!(
                         outcome,
                         simulate(&machine, ranks, &written, 1),
-                        "{ranks} {receivers} {flat} {throttle}"
+                        "{ranks} {receivers} {kernel} {throttle}"
                     );
                     assert_eq!(*written.1.lock().unwrap(), 3 * ranks as u64);
                     assert_eq!(outcome.messages, lazy.messages());
@@ -79,7 +79,7 @@ fn chains_are_the_schedules_of_the_kernels() {
 #[test]
 fn a_seed_gives_the_same_run_and_another_another() {
     let noisy = Machine { noise: Noise { host: 0.125, latency: 0.125 }, ..machine() };
-    let workload = exchange(24, 4, Way::Flat("balanced".parse().unwrap()), None, 2);
+    let workload = exchange(24, 4, Way::Flat(&BALANCED), None, 2);
     assert_eq!(simulate(&noisy, 24, &workload, 7), simulate(&noisy, 24, &workload, 7));
     assert_ne!(simulate(&noisy, 24, &workload, 7).end(), simulate(&noisy, 24, &workload, 8).end());
     assert_eq!(simulate(&machine(), 24, &workload, 7), simulate(&machine(), 24, &workload, 8));
@@ -87,7 +87,7 @@ fn a_seed_gives_the_same_run_and_another_another() {
 
 #[test]
 fn two_layers_send_fewer_messages_and_gather_first() {
-    let flat = simulate(&machine(), 24, &exchange(24, 4, Way::Flat("ascending_issend".parse().unwrap()), None, 2), 0);
+    let flat = simulate(&machine(), 24, &exchange(24, 4, Way::Flat(&ASCENDING_ISSEND), None, 2), 0);
     let layers = simulate(&machine(), 24, &exchange(24, 4, Way::TwoLayer(1), None, 2), 0);
     assert_eq!(flat.messages, 2 * (23 * 4));
     // 5 members of each of 4 nodes, then 4 local aggregators to 4 receivers, which they are themselves.
@@ -98,11 +98,11 @@ fn two_layers_send_fewer_messages_and_gather_first() {
 /// What the paper is about: without a receipt, messages of later iterations pile up at the receivers.
 #[test]
 fn isend_floods_and_issend_does_not() {
-    let run = |kernel: &str| {
-        let workload = exchange(48, 4, Way::Flat(kernel.parse().unwrap()), None, 20);
+    let run = |kernel| {
+        let workload = exchange(48, 4, Way::Flat(kernel), None, 20);
         simulate(&machine(), 48, &workload, 0)
     };
-    let (isend, issend) = (run("ascending_isend"), run("ascending_issend"));
+    let (isend, issend) = (run(&ASCENDING_ISEND), run(&ASCENDING_ISSEND));
     assert!(issend.longest_unexpected <= 48, "{}", issend.longest_unexpected);
     assert!(isend.longest_unexpected > 4 * 48, "{}", isend.longest_unexpected);
     assert!(isend.walked > 4 * issend.walked);
@@ -111,7 +111,7 @@ fn isend_floods_and_issend_does_not() {
 #[test]
 fn bad_numbers_are_one_line() {
     let topology = Topology::blocks(4, 2).unwrap();
-    let way = Way::Flat("balanced".parse().unwrap());
+    let way = Way::Flat(&BALANCED);
     let good = AllToManyOptions { topology, receivers: 2, way, throttle: None, iterations: 1, bytes: (1, 2) };
     let bad = [
         (AllToManyOptions { receivers: 0, ..good.clone() }, "receivers: 0; allowed: 1 to 4, the ranks"),

@@ -5,8 +5,8 @@
 
 use crate::log_gops::{NS, log_gops};
 use tributary::Topology;
-use tributary::exchange::Flat;
 use tributary::forecast::{AllToMany, AllToManyOptions, Way};
+use tributary::hints::KernelHint;
 use tributary::schedule::Throttle;
 use tributary::sim::run;
 
@@ -53,7 +53,10 @@ const LATENCY: f64 = 2500.0;
 fn schedules_take_as_long_as_in_loggopsim() {
     for (kernel, ranks, receivers, theirs) in THEIRS {
         let topology = Topology::blocks(ranks, 4).unwrap();
-        let way = if kernel == "two_layer" { Way::TwoLayer(1) } else { Way::Flat(kernel.parse::<Flat>().unwrap()) };
+        let way = match kernel.parse().unwrap() {
+            KernelHint::Flat(kernel) => Way::Flat(kernel),
+            KernelHint::TwoLayer => Way::TwoLayer(1),
+        };
         let throttle = Some(Throttle::batch(4));
         let options = AllToManyOptions { topology, receivers, way, throttle, iterations: 1, bytes: (100, 100) };
         // LogGOPSim knows no nodes.

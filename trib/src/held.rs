@@ -1,4 +1,4 @@
-//! Files in `docs/` that are made from registries: tests hold the checked-in ones to it, and write them when asked.
+//! Files in `docs/` that are made from registries: tests hold the checked-in ones to it, and `./generate` has them written.
 
 use std::path::{Path, PathBuf};
 
@@ -7,14 +7,34 @@ pub fn docs(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name)
 }
 
-/// Holds the checked-in file to `expected`, or writes it. `source` is what it is made from, `test` what writes it.
-pub fn hold(name: &str, expected: &str, source: &str, test: &str) {
+fn generates() -> bool {
+    std::env::var_os("TRIB_REGENERATE").is_some()
+}
+
+/// Holds the checked-in file to `expected`, or writes it if it differs. `source` is what it is made from.
+pub fn hold(name: &str, expected: &str, source: &str) {
     let path = docs(name);
-    if std::env::var_os("TRIB_REGENERATE").is_some() {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, expected).unwrap();
-    }
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    let how = format!("TRIB_REGENERATE=1 cargo test -p trib {test}");
-    assert!(kept == expected, "docs/{name} is not what {source} says; regenerate with: {how}");
+    if kept != expected && generates() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        return std::fs::write(&path, expected).unwrap();
+    }
+    assert!(kept == expected, "docs/{name} is not what {source} says; ./generate writes it");
+}
+
+/// Holds a directory to having these files and no others, or removes the others.
+pub fn hold_no_others(directory: &str, mut expected: Vec<String>, source: &str) {
+    let there = || {
+        let files = std::fs::read_dir(docs(directory)).unwrap().map(|file| file.unwrap().file_name());
+        let mut names: Vec<_> = files.map(|name| name.into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    if generates() {
+        for other in there().iter().filter(|name| !expected.contains(name)) {
+            std::fs::remove_file(docs(directory).join(other)).unwrap();
+        }
+    }
+    expected.sort();
+    assert_eq!(there(), expected, "docs/{directory} is not what {source} says; ./generate writes and removes files");
 }

@@ -44,7 +44,7 @@ pub fn run(options: &HintsOptions) -> Result<(), Failure> {
         let row = |row: &tributary::hints::Row| {
             serde_json::json!({
                 "key": row.key, "value": row.value, "default": row.default, "unit": row.unit,
-                "allowed": row.allowed, "meaning": row.meaning,
+                "allowed": row.allowed, "meaning": row.meaning, "when": row.when,
             })
         };
         let rows: Vec<_> = rows.iter().map(row).collect();
@@ -53,8 +53,11 @@ pub fn run(options: &HintsOptions) -> Result<(), Failure> {
     let mut table = listing::table(["hint", "value", "default", "unit", "allowed", "meaning"]);
     for row in rows {
         let meaning = row.meaning.split_whitespace().collect::<Vec<_>>().join(" ");
-        table.add_row([row.key, &row.value, &row.default, row.unit, row.allowed, &meaning]);
+        // With a blank on either side, a list of words can go on in the next line.
+        let allowed = row.allowed.replace('|', " | ");
+        table.add_row([row.key, &row.value, &row.default, row.unit, &allowed, &meaning]);
     }
+    listing::keep_words(&mut table);
     let order = "Set by --hint KEY=VALUE, TRIB_HINTS='key=value;...', a file named by TRIB_HINTS_FILE, or what there is for \
                  other MPI libraries (docs/hints.md), in this order; Cray's MPICH_MPIIO_HINTS goes over all.";
     say(format!("{table}\n{order}"))

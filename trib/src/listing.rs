@@ -1,6 +1,6 @@
 //! Tables that list things: as wide as the terminal, or as a page where there is none.
 
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 
 use crate::report::grouped;
 
@@ -30,6 +30,23 @@ fn of<const N: usize>(header: [&str; N]) -> Table {
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(header);
     table
+}
+
+/// Makes every column as wide as its longest word, whatever the width of the table.
+pub fn keep_words(table: &mut Table) {
+    let longest = |column: &comfy_table::Column| {
+        let words = |cell: Option<&comfy_table::Cell>| {
+            let text = cell.map(comfy_table::Cell::content).unwrap_or_default();
+            text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0)
+        };
+        table.column_cells_with_header_iter(column.index).map(words).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = table.column_iter().map(longest).collect();
+    for (column, longest) in table.column_iter_mut().zip(widths) {
+        // With the blanks on its sides.
+        let width = u16::try_from(longest + 2).unwrap_or(u16::MAX);
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width)));
+    }
 }
 
 /// So many of a thing: `1 node`, `2 nodes`.

@@ -99,7 +99,7 @@ fn insert(object: &mut Value, calls: &Calls, writes: bool) {
 /// A kernel with its outer kernel, where it has one.
 pub fn kernel(hints: &Hints, metadata: bool) -> String {
     match if metadata { hints.kernel_meta } else { hints.kernel_data } {
-        tributary::hints::KernelName::TwoLayer => match hints.two_layer_inner {
+        tributary::hints::KernelHint::TwoLayer => match hints.two_layer_inner {
             TwoLayerInner::Direct => format!("two_layer ({})", hints.two_layer_outer),
             inner => format!("two_layer ({inner}, {})", hints.two_layer_outer),
         },

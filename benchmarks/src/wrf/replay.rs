@@ -13,8 +13,8 @@ use tributary::engine::FanIn;
 use tributary::error::Error;
 use tributary::exchange::local::LocalAggregators;
 use tributary::exchange::two_layer::{Share, TwoLayer};
-use tributary::exchange::{Kernel, RankList, Route, Transfer as Sent};
-use tributary::hints::{Hints, KernelName, PairwiseEmpty, RankListHint};
+use tributary::exchange::{Kernel, RankList, ReceiverIndex, Route, Transfer as Sent};
+use tributary::hints::{Hints, KernelHint, RankListHint};
 use tributary::schedule::{Buffer, ReduceOp, Schedule, Span, Throttle};
 use tributary::{Endpoint, Rank, Topology};
 
@@ -36,8 +36,6 @@ pub struct Settings {
     pub throttle: Throttle,
     /// The rank list of the balanced kernel.
     pub rank_list: RankList,
-    /// Whether the pairwise kernel exchanges empty messages too.
-    pub pairwise_empty: bool,
     /// The local aggregators of the two-layer kernel; without, every sender talks to every receiver itself.
     pub local: Option<Arc<LocalAggregators>>,
 }
@@ -46,7 +44,7 @@ impl Settings {
     /// A flat kernel with its own throttle.
     pub fn flat(kernel: &'static Kernel) -> Self {
         let throttle = kernel.default_limit.map_or(Throttle::NONE, Throttle::batch);
-        Self { kernel, throttle, rank_list: RankList::Identity, pairwise_empty: false, local: None }
+        Self { kernel, throttle, rank_list: RankList::Identity, local: None }
     }
 
     /// What the hints say of the data phase, on these nodes.
@@ -55,13 +53,10 @@ impl Settings {
     /// Hints that do not fit each other or the number of ranks.
     pub fn of(hints: &Hints, topology: &Topology) -> Result<Self, PatternError> {
         hints.check(topology.ranks())?;
-        let (flat, local) = match hints.kernel_data {
-            KernelName::Flat(flat) => (flat, None),
-            KernelName::TwoLayer => {
-                let local = match hints.num_aggrs_per_node {
-                    0 => LocalAggregators::in_total(topology, hints.local_aggregators),
-                    per_node => LocalAggregators::per_node(topology, per_node),
-                };
+        let (kernel, local) = match hints.kernel_data {
+            KernelHint::Flat(kernel) => (kernel, None),
+            KernelHint::TwoLayer => {
+                let local = LocalAggregators::hinted(topology, hints.num_aggrs_per_node);
                 (hints.two_layer_outer, Some(Arc::new(local)))
             }
         };
@@ -70,8 +65,7 @@ impl Settings {
             RankListHint::NodeRoundRobin => RankList::node_round_robin(topology),
             RankListHint::Explicit(list) => RankList::explicit(list.clone())?,
         };
-        let pairwise_empty = hints.pairwise_empty == PairwiseEmpty::Send;
-        Ok(Self { kernel: flat.kernel(), throttle: hints.throttle_data(), rank_list, pairwise_empty, local })
+        Ok(Self { kernel, throttle: hints.throttle_data(), rank_list, local })
     }
 }
 
@@ -178,7 +172,6 @@ impl Replay {
             rank_list: settings.rank_list.clone(),
             kernel: settings.kernel,
             throttle: settings.throttle,
-            pairwise_empty: settings.pairwise_empty,
         };
         let to = |transfer: &Transfer| receiver(&route.receivers, transfer.peer);
         let outgoing = messages(sends.iter().map(|send| (to(send), send.bytes)), Buffer::Send);
@@ -218,7 +211,7 @@ impl Replay {
         local: &LocalAggregators,
         number: usize,
         (rank, ranks): (Rank, usize),
-        receives: &[Sent],
+        receives: &[Sent<Rank>],
     ) -> Schedule {
         let receivers = self.trace.receivers(number);
         let shares = |rank: Rank| -> Vec<Share> {
@@ -263,12 +256,12 @@ fn tag(round: usize) -> u16 {
 }
 
 /// The index of a receiver among all of its round; a trace has no other peers.
-fn receiver(receivers: &[Rank], rank: Rank) -> usize {
-    receivers.partition_point(|&receiver| receiver < rank)
+fn receiver(receivers: &[Rank], rank: Rank) -> ReceiverIndex {
+    ReceiverIndex(receivers.partition_point(|&receiver| receiver < rank))
 }
 
 /// Messages of (peer, bytes), each in its own slot.
-fn messages(all: impl Iterator<Item = (usize, u64)>, buffer: Buffer) -> Vec<Sent> {
+fn messages<Peer>(all: impl Iterator<Item = (Peer, u64)>, buffer: Buffer) -> Vec<Sent<Peer>> {
     let place = |(index, (peer, len))| Sent { peer, span: Span::new(buffer, slot(index), len) };
     all.enumerate().map(place).collect()
 }

@@ -136,7 +136,6 @@ fn every_kernel_delivers_every_byte() {
     let topology = Topology::blocks(9, 4).unwrap();
     for text in [
         "trib_kernel_data=balanced;trib_throttle_data=2;trib_rank_list=node_round_robin",
-        "trib_kernel_data=pairwise;trib_pairwise_empty=send",
         "trib_kernel_data=two_layer;nc_num_aggrs_per_node=1",
         "trib_kernel_data=two_layer;nc_num_aggrs_per_node=2;trib_two_layer_outer=ascending_isend",
         "trib_kernel_data=two_layer;nc_num_aggrs_per_node=4;trib_throttle_data=1",

@@ -7,7 +7,7 @@
  *
  * docs/c-api.md of Tributary has a first program; docs/hints.md lists the hints.
  *
- * Generated from bindings/c/src; regenerate with: TRIB_REGENERATE=1 cargo test -p tributary-c --test header */
+ * Generated from bindings/c/src; regenerate with: ./generate */
 
 #ifndef TRIBUTARY_H
 #define TRIBUTARY_H

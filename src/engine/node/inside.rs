@@ -13,6 +13,7 @@ use crate::engine::copy::copy;
 use crate::engine::flow::{Agenda, Flow, Outflow};
 use crate::engine::plan::Direction;
 use crate::error::{Error, Result};
+use crate::exchange::ReceiverIndex;
 use crate::exchange::two_layer::{HELD, MERGED, Share, aggregator_at};
 use crate::fabric::shared::{Group, Watch};
 use crate::schedule::{Action, Op, Span};
@@ -285,7 +286,7 @@ impl<'a> Outer<'a> {
             let left_out = left_out.next(&self.messages[id].left_out).map_or(0, |(_, bytes)| bytes);
             self.now.insert(flow.aggregator(), Place { at: 0, origin: *position, len, wanted: len + left_out });
             *position += len;
-            shares.push(Share { aggregator: flow.aggregator(), len });
+            shares.push(Share { aggregator: ReceiverIndex(flow.aggregator()), len });
             self.agenda.file(id, flow, domains);
         }
         shares

@@ -28,6 +28,7 @@ pub use ring::AREA;
 
 #[cfg(test)]
 mod tests {
+    use crate::exchange::KERNELS;
     use crate::fabric::{Endpoint, threads};
     use crate::{BufferLayout, Extents, File, Hints, Mode};
 
@@ -36,10 +37,9 @@ mod tests {
     #[test]
     fn messages_that_wait_for_room_all_get_it() {
         let directory = tempfile::tempdir().unwrap();
-        let kernels = ["ascending_isend", "ascending_issend", "spread_out", "balanced", "pairwise"];
-        for (number, outer) in kernels.into_iter().enumerate() {
+        for (number, outer) in KERNELS.iter().enumerate() {
             for throttle in ["", "trib_throttle_data=1", "trib_throttle_data=2;trib_throttle_mode=window"] {
-                if outer == "pairwise" && !throttle.is_empty() {
+                if outer.coupled && !throttle.is_empty() {
                     continue;
                 }
                 let text = format!(

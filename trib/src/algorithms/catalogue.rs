@@ -1,14 +1,17 @@
 //! Collective algorithms and exchange kernels as rows of one kind, whatever is registered.
 
 use tributary::collectives::{ALGORITHMS, Algorithm};
-use tributary::exchange::{KERNELS, Kernel};
+use tributary::exchange::{KERNELS, Kernel, two_layer};
 
 use crate::Failure;
 
-use super::exchange::{self, Facts};
+use super::notes;
 
 /// What the kernels do, as operations of collectives are named.
 pub const EXCHANGE: &str = "exchange";
+
+/// What stands where no paper, or no place in it, is named.
+const NONE: &str = "none";
 
 /// Where its schedules come from.
 #[derive(Clone, Copy)]
@@ -29,10 +32,12 @@ pub struct Entry {
     pub name: &'static str,
     /// One line for people.
     pub about: &'static str,
-    /// Paper, section, equation.
+    /// Paper, section, equation; `none` where no paper has it.
     pub source: &'static str,
     /// Its cost in words and t_s, t_w.
     pub cost: &'static str,
+    /// When to use it.
+    pub when: &'static str,
     /// Whether blocks may differ in size.
     pub irregular: bool,
     /// Where its schedules come from.
@@ -43,29 +48,33 @@ impl From<&'static Algorithm> for Entry {
     fn from(algorithm: &'static Algorithm) -> Self {
         let Algorithm { name, about, source, cost, irregular, .. } = *algorithm;
         let operation = algorithm.operation.name();
-        Self { operation, name, about, source, cost, irregular, what: What::Collective(algorithm) }
+        let when = notes::when(operation, name);
+        Self { operation, name, about, source, cost, when, irregular, what: What::Collective(algorithm) }
+    }
+}
+
+impl From<&'static Kernel> for Entry {
+    fn from(kernel: &'static Kernel) -> Self {
+        let Kernel { name, about, source, cost, when, .. } = *kernel;
+        let source = source.unwrap_or(NONE);
+        Self { operation: EXCHANGE, name, about, source, cost, when, irregular: true, what: What::Flat(kernel) }
     }
 }
 
 impl Entry {
-    fn of_exchange(name: &'static str, about: &'static str, what: What) -> Self {
-        let Facts { source, cost, .. } = exchange::facts(name);
-        // The source stands apart here.
-        let about = about.split(" (main paper").next().unwrap_or(about);
-        Self { operation: EXCHANGE, name, about, source, cost, irregular: true, what }
-    }
-
     /// Whether it is about one message, of which all ranks have or get the whole, and not about blocks.
     pub fn is_of_one_message(&self) -> bool {
         ["broadcast", "reduce", "allreduce"].contains(&self.operation)
     }
 
-    /// The paper, and the place there: the words of the source before and from the first section, equation, ...
+    /// The paper, and the place there: the words of the source before and from the first section, equation, ...; `none` where
+    /// there are none.
     pub fn paper(&self) -> (String, String) {
         let first = self.source.split("; ").next().unwrap_or_default();
         let clauses: Vec<&str> = first.split(", ").collect();
         let place = clauses.iter().position(|clause| is_place(clause)).unwrap_or(clauses.len());
-        (clauses[..place].join(", "), clauses[place..].join(", "))
+        let words = |clauses: &[&str]| if clauses.is_empty() { NONE.to_string() } else { clauses.join(", ") };
+        (words(&clauses[..place]), words(&clauses[place..]))
     }
 }
 
@@ -78,8 +87,17 @@ fn is_place(clause: &str) -> bool {
 /// All of them, by operation.
 pub fn all() -> Vec<Entry> {
     let mut all: Vec<Entry> = ALGORITHMS.iter().map(|&algorithm| algorithm.into()).collect();
-    all.extend(KERNELS.iter().map(|kernel| Entry::of_exchange(kernel.name, kernel.about, What::Flat(kernel))));
-    all.push(Entry::of_exchange("two_layer", exchange::TWO_LAYER, What::TwoLayer));
+    all.extend(KERNELS.iter().map(|&kernel| Entry::from(kernel)));
+    all.push(Entry {
+        operation: EXCHANGE,
+        name: two_layer::NAME,
+        about: two_layer::ABOUT,
+        source: two_layer::SOURCE,
+        cost: two_layer::COST,
+        when: two_layer::WHEN,
+        irregular: true,
+        what: What::TwoLayer,
+    });
     all
 }
 

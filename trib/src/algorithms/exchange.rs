@@ -6,65 +6,10 @@
 use tributary::Rank;
 use tributary::exchange::local::LocalAggregators;
 use tributary::exchange::two_layer::{Share, TwoLayer};
-use tributary::exchange::{BALANCED, Exchange, Kernel, RankList, Transfer};
+use tributary::exchange::{BALANCED, Exchange, Kernel, RankList, ReceiverIndex, Transfer};
 use tributary::schedule::{Buffer, Schedule, Span, Throttle};
 
 use super::case::{Case, Contents};
-
-/// What is known of a kernel besides its row.
-pub struct Facts {
-    /// Its name.
-    pub name: &'static str,
-    /// Paper and section.
-    pub source: &'static str,
-    /// Its time in the one-port model.
-    pub cost: &'static str,
-}
-
-/// What the two-layer exchange does: it has no row in the registry of flat kernels.
-pub const TWO_LAYER: &str =
-    "members hand all they have to a local aggregator on their node, which sends merged messages";
-
-/// In the words of the kernels' heads.
-static FACTS: &[Facts] = &[
-    Facts {
-        name: "ascending_isend",
-        source: "Main paper, section IV.A",
-        cost: "(sends + receives) t_s + bytes t_w of the busiest rank, and the contention of all at the same receiver",
-    },
-    Facts {
-        name: "ascending_issend",
-        source: "Main paper, sections IV.A and V",
-        cost: "(sends + receives) t_s + bytes t_w of the busiest rank, and the contention of all at the same receiver",
-    },
-    Facts {
-        name: "spread_out",
-        source: "Main paper, Algorithm 1, section II.B, equation 4",
-        cost: "(p - 1) t_s + k t_w for k bytes at each receiver; stragglers: (p - 1) sigma sqrt(1 / (2 pi)) more",
-    },
-    Facts {
-        name: "balanced",
-        source: "Main paper, Algorithm 2, section III.B, equation 5",
-        cost: "(p - 1) t_s + k t_w for k bytes at each receiver, without the wait for stragglers",
-    },
-    Facts {
-        name: "pairwise",
-        source: "Main paper, section II.B, figure 3 (c)",
-        cost: "(p - 1) t_s + k t_w for k bytes at each receiver, and what every step waits for its slowest",
-    },
-    Facts {
-        name: "two_layer",
-        source: "Main paper, sections II.B and V, figure 3 (d)",
-        cost: "(q - 1) t_s + (bytes of the members) t_w inside the node, then the outer kernel's time with the local \
-               aggregators in place of p",
-    },
-];
-
-/// What is known of the kernel of that name; empty words if nothing.
-pub fn facts(name: &str) -> &'static Facts {
-    static NONE: Facts = Facts { name: "", source: "", cost: "" };
-    FACTS.iter().find(|facts| facts.name == name).unwrap_or(&NONE)
-}
 
 /// Block number `index` of `buffer`.
 fn block(case: &Case, buffer: Buffer, index: usize) -> Span {
@@ -72,7 +17,7 @@ fn block(case: &Case, buffer: Buffer, index: usize) -> Span {
 }
 
 /// What `rank` receives if it is a receiver: `count` messages of so many blocks each.
-fn receives(case: &Case, rank: Rank, from: &[(Rank, usize)]) -> Vec<Transfer> {
+fn receives(case: &Case, rank: Rank, from: &[(Rank, usize)]) -> Vec<Transfer<Rank>> {
     let mut at = 0;
     let mut message = |&(peer, blocks): &(Rank, usize)| {
         let first = block(case, Buffer::Receive, at);
@@ -85,8 +30,8 @@ fn receives(case: &Case, rank: Rank, from: &[(Rank, usize)]) -> Vec<Transfer> {
 /// The part of `rank` by a flat kernel.
 pub fn flat(case: &Case, kernel: &Kernel, rank: Rank) -> Schedule {
     let all: Vec<_> = (0..case.ranks()).map(|from| (from, 1)).collect();
-    let sends: Vec<_> =
-        (0..case.receivers.len()).map(|peer| Transfer { peer, span: block(case, Buffer::Send, peer) }).collect();
+    let send = |index| Transfer { peer: ReceiverIndex(index), span: block(case, Buffer::Send, index) };
+    let sends: Vec<_> = (0..case.receivers.len()).map(send).collect();
     let exchange = Exchange {
         rank,
         ranks: case.ranks(),
@@ -101,7 +46,8 @@ pub fn flat(case: &Case, kernel: &Kernel, rank: Rank) -> Schedule {
 /// The part of `rank` with one local aggregator a node, over the balanced kernel.
 pub fn two_layer(case: &Case, rank: Rank) -> Schedule {
     let local = LocalAggregators::per_node(&case.topology, 1);
-    let own: Vec<_> = (0..case.receivers.len()).map(|aggregator| Share { aggregator, len: case.unit }).collect();
+    let own: Vec<_> =
+        (0..case.receivers.len()).map(|index| Share { aggregator: ReceiverIndex(index), len: case.unit }).collect();
     let members: Vec<_> = local.members_of(rank).into_iter().skip(1).map(|member| (member, own.clone())).collect();
     let merged: Vec<_> = local.all().into_iter().map(|from| (from, local.members_of(from).len())).collect();
     let exchange = TwoLayer {

@@ -85,7 +85,7 @@ fn object(entry: &Entry, case: &Case, counts: &Counts) -> Value {
         "equation": equation,
         "source": entry.source,
         "cost": entry.cost,
-        "when": notes::when(entry),
+        "when": entry.when,
         "irregular": entry.irregular,
         "ranks": case.ranks(),
         "ranks_per_node": case.ranks_per_node,

@@ -1,8 +1,9 @@
-//! What the registries do not say of an algorithm: when to use it, and the example it is drawn on.
+//! What the registry does not say of a collective algorithm: when to use it, and the example it is drawn on. (A kernel's row
+//! says it all.)
 
 use tributary::Rank;
 
-use super::catalogue::Entry;
+use super::catalogue::{Entry, What};
 
 /// What an algorithm is drawn on.
 #[derive(Clone, Copy)]
@@ -81,7 +82,7 @@ static NOTES: &[Note] = &[
          carry an equal share."),
     note("allgather", "locality_bruck", SIXTEEN,
         "Short blocks on many nodes: a rank sends log_q of the number of nodes messages off its node, and few bytes. \
-         The default of trib_allgather, with which the engine agrees on ranges and nodes."),
+         The engine agrees on ranges and nodes by it."),
     note("gather", "linear", IRREGULAR,
         "Long blocks, few ranks: each byte travels once, but the root pays a startup for every rank."),
     note("gather", "binomial", IRREGULAR,
@@ -184,37 +185,24 @@ static NOTES: &[Note] = &[
          subgroups before it gathers across them."),
     note("intergroup_allgather", "root_gathering", TWELVE,
         "To compare with what libraries do: everything passes through one root of each group."),
-    note("exchange", "ascending_isend", LOW,
-        "To compare with ROMIO. All ranks begin with the same aggregator, and nothing limits what is outstanding: \
-         drawn one message at a time, the others wait for their turn."),
-    note("exchange", "ascending_issend", LOW,
-        "The main paper's baseline: as ascending_isend, but a sender does not leave before its receivers have \
-         entered."),
-    note("exchange", "spread_out", LOW,
-        "As many aggregators as ranks, or aggregators spread evenly over the ranks: no two of them then want the same \
-         rank at a time. Where they are neighbours, as drawn, ranks behind them wait."),
-    note("exchange", "balanced", LOW,
-        "Few aggregators among many ranks, wherever they are: each begins with a part of the ranks of its own. The \
-         default of both phases."),
-    note("exchange", "pairwise", LOW,
-        "Where a rank must never have more than one message each way. A slow partner holds up all who come after."),
-    note("exchange", "two_layer", TWELVE,
-        "Many ranks on a node with little each: the aggregators hear from nodes, not from ranks. Every byte goes \
-         through memory once more, so not for large requests."),
 ];
 
-fn row(entry: &Entry) -> Option<&'static Note> {
-    NOTES.iter().find(|note| note.operation == entry.operation && note.name == entry.name)
+fn row(operation: &str, name: &str) -> Option<&'static Note> {
+    NOTES.iter().find(|note| note.operation == operation && note.name == name)
 }
 
-/// When to use it; empty if nothing is said here.
-pub fn when(entry: &Entry) -> &'static str {
-    row(entry).map_or("", |note| note.when)
+/// When to use a collective algorithm; empty if nothing is said here.
+pub fn when(operation: &str, name: &str) -> &'static str {
+    row(operation, name).map_or("", |note| note.when)
 }
 
 /// What it is drawn on.
 pub fn example(entry: &Entry) -> Example {
-    row(entry).map_or(EIGHT, |note| note.example)
+    match entry.what {
+        What::Collective(_) => row(entry.operation, entry.name).map_or(EIGHT, |note| note.example),
+        What::Flat(_) => LOW,
+        What::TwoLayer => TWELVE,
+    }
 }
 
 /// Bytes of a segment: a quarter of a message or block, half of a block of the segmented ring; the threshold of the ordered
@@ -236,7 +224,7 @@ mod tests {
         for entry in &all {
             let (operation, name) = (entry.operation, entry.name);
             assert!(
-                !when(entry).is_empty(),
+                !entry.when.is_empty(),
                 "{operation} {name}: trib/src/algorithms/notes.rs does not say when to use it"
             );
             assert!(!entry.cost.is_empty() && !entry.about.is_empty(), "{operation} {name}: no cost, or no words");

@@ -57,8 +57,7 @@ pub struct How {
     /// What carries the messages: threads of this process, or the processes that mpiexec started.
     #[arg(long, global = true, value_enum, default_value = "threads", help_heading = "How")]
     pub fabric: Fabric,
-    /// Kernel of both phases; see also --kernel-meta and --kernel-data.
-    #[arg(long, global = true, value_name = "NAME", help_heading = "How")]
+    #[arg(long, global = true, value_name = "NAME", help_heading = "How", help = values::kernels("Kernel of both phases"))]
     pub kernel: Option<String>,
     /// Kernel of the metadata phase.
     #[arg(long, global = true, value_name = "NAME", help_heading = "How")]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::replay::Fabric;
-use super::values::{amount, positive, ranks, repetitions, rounds, times};
+use super::values::{amount, kernels, positive, ranks, repetitions, rounds, times};
 use crate::means::MOST_BYTES;
 use crate::source::Chosen;
 
@@ -52,8 +52,7 @@ pub struct AllToManyArguments {
     /// Number of receivers, spread evenly over the ranks.
     #[arg(long, value_name = "R", value_parser = ranks)]
     pub receivers: usize,
-    /// A flat kernel, or two_layer.
-    #[arg(long, value_name = "NAME", default_value = "ascending_issend")]
+    #[arg(long, value_name = "NAME", default_value = "ascending_issend", help = kernels("The kernel"))]
     pub kernel: String,
     /// Local aggregators of a node (two_layer).
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive)]
@@ -125,8 +124,7 @@ pub struct WriteHow {
     /// Ranks of a node; by default the machine's.
     #[arg(long, global = true, value_name = "N", help_heading = "How")]
     pub ranks_per_node: Option<usize>,
-    /// Kernel of both phases.
-    #[arg(long, global = true, value_name = "NAME", help_heading = "How")]
+    #[arg(long, global = true, value_name = "NAME", help_heading = "How", help = kernels("Kernel of both phases"))]
     pub kernel: Option<String>,
     /// Kernel of the metadata phase.
     #[arg(long, global = true, value_name = "NAME", help_heading = "How")]
@@ -138,6 +136,9 @@ pub struct WriteHow {
     /// over sends and receives apart, as Tributary does.
     #[arg(long, global = true, help_heading = "How")]
     pub throttle_steps: bool,
+    /// The kernel pairwise exchanges empty messages too, as the paper's does.
+    #[arg(long, global = true, help_heading = "How")]
+    pub empty_steps: bool,
     /// lustre or gpfs; by default the machine's.
     #[arg(long, global = true, value_name = "NAME", help_heading = "How")]
     pub driver: Option<String>,

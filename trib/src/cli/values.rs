@@ -60,6 +60,11 @@ pub fn lengths<const N: usize>(text: &str) -> Result<[u64; N], String> {
     lengths.ok_or_else(|| format!("allowed: {N} numbers, 1 or more, with an x between them"))
 }
 
+/// The help of an option that takes a kernel: what it is, and the names that there are.
+pub fn kernels(what: &str) -> String {
+    format!("{what}: {}", tributary::hints::KernelHint::allowed().replace('|', ", "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

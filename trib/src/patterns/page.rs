@@ -12,7 +12,7 @@ use crate::picture;
 use crate::source::{SOURCES, Source};
 
 const HEAD: &str = "\
-<!-- Generated from trib/src/source/; regenerate with: TRIB_REGENERATE=1 cargo test -p trib patterns::page -->
+<!-- Generated from trib/src/source/; regenerate with: ./generate -->
 
 # Patterns
 
@@ -67,7 +67,7 @@ fn section(page: &mut String, source: &Source) {
 }
 
 fn hold(name: &str, expected: &str) {
-    held::hold(name, expected, "trib/src/source", "patterns::page");
+    held::hold(name, expected, "trib/src/source");
 }
 
 #[test]

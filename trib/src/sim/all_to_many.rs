@@ -4,8 +4,8 @@ use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tributary::Topology;
-use tributary::exchange::Flat;
 use tributary::forecast::{AllToMany, AllToManyOptions, Way};
+use tributary::hints::KernelHint;
 use tributary::schedule::{SendMode, Throttle};
 use tributary::sim::machine::Noise;
 use tributary::sim::{self, Machine, Outcome, Workload, goal};
@@ -90,11 +90,10 @@ pub fn run_with_bar(
 
 /// The way of a kernel's name.
 pub fn way(kernel: &str, local_aggregators: usize) -> Result<Way, Failure> {
-    if kernel == "two_layer" {
-        return Ok(Way::TwoLayer(local_aggregators));
-    }
-    let flat: Result<Flat, _> = kernel.parse();
-    flat.map(Way::Flat).map_err(|error| Failure::new(format!("{error}|two_layer")))
+    Ok(match kernel.parse()? {
+        KernelHint::Flat(kernel) => Way::Flat(kernel),
+        KernelHint::TwoLayer => Way::TwoLayer(local_aggregators),
+    })
 }
 
 fn machine(arguments: &AllToManyArguments) -> Result<Machine, Failure> {
@@ -130,7 +129,7 @@ fn options(arguments: &AllToManyArguments, topology: &Topology) -> Result<AllToM
 /// At most so many messages may be under way at a time.
 fn under_way(arguments: &AllToManyArguments, workload: &AllToMany) -> u64 {
     let synchronous = way(&arguments.kernel, 1)
-        .is_ok_and(|way| matches!(way, Way::Flat(flat) if flat.kernel().mode == SendMode::Synchronous));
+        .is_ok_and(|way| matches!(way, Way::Flat(kernel) if kernel.mode == SendMode::Synchronous));
     let limit = workload.throttle().limit.map_or(u64::MAX, u64::from).min(arguments.receivers as u64);
     match way(&arguments.kernel, 1) {
         Ok(Way::Flat(_)) if !synchronous => workload.messages(),

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::sync::Arc;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use tributary::exchange::PAIRWISE;
 use tributary::forecast::{
     CollectiveWrite, CollectiveWriteOptions, Division, Lists, MessageCounts, Parts, SharedFile, Written,
 };
@@ -45,9 +46,13 @@ pub fn run(options: &WriteOptions) -> Result<(), Failure> {
         striping: (!how.no_io).then_some(file.striping),
         write_behind: how.write_behind,
         blocks: how.throttle_steps,
+        empty_steps: how.empty_steps,
     };
     let aggregators = write.aggregators.len();
     let workload = CollectiveWrite::new(machine, write, census.clone())?;
+    if how.empty_steps && !workload.is_in_lockstep() {
+        return Err(Failure::new(format!("--empty-steps: allowed with --kernel {PAIRWISE} in both phases")));
+    }
     memory::check(topology.ranks() as u64, workload.under_way())?;
     let written = if workload.is_in_lockstep() {
         let bar = bar(census.sampled() as usize + 1, "exchanges");

@@ -4,6 +4,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
+use tributary::exchange::KERNELS;
+use tributary::hints::KernelHint;
 
 fn trib(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_trib"));
@@ -111,7 +113,7 @@ fn every_kernel_and_driver_writes_the_same_file() {
     let directory = tempfile::tempdir().unwrap();
     let map = written_map(directory.path(), "13");
     let mut digests = std::collections::BTreeSet::new();
-    for kernel in ["ascending_isend", "ascending_issend", "spread_out", "balanced", "pairwise", "two_layer"] {
+    for kernel in KernelHint::all().map(|kernel| kernel.to_string()) {
         for driver in ["lustre", "gpfs", "posix"] {
             let hints = "striping_unit=16KiB;striping_factor=3;cb_buffer_size=64KiB;nc_num_aggrs_per_node=2";
             let all = json(&[
@@ -122,7 +124,7 @@ fn every_kernel_and_driver_writes_the_same_file() {
                 "--verify",
                 "--json",
                 "--kernel",
-                kernel,
+                &kernel,
                 "--driver",
                 driver,
                 "--ranks-per-node",
@@ -178,6 +180,7 @@ fn bad_input_is_one_line_that_names_it() {
     let (missing, cut, words) = (at("missing.nc"), at("cut.nc"), at("text.nc"));
     let nowhere = at("nowhere/file");
     let here = at("");
+    let coupled = KERNELS.iter().find(|kernel| kernel.coupled).unwrap().name;
     let cases: &[(&[&str], &[&str])] = &[
         (&["--map", &missing], &["missing.nc", "No such file"]),
         (&["--map", &cut], &["cut.nc"]),
@@ -189,7 +192,7 @@ fn bad_input_is_one_line_that_names_it() {
         (&["--hint", "trib_rank_list=0,0,1"], &["trib_rank_list", "rank 0 twice"]),
         (&["--hint", "balanced"], &["balanced", "key=value"]),
         (&["--kernel", "magic"], &["trib_kernel_meta", "`magic`", "two_layer"]),
-        (&["--kernel", "pairwise", "--throttle", "8"], &["trib_throttle_meta", "`8`", "pairwise"]),
+        (&["--kernel", coupled, "--throttle", "8"], &["trib_throttle_meta", "`8`", coupled]),
         (&["--hint", "trib_placement=list:0,99"], &["trib_placement", "99"]),
         (&["--output", &nowhere], &["nowhere/file", "No such file"]),
         (&["--output", &here], &["directory"]),
@@ -297,7 +300,7 @@ fn algorithms_are_listed_and_counted() {
     }
     let rows = json(&["algorithms", "--json"]);
     let rows = rows.as_array().unwrap();
-    let registered = tributary::collectives::ALGORITHMS.len() + tributary::exchange::KERNELS.len();
+    let registered = tributary::collectives::ALGORITHMS.len() + KERNELS.len();
     assert_eq!(rows.len(), registered + 1, "and two_layer");
     for row in rows {
         for key in ["operation", "name", "about", "paper", "equation", "source", "cost", "when"] {
@@ -376,4 +379,30 @@ fn help_shows_the_way() {
         let help = text(&trib(arguments).stdout);
         assert!(help.contains("Usage: trib"), "{help}");
     }
+    for arguments in [["replay", "--help"], ["sim", "write"], ["sim", "all-to-many"]] {
+        let help = text(&trib(&[&arguments[..], &["--help"]].concat()).stdout);
+        assert!(KernelHint::all().all(|kernel| help.contains(&kernel.to_string())), "{help}");
+    }
+}
+
+/// A pipe has no width: no key, value or name is cut in two there.
+#[test]
+fn the_hints_on_a_pipe_break_no_words() {
+    let printed =
+        text(&trib(&["hints", "--hint", "trib_tuned_table=/a/path/longer/than/any/column/would/be/otherwise"]).stdout);
+    let words: Vec<&str> = printed.split_whitespace().collect();
+    let rows = json(&["hints", "--json"]);
+    for row in rows.as_array().unwrap() {
+        for key in ["key", "default", "unit", "meaning", "allowed"] {
+            for word in row[key]
+                .as_str()
+                .unwrap()
+                .split(|c: char| c.is_whitespace() || c == '|')
+                .filter(|word| !word.is_empty())
+            {
+                assert!(words.contains(&word), "{word} of {} in\n{printed}", row["key"]);
+            }
+        }
+    }
+    assert!(words.contains(&"/a/path/longer/than/any/column/would/be/otherwise"));
 }

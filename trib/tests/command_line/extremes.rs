@@ -232,7 +232,7 @@ fn numbers_in_files_and_hints_at_the_ends() {
         ("replay ior --ranks 4 --hint cb_buffer_size=4611686018427387904".to_string(), ""),
         ("replay ior --ranks 4 --hint trib_write_buffers=18446744073709551615".to_string(), ""),
         ("replay ior --ranks 4 --hint cb_nodes=18446744073709551615".to_string(), ""),
-        ("replay ior --ranks 4 --hint trib_local_aggregators=18446744073709551615 --kernel two_layer".to_string(), ""),
+        ("replay ior --ranks 4 --hint nc_num_aggrs_per_node=18446744073709551615 --kernel two_layer".to_string(), ""),
         ("replay ior --ranks 4 --hint striping_unit=4611686018427387904 --driver lustre".to_string(), ""),
         ("replay ior --ranks 4 --plan-only --hint striping_unit=4611686018427387904 --driver lustre".to_string(), ""),
         ("sim write ior --ranks 4 --hint cb_buffer_size=1".to_string(), ""),

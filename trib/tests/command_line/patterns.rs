@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
+use tributary::hints::KernelHint;
 
-const KERNELS: [&str; 6] = ["ascending_isend", "ascending_issend", "spread_out", "balanced", "pairwise", "two_layer"];
 /// Windows so small that there are many rounds, and stripes that cut extents.
 const WINDOWS: &str = "striping_unit=1000;striping_factor=3;cb_buffer_size=2000;trib_tiny_call=0;romio_cb_write=enable;\
                        romio_cb_read=enable;nc_num_aggrs_per_node=1;cb_nodes=3";
@@ -45,7 +45,7 @@ fn every_pattern_writes_and_reads_back_with_every_kernel() {
     let directory = tempfile::tempdir().unwrap();
     for pattern in small::patterns(directory.path()) {
         let mut digests = std::collections::BTreeSet::new();
-        for (kernel, driver) in KERNELS.into_iter().zip(["lustre", "gpfs", "posix"].into_iter().cycle()) {
+        for (kernel, driver) in KernelHint::all().zip(["lustre", "gpfs", "posix"].into_iter().cycle()) {
             let common = format!("--ranks {} --verify --read --json --kernel {kernel} --driver {driver}", small::RANKS);
             let more = format!("{common} --ranks-per-node 2 --hint {WINDOWS}");
             let all = json(&line(&pattern, &more));
@@ -174,7 +174,7 @@ fn a_trace_is_replayed_and_folded() {
     std::fs::write(&path, small::trace()).unwrap();
     let pattern = ["wrf".to_string(), "--trace".to_string(), path.display().to_string()];
     for ranks in ["", "--ranks 4", "--ranks 2", "--ranks 1", "--ranks 6"] {
-        for kernel in KERNELS {
+        for kernel in KernelHint::all() {
             let all = json(&line(&pattern, &format!("{ranks} --kernel {kernel} --ranks-per-node 2 --json")));
             let bytes = 3 * 10_000 + 4 * 3;
             assert_eq!(

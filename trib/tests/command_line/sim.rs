@@ -2,6 +2,8 @@
 
 use std::process::{Command, Output};
 
+use tributary::hints::KernelHint;
+
 fn trib(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_trib")).args(arguments).output().unwrap()
 }
@@ -26,13 +28,15 @@ const MEASURED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/cori_all
 #[test]
 fn all_to_many_has_the_parts_of_the_cori_program() {
     let small = ["sim", "all-to-many", "--ranks", "128", "--receivers", "2", "--iterations", "3", "--json", "--kernel"];
-    for kernel in ["ascending_isend", "ascending_issend", "spread_out", "balanced", "pairwise", "two_layer"] {
+    for kernel in KernelHint::all() {
+        let layers = kernel == KernelHint::TwoLayer;
+        let kernel = &*kernel.to_string();
         let run = json(&[&small[..], &[kernel]].concat());
         let seconds = |part: &str| run["seconds"][part].as_f64().unwrap();
         assert!(seconds("total") > 0.0 && seconds("total") >= seconds("waiting"), "{run}");
         assert!(seconds("post_receives") > 0.0 && seconds("post_sends") > 0.0, "{run}");
-        assert_eq!(seconds("gather") > 0.0, kernel == "two_layer", "{run}");
-        let messages = if kernel == "two_layer" { 3 * (126 + 2) } else { 3 * 127 * 2 };
+        assert_eq!(seconds("gather") > 0.0, layers, "{run}");
+        let messages = if layers { 3 * (126 + 2) } else { 3 * 127 * 2 };
         assert_eq!(run["messages"], messages);
         assert_eq!(run, json(&[&small[..], &[kernel]].concat()), "the same run again");
     }
@@ -140,7 +144,11 @@ fn links_are_off_until_they_are_asked_for() {
 fn bad_input_is_one_line() {
     let run = |more: &[&str]| refused(&[&["sim", "all-to-many", "--ranks", "64", "--receivers", "2"], more].concat());
     assert!(run(&["--machine", "deep-thought"]).contains("machine: deep-thought: "));
-    assert!(run(&["--kernel", "pigeon"]).contains("allowed: ascending_isend|"));
+    let write =
+        ["sim", "write", "btio", "--grid", "64", "--iterations", "1", "--ranks", "16", "--empty-steps", "--kernel"];
+    assert!(refused(&[&write[..], &["balanced"]].concat()).contains("--empty-steps: allowed with --kernel pairwise"));
+    assert!(trib(&[&write[..], &["pairwise"]].concat()).status.success());
+    assert!(run(&["--kernel", "pigeon"]).contains(KernelHint::allowed()));
     assert!(run(&["--iterations", "0"]).contains("'--iterations <N>': allowed: 1 to 16777216"));
     assert!(run(&["--message", "9..1"]).contains("MIN..MAX"));
     assert!(run(&["--noise", "7"]).contains("noise: 7; allowed: 0 to 1"));
@@ -159,11 +167,11 @@ fn bad_input_is_one_line() {
 fn a_write_has_parts_and_says_what_it_simulated() {
     let small = ["sim", "write", "btio", "--grid", "64", "--iterations", "2", "--call", "1", "--ranks", "64", "--json"];
     let stripes = ["--ranks-per-node", "8", "--hint", "striping_factor=4;striping_unit=64K;cb_buffer_size=64K"];
-    for kernel in ["ascending_isend", "ascending_issend", "spread_out", "balanced", "pairwise", "two_layer"] {
+    for kernel in KernelHint::all().map(|kernel| kernel.to_string()) {
         for more in
             [&["--list-form", "pairs", "--throttle-steps"][..], &["--write-behind", "--sample", "3"], &["--no-io"]]
         {
-            let run = json(&[&small[..], &stripes, &["--kernel", kernel], more].concat());
+            let run = json(&[&small[..], &stripes, &["--kernel", &kernel], more].concat());
             let seconds = |part: &str| run["seconds"]["last"][part].as_f64().unwrap();
             let parts = ["metadata", "data", "file", "other"].map(seconds);
             assert!((parts.iter().sum::<f64>() / seconds("total") - 1.0).abs() < 1e-9, "{run}");

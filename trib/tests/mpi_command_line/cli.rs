@@ -4,6 +4,7 @@ use crate::launch;
 use crate::small;
 use std::path::Path;
 use std::process::{Command, Output};
+use tributary::hints::KernelHint;
 
 /// `trib` under the launcher of the MPI library that it is linked with.
 fn mpiexec(ranks: usize, arguments: &[&str]) -> Output {
@@ -46,10 +47,10 @@ fn an_error_is_said_once_and_ends_the_job() {
 #[test]
 fn four_ranks_write_and_read_back_every_pattern() {
     let directory = tempfile::tempdir().unwrap();
-    let kernels = ["ascending_isend", "ascending_issend", "spread_out", "balanced", "pairwise", "two_layer"];
+    let kernels: Vec<_> = KernelHint::all().map(|kernel| kernel.to_string()).collect();
     let windows = "striping_unit=1000;striping_factor=3;cb_buffer_size=2000;trib_tiny_call=0;romio_cb_write=enable;\
                    romio_cb_read=enable;nc_num_aggrs_per_node=1;cb_nodes=3";
-    let mut settings = kernels.into_iter().zip(["lustre", "gpfs", "posix"].into_iter().cycle()).cycle();
+    let mut settings = kernels.iter().map(String::as_str).zip(["lustre", "gpfs", "posix"].into_iter().cycle()).cycle();
     for pattern in small::patterns(directory.path()) {
         let mut digests = std::collections::BTreeSet::new();
         let words: Vec<&str> = ["replay"].into_iter().chain(pattern.iter().map(String::as_str)).collect();

@@ -51,6 +51,7 @@ impl Setting {
                 striping: Some(counted.file.striping),
                 write_behind: false,
                 blocks: true,
+                empty_steps: true,
             };
             let workload = CollectiveWrite::new(&machine, options, counted.census.clone())?;
             if workload.is_in_lockstep() {

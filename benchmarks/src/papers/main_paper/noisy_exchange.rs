@@ -5,7 +5,7 @@ use rand::rngs::SmallRng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::Deserialize;
 use tributary::Rank;
-use tributary::exchange::{Exchange, Flat, RankList, Transfer};
+use tributary::exchange::{Exchange, Kernel, RankList, ReceiverIndex, Transfer};
 use tributary::schedule::timing::{Rates, Step, one_port_steps};
 use tributary::schedule::{Buffer, Schedule, Span, Throttle};
 
@@ -33,7 +33,7 @@ pub(super) fn delay(with: &Parameters, _: &Context) -> Result<Values, PapersErro
 }
 
 impl Case {
-    fn delay_of(&self, kernel: Flat) -> Result<f64, PapersError> {
+    fn delay_of(&self, kernel: &Kernel) -> Result<f64, PapersError> {
         let rates = Rates { startup: 0.0, byte: 1.0 / UNIT, combine: 0.0 };
         let mut sum = 0.0;
         for sample in 0..self.samples {
@@ -51,20 +51,22 @@ impl Case {
     }
 
     /// Schedules whose messages are as long as their transfers are to take.
-    fn schedules(&self, kernel: Flat, sample: u64) -> Result<Vec<Schedule>, PapersError> {
+    fn schedules(&self, kernel: &Kernel, sample: u64) -> Result<Vec<Schedule>, PapersError> {
         let mut random = SmallRng::seed_from_u64(sample);
         let mut length = || {
             let normal: f64 = StandardNormal.sample(&mut random);
             ((1.0 + self.sigma * normal).max(0.0) * UNIT) as u64
         };
         let lengths: Vec<Vec<u64>> = (0..self.ranks).map(|_| (0..self.receivers).map(|_| length()).collect()).collect();
-        let piece = |peer: Rank, bytes: u64| Transfer { peer, span: Span::new(Buffer::Send, 0, bytes) };
+        let span = |bytes: u64| Span::new(Buffer::Send, 0, bytes);
         let receivers: Vec<Rank> = (0..self.receivers).collect();
         let rank_list = RankList::Identity;
         let schedule = |rank: Rank| {
-            let sends: Vec<_> = (0..self.receivers).map(|to| piece(to, lengths[rank][to])).collect();
+            let sends: Vec<_> = (0..self.receivers)
+                .map(|to| Transfer { peer: ReceiverIndex(to), span: span(lengths[rank][to]) })
+                .collect();
             let from = if rank < self.receivers { self.ranks } else { 0 };
-            let receives: Vec<_> = (0..from).map(|from| piece(from, lengths[from][rank])).collect();
+            let receives: Vec<_> = (0..from).map(|peer| Transfer { peer, span: span(lengths[peer][rank]) }).collect();
             let exchange = Exchange {
                 rank,
                 ranks: self.ranks,
@@ -73,7 +75,7 @@ impl Case {
                 sends: &sends,
                 receives: &receives,
             };
-            exchange.schedule(kernel.kernel(), Throttle::batch(1))
+            exchange.schedule(kernel, Throttle::batch(1))
         };
         Ok((0..self.ranks).map(schedule).collect())
     }

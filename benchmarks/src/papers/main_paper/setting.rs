@@ -76,10 +76,10 @@ impl Setting {
     pub(super) fn hints(self, more: &str) -> Result<Hints, PapersError> {
         let driver = match self.site {
             Site::Cori => {
-                "trib_driver=lustre; striping_unit=1M; striping_factor=64; trib_lustre_round=stripe; \
-                 trib_placement=stride:64; trib_pairwise_empty=send"
+                "trib_driver=lustre; striping_unit=1M; striping_factor=64; cb_buffer_size=1M; \
+                 trib_placement=stride:64"
             }
-            Site::Summit => "trib_driver=gpfs; cb_buffer_size=16M; trib_pairwise_empty=send",
+            Site::Summit => "trib_driver=gpfs; cb_buffer_size=16M",
         };
         Ok(Hints::parse(&format!("{driver}; {more}"))?)
     }

@@ -10,7 +10,7 @@ const KERNELS: [&str; 3] = ["ascending_issend", "balanced", "two_layer"];
 const DRIVERS: [&str; 3] = ["posix", "lustre", "gpfs"];
 /// So small that every program needs several rounds, several aggregators, and members of two pretended nodes.
 const SMALL: &str = "striping_unit=4096; striping_factor=3; cb_nodes=2; cb_buffer_size=8192; trib_ranks_per_node=2; \
-                     trib_local_aggregators=2; trib_tiny_call=0; romio_cb_write=enable; romio_cb_read=enable";
+                     nc_num_aggrs_per_node=1; trib_tiny_call=0; romio_cb_write=enable; romio_cb_read=enable";
 
 /// A kernel for both phases, and a driver.
 #[derive(Debug, Clone, Copy)]

@@ -2,20 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use tributary::hints::KernelHint;
+
 use super::rows::{Row, Seconds};
 
-/// Columns as the paper's figure 5 has them; others follow by name.
-const COLUMNS: [&str; 9] = [
-    "mpi",
-    "preload",
-    "ascending_isend",
-    "ascending_issend",
-    "spread_out",
-    "balanced",
-    "pairwise",
-    "two_layer",
-    "hybrid",
-];
+/// Columns: the MPI library's own path, the preload library, the kernels in the order of the registry; others follow by name.
+fn columns() -> Vec<String> {
+    let kernels = KernelHint::all().map(|kernel| kernel.to_string());
+    ["mpi", "preload"].map(str::to_string).into_iter().chain(kernels).collect()
+}
 
 /// Patterns as the paper has them; others follow by name.
 const CODES: [&str; 3] = ["e3sm-f", "flash", "btio"];
@@ -44,16 +39,17 @@ pub struct Median {
 /// The medians, in the order of the figures.
 pub fn medians(rows: &[Row]) -> Vec<Median> {
     let mut groups: BTreeMap<_, Vec<&Row>> = BTreeMap::new();
+    let columns = columns();
     for row in rows {
         let code = (place(&CODES, &row.code), &row.code);
-        let column = (place(&COLUMNS, &row.column), &row.column);
+        let column = (place(&columns, &row.column), &row.column);
         groups.entry((code, row.nodes, row.ranks, column, row.throttle)).or_default().push(row);
     }
     groups.into_values().filter_map(median).collect()
 }
 
-fn place(names: &[&str], name: &str) -> usize {
-    names.iter().position(|known| *known == name).unwrap_or(names.len())
+fn place<Name: AsRef<str>>(names: &[Name], name: &str) -> usize {
+    names.iter().position(|known| known.as_ref() == name).unwrap_or(names.len())
 }
 
 fn median(mut runs: Vec<&Row>) -> Option<Median> {

@@ -1,6 +1,6 @@
 //! The exchanges that are measured, and what the simulator says of them.
 
-use tributary::exchange::{Exchange, Flat, KERNELS, RankList, Transfer};
+use tributary::exchange::{Exchange, KERNELS, Kernel, RankList, ReceiverIndex, Transfer};
 use tributary::forecast::{AllToMany, AllToManyOptions, Way};
 use tributary::schedule::{Buffer, Schedule, SendMode, Span, Throttle};
 use tributary::sim::{self, Machine};
@@ -14,7 +14,7 @@ const ITERATIONS: u32 = 20;
 pub struct Case {
     pub ranks: usize,
     pub receivers: usize,
-    pub kernel: Flat,
+    pub kernel: &'static Kernel,
     /// Of each message.
     pub bytes: u64,
     pub iterations: u32,
@@ -31,24 +31,17 @@ pub fn all(most: usize, quick: bool) -> Vec<Case> {
     let large = grid(&["spread_out"], &[2, 6, 16], &[1, 4], &[16384], false);
     let all = [fitted, others, counts, large].into_iter().flatten();
     let fits = |case: &Case| case.ranks <= most && case.receivers <= case.ranks;
-    let few = |case: &Case| !quick || (case.bytes < 8192 && case.kernel.kernel().name != "pairwise");
+    let few = |case: &Case| !quick || (case.bytes < 8192 && !case.kernel.coupled);
     all.filter(fits).filter(few).collect()
 }
 
 fn grid(kernels: &[&str], ranks: &[usize], receivers: &[usize], bytes: &[u64], fitted: bool) -> Vec<Case> {
-    let kernels = KERNELS.into_iter().filter(|kernel| kernels.contains(&kernel.name));
+    let kernels = KERNELS.iter().copied().filter(|kernel| kernels.contains(&kernel.name));
     let mut cases = Vec::new();
     for kernel in kernels {
         for &ranks in ranks {
             for &receivers in receivers {
-                let case = |&bytes| Case {
-                    ranks,
-                    receivers,
-                    kernel: Flat::new(kernel),
-                    bytes,
-                    iterations: ITERATIONS,
-                    fitted,
-                };
+                let case = |&bytes| Case { ranks, receivers, kernel, bytes, iterations: ITERATIONS, fitted };
                 cases.extend(bytes.iter().map(case));
             }
         }
@@ -64,21 +57,19 @@ impl Case {
             return Schedule::default();
         }
         let receivers: Vec<Rank> = (0..self.receivers).map(|index| index * self.ranks / self.receivers).collect();
-        let messages = |buffer, count| -> Vec<Transfer> {
-            let message = |peer| Transfer { peer, span: Span::new(buffer, peer as u64 * self.bytes, self.bytes) };
-            (0..count).map(message).collect()
-        };
+        let span = |buffer, index| Span::new(buffer, index as u64 * self.bytes, self.bytes);
+        let send = |index| Transfer { peer: ReceiverIndex(index), span: span(Buffer::Send, index) };
+        let receive = |peer| Transfer { peer, span: span(Buffer::Receive, peer) };
         let receives = if receivers.contains(&rank) { self.ranks } else { 0 };
-        let kernel = self.kernel.kernel();
         let exchange = Exchange {
             rank,
             ranks: self.ranks,
             receivers: &receivers,
             rank_list: &RankList::Identity,
-            sends: &messages(Buffer::Send, self.receivers),
-            receives: &messages(Buffer::Receive, receives),
+            sends: &(0..self.receivers).map(send).collect::<Vec<_>>(),
+            receives: &(0..receives).map(receive).collect::<Vec<_>>(),
         };
-        exchange.schedule(kernel, Throttle::batch(kernel.default_limit.unwrap_or(0)))
+        exchange.schedule(self.kernel, Throttle::batch(self.kernel.default_limit.unwrap_or(0)))
     }
 
     /// Seconds on `machine` with so many processors: the simulator gives every rank one, so that more ranks take at least
@@ -108,7 +99,7 @@ impl Case {
     fn work(&self, machine: &Machine) -> f64 {
         let host = &machine.host;
         let messages = (self.ranks - 1) as f64;
-        let (control, wakes) = match self.kernel.kernel().mode {
+        let (control, wakes) = match self.kernel.mode {
             SendMode::Synchronous => (2.0 * messages, 2.0 * messages),
             SendMode::Standard => (0.0, if self.receivers > 1 { 1.0 } else { 0.0 }),
         };

@@ -42,7 +42,7 @@ fn table(validation: &Validation, cores: usize, options: &ValidateOptions) -> Re
     for (((case, measured), simulated), error) in rows.zip(&validation.comparison.errors) {
         let micros = |seconds: &f64| format!("{:.1}", seconds * 1e6);
         table.add_row([
-            case.kernel.kernel().name.to_string(),
+            case.kernel.name.to_string(),
             case.ranks.to_string(),
             case.receivers.to_string(),
             case.bytes.to_string(),

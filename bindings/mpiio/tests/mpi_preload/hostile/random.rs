@@ -4,6 +4,8 @@
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 
+use tributary::hints::KernelHint;
+
 use crate::common::family::{Family, ours};
 use crate::common::launch::{Launch, Outcome};
 use crate::common::programs::compile;
@@ -16,7 +18,7 @@ const ALL: usize = 372;
 const MOST_RANKS: usize = 5;
 
 /// Of each hint what it may be; nothing where it stays as it is.
-const CHOICES: [(&str, &[&str]); 12] = [
+const CHOICES: [(&str, &[&str]); 10] = [
     ("trib_shared_memory", &["disable", "disable", "disable", ""]),
     ("cb_buffer_size", &["97", "97", "1000", "4096", "65536", ""]),
     ("cb_nodes", &["1", "2", "3", ""]),
@@ -27,11 +29,6 @@ const CHOICES: [(&str, &[&str]); 12] = [
     ("striping_unit", &["64", "4096", "", ""]),
     ("trib_driver", &["posix", "lustre", "gpfs", ""]),
     ("trib_ranks_per_node", &["2", ""]),
-    (
-        "trib_kernel_data",
-        &["ascending_isend", "ascending_issend", "spread_out", "balanced", "pairwise", "two_layer", ""],
-    ),
-    ("trib_kernel_meta", &["ascending_isend", "balanced", "two_layer", ""]),
 ];
 
 /// A number of ranks and hints.
@@ -43,6 +40,12 @@ fn chosen(seed: u64) -> (usize, String) {
         let value = values[random.random_range(0..values.len())];
         if !value.is_empty() {
             hints += &format!("{key}={value}; ");
+        }
+    }
+    let kernels: Vec<_> = KernelHint::all().collect();
+    for key in ["trib_kernel_data", "trib_kernel_meta"] {
+        if let Some(kernel) = kernels.get(random.random_range(0..=kernels.len())) {
+            hints += &format!("{key}={kernel}; ");
         }
     }
     (ranks, hints)

@@ -1,0 +1,135 @@
+//! A kernel: a row of the registry, with all that others say of it.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{Exchange, KERNELS, ReceiverIndex};
+use crate::error::{Error, Result};
+use crate::schedule::{SendMode, Throttle};
+use crate::topology::Rank;
+
+/// A kernel: the order, mode and throttle in which every sender sends its messages to the receivers.
+///
+/// Two are equal when their names are. Text (hints, JSON) is the name.
+pub struct Kernel {
+    /// As hints and reports name it: letters, digits and `_`, in lower case.
+    pub name: &'static str,
+    /// What it does, in one line that begins in lower case and ends without a full stop.
+    pub about: &'static str,
+    /// Where it is from: paper, then section, Algorithm, equation or figure, separated by `, `; further sources behind `; `.
+    /// None: from no paper.
+    pub source: Option<&'static str>,
+    /// Its time in the one-port model, in t_s and t_w.
+    pub cost: &'static str,
+    /// When to use it, in whole sentences.
+    pub when: &'static str,
+    /// When a send counts as finished.
+    pub mode: SendMode,
+    /// The limit of the throttle when no hint gives one; `None` posts everything at once.
+    pub default_limit: Option<u32>,
+    /// Whether a step's send and receive must both finish before the next step starts (MPI_Sendrecv), which fixes the
+    /// throttle at one.
+    pub coupled: bool,
+    /// The step of the message from `sender` to the receiver of that index in [`Exchange::receivers`]. One sender's (and
+    /// one receiver's) messages have different steps, and all ranks agree on them.
+    pub step: fn(exchange: &Exchange<'_>, sender: Rank, receiver: ReceiverIndex) -> u64,
+}
+
+impl Kernel {
+    /// All of them as text: their names in the registry's order, with `|` between.
+    pub fn names() -> String {
+        KERNELS.iter().map(|kernel| kernel.name).collect::<Vec<_>>().join("|")
+    }
+
+    /// The throttle that is asked for, or the one that the kernel has by construction.
+    pub fn throttle(&self, asked: Throttle) -> Throttle {
+        if self.coupled { Throttle::batch(1) } else { asked }
+    }
+}
+
+impl PartialEq for Kernel {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Kernel {}
+
+impl Hash for Kernel {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name)
+    }
+}
+
+impl FromStr for &'static Kernel {
+    type Err = Error;
+
+    /// # Errors
+    /// A name that is not in the registry.
+    fn from_str(text: &str) -> Result<Self> {
+        let name = text.to_ascii_lowercase();
+        let kernel = KERNELS.iter().copied().find(|kernel| kernel.name == name);
+        kernel.ok_or_else(|| Error::argument("kernel", text, Kernel::names()))
+    }
+}
+
+impl Serialize for Kernel {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name)
+    }
+}
+
+impl<'de> Deserialize<'de> for &'static Kernel {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a row says is what documentation, pictures and hints are made from, so it is looked at here.
+    #[test]
+    fn every_row_says_all_that_others_need() {
+        for (index, kernel) in KERNELS.iter().enumerate() {
+            let Kernel { name, about, source, cost, when, default_limit, coupled, .. } = kernel;
+            let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            assert!(
+                !name.is_empty() && name.chars().all(is_word),
+                "{name}: a name is letters, digits and _, in lower case"
+            );
+            assert!(!KERNELS[..index].contains(kernel), "{name}: two kernels have this name");
+            assert!(*name != crate::exchange::two_layer::NAME, "{name}: this is the word for two layers");
+            for (field, text) in [("about", about), ("cost", cost), ("when", when)] {
+                assert!(!text.is_empty() && !text.contains('\n'), "{name}: its `{field}` must be one line");
+            }
+            assert!(!about.ends_with('.'), "{name}: `about` ends without a full stop");
+            assert!(when.ends_with('.'), "{name}: `when` is whole sentences");
+            let has_place = |source: &str| !source.is_empty() && !source.contains('\n');
+            assert!(
+                source.is_none_or(has_place),
+                "{name}: `source` is None, or Some(\"Paper, section, equation\"), several separated by `; `"
+            );
+            assert!(*default_limit != Some(0), "{name}: `default_limit` is None for no limit, or 1 and more");
+            assert!(!coupled || *default_limit == Some(1), "{name}: a coupled kernel's `default_limit` is Some(1)");
+            assert_eq!(name.to_ascii_uppercase().parse(), Ok(*kernel));
+        }
+        assert!("bruck".parse::<&Kernel>().unwrap_err().to_string().contains(&Kernel::names()));
+    }
+}
