@@ -13,7 +13,7 @@ fn compute_ranks_hand_over() {
         let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
         let io_ranks = ranks.div_ceil(4);
         let path = mpiexec::directory().join("f");
-        for kernel in KernelHint::all() {
+        for kernel in KernelHint::all().map(|kernel| kernel.to_string()) {
             let hints = format!(
                 "trib_io_ranks={io_ranks};trib_tiny_call=0;cb_buffer_size=1024;trib_kernel_data={kernel};trib_kernel_meta={kernel}"
             );
@@ -32,7 +32,7 @@ fn compute_ranks_hand_over() {
             assert_eq!(back, buffer, "{kernel}");
             file.close().unwrap();
             if rank == 0 {
-                all.check_whole(&path, 5, kernel);
+                all.check_whole(&path, 5, &kernel);
             }
         }
     });
