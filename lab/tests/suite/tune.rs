@@ -5,8 +5,8 @@ use std::pin::pin;
 use crate::watchdog::Watchdog;
 use tributary::Endpoint;
 use tributary::fabric::threads;
-use tributary::tuned::{Entry, Table};
 use tributary::tuned::candidate::OPERATIONS;
+use tributary::tuned::{Entry, Table};
 use tributary_lab::tune::{Plan, Rule, best, tune};
 
 /// All ranks measure alike, and what is best of it is a table that is read back.
