@@ -63,6 +63,7 @@ pub mod error;
 pub mod exchange;
 pub mod fabric;
 pub mod hints;
+mod rank;
 pub mod schedule;
 pub mod topology;
 pub mod tuned;

@@ -42,6 +42,7 @@ mod independent;
 mod intergroup;
 mod io_ranks;
 mod kernels;
+mod layers;
 mod links;
 mod memory_gaps;
 mod moved_plans;
