@@ -136,8 +136,8 @@ hints! {
     /// How ranks tell each other what all must know of each: their nodes, when a file is opened, and their ranges, before large
     /// requests are written directly. (Where sums and bounds are enough, an allreduce of some numbers takes its place.)
     "trib_allgather" allgather: AllgatherName = AllgatherName::LocalityBruck, AllgatherName::CODEC, "";
-    /// A table that `trib tune collectives` wrote: the broadcasts of hints, the agreements and the gather of statistics of a file
-    /// use the algorithms that were the fastest for the rank count and size that are nearest. Empty: none.
+    /// A table that `trib tune collectives` wrote, in JSON: the broadcasts of hints, the agreements and the gather of statistics
+    /// of a file use the algorithms that were the fastest for the rank count and size that are nearest. Empty: none.
     "trib_tuned_table" tuned_table: String = String::new(), PATH, "";
     /// Calls of so many bytes or fewer, over all ranks, go through one rank: rank 0 writes data that comes with the first
     /// agreement, and the first aggregator what does not fit there; more would cost a message from every rank to each
