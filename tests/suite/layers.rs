@@ -47,7 +47,7 @@ const MODULES: [&str; 13] = [
 const MODULES_AGAINST: &[Exception] = &[(
     "fabric",
     "collectives",
-    "before ranks share memory they agree on it by messages (shared/meeting, shared/group)",
+    "before ranks share memory they agree on it by messages (shared/meeting, shared/group, shared/hosts)",
 )];
 
 type Graph = BTreeMap<String, BTreeSet<String>>;
