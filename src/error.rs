@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::topology::Rank;
+use crate::rank::Rank;
 
 /// Shorthand for results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -48,9 +48,7 @@
 //! | [`fabric`] | [`Endpoint`]: what carries messages, ranks as threads or MPI; the executor of schedules |
 //! | [`schedule`] | a communication pattern as data: operations, builder, validators |
 //! | [`collectives`] | allreduce, broadcast, gather, agreement on errors, as schedules |
-//! | [`tune`] | collectives measured, the table of the fastest, and its use |
-//! | [`forecast`] | what kernels would take on another machine: workloads of the simulator |
-//! | [`sim`] | the simulator: how long schedules take on a machine that is not here |
+//! | [`tuned`] | a table of the fastest collective algorithms, and its use |
 //! | [`topology`] | ranks and nodes |
 //! | [`error`] | [`Error`]: by cause, the same on every rank |
 //!
@@ -64,12 +62,11 @@ pub mod engine;
 pub mod error;
 pub mod exchange;
 pub mod fabric;
-pub mod forecast;
 pub mod hints;
+mod rank;
 pub mod schedule;
-pub mod sim;
 pub mod topology;
-pub mod tune;
+pub mod tuned;
 
 pub use access::{BufferLayout, Extent, Extents, FileView, Sink, Source};
 pub use engine::{CallReport, File, Mode, ReadReport};

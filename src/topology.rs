@@ -3,11 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-
-/// A process (or embedded thread) of the program, `0..ranks`.
-pub type Rank = usize;
-/// A shared-memory node, `0..nodes`, numbered by the lowest rank on it.
-pub type Node = usize;
+pub use crate::rank::{Node, Rank};
 
 /// Which rank sits on which node. Cheap to clone; O(1) memory for blocks, O(ranks) shared for any other placement.
 #[derive(Debug, Clone)]

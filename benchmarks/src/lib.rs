@@ -3,17 +3,14 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`papers`] | the papers' results as claims, measured |
 //! | [`pattern`] | the trait all patterns implement |
 //! | [`block4d`] | a 4-D lattice cut into blocks |
 //! | [`btio`] | NPB BTIO, a diagonal multi-partition |
 //! | [`closed_form`] | what a pattern states about itself: sums and fan-in |
 //! | [`e3sm`] | the F, G and I cases of E3SM-IO, from decomposition maps or generated for any number of ranks |
 //! | [`flash`] | FLASH-IO: a checkpoint and two plot files |
-//! | [`hsumma`] | SUMMA and hierarchical SUMMA: an application of the collectives, without a file |
 //! | [`ior`] | IOR's shared file, segmented or strided, with IOR's data |
 //! | [`list`] | any lists of extents, one a rank, from a file |
-//! | [`machines`] | machine files for the simulator |
 //! | [`mpi_program`] | the C sources that `trib compare` builds |
 //! | [`netcdf`] | NetCDF classic files, as far as decomposition maps need them |
 //! | [`netcdf_case`] | patterns that are a NetCDF file |
@@ -29,15 +26,12 @@ pub mod closed_form;
 pub mod e3sm;
 pub mod error;
 pub mod flash;
-pub mod hsumma;
 pub mod ior;
 pub mod list;
-pub mod machines;
 mod meeting;
 pub mod mpi_program;
 pub mod netcdf;
 pub mod netcdf_case;
-pub mod papers;
 pub mod pattern;
 pub mod s3d;
 mod serial;

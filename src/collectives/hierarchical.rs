@@ -16,6 +16,7 @@
 use std::fmt;
 use std::rc::Rc;
 
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
 use crate::collectives::division::Division;
 pub use crate::collectives::division::Groups;
@@ -23,7 +24,6 @@ use crate::collectives::gatherv::Gather;
 use crate::collectives::in_place::{self, InPlace, Part, one};
 use crate::collectives::{allreduce, broadcast, reduce};
 use crate::error::{Error, Result};
-use crate::schedule::timing::Rates;
 use crate::schedule::{Builder, OpId, Schedule};
 
 /// What a hierarchy is made of: algorithms in place ([`InPlace`]), or of gather and scatter ([`Gather`]).

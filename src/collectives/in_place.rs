@@ -9,9 +9,9 @@
 //! which it may be read only. All sends that are not among them were ready no later than they were. So the messages of
 //! two parts between the same two ranks match in order, whatever the parts are, without a stage of their own.
 
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
 use crate::collectives::group::Group;
-use crate::schedule::timing::Rates;
 use crate::schedule::{Action, Buffer, Builder, OpId, ReduceOp, Schedule, Span};
 use crate::topology::Rank;
 

@@ -12,7 +12,7 @@
 //! | [`mod@broadcast`], [`reduce`], [`mod@allreduce`] | the algorithms of the thesis |
 //! | [`in_place`], [`mod@hierarchical`] | algorithms among any ranks, and hierarchies of them |
 //! | [`intergroup`] | every rank of one group gets the blocks of another group |
-//! | `group`, `blocks`, `division`, `fold` | what they share: ranks, cuts, trees, combining |
+//! | `group`, `blocks`, `division`, `fold`, `rates` | what they share: ranks, cuts, trees, combining, what a message costs |
 //! | `agreement` | what the engine calls: allreduce, broadcast, gather, agreement on errors |
 //! | [`mod@sweep`] | one sweep up and one down over hosts: what the engine's first agreement is |
 //! | `gather` | the linear gather of bodies whose length only the sender knows |
@@ -32,6 +32,7 @@ pub mod hierarchical;
 pub mod in_place;
 pub mod intergroup;
 mod on_host;
+mod rates;
 pub mod reduce;
 pub mod sweep;
 
@@ -43,6 +44,7 @@ pub use group::Group;
 pub use hierarchical::{Groups, Scheme, hierarchical};
 pub use in_place::InPlace;
 pub use intergroup::{TwoGroups, intergroup_allgatherv};
+pub use rates::Rates;
 
 use crate::error::Result;
 use crate::fabric::{Buffers, Endpoint};

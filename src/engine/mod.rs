@@ -28,6 +28,7 @@
 //! | `handing_over` | dedicated I/O ranks: writes that end later |
 //! | `staging` | memory of a device, copied to the host or from there |
 //! | `independent` | what one rank does alone; the size of the file |
+//! | `alone` | a failure of one rank that has no endpoint yet |
 //! | `finish_call`, `operation` | the agreement at the end; a call that is tested and waited for |
 //! | [`planning`] | a plan without a run, at any scale |
 //! | `report` | what a call did, in numbers |
@@ -35,6 +36,8 @@
 //! An error never leaves the exchange early: the rank that has one goes on with the rounds, and the agreement at the end
 //! returns the same error on every rank.
 
+#[cfg(feature = "mpi")]
+mod alone;
 mod buffer;
 mod copy;
 mod coverage;
@@ -78,6 +81,8 @@ mod worker;
 mod write;
 mod writing;
 
+#[cfg(feature = "mpi")]
+pub use alone::alone;
 pub use file::File;
 pub use operation::Operation;
 pub use plan::Direction;

@@ -11,6 +11,7 @@ use super::flow::Flow;
 use super::plan::{Agreed, HISTOGRAM, count_bytes};
 use super::report::FanIn;
 use super::setup::Setup;
+pub use super::variable_exchange::{HEAD, LENGTH};
 use crate::access::{BufferLayout, Extents};
 use crate::drivers::{Domains, Driver, Layout, Written};
 use crate::error::Result;
@@ -148,14 +149,14 @@ impl Planner {
         let own = aggregators.binary_search(&rank).ok();
         let heads = aggregators.len() as u64 - u64::from(own.is_some());
         all.metadata_messages = heads;
-        all.metadata_bytes = heads * super::variable_exchange::LENGTH as u64;
+        all.metadata_bytes = heads * LENGTH as u64;
         for out in outgoing {
             let to_itself = Some(out.aggregator) == own;
             all.extents += out.file.count();
             if !to_itself {
                 let body = out.file.wire_len();
                 all.metadata_bytes += body as u64;
-                all.metadata_messages += u64::from(body > super::variable_exchange::HEAD);
+                all.metadata_messages += u64::from(body > HEAD);
             }
             let mut flow = Flow::new(out.aggregator, out.file);
             while let Some(window) = flow.window(&self.domains) {

@@ -20,7 +20,7 @@ use crate::fabric::shared::{Hosts, host};
 use crate::hints::{DriverName, Hints, KernelHint, Overlap, RankListHint, Switch, TwoLayerInner};
 use crate::schedule::Throttle;
 use crate::topology::{Rank, Topology};
-use crate::tune;
+use crate::tuned;
 
 /// How a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -99,7 +99,7 @@ impl Setup {
             endpoint.share(shared::CONTROL, shared::AREA).await?;
         }
         if !hints.tuned_table.is_empty() {
-            let chosen = tune::load(endpoint, &hints.tuned_table).await?;
+            let chosen = tuned::load(endpoint, &hints.tuned_table).await?;
             endpoint.use_agreements(Some(Arc::new(chosen)));
         }
         let hosts = find_hosts(endpoint, &hints).await?;

@@ -2,10 +2,9 @@
 //! fabric.
 
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-
-use crossbeam::channel::{Receiver, Sender, TryRecvError, unbounded};
 
 use super::buffer::WindowBuffer;
 use super::sieve::{read_window, write_window};
@@ -63,8 +62,8 @@ impl Worker {
     /// # Errors
     /// The system's, when it has no thread to give.
     pub fn start(storage: Arc<dyn Storage>, waker: Arc<dyn Idle>) -> std::io::Result<Self> {
-        let (jobs, inbox) = unbounded::<Job>();
-        let (outbox, finished) = unbounded();
+        let (jobs, inbox) = channel::<Job>();
+        let (outbox, finished) = channel();
         let thread = std::thread::Builder::new().name("tributary worker".to_string()).spawn(move || {
             leave_single_core();
             let _quiet = block_size_signal();

@@ -8,11 +8,10 @@ use std::collections::{HashMap, VecDeque};
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::Thread;
 use std::time::Duration;
-
-use crossbeam::channel::{Receiver, Sender, unbounded};
 
 use super::failure::Stop;
 use super::transport::{Completion, Idle, Message, Ticket, Transport};
@@ -111,7 +110,7 @@ impl World {
     fn enter(&self, rank: Rank, number: usize) -> (Arc<[Sender<Envelope>]>, Option<Receiver<Envelope>>) {
         let mut contexts = self.contexts.lock().unwrap_or_else(PoisonError::into_inner);
         while contexts.len() <= number {
-            let (senders, receivers): (Vec<_>, Vec<_>) = (0..self.ranks).map(|_| unbounded()).unzip();
+            let (senders, receivers): (Vec<_>, Vec<_>) = (0..self.ranks).map(|_| channel()).unzip();
             contexts.push(Context { senders: senders.into(), receivers: receivers.into_iter().map(Some).collect() });
         }
         let context = &mut contexts[number];

@@ -153,7 +153,7 @@ hints! {
     /// follow one another, and everything is exchanged, also with `romio_cb_write=disable`.)
     "trib_overlap" overlap: Overlap = Overlap::Any, Overlap::CODEC, "",
         "Ranks write the same bytes, and the program relies on which rank's stay.";
-    /// A table that `trib tune collectives` wrote: the broadcasts of hints, the agreements and the gather of statistics of a file
+    /// A table that `trib tune collectives` wrote, in JSON: the broadcasts of hints, the agreements and the gather of statistics of a file
     /// use the algorithms that were the fastest for the rank count and size that are nearest. Empty: none.
     "trib_tuned_table" tuned_table: String = String::new(), PATH, "",
         "There are so many ranks that agreements and broadcasts take time, and `trib tune collectives` has measured the machine.";

@@ -1,21 +1,19 @@
 //! A communication pattern as data: what one rank does, in which order, with which bytes.
 //!
 //! A [`Schedule`] is a small DAG of one rank's operations. The same schedule is run by an executor on a fabric, checked
-//! by the validators, and timed by the simulator. Nothing here waits, sends or allocates messages.
+//! by the validators, and timed by the simulator of the laboratory. Nothing here waits, sends or allocates messages.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`ir`] | operations, spans, dependencies, windows |
 //! | [`build`] | the builder: chains of operations under a throttle |
 //! | [`progress`] | which operations may start now: the one bookkeeping of all executors |
-//! | [`timing`] | how long the schedules of all ranks take in the one-port model |
 //! | `transpose` | a schedule backwards: what a collective read runs |
 //! | [`validate`] | exactly-once delivery, no deadlock without buffering, bounded requests |
 
 pub mod build;
 pub mod ir;
 pub mod progress;
-pub mod timing;
 mod transpose;
 pub mod validate;
 

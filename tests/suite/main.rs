@@ -2,8 +2,6 @@
 
 #[path = "../common/collective_suite.rs"]
 mod collective_suite;
-#[path = "../common/costly_paths.rs"]
-mod costly_paths;
 #[path = "../common/f_case_matrix.rs"]
 mod f_case_matrix;
 #[path = "../common/gather_world.rs"]
@@ -14,8 +12,6 @@ mod hostile;
 mod interleaved;
 #[path = "../common/islands.rs"]
 mod islands;
-#[path = "../common/log_gops.rs"]
-mod log_gops;
 #[path = "../common/one_port.rs"]
 mod one_port;
 #[path = "../common/pattern_matrix.rs"]
@@ -36,19 +32,17 @@ mod two_sides;
 mod watchdog;
 
 mod allgather_locality;
-mod collective_costs;
 mod collectives;
 mod conformance;
 mod f_case;
-mod gather_hierarchies;
 mod gatherv;
 mod golden;
 mod hierarchical;
 mod independent;
 mod intergroup;
-mod intergroup_costs;
 mod io_ranks;
 mod kernels;
+mod layers;
 mod links;
 mod memory_gaps;
 mod moved_plans;
@@ -57,11 +51,5 @@ mod overlap;
 mod patterns;
 mod several_hosts;
 mod shared_memory;
-mod sim_all_to_many;
-mod sim_closed_forms;
-mod sim_collective_write;
-mod sim_links;
-mod sim_loggopsim;
-mod sim_storage;
 mod sizes;
 mod tuned_table;

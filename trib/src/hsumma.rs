@@ -5,7 +5,7 @@ use std::pin::pin;
 use serde_json::json;
 use tributary::fabric::threads;
 use tributary::{Endpoint, Error};
-use tributary_benchmarks::hsumma::{Outcome, Shape, multiply};
+use tributary_lab::hsumma::{Outcome, Shape, multiply};
 
 use crate::cli::hsumma::HsummaOptions;
 use crate::cli::replay::Fabric;

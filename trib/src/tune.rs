@@ -6,9 +6,10 @@ use std::pin::pin;
 use indicatif::{ProgressBar, ProgressStyle};
 use tributary::collectives::agree;
 use tributary::fabric::threads;
-use tributary::tune::candidate::OPERATIONS;
-use tributary::tune::{Entry, Plan, Rule, Table, best, tune};
+use tributary::tuned::candidate::OPERATIONS;
+use tributary::tuned::{Entry, Table};
 use tributary::{Endpoint, Error};
+use tributary_lab::tune::{Plan, Rule, best, tune};
 
 use crate::cli::replay::Fabric;
 use crate::cli::tune::{CollectivesOptions, TuneOptions, What};

@@ -6,6 +6,8 @@ mod cdl;
 mod columns;
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../../../tests/common/damage.rs"]
+mod damage;
 #[path = "../../../tests/common/netcdf_tools.rs"]
 mod tools;
 
@@ -17,10 +19,8 @@ mod e3sm_paper;
 mod f_case;
 mod flash;
 mod hostile;
-mod hsumma;
 mod ior;
 mod list;
-mod machines;
 mod map_inputs;
 mod netcdf_cases;
 mod s3d;

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::pin::pin;
 
 use tributary::collectives::agree;
-use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint, alone, objection};
+use tributary::engine::alone;
+use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint, objection};
 use tributary::hints::Environment;
 use tributary::{CallReport, Endpoint, Error, File, Hints, Mode, Result};
 use tributary_abi::communicator_of_fortran;

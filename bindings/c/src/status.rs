@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use tributary::engine::alone;
 use tributary::error::IoClass;
-use tributary::fabric::mpi::alone;
 use tributary::{Error, Result};
 
 /// What a function returns. Collective functions return the same on every rank.

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use tributary::fabric::mpi::alone;
+use tributary::engine::alone;
 use tributary::{Error, Result};
 
 use crate::MPI_Offset;

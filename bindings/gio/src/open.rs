@@ -6,8 +6,9 @@ use std::pin::pin;
 
 use serde::{Deserialize, Serialize};
 use tributary::collectives::{agree, broadcast};
+use tributary::engine::alone;
 use tributary::error::About;
-use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint, alone, objection};
+use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint, objection};
 use tributary::{Endpoint, Error, File, Hints, Result};
 
 use crate::all;

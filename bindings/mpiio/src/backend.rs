@@ -6,8 +6,8 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use tributary::collectives::{agree, broadcast};
+use tributary::engine::alone;
 use tributary::fabric::Waiting;
-use tributary::fabric::mpi::alone;
 use tributary::{Endpoint, Error, File, Hints};
 
 use crate::abi::errors::io_outcome;

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tributary::Error;
-use tributary::fabric::mpi::alone;
+use tributary::engine::alone;
 
 use crate::abi::errors::Class;
 use crate::abi::word::{Word, to_word};

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use comfy_table::{Table, presets::UTF8_BORDERS_ONLY};
 use serde::Serialize;
 use tributary::engine::{Path, Seconds};
 use tributary::hints::Unused;
@@ -105,12 +104,7 @@ impl Report {
             rows.push(("plans used again", self.plans_reused.to_string()));
             rows.push(("seconds", times(&self.seconds)));
         }
-        let mut table = Table::new();
-        table.load_style(UTF8_BORDERS_ONLY);
-        for (what, value) in rows {
-            table.add_row([what, &value]);
-        }
-        table.to_string()
+        bordered(&rows)
     }
 }
 
@@ -159,6 +153,22 @@ impl Engine {
     }
 }
 
+/// Two columns in a border. A value of several lines, as a file's name may be, takes as many.
+fn bordered(rows: &[(&str, String)]) -> String {
+    let first = rows.iter().map(|(what, _)| what.len()).max().unwrap_or(0);
+    let widths = rows.iter().flat_map(|(_, value)| value.lines()).map(|line| line.chars().count());
+    let second = widths.max().unwrap_or(0);
+    let line = "─".repeat(first + second + 5);
+    let mut text = format!("┌{line}┐\n");
+    for (what, value) in rows {
+        for (number, value) in value.lines().enumerate() {
+            let what = if number == 0 { *what } else { "" };
+            text += &format!("│ {what:first$}   {value:second$} │\n");
+        }
+    }
+    text + &format!("└{line}┘")
+}
+
 /// The most of any rank in each phase, and all of it.
 fn times(seconds: &Seconds) -> String {
     let Seconds { flatten, metadata, data, placement, io, agreement, total } = seconds;
@@ -178,5 +188,22 @@ fn wanted() -> Option<Style> {
         "" | "0" => None,
         "json" => Some(Style::Json),
         _ => Some(Style::Table),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bordered;
+
+    #[test]
+    fn columns_stand_below_each_other_in_a_border() {
+        let rows = [("tributary", "/scratch/år.nc".to_string()), ("seconds", "1\n23".to_string())];
+        let expected = "\
+┌────────────────────────────┐
+│ tributary   /scratch/år.nc │
+│ seconds     1              │
+│             23             │
+└────────────────────────────┘";
+        assert_eq!(bordered(&rows), expected);
     }
 }

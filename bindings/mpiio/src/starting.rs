@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 use tributary::collectives::{allreduce, broadcast};
+use tributary::engine::alone;
 use tributary::fabric::Waiting;
-use tributary::fabric::mpi::alone;
 use tributary::hints::OnFailure;
 use tributary::schedule::ReduceOp;
 use tributary::{Endpoint, Error, File, Hints, Mode};

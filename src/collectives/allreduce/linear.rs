@@ -4,10 +4,10 @@
 //! 2.3.2.2, equation 2.17). For few ranks.
 
 use super::non_overlapping::reduce_and_broadcast;
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::in_place::InPlace;
 use crate::collectives::{broadcast, reduce};
-use crate::schedule::timing::Rates;
 
 /// See the module.
 pub static LINEAR: InPlace = InPlace {

@@ -3,10 +3,10 @@
 //! 2 (p - 1) messages of m bytes in 2 ceil(log2 p) steps: the sum of equations 2.15 and 2.7 (Hasanov, thesis, 2.3.2.2):
 //! ceil(log2 p)(2 t_s + 2 m t_w + m t_c). The way for operators whose order counts; what the engine agrees with.
 
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::in_place::{InPlace, Part, wholly};
 use crate::collectives::{broadcast, reduce};
-use crate::schedule::timing::Rates;
 use crate::schedule::{Builder, OpId};
 
 /// See the module.

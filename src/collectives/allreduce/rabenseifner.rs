@@ -6,12 +6,12 @@
 //! 2.19), in 2 p log2 p messages and 2 (p - 1) m bytes in all. Else pairs are folded as in the reduction, and the odd
 //! ones get the result at the end: 3 t_s + 2 m t_w + m/2 t_c more than for the next lower power of two.
 
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::blocks::{Cut, OWN, doubling_allgather, halving_reduce_scatter};
 use crate::collectives::fold::Fold;
 use crate::collectives::in_place::{InPlace, Part, or_before};
 use crate::collectives::reduce;
-use crate::schedule::timing::Rates;
 use crate::schedule::{Builder, OpId};
 
 /// See the module.

@@ -4,11 +4,11 @@
 //! equation 2.18); else the members beyond one hand over to a partner before and get the result after:
 //! 2 (t_s + m t_w) + m t_c more than floor(log2 p) steps.
 
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::fold::Fold;
 use crate::collectives::group::Group;
 use crate::collectives::in_place::{InPlace, Part, or_before};
-use crate::schedule::timing::Rates;
 use crate::schedule::{Builder, OpId};
 
 /// See the module.

@@ -3,10 +3,10 @@
 //! 2 p (p - 1) messages of m / p bytes between neighbours only: 2 (p - 1)(t_s + m/p t_w) + (p - 1) m/p t_c
 //! (Hasanov, thesis, 2.3.2.2, equation 2.20).
 
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::blocks::{Cut, OWN, ring_allgather, ring_reduce_scatter};
 use crate::collectives::in_place::{InPlace, Part};
-use crate::schedule::timing::Rates;
 use crate::schedule::{Builder, OpId};
 
 /// See the module.

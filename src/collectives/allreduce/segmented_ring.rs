@@ -6,9 +6,9 @@
 //! 2)(t_s + m/X (t_w + t_c)): an upper bound.
 
 use super::ring::around;
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::in_place::InPlace;
-use crate::schedule::timing::Rates;
 
 /// See the module.
 pub static SEGMENTED_RING: InPlace = InPlace {

@@ -3,9 +3,9 @@
 //! p - 1 messages of m bytes; a level takes two of them: 2 (log2(p + 1) - 1)(t_s + m t_w) for a full tree
 //! (Hasanov, thesis, 2.3.1.2, equation 2.5).
 
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::in_place::{InPlace, Part, or_before};
-use crate::schedule::timing::Rates;
 use crate::schedule::{Builder, OpId};
 
 /// See the module.

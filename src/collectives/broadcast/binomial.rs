@@ -4,10 +4,10 @@
 //! one lower bit more, the farthest first. p - 1 messages of m bytes in ceil(log2 p) steps: ceil(log2 p)(t_s + m t_w)
 //! (Hasanov, thesis, 2.3.1.2, equation 2.7).
 
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::blocks::{children, lowest_bit};
 use crate::collectives::in_place::{InPlace, Part, or_before};
-use crate::schedule::timing::Rates;
 use crate::schedule::{Builder, OpId};
 
 /// See the module.

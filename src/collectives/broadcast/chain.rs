@@ -2,9 +2,9 @@
 //!
 //! p - 1 messages of m bytes one after the other: (p - 1)(t_s + m t_w) (Hasanov, thesis, 2.3.1.2, equation 2.3).
 
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::in_place::{InOrder, InPlace, Part, or_before};
-use crate::schedule::timing::Rates;
 use crate::schedule::{Builder, OpId, Span};
 
 /// See the module.

@@ -3,9 +3,9 @@
 //! p - 1 messages of m bytes, all through the root's port: (p - 1)(t_s + m t_w) (Hasanov, thesis, 2.3.1.2, equation
 //! 2.2).
 
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::in_place::{InPlace, Part, or_before};
-use crate::schedule::timing::Rates;
 use crate::schedule::{Builder, OpId};
 
 /// See the module.

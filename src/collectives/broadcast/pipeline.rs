@@ -3,9 +3,9 @@
 //! (p - 1) X messages of m / X bytes, X segments: (X + p - 2)(t_s + m/X t_w) (Hasanov, thesis, 2.3.1.2, equation 2.4).
 
 use super::chain::along;
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::in_place::InPlace;
-use crate::schedule::timing::Rates;
 
 /// See the module.
 pub static PIPELINE: InPlace = InPlace {

@@ -6,11 +6,11 @@
 //! two (Hasanov, thesis, 2.3.1.2, equation 2.9); else the members beyond one get the whole message from a partner
 //! after: t_s + m t_w more than floor(log2 p) steps, within the thesis' 2 ceil(log2 p) steps.
 
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::blocks::{Cut, SCATTERED, doubling_allgather, scatter};
 use crate::collectives::fold::Fold;
 use crate::collectives::in_place::{InPlace, Part, or_before};
-use crate::schedule::timing::Rates;
 use crate::schedule::{Builder, OpId};
 
 /// See the module.

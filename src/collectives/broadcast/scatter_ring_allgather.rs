@@ -5,10 +5,10 @@
 //!
 //! (ceil(log2 p) + p - 1) t_s + 2 (p - 1)/p m t_w for a power of two (Hasanov, thesis, 2.3.1.2, equation 2.8).
 
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::blocks::{Cut, SCATTERED, ring_allgather, scatter};
 use crate::collectives::in_place::{InPlace, Part};
-use crate::schedule::timing::Rates;
 use crate::schedule::{Builder, OpId};
 
 /// See the module.

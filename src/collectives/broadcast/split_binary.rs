@@ -6,11 +6,11 @@
 //! Full trees take (2 log2(p + 1) - 1)(t_s + m/2 t_w): the root's two messages, twice log2(p + 1) - 2 on the way down,
 //! one exchange. Hasanov, thesis, 2.3.1.2, equation 2.6 has two messages less: it leaves out the root's.
 
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::blocks::Cut;
 use crate::collectives::group::Group;
 use crate::collectives::in_place::{InPlace, Part, or_before};
-use crate::schedule::timing::Rates;
 use crate::schedule::{Builder, OpId, Span};
 
 /// See the module.

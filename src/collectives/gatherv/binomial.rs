@@ -8,8 +8,8 @@
 use super::gathering::{Append, Gather};
 use super::part::Part;
 use super::tree::{Rule, joins};
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
-use crate::schedule::timing::Rates;
 
 /// See the module.
 pub static BINOMIAL: Gather =

@@ -2,9 +2,9 @@
 
 use std::cell::Cell;
 
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Problem};
 use crate::collectives::group::Group;
-use crate::schedule::timing::Rates;
 use crate::schedule::{Buffer, Builder, OpId, Schedule, SendMode, Span};
 
 /// Blocks that pass through ranks other than the root lie here.

@@ -17,12 +17,12 @@ use std::rc::Rc;
 
 use super::binomial::BINOMIAL;
 use super::gathering::{Gather, Gathering, among_all, backwards};
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
 use crate::collectives::division::{Division, Groups};
 use crate::collectives::hierarchical::{Hierarchy, Scheme};
 use crate::collectives::in_place::one;
 use crate::error::Result;
-use crate::schedule::timing::Rates;
 use crate::schedule::{Builder, OpId, Schedule, Span};
 
 impl Scheme<Gather> {

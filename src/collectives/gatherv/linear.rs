@@ -6,8 +6,8 @@
 use super::gathering::{Append, Gather};
 use super::part::Part;
 use super::tree::Run;
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
-use crate::schedule::timing::Rates;
 use crate::topology::Rank;
 
 /// See the module.

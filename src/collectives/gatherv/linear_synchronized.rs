@@ -8,9 +8,9 @@
 //! shorter than the blocks.
 
 use super::gathering::{Gather, Gathering};
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::in_place::or_before;
-use crate::schedule::timing::Rates;
 use crate::schedule::{Buffer, Builder, OpId, SendMode, Span};
 
 /// See the module.

@@ -16,9 +16,9 @@
 
 use super::Pair;
 use super::exchange::{Side, share};
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
 use crate::collectives::allgather::{Circle, disseminate};
-use crate::schedule::timing::Rates;
 use crate::schedule::{Builder, Schedule};
 
 /// See the module.

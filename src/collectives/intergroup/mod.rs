@@ -27,9 +27,9 @@ pub use reduction::intergroup_allreduce;
 use super::INTERGROUP;
 use super::algorithm::Problem;
 use super::allgather::BRUCK;
+use crate::collectives::Rates;
 use crate::error::Result;
 use crate::fabric::{Buffers, Endpoint};
-use crate::schedule::timing::Rates;
 use crate::schedule::{Buffer, ReduceOp};
 use crate::topology::Topology;
 

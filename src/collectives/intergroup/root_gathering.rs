@@ -11,11 +11,11 @@
 
 use super::Pair;
 use super::exchange::Side;
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
 use crate::collectives::blocks::{below, children, lowest_bit};
 use crate::collectives::broadcast::SCATTER_RING_ALLGATHER;
 use crate::collectives::in_place::{Lanes, Part, wholly};
-use crate::schedule::timing::Rates;
 use crate::schedule::{Action, Buffer, Builder, OpId, Schedule, SendMode, Span, Throttle};
 
 /// Where the blocks of a rank's own group are gathered.

@@ -4,9 +4,9 @@
 //! thesis, 2.3.2.1, equation 2.14).
 
 use super::chain::up;
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::in_place::InPlace;
-use crate::schedule::timing::Rates;
 
 /// See the module.
 pub static BINARY: InPlace = InPlace {

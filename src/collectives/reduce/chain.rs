@@ -3,9 +3,9 @@
 //! p - 1 messages of m bytes one after the other: (p - 1)(t_s + m t_w + m t_c) (Hasanov, thesis, 2.3.2.1, equation
 //! 2.12).
 
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::in_place::{InPlace, Part, or_before};
-use crate::schedule::timing::Rates;
 use crate::schedule::{Builder, OpId, Span};
 
 /// See the module.

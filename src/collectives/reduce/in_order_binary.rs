@@ -6,9 +6,9 @@
 //! two places. 2 (log2(p + 1) - 1)(t_s + m t_w + m t_c) at most for a full tree, that is the root in the middle
 //! (Hasanov, thesis, 2.3.2.1, equation 2.14 with one segment); any other root costs at most two steps more.
 
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::in_place::{InPlace, Part, or_before};
-use crate::schedule::timing::Rates;
 use crate::schedule::{Builder, OpId};
 
 /// See the module.

@@ -4,9 +4,9 @@
 //! (p - 1) X messages of m / X bytes: (p + X - 2)(t_s + m/X t_w + m/X t_c) (Hasanov, thesis, 2.3.2.1, equation 2.13).
 
 use super::chain::up;
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::in_place::InPlace;
-use crate::schedule::timing::Rates;
 
 /// See the module.
 pub static PIPELINE: InPlace = InPlace {

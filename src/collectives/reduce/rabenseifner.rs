@@ -7,12 +7,12 @@
 //! first, half the lanes on either rank, and the odd one hands its half over: 2 t_s + m t_w + m/2 t_c more than for the
 //! next lower power of two, 3 messages a pair.
 
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::blocks::{Cut, gather, halving_reduce_scatter};
 use crate::collectives::fold::Fold;
 use crate::collectives::group::Group;
 use crate::collectives::in_place::{InPlace, Part, or_before};
-use crate::schedule::timing::Rates;
 use crate::schedule::{Builder, OpId};
 
 /// See the module.

@@ -4,9 +4,9 @@
 //! 2.3.2.1, equation 2.11). It takes longer than the flat tree by the startups; what it saves is memory at the root.
 
 use super::flat::one_by_one;
+use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
 use crate::collectives::in_place::InPlace;
-use crate::schedule::timing::Rates;
 
 /// See the module.
 pub static SEGMENTED_FLAT: InPlace = InPlace {

@@ -10,7 +10,6 @@
 use std::rc::Rc;
 
 use crate::error::{Error, Result};
-use crate::hints::{Hints, OnFailure};
 
 mod endpoint;
 mod flight;
@@ -95,7 +94,7 @@ const FAILED: i32 = 70;
 /// other ranks cannot be told of, and would wait for. MPI is initialised; where it was finalised, only this process ends.
 pub fn end_job(why: &Error) {
     eprintln!("tributary: {why}; the other ranks cannot be told, so the job ends (hint trib_on_failure=abort)");
-    if raw::is_finalised() || !raw::is_initialised().unwrap_or(false) {
+    if !is_running() {
         std::process::exit(FAILED);
     }
     // Some launchers drop what is on its way when a rank ends the job.
@@ -103,20 +102,9 @@ pub fn end_job(why: &Error) {
     raw::abort(FAILED)
 }
 
-/// Passes on an outcome of one rank where there is no endpoint yet to fail by, and ends the job over an error, unless
-/// the environment's hints say `trib_on_failure=return`. Outside of MPI no other rank waits.
-///
-/// # Errors
-/// The outcome's.
-pub fn alone<T>(outcome: Result<T>) -> Result<T> {
-    if let Err(error) = &outcome
-        && raw::is_initialised().unwrap_or(false)
-        && !raw::is_finalised()
-        && Hints::from_env().is_ok_and(|hints| hints.on_failure == OnFailure::Abort)
-    {
-        end_job(error);
-    }
-    outcome
+/// Whether MPI is initialised, and not finalised. Not collective.
+pub fn is_running() -> bool {
+    raw::is_initialised().unwrap_or(false) && !raw::is_finalised()
 }
 
 /// All ranks of an MPI program.

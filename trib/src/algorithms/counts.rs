@@ -1,7 +1,8 @@
 //! What an algorithm costs on a case, counted and timed on the schedules of all ranks.
 
+use tributary::collectives::Rates;
 use tributary::schedule::Action;
-use tributary::schedule::timing::{Rates, one_port};
+use tributary_lab::timing::one_port;
 
 use super::case::Case;
 use super::catalogue::Entry;

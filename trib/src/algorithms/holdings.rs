@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use tributary::Rank;
-use tributary::schedule::timing::Step;
 use tributary::schedule::{Action, Buffer, Schedule, Span};
+use tributary_lab::timing::Step;
 
 use super::case::Contents;
 use crate::picture::messages::{Bar, Cell, Paint};

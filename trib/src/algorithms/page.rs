@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use tributary::schedule::timing::Rates;
+use tributary::collectives::Rates;
 
 use super::case::Case;
 use super::catalogue::{self, EXCHANGE, Entry};

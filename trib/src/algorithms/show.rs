@@ -1,6 +1,6 @@
 //! `trib algorithms show`: the messages of one algorithm, round by round.
 
-use tributary::schedule::timing::{Step, one_port_steps};
+use tributary_lab::timing::{Step, one_port_steps};
 
 use super::case::Case;
 use super::catalogue::{self, Entry, What};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use tributary::collectives::Operation;
-use tributary::tune::candidate::OPERATIONS;
+use tributary::tuned::candidate::OPERATIONS;
 
 use super::replay::Fabric;
 use super::values;
@@ -32,9 +32,9 @@ Each is repeated until the mean is known to --error with --confidence, by Studen
 Examples:
   trib tune collectives --ranks 8 --quick
       on threads, in seconds
-  mpiexec -n 64 trib tune collectives --fabric mpi --output tuned.toml
+  mpiexec -n 64 trib tune collectives --fabric mpi --output tuned.json
       on MPI (built with --features mpi)
-  TRIB_HINTS=trib_tuned_table=tuned.toml trib replay e3sm-f
+  TRIB_HINTS=trib_tuned_table=tuned.json trib replay e3sm-f
       a replay whose agreements use the table";
 
 /// Options of `trib tune collectives`.

@@ -3,12 +3,12 @@
 
 use std::fmt::Write;
 
-use tributary_benchmarks::papers::{Claim, Paper, Verdict, papers};
+use tributary_lab::papers::{Claim, Paper, Verdict, papers};
 
 use crate::held;
 
 const HEAD: &str = "\
-<!-- Generated from benchmarks/papers/; regenerate with: ./generate -->
+<!-- Generated from lab/papers/; regenerate with: ./generate -->
 
 # The papers, reproduced
 
@@ -75,5 +75,5 @@ fn list<'a>(page: &mut String, head: &str, paper: &'a Paper, text: impl Fn(&'a C
 
 #[test]
 fn the_document_says_what_the_claims_say() {
-    held::hold("papers.md", &page(&papers().unwrap()), "benchmarks/papers");
+    held::hold("papers.md", &page(&papers().unwrap()), "lab/papers");
 }

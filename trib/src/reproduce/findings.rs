@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use tributary_benchmarks::papers::{Claim, Context, Drawing, Figure, Paper, Values, Verdict};
+use tributary_lab::papers::{Claim, Context, Drawing, Figure, Paper, Values, Verdict};
 
 use crate::Failure;
 use crate::cli::reproduce::ReproduceOptions;

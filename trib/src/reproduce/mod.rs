@@ -18,7 +18,7 @@ mod table;
 
 use std::path::Path;
 
-use tributary_benchmarks::papers::{self, Paper};
+use tributary_lab::papers::{self, Paper};
 
 use crate::cli::reproduce::ReproduceOptions;
 use crate::{Failure, say};

@@ -1,7 +1,7 @@
 //! Findings and figures as one HTML page that needs nothing else.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use tributary_benchmarks::papers::Verdict;
+use tributary_lab::papers::Verdict;
 
 use super::findings::{Finding, Found};
 use super::{plot, table};

@@ -2,7 +2,7 @@
 
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
-use tributary_benchmarks::papers::{Axis, Drawing};
+use tributary_lab::papers::{Axis, Drawing};
 
 use super::findings::Drawn;
 use crate::Failure;

@@ -1,7 +1,7 @@
 //! Findings as a table.
 
 use comfy_table::{Attribute, Cell, Color, ColumnConstraint, Table, Width};
-use tributary_benchmarks::papers::{Paper, Values, Verdict};
+use tributary_lab::papers::{Paper, Values, Verdict};
 
 use super::findings::{Finding, Found};
 use crate::listing;

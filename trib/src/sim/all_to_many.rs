@@ -4,11 +4,11 @@ use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tributary::Topology;
-use tributary::forecast::{AllToMany, AllToManyOptions, Way};
 use tributary::hints::KernelHint;
 use tributary::schedule::{SendMode, Throttle};
-use tributary::sim::machine::Noise;
-use tributary::sim::{self, Machine, Outcome, Workload, goal};
+use tributary_lab::forecast::{AllToMany, AllToManyOptions, Way};
+use tributary_lab::sim::machine::Noise;
+use tributary_lab::sim::{self, Machine, Outcome, Workload, goal};
 
 use super::{machines, memory};
 use crate::cli::sim::AllToManyArguments;

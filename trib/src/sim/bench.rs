@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
 use tributary::Topology;
-use tributary::forecast::{AllToMany, AllToManyOptions};
 use tributary::schedule::Throttle;
-use tributary::sim::Machine;
+use tributary_lab::forecast::{AllToMany, AllToManyOptions};
+use tributary_lab::sim::Machine;
 
 use super::all_to_many::{simulate, way};
 use super::{machines, memory};

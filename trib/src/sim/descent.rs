@@ -1,6 +1,6 @@
 //! Coordinate descent: figures of a machine, one after the other, up or down, as long as a comparison gets better.
 
-use tributary::sim::Machine;
+use tributary_lab::sim::Machine;
 
 use crate::Failure;
 

@@ -1,6 +1,6 @@
 //! `trib sim fit`: the simulator against measurements, and a machine's host fitted to them.
 
-use tributary::sim::Machine;
+use tributary_lab::sim::Machine;
 
 use super::descent::{Comparison, Parameter, descend, median, worst};
 use super::machines;

@@ -1,8 +1,8 @@
 //! `trib sim machines`, and machines by name.
 
-use tributary::sim::Machine;
-use tributary::sim::figures::Origin;
-use tributary_benchmarks::machines::{MACHINES, named};
+use tributary_lab::machines::{MACHINES, named};
+use tributary_lab::sim::Machine;
+use tributary_lab::sim::figures::Origin;
 
 use crate::cli::sim::MachinesOptions;
 use crate::{Failure, listing, say};

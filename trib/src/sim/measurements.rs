@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use tributary::Topology;
-use tributary::forecast::{AllToMany, AllToManyOptions};
-use tributary::sim::{self, Machine, Seconds};
+use tributary_lab::forecast::{AllToMany, AllToManyOptions};
+use tributary_lab::sim::{self, Machine, Seconds};
 
 use super::all_to_many::{check, way};
 use crate::{Failure, means};

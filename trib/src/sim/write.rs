@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tributary::exchange::PAIRWISE;
-use tributary::forecast::{
-    CollectiveWrite, CollectiveWriteOptions, Division, Lists, MessageCounts, Parts, SharedFile, Written,
-};
-use tributary::sim::Machine;
 use tributary::{Hints, Topology};
 use tributary_benchmarks::{Pattern, PatternError};
+use tributary_lab::forecast::{
+    CollectiveWrite, CollectiveWriteOptions, Division, Lists, MessageCounts, Parts, SharedFile, Written,
+};
+use tributary_lab::sim::Machine;
 
 use super::all_to_many::run_with_bar;
 use super::{machines, memory};

@@ -30,16 +30,16 @@ const QUICK: [&str; 8] = ["tune", "collectives", "--ranks", "4", "--quick", "--m
 #[test]
 fn a_tuned_table_is_written_and_used() {
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("tuned.toml").display().to_string();
+    let path = directory.path().join("tuned.json").display().to_string();
     let summary = said(&[&QUICK[..], &["64", "--output", &path]].concat());
     assert!(summary.contains(&format!("5 entries in {path}")), "{summary}");
     let text = std::fs::read_to_string(&path).unwrap();
-    assert!(text.contains("version = 1\nfabric = \"threads\"\n") && text.contains("ranks =     4, bytes =        64"));
+    assert!(text.contains("\"version\": 1,\n  \"fabric\": \"threads\"") && text.contains("\"ranks\":4,\"bytes\":64,"));
     let hint = format!("trib_tuned_table={path}");
     let replay = ["replay", "e3sm-f", "--ranks", "4", "--verify", "--json"];
     let sha256 = |output: String| serde_json::from_str::<Value>(&output).unwrap()["sha256"].clone();
     assert_eq!(sha256(said(&[&replay[..], &["--hint", &hint]].concat())), sha256(said(&replay)));
-    std::fs::write(&path, text.replace("version = 1", "version = 2")).unwrap();
+    std::fs::write(&path, text.replace("\"version\": 1", "\"version\": 2")).unwrap();
     let refused = error(&[&replay[..], &["--hint", &hint]].concat());
     assert!(refused.contains(&format!("tuned table {path}: version 2; allowed: a table of version 1")), "{refused}");
 }
@@ -48,7 +48,7 @@ fn a_tuned_table_is_written_and_used() {
 fn a_table_is_printed_or_all_that_was_measured() {
     let arguments = [&QUICK[..], &["64", "--bytes", "1k", "--operation", "broadcast"]].concat();
     let text = said(&arguments);
-    assert_eq!(text.lines().filter(|line| line.contains("operation = \"broadcast\"")).count(), 2, "{text}");
+    assert_eq!(text.lines().filter(|line| line.contains("\"operation\":\"broadcast\"")).count(), 2, "{text}");
     let all: Value = serde_json::from_str(&said(&[&arguments[..], &["--json"]].concat())).unwrap();
     assert_eq!(all["table"]["entries"].as_array().unwrap().len(), 2);
     // Eight algorithms as they are and in two groups, at two sizes.

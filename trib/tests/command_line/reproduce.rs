@@ -11,7 +11,7 @@ fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// The quick subset of all papers. A verdict that is not the one in `benchmarks/papers` fails the command.
+/// The quick subset of all papers. A verdict that is not the one in `lab/papers` fails the command.
 #[test]
 fn no_verdict_has_changed() {
     let found: serde_json::Value = serde_json::from_str(&stdout(&reproduce(&["--quick", "--json"]))).unwrap();

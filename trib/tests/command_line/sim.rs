@@ -73,7 +73,7 @@ fn a_fit_is_no_worse_than_its_beginning() {
     let (rows, machine) = (directory.path().join("rows.csv"), directory.path().join("machine.toml"));
     let measured = std::fs::read_to_string(MEASURED).unwrap();
     std::fs::write(&rows, measured.lines().take(3).map(|line| format!("{line}\n")).collect::<String>()).unwrap();
-    let knl = concat!(env!("CARGO_MANIFEST_DIR"), "/../benchmarks/machines/cori-knl.toml");
+    let knl = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/machines/cori-knl.toml");
     let text = std::fs::read_to_string(knl).unwrap();
     let wrong = text.replace("receive = { value = 100, unit = \"us\"", "receive = { value = 300, unit = \"us\"");
     assert_ne!(wrong, text);

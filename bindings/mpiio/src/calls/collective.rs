@@ -11,8 +11,8 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use tributary::engine::Direction;
+use tributary::engine::alone;
 use tributary::error::About;
-use tributary::fabric::mpi::alone;
 use tributary::{CallReport, Error};
 
 use super::attempt::{Access, Ended, left_to_mpi, transfer_now};

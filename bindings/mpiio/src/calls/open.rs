@@ -4,7 +4,7 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::path::{Path, PathBuf};
 
-use tributary::fabric::mpi::alone;
+use tributary::engine::alone;
 
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank};

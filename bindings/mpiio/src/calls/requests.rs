@@ -8,7 +8,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
 use tributary::Error;
-use tributary::fabric::mpi::alone;
+use tributary::engine::alone;
 use tributary_abi::{MPI_Request, MPI_Status, constants};
 
 use super::get_status::{self, Row, look};

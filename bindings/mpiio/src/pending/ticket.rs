@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tributary::Error;
-use tributary::fabric::mpi::alone;
+use tributary::engine::alone;
 use tributary_abi::{self as ffi, MPI_Request, MPI_Status};
 
 use super::PENDING;

@@ -1,6 +1,6 @@
 //! Medians as the main paper draws them: communication by throttle (figure 4), and phases by kernel (figure 5).
 
-use tributary_benchmarks::papers::{Axis, Drawing};
+use tributary_lab::papers::{Axis, Drawing};
 
 use super::summary::Median;
 

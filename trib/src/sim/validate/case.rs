@@ -1,10 +1,10 @@
 //! The exchanges that are measured, and what the simulator says of them.
 
 use tributary::exchange::{Exchange, KERNELS, Kernel, RankList, ReceiverIndex, Transfer};
-use tributary::forecast::{AllToMany, AllToManyOptions, Way};
 use tributary::schedule::{Buffer, Schedule, SendMode, Span, Throttle};
-use tributary::sim::{self, Machine};
 use tributary::{Error, Rank, Topology};
+use tributary_lab::forecast::{AllToMany, AllToManyOptions, Way};
+use tributary_lab::sim::{self, Machine};
 
 /// How often an exchange follows itself, without a barrier.
 const ITERATIONS: u32 = 20;

@@ -1,6 +1,6 @@
 //! The fitted machine as a machine file.
 
-use tributary::sim::Machine;
+use tributary_lab::sim::Machine;
 
 /// Figures of the machine that were fitted or set, by path: value and unit.
 fn found(machine: &Machine) -> Vec<(String, f64, &'static str)> {
@@ -53,7 +53,7 @@ fn figure(value: f64, unit: &str, fabric: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tributary_benchmarks::machines::{MACHINES, named};
+    use tributary_lab::machines::{MACHINES, named};
 
     #[test]
     fn is_read_as_it_was_written() {

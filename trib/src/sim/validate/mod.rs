@@ -18,9 +18,9 @@ mod show;
 use std::path::Path;
 
 use tributary::fabric::threads;
-use tributary::sim::Machine;
 use tributary::{Endpoint, Error};
-use tributary_benchmarks::machines::MACHINES;
+use tributary_lab::machines::MACHINES;
+use tributary_lab::sim::Machine;
 
 use super::descent::{Comparison, Parameter, descend};
 use super::machines;

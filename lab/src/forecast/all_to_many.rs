@@ -1,0 +1,245 @@
+//! All ranks send to few, again and again: the program whose measurements on Cori are known.
+
+use super::kernel_orders::KernelOrders;
+use crate::sim::{self, Chains, Part, Side, Workload};
+use tributary::error::{Error, Result};
+use tributary::exchange::local::LocalAggregators;
+use tributary::exchange::two_layer::{Share, TwoLayer};
+use tributary::exchange::{ASCENDING_ISSEND, Exchange, Kernel, RankList, ReceiverIndex, Transfer};
+use tributary::schedule::{Buffer, Schedule, Span, Throttle};
+use tributary::topology::{Rank, Topology};
+
+/// No receiver.
+const NONE: u32 = u32::MAX;
+
+/// How the messages travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// Every rank sends to every receiver itself, by this kernel.
+    Flat(&'static Kernel),
+    /// So many local aggregators a node gather, and exchange by `ascending_issend`.
+    TwoLayer(usize),
+}
+
+/// What is exchanged.
+#[derive(Debug, Clone)]
+pub struct AllToManyOptions {
+    /// Which rank sits where.
+    pub topology: Topology,
+    /// How many receivers; they are spread evenly over the ranks, rank 0 the first.
+    pub receivers: usize,
+    /// How the messages travel.
+    pub way: Way,
+    /// The throttle; `None` takes the kernel's own.
+    pub throttle: Option<Throttle>,
+    /// How often, one after the other without a barrier.
+    pub iterations: u32,
+    /// The fewest and the most bytes of a message: each rank has a size of its own.
+    pub bytes: (u64, u64),
+}
+
+/// The exchange as a [`Workload`] of the simulator.
+#[derive(Debug)]
+pub struct AllToMany {
+    options: AllToManyOptions,
+    receivers: Vec<Rank>,
+    /// Which receiver a rank is.
+    places: Vec<u32>,
+    rank_list: RankList,
+    kernel: &'static Kernel,
+    throttle: Throttle,
+    local: Option<LocalAggregators>,
+    /// Of receivers over senders, and of senders over receivers; only where chains are run.
+    orders: Option<(KernelOrders, KernelOrders)>,
+}
+
+impl AllToMany {
+    /// Prepares the exchange. O(ranks x receivers) time, O(ranks) memory.
+    ///
+    /// # Errors
+    /// No receiver, or more than ranks; no iteration; more bytes at least than at most.
+    pub fn new(options: AllToManyOptions) -> Result<Self> {
+        let ranks = options.topology.ranks();
+        if options.receivers == 0 || options.receivers > ranks {
+            return Err(Error::argument("receivers", options.receivers, format!("1 to {ranks}, the ranks")));
+        }
+        if options.iterations == 0 {
+            return Err(Error::argument("iterations", 0, "1 or more"));
+        }
+        if options.bytes.0 > options.bytes.1 {
+            let range = format!("{}..{}", options.bytes.0, options.bytes.1);
+            return Err(Error::argument("message", range, "the fewest bytes first"));
+        }
+        let (kernel, local) = match options.way {
+            Way::Flat(kernel) => (kernel, None),
+            Way::TwoLayer(each) => (&ASCENDING_ISSEND, Some(LocalAggregators::per_node(&options.topology, each))),
+        };
+        let receivers: Vec<Rank> = (0..options.receivers).map(|j| j * ranks / options.receivers).collect();
+        let mut places = vec![NONE; ranks];
+        receivers.iter().enumerate().for_each(|(place, &rank)| places[rank] = place as u32);
+        let mut exchange = Self {
+            receivers,
+            places,
+            rank_list: RankList::Identity,
+            kernel,
+            throttle: options.throttle.unwrap_or(Throttle::batch(kernel.default_limit.unwrap_or(0))),
+            local,
+            orders: None,
+            options,
+        };
+        if exchange.local.is_none() {
+            let view = exchange.view(0, &[], &[]);
+            let step = |sender, receiver| (kernel.step)(&view, sender, ReceiverIndex(receiver));
+            let receiving =
+                KernelOrders::new(exchange.receivers.len(), ranks, |receiver, sender| step(sender, receiver));
+            let sending = KernelOrders::new(ranks, exchange.receivers.len(), step);
+            exchange.orders = Some((receiving, sending));
+        }
+        Ok(exchange)
+    }
+
+    /// How many messages are exchanged between ranks, all iterations together, if the kernel is flat.
+    pub fn messages(&self) -> u64 {
+        let (ranks, receivers) = (self.options.topology.ranks() as u64, self.receivers.len() as u64);
+        (ranks - 1) * receivers * u64::from(self.options.iterations)
+    }
+
+    /// The throttle in force.
+    pub fn throttle(&self) -> Throttle {
+        self.throttle
+    }
+
+    /// Bytes of each message of `rank`: spread evenly from the fewest to the most.
+    pub fn bytes(&self, rank: Rank) -> u64 {
+        let (least, most) = self.options.bytes;
+        // The golden ratio's multiples fill the unit interval evenly (Weyl's sequence).
+        let unit = (rank as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        least + ((u128::from(unit) * (u128::from(most - least) + 1)) >> 32) as u64
+    }
+
+    /// One iteration of `rank` as the schedule that an executor runs.
+    pub fn schedule(&self, rank: Rank) -> Schedule {
+        match &self.local {
+            Some(local) => self.two_layer(rank, local),
+            None => {
+                let sends: Vec<_> =
+                    (0..self.receivers.len()).map(|peer| self.piece(ReceiverIndex(peer), rank)).collect();
+                let receives = if self.receiver(rank).is_some() {
+                    (0..self.options.topology.ranks()).map(|peer| self.piece(peer, peer)).collect()
+                } else {
+                    Vec::new()
+                };
+                self.view(rank, &sends, &receives).schedule(self.kernel, self.throttle)
+            }
+        }
+    }
+
+    fn view<'a>(
+        &'a self,
+        rank: Rank,
+        sends: &'a [Transfer<ReceiverIndex>],
+        receives: &'a [Transfer<Rank>],
+    ) -> Exchange<'a> {
+        let (receivers, rank_list) = (&self.receivers, &self.rank_list);
+        Exchange { rank, ranks: self.options.topology.ranks(), receivers, rank_list, sends, receives }
+    }
+
+    /// Which receiver `rank` is, if it is one.
+    #[inline]
+    fn receiver(&self, rank: Rank) -> Option<usize> {
+        let place = self.places[rank];
+        (place != NONE).then_some(place as usize)
+    }
+
+    /// A message with the bytes of `sender`. Where in a buffer is nothing to a simulator.
+    fn piece<Peer>(&self, peer: Peer, sender: Rank) -> Transfer<Peer> {
+        Transfer { peer, span: Span::new(Buffer::Send, 0, self.bytes(sender)) }
+    }
+
+    fn two_layer(&self, rank: Rank, local: &LocalAggregators) -> Schedule {
+        let shares = |rank: Rank| -> Vec<Share> {
+            let len = self.bytes(rank);
+            (0..self.receivers.len())
+                .filter(|_| len > 0)
+                .map(|index| Share { aggregator: ReceiverIndex(index), len })
+                .collect()
+        };
+        let topology = &self.options.topology;
+        let node = topology.node_of(rank);
+        let others: Vec<_> = (0..topology.ranks_on(node))
+            .map(|index| topology.rank_at(node, index))
+            .filter(|&member| member != rank && local.aggregator_of(member) == rank)
+            .map(|member| (member, shares(member)))
+            .collect();
+        let receives: Vec<_> = match self.receiver(rank) {
+            Some(_) => (0..topology.nodes()).flat_map(|node| self.bundles(node, local)).collect(),
+            None => Vec::new(),
+        };
+        let exchange = TwoLayer {
+            rank,
+            ranks: self.options.topology.ranks(),
+            receivers: &self.receivers,
+            rank_list: &self.rank_list,
+            local_aggregator: local.aggregator_of(rank),
+            own: &shares(rank),
+            tree: None,
+            members: &others,
+            receives: &receives,
+        };
+        exchange.schedule(self.kernel, self.throttle, Throttle::NONE)
+    }
+
+    /// What the local aggregators of a node send to each receiver.
+    fn bundles(&self, node: usize, local: &LocalAggregators) -> Vec<Transfer<Rank>> {
+        let topology = &self.options.topology;
+        let mut bundles: Vec<Transfer<Rank>> = Vec::new();
+        for member in (0..topology.ranks_on(node)).map(|index| topology.rank_at(node, index)) {
+            let (peer, len) = (local.aggregator_of(member), self.bytes(member));
+            match bundles.iter_mut().find(|bundle| bundle.peer == peer) {
+                Some(bundle) => bundle.span.len += len,
+                None => bundles.push(Transfer { peer, span: Span::new(Buffer::Receive, 0, len) }),
+            }
+        }
+        bundles
+    }
+}
+
+impl Workload for AllToMany {
+    fn part(&self, rank: Rank, part: u32) -> Option<Part> {
+        if part >= self.options.iterations {
+            return None;
+        }
+        let receives = self.receiver(rank).is_some();
+        if self.orders.is_none() || (self.kernel.coupled && receives) {
+            return Some(Part::Schedule(self.schedule(rank)));
+        }
+        let (ranks, receivers) = (self.options.topology.ranks() as u32, self.receivers.len() as u32);
+        Some(Part::Chains(Chains {
+            own: receives.then(|| self.bytes(rank)),
+            receives: if receives { ranks - 1 } else { 0 },
+            sends: receivers - u32::from(receives),
+            throttle: self.kernel.throttle(self.throttle),
+        }))
+    }
+
+    fn message(&self, rank: Rank, _: u32, side: Side, index: u32) -> sim::Message {
+        let (receiving, sending) = match &self.orders {
+            Some(orders) => orders,
+            None => return sim::Message { peer: rank, bytes: 0, mode: self.kernel.mode },
+        };
+        let own = self.receiver(rank);
+        let skip = |place: Option<usize>| index as usize + usize::from(place.is_some_and(|own| own <= index as usize));
+        let (peer, bytes) = match side {
+            Side::Send => {
+                let at = skip(own.map(|own| sending.place(rank, own)));
+                (self.receivers[sending.item(rank, at)], self.bytes(rank))
+            }
+            Side::Receive => {
+                let own = own.unwrap_or(0);
+                let peer = receiving.item(own, skip(Some(receiving.place(own, rank))));
+                (peer, self.bytes(peer))
+            }
+        };
+        sim::Message { peer, bytes, mode: self.kernel.mode }
+    }
+}

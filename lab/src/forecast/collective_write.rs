@@ -1,0 +1,288 @@
+//! A collective write: lists to the aggregators, and for each round data, placement and the file.
+
+use std::sync::Arc;
+
+use super::exchange_messages::{ExchangeMessages, Parties, Way, members};
+use super::matrix::{Cell, Matrix};
+use super::message_counts::{Lists, MessageCounts};
+use super::written::Written;
+use crate::sim::{self, Machine, Message, Part, Phases, Side, Step, Striping, Time, Workload};
+use tributary::collectives::{Problem, allreduce::RECURSIVE_DOUBLING};
+use tributary::engine::planning::{HEAD, LENGTH};
+use tributary::error::{Error, Result};
+use tributary::hints::Hints;
+use tributary::schedule::{ReduceOp, Schedule};
+use tributary::topology::{Rank, Topology};
+
+/// What is written, and how.
+#[derive(Debug, Clone)]
+pub struct CollectiveWriteOptions {
+    /// Which rank sits where.
+    pub topology: Topology,
+    /// The aggregators, ascending; as many as the counts have domains.
+    pub aggregators: Vec<Rank>,
+    /// Kernels, throttles, local aggregators, rank list and `trib_write_buffers`, as of a real file.
+    pub hints: Hints,
+    /// How the file lies on its servers; `None` writes in no time.
+    pub striping: Option<Striping>,
+    /// Whether windows are written while the next are exchanged; else every aggregator waits for its own.
+    pub write_behind: bool,
+    /// How flat kernels keep a throttle of w in batches: if false, as the library does, w receives and, apart from them, w
+    /// sends at a time; if true, as MPICH's MPI_Alltoallv and the paper do, what falls into w steps of the kernel at a
+    /// time, so that a rank that sends to few has about w |R| / p sends outstanding (main paper, sections IV.B and V.B).
+    pub blocks: bool,
+    /// Whether `pairwise`, where it is the kernel of both phases, exchanges empty messages too, in all p - 1 steps, as the
+    /// paper's does and the library's does not.
+    pub empty_steps: bool,
+}
+
+/// The write as a [`Workload`] of the simulator.
+///
+/// Exchanges are those of the library's kernels over the messages that there are. Between metadata and data all ranks
+/// agree, as in ROMIO; also where rounds are sampled, so that a late start is not scaled up with them; and once more where
+/// local aggregators merge lists. Left out: the agreements at begin and end, packing at the sender, and the reading of
+/// holes.
+#[derive(Debug)]
+pub struct CollectiveWrite {
+    pub(super) counts: Arc<MessageCounts>,
+    pub(super) parties: Parties,
+    pub(super) options: CollectiveWriteOptions,
+    requests: sim::machine::Requests,
+    copy_byte: f64,
+    pub(super) metadata: Way,
+    pub(super) data: Way,
+    /// Heads and tails, or lists at once.
+    lists: Vec<ExchangeMessages>,
+    /// Of each round that is simulated.
+    rounds: Vec<ExchangeMessages>,
+    stages: Vec<Stage>,
+    /// Bytes that each rank agrees on.
+    agreed: Vec<u64>,
+}
+
+/// Bytes of a number that all ranks agree on.
+const AGREED: u64 = 8;
+
+/// What all ranks do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    Flatten,
+    Lists(usize),
+    Agree,
+    Merge,
+    /// The same agreement, so that waiting for those who merge counts as merging.
+    AgreeAgain,
+    Room,
+    Data(usize),
+    Place(usize),
+    Write(usize),
+    Settle,
+    Finish,
+}
+
+/// The phases that time is counted by.
+pub(super) const ONCE: usize = 0;
+pub(super) const METADATA: usize = 1;
+pub(super) const DATA: usize = 2;
+pub(super) const PLACING: usize = 3;
+pub(super) const FILE: usize = 4;
+pub(super) const FINISH: usize = 5;
+
+impl CollectiveWrite {
+    /// Prepares the write of what `message_counts` counted on `machine`. O(messages).
+    ///
+    /// # Errors
+    /// Aggregators that are not those of the counts; hints that do not fit.
+    pub fn new(machine: &Machine, options: CollectiveWriteOptions, counts: Arc<MessageCounts>) -> Result<Self> {
+        let (domains, ranks) = (counts.division.domains.aggregators(), options.topology.ranks());
+        if options.aggregators.len() != domains {
+            return Err(Error::argument("aggregators", options.aggregators.len(), format!("{domains}, as domains")));
+        }
+        if counts.requests.len() != ranks {
+            return Err(Error::argument("ranks", ranks, format!("{}, as were counted", counts.requests.len())));
+        }
+        let hints = &options.hints;
+        hints.check(ranks)?;
+        let parties = Parties::new(options.topology.clone(), options.aggregators.clone(), hints)?;
+        let metadata = Way::of(hints.kernel_meta, hints.throttle_meta(), &options);
+        let data = Way::of(hints.kernel_data, hints.throttle_data(), &options);
+        let lists = match counts.division.lists {
+            Lists::Pairs => vec![ExchangeMessages::new(&counts.lists, &metadata, &parties)],
+            Lists::Packed => heads_and_tails(&counts.lists, domains)
+                .iter()
+                .map(|messages| ExchangeMessages::new(messages, &metadata, &parties))
+                .collect(),
+        };
+        let rounds: Vec<_> =
+            counts.rounds.iter().map(|round| ExchangeMessages::new(&round.data, &data, &parties)).collect();
+        let mut stages = vec![Stage::Flatten];
+        stages.extend((0..lists.len()).map(Stage::Lists));
+        if counts.division.lists == Lists::Pairs || counts.sampled() < counts.rounds() {
+            stages.push(Stage::Agree);
+        }
+        if data.local.is_some() {
+            stages.extend([Stage::Merge, Stage::AgreeAgain]);
+        }
+        for round in 0..rounds.len() {
+            stages.extend([Stage::Room, Stage::Data(round), Stage::Place(round), Stage::Write(round)]);
+            stages.extend((!options.write_behind).then_some(Stage::Settle));
+        }
+        stages.push(Stage::Finish);
+        let (requests, copy_byte) = (machine.requests, machine.host.copy_byte);
+        Ok(Self {
+            counts,
+            parties,
+            requests,
+            copy_byte,
+            metadata,
+            data,
+            lists,
+            rounds,
+            stages,
+            options,
+            agreed: vec![AGREED; ranks],
+        })
+    }
+
+    /// Messages between ranks that are simulated, but for those inside nodes with two layers.
+    pub fn messages(&self) -> u64 {
+        self.lists.iter().chain(&self.rounds).map(ExchangeMessages::messages).sum()
+    }
+
+    /// The most messages that may be under way at a time.
+    pub fn under_way(&self) -> u64 {
+        let largest = |travels: &[ExchangeMessages]| travels.iter().map(ExchangeMessages::messages).max().unwrap_or(0);
+        largest(&self.lists).max(largest(&self.rounds)) + self.parties.topology.ranks() as u64
+    }
+
+    /// What the write takes, from a run of it.
+    pub fn outcome(&self, phases: &Phases) -> Written {
+        Written::of(phases.ranks(), self.scale(), &self.options.aggregators)
+    }
+
+    /// All rounds over those that are simulated.
+    pub(super) fn scale(&self) -> f64 {
+        self.counts.rounds() as f64 / self.counts.sampled().max(1) as f64
+    }
+
+    pub(super) fn step(&self, rank: Rank, stage: Stage) -> Step {
+        let index = self.parties.index[rank].map(|index| index as usize);
+        let idle = Step::Compute(0);
+        match (stage, index) {
+            (Stage::Flatten, _) => Step::Compute(ticks(self.counts.requests[rank] as f64 * self.requests.visit)),
+            (Stage::Merge, _) => Step::Compute(self.merging(rank)),
+            (Stage::Room, Some(_)) if self.options.write_behind => {
+                Step::Settle((self.options.hints.write_buffers as u32).saturating_sub(1))
+            }
+            (Stage::Place(round), Some(index)) => Step::Compute(self.placing(round, index)),
+            (Stage::Write(round), Some(index)) => self.writing(round, index).unwrap_or(idle),
+            (Stage::Settle | Stage::Finish, Some(_)) => Step::Settle(0),
+            _ => idle,
+        }
+    }
+
+    /// A local aggregator merges its members' lists.
+    fn merging(&self, rank: Rank) -> Time {
+        let Some(local) = &self.data.local else { return 0 };
+        let (mut requests, mut lists) = (0, 0u64);
+        for member in members(rank, local, &self.parties.topology) {
+            requests += self.counts.requests[member];
+            lists += 1;
+        }
+        ticks(requests as f64 * levels(lists) * self.requests.merge)
+    }
+
+    /// An aggregator finds the places of a window's bytes and copies them there. ROMIO merges the lists of all senders.
+    fn placing(&self, round: usize, index: usize) -> Time {
+        let held = &self.counts.rounds[round].windows[index];
+        let request = match self.counts.division.lists {
+            Lists::Pairs => levels(self.rounds[round].fan_in(index) as u64) * self.requests.merge,
+            Lists::Packed => self.requests.visit,
+        };
+        ticks(held.requests as f64 * request + held.bytes as f64 * self.copy_byte)
+    }
+
+    /// What is between the first and the last byte of a window goes to the file.
+    fn writing(&self, round: usize, index: usize) -> Option<Step> {
+        let held = &self.counts.rounds[round].windows[index];
+        let striping = self.options.striping.filter(|_| held.bytes > 0)?;
+        let window = self.counts.division.domains.window(index, held.from).trimmed(held.from, held.to);
+        Some(Step::Write(window.segments().collect(), striping))
+    }
+
+    /// An allreduce of a number by recursive doubling.
+    fn agreement(&self, rank: Rank) -> Schedule {
+        let problem = Problem {
+            rank,
+            topology: &self.parties.topology,
+            root: 0,
+            sizes: &self.agreed,
+            with: ReduceOp::Max,
+            segment: AGREED,
+            groups: None,
+        };
+        (RECURSIVE_DOUBLING.algorithm.schedule)(&problem)
+    }
+
+    fn messages_of(&self, part: u32) -> Option<(&ExchangeMessages, &Way)> {
+        match self.stages[part as usize] {
+            Stage::Lists(number) => Some((&self.lists[number], &self.metadata)),
+            Stage::Data(number) => Some((&self.rounds[number], &self.data)),
+            _ => None,
+        }
+    }
+}
+
+/// Levels of a heap over so many lists.
+fn levels(lists: u64) -> f64 {
+    f64::from(lists.max(1).next_power_of_two().ilog2())
+}
+
+fn ticks(cost: f64) -> Time {
+    cost.round() as Time
+}
+
+/// A head from every rank to every aggregator, and what did not fit.
+pub(super) fn heads_and_tails(lists: &Matrix, aggregators: usize) -> [Matrix; 2] {
+    let (mut heads, mut tails) = (Vec::with_capacity(lists.rows()), Vec::with_capacity(lists.rows()));
+    for rank in 0..lists.rows() {
+        let mut row: Vec<_> = (0..aggregators as u32).map(|peer| Cell { peer, amount: LENGTH as u32 }).collect();
+        let mut tail = Vec::new();
+        for &Cell { peer, amount } in lists.row(rank) {
+            row[peer as usize].amount += amount.min(HEAD as u32);
+            tail.extend(amount.checked_sub(HEAD as u32).filter(|&rest| rest > 0).map(|amount| Cell { peer, amount }));
+        }
+        heads.push(row);
+        tails.push(tail);
+    }
+    [heads, tails].map(|rows| Matrix::of_rows(rows.iter().map(Vec::as_slice)))
+}
+
+impl Workload for CollectiveWrite {
+    fn part(&self, rank: Rank, part: u32) -> Option<Part> {
+        let stage = *self.stages.get(part as usize)?;
+        Some(match self.messages_of(part) {
+            Some((travel, way)) => travel.part(rank, way, &self.parties),
+            None if matches!(stage, Stage::Agree | Stage::AgreeAgain) => Part::Schedule(self.agreement(rank)),
+            None => Part::Step(self.step(rank, stage)),
+        })
+    }
+
+    fn message(&self, rank: Rank, part: u32, side: Side, index: u32) -> Message {
+        match self.messages_of(part) {
+            Some((travel, way)) => travel.message(rank, side, index, way, &self.parties),
+            None => Message { peer: rank, bytes: 0, mode: self.data.kernel.mode },
+        }
+    }
+
+    fn phase(&self, part: u32) -> Option<usize> {
+        Some(match self.stages.get(part as usize)? {
+            Stage::Flatten | Stage::Merge | Stage::AgreeAgain => ONCE,
+            Stage::Lists(_) | Stage::Agree => METADATA,
+            Stage::Data(_) => DATA,
+            Stage::Place(_) => PLACING,
+            Stage::Room | Stage::Write(_) | Stage::Settle => FILE,
+            Stage::Finish => FINISH,
+        })
+    }
+}

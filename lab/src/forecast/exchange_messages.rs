@@ -1,0 +1,248 @@
+//! One exchange of a collective write: its messages in the order of its kernel, as chains or schedules.
+
+use std::sync::Arc;
+
+use super::collective_write::CollectiveWriteOptions;
+use super::matrix::{Cell, Matrix};
+use crate::sim::{self, Chains, Part, Side};
+use tributary::error::Result;
+use tributary::exchange::local::LocalAggregators;
+use tributary::exchange::two_layer::{Share, TwoLayer};
+use tributary::exchange::{Exchange, Kernel, RankList, ReceiverIndex, Transfer};
+use tributary::hints::{Hints, KernelHint, RankListHint};
+use tributary::schedule::{Buffer, Builder, Schedule, Span, Throttle};
+use tributary::topology::{Rank, Topology};
+
+/// How the messages of a phase travel.
+#[derive(Debug)]
+pub(super) struct Way {
+    pub(super) kernel: &'static Kernel,
+    pub(super) throttle: Throttle,
+    /// Whether the throttle counts steps, see [`super::collective_write::CollectiveWriteOptions::blocks`].
+    pub(super) blocks: bool,
+    /// With two layers: who gathers for whom.
+    pub(super) local: Option<LocalAggregators>,
+}
+
+/// Who takes part.
+#[derive(Debug)]
+pub(super) struct Parties {
+    pub(super) topology: Topology,
+    pub(super) aggregators: Arc<[Rank]>,
+    /// Index among the aggregators, or none, of every rank.
+    pub(super) index: Vec<Option<u32>>,
+    pub(super) rank_list: RankList,
+}
+
+/// The messages of one exchange.
+#[derive(Debug)]
+pub(super) struct ExchangeMessages {
+    /// By sender: index of the aggregator, in the order of the kernel (with two layers: ascending).
+    sends: Matrix,
+    /// By aggregator: senders (with two layers: local aggregators).
+    receives: Matrix,
+    /// Whether each aggregator has something for itself, which is not sent.
+    own: Vec<bool>,
+}
+
+impl Way {
+    pub(super) fn of(name: KernelHint, throttle: Throttle, options: &CollectiveWriteOptions) -> Self {
+        let CollectiveWriteOptions { hints, topology, .. } = options;
+        match name {
+            KernelHint::Flat(kernel) => {
+                let blocks = options.blocks && throttle.limit.is_some() && !kernel.coupled;
+                Self { kernel, throttle, blocks, local: None }
+            }
+            KernelHint::TwoLayer => {
+                let local = LocalAggregators::hinted(topology, hints.num_aggrs_per_node);
+                Self { kernel: hints.two_layer_outer, throttle, blocks: false, local: Some(local) }
+            }
+        }
+    }
+}
+
+impl Parties {
+    pub(super) fn new(topology: Topology, aggregators: Vec<Rank>, hints: &Hints) -> Result<Self> {
+        let mut index = vec![None; topology.ranks()];
+        aggregators.iter().enumerate().for_each(|(at, &rank)| index[rank] = Some(at as u32));
+        let rank_list = match &hints.rank_list {
+            RankListHint::Identity => RankList::Identity,
+            RankListHint::NodeRoundRobin => RankList::node_round_robin(&topology),
+            RankListHint::Explicit(list) => RankList::explicit(list.clone())?,
+        };
+        Ok(Self { topology, aggregators: aggregators.into(), index, rank_list })
+    }
+
+    fn exchange<'a>(
+        &'a self,
+        rank: Rank,
+        sends: &'a [Transfer<ReceiverIndex>],
+        receives: &'a [Transfer<Rank>],
+    ) -> Exchange<'a> {
+        let (receivers, rank_list) = (&self.aggregators, &self.rank_list);
+        Exchange { rank, ranks: self.topology.ranks(), receivers, rank_list, sends, receives }
+    }
+}
+
+impl ExchangeMessages {
+    /// The exchange of `messages` (by rank, ascending index of aggregator). O(m log m) for m messages.
+    pub(super) fn new(messages: &Matrix, way: &Way, parties: &Parties) -> Self {
+        let aggregators = parties.aggregators.len();
+        if let Some(local) = &way.local {
+            let bundles = messages.grouped(|rank| local.aggregator_of(rank));
+            return Self { sends: messages.clone(), receives: bundles.transposed(aggregators), own: Vec::new() };
+        }
+        let view = parties.exchange(0, &[], &[]);
+        let step = |sender: usize, aggregator: usize| (way.kernel.step)(&view, sender, ReceiverIndex(aggregator));
+        let itself = |rank: usize, aggregator: usize| parties.aggregators[aggregator] == rank;
+        let by_aggregator = messages.transposed(aggregators);
+        let own = (0..aggregators).map(|at| {
+            let own = parties.aggregators[at] as u32;
+            by_aggregator.row(at).binary_search_by_key(&own, |cell| cell.peer).is_ok()
+        });
+        Self {
+            own: own.collect(),
+            sends: messages.sorted(|rank, at| !itself(rank, at as usize), |rank, at| step(rank, at as usize)),
+            receives: by_aggregator.sorted(|at, rank| !itself(rank as usize, at), |at, rank| step(rank as usize, at)),
+        }
+    }
+
+    /// How many ranks an aggregator receives from, itself included.
+    pub(super) fn fan_in(&self, aggregator: usize) -> usize {
+        self.receives.row(aggregator).len() + usize::from(self.own.get(aggregator) == Some(&true))
+    }
+
+    /// Messages between ranks, but for those inside nodes with two layers.
+    pub(super) fn messages(&self) -> u64 {
+        self.receives.cells() as u64
+    }
+
+    /// What `rank` does.
+    pub(super) fn part(&self, rank: Rank, way: &Way, parties: &Parties) -> Part {
+        let index = parties.index[rank].map(|index| index as usize);
+        if let Some(local) = &way.local {
+            return Part::Schedule(self.two_layer(rank, index, local, way, parties));
+        }
+        if way.blocks {
+            return self.in_blocks(rank, index, way, parties);
+        }
+        let receives = index.map_or(0, |index| self.receives.row(index).len());
+        if way.kernel.coupled && receives > 0 {
+            return Part::Schedule(self.coupled(rank, index, way, parties));
+        }
+        Part::Chains(Chains {
+            own: None,
+            receives: receives as u32,
+            sends: self.sends.row(rank).len() as u32,
+            throttle: way.kernel.throttle(way.throttle),
+        })
+    }
+
+    /// A message of [`Part::Chains`].
+    #[inline]
+    pub(super) fn message(&self, rank: Rank, side: Side, index: u32, way: &Way, parties: &Parties) -> sim::Message {
+        let mode = way.kernel.mode;
+        match side {
+            Side::Send => {
+                let cell = self.sends.row(rank)[index as usize];
+                sim::Message { peer: parties.aggregators[cell.peer as usize], bytes: u64::from(cell.amount), mode }
+            }
+            Side::Receive => {
+                let row = self.receives.row(parties.index[rank].unwrap_or(0) as usize);
+                let cell = row[index as usize];
+                sim::Message { peer: cell.peer as usize, bytes: u64::from(cell.amount), mode }
+            }
+        }
+    }
+
+    /// Block after block of as many steps as the throttle says, each waited for as a whole.
+    fn in_blocks(&self, rank: Rank, index: Option<usize>, way: &Way, parties: &Parties) -> Part {
+        let limit = u64::from(way.throttle.limit.unwrap_or(u32::MAX));
+        let view = parties.exchange(rank, &[], &[]);
+        let block =
+            |sender: usize, aggregator: usize| (way.kernel.step)(&view, sender, ReceiverIndex(aggregator)) / limit;
+        let sends = self.sends.row(rank).iter().map(|cell| (block(rank, cell.peer as usize), cell));
+        let alone = sends.clone().zip(sends.clone().skip(1)).all(|((one, _), (next, _))| one != next);
+        let receives = index.map_or(&[][..], |index| self.receives.row(index));
+        if receives.is_empty() && alone {
+            let sends = self.sends.row(rank).len() as u32;
+            return Part::Chains(Chains { own: None, receives: 0, sends, throttle: Throttle::batch(1) });
+        }
+        let mut receives = receives.iter().map(|cell| (block(cell.peer as usize, index.unwrap_or(0)), cell)).peekable();
+        let (mut sends, mut builder, mut before) = (sends.peekable(), Builder::default(), Vec::new());
+        let span = |cell: &Cell| Span::new(Buffer::Send, 0, u64::from(cell.amount));
+        while let Some(here) = receives.peek().into_iter().chain(sends.peek()).map(|(block, _)| *block).min() {
+            let mut all = Vec::new();
+            while let Some((_, cell)) = receives.next_if(|(block, _)| *block == here) {
+                all.push(builder.receive(cell.peer as usize, span(cell), &before));
+            }
+            while let Some((_, cell)) = sends.next_if(|(block, _)| *block == here) {
+                all.push(builder.send(parties.aggregators[cell.peer as usize], way.kernel.mode, span(cell), &before));
+            }
+            before = vec![builder.join(&all)];
+        }
+        Part::Schedule(builder.finish())
+    }
+
+    fn coupled(&self, rank: Rank, index: Option<usize>, way: &Way, parties: &Parties) -> Schedule {
+        let sends: Vec<_> =
+            self.sends.row(rank).iter().map(|cell| message(receiver(cell), cell, Buffer::Send)).collect();
+        let receives = index.map_or(&[][..], |index| self.receives.row(index));
+        let receives: Vec<_> = receives.iter().map(|cell| message(cell.peer as Rank, cell, Buffer::Receive)).collect();
+        parties.exchange(rank, &sends, &receives).schedule(way.kernel, way.throttle)
+    }
+
+    fn two_layer(
+        &self,
+        rank: Rank,
+        index: Option<usize>,
+        local: &LocalAggregators,
+        way: &Way,
+        parties: &Parties,
+    ) -> Schedule {
+        let shares = |rank: Rank| -> Vec<Share> {
+            let share = |cell: &Cell| Share { aggregator: receiver(cell), len: u64::from(cell.amount) };
+            self.sends.row(rank).iter().filter(|cell| cell.amount > 0).map(share).collect()
+        };
+        let members: Vec<_> = members(rank, local, &parties.topology)
+            .filter(|&member| member != rank)
+            .map(|member| (member, shares(member)))
+            .filter(|(_, shares)| !shares.is_empty())
+            .collect();
+        let receives = index.map_or(&[][..], |index| self.receives.row(index));
+        let receives: Vec<_> = receives.iter().map(|cell| message(cell.peer as Rank, cell, Buffer::Receive)).collect();
+        let exchange = TwoLayer {
+            rank,
+            ranks: parties.topology.ranks(),
+            receivers: &parties.aggregators,
+            rank_list: &parties.rank_list,
+            local_aggregator: local.aggregator_of(rank),
+            own: &shares(rank),
+            tree: None,
+            members: &members,
+            receives: &receives,
+        };
+        exchange.schedule(way.kernel, way.throttle, way.throttle)
+    }
+}
+
+/// Whom `rank` gathers for, itself included.
+pub(super) fn members<'a>(
+    rank: Rank,
+    local: &'a LocalAggregators,
+    topology: &'a Topology,
+) -> impl Iterator<Item = Rank> + 'a {
+    let node = topology.node_of(rank);
+    let of_node = (0..topology.ranks_on(node)).map(move |index| topology.rank_at(node, index));
+    of_node.filter(move |&member| local.aggregator_of(member) == rank)
+}
+
+/// The aggregator of a cell in a sender's row.
+fn receiver(cell: &Cell) -> ReceiverIndex {
+    ReceiverIndex(cell.peer as usize)
+}
+
+/// Where in a buffer is nothing to a simulator.
+fn message<Peer>(peer: Peer, cell: &Cell, buffer: Buffer) -> Transfer<Peer> {
+    Transfer { peer, span: Span::new(buffer, 0, u64::from(cell.amount)) }
+}

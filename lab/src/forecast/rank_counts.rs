@@ -1,0 +1,116 @@
+//! Counting one rank's extents against a division of the file.
+
+use super::matrix::Cell;
+use super::message_counts::{Division, Held, Lists};
+use tributary::access::{Extent, Packer};
+use tributary::drivers::Domains;
+use tributary::error::{Error, Result};
+
+/// A stretch of the file with one owner and one window.
+struct Stretch {
+    from: u64,
+    until: u64,
+    aggregator: usize,
+    /// Where the owner changes.
+    owned: u64,
+    /// Which of the rounds that are looked at.
+    round: Option<usize>,
+}
+
+impl Stretch {
+    fn of(domains: &Domains, chosen: &[u64], offset: u64) -> Self {
+        let (aggregator, owned) = domains.owner(offset);
+        let window = domains.window(aggregator, offset);
+        // Inside a window of several segments, ownership changes before the window ends.
+        let until = owned.min(window.end);
+        Self { from: offset, until, aggregator, owned, round: chosen.binary_search(&window.index).ok() }
+    }
+}
+
+/// What one rank has.
+pub(super) struct Counted {
+    pub(super) requests: u64,
+    pub(super) lists: Vec<Cell>,
+    pub(super) rounds: Vec<Vec<Cell>>,
+}
+
+/// The counts of one rank, extent by extent.
+pub(super) struct RankCounts<'a> {
+    division: &'a Division,
+    /// The rounds that are looked at.
+    chosen: &'a [u64],
+    pairs: Vec<u64>,
+    packers: Vec<Packer>,
+    held: Vec<Vec<Held>>,
+    at: Stretch,
+}
+
+impl<'a> RankCounts<'a> {
+    pub(super) fn new(division: &'a Division, chosen: &'a [u64]) -> Self {
+        let aggregators = division.domains.aggregators();
+        let mut packers = Vec::new();
+        if division.lists == Lists::Packed {
+            packers.resize_with(aggregators, Packer::default);
+        }
+        Self {
+            division,
+            chosen,
+            pairs: vec![0; aggregators],
+            packers,
+            held: vec![vec![Held::NOTHING; aggregators]; chosen.len()],
+            at: Stretch { from: 0, until: 0, aggregator: 0, owned: 0, round: None },
+        }
+    }
+
+    /// The next extent. O(1) for each stretch it lies in.
+    #[inline]
+    pub(super) fn add(&mut self, extent: Extent) {
+        let (mut offset, end, mut told) = (extent.offset, extent.end(), None);
+        while offset < end {
+            if offset < self.at.from || offset >= self.at.until {
+                self.at = Stretch::of(&self.division.domains, self.chosen, offset);
+            }
+            let at = &self.at;
+            if told != Some(at.owned) {
+                told = Some(at.owned);
+                self.pairs[at.aggregator] += 1;
+                if let Some(packer) = self.packers.get_mut(at.aggregator) {
+                    packer.push(Extent { offset, len: end.min(at.owned) - offset });
+                }
+            }
+            let to = end.min(at.until);
+            if let Some(round) = at.round {
+                let piece = Held { bytes: to - offset, requests: 1, from: offset, to };
+                self.held[round][at.aggregator].add(&piece);
+            }
+            offset = to;
+        }
+    }
+
+    /// The counts; what is written of windows is added to `windows`.
+    pub(super) fn finish(self, windows: &mut [Vec<Held>]) -> Result<Counted> {
+        let sizes: Vec<u64> = match self.division.lists {
+            Lists::Pairs => self.pairs.iter().map(|count| count * PAIR).collect(),
+            Lists::Packed => self.packers.into_iter().map(|packer| packer.finish().wire_len() as u64).collect(),
+        };
+        let told = sizes.into_iter().enumerate().filter(|(aggregator, _)| self.pairs[*aggregator] > 0);
+        let lists = cells(told)?;
+        let mut rounds = Vec::with_capacity(self.held.len());
+        for (held, windows) in self.held.iter().zip(windows) {
+            windows.iter_mut().zip(held).for_each(|(into, held)| into.add(held));
+            rounds.push(cells(held.iter().map(|held| held.bytes).enumerate().filter(|(_, bytes)| *bytes > 0))?);
+        }
+        Ok(Counted { requests: self.pairs.iter().sum(), lists, rounds })
+    }
+}
+
+/// Bytes of an offset-length pair, as ROMIO sends it for every request.
+const PAIR: u64 = 16;
+
+fn cells(of: impl Iterator<Item = (usize, u64)>) -> Result<Vec<Cell>> {
+    let cell = |(peer, bytes): (usize, u64)| {
+        let large = |_| Error::argument("a message", format!("{bytes} bytes"), "below 4 GiB");
+        Ok(Cell { peer: peer as u32, amount: u32::try_from(bytes).map_err(large)? })
+    };
+    of.map(cell).collect()
+}

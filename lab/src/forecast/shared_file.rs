@@ -1,0 +1,51 @@
+//! The file of a collective write on a machine that is not here: who aggregates, what each aggregator owns, which servers
+//! hold it.
+
+use std::path::Path;
+
+use crate::sim::Striping;
+use tributary::drivers::{Domains, Layout, Written, driver};
+use tributary::error::{Error, Result};
+use tributary::hints::{DriverName, Hints};
+use tributary::topology::{Rank, Topology};
+
+/// Stripe or block where no hint says otherwise, in bytes: Lustre's default, and ROMIO's for GPFS.
+const UNIT: u64 = 1 << 20;
+
+/// A file, divided.
+#[derive(Debug, Clone)]
+pub struct SharedFile {
+    /// The aggregators, ascending.
+    pub aggregators: Vec<Rank>,
+    /// What they own.
+    pub domains: Domains,
+    /// How it lies on its servers: Lustre's stripe count of them, or all.
+    pub striping: Striping,
+}
+
+impl SharedFile {
+    /// Divides the bytes `range` as the driver of hint `trib_driver` does, `lustre` or `gpfs`. The layout is that of
+    /// `striping_unit` and `striping_factor`; by default 1 MiB, and on Lustre a stripe a node.
+    ///
+    /// # Errors
+    /// Another driver; hints that do not fit.
+    pub fn of(topology: &Topology, hints: &Hints, range: (u64, u64)) -> Result<Self> {
+        hints.check(topology.ranks())?;
+        let unit = hints.striping_unit.unwrap_or(UNIT);
+        let factor = match hints.driver {
+            DriverName::Lustre => hints.striping_factor.unwrap_or(0),
+            DriverName::Gpfs => 1,
+            other => return Err(Error::hint("trib_driver", other, "lustre|gpfs, on a machine that is not here")),
+        };
+        let (layout, driver) = (Layout { unit, factor }, driver(hints.driver, Path::new("")));
+        let aggregators = driver.aggregators(topology, &layout, hints)?;
+        let written = Written { start: range.0, end: range.1, histogram: &[] };
+        let domains = driver.domains(&layout, aggregators.len(), written, hints);
+        let servers = match (hints.driver, factor) {
+            (DriverName::Lustre, 0) => aggregators.len() as u32,
+            (DriverName::Lustre, factor) => factor,
+            _ => u32::MAX,
+        };
+        Ok(Self { aggregators, domains, striping: Striping { unit, servers } })
+    }
+}

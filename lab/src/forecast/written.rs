@@ -1,0 +1,68 @@
+//! What a collective write takes, by parts.
+
+use serde::Serialize;
+
+use super::collective_write::{DATA, FILE, FINISH, METADATA, ONCE, PLACING};
+use crate::sim::Time;
+use crate::sim::phases::PHASES;
+use tributary::topology::Rank;
+
+/// Seconds by part; they add up to the total.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Parts {
+    /// Lists to the aggregators.
+    pub metadata: f64,
+    /// Data to the aggregators, in all rounds.
+    pub data: f64,
+    /// Waiting for the file.
+    pub file: f64,
+    /// Computing: flattening, merging, placing.
+    pub other: f64,
+    /// All of these.
+    pub total: f64,
+}
+
+/// What a collective write takes. Times of rounds are scaled up from those that were simulated to all.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Written {
+    /// Of the aggregator that ends last.
+    pub last: Parts,
+    /// The most of any rank, part by part: these do not add up.
+    pub most: Parts,
+    /// The mean of all ranks.
+    pub mean: Parts,
+}
+
+impl Parts {
+    fn of(spent: &[Time; PHASES], scale: f64) -> Self {
+        let seconds = |phase: usize| spent[phase] as f64 * 1e-12;
+        let (metadata, data) = (seconds(METADATA), scale * seconds(DATA));
+        let (file, other) = (scale * seconds(FILE) + seconds(FINISH), seconds(ONCE) + scale * seconds(PLACING));
+        Self { metadata, data, file, other, total: metadata + data + file + other }
+    }
+
+    fn combined(self, other: Self, with: impl Fn(f64, f64) -> f64) -> Self {
+        Self {
+            metadata: with(self.metadata, other.metadata),
+            data: with(self.data, other.data),
+            file: with(self.file, other.file),
+            other: with(self.other, other.other),
+            total: with(self.total, other.total),
+        }
+    }
+}
+
+impl Written {
+    /// From what every rank spent in every phase.
+    pub(super) fn of<'a>(spent: impl Iterator<Item = &'a [Time; PHASES]>, scale: f64, aggregators: &[Rank]) -> Self {
+        let ranks: Vec<_> = spent.map(|spent| Parts::of(spent, scale)).collect();
+        let ends = aggregators.iter().filter_map(|&rank| ranks.get(rank));
+        let share = 1.0 / ranks.len().max(1) as f64;
+        let sum = ranks.iter().fold(Parts::default(), |all, &one| all.combined(one, |a, b| a + b));
+        Self {
+            last: ends.copied().max_by(|a, b| a.total.total_cmp(&b.total)).unwrap_or_default(),
+            most: ranks.iter().fold(Parts::default(), |all, &one| all.combined(one, f64::max)),
+            mean: sum.combined(sum, |a, _| a * share),
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Papers, claims and figures, as `lab/papers/*.toml` gives them.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::Source;
+use super::bound::Bound;
+use super::context::Context;
+use super::drawing::Drawing;
+use super::error::PapersError;
+use super::measure::{Draw, Measure, Parameters, Values};
+
+/// A paper and what it claims.
+#[derive(Debug)]
+pub struct Paper {
+    /// As the command line names it.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Its authors.
+    pub authors: String,
+    /// Where it appeared.
+    pub venue: String,
+    /// When.
+    pub year: u32,
+    /// In the order of the file.
+    pub claims: Vec<Claim>,
+    /// In the order of the file.
+    pub figures: Vec<Figure>,
+}
+
+/// One thing that a paper says.
+#[derive(Debug)]
+pub struct Claim {
+    /// Unique in its paper.
+    pub id: String,
+    /// Section, and sentence, figure or cell.
+    pub place: String,
+    /// What it says, in our words.
+    pub says: String,
+    /// What is measured.
+    pub measure: &'static Measure,
+    /// With which parameters.
+    pub with: Parameters,
+    /// Of the values.
+    pub unit: String,
+    /// What the values must be.
+    pub expect: Bound,
+    /// What was found last.
+    pub verdict: Verdict,
+    /// Why it is not reproduced.
+    pub reason: Option<String>,
+    /// What was simulated, and how.
+    pub note: Option<String>,
+    /// Whether it is in the quick subset.
+    pub quick: bool,
+}
+
+/// One figure of a paper.
+#[derive(Debug)]
+pub struct Figure {
+    /// Unique in its paper.
+    pub id: String,
+    /// The figure in the paper.
+    pub place: String,
+    /// What it shows.
+    pub title: String,
+    draw: &'static Draw,
+    with: Parameters,
+}
+
+/// Whether a claim is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+pub enum Verdict {
+    /// The values keep the bound.
+    #[serde(rename = "reproduced")]
+    Reproduced,
+    /// They do not.
+    #[serde(rename = "not reproduced")]
+    NotReproduced,
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Reproduced => "reproduced",
+            Self::NotReproduced => "not reproduced",
+        })
+    }
+}
+
+impl Claim {
+    /// Measures, and what follows. Its cost is that of the measurement.
+    ///
+    /// # Errors
+    /// Those of the measurement.
+    pub fn check(&self, context: &Context) -> Result<(Values, Verdict), PapersError> {
+        let values = (self.measure.run)(&self.with, context).map_err(|error| error.within(&self.id))?;
+        let verdict = if self.expect.holds(&values) { Verdict::Reproduced } else { Verdict::NotReproduced };
+        Ok((values, verdict))
+    }
+}
+
+impl Figure {
+    /// Measures what is drawn.
+    ///
+    /// # Errors
+    /// Those of the measurement.
+    pub fn drawing(&self, context: &Context) -> Result<Drawing, PapersError> {
+        (self.draw.run)(&self.with, context).map_err(|error| error.within(&self.id))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    paper: Head,
+    #[serde(default)]
+    claim: Vec<RawClaim>,
+    #[serde(default)]
+    figure: Vec<RawFigure>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    id: String,
+    title: String,
+    authors: String,
+    venue: String,
+    year: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawClaim {
+    id: String,
+    #[serde(rename = "where")]
+    place: String,
+    says: String,
+    measure: String,
+    #[serde(default)]
+    with: toml::Table,
+    unit: String,
+    expect: Bound,
+    verdict: Verdict,
+    reason: Option<String>,
+    note: Option<String>,
+    #[serde(default)]
+    quick: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawFigure {
+    id: String,
+    #[serde(rename = "where")]
+    place: String,
+    title: String,
+    draw: String,
+    #[serde(default)]
+    with: toml::Table,
+}
+
+impl Paper {
+    pub(super) fn parse((text, measures, drawings): Source) -> Result<Self, PapersError> {
+        let file: File = toml::from_str(text).map_err(PapersError::new)?;
+        let Head { id, title, authors, venue, year } = file.paper;
+        let within = |error: PapersError| error.within(&id);
+        let claims = file.claim.into_iter().map(|raw| raw.claim(measures)).collect::<Result<Vec<_>, _>>();
+        let figures = file.figure.into_iter().map(|raw| raw.figure(drawings)).collect::<Result<Vec<_>, _>>();
+        let (claims, figures) = (claims.map_err(within)?, figures.map_err(within)?);
+        let mut seen = HashSet::new();
+        let ids = claims.iter().map(|claim| &claim.id).chain(figures.iter().map(|figure| &figure.id));
+        if let Some(twice) = ids.into_iter().find(|id| !seen.insert(*id)) {
+            return Err(PapersError::new(format!("{id}: {twice} is there twice")));
+        }
+        Ok(Self { id, title, authors, venue, year, claims, figures })
+    }
+}
+
+impl RawClaim {
+    fn claim(self, measures: &'static [Measure]) -> Result<Claim, PapersError> {
+        let id = self.id;
+        let failed = |problem: String| PapersError::new(format!("{id}: {problem}"));
+        let known = || measures.iter().map(|measure| measure.name).collect::<Vec<_>>().join("|");
+        let measure = measures.iter().find(|measure| measure.name == self.measure);
+        let measure = measure.ok_or_else(|| failed(format!("measure {}; allowed: {}", self.measure, known())))?;
+        match (self.verdict, &self.reason) {
+            (Verdict::NotReproduced, None) => {
+                return Err(failed("a claim that is not reproduced needs a reason".into()));
+            }
+            (Verdict::Reproduced, Some(_)) => return Err(failed("a claim that is reproduced needs no reason".into())),
+            _ => {}
+        }
+        let with = Parameters(self.with);
+        let (place, says, unit, expect) = (self.place, self.says, self.unit, self.expect);
+        let (verdict, reason, note, quick) = (self.verdict, self.reason, self.note, self.quick);
+        Ok(Claim { id, place, says, measure, with, unit, expect, verdict, reason, note, quick })
+    }
+}
+
+impl RawFigure {
+    fn figure(self, drawings: &'static [Draw]) -> Result<Figure, PapersError> {
+        let known = || drawings.iter().map(|draw| draw.name).collect::<Vec<_>>().join("|");
+        let draw = drawings.iter().find(|draw| draw.name == self.draw);
+        let draw =
+            draw.ok_or_else(|| PapersError::new(format!("{}: drawing {}; allowed: {}", self.id, self.draw, known())))?;
+        Ok(Figure { id: self.id, place: self.place, title: self.title, draw, with: Parameters(self.with) })
+    }
+}

@@ -1,0 +1,43 @@
+//! What measurements share: machines, and results that several of them need.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use crate::sim::Machine;
+
+use super::error::PapersError;
+use crate::machines;
+
+type Kept = Arc<OnceLock<Result<Arc<dyn Any + Send + Sync>, PapersError>>>;
+
+/// Shared by all claims of a run, which run on several threads.
+#[derive(Default)]
+pub struct Context {
+    kept: Mutex<HashMap<String, Kept>>,
+}
+
+impl Context {
+    /// The machine of that name.
+    ///
+    /// # Errors
+    /// An unknown name.
+    pub fn machine(&self, name: &str) -> Result<Arc<Machine>, PapersError> {
+        self.once(&format!("machine {name}"), || Ok(machines::named(name)?))
+    }
+
+    /// What `make` gives, made once for each `key`; another thread that wants it meanwhile waits.
+    ///
+    /// # Errors
+    /// Those of `make`, for all who ask. A key that stands for another type.
+    pub fn once<T: Any + Send + Sync>(
+        &self,
+        key: &str,
+        make: impl FnOnce() -> Result<T, PapersError>,
+    ) -> Result<Arc<T>, PapersError> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).entry(key.to_string()).or_default().clone();
+        let made = kept.get_or_init(|| Ok(Arc::new(make()?) as Arc<dyn Any + Send + Sync>));
+        let any = made.clone()?;
+        any.downcast().map_err(|_| PapersError::new(format!("{key}: kept as another type")))
+    }
+}

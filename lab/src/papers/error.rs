@@ -1,0 +1,32 @@
+//! What can go wrong when a claim is read or measured: one line.
+
+use tributary_benchmarks::PatternError;
+
+/// An error of [`crate::papers`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct PapersError(String);
+
+impl PapersError {
+    /// One that says `line`.
+    pub fn new(line: impl ToString) -> Self {
+        Self(line.to_string())
+    }
+
+    /// The same, in front of it where it was.
+    pub(super) fn within(self, place: &str) -> Self {
+        Self(format!("{place}: {}", self.0))
+    }
+}
+
+impl From<tributary::Error> for PapersError {
+    fn from(error: tributary::Error) -> Self {
+        Self::new(error)
+    }
+}
+
+impl From<PatternError> for PapersError {
+    fn from(error: PatternError) -> Self {
+        Self::new(error)
+    }
+}

@@ -1,0 +1,32 @@
+//! Schedules one after the other, as a workload of the simulator.
+
+use crate::sim::{Message, Part, Side, Workload};
+use tributary::Rank;
+use tributary::schedule::{Schedule, SendMode};
+
+/// What every rank runs, one schedule after the other, without a barrier between.
+#[derive(Debug, Default)]
+pub(super) struct Sequence(Vec<Vec<Schedule>>);
+
+impl Sequence {
+    /// These schedules, one a rank.
+    pub(super) fn of(schedules: Vec<Schedule>) -> Self {
+        Self(vec![schedules])
+    }
+
+    /// Adds what comes next, one schedule a rank.
+    pub(super) fn then(&mut self, schedules: Vec<Schedule>) {
+        self.0.push(schedules);
+    }
+}
+
+impl Workload for Sequence {
+    fn part(&self, rank: Rank, part: u32) -> Option<Part> {
+        self.0.get(part as usize).map(|schedules| Part::Schedule(schedules[rank].clone()))
+    }
+
+    /// Never asked for: no part is a chain.
+    fn message(&self, rank: Rank, _: u32, _: Side, _: u32) -> Message {
+        Message { peer: rank, bytes: 0, mode: SendMode::Standard }
+    }
+}

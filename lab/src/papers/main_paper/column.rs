@@ -1,0 +1,64 @@
+//! A column of figure 5, or a point of figure 4: what a write takes with one choice of kernels.
+
+use std::sync::Arc;
+
+use crate::forecast::{CollectiveWrite, CollectiveWriteOptions, Parts};
+use crate::sim;
+
+use super::setting::{Setting, Site};
+use crate::papers::{Context, PapersError};
+
+/// The columns of figure 5.
+const COLUMNS: [&str; 6] = ["ascending_issend", SPREAD_OUT, "balanced", "pairwise", "two_layer", HYBRID];
+const SPREAD_OUT: &str = "spread_out";
+
+/// Metadata by the balanced algorithm, data by ROMIO's: section V.C.
+const HYBRID: &str = "hybrid";
+
+impl Setting {
+    /// The columns of its panel. Where the aggregators are spread evenly over the ranks, both spread-out algorithms are the
+    /// same and stand once, as in the paper.
+    pub(super) fn columns(self) -> impl Iterator<Item = &'static str> {
+        let evenly = self.site == Site::Summit || self.nodes == 64;
+        COLUMNS.into_iter().filter(move |&column| column != SPREAD_OUT || !evenly)
+    }
+
+    /// What a column takes, of the aggregator that ends last. Metadata and data of a hybrid are those of its two kernels:
+    /// all ranks agree between the phases.
+    pub(super) fn column(self, kernel: &str, context: &Context) -> Result<Parts, PapersError> {
+        if kernel != HYBRID {
+            let hints = format!("trib_kernel_meta={kernel}; trib_kernel_data={kernel}");
+            return Ok(*self.parts(&hints, context)?);
+        }
+        let metadata = self.column("balanced", context)?.metadata;
+        let rest = self.column("ascending_issend", context)?;
+        Ok(Parts { metadata, total: rest.total - rest.metadata + metadata, ..rest })
+    }
+
+    /// The balanced algorithm under a throttle.
+    pub(super) fn throttled(self, throttle: u32, context: &Context) -> Result<Parts, PapersError> {
+        Ok(*self.parts(&format!("trib_throttle_meta={throttle}; trib_throttle_data={throttle}"), context)?)
+    }
+
+    /// Simulates the write once for each text of hints.
+    fn parts(self, hints: &str, context: &Context) -> Result<Arc<Parts>, PapersError> {
+        context.once(&format!("{}: {hints}", self.key()), || {
+            let (machine, counted) = (context.machine(self.machine())?, self.counted(context)?);
+            let options = CollectiveWriteOptions {
+                topology: counted.topology.clone(),
+                aggregators: counted.file.aggregators.clone(),
+                hints: self.hints(hints)?,
+                striping: Some(counted.file.striping),
+                write_behind: false,
+                blocks: true,
+                empty_steps: true,
+            };
+            let workload = CollectiveWrite::new(&machine, options, counted.census.clone())?;
+            if workload.is_in_lockstep() {
+                return Ok(workload.in_lockstep(&machine, || ()).last);
+            }
+            let outcome = sim::run(&machine, &counted.topology, &workload, 0, |_| ())?;
+            Ok(workload.outcome(&outcome.phases).last)
+        })
+    }
+}

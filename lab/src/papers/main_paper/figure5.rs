@@ -1,0 +1,119 @@
+//! Section V: kernels side by side, and what it says of their numbers.
+
+use crate::forecast::Parts;
+use serde::Deserialize;
+
+use super::setting::{Code, Setting, Site};
+use crate::papers::{Context, Drawing, PapersError, Parameters, Values};
+
+/// A part of a column.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Part {
+    Metadata,
+    Data,
+    /// Both.
+    Communication,
+    /// With computing and the file.
+    Total,
+}
+
+impl Part {
+    fn of(self, parts: &Parts) -> f64 {
+        match self {
+            Self::Metadata => parts.metadata,
+            Self::Data => parts.data,
+            Self::Communication => parts.metadata + parts.data,
+            Self::Total => parts.total,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Seconds {
+    code: Code,
+    site: Site,
+    nodes: usize,
+    part: Part,
+    kernels: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ratio {
+    code: Code,
+    site: Site,
+    nodes: usize,
+    part: Part,
+    slow: Vec<String>,
+    fast: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Scaling {
+    code: Code,
+    site: Site,
+    nodes: Vec<usize>,
+    part: Part,
+    kernel: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Exchanged {
+    code: Code,
+    site: Site,
+    nodes: usize,
+}
+
+/// Seconds of a part of some columns.
+pub(super) fn seconds(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
+    let Seconds { code, site, nodes, part, kernels } = with.read()?;
+    let setting = Setting { code, site, nodes };
+    kernels.into_iter().map(|kernel| Ok((kernel.clone(), part.of(&setting.column(&kernel, context)?)))).collect()
+}
+
+/// How often the fastest of some columns takes, in a part, the time of the slowest of others.
+pub(super) fn ratio(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
+    let Ratio { code, site, nodes, part, slow, fast } = with.read()?;
+    let setting = Setting { code, site, nodes };
+    let of = |kernels: &[String], start: f64, choose: fn(f64, f64) -> f64| {
+        kernels.iter().try_fold(start, |chosen, kernel| {
+            Ok::<_, PapersError>(choose(chosen, part.of(&setting.column(kernel, context)?)))
+        })
+    };
+    let (over, under) = (of(&slow, f64::INFINITY, f64::min)?, of(&fast, 0.0, f64::max)?);
+    Ok(vec![(format!("{} / {}", slow.join(", "), fast.join(", ")), over / under)])
+}
+
+/// Seconds of a part of a column on several numbers of nodes.
+pub(super) fn scaling(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
+    let Scaling { code, site, nodes, part, kernel } = with.read()?;
+    let of = |nodes| {
+        let parts = Setting { code, site, nodes }.column(&kernel, context)?;
+        Ok((format!("{nodes} nodes"), part.of(&parts)))
+    };
+    nodes.into_iter().map(of).collect()
+}
+
+/// Ranks that an aggregator hears from, on average.
+pub(super) fn metadata_fan_in(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
+    let Exchanged { code, site, nodes } = with.read()?;
+    let counted = Setting { code, site, nodes }.counted(context)?;
+    Ok(vec![("ranks".to_string(), counted.census.fan_in().0)])
+}
+
+/// Stacked bars of all columns.
+pub(super) fn draw(with: &Parameters, context: &Context) -> Result<Drawing, PapersError> {
+    let Exchanged { code, site, nodes } = with.read()?;
+    let setting = Setting { code, site, nodes };
+    let bar = |kernel: &str| {
+        let parts = setting.column(kernel, context)?;
+        Ok((kernel.to_string(), vec![parts.metadata, parts.data, parts.file + parts.other]))
+    };
+    let bars = setting.columns().map(bar).collect::<Result<_, PapersError>>()?;
+    let parts = ["metadata", "data", "other"].map(str::to_string).to_vec();
+    Ok(Drawing::Bars { unit: "s".to_string(), parts, bars })
+}

@@ -1,0 +1,150 @@
+//! The experiments of section V: which code writes on how many nodes of which machine, and what is exchanged.
+
+use std::sync::Arc;
+
+use crate::forecast::{Division, Lists, MessageCounts, SharedFile};
+use serde::Deserialize;
+use tributary::access::Extents;
+use tributary::{Hints, Topology};
+
+use crate::papers::{Context, PapersError};
+use tributary_benchmarks::e3sm::{E3sm, ElementType, GeneratorOptions};
+use tributary_benchmarks::{Btio, BtioOptions, Flash, FlashOptions, Pattern, PatternError};
+
+/// Ranks of the production run whose requests are dealt to the ranks of an experiment.
+const E3SM_RANKS: usize = 21_600;
+
+/// Which code writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Code {
+    E3sm,
+    Flash,
+    Btio,
+}
+
+/// Where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Site {
+    Cori,
+    Summit,
+}
+
+/// One experiment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Setting {
+    pub(super) code: Code,
+    pub(super) site: Site,
+    pub(super) nodes: usize,
+}
+
+/// An experiment, counted.
+pub(super) struct Counted {
+    pub(super) topology: Topology,
+    pub(super) file: SharedFile,
+    pub(super) census: Arc<MessageCounts>,
+}
+
+impl Setting {
+    /// The machine's name.
+    pub(super) fn machine(self) -> &'static str {
+        match self.site {
+            Site::Cori => "cori-knl",
+            Site::Summit => "summit",
+        }
+    }
+
+    pub(super) fn ranks(self) -> usize {
+        self.nodes * self.ranks_per_node()
+    }
+
+    fn ranks_per_node(self) -> usize {
+        match self.site {
+            Site::Cori => 64,
+            Site::Summit => 42,
+        }
+    }
+
+    /// The text that keeps what belongs to it apart.
+    pub(super) fn key(self) -> String {
+        format!("main {:?} on {:?}, {} nodes", self.code, self.site, self.nodes)
+    }
+
+    /// The drivers of section V: Lustre in 64 stripes of 1 MiB, a stripe a round, aggregators 64 i; GPFS with an aggregator
+    /// a node and 16 MiB.
+    pub(super) fn hints(self, more: &str) -> Result<Hints, PapersError> {
+        let driver = match self.site {
+            Site::Cori => {
+                "trib_driver=lustre; striping_unit=1M; striping_factor=64; cb_buffer_size=1M; \
+                 trib_placement=stride:64"
+            }
+            Site::Summit => "trib_driver=gpfs; cb_buffer_size=16M",
+        };
+        Ok(Hints::parse(&format!("{driver}; {more}"))?)
+    }
+
+    /// Rounds that are simulated: as many as keep the whole figure within minutes.
+    fn sample(self) -> usize {
+        match (self.code, self.nodes) {
+            // One of few rounds in which nearly everybody sends to hundreds of aggregators.
+            (Code::E3sm, 512) | (Code::Btio, 672) => 1,
+            (Code::E3sm, _) | (Code::Btio, 168) => 2,
+            (Code::Flash, _) => 24,
+            (Code::Btio, _) => 16,
+        }
+    }
+
+    fn pattern(self) -> Result<Box<dyn Pattern>, PapersError> {
+        let ranks = self.ranks();
+        Ok(match self.code {
+            Code::E3sm => Box::new(E3sm::generated(E3SM_RANKS, GeneratorOptions::default(), ElementType::Float)?),
+            Code::Flash => Box::new(Flash::new(ranks, FlashOptions::default())?),
+            Code::Btio => Box::new(Btio::new(ranks, BtioOptions { grid: 1024, iterations: 1 })?),
+        })
+    }
+
+    fn topology(self) -> Result<Topology, PapersError> {
+        Ok(Topology::blocks(self.ranks(), self.ranks_per_node())?)
+    }
+
+    fn division(self, file: &SharedFile, range: (u64, u64)) -> Division {
+        Division { domains: file.domains.clone(), range, sample: self.sample(), lists: Lists::Pairs }
+    }
+
+    /// What is exchanged; counted once.
+    pub(super) fn counted(self, context: &Context) -> Result<Arc<Counted>, PapersError> {
+        context.once(&self.key(), || {
+            let (topology, pattern) = (self.topology()?, self.pattern()?);
+            let range = (0, pattern.totals().file_size);
+            let file = SharedFile::of(&topology, &self.hints("")?, range)?;
+            if self.code == Code::E3sm {
+                let all = production(context)?;
+                let (_, census) = (all.iter().find(|(aggregators, _)| *aggregators == file.aggregators.len()))
+                    .ok_or_else(|| PapersError::new(format!("{}: not counted", self.key())))?;
+                return Ok(Counted { topology, file, census: Arc::new(census.folded(self.ranks())?) });
+            }
+            let access = |rank| -> Result<Extents, PatternError> { Ok(pattern.rank_access(rank, 0)?.file) };
+            let census = MessageCounts::gather(self.ranks(), self.division(&file, range), access, || ())?;
+            Ok(Counted { topology, file, census: Arc::new(census) })
+        })
+    }
+}
+
+/// The requests of E3SM's production run, rank by rank, for each number of aggregators: one pass over 1.36 billion
+/// requests, a minute of a core. Experiments deal its ranks to theirs.
+fn production(context: &Context) -> Result<Arc<Vec<(usize, MessageCounts)>>, PapersError> {
+    context.once("main E3SM, production run", || {
+        let settings = [(Site::Cori, 64), (Site::Summit, 128), (Site::Summit, 512)];
+        let settings = settings.map(|(site, nodes)| Setting { code: Code::E3sm, site, nodes });
+        let pattern = settings[0].pattern()?;
+        let range = (0, pattern.totals().file_size);
+        let files = settings
+            .map(|setting| SharedFile::of(&setting.topology()?, &setting.hints("")?, range).map_err(PapersError::from));
+        let files = files.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let divisions = settings.iter().zip(&files).map(|(setting, file)| setting.division(file, range)).collect();
+        let access = |rank| -> Result<Extents, PatternError> { Ok(pattern.rank_access(rank, 0)?.file) };
+        let censuses = MessageCounts::gather_all(E3SM_RANKS, divisions, access, || ())?;
+        Ok(files.iter().map(|file| file.aggregators.len()).zip(censuses).collect())
+    })
+}

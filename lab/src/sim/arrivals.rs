@@ -1,0 +1,274 @@
+//! A message's way: through the ports, into its rank; and the protocol between ranks.
+
+use super::Time;
+use super::engine::{Engine, What};
+use super::matching::Search;
+use super::message::{Kind, Leg, Marks, Message};
+use super::network::{Hold, Way};
+use super::program::{Handle, Work};
+use super::workload::Workload;
+use tributary::topology::Rank;
+
+impl<W: Workload> Engine<'_, W> {
+    /// A message passes the ports of its rank and node.
+    #[inline]
+    pub(super) fn depart(&mut self, message: Message, now: Time) {
+        self.count.events += 1;
+        let mut message = Message { leg: Leg::Door, ..message };
+        let answered = message.kind == Kind::ClearToSend;
+        let send = message.handle;
+        if answered {
+            // The bytes that waited, to the receive which the clear-to-send is for.
+            let (sender, handle) = (message.to, message.load as Handle);
+            let load = self.bytes(sender as Rank, send);
+            message = Message { from: sender, to: message.from, kind: Kind::Data, load, handle, ..message };
+        }
+        let way = self.way(&message);
+        let bytes = message.wire_bytes();
+        let (begin, left) = self.network.inject(message.from, way, bytes, now);
+        if way == Way::Network && self.network.holds_links() {
+            self.wheel.push(begin, What::Message(Message { leg: Leg::Links, ..message }));
+        } else {
+            let arrival = self.network.travel(message.from, way, bytes, left);
+            self.wheel.push(arrival, What::Message(message));
+        }
+        if answered {
+            self.receipt(message.from as Rank, left, send);
+        }
+    }
+
+    /// The first byte of a message has come to the next link, or has passed all.
+    pub(super) fn pass(&mut self, message: Message, now: Time) {
+        let (bytes, marks) = (message.wire_bytes(), message.marks);
+        let (time, message) = match self.network.hold(message.from, message.to, marks.hops(), bytes, now) {
+            Hold::From(begin) => (begin, Message { marks: marks.hop(), ..message }),
+            Hold::Left(left) => {
+                let arrival = self.network.travel(message.from, Way::Network, bytes, left);
+                (arrival, Message { marks: marks.arrived(), leg: Leg::Door, ..message })
+            }
+        };
+        self.wheel.push(time, What::Message(message));
+    }
+
+    /// A message is at the door of its node.
+    #[inline]
+    pub(super) fn enter(&mut self, message: Message, now: Time) {
+        self.count.events += 1;
+        let mut ready = now;
+        if message.marks.has(Marks::OUTSIDE) {
+            ready = self.network.eject(message.to, message.wire_bytes(), now);
+        }
+        let host = &mut self.hosts[message.to as usize];
+        if ready == now {
+            return self.deliver(message, now);
+        }
+        let message = Message { leg: Leg::Inside, ..message };
+        if ready > host.cpu {
+            return self.wheel.push(ready, What::Message(message));
+        }
+        // Its rank is busy until it is inside, or longer.
+        host.queues.get_or_insert_default().wait(ready, message);
+        if !host.wakes {
+            self.wake(message.to as Rank);
+        }
+    }
+
+    /// Hands a message to its rank, which takes it in unless it is busy for long.
+    #[inline]
+    pub(super) fn deliver(&mut self, message: Message, now: Time) {
+        let rank = message.to as Rank;
+        let host = &mut self.hosts[rank];
+        let busy = host.cpu > now.saturating_add(self.patience);
+        let first = host.receipts.as_ref().is_none_or(|receipts| receipts.earliest() > now);
+        if !host.wakes && !busy && first {
+            host.cpu = host.cpu.max(now);
+            self.take_in(rank, message);
+            return self.advance(rank, now);
+        }
+        host.queues.get_or_insert_default().wait(now, message);
+        if host.wakes {
+            return;
+        }
+        match busy {
+            true => self.wake(rank),
+            false => self.advance(rank, now),
+        }
+    }
+
+    /// Takes in what came first and at `now` or before; whether there was anything.
+    pub(super) fn take_next(&mut self, rank: Rank, now: Time) -> bool {
+        let host = &mut self.hosts[rank];
+        let waits = host.queues.as_ref().and_then(|queues| queues.backlog.front());
+        let before = waits.map_or(now, |(time, _)| *time);
+        if let Some(receipts) = &mut host.receipts
+            && receipts.earliest() <= before
+            && let Some((time, send)) = receipts.pop()
+        {
+            self.count.events += 1;
+            host.cpu = host.cpu.max(time);
+            let check = self.machine.host.check * f64::from(host.outstanding);
+            host.cpu += self.network.work(self.machine.host.control + check);
+            self.finish(rank, send);
+            return true;
+        }
+        let Some((time, message)) = host.queues.as_mut().and_then(|queues| queues.backlog.pop_front()) else {
+            return false;
+        };
+        host.cpu = host.cpu.max(time);
+        self.take_in(rank, message);
+        true
+    }
+
+    /// The processor of `rank` takes a message in.
+    fn take_in(&mut self, rank: Rank, message: Message) {
+        self.count.events += 1;
+        let host = &mut self.hosts[rank];
+        let costs = &self.machine.host;
+        let check = costs.check * f64::from(host.outstanding);
+        match message.kind {
+            Kind::Eager | Kind::RequestToSend => self.take_envelope(rank, message, check),
+            Kind::ClearToSend => {
+                host.cpu += self.network.work(costs.control);
+                self.wheel.push(host.cpu, What::Message(Message { leg: Leg::Posted, ..message }));
+            }
+            Kind::Data => {
+                host.cpu += self.network.work(costs.receive + check);
+                self.count.present -= 1;
+                self.finish(rank, message.handle);
+            }
+        }
+    }
+
+    fn take_envelope(&mut self, rank: Rank, message: Message, check: f64) {
+        let host = &mut self.hosts[rank];
+        let costs = &self.machine.host;
+        let queues = host.queues.get_or_insert_default();
+        let tau = costs.walk.entry(queues.posted.len());
+        let Search { found, walked } = queues.posted.take(message.key());
+        queues.walked += walked as u64;
+        let mut cost = costs.receive + check + tau * walked as f64;
+        if message.kind == Kind::Eager {
+            cost += message.load as f64 * costs.receive_byte;
+        }
+        let connects = message.marks.has(Marks::CONNECTS);
+        if let (true, Some(connection)) = (connects, &self.machine.connection) {
+            cost += connection.receive + connection.held * f64::from(queues.connections);
+            queues.connections += 1;
+        }
+        if found.is_none() {
+            queues.unexpected.push(message.key(), message);
+            queues.longest_unexpected = queues.longest_unexpected.max(queues.unexpected.len());
+        }
+        host.cpu += self.network.work(cost);
+        if connects && !message.marks.has(Marks::SYNCHRONOUS) && message.kind == Kind::Eager {
+            self.acknowledge(rank, &message);
+        }
+        if let Some(handle) = found {
+            self.matched(rank, message, handle);
+        }
+    }
+
+    /// A message has met its receive.
+    pub(super) fn matched(&mut self, rank: Rank, message: Message, handle: Handle) {
+        self.count.matched += 1;
+        if message.kind == Kind::RequestToSend {
+            let ready = self.answer(rank, &message);
+            let Message { from, to, .. } = message;
+            let load = u64::from(handle);
+            let clear = Message { load, from: to, to: from, kind: Kind::ClearToSend, leg: Leg::Inside, ..message };
+            return self.wheel.push(ready, What::Message(clear));
+        }
+        if message.marks.has(Marks::SYNCHRONOUS) {
+            self.acknowledge(rank, &message);
+        }
+        self.count.present -= 1;
+        self.finish(rank, handle);
+    }
+
+    /// Tells the sender that its send is finished.
+    fn acknowledge(&mut self, rank: Rank, message: &Message) {
+        let time = self.answer(rank, message);
+        self.receipts.push((message.from, time, message.handle));
+    }
+
+    /// Sends a control message back; when it arrives.
+    fn answer(&mut self, rank: Rank, message: &Message) -> Time {
+        let way = self.way(message);
+        let host = &mut self.hosts[rank];
+        host.cpu += self.network.work(self.machine.host.control);
+        self.network.control(way, host.cpu)
+    }
+
+    /// Hands out the receipts of an event. All together, because senders are far from each other in memory: one need not be
+    /// waited for before the next is asked for.
+    #[inline]
+    pub(super) fn hand_out(&mut self) {
+        let receipts = std::mem::take(&mut self.receipts);
+        for &(rank, time, send) in &receipts {
+            self.receipt(rank as Rank, time, send);
+        }
+        self.receipts = receipts;
+        self.receipts.clear();
+    }
+
+    /// A send of `rank` will be finished at `time`.
+    fn receipt(&mut self, rank: Rank, time: Time, send: Handle) {
+        self.hosts[rank].receipts.get_or_insert_default().push(time, send);
+        self.call(rank);
+    }
+
+    /// Calls a rank when its receipts may let it go on.
+    #[inline]
+    pub(super) fn call(&mut self, rank: Rank) {
+        let host = &mut self.hosts[rank];
+        let Some(receipts) = &mut host.receipts else { return };
+        if host.wakes {
+            return;
+        }
+        let time = match host.program.sends_awaited() {
+            Some(awaited) if receipts.len() < awaited as usize => return,
+            Some(_) => receipts.latest(),
+            None => receipts.earliest(),
+        };
+        if time < receipts.due {
+            receipts.due = time;
+            self.wheel.push(time, What::Settle(rank as u32));
+        }
+    }
+
+    /// Sends of a rank are finished at `now`.
+    pub(super) fn settle(&mut self, rank: Rank, now: Time) {
+        let host = &mut self.hosts[rank];
+        if let Some(receipts) = &mut host.receipts
+            && receipts.due <= now
+        {
+            receipts.due = Time::MAX;
+        }
+        if !host.wakes {
+            self.advance(rank, now);
+        }
+    }
+
+    fn finish(&mut self, rank: Rank, handle: Handle) {
+        let host = &mut self.hosts[rank];
+        host.outstanding -= 1;
+        host.finish(handle);
+    }
+
+    /// Bytes of a send that is posted.
+    fn bytes(&self, rank: Rank, send: Handle) -> u64 {
+        let host = &self.hosts[rank];
+        match host.program.work(self.workload, rank, host.part, send) {
+            Work::Send { bytes, .. } | Work::Memory { bytes } => bytes,
+            Work::Receive { .. } | Work::Step => 0,
+        }
+    }
+
+    #[inline]
+    fn way(&self, message: &Message) -> Way {
+        match message.marks.has(Marks::OUTSIDE) {
+            true => Way::Network,
+            false => self.network.way(message.from, message.to),
+        }
+    }
+}

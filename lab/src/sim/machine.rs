@@ -1,0 +1,331 @@
+//! A machine: what host, paths and node ports cost.
+//!
+//! All times are picoseconds, all rates the time of a byte. A machine file (TOML) gives every number with its unit and
+//! its source; [`Machine::parse`] refuses what is missing, negative or unknown.
+
+use std::collections::BTreeMap;
+
+use super::figures::{Figure, Figures};
+use super::links::Links;
+use super::storage::Storage;
+use tributary::error::{Error, Result};
+
+/// The one key of the links that is no figure.
+const LINKS_KIND: &str = "links.kind";
+
+/// What the simulator knows of a machine and its MPI library.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Machine {
+    /// As the command line names it.
+    pub name: String,
+    /// One line for people.
+    pub about: String,
+    /// Ranks on a node where nobody says otherwise.
+    pub ranks_per_node: usize,
+    /// Sockets of a node; its ranks fill them one after the other.
+    pub sockets: usize,
+    /// The processor.
+    pub host: Host,
+    /// Between two ranks of a socket, two sockets of a node, two nodes.
+    pub paths: [Path; 3],
+    /// What the ranks of a node share.
+    pub node: Node,
+    /// What is between the nodes, where it is known.
+    pub links: Option<Links>,
+    /// Whether messages hold [`Machine::links`]; a machine file leaves it off.
+    pub hold_links: bool,
+    /// Messages of more bytes wait for their receiver (rendezvous).
+    pub eager_limit: u64,
+    /// The first message between two ranks on different nodes; `None` costs nothing.
+    pub connection: Option<Connection>,
+    /// Random differences of costs.
+    pub noise: Noise,
+    /// What requests to the file cost the processor; nothing where the file says nothing.
+    pub requests: Requests,
+    /// The file servers; writing takes no time where the file says nothing.
+    pub storage: Option<Storage>,
+    /// The numbers as the file has them.
+    pub figures: BTreeMap<String, Figure>,
+}
+
+/// What a rank's processor does for its messages; one thing at a time.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Host {
+    /// Posting a send.
+    pub send: f64,
+    /// A byte of an eager message, at the sender.
+    pub send_byte: f64,
+    /// Posting a receive, without the search of the unexpected messages.
+    pub post_receive: f64,
+    /// Taking a message in, without the search of the posted receives.
+    pub receive: f64,
+    /// A byte of an eager message, at the receiver.
+    pub receive_byte: f64,
+    /// An acknowledgement, a clear-to-send or a local completion.
+    pub control: f64,
+    /// The first use of a request object: charged when a rank has more requests outstanding than ever before.
+    pub first_use: f64,
+    /// Looking at one request of the wait set whenever one may have been completed.
+    pub check: f64,
+    /// Copying or combining a byte in memory.
+    pub copy_byte: f64,
+    /// tau: an entry of a matching queue that is looked at.
+    pub walk: Walk,
+}
+
+/// tau as a function of the queue's length: `near` up to `knee` entries, `far` from `end` on, linear between.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Walk {
+    /// An entry of a short queue, which a cache holds.
+    pub near: f64,
+    /// An entry of a long queue.
+    pub far: f64,
+    /// The longest short queue.
+    pub knee: f64,
+    /// The shortest long queue.
+    pub end: f64,
+}
+
+impl Walk {
+    /// tau of a queue of `length` entries.
+    #[inline]
+    pub fn entry(&self, length: usize) -> f64 {
+        let length = length as f64;
+        if length <= self.knee {
+            self.near
+        } else if length >= self.end {
+            self.far
+        } else {
+            self.near + (self.far - self.near) * (length - self.knee) / (self.end - self.knee)
+        }
+    }
+}
+
+/// From one rank's memory to another's: the max-rate model without its node limit, by protocol.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Path {
+    /// Up to [`Path::short_limit`] bytes.
+    pub short: Line,
+    /// Up to the eager limit.
+    pub eager: Line,
+    /// Above it.
+    pub rendezvous: Line,
+    /// The largest short message, in bytes.
+    pub short_limit: u64,
+}
+
+impl Path {
+    /// The line a message of so many bytes takes.
+    #[inline]
+    pub fn line(&self, bytes: u64, eager_limit: u64) -> &Line {
+        if bytes <= self.short_limit {
+            &self.short
+        } else if bytes <= eager_limit {
+            &self.eager
+        } else {
+            &self.rendezvous
+        }
+    }
+}
+
+/// Latency and the time of a byte.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Line {
+    /// alpha, without what the hosts do.
+    pub latency: f64,
+    /// beta.
+    pub byte: f64,
+}
+
+/// The ports that the ranks of a node share; a message to another node passes both.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Node {
+    /// A message leaving.
+    pub inject: f64,
+    /// A byte leaving.
+    pub inject_byte: f64,
+    /// A message entering.
+    pub eject: f64,
+    /// A byte entering.
+    pub eject_byte: f64,
+}
+
+/// The cost of the first message between two ranks on different nodes.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Connection {
+    /// At the sender, before the message leaves.
+    pub send: f64,
+    /// At the receiver, before the message is taken in.
+    pub receive: f64,
+    /// At the receiver, for each connection that it has.
+    pub held: f64,
+}
+
+/// Standard deviations relative to the mean (main paper, section III.B: normal noise).
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Noise {
+    /// Of what the host does for a message.
+    pub host: f64,
+    /// Of a message's way.
+    pub latency: f64,
+}
+
+/// What a rank computes for the requests (extents) of a collective write, in picoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Requests {
+    /// Working out the owner of a request and noting it; or finding its place in a window.
+    pub visit: f64,
+    /// Passing a request through a level of a heap that merges sorted lists.
+    pub merge: f64,
+}
+
+impl Machine {
+    /// A machine on which nothing costs anything: to set the terms of one formula.
+    pub fn free() -> Self {
+        Self {
+            name: "free".to_string(),
+            about: "nothing costs anything".to_string(),
+            ranks_per_node: 1,
+            sockets: 1,
+            host: Host::default(),
+            paths: [Path::default(); 3],
+            node: Node::default(),
+            links: None,
+            hold_links: false,
+            eager_limit: u64::MAX,
+            connection: None,
+            noise: Noise::default(),
+            requests: Requests::default(),
+            storage: None,
+            figures: BTreeMap::new(),
+        }
+    }
+
+    /// The links that messages hold, if they do.
+    pub fn held_links(&self) -> Option<&Links> {
+        self.links.as_ref().filter(|_| self.hold_links)
+    }
+
+    /// The machine that `text`, a machine file, describes; `name` is for errors.
+    ///
+    /// # Errors
+    /// No TOML; a figure that is missing, negative, without unit or source; a key that means nothing.
+    pub fn parse(name: &str, text: &str) -> Result<Self> {
+        let table: toml::Table = text.parse().map_err(|cause: toml::de::Error| {
+            let line = cause.span().map_or(0, |span| text[..span.start].lines().count().max(1));
+            Error::argument(format!("machine {name}: line {line}"), cause.message(), "TOML")
+        })?;
+        let mut figures = Figures::new(name, &table);
+        let about = table.get("about").and_then(toml::Value::as_str);
+        let about = about.ok_or_else(|| figures.error("about", "missing", "a line of text"))?.to_string();
+        let machine = Self {
+            name: name.to_string(),
+            about,
+            ranks_per_node: whole(&mut figures, "ranks_per_node")?,
+            sockets: whole(&mut figures, "sockets")?,
+            host: host(&mut figures)?,
+            paths: [
+                path(&mut figures, "path.socket")?,
+                path(&mut figures, "path.node")?,
+                path(&mut figures, "path.network")?,
+            ],
+            node: Node {
+                inject: figures.time("node.inject")?,
+                inject_byte: figures.byte("node.inject_byte")?,
+                eject: figures.time("node.eject")?,
+                eject_byte: figures.byte("node.eject_byte")?,
+            },
+            links: figures.has("links").then(|| links(&mut figures, &table)).transpose()?,
+            hold_links: false,
+            eager_limit: figures.size("eager_limit")? as u64,
+            connection: figures.has("connection").then(|| connection(&mut figures)).transpose()?,
+            noise: Noise { host: figures.count("noise.host")?, latency: figures.count("noise.latency")? },
+            requests: figures.has("requests").then(|| requests(&mut figures)).transpose()?.unwrap_or_default(),
+            storage: Storage::parse(&mut figures)?,
+            figures: BTreeMap::new(),
+        };
+        if machine.host.walk.end < machine.host.walk.knee {
+            return Err(figures.error("host.walk.end", machine.host.walk.end, "host.walk.knee or more"));
+        }
+        figures.nothing_else(&["about", LINKS_KIND, "storage.driver"])?;
+        Ok(Self { figures: figures.read, ..machine })
+    }
+}
+
+fn whole(figures: &mut Figures<'_>, path: &str) -> Result<usize> {
+    let value = figures.count(path)?;
+    if value < 1.0 || value.fract() != 0.0 {
+        return Err(figures.error(path, value, "a whole number, 1 or more"));
+    }
+    Ok(value as usize)
+}
+
+fn host(figures: &mut Figures<'_>) -> Result<Host> {
+    Ok(Host {
+        send: figures.time("host.send")?,
+        send_byte: figures.byte("host.send_byte")?,
+        post_receive: figures.time("host.post_receive")?,
+        receive: figures.time("host.receive")?,
+        receive_byte: figures.byte("host.receive_byte")?,
+        control: figures.time("host.control")?,
+        first_use: figures.time("host.first_use")?,
+        check: figures.time("host.check")?,
+        copy_byte: figures.byte("host.copy_byte")?,
+        walk: Walk {
+            near: figures.time("host.walk.near")?,
+            far: figures.time("host.walk.far")?,
+            knee: figures.count("host.walk.knee")?,
+            end: figures.count("host.walk.end")?,
+        },
+    })
+}
+
+fn path(figures: &mut Figures<'_>, at: &str) -> Result<Path> {
+    let mut line = |protocol: &str| {
+        Ok::<_, Error>(Line {
+            latency: figures.time(&format!("{at}.{protocol}.latency"))?,
+            byte: figures.byte(&format!("{at}.{protocol}.byte"))?,
+        })
+    };
+    let (short, eager, rendezvous) = (line("short")?, line("eager")?, line("rendezvous")?);
+    let short_limit = figures.size(&format!("{at}.short_limit"))? as u64;
+    Ok(Path { short, eager, rendezvous, short_limit })
+}
+
+fn links(figures: &mut Figures<'_>, table: &toml::Table) -> Result<Links> {
+    let kind = table.get("links").and_then(|links| links.get("kind")).and_then(toml::Value::as_str);
+    let links = match kind {
+        Some("dragonfly") => Links::Dragonfly {
+            groups: whole(figures, "links.groups")?,
+            routers: whole(figures, "links.routers")?,
+            nodes: whole(figures, "links.nodes")?,
+            between: whole(figures, "links.between")?,
+            local: figures.byte("links.local")?,
+            global: figures.byte("links.global")?,
+        },
+        Some("fat-tree") => {
+            let (radix, levels) = (whole(figures, "links.radix")?, whole(figures, "links.levels")?);
+            if !radix.is_multiple_of(2) {
+                return Err(figures.error("links.radix", radix, "an even number"));
+            }
+            Links::FatTree { radix, levels, byte: figures.byte("links.byte")? }
+        }
+        other => return Err(figures.error(LINKS_KIND, other.unwrap_or("missing"), "dragonfly|fat-tree")),
+    };
+    match links.count() {
+        Some(_) => Ok(links),
+        None => Err(figures.error("links", "too many", format!("{} at most", Links::MOST))),
+    }
+}
+
+fn connection(figures: &mut Figures<'_>) -> Result<Connection> {
+    Ok(Connection {
+        send: figures.time("connection.send")?,
+        receive: figures.time("connection.receive")?,
+        held: figures.time("connection.held")?,
+    })
+}
+
+fn requests(figures: &mut Figures<'_>) -> Result<Requests> {
+    Ok(Requests { visit: figures.time("requests.visit")?, merge: figures.time("requests.merge")? })
+}

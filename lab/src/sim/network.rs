@@ -1,0 +1,182 @@
+//! What is between ranks: paths, and the ports that ranks of a node share.
+
+use rand::SeedableRng;
+use rand::rngs::Xoshiro256PlusPlus;
+use rand_distr::{Distribution, StandardNormal};
+
+use super::Time;
+use super::links::Links;
+use super::machine::Machine;
+use tributary::topology::Topology;
+
+/// Between which places a message travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    Socket,
+    Node,
+    Network,
+}
+
+/// Where a rank sits, and its own port.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Site {
+    node: u32,
+    socket: u8,
+    /// When the port is free.
+    port: Time,
+    /// When the last message to this node, and to another, arrives: messages of a rank do not overtake each other.
+    last: [Time; 2],
+}
+
+impl Site {
+    /// The sites of all ranks; the ranks of a node fill its sockets one after the other.
+    fn all(topology: &Topology, sockets: usize) -> Vec<Self> {
+        let mut sites = vec![Self::default(); topology.ranks()];
+        for node in 0..topology.nodes() {
+            let ranks = topology.ranks_on(node);
+            for index in 0..ranks {
+                let socket = (index * sockets / ranks) as u8;
+                sites[topology.rank_at(node, index)] = Self { node: node as u32, socket, ..Self::default() };
+            }
+        }
+        sites
+    }
+}
+
+/// What came of asking for the next link.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Hold {
+    /// The message has it from then on.
+    From(Time),
+    /// There is none; its last byte left the last one then.
+    Left(Time),
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Ports {
+    inject: Time,
+    eject: Time,
+}
+
+/// The ports of all ranks and nodes, and the noise.
+#[derive(Debug)]
+pub(super) struct Network<'a> {
+    machine: &'a Machine,
+    sites: Vec<Site>,
+    ports: Vec<Ports>,
+    /// When a link is free, where messages hold links.
+    links: Vec<Time>,
+    random: Xoshiro256PlusPlus,
+}
+
+/// Picoseconds of a cost.
+#[inline]
+pub(super) fn ticks(cost: f64) -> Time {
+    // By way of a signed number, which processors have an instruction for.
+    (cost + 0.5) as i64 as Time
+}
+
+impl<'a> Network<'a> {
+    pub(super) fn new(machine: &'a Machine, topology: &Topology, seed: u64) -> Self {
+        let sites = Site::all(topology, machine.sockets);
+        let ports = vec![Ports::default(); topology.nodes()];
+        let links = machine.held_links().and_then(Links::count).unwrap_or(0);
+        Self { machine, sites, ports, links: vec![0; links], random: Xoshiro256PlusPlus::seed_from_u64(seed) }
+    }
+
+    #[inline]
+    pub(super) fn way(&self, from: u32, to: u32) -> Way {
+        let (from, to) = (&self.sites[from as usize], &self.sites[to as usize]);
+        if from.node != to.node {
+            Way::Network
+        } else if from.socket != to.socket {
+            Way::Node
+        } else {
+            Way::Socket
+        }
+    }
+
+    /// Sends `bytes` at `now` through the ports of rank `from` and of its node: when the first of them leaves the rank, and
+    /// when the last has.
+    #[inline]
+    pub(super) fn inject(&mut self, from: u32, way: Way, bytes: u64, now: Time) -> (Time, Time) {
+        let line = self.machine.paths[way as usize].line(bytes, self.machine.eager_limit);
+        let site = &mut self.sites[from as usize];
+        let mut begin = now.max(site.port);
+        if way == Way::Network {
+            let port = &mut self.ports[site.node as usize].inject;
+            begin = begin.max(*port);
+            *port = begin + ticks(self.machine.node.inject + bytes as f64 * self.machine.node.inject_byte);
+        }
+        site.port = begin + ticks(bytes as f64 * line.byte);
+        (begin, site.port)
+    }
+
+    /// When the last of `bytes` arrives, of which the last left rank `from` at `left`.
+    #[inline]
+    pub(super) fn travel(&mut self, from: u32, way: Way, bytes: u64, left: Time) -> Time {
+        let latency = self.machine.paths[way as usize].line(bytes, self.machine.eager_limit).latency;
+        let travels = self.noisy(latency, self.machine.noise.latency);
+        let last = &mut self.sites[from as usize].last[usize::from(way == Way::Network)];
+        *last = (left + travels).max(*last);
+        *last
+    }
+
+    /// Whether messages hold links.
+    #[inline]
+    pub(super) fn holds_links(&self) -> bool {
+        !self.links.is_empty()
+    }
+
+    /// Holds the link after `hops` others of the way of `bytes` between two ranks: from when on, or, if it was the last,
+    /// when the last byte is over it.
+    pub(super) fn hold(&mut self, from: u32, to: u32, hops: u8, bytes: u64, now: Time) -> Hold {
+        let (from, to) = (self.sites[from as usize].node, self.sites[to as usize].node);
+        let route = self.machine.held_links().map(|links| links.route(from as usize, to as usize)).unwrap_or_default();
+        match route.get(usize::from(hops)) {
+            Some(link) => {
+                let free = &mut self.links[link.index];
+                let begin = now.max(*free);
+                *free = begin + ticks(bytes as f64 * link.byte);
+                Hold::From(begin)
+            }
+            None => {
+                let line = self.machine.paths[Way::Network as usize].line(bytes, self.machine.eager_limit);
+                let slowest = route.iter().map(|link| link.byte).fold(line.byte, f64::max);
+                Hold::Left(now + ticks(bytes as f64 * slowest))
+            }
+        }
+    }
+
+    /// When a control message sent at `now` arrives: it passes no port.
+    #[inline]
+    pub(super) fn control(&mut self, way: Way, now: Time) -> Time {
+        let latency = self.machine.paths[way as usize].short.latency;
+        now + self.noisy(latency, self.machine.noise.latency)
+    }
+
+    /// Lets a message that is at the door of the node of rank `to` at `now` in: when it is.
+    #[inline]
+    pub(super) fn eject(&mut self, to: u32, bytes: u64, now: Time) -> Time {
+        let body = ticks(bytes as f64 * self.machine.node.eject_byte);
+        let port = &mut self.ports[self.sites[to as usize].node as usize].eject;
+        let begin = now.saturating_sub(body).max(*port);
+        *port = begin + ticks(self.machine.node.eject) + body;
+        begin + body
+    }
+
+    /// A host's work, with noise.
+    #[inline]
+    pub(super) fn work(&mut self, cost: f64) -> Time {
+        self.noisy(cost, self.machine.noise.host)
+    }
+
+    #[inline]
+    fn noisy(&mut self, cost: f64, sigma: f64) -> Time {
+        if sigma == 0.0 {
+            return ticks(cost);
+        }
+        let normal: f64 = StandardNormal.sample(&mut self.random);
+        ticks((cost * (1.0 + sigma * normal)).max(0.0))
+    }
+}

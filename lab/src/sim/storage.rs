@@ -1,0 +1,201 @@
+//! File servers: what writing to the file takes.
+//!
+//! A file lies in stripes (or blocks) over servers. A server serves the requests of all ranks one after the other, first
+//! come, first served. A rank's windows go to the file one after the other, as the engine's worker does; the rank waits
+//! for them when it must ([`Step::Settle`]), or goes on.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use super::Time;
+use super::engine::{Engine, What};
+use super::figures::Figures;
+use super::network::ticks;
+use super::program::Handle;
+use super::workload::Workload;
+use tributary::access::Extent;
+use tributary::error::Result;
+use tributary::hints::DriverName;
+use tributary::topology::Rank;
+
+/// The file servers of a machine.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Storage {
+    /// Which driver the file system takes.
+    pub driver: DriverName,
+    /// How many there are.
+    pub servers: u32,
+    /// A byte at a server, in picoseconds.
+    pub byte: f64,
+    /// From a rank to a server and back, in picoseconds.
+    pub latency: f64,
+    /// A byte on its way out of a rank, in picoseconds.
+    pub client_byte: f64,
+}
+
+impl Storage {
+    /// The table `[storage]` of a machine file, if it has one.
+    pub(super) fn parse(figures: &mut Figures<'_>) -> Result<Option<Self>> {
+        if !figures.has("storage") {
+            return Ok(None);
+        }
+        let servers = figures.count("storage.servers")?;
+        if !(1.0..=1e6).contains(&servers) || servers.fract() != 0.0 {
+            return Err(figures.error("storage.servers", servers, "a whole number, 1 to 1000000"));
+        }
+        let driver = figures.text("storage.driver")?;
+        let driver = match driver.parse() {
+            Ok(driver @ (DriverName::Lustre | DriverName::Gpfs)) => driver,
+            _ => return Err(figures.error("storage.driver", driver, "lustre|gpfs")),
+        };
+        Ok(Some(Self {
+            driver,
+            servers: servers as u32,
+            byte: figures.byte("storage.byte")?,
+            latency: figures.time("storage.latency")?,
+            client_byte: figures.byte("storage.client_byte")?,
+        }))
+    }
+}
+
+/// How a file lies on its servers: stripe s is on server s mod [`Striping::servers`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Striping {
+    /// Bytes of a stripe or block, above 0.
+    pub unit: u64,
+    /// Servers that hold the file; as many as there are where there are fewer.
+    pub servers: u32,
+}
+
+/// Something that a rank does besides messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// It computes for so many picoseconds.
+    Compute(Time),
+    /// It hands a window to its worker, which writes these extents one after the other, and goes on at once.
+    Write(Vec<Extent>, Striping),
+    /// It waits until at most so many of its windows are not yet in the file. Nothing is taken in meanwhile.
+    Settle(u32),
+}
+
+/// The servers of the file, and the ranks that write.
+#[derive(Debug)]
+pub(super) struct Servers {
+    storage: Option<Storage>,
+    /// When each has served all it has.
+    free: Vec<Time>,
+    writers: FxHashMap<u32, Writer>,
+}
+
+/// A rank's worker.
+#[derive(Debug, Default)]
+struct Writer {
+    /// What it has still to write, and whether a window ends with it.
+    queue: VecDeque<(Extent, Striping, bool)>,
+    /// Windows that are not yet in the file.
+    windows: u32,
+    /// Whether the extent that is being written ends a window; `None` where none is.
+    writing: Option<bool>,
+    /// Whether the rank waits for it.
+    awaited: bool,
+}
+
+impl Servers {
+    pub(super) fn new(storage: Option<Storage>) -> Self {
+        let free = vec![0; storage.map_or(0, |storage| storage.servers as usize)];
+        Self { storage, free, writers: FxHashMap::default() }
+    }
+
+    /// A rank hands over a window at `now`: when the extent that is then begun is written, if one is begun.
+    pub(super) fn submit(&mut self, rank: u32, extents: &[Extent], striping: Striping, now: Time) -> Option<Time> {
+        let last = extents.len().checked_sub(1)?;
+        let writer = self.writers.entry(rank).or_default();
+        writer.windows += 1;
+        writer.queue.extend(extents.iter().enumerate().map(|(at, &extent)| (extent, striping, at == last)));
+        if writer.writing.is_some() { None } else { self.begin(rank, now) }
+    }
+
+    /// The extent that a rank's worker was writing is in the file: when the next one is, and whether the rank may go on.
+    pub(super) fn written(&mut self, rank: u32, now: Time) -> (Option<Time>, bool) {
+        let writer = self.writers.entry(rank).or_default();
+        let ended = writer.writing.take().unwrap_or_default();
+        writer.windows -= u32::from(ended);
+        let awaited = ended && std::mem::take(&mut writer.awaited);
+        (self.begin(rank, now), awaited)
+    }
+
+    /// Whether at most so many windows of a rank are not yet in the file; if not, the rank waits.
+    pub(super) fn settled(&mut self, rank: u32, at_most: u32) -> bool {
+        let Some(writer) = self.writers.get_mut(&rank) else { return true };
+        writer.awaited = writer.windows > at_most;
+        !writer.awaited
+    }
+
+    fn begin(&mut self, rank: u32, now: Time) -> Option<Time> {
+        let writer = self.writers.get_mut(&rank)?;
+        let (extent, striping, last) = writer.queue.pop_front()?;
+        writer.writing = Some(last);
+        Some(self.serve(extent, striping, now))
+    }
+
+    /// When an extent that is asked for at `now` is written: all its stripes are asked for at once. O(stripes).
+    fn serve(&mut self, extent: Extent, striping: Striping, now: Time) -> Time {
+        let Some(storage) = self.storage else { return now };
+        let servers = u64::from(striping.servers.clamp(1, storage.servers));
+        let mut done = now + ticks(storage.latency + extent.len as f64 * storage.client_byte);
+        let mut at = extent.offset;
+        while at < extent.end() {
+            let stripe = at / striping.unit;
+            let end = extent.end().min((stripe + 1) * striping.unit);
+            let free = &mut self.free[(stripe % servers) as usize];
+            *free = now.max(*free) + ticks((end - at) as f64 * storage.byte);
+            done = done.max(*free + ticks(storage.latency));
+            at = end;
+        }
+        done
+    }
+}
+
+impl<W: Workload> Engine<'_, W> {
+    /// Does a step of a rank; whether the rank can go on at once.
+    pub(super) fn take_step(&mut self, rank: Rank, handle: Handle, now: Time) -> bool {
+        let host = &mut self.hosts[rank];
+        match host.program.step() {
+            None => {}
+            Some(Step::Compute(time)) => host.cpu += self.network.work(*time as f64),
+            // Servers see ranks in the order of time.
+            Some(_) if host.cpu > now => {
+                host.pending = handle;
+                self.wake(rank);
+                return false;
+            }
+            Some(Step::Write(extents, striping)) => {
+                if let Some(done) = self.servers.submit(rank as u32, extents, *striping, now) {
+                    self.wheel.push(done, What::Written(rank as u32));
+                }
+            }
+            Some(Step::Settle(at_most)) if self.servers.settled(rank as u32, *at_most) => {}
+            // Its worker wakes it.
+            Some(Step::Settle(_)) => {
+                (host.pending, host.wakes) = (handle, true);
+                return false;
+            }
+        }
+        self.hosts[rank].finish(handle);
+        true
+    }
+
+    /// What a rank's worker was writing is in the file.
+    pub(super) fn written(&mut self, rank: u32, now: Time) {
+        let (next, awaited) = self.servers.written(rank, now);
+        if let Some(done) = next {
+            self.wheel.push(done, What::Written(rank));
+        }
+        if awaited {
+            let host = &mut self.hosts[rank as usize];
+            (host.cpu, host.wakes) = (host.cpu.max(now), false);
+            self.advance(rank as Rank, now);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What the simulator runs: schedules, made rank by rank when their turn comes.
+
+use std::sync::Mutex;
+
+use super::storage::Step;
+use tributary::schedule::{Action, Buffer, Builder, Schedule, SendMode, Span, Throttle};
+use tributary::topology::Rank;
+
+/// What all ranks do, one part after the other; a rank begins its next part when it has finished the one before.
+pub trait Workload {
+    /// The `part`-th thing that `rank` does; `None` when it has done all. Asked for once, in order.
+    fn part(&self, rank: Rank, part: u32) -> Option<Part>;
+
+    /// The `index`-th message of one side of a part that is [`Part::Chains`].
+    fn message(&self, rank: Rank, part: u32, side: Side, index: u32) -> Message;
+
+    /// The phase that a part belongs to, below [`super::phases::PHASES`]; `None` counts no phases.
+    fn phase(&self, _part: u32) -> Option<usize> {
+        None
+    }
+}
+
+/// One part of a rank's work.
+#[derive(Debug)]
+pub enum Part {
+    /// Any schedule. Its memory is held while the rank runs it.
+    Schedule(Schedule),
+    /// The schedule [`Chains::schedule`] without its memory: messages are asked for when they are due.
+    Chains(Chains),
+    /// No messages.
+    Step(Step),
+}
+
+/// A copy, a chain of receives and a chain of sends, as [`tributary::schedule::Builder::chain`] makes them of flat exchange
+/// kernels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chains {
+    /// Bytes that the rank has for itself.
+    pub own: Option<u64>,
+    /// Number of receives.
+    pub receives: u32,
+    /// Number of sends.
+    pub sends: u32,
+    /// The throttle of both.
+    pub throttle: Throttle,
+}
+
+impl Chains {
+    /// The schedule that this part of `rank` stands for. O(messages).
+    pub fn schedule<W: Workload>(&self, workload: &W, rank: Rank, part: u32) -> Schedule {
+        let span = |bytes| Span::new(Buffer::Send, 0, bytes);
+        let mut builder = Builder::default();
+        if let Some(bytes) = self.own {
+            builder.copy(span(bytes), span(bytes), &[]);
+        }
+        let chain = |side, count| -> Vec<(Action, Span)> {
+            let message = |index| {
+                let Message { peer, bytes, mode } = workload.message(rank, part, side, index);
+                match side {
+                    Side::Send => (Action::Send { to: peer, mode }, span(bytes)),
+                    Side::Receive => (Action::Receive { from: peer }, span(bytes)),
+                }
+            };
+            (0..count).map(message).collect()
+        };
+        builder.chain(&chain(Side::Receive, self.receives), self.throttle, &[]);
+        builder.chain(&chain(Side::Send, self.sends), self.throttle, &[]);
+        builder.finish()
+    }
+}
+
+/// Which of the two chains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// The sends.
+    Send,
+    /// The receives.
+    Receive,
+}
+
+/// A message of a chain, as its rank sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message {
+    /// The other side.
+    pub peer: Rank,
+    /// Its size.
+    pub bytes: u64,
+    /// When its send is finished.
+    pub mode: SendMode,
+}
+
+/// One schedule a rank, given as they are.
+#[derive(Debug)]
+pub struct Schedules(Vec<Mutex<Option<Schedule>>>);
+
+impl Schedules {
+    /// The schedules of ranks 0, 1, ...
+    pub fn new(schedules: Vec<Schedule>) -> Self {
+        Self(schedules.into_iter().map(|schedule| Mutex::new(Some(schedule))).collect())
+    }
+}
+
+impl Workload for Schedules {
+    fn part(&self, rank: Rank, part: u32) -> Option<Part> {
+        let schedule = if part == 0 { self.0.get(rank)?.lock().ok()?.take() } else { None };
+        schedule.map(Part::Schedule)
+    }
+
+    fn message(&self, _: Rank, _: u32, _: Side, _: u32) -> Message {
+        Message { peer: 0, bytes: 0, mode: SendMode::Standard }
+    }
+}

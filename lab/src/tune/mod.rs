@@ -1,0 +1,15 @@
+//! Which algorithm, in how many groups, is the fastest here: measured.
+//!
+//! HiMPI's job (Hasanov, thesis, 3.1.3 and appendix): every operation is measured over message sizes and over the factors of
+//! the number of ranks as numbers of groups. The fastest make a table, [`tributary::tuned::Table`], which the library uses.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`stopping`] | when a mean is known well enough |
+//! | [`measure`] | the measurements |
+
+pub mod measure;
+pub mod stopping;
+
+pub use measure::{Plan, best, tune};
+pub use stopping::Rule;

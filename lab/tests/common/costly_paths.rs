@@ -1,0 +1,15 @@
+//! Paths of a machine on which every kind of message, on every way, costs something else.
+
+use tributary_lab::sim::machine::{Line, Path};
+
+/// Inside a socket, between sockets, between nodes; picoseconds.
+pub fn costly_paths() -> [Path; 3] {
+    let line = |latency, byte| Line { latency, byte };
+    let path = |x: f64| Path {
+        short: line(x * 1e5, 10.0),
+        eager: line(x * 1.5e5, 20.0),
+        rendezvous: line(x * 4e5, 5.0),
+        short_limit: 64,
+    };
+    [path(1.0), path(2.0), path(9.0)]
+}

@@ -1,0 +1,27 @@
+//! The machine of LogGOPS (Hoefler, Schneider, Lumsdaine 2010), with that simulator's default figures.
+
+use tributary_lab::sim::machine::{Line, Machine, Path};
+
+/// A nanosecond in the simulator's units.
+pub const NS: f64 = 1000.0;
+
+/// All paths alike: latency and the time of a byte, in the simulator's units.
+pub fn lines(latency: f64, byte: f64) -> [Path; 3] {
+    let line = Line { latency, byte };
+    [Path { short: line, eager: line, rendezvous: line, short_limit: 0 }; 3]
+}
+
+/// LogGOPS with L 2500, o 1500, g 1000, G 6, O 0 (ns). A message of s bytes costs (s - 1) G there; here it costs s G, so
+/// the constants beside it are smaller by G.
+pub fn log_gops() -> Machine {
+    let (latency, o, g, byte) = (2500.0, 1500.0, 1000.0, 6.0);
+    let mut machine = Machine::free();
+    machine.paths = lines(latency * NS, 0.0);
+    machine.host.send = o * NS;
+    machine.host.receive = (o - byte) * NS;
+    machine.host.receive_byte = byte * NS;
+    machine.host.copy_byte = 1.0 * NS;
+    machine.node.inject = (g - byte) * NS;
+    machine.node.inject_byte = byte * NS;
+    machine
+}

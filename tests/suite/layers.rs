@@ -1,0 +1,236 @@
+//! Who knows whom, among the crates of the workspace and among the modules of the library: one way, from the bottom up.
+//!
+//! Both lists are in order: each knows those before it only. What goes against the order is listed, with the reason.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// The crates.
+const CRATES: [&str; 10] = [
+    "tributary-abi",
+    "tributary",
+    "tributary-netcdf",
+    "tributary-mpiio",
+    "tributary-gio",
+    "tributary-c",
+    "tributary-benchmarks",
+    "tributary-lab",
+    "trib",
+    "tributary-benches",
+];
+
+/// (Dependencies of tests: Cargo refuses other circles.)
+const CRATES_AGAINST: &[Exception] =
+    &[("tributary", "tributary-benchmarks", "the library's tests write the access patterns of real codes")];
+
+/// The modules of the library.
+const MODULES: [&str; 13] = [
+    "rank",
+    "error",
+    "topology",
+    "access",
+    "device",
+    "schedule",
+    "fabric",
+    "collectives",
+    "exchange",
+    "hints",
+    "drivers",
+    "tuned",
+    "engine",
+];
+
+const MODULES_AGAINST: &[Exception] = &[(
+    "fabric",
+    "collectives",
+    "before ranks share memory they agree on it by messages (shared/meeting, shared/group, shared/hosts)",
+)];
+
+type Graph = BTreeMap<String, BTreeSet<String>>;
+/// Who knows whom against the order, and why.
+type Exception = (&'static str, &'static str, &'static str);
+
+/// Holds the graph to the order, and shows it.
+fn check(graph: &Graph, order: &[&str], against: &[Exception]) {
+    let mut text = String::new();
+    for (name, known) in graph {
+        let _ = writeln!(text, "{name} -> {}", known.iter().cloned().collect::<Vec<_>>().join(", "));
+    }
+    println!("{text}");
+    let wrong = wrong(graph, order, against);
+    assert!(wrong.is_empty(), "{}\n\n{text}", wrong.join("\n"));
+}
+
+/// What does not keep the order and is not listed; what is listed, and keeps it.
+fn wrong(graph: &Graph, order: &[&str], against: &[Exception]) -> Vec<String> {
+    let place = |name: &str| order.iter().position(|it| *it == name);
+    let mut wrong = Vec::new();
+    wrong.extend(order.iter().filter(|it| !graph.contains_key(**it)).map(|it| format!("{it} is not there")));
+    for (name, known) in graph {
+        wrong.extend(place(name).is_none().then(|| format!("{name} has no place in the order")));
+        for other in known {
+            let is_listed = against.iter().any(|(from, to, _)| (*from, *to) == (name, other));
+            let is_below = place(other).is_some_and(|other| Some(other) < place(name));
+            match (is_below, is_listed) {
+                (false, false) => wrong.push(format!("{name} -> {other} goes against the order")),
+                (true, true) => wrong.push(format!("{name} -> {other} keeps the order: take it off the list")),
+                _ => {}
+            }
+        }
+    }
+    let is_gone = |(from, to, _): &&Exception| !graph.get(*from).is_some_and(|known| known.contains(*to));
+    let gone = against.iter().filter(is_gone);
+    wrong.extend(gone.map(|(from, to, why)| format!("{from} -> {to} is no more: take it off the list ({why})")));
+    wrong
+}
+
+/// The crates of the workspace, and whom of them each depends on, tests included.
+fn crates() -> Graph {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_string());
+    let mut command = Command::new(cargo);
+    command
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let name = |it: &Value| it["name"].as_str().unwrap().to_string();
+    let all: BTreeSet<String> = packages.iter().map(name).collect();
+    let known = |package: &Value| {
+        package["dependencies"].as_array().unwrap().iter().map(name).filter(|it| all.contains(it)).collect()
+    };
+    packages.iter().map(|package| (name(package), known(package))).collect()
+}
+
+/// All source files below a folder but those of tests.
+fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, into);
+        } else if path.extension().is_some_and(|it| it == "rs") && !path.ends_with("tests.rs") {
+            into.push(path);
+        }
+    }
+}
+
+/// The code without comments and without modules of tests, which end where a brace stands at the start of a line.
+fn code(path: &Path) -> String {
+    let text = std::fs::read_to_string(path).unwrap();
+    let (mut kept, mut is_test, mut is_next) = (String::new(), false, false);
+    for line in text.lines() {
+        if is_next {
+            is_test = line.ends_with('{');
+        }
+        is_next = line == "#[cfg(test)]";
+        if !is_test {
+            kept.push_str(line.split("//").next().unwrap_or_default());
+            kept.push('\n');
+        }
+        is_test &= line != "}";
+    }
+    kept
+}
+
+/// The first names of what stands behind a path's `::`: one, or those of a group in braces.
+fn heads(rest: &str) -> Vec<String> {
+    let head = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    let Some(group) = rest.strip_prefix('{') else { return vec![head(rest)] };
+    let (mut all, mut depth, mut begins) = (Vec::new(), 1, true);
+    for (at, letter) in group.char_indices() {
+        if begins && !letter.is_whitespace() {
+            all.push(head(&group[at..]));
+            begins = false;
+        }
+        match letter {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' => begins = depth == 1,
+            _ => {}
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    all.retain(|name| !name.is_empty());
+    all
+}
+
+/// The names behind every path in `code` that begins at the root of the crate: by `crate::`, or by as many `super::` as the
+/// file is deep.
+fn from_root(code: &str, depth: usize) -> Vec<String> {
+    let supers = "super::".repeat(depth);
+    let starts = ["crate::", supers.as_str()];
+    let rests = starts.iter().flat_map(|start| code.match_indices(start).map(|(at, _)| &code[at + start.len()..]));
+    rests.flat_map(heads).filter(|name| name != "super").collect()
+}
+
+/// What lib.rs gives out at the root, and whose it is.
+fn given_out(lib: &str) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    for line in lib.lines().filter_map(|line| line.strip_prefix("pub use ")) {
+        let (module, rest) = line.split_once("::").unwrap();
+        all.extend(heads(rest).into_iter().map(|name| (name, module.to_string())));
+    }
+    all
+}
+
+/// The modules at the root of the library, and whom of them each uses.
+fn modules() -> Graph {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let given_out = given_out(&std::fs::read_to_string(root.join("lib.rs")).unwrap());
+    let mut files = Vec::new();
+    sources(&root, &mut files);
+    let mut graph = Graph::new();
+    for file in files.iter().filter(|file| !file.ends_with("src/lib.rs")) {
+        let parts: Vec<_> = file.strip_prefix(&root).unwrap().iter().map(|part| part.to_str().unwrap()).collect();
+        let module = parts[0].trim_end_matches(".rs").to_string();
+        let depth = parts.len() - usize::from(file.ends_with("mod.rs"));
+        let known = graph.entry(module.clone()).or_default();
+        let names = from_root(&code(file), depth).into_iter();
+        let owners = names.map(|name| given_out.get(&name).cloned().unwrap_or(name));
+        known.extend(owners.filter(|name| *name != module && !name.is_empty()));
+    }
+    graph
+}
+
+#[test]
+fn crates_know_those_below_them_only() {
+    check(&crates(), &CRATES, CRATES_AGAINST);
+}
+
+#[test]
+fn modules_know_those_below_them_only() {
+    check(&modules(), &MODULES, MODULES_AGAINST);
+}
+
+#[test]
+fn paths_are_read() {
+    let text =
+        "use crate::{a::{b, c}, D, e};\nuse super::super::f::{g};\nlet x = crate::h::i(crate::J);\nuse super::k;";
+    assert_eq!(from_root(text, 2), ["a", "D", "e", "h", "J", "f"]);
+    assert_eq!(given_out("pub use access::{Extent, Extents};\npub use hints::Hints;")["Extents"], "access");
+}
+
+#[test]
+fn what_goes_against_the_order_is_found() {
+    let graph = |edges: &[(&str, &[&str])]| -> Graph {
+        edges.iter().map(|(name, known)| (name.to_string(), known.iter().map(|it| it.to_string()).collect())).collect()
+    };
+    let found = |edges: &[(&str, &[&str])], against: &[Exception]| wrong(&graph(edges), &["a", "b", "c"], against);
+    let good: &[(&str, &[&str])] = &[("a", &[]), ("b", &["a"]), ("c", &["a", "b"])];
+    assert_eq!(found(good, &[]), [""; 0]);
+    let circle: &[(&str, &[&str])] = &[("a", &["c"]), ("b", &["a"]), ("c", &["b"])];
+    assert_eq!(found(circle, &[]), ["a -> c goes against the order"]);
+    assert_eq!(found(circle, &[("a", "c", "so it is")]), [""; 0]);
+    assert_eq!(found(good, &[("a", "c", "so it is")]), ["a -> c is no more: take it off the list (so it is)"]);
+    assert_eq!(found(good, &[("c", "a", "so it is")]), ["c -> a keeps the order: take it off the list"]);
+    let other: &[(&str, &[&str])] = &[("a", &[]), ("b", &["d"]), ("d", &[])];
+    let expected = ["c is not there", "b -> d goes against the order", "d has no place in the order"];
+    assert_eq!(found(other, &[]), expected);
+}
