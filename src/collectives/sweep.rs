@@ -107,7 +107,7 @@ impl Memory for Bodies {
 
     fn write(&mut self, from: Rank, _span: Span, message: Message) -> Result<()> {
         let len = message.split_first_chunk().map(|(len, body)| (u64::from_le_bytes(*len), body.len() as u64));
-        if !len.is_some_and(|(due, came)| due == came) {
+        if len.is_none_or(|(due, came)| due != came) {
             return Err(Error::Fabric(format!(
                 "a message of a sweep from rank {from} was cut to {} bytes",
                 message.len()

@@ -1,6 +1,6 @@
 //! Memory for messages and windows that stays between calls and files, so that its pages are not made anew each time.
 //!
-//! Blocks have sizes that are powers of two. What is not used is kept, up to [`KEPT`] bytes a process; when a file is closed,
+//! Blocks have sizes that are powers of two. What is not used is kept, up to 96 MiB a process; when a file is closed,
 //! the system may take the pages of unused blocks if it needs them ([`rest`]).
 
 use std::io;

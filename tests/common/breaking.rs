@@ -1,7 +1,7 @@
 //! A transport of which one call fails on purpose.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tributary::fabric::{Completion, Idle, Message, Stop, Ticket, Transport};
 use tributary::schedule::SendMode;
@@ -26,11 +26,13 @@ pub struct Breaking {
     /// Counts calls.
     calls: Arc<AtomicU64>,
     cuts: bool,
+    /// Whether a message was cut.
+    cut: Arc<AtomicBool>,
 }
 
 impl Breaking {
-    pub fn new(inner: Box<dyn Transport>, how: Break, at: u64, calls: Arc<AtomicU64>) -> Self {
-        Self { inner, how, at, calls, cuts: false }
+    pub fn new(inner: Box<dyn Transport>, how: Break, at: u64, calls: Arc<AtomicU64>, cut: Arc<AtomicBool>) -> Self {
+        Self { inner, how, at, calls, cuts: false, cut }
     }
 
     fn count(&mut self, what: &str) -> Result<()> {
@@ -91,6 +93,7 @@ impl Transport for Breaking {
             if self.cuts && !message.is_empty() {
                 message.truncate(message.len() - 1);
                 self.cuts = false;
+                self.cut.store(true, Ordering::Relaxed);
             }
         }
         Ok(())

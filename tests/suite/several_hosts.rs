@@ -110,9 +110,9 @@ fn write_and_read(
     let endpoint = file.close().unwrap();
     let found = std::fs::read(path).unwrap();
     let mut expected = vec![0; found.len()];
-    for step in 0..2 {
+    for (step, &start) in starts.iter().enumerate() {
         for rank in 0..RANKS {
-            for piece in cells.of(rank, starts[step]).iter() {
+            for piece in cells.of(rank, start).iter() {
                 for offset in piece.offset..piece.end() {
                     expected[offset as usize] = byte(rank, offset, step as u64);
                 }

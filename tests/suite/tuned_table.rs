@@ -72,7 +72,8 @@ fn a_file_agrees_by_its_table() {
     ];
     for ranks in [1, 2, 5, 8] {
         let mut seen = Vec::new();
-        let mut hints = Hints::default();
+        // One way for all: without a table, a call begins with a sweep, in which little data may be written.
+        let mut hints = Hints::parse("trib_tiny_call=0;romio_cb_write=enable;romio_cb_read=enable").unwrap();
         for (broadcast, allreduce, gather, groups) in [("", "", "", 0)].into_iter().chain(algorithms) {
             if groups > 0 {
                 // For more ranks than there are: groups are cut down.

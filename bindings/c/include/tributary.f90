@@ -16,7 +16,7 @@ module tributary
         enumerator :: trib_create = 1, trib_update, trib_read
     end enum
     enum, bind(c)
-        enumerator :: trib_path_nothing = 0, trib_path_exchange, trib_path_direct, trib_path_shared
+        enumerator :: trib_path_nothing = 0, trib_path_exchange, trib_path_direct, trib_path_shared, trib_path_root
     end enum
 
     ! The struct trib_statistics.
@@ -34,7 +34,7 @@ module tributary
     public :: trib_err_read_only, trib_err_access, trib_err_no_such_file, trib_err_bad_file, trib_err_io
     public :: trib_err_fabric, trib_err_internal, trib_err_no_memory
     public :: trib_create, trib_update, trib_read
-    public :: trib_path_nothing, trib_path_exchange, trib_path_direct, trib_path_shared
+    public :: trib_path_nothing, trib_path_exchange, trib_path_direct, trib_path_shared, trib_path_root
     public :: trib_statistics
     public :: trib_open, trib_close, trib_sync, trib_set_size, trib_get_size
     public :: trib_write_all, trib_read_all, trib_write_all_extents, trib_read_all_extents

@@ -98,6 +98,10 @@ typedef enum {
    * Through memory that all ranks share.
    */
   TRIB_PATH_SHARED = 3,
+  /**
+   * To rank 0 with the agreement: little data, all of which it wrote.
+   */
+  TRIB_PATH_ROOT = 4,
 } trib_path;
 
 /**

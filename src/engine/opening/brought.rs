@@ -136,11 +136,8 @@ impl Brought {
         if self.all.bytes == 0 || self.tiles == Some(tiling.piece(self.all.start, self.all.end)) {
             return Some(true);
         }
-        match self.ranges.are_apart() {
-            // Ranges that interleave say nothing of the pieces in them; then they count as pieces that may overlap.
-            Some(apart) => Some(apart),
-            None => None,
-        }
+        // Ranges that interleave say nothing of the pieces in them: these may overlap.
+        self.ranges.are_apart()
     }
 
     /// Takes in what others bring.
