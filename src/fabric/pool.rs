@@ -15,6 +15,9 @@ use super::Message;
 const LEAST: usize = 64 << 10;
 /// A block may be so many times as large as what is asked for. (Pages that nobody touches are no memory.)
 const LARGER: usize = 4;
+/// A huge page of most processors.
+#[cfg(target_os = "linux")]
+const HUGE: usize = 2 << 20;
 /// Unused blocks have no more bytes than these together.
 const KEPT: usize = 96 << 20;
 
@@ -60,7 +63,7 @@ impl Block {
                 unused.iter().enumerate().filter(|(_, block)| fits(block)).min_by_key(|(_, block)| block.len());
             smallest.map(|(at, _)| at).map(|at| unused.swap_remove(at))
         };
-        let memory = Memory::Mapped(kept.map_or_else(|| MmapMut::map_anon(size), Ok)?);
+        let memory = Memory::Mapped(kept.map_or_else(|| map(size), Ok)?);
         Ok(Self { memory, len: 0 })
     }
 
@@ -124,6 +127,17 @@ impl Block {
             Memory::Mapped(_) => Message::from_owner(self),
         }
     }
+}
+
+/// New memory, in huge pages if it has any, so that a first use makes few of them.
+fn map(size: usize) -> io::Result<MmapMut> {
+    let map = MmapMut::map_anon(size)?;
+    #[cfg(target_os = "linux")]
+    if size >= HUGE {
+        // A system without huge pages has small ones.
+        let _ = map.advise(memmap2::Advice::HugePage);
+    }
+    Ok(map)
 }
 
 impl Deref for Block {

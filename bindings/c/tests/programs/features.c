@@ -287,6 +287,12 @@ static void statistics(void) {
     const int64_t offset = 50 * (int64_t)rank, bytes = 50;
     char buffer[50] = "";
     OK(trib_open(MPI_COMM_WORLD, path, TRIB_CREATE, "trib_shared_memory=disable", &file));
+    OK(trib_write_all(file, 1, &offset, &bytes, 0, NULL, NULL, buffer, NULL));
+    OK(trib_get_statistics(file, &told));
+    EXPECT(told.path == TRIB_PATH_ROOT && told.bytes_written == 50 * ranks && told.aggregators == 1);
+    OK(trib_close(&file));
+    OK(trib_open(MPI_COMM_WORLD, path, TRIB_CREATE,
+                 "trib_shared_memory=disable; trib_tiny_call=0; cb_nodes=1; romio_cb_write=enable; romio_cb_read=enable", &file));
     memset(&told, 1, sizeof told);
     OK(trib_get_statistics(file, &told));
     EXPECT(told.calls == 0 && told.bytes == 0 && told.path == TRIB_PATH_NOTHING && told.seconds_total == 0);

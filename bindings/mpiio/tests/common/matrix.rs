@@ -12,6 +12,9 @@ const DRIVERS: [&str; 3] = ["posix", "lustre", "gpfs"];
 const SMALL: &str = "striping_unit=4096; striping_factor=3; cb_nodes=2; cb_buffer_size=8192; trib_ranks_per_node=2; \
                      nc_num_aggrs_per_node=1; trib_tiny_call=0; romio_cb_write=enable; romio_cb_read=enable";
 
+/// As ranks of several hosts, two on each: calls begin with a sweep, in which little data and large pieces are done.
+const HOSTS: &str = "trib_shared_memory=enable; trib_ranks_per_node=2";
+
 /// A kernel for both phases, and a driver.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
@@ -64,7 +67,7 @@ pub fn same(with: &Outcome, without: &Outcome, what: &str) {
     compare_files(&with.files, &without.files, what);
 }
 
-/// Runs `launch` with the library, under its defaults and under each of `settings`, and hands each outcome to `judge`.
+/// Runs `launch` with the library, under its defaults, as on several hosts, and under each of `settings`, and hands each outcome to `judge`.
 /// The engine must have run each of the functions `calls`.
 ///
 /// # Panics
@@ -72,11 +75,12 @@ pub fn same(with: &Outcome, without: &Outcome, what: &str) {
 pub fn with_library(launch: &Launch, settings: &[Setting], calls: &[impl AsRef<str>], judge: impl Fn(&Outcome, &str)) {
     let with = launch.clone().with_library();
     let defaults = ("defaults".to_string(), with.clone(), None);
+    let hosts = (HOSTS.to_string(), with.clone().hints(HOSTS), None);
     let forced = settings.iter().map(|setting| {
         let hints = setting.hints();
         (hints.clone(), with.clone().hints(&hints), Some(setting))
     });
-    for (what, launch, setting) in std::iter::once(defaults).chain(forced) {
+    for (what, launch, setting) in [defaults, hosts].into_iter().chain(forced) {
         let outcome = launch.run();
         judge(&outcome, &what);
         for call in calls {

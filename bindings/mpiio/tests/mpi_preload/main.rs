@@ -31,6 +31,7 @@ mod guard;
 mod hdf5;
 mod hints;
 mod hostile;
+mod hosts;
 mod mpi4py;
 mod pnetcdf;
 mod programs;

@@ -19,7 +19,7 @@ const MOST_RANKS: usize = 5;
 
 /// Of each hint what it may be; nothing where it stays as it is.
 const CHOICES: [(&str, &[&str]); 10] = [
-    ("trib_shared_memory", &["disable", "disable", "disable", ""]),
+    ("trib_shared_memory", &["disable", "disable", "enable", "enable", ""]),
     ("cb_buffer_size", &["97", "97", "1000", "4096", "65536", ""]),
     ("cb_nodes", &["1", "2", "3", ""]),
     ("trib_tiny_call", &["0", "0", ""]),
