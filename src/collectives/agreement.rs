@@ -4,13 +4,13 @@
 //! ([`Endpoint::use_agreements`]). Where all ranks share memory they meet there instead ([`super::on_host`]); where those of
 //! each of several hosts do, allreduce and broadcast are sweeps over hosts ([`super::sweep`]).
 
+use std::sync::Arc;
+
 use super::gather::{Slots, linear};
 use super::in_place::{InPlace, Lanes, Part};
 use super::on_host;
 use super::sweep::{Lanes as SweptLanes, Sweep, sweep};
 use super::{BROADCAST, GATHER, REDUCE, reduce};
-use std::sync::Arc;
-
 use crate::error::{Error, Result};
 use crate::fabric::shared::{HANDED_IN, Hosts};
 use crate::fabric::{Buffers, Endpoint};

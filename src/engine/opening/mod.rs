@@ -5,26 +5,27 @@
 //! ranks have all written their own large pieces. Any other goes on with what is agreed now.
 
 mod brought;
+mod opened;
 mod ranges;
 mod small;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use super::file::File;
-use super::plan::{Again, Agreed, Direction, agree_on_ranges};
-use super::report::{CallReport, Path, Seconds};
-use super::setup::Setup;
-use super::shared::Tiling;
-use super::storage::{Storage, guarded, without_size_signal};
-use super::window_queue::Outcome;
 use crate::access::{BufferLayout, Extents, Source};
 use crate::collectives::broadcast_error;
-use crate::collectives::sweep::{Sweep, sweep, words};
+use crate::collectives::sweep::{Sweep, sweep};
+use crate::engine::api::file::File;
+use crate::engine::api::setup::Setup;
+use crate::engine::plan::{Again, Direction, agree_on_ranges};
+use crate::engine::storage::window_queue::Outcome;
+use crate::engine::storage::{Storage, guarded, without_size_signal};
 use crate::error::{Error, Result};
 use crate::hints::Switch;
 use crate::topology::Rank;
-use brought::{Amount, Brought};
+use brought::Brought;
+use opened::Answer;
+pub use opened::OpenedCall;
 use small::Blocks;
 
 /// A rank's pieces are looked at, whether all tile the range, where they are so few. What it has written itself always is.
@@ -35,54 +36,6 @@ const FEW: u64 = 4;
 const NOT_SMALL: u64 = 4 << 10;
 const LARGE: u64 = 16 << 10;
 
-/// What all ranks know after the opening of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Opened {
-    /// What the call is about.
-    pub all: Agreed,
-    /// What is left of it, if no byte is given twice.
-    pub left: Agreed,
-    /// Whether no byte is given twice, if anybody knows.
-    pub disjoint: Option<bool>,
-    /// Whether no rank has more than a few pieces.
-    pub few: bool,
-    /// Bytes that ranks have written, or read, by themselves, and the most microseconds that took any.
-    pub moved: u64,
-    micros: u64,
-    /// Rank 0 has written all, so many bytes.
-    pub written: Option<u64>,
-}
-
-impl Opened {
-    /// From an agreement on ranges alone.
-    fn plain(agreed: Agreed) -> Self {
-        Self { all: agreed, left: agreed, disjoint: None, few: false, moved: 0, micros: 0, written: None }
-    }
-
-    /// Whether every rank has done its own.
-    pub fn is_over(&self) -> bool {
-        self.left.bytes == 0 && self.all.bytes > 0
-    }
-
-    /// The report of a call that is over with its opening.
-    pub fn report(&self, direction: Direction, path: Path, why: &'static str, total: Duration) -> CallReport {
-        let total = total.as_secs_f64();
-        let io = self.micros as f64 / 1e6;
-        let moved = self.written.unwrap_or_default() + self.moved;
-        CallReport {
-            path,
-            why: why.into(),
-            aggregators: usize::from(self.written.is_some()),
-            requests: self.all.requests,
-            bytes: self.all.bytes,
-            bytes_written: if direction == Direction::Write { moved } else { 0 },
-            bytes_read: if direction == Direction::Read { moved } else { 0 },
-            seconds: Seconds { io, agreement: (total - io).max(0.0), total, ..Seconds::default() },
-            ..CallReport::default()
-        }
-    }
-}
-
 /// An access to be written: the file's side, the memory's, the memory.
 pub type Access<'a> = (&'a Extents, &'a BufferLayout, Source<'a>);
 
@@ -91,12 +44,12 @@ impl File {
     ///
     /// # Errors
     /// The lowest rank's, on every rank.
-    pub(super) async fn agree_on_write(
+    pub(in crate::engine) async fn agree_on_write(
         &mut self,
         (file, layout, source): Access<'_>,
         checked: Result<()>,
         early: Option<&Outcome>,
-    ) -> Result<Opened> {
+    ) -> Result<OpenedCall> {
         let rest = if early.is_some() { &Extents::empty() } else { file };
         let again = self.cached.as_ref().map_or(Again::No, |cached| cached.again(rest, layout));
         let hints = &self.setup.hints;
@@ -121,13 +74,13 @@ impl File {
     ///
     /// # Errors
     /// The lowest rank's, on every rank.
-    pub(super) async fn agree_on_read(
+    pub(in crate::engine) async fn agree_on_read(
         &mut self,
         file: &Extents,
         layout: &BufferLayout,
         checked: Result<u64>,
         early: Option<&Outcome>,
-    ) -> Result<Opened> {
+    ) -> Result<OpenedCall> {
         let rest = if early.is_some() { &Extents::empty() } else { file };
         let again = self.cached.as_ref().map_or(Again::No, |cached| cached.again(rest, layout));
         let tiling = (file.count() <= LOOKED_AT).then_some(self.setup.tiling);
@@ -146,10 +99,10 @@ impl File {
         again: Again,
         checked: Result<u64>,
         small: Option<Result<Arc<dyn Storage>>>,
-    ) -> Result<Opened> {
+    ) -> Result<OpenedCall> {
         let Some(hosts) = self.setup.hosts.clone() else {
             let agreed = agree_on_ranges(&mut self.endpoint, self.setup.io.as_ref(), file, checked, again).await?;
-            return Ok(Opened::plain(agreed));
+            return Ok(OpenedCall::plain(agreed));
         };
         if checked.is_err() {
             brought.fail(self.endpoint.rank());
@@ -218,73 +171,6 @@ impl Sweep for Opening<'_> {
     }
 }
 
-/// What rank 0 tells all.
-struct Answer {
-    failed: Option<Rank>,
-    opened: Opened,
-}
-
-impl Answer {
-    fn of(brought: &Brought, tiling: Tiling, written: Option<(u64, u64)>) -> Self {
-        let agreed = |amount: &Amount| Agreed {
-            start: amount.start,
-            end: amount.end.min(brought.limit),
-            bytes: amount.bytes,
-            requests: amount.requests,
-            disjoint: amount.spans <= amount.end.saturating_sub(amount.start),
-            moved: brought.moved_by(),
-        };
-        let opened = Opened {
-            all: agreed(&brought.all),
-            left: agreed(&brought.left),
-            disjoint: brought.are_disjoint(tiling),
-            few: brought.all.most <= FEW,
-            moved: brought.moved,
-            micros: brought.micros.max(written.map_or(0, |(_, micros)| micros)),
-            written: written.map(|(bytes, _)| bytes),
-        };
-        Self { failed: brought.failed(), opened }
-    }
-
-    fn put(&self) -> Vec<u8> {
-        let Opened { all, left, disjoint, few, moved, micros, written } = &self.opened;
-        let agreed =
-            |agreed: &Agreed| [agreed.start, agreed.end, agreed.bytes, agreed.requests, u64::from(agreed.disjoint)];
-        let optional = |number: Option<u64>| [u64::from(number.is_some()), number.unwrap_or_default()];
-        let mut lanes = Vec::with_capacity(20);
-        lanes.extend(optional(self.failed.map(|rank| rank as u64)));
-        lanes.extend(agreed(all));
-        lanes.extend(agreed(left));
-        lanes.extend(optional(all.moved.map(|by| by as u64)));
-        lanes.extend(optional(disjoint.map(u64::from)));
-        lanes.extend(optional(*written));
-        lanes.extend([*moved, *micros, u64::from(*few)]);
-        lanes.iter().flat_map(|lane| lane.to_le_bytes()).collect()
-    }
-
-    fn get(answer: &[u8]) -> Self {
-        let mut lanes = words(answer);
-        let mut next = || lanes.next().unwrap_or_default();
-        let optional = |[is_some, number]: [u64; 2]| (is_some != 0).then_some(number);
-        let failed = optional([next(), next()]);
-        let [all, left] = [(); 2].map(|()| [(); 5].map(|()| next()));
-        let by = optional([next(), next()]).map(|by| by as i64);
-        let agreed = |[start, end, bytes, requests, disjoint]: [u64; 5]| Agreed {
-            start,
-            end,
-            bytes,
-            requests,
-            disjoint: disjoint != 0,
-            moved: by,
-        };
-        let disjoint = optional([next(), next()]).map(|disjoint| disjoint != 0);
-        let written = optional([next(), next()]);
-        let (moved, micros, few) = (next(), next(), next() != 0);
-        let opened = Opened { all: agreed(all), left: agreed(left), disjoint, few, moved, micros, written };
-        Self { failed: failed.map(|rank| rank as Rank), opened }
-    }
-}
-
 /// The mean size from which pieces are written, and read, by their owners: where the file system locks no larger units, what a
 /// system call costs; elsewhere the hint.
 pub fn large(setup: &Setup) -> u64 {
@@ -307,22 +193,4 @@ pub fn is_own(file: &Extents, setup: &Setup, direction: Direction) -> bool {
         _ => large(setup),
     };
     file.bytes() / file.count() >= least
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_answer_gives_back_what_was_decided() {
-        let agreed = Agreed { start: 3, end: 90, bytes: 40, requests: 7, disjoint: true, moved: Some(-5) };
-        let left = Agreed { start: 9, bytes: 10, disjoint: false, ..agreed };
-        for (failed, disjoint, written) in
-            [(None, None, Some(3)), (Some(2), Some(true), None), (None, Some(false), None)]
-        {
-            let opened = Opened { all: agreed, left, disjoint, few: written.is_some(), moved: 30, micros: 8, written };
-            let back = Answer::get(&Answer { failed, opened }.put());
-            assert_eq!((back.failed, back.opened), (failed, opened));
-        }
-    }
 }

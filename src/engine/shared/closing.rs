@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::opening::{lanes, put};
 use crate::collectives::broadcast_error;
+use crate::engine::api::report::{CallReport, Path, Seconds};
 use crate::engine::plan::Direction;
-use crate::engine::report::{CallReport, Path, Seconds};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::fabric::shared::Slots;

@@ -34,7 +34,7 @@ mod opening;
 mod ordered;
 mod placing;
 mod read;
-pub(super) mod small;
+pub(in crate::engine) mod small;
 mod taking;
 mod tiling;
 mod write;

@@ -9,7 +9,7 @@ use super::arena::TURN;
 use super::drain::{Drain, Known};
 use super::placing::DONE;
 use crate::access::{Extent, Source, Walk};
-use crate::engine::copy::copy;
+use crate::engine::storage::copy::copy;
 use crate::error::Result;
 use crate::fabric::Endpoint;
 

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use super::arena::{Arena, PROGRESS, Windows};
 use super::drain::{Drain, Known};
 use crate::access::{Extent, Source, Walk};
-use crate::engine::copy::copy;
+use crate::engine::storage::copy::copy;
 use crate::error::Result;
 use crate::fabric::Endpoint;
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use super::arena::{Arena, PROGRESS, Windows};
 use super::placing::DONE;
 use crate::access::{Sink, Walk};
-use crate::engine::copy::copy;
+use crate::engine::storage::copy::copy;
 use crate::engine::storage::{Storage, guarded, read_all};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;

@@ -11,12 +11,12 @@ use super::opening::{CHOICES, Choice, NO_MEMORY, Opening, Total, Way, choose, is
 use super::{ordered, placing, small};
 use crate::access::{BufferLayout, Extent, Extents, Source, Walk};
 use crate::collectives::broadcast_error;
-use crate::engine::file::File;
-use crate::engine::flatten::{in_order, overlap};
+use crate::engine::api::file::File;
+use crate::engine::api::report::{CallReport, Path};
 use crate::engine::plan::Direction;
-use crate::engine::report::{CallReport, Path};
+use crate::engine::plan::flatten::{in_order, overlap};
+use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Failure, Storage, guarded, without_size_signal};
-use crate::engine::window_queue::Outcome;
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::fabric::shared::Slots;

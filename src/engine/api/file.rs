@@ -1,0 +1,390 @@
+//! A shared file that all ranks write and read together: open, close, and what calls on it have in common.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::pin::pin;
+use std::sync::Arc;
+
+use crate::access::{BufferLayout, Extents, Source, varint};
+use crate::collectives::{agree, broadcast, gather};
+use crate::drivers::Layout;
+use crate::engine::api::finish_call::CallTotals;
+use crate::engine::api::handing_over::HandedOver;
+use crate::engine::api::operation::Operation;
+use crate::engine::api::report::{CallReport, Clock, FanIn};
+use crate::engine::api::setup::{Mode, Setup};
+use crate::engine::plan::{Agreed, Cached, Plan};
+use crate::engine::shared::Arena;
+use crate::engine::storage::window_queue::WindowQueue;
+use crate::engine::storage::worker::Worker;
+use crate::engine::storage::{Failure, OpenStorage, Storage, SystemFiles, guarded};
+use crate::error::{Error, Result};
+use crate::fabric::{Endpoint, pool};
+use crate::hints::{DriverName, Hints, OnFailure};
+use crate::topology::{Rank, Topology};
+
+/// An open file. Every method that says so is collective: all ranks call it, in the same order on each, and all get the
+/// same error or none.
+pub struct File {
+    pub(in crate::engine) endpoint: Endpoint,
+    pub(in crate::engine) setup: Setup,
+    files: Arc<dyn OpenStorage>,
+    /// This rank's own handle, opened when it is first needed.
+    storage: Option<Arc<dyn Storage>>,
+    pub(in crate::engine) queue: Option<WindowQueue>,
+    pub(in crate::engine) cached: Option<Cached>,
+    fan_in: BTreeMap<u32, u64>,
+    /// A write that was handed over to I/O ranks and is not ended.
+    pub(in crate::engine) handed_over: Option<HandedOver>,
+    /// Windows in the memory that the ranks share.
+    arena: Option<Arc<Arena>>,
+    /// Whether in some call it was not sure that ranks write different bytes.
+    pub(in crate::engine) may_overlap: bool,
+    /// Whether in the last read ranks wanted different bytes, for sure, where they may read by themselves.
+    pub(in crate::engine) reads_apart: bool,
+    /// Set while an operation runs; still set if one was dropped in the middle.
+    pub(in crate::engine) busy: bool,
+}
+
+impl File {
+    /// Opens `path` on all ranks of `endpoint`, which is the file's alone from here on. Collective.
+    ///
+    /// # Errors
+    /// Bad hints, or the file cannot be made or opened: the same on all ranks.
+    pub fn open(endpoint: Endpoint, path: impl Into<PathBuf>, mode: Mode, hints: Hints) -> Result<Self> {
+        Self::open_on(endpoint, path, mode, hints, Arc::new(SystemFiles))
+    }
+
+    /// As [`File::open`], with the file's I/O behind `files`. Collective.
+    ///
+    /// # Errors
+    /// As [`File::open`].
+    pub fn open_on(
+        endpoint: Endpoint,
+        path: impl Into<PathBuf>,
+        mode: Mode,
+        hints: Hints,
+        files: Arc<dyn OpenStorage>,
+    ) -> Result<Self> {
+        let waiting = endpoint.waiting().clone();
+        waiting.wait(pin!(Self::opened(endpoint, path.into(), mode, hints, files)))
+    }
+
+    /// As [`File::open`], for a program that polls futures by itself: opening goes on when it is polled. Collective.
+    ///
+    /// # Errors
+    /// As [`File::open`].
+    pub async fn open_async(endpoint: Endpoint, path: impl Into<PathBuf>, mode: Mode, hints: Hints) -> Result<Self> {
+        Self::opened(endpoint, path.into(), mode, hints, Arc::new(SystemFiles)).await
+    }
+
+    async fn opened(
+        mut endpoint: Endpoint,
+        path: PathBuf,
+        mode: Mode,
+        hints: Hints,
+        files: Arc<dyn OpenStorage>,
+    ) -> Result<Self> {
+        let waiting = endpoint.waiting().clone();
+        waiting.failure().only_returns(hints.on_failure == OnFailure::Return);
+        let setup = waiting.call(pin!(Setup::open(&mut endpoint, path, mode, hints))).await?;
+        let (storage, queue, cached, handed_over) = Default::default();
+        let arena = endpoint.shared().filter(|_| setup.shares_memory).map(|shared| Arc::new(Arena::new(shared)));
+        let (fan_in, may_overlap, reads_apart, busy) = Default::default();
+        Ok(Self {
+            endpoint,
+            setup,
+            files,
+            storage,
+            queue,
+            cached,
+            fan_in,
+            handed_over,
+            arena,
+            may_overlap,
+            reads_apart,
+            busy,
+        })
+    }
+
+    /// An operation that was dropped has messages on their way that nobody expects any more.
+    pub(in crate::engine) fn usable(&self) -> Result<()> {
+        if self.busy {
+            let allowed = "only to close it, which gives no endpoint back";
+            return Err(Error::argument("file", "an operation on it was dropped in the middle", allowed));
+        }
+        Ok(())
+    }
+
+    /// A call begins, on a file that is usable.
+    pub(in crate::engine) fn begin(&mut self) -> Result<()> {
+        self.usable()?;
+        self.busy = true;
+        Ok(())
+    }
+
+    /// It has ended. What other ranks do not know of may have left messages under way.
+    pub(in crate::engine) fn end<T>(&mut self, outcome: &Result<T>) {
+        let failure = self.endpoint.waiting().failure();
+        self.busy = outcome.as_ref().is_err_and(|error| failure.is_alone(error));
+    }
+
+    /// The plan of an exchange: the one of an earlier call, if it was the same on all ranks but for where in the file, or else
+    /// a new one. Everything of a plan that moves stays as it is, but for the windows' places in the file.
+    pub(in crate::engine) async fn plan(
+        &mut self,
+        file: &Extents,
+        layout: &BufferLayout,
+        agreed: &Agreed,
+        clock: &mut Clock,
+        done: &mut CallTotals,
+    ) -> Result<Arc<Plan>> {
+        let mut moved = 0;
+        let plan = match self.cached.as_ref().and_then(|cached| cached.plan(agreed, &self.setup)) {
+            Some((plan, by)) => {
+                (done.reused, moved) = (true, by);
+                plan
+            }
+            None => {
+                let made = self.queue.as_ref().map_or(0, WindowQueue::made);
+                let windows = self.setup.hints.write_buffers.saturating_sub(made);
+                let plan = Plan::make(&mut self.endpoint, &self.setup, agreed, file, layout, windows, clock).await?;
+                done.metadata = plan.announced.traffic;
+                done.in_memory = plan.announced.left;
+                let plan = Arc::new(plan);
+                self.cached = Some(Cached::new(file, layout, agreed.end, plan.clone()));
+                plan
+            }
+        };
+        if !plan.announced.incoming.is_empty() && self.queue.is_none() {
+            self.queue = Some(self.open_queue());
+        }
+        if let Some(queue) = &mut self.queue {
+            queue.move_windows(moved);
+        }
+        Ok(plan)
+    }
+
+    /// The end of an exchange: the worker's part, and the counts.
+    pub(in crate::engine) async fn settle(&mut self, done: &mut CallTotals) {
+        if let Some(queue) = &mut self.queue {
+            done.outcome = queue.finish().await;
+        }
+        if done.outcome.error.is_some() {
+            // A file that could not be opened may be there the next time.
+            self.queue = None;
+        }
+        for (fan_in, times) in std::mem::take(&mut done.counts.fan_in) {
+            *self.fan_in.entry(fan_in).or_default() += times;
+        }
+    }
+
+    /// The windows in shared memory.
+    pub(in crate::engine) fn arena(&self) -> Result<Arc<Arena>> {
+        let rank = self.endpoint.rank();
+        self.arena.clone().ok_or_else(|| Error::Internal { rank, what: "no shared memory for the file".to_string() })
+    }
+
+    /// This rank's own handle.
+    pub(in crate::engine) fn storage(&mut self) -> Result<Arc<dyn Storage>> {
+        if let Some(storage) = &self.storage {
+            return Ok(storage.clone());
+        }
+        let Setup { path, mode, .. } = &self.setup;
+        let open = || self.files.open(path, *mode).map_err(|cause| Failure { operation: "open", offset: 0, cause });
+        let opened = guarded("open", 0, open).map_err(|failure| failure.of(self.endpoint.rank(), path));
+        let storage: Arc<dyn Storage> = opened?.into();
+        self.storage = Some(storage.clone());
+        Ok(storage)
+    }
+
+    fn open_queue(&mut self) -> WindowQueue {
+        let (rank, path) = (self.endpoint.rank(), self.setup.path.clone());
+        let waker = self.endpoint.waiting().waker();
+        let start = |storage| Worker::start(storage, waker).map_err(|cause| Error::io(rank, "open", &path, 0, &cause));
+        let worker = self.storage().and_then(start);
+        WindowQueue::new(worker, &self.setup.hints, rank, path)
+    }
+
+    /// How many ranks the aggregators exchanged with in each round of all calls so far. Collective; the same on all ranks.
+    ///
+    /// # Errors
+    /// The fabric's; or an operation was dropped in the middle.
+    pub fn fan_in(&mut self) -> Result<FanIn> {
+        self.usable()?;
+        let waiting = self.endpoint.waiting().clone();
+        waiting.complete(pin!(async {
+            self.complete().await?;
+            let mut own = Vec::new();
+            for (fan_in, times) in &self.fan_in {
+                varint::put(&mut own, u64::from(*fan_in));
+                varint::put(&mut own, *times);
+            }
+            let all = gather(&mut self.endpoint, 0, &own).await?.concat();
+            let all = broadcast(&mut self.endpoint, 0, &all).await?;
+            let mut at = 0;
+            let mut next = || Some((varint::get(&all, &mut at)? as u32, varint::get(&all, &mut at)?));
+            let mut counts = BTreeMap::<u32, u64>::new();
+            while let Some((fan_in, times)) = next() {
+                *counts.entry(fan_in).or_default() += times;
+            }
+            Ok(FanIn::of(counts))
+        }))
+    }
+
+    /// Waits until everything written so far is stored. Collective.
+    ///
+    /// # Errors
+    /// The first rank's, on every rank, also that of a write that was handed over; or an operation was dropped in the middle.
+    pub fn sync(&mut self) -> Result<()> {
+        self.sync_after(Ok(()))
+    }
+
+    /// As [`File::sync`], where the caller has synchronised something of its own, with this outcome on this rank. Collective.
+    ///
+    /// # Errors
+    /// As [`File::sync`], or the first rank's `own`, on every rank.
+    pub fn sync_after(&mut self, own: Result<()>) -> Result<()> {
+        self.usable()?;
+        let waiting = self.endpoint.waiting().clone();
+        waiting.complete(pin!(self.complete()))?;
+        let (rank, path) = (self.endpoint.rank(), &self.setup.path);
+        let synced = self.storage.as_ref().map_or(Ok(()), |storage| storage.sync());
+        let synced = synced.map_err(|cause| Error::io(rank, "sync", path, 0, &cause)).and(own);
+        waiting.complete(pin!(agree(&mut self.endpoint, synced)))
+    }
+
+    /// Closes the file and gives the endpoint back. Collective: no rank returns before all have written, and closed their
+    /// handles, so that the file may be removed or its file system unmounted at once.
+    ///
+    /// # Errors
+    /// What the file system reports on closing on any rank, or that of a write that was handed over, on every rank; or the
+    /// fabric's. Where an operation was dropped,
+    /// the file is closed at once, without the other ranks, and the endpoint goes with it.
+    pub fn close(self) -> Result<Endpoint> {
+        let waiting = self.endpoint.waiting().clone();
+        waiting.wait(pin!(self.close_async()))
+    }
+
+    /// As [`File::close`], for a program that polls futures by itself. Collective.
+    ///
+    /// # Errors
+    /// As [`File::close`].
+    pub async fn close_async(mut self) -> Result<Endpoint> {
+        let waiting = self.endpoint.waiting().clone();
+        let completed = if self.usable().is_ok() { waiting.call(pin!(self.complete())).await } else { Ok(()) };
+        self.queue = None;
+        let (rank, path) = (self.endpoint.rank(), &self.setup.path);
+        let settled = self.storage.take().map_or(Ok(()), |storage| storage.settle());
+        let settled = settled.map_err(|cause| Error::io(rank, "close", path, 0, &cause));
+        self.usable()?;
+        waiting.call(pin!(agree(&mut self.endpoint, settled))).await?;
+        pool::rest();
+        completed?;
+        if !self.setup.hints.tuned_table.is_empty() {
+            self.endpoint.use_agreements(None);
+        }
+        Ok(self.endpoint)
+    }
+
+    /// Makes an outcome of each rank the same on all: if any has an error, all get that of the lowest such rank. Collective.
+    ///
+    /// # Errors
+    /// The agreed error.
+    pub fn agree<T>(&mut self, outcome: Result<T>) -> Result<T> {
+        let waiting = self.endpoint.waiting().clone();
+        waiting.complete(pin!(agree(&mut self.endpoint, outcome)))
+    }
+
+    /// Takes part in a collective write or read with an error in place of an access: the call fails on every rank, with the
+    /// error of the lowest rank that has one, which is returned. Collective: the other ranks call [`File::write_all`] or
+    /// [`File::read_all`], or have errors of their own.
+    pub fn refuse(&mut self, error: Error) -> Error {
+        let waiting = self.endpoint.waiting().clone();
+        waiting.wait(pin!(self.refuse_async(error)))
+    }
+
+    /// As [`File::refuse`], for a program that polls futures by itself. Collective.
+    pub async fn refuse_async(&mut self, error: Error) -> Error {
+        match self.begin() {
+            Ok(()) => self.begun_refusal(error).await,
+            Err(unusable) => unusable,
+        }
+    }
+
+    /// As [`File::refuse`], for the part of a call that other ranks start and test: the operation's outcome is the error.
+    /// Collective.
+    pub fn start_refuse(&mut self, error: Error) -> Operation<'_, CallReport> {
+        let waiting = self.endpoint.waiting().clone();
+        let begun = self.begin();
+        let future = Box::pin(async move {
+            begun?;
+            Err(self.begun_refusal(error).await)
+        });
+        Operation::new(future, waiting)
+    }
+
+    async fn begun_refusal(&mut self, error: Error) -> Error {
+        let waiting = self.endpoint.waiting().clone();
+        let outcome = waiting.call(pin!(self.refusal(error))).await;
+        self.end(&outcome);
+        let rank = self.endpoint.rank();
+        outcome.err().unwrap_or_else(|| Error::Internal { rank, what: "a refused call went well".to_string() })
+    }
+
+    async fn refusal(&mut self, error: Error) -> Result<()> {
+        self.complete().await?;
+        let (none, contiguous, nothing) = (Extents::empty(), BufferLayout::Contiguous, Source::from(&[][..]));
+        if self.setup.shares_memory {
+            // In its first meeting a write is a read.
+            return self.write_shared(&none, &contiguous, nothing, Err(error)).await.map(drop);
+        }
+        self.agree_on_write((&none, &contiguous, nothing), Err(error), None).await.map(drop)
+    }
+
+    /// The driver in use.
+    pub fn driver(&self) -> DriverName {
+        self.setup.driver.name()
+    }
+
+    /// The layout in use.
+    pub fn layout(&self) -> Layout {
+        self.setup.layout
+    }
+
+    /// The aggregators, ascending.
+    pub fn aggregators(&self) -> &[Rank] {
+        &self.setup.roles.aggregators
+    }
+
+    /// Ranks and nodes.
+    pub fn topology(&self) -> &Topology {
+        &self.setup.topology
+    }
+
+    /// The hints in use.
+    pub fn hints(&self) -> &Hints {
+        &self.setup.hints
+    }
+
+    /// This file's end of the fabric, for collectives between writes.
+    pub fn endpoint(&mut self) -> &mut Endpoint {
+        &mut self.endpoint
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::{Waiting, shared};
+
+    fn goes_to_another_thread<T: Send>() {}
+
+    /// All of a file but its transport, which has the last word: MPI says from which threads it may be called.
+    #[test]
+    fn what_a_file_shares_with_its_parts_may_move_between_threads() {
+        goes_to_another_thread::<(Setup, Option<WindowQueue>, Option<Cached>, Option<HandedOver>)>();
+        goes_to_another_thread::<(Arc<Arena>, Arc<dyn Storage>, Arc<dyn OpenStorage>)>();
+        goes_to_another_thread::<(Waiting, Arc<shared::Shared>, Arc<shared::Group>)>();
+    }
+}

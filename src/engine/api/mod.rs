@@ -1,0 +1,26 @@
+//! Calls on a shared file, and what they return: open, write, read, close.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `file`, `write`, `read` | [`file::File`]: what a caller uses |
+//! | `setup`, `terms` | what is fixed at open: topology, driver, aggregators, kernels; that all ranks ask for the same |
+//! | `finish_call`, `operation` | the agreement at the end; a call that is tested and waited for |
+//! | `handing_over` | dedicated I/O ranks: writes that end later |
+//! | `staging` | memory of a device, copied to the host or from there |
+//! | `independent` | what one rank does alone; the size of the file |
+//! | `alone` | a failure of one rank that has no endpoint yet |
+//! | `report` | what a call did, in numbers |
+
+#[cfg(feature = "mpi")]
+pub(in crate::engine) mod alone;
+pub mod file;
+pub(in crate::engine) mod finish_call;
+pub(in crate::engine) mod handing_over;
+pub(in crate::engine) mod independent;
+pub(in crate::engine) mod operation;
+pub(in crate::engine) mod read;
+pub(in crate::engine) mod report;
+pub(in crate::engine) mod setup;
+pub(in crate::engine) mod staging;
+pub(in crate::engine) mod terms;
+pub(in crate::engine) mod write;

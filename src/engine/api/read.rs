@@ -1,0 +1,238 @@
+//! The collective read: the same road the other way.
+
+use std::pin::pin;
+
+use crate::access::{BufferLayout, Extents, Sink};
+use crate::device;
+use crate::engine::api::file::File;
+use crate::engine::api::finish_call::{CallTotals, finish_call};
+use crate::engine::api::operation::Operation;
+use crate::engine::api::report::{CallReport, Clock, Path};
+use crate::engine::api::setup::Setup;
+use crate::engine::api::staging::Target;
+use crate::engine::data::reading::Reading;
+use crate::engine::opening::is_own;
+use crate::engine::plan::duplicate_reads::{DuplicateRead, duplicate_reads};
+use crate::engine::plan::{self, Agreed, Direction};
+use crate::engine::storage::direct_read;
+use crate::engine::storage::sieve::bridge;
+use crate::engine::storage::window_queue::Outcome;
+use crate::engine::storage::{Failure, guarded};
+use crate::error::Result;
+use crate::hints::Switch;
+
+/// What one rank got from a collective read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadReport {
+    /// Bytes of this rank's access that lie before the end of the file; what lies behind it stays as it was in the buffer.
+    pub bytes: u64,
+    /// The call; the same on all ranks.
+    pub call: CallReport,
+}
+
+impl File {
+    /// Reads the extents `file` into `buffer` (laid out as `layout`), together with all ranks. Collective; a rank that wants
+    /// nothing calls it with no extents. Ranks may want the same bytes. Holes of the file read as zeros; bytes behind its
+    /// end, and bytes of the buffer outside of `layout`, are left alone. Costs what a write of the same access costs, with
+    /// aggregators that send and ranks that receive.
+    ///
+    /// # Errors
+    /// The first rank's argument or I/O error, on every rank; what the buffers hold is of no meaning then.
+    pub fn read_all(&mut self, file: &Extents, layout: &BufferLayout, buffer: &mut [u8]) -> Result<ReadReport> {
+        self.read_all_into(file, layout, buffer.into())
+    }
+
+    /// As [`File::read_all`], into memory of which only what `layout` names may be touched. Collective.
+    ///
+    /// # Errors
+    /// As [`File::read_all`].
+    pub fn read_all_into(&mut self, file: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {
+        self.begin()?;
+        let waiting = self.endpoint.waiting().clone();
+        let outcome = waiting.complete(pin!(self.read(file, layout, sink)));
+        self.end(&outcome);
+        outcome
+    }
+
+    /// As [`File::read_all_into`], for a program that polls futures by itself: the call goes on when it is polled.
+    /// Collective.
+    ///
+    /// # Errors
+    /// As [`File::read_all`].
+    pub async fn read_all_async(
+        &mut self,
+        file: &Extents,
+        layout: &BufferLayout,
+        sink: Sink<'_>,
+    ) -> Result<ReadReport> {
+        self.begin()?;
+        self.begun_read(file, layout, sink).await
+    }
+
+    /// Starts a collective read, which goes on whenever the operation is tested or waited for. Collective.
+    pub fn start_read_all<'a>(
+        &'a mut self,
+        file: &'a Extents,
+        layout: &'a BufferLayout,
+        buffer: &'a mut [u8],
+    ) -> Operation<'a, ReadReport> {
+        self.start_read_all_into(file, layout, buffer.into())
+    }
+
+    /// As [`File::start_read_all`], into memory of which only what `layout` names may be touched. Collective.
+    pub fn start_read_all_into<'a>(
+        &'a mut self,
+        file: &'a Extents,
+        layout: &'a BufferLayout,
+        sink: Sink<'a>,
+    ) -> Operation<'a, ReadReport> {
+        let waiting = self.endpoint.waiting().clone();
+        let begun = self.begin();
+        let future = Box::pin(async move {
+            begun?;
+            self.begun_read(file, layout, sink).await
+        });
+        Operation::new(future, waiting)
+    }
+
+    async fn begun_read(&mut self, file: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {
+        let waiting = self.endpoint.waiting().clone();
+        let outcome = waiting.call(pin!(self.read(file, layout, sink))).await;
+        self.end(&outcome);
+        outcome
+    }
+
+    async fn read(&mut self, file: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {
+        self.complete().await?;
+        let mut access = plan::check_access(file, layout, sink.span()).and_then(|()| self.may_have_data(file));
+        let mut target = Target::new(layout, sink);
+        if access.is_ok() && device::may_be() {
+            access = self.stage_read(&mut target, file.bytes());
+        }
+        if self.setup.shares_memory {
+            return self.read_shared(file, target, access).await;
+        }
+        self.read_by_messages(file, target, access).await
+    }
+
+    /// The opening, then what is left. Where the ranks have read different bytes before, those with large or few pieces read
+    /// them before they agree: nobody waits for anybody. (Where all want the same, one reads it.)
+    async fn read_by_messages(
+        &mut self,
+        file: &Extents,
+        mut target: Target<'_>,
+        access: Result<()>,
+    ) -> Result<ReadReport> {
+        let mut clock = Clock::start();
+        let own_bridge = bridge(self.setup.hints.ds_read);
+        let (layout, sink) = target.memory();
+        let is_early = access.is_ok() && self.reads_apart && is_own(file, &self.setup, Direction::Read);
+        let mut early = is_early.then(|| self.read_directly(file, layout, sink, own_bridge));
+        if let Some(outcome) = &mut early {
+            self.deliver(&mut target, file, outcome);
+        }
+        let failed = early.as_mut().and_then(|outcome| outcome.error.take());
+        let checked = failed.map_or(access, Err).and_then(|()| self.file_end());
+        clock.elsewhere.lap();
+        let (layout, _) = target.memory();
+        let opened = self.agree_on_read(file, layout, checked, early.as_ref()).await?;
+        clock.agreement.lap();
+        let Setup { hints, hosts, .. } = &self.setup;
+        let may_be_own = hints.cb_read == Switch::Automatic && !hints.no_indep_rw && hosts.is_some();
+        self.reads_apart = may_be_own && opened.disjoint == Some(true);
+        let got = early.as_ref().map_or(0, |outcome| outcome.bytes);
+        if opened.is_over() {
+            let why = "every rank reads its own";
+            return Ok(ReadReport {
+                bytes: got,
+                call: opened.report(Direction::Read, Path::Direct, why, clock.total()),
+            });
+        }
+        let agreed = Agreed { disjoint: opened.disjoint.unwrap_or(opened.left.disjoint), ..opened.left };
+        let (mut path, mut why) = plan::choose_path(&agreed, &self.setup, Direction::Read);
+        let is_few = opened.few && self.reads_apart && self.setup.window_terms().1 == 1;
+        if path == Path::Exchange && is_few {
+            (path, why) = (Path::Direct, "few pieces that do not overlap".to_string());
+        }
+        let mut done = CallTotals { path, why, ..CallTotals::new(Direction::Read) };
+        let rest = if early.is_some() { &Extents::empty() } else { file };
+        let (layout, sink) = target.memory();
+        match path {
+            Path::Nothing | Path::Shared | Path::Root => {}
+            Path::Direct => {
+                done.outcome = self.read_directly(rest, layout, sink, own_bridge);
+                clock.elsewhere.lap();
+            }
+            Path::Exchange => self.exchange_read(rest, layout, sink, &agreed, &mut clock, &mut done).await?,
+        }
+        match early {
+            Some(early) => {
+                done.outcome.bytes += early.bytes;
+                done.outcome.busy += early.busy;
+            }
+            None => self.deliver(&mut target, file, &mut done.outcome),
+        }
+        let bytes = done.outcome.bytes;
+        let call = finish_call(&mut self.endpoint, opened.all, done, clock).await?;
+        Ok(ReadReport { bytes, call })
+    }
+
+    /// Where the file ends, on the first aggregator; the others leave it to that one.
+    fn file_end(&mut self) -> Result<u64> {
+        let rank = self.endpoint.rank();
+        if self.setup.roles.aggregators.first() != Some(&rank) {
+            return Ok(u64::MAX);
+        }
+        self.own_file_end()
+    }
+
+    /// Where the file ends, as the system tells this rank.
+    fn own_file_end(&mut self) -> Result<u64> {
+        let rank = self.endpoint.rank();
+        let storage = self.storage()?;
+        let size = || storage.size().map_err(|cause| Failure { operation: "stat", offset: 0, cause });
+        guarded("stat", 0, size).map_err(|failure| failure.of(rank, &self.setup.path))
+    }
+
+    async fn exchange_read(
+        &mut self,
+        file: &Extents,
+        layout: &BufferLayout,
+        mut sink: Sink<'_>,
+        agreed: &Agreed,
+        clock: &mut Clock,
+        done: &mut CallTotals,
+    ) -> Result<()> {
+        let plan = self.plan(file, layout, agreed, clock, done).await?;
+        let duplicate_reads = duplicate_reads(file, layout, agreed.end);
+        clock.flatten.lap();
+        let roles = self.setup.roles(agreed.bytes);
+        done.aggregators = roles.aggregators.len();
+        let rounds = Reading::new(&plan, &roles.data, sink.reborrow());
+        done.counts = rounds.run(&mut self.endpoint, &mut self.queue).await?;
+        duplicate_reads.iter().for_each(|duplicate: &DuplicateRead| duplicate.copy(&mut sink));
+        self.settle(done).await;
+        let asked: u64 = plan.outgoing.iter().map(|out| out.file.summary().bytes).sum();
+        done.outcome.bytes = asked + duplicate_reads.iter().map(|duplicate| duplicate.len).sum::<u64>();
+        clock.elsewhere.lap();
+        Ok(())
+    }
+
+    /// Reads an access that needs no other rank. Local.
+    pub(in crate::engine) fn read_directly(
+        &mut self,
+        file: &Extents,
+        layout: &BufferLayout,
+        sink: Sink<'_>,
+        bridge: u64,
+    ) -> Outcome {
+        if file.count() == 0 {
+            return Outcome::default();
+        }
+        let read = self.storage().and_then(|storage| {
+            guarded("read", 0, || direct_read::read(&*storage, file, layout, sink, bridge))
+                .map_err(|failure| failure.of(self.endpoint.rank(), &self.setup.path))
+        });
+        read.unwrap_or_else(|error| Outcome { error: Some(error), ..Outcome::default() })
+    }
+}

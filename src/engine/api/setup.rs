@@ -1,0 +1,270 @@
+//! What is fixed when a file is opened: who is where, who aggregates, by which kernels.
+
+use std::hash::Hash;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::collectives::allgather;
+use crate::collectives::allgather::LOCALITY_BRUCK;
+use crate::collectives::intergroup::TwoGroups;
+use crate::drivers::{Driver, Layout, driver};
+use crate::engine::api::terms::{self, Created};
+use crate::engine::metadata::phase::Phase;
+use crate::engine::shared::{self, Tiling};
+use crate::engine::two_layer::node;
+use crate::error::Result;
+use crate::exchange::local::LocalAggregators;
+use crate::exchange::{RankList, Route};
+use crate::fabric::Endpoint;
+use crate::fabric::shared::{Hosts, host};
+use crate::hints::{DriverName, Hints, KernelHint, Overlap, RankListHint, Switch, TwoLayerInner};
+use crate::schedule::Throttle;
+use crate::topology::{Rank, Topology};
+use crate::tuned;
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// A new file, or an existing one emptied.
+    Create,
+    /// An existing file as it is, or a new one.
+    Update,
+    /// An existing file, which is only read.
+    Read,
+}
+
+/// The fixed part of an open file. Equal on all ranks but for the rank.
+pub struct Setup {
+    /// The file.
+    pub path: PathBuf,
+    /// How it is opened.
+    pub mode: Mode,
+    /// The hints, checked.
+    pub hints: Hints,
+    /// Ranks and nodes.
+    pub topology: Topology,
+    /// The driver, never [`crate::hints::DriverName::Auto`].
+    pub driver: Box<dyn Driver>,
+    /// How the file lies on its file system.
+    pub layout: Layout,
+    /// Who aggregates, and how they are reached.
+    pub roles: Roles,
+    /// The same with the first aggregator only: the short path of tiny calls.
+    pub tiny: Roles,
+    /// With dedicated I/O ranks: the compute ranks, and them.
+    pub io: Option<TwoGroups>,
+    /// Whether collective calls go through memory that the ranks share.
+    pub shares_memory: bool,
+    /// Which ranks are on which host, where calls begin with a sweep over hosts.
+    pub hosts: Option<Arc<Hosts>>,
+    /// By which the pieces of all ranks are known to tile a range; equal on all ranks.
+    pub tiling: Tiling,
+}
+
+/// The aggregators, and the ways to them.
+pub struct Roles {
+    /// The aggregators, ascending.
+    pub aggregators: Arc<[Rank]>,
+    /// How metadata travels.
+    pub metadata: Phase,
+    /// How data travels.
+    pub data: Phase,
+}
+
+impl Roles {
+    fn new(rank: Rank, topology: &Topology, aggregators: Arc<[Rank]>, hints: &Hints) -> Result<Self> {
+        let phase = |kernel, throttle| phase(rank, topology, &aggregators, hints, kernel, throttle);
+        let metadata = phase(hints.kernel_meta, hints.throttle_meta())?;
+        let data = phase(hints.kernel_data, hints.throttle_data())?;
+        Ok(Self { metadata, data, aggregators })
+    }
+}
+
+impl Setup {
+    /// Makes (or empties) the file on rank 0 and works out the rest. Collective.
+    ///
+    /// # Errors
+    /// Bad hints, no tuned table where one is hinted, or the file cannot be made: the same on all ranks.
+    pub async fn open(endpoint: &mut Endpoint, path: PathBuf, mode: Mode, hints: Hints) -> Result<Self> {
+        // Ranks that have had a file before know how to sweep: then one sweep checks the terms and makes the file.
+        let early = match endpoint.hosts().filter(|_| endpoint.agreements().is_none()).cloned() {
+            Some(hosts) => Some(terms::sweep_terms(endpoint, &hosts, &path, mode, &hints).await?),
+            None => {
+                terms::check_alike(endpoint, &path, mode, &hints).await?;
+                None
+            }
+        };
+        // Only now: ranks that were given different hints would not all come.
+        if may_share(endpoint, &hints, false) {
+            endpoint.share(shared::CONTROL, shared::AREA).await?;
+        }
+        if !hints.tuned_table.is_empty() {
+            let chosen = tuned::load(endpoint, &hints.tuned_table).await?;
+            endpoint.use_agreements(Some(Arc::new(chosen)));
+        }
+        let hosts = find_hosts(endpoint, &hints).await?;
+        let topology = find_topology(endpoint, &hints).await?;
+        let Created { name, layout, key } = match early {
+            Some(created) => created,
+            None => terms::create_on_first(endpoint, &path, mode, &hints).await?,
+        };
+        let driver = driver(name, &path);
+        // The same on all ranks, also where it fails: it depends on nothing else.
+        let aggregators = driver.aggregators(&topology, &layout, &hints)?;
+        let shares_memory = may_share(endpoint, &hints, false) && endpoint.shared().is_some();
+        let mut setup = Self::of(endpoint.rank(), topology, layout, driver, aggregators, hints)?;
+        if !shares_memory {
+            share_in_nodes(endpoint, &mut setup).await?;
+        }
+        Ok(Self { path, mode, shares_memory, hosts, tiling: Tiling::of(key), ..setup })
+    }
+
+    /// Works out everything that needs no file and no messages: for planning at any scale.
+    ///
+    /// # Errors
+    /// Bad hints.
+    pub fn dry(rank: Rank, topology: Topology, layout: Layout, driver: Box<dyn Driver>, hints: Hints) -> Result<Self> {
+        hints.check(topology.ranks())?;
+        let aggregators = driver.aggregators(&topology, &layout, &hints)?;
+        Self::of(rank, topology, layout, driver, aggregators, hints)
+    }
+
+    fn of(
+        rank: Rank,
+        topology: Topology,
+        layout: Layout,
+        driver: Box<dyn Driver>,
+        aggregators: Vec<Rank>,
+        hints: Hints,
+    ) -> Result<Self> {
+        let io = (hints.io_ranks > 0).then(|| two_groups(topology.ranks(), &aggregators)).transpose()?;
+        let first = aggregators.iter().copied().take(1).collect();
+        let roles = Roles::new(rank, &topology, aggregators.into(), &hints)?;
+        let tiny = Roles::new(rank, &topology, first, &hints)?;
+        let (path, mode) = (PathBuf::new(), Mode::Create);
+        let (shares_memory, hosts, tiling) = (false, None, Tiling::of(0));
+        Ok(Self { path, mode, driver, layout, topology, roles, tiny, io, shares_memory, hosts, tiling, hints })
+    }
+
+    /// The memory for windows in shared memory, and the bytes that the file system locks together.
+    pub fn window_terms(&self) -> (u64, u64) {
+        let unit = match self.driver.name() {
+            DriverName::Lustre | DriverName::Gpfs => self.layout.unit,
+            DriverName::Posix | DriverName::Auto => 1,
+        };
+        (self.hints.cb_buffer_size, unit)
+    }
+
+    /// Who aggregates a call of so many bytes.
+    pub fn roles(&self, bytes: u64) -> &Roles {
+        if bytes <= self.hints.tiny_call { &self.tiny } else { &self.roles }
+    }
+}
+
+/// Whether hints let ranks share memory, if they can: all ranks, or (`in_nodes`) those of each node. Where nodes are
+/// pretended, the ranks of one do, and only if the hint says so.
+fn may_share(endpoint: &Endpoint, hints: &Hints, in_nodes: bool) -> bool {
+    let pretended = (1..endpoint.ranks()).contains(&hints.ranks_per_node);
+    let allowed = match hints.shared_memory {
+        Switch::Enable => in_nodes || !pretended,
+        Switch::Disable => false,
+        Switch::Automatic => endpoint.shares_memory() && hints.ranks_per_node == 0,
+    };
+    allowed && hints.io_ranks == 0 && hints.tuned_table.is_empty()
+}
+
+/// Finds out which ranks are on one host, for calls to begin with a sweep over hosts; none where all ranks share memory, or
+/// agree in another way. Collective.
+async fn find_hosts(endpoint: &mut Endpoint, hints: &Hints) -> Result<Option<Arc<Hosts>>> {
+    let ranks = endpoint.ranks();
+    let meets = may_share(endpoint, hints, false) && endpoint.shared().is_some();
+    if meets || hints.io_ranks > 0 || !hints.tuned_table.is_empty() {
+        endpoint.forget_hosts();
+        return Ok(None);
+    }
+    if !may_share(endpoint, hints, true) {
+        endpoint.forget_hosts();
+        return Ok(Some(Arc::new(Hosts::apart(endpoint.rank(), ranks))));
+    }
+    // Pretended nodes are all on this host.
+    let label = endpoint.rank().checked_div(hints.ranks_per_node);
+    let spins = |here| host::processors() >= if label.is_some() { ranks } else { here };
+    endpoint.find_hosts(hints.ranks_per_node, label, spins).await.map(Some)
+}
+
+/// Gives the members of every local aggregator memory that they share, where a kernel has any and the hints allow it.
+/// Collective.
+async fn share_in_nodes(endpoint: &mut Endpoint, setup: &mut Setup) -> Result<()> {
+    let Setup { roles, tiny, hints, topology, .. } = setup;
+    let local = roles.metadata.local.as_ref().or(roles.data.local.as_ref());
+    let Some(local) = local.filter(|local| may_share(endpoint, hints, true) && local.gather()).cloned() else {
+        return Ok(());
+    };
+    // Pretended nodes are all on this host.
+    let here = match hints.ranks_per_node {
+        0 => topology.ranks_on(topology.node_of(endpoint.rank())),
+        _ => endpoint.ranks(),
+    };
+    let group = endpoint.share_in_groups(local.all_of(), node::AREA, here <= host::processors()).await?;
+    for phase in [&mut roles.metadata, &mut roles.data, &mut tiny.metadata, &mut tiny.data] {
+        phase.group = group.clone().filter(|_| phase.local.is_some());
+    }
+    Ok(())
+}
+
+/// Compute ranks and I/O ranks.
+fn two_groups(ranks: usize, io_ranks: &[Rank]) -> Result<TwoGroups> {
+    let compute = (0..ranks).filter(|rank| io_ranks.binary_search(rank).is_err()).collect();
+    TwoGroups::new(compute, io_ranks.to_vec())
+}
+
+/// The topology the hints pretend, or the one the fabric tells: an allgather of labels, once a file, among ranks that do not
+/// yet know who shares a node. Ranks that share memory do.
+async fn find_topology(endpoint: &mut Endpoint, hints: &Hints) -> Result<Topology> {
+    if hints.ranks_per_node > 0 {
+        return Topology::blocks(endpoint.ranks(), hints.ranks_per_node);
+    }
+    if endpoint.shared().is_some() {
+        return Topology::blocks(endpoint.ranks(), endpoint.ranks());
+    }
+    if let Some(hosts) = endpoint.hosts() {
+        return Topology::listed(hosts.labels());
+    }
+    let label = (endpoint.node_label() as u64).to_le_bytes();
+    let apart = Topology::blocks(endpoint.ranks(), 1)?;
+    let all = allgather(endpoint, &apart, &LOCALITY_BRUCK, &label).await?;
+    let label = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default()) as usize;
+    Topology::listed(&all.chunks_exact(8).map(label).collect::<Vec<_>>())
+}
+
+fn phase(
+    rank: Rank,
+    topology: &Topology,
+    aggregators: &Arc<[Rank]>,
+    hints: &Hints,
+    name: KernelHint,
+    throttle: Throttle,
+) -> Result<Phase> {
+    let (kernel, local) = match name {
+        KernelHint::Flat(kernel) => (kernel, None),
+        KernelHint::TwoLayer => {
+            let local = LocalAggregators::hinted(topology, hints.num_aggrs_per_node);
+            let local = match hints.overlap {
+                Overlap::Any => local,
+                Overlap::RankOrder => local.of_consecutive_ranks(),
+            };
+            (hints.two_layer_outer, Some(Arc::new(local)))
+        }
+    };
+    let rank_list = match &hints.rank_list {
+        RankListHint::Identity => RankList::Identity,
+        RankListHint::NodeRoundRobin => RankList::node_round_robin(topology),
+        RankListHint::Explicit(list) => RankList::explicit(list.clone())?,
+    };
+    let route = Route { rank, ranks: topology.ranks(), receivers: aggregators.clone(), rank_list, kernel, throttle };
+    let threshold = match hints.two_layer_inner {
+        TwoLayerInner::OrderedTree if local.is_some() => Some(hints.two_layer_threshold),
+        _ => None,
+    };
+    Ok(Phase { route, local, threshold, group: None })
+}

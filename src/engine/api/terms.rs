@@ -1,0 +1,133 @@
+//! What ranks open a file with: the same on all, or an error on all; and the file that rank 0 then makes.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::collectives::sweep::{Sweep, sweep, words};
+use crate::collectives::{agree, allreduce, broadcast};
+use crate::drivers::{Layout, driver};
+use crate::engine::api::setup::Mode;
+use crate::engine::shared::Tiling;
+use crate::error::{About, Error, Result};
+use crate::fabric::Endpoint;
+use crate::fabric::shared::{HANDED_IN, Hosts};
+use crate::hints::{DriverName, Hints};
+use crate::schedule::ReduceOp;
+
+/// What rank 0 tells of the file that it has made or found.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Created {
+    /// The driver, never [`DriverName::Auto`].
+    pub name: DriverName,
+    /// How the file lies.
+    pub layout: Layout,
+    /// The key of the tiling.
+    pub key: u64,
+}
+
+/// What a rank opens with, as a number.
+fn fingerprint(path: &Path, mode: Mode, hints: &Hints) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (path, mode, hints).hash(&mut hasher);
+    hasher.finish()
+}
+
+fn differ() -> Error {
+    let differ = Error::argument("open", "ranks gave different paths, modes or hints", "the same on all ranks");
+    differ.about(About::Terms)
+}
+
+/// Checks the hints. Ranks that were given different files or hints would wait for each other for ever; here they all get an
+/// error. Collective.
+pub async fn check_alike(endpoint: &mut Endpoint, path: &Path, mode: Mode, hints: &Hints) -> Result<()> {
+    let checked = hints.check(endpoint.ranks());
+    let own = fingerprint(path, mode, hints);
+    let mut lanes = [own, own, u64::from(checked.is_err())];
+    allreduce(endpoint, &[ReduceOp::Min, ReduceOp::Max, ReduceOp::Max], &mut lanes).await?;
+    let [least, most, bad] = lanes;
+    if bad > 0 {
+        agree(endpoint, checked).await?;
+    }
+    if least == most { Ok(()) } else { Err(differ()) }
+}
+
+/// Makes the file on rank 0, which tells all of it. Collective.
+pub async fn create_on_first(endpoint: &mut Endpoint, path: &Path, mode: Mode, hints: &Hints) -> Result<Created> {
+    let created = if endpoint.rank() == 0 { Some(create(path, mode, hints)) } else { None };
+    told(&broadcast(endpoint, 0, &serde_json::to_vec(&created).unwrap_or_default()).await?)
+}
+
+/// [`check_alike`] and [`create_on_first`] in one sweep, for ranks that know who is on which host. Collective.
+pub async fn sweep_terms(
+    endpoint: &mut Endpoint,
+    hosts: &Hosts,
+    path: &Path,
+    mode: Mode,
+    hints: &Hints,
+) -> Result<Created> {
+    let checked = hints.check(endpoint.ranks());
+    let own = fingerprint(path, mode, hints);
+    let mut terms = Terms { least: own, most: own, bad: checked.is_err(), open: &|| create(path, mode, hints) };
+    let answer = sweep(endpoint, hosts, &mut terms).await?;
+    if answer.is_empty() {
+        // Some rank's hints are bad, or what rank 0 has to say is too long.
+        agree(endpoint, checked).await?;
+        return create_on_first(endpoint, path, mode, hints).await;
+    }
+    told(&answer)
+}
+
+/// What rank 0 told.
+fn told(told: &[u8]) -> Result<Created> {
+    let internal = |_| Error::Internal { rank: 0, what: "the layout was not told".to_string() };
+    let told: Option<Result<Created>> = serde_json::from_slice(told).map_err(internal)?;
+    told.unwrap_or_else(|| Err(Error::Internal { rank: 0, what: "rank 0 told no layout".to_string() }))
+}
+
+/// A rank's part in the sweep.
+struct Terms<'a> {
+    least: u64,
+    most: u64,
+    bad: bool,
+    open: &'a dyn Fn() -> Result<Created>,
+}
+
+impl Sweep for Terms<'_> {
+    fn body(&self) -> Vec<u8> {
+        [self.least, self.most, u64::from(self.bad)].map(u64::to_le_bytes).concat()
+    }
+
+    fn merge(&mut self, body: &[u8]) {
+        let mut next = words(body);
+        let mut next = || next.next().unwrap_or_default();
+        self.least = self.least.min(next());
+        self.most = self.most.max(next());
+        self.bad |= next() != 0;
+    }
+
+    fn decide(&mut self) -> Vec<u8> {
+        if self.bad {
+            return Vec::new();
+        }
+        let created = if self.least == self.most { (self.open)() } else { Err(differ()) };
+        let answer = serde_json::to_vec(&Some(created)).unwrap_or_default();
+        if answer.len() > HANDED_IN { Vec::new() } else { answer }
+    }
+}
+
+/// On rank 0: the file, made or found.
+fn create(path: &Path, mode: Mode, hints: &Hints) -> Result<Created> {
+    let driver = driver(hints.driver, path);
+    let file = match mode {
+        Mode::Read => std::fs::File::open(path).map_err(|cause| Error::io(0, "open", path, 0, &cause))?,
+        Mode::Create | Mode::Update => driver.create(path, hints)?,
+    };
+    let layout = driver.layout(path, &file, hints)?;
+    if mode == Mode::Create {
+        let emptied = file.metadata().and_then(|told| if told.is_file() { file.set_len(0) } else { Ok(()) });
+        emptied.map_err(|cause| Error::io(0, "truncate", path, 0, &cause))?;
+    }
+    Ok(Created { name: driver.name(), layout, key: Tiling::random().key() })
+}

@@ -1,0 +1,233 @@
+//! The collective write.
+
+use std::pin::pin;
+
+use crate::access::{BufferLayout, Extents, Source};
+use crate::device;
+use crate::engine::api::file::File;
+use crate::engine::api::finish_call::{CallTotals, finish_call};
+use crate::engine::api::operation::Operation;
+use crate::engine::api::report::{CallReport, Clock, Path};
+use crate::engine::api::setup::Mode;
+use crate::engine::data::writing::Writing;
+use crate::engine::opening::{Access, is_own};
+use crate::engine::plan::{self, Agreed, Direction};
+use crate::engine::storage::direct;
+use crate::engine::storage::window_queue::Outcome;
+use crate::error::{Error, Result};
+use crate::hints::Switch;
+
+impl File {
+    /// Writes `buffer` (laid out as `layout`) to the extents `file`, together with all ranks. Collective; a rank without
+    /// data calls it with no extents. Where ranks overlap, see the hint `trib_overlap`.
+    ///
+    /// # Errors
+    /// The first rank's argument or I/O error, on every rank. Bytes of other ranks and windows are in the file then.
+    pub fn write_all(&mut self, file: &Extents, layout: &BufferLayout, buffer: &[u8]) -> Result<CallReport> {
+        self.write_all_from(file, layout, buffer.into())
+    }
+
+    /// As [`File::write_all`], of memory of which only what `layout` names may be looked at. Collective.
+    ///
+    /// # Errors
+    /// As [`File::write_all`].
+    pub fn write_all_from(&mut self, file: &Extents, layout: &BufferLayout, source: Source<'_>) -> Result<CallReport> {
+        self.begin()?;
+        let waiting = self.endpoint.waiting().clone();
+        let outcome = waiting.complete(pin!(self.write(file, layout, source)));
+        self.end(&outcome);
+        outcome
+    }
+
+    /// As [`File::write_all_from`], for a program that polls futures by itself: the call goes on when it is polled.
+    /// Collective.
+    ///
+    /// # Errors
+    /// As [`File::write_all`].
+    pub async fn write_all_async(
+        &mut self,
+        file: &Extents,
+        layout: &BufferLayout,
+        source: Source<'_>,
+    ) -> Result<CallReport> {
+        self.begin()?;
+        self.begun_write(file, layout, source).await
+    }
+
+    /// Starts a collective write, which goes on whenever the operation is tested or waited for. Collective.
+    pub fn start_write_all<'a>(
+        &'a mut self,
+        file: &'a Extents,
+        layout: &'a BufferLayout,
+        buffer: &'a [u8],
+    ) -> Operation<'a, CallReport> {
+        self.start_write_all_from(file, layout, buffer.into())
+    }
+
+    /// As [`File::start_write_all`], of memory of which only what `layout` names may be looked at. Collective.
+    pub fn start_write_all_from<'a>(
+        &'a mut self,
+        file: &'a Extents,
+        layout: &'a BufferLayout,
+        source: Source<'a>,
+    ) -> Operation<'a, CallReport> {
+        let waiting = self.endpoint.waiting().clone();
+        // Not with the first test, so that an operation dropped before it counts as dropped on every rank.
+        let begun = self.begin();
+        let future = Box::pin(async move {
+            begun?;
+            self.begun_write(file, layout, source).await
+        });
+        Operation::new(future, waiting)
+    }
+
+    async fn begun_write(&mut self, file: &Extents, layout: &BufferLayout, source: Source<'_>) -> Result<CallReport> {
+        let waiting = self.endpoint.waiting().clone();
+        let outcome = waiting.call(pin!(self.write(file, layout, source))).await;
+        self.end(&outcome);
+        outcome
+    }
+
+    async fn write(&mut self, file: &Extents, layout: &BufferLayout, source: Source<'_>) -> Result<CallReport> {
+        self.complete().await?;
+        let writable = match self.setup.mode {
+            Mode::Read => Err(Error::argument("file", "opened with Mode::Read", "to be read")),
+            Mode::Create | Mode::Update => plan::check_access(file, layout, source.span()),
+        };
+        let mut writable = writable.and_then(|()| self.may_have_data(file));
+        let mut staged = Vec::new();
+        if writable.is_ok() && device::may_be() {
+            writable = self.stage_write(layout, file.bytes(), source, &mut staged);
+        }
+        let (layout, source) = match staged.is_empty() {
+            true => (layout, source),
+            false => (&BufferLayout::Contiguous, Source::from(&staged[..])),
+        };
+        if self.setup.shares_memory {
+            return self.write_shared(file, layout, source, writable).await;
+        }
+        self.write_by_messages((file, layout, source), writable).await
+    }
+
+    /// The opening, in which a small write is done; then what is left.
+    async fn write_by_messages(&mut self, access: Access<'_>, checked: Result<()>) -> Result<CallReport> {
+        let mut clock = Clock::start();
+        let (file, layout, source) = access;
+        // Large pieces are written before the ranks agree, each rank when it comes: nobody waits for anybody. If it turns
+        // out that bytes may be given twice, they are written again.
+        let mut early = (checked.is_ok() && self.writes_early(file)).then(|| self.write_directly(file, layout, source));
+        let failed = early.as_mut().and_then(|outcome| outcome.error.take());
+        let checked = failed.map_or(checked, Err);
+        clock.elsewhere.lap();
+        let opened = self.agree_on_write(access, checked, early.as_ref()).await?;
+        clock.agreement.lap();
+        if opened.written.is_some() {
+            return Ok(opened.report(
+                Direction::Write,
+                Path::Root,
+                "little data, which came with the agreement",
+                clock.total(),
+            ));
+        }
+        let some_are_written = opened.moved > 0;
+        let mut disjoint = opened.disjoint;
+        if some_are_written && disjoint.is_none() {
+            disjoint = Some(plan::truly_disjoint(&mut self.endpoint, &self.setup, file).await?);
+        }
+        self.may_overlap |= some_are_written && disjoint == Some(false);
+        if some_are_written && disjoint == Some(true) {
+            if opened.is_over() {
+                let why = "every rank its own, large pieces that do not overlap";
+                return Ok(opened.report(Direction::Write, Path::Direct, why, clock.total()));
+            }
+            let own = early.is_some().then(Extents::empty);
+            let access = (own.as_ref().unwrap_or(file), layout, source);
+            return self.write_rest(access, (opened.left, opened.all), disjoint, early, clock).await;
+        }
+        let all = if some_are_written { Agreed { moved: None, ..opened.all } } else { opened.all };
+        self.write_rest(access, (all, all), disjoint, None, clock).await
+    }
+
+    /// Whether this rank writes its access by itself, before the ranks agree.
+    fn writes_early(&self, file: &Extents) -> bool {
+        let hints = &self.setup.hints;
+        self.setup.hosts.is_some()
+            && hints.cb_write == Switch::Automatic
+            && !hints.no_indep_rw
+            && !self.may_overlap
+            && is_own(file, &self.setup, Direction::Write)
+    }
+
+    /// Writes what is agreed to be left of all that the call is about. `disjoint`: whether no byte is given twice, if that is
+    /// known. `early` is what this rank has written already.
+    async fn write_rest(
+        &mut self,
+        (file, layout, source): Access<'_>,
+        (left, all): (Agreed, Agreed),
+        disjoint: Option<bool>,
+        early: Option<Outcome>,
+        mut clock: Clock,
+    ) -> Result<CallReport> {
+        let agreed = Agreed { disjoint: disjoint.unwrap_or(left.disjoint), ..left };
+        let (mut path, mut why) = plan::choose_path(&agreed, &self.setup, Direction::Write);
+        let chosen = path == Path::Direct && self.setup.hints.cb_write == Switch::Automatic;
+        if chosen && disjoint.is_none() && !plan::truly_disjoint(&mut self.endpoint, &self.setup, file).await? {
+            (path, why) = (Path::Exchange, plan::OVERLAP.to_string());
+        }
+        let mut done = CallTotals { path, why, ..CallTotals::new(Direction::Write) };
+        match path {
+            Path::Nothing | Path::Shared | Path::Root => {}
+            Path::Direct => {
+                done.outcome = self.write_directly(file, layout, source);
+                clock.elsewhere.lap();
+            }
+            Path::Exchange => {
+                self.exchange_write(file, layout, source, &agreed, &mut clock, &mut done).await?;
+                if self.setup.io.is_some() {
+                    return Ok(self.hand_over(agreed, done, clock));
+                }
+                self.settle(&mut done).await;
+                clock.elsewhere.lap();
+            }
+        }
+        if let Some(early) = early {
+            done.outcome.bytes += early.bytes;
+            done.outcome.busy += early.busy;
+        }
+        finish_call(&mut self.endpoint, all, done, clock).await
+    }
+
+    async fn exchange_write(
+        &mut self,
+        file: &Extents,
+        layout: &BufferLayout,
+        source: Source<'_>,
+        agreed: &Agreed,
+        clock: &mut Clock,
+        done: &mut CallTotals,
+    ) -> Result<()> {
+        let plan = self.plan(file, layout, agreed, clock, done).await?;
+        let roles = self.setup.roles(agreed.bytes);
+        done.aggregators = roles.aggregators.len();
+        let rounds = Writing::new(&plan, &roles.data, source);
+        done.counts = rounds.run(&mut self.endpoint, &mut self.queue).await?;
+        clock.elsewhere.lap();
+        Ok(())
+    }
+
+    /// Writes an access that needs no other rank. Local.
+    pub(in crate::engine) fn write_directly(
+        &mut self,
+        file: &Extents,
+        layout: &BufferLayout,
+        source: Source<'_>,
+    ) -> Outcome {
+        if file.count() == 0 {
+            return Outcome::default();
+        }
+        match self.storage() {
+            Ok(storage) => direct::write(&*storage, (file, layout, source), self.endpoint.rank(), &self.setup.path),
+            Err(error) => Outcome { error: Some(error), ..Outcome::default() },
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Flows: the cursor of one (rank, aggregator) pair, on either side, walked window by window.
+//!
+//! Sender and aggregator hold the same packed list, so both know every message's size without asking. A flow moves
+//! forward only: all rounds together cost O(extents).
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use bytes::Bytes;
+
+use crate::access::{Extent, Packed, PackedCursor, Sink, Source};
+use crate::drivers::{Domains, Window};
+use crate::engine::data::coverage::Coverage;
+use crate::fabric::pool::Block;
+use crate::topology::Rank;
+
+/// What a flow has in one window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passed {
+    /// Bytes.
+    pub bytes: u64,
+    /// Highest end; the window's start where there is nothing.
+    pub end: u64,
+}
+
+/// A packed list, window by window.
+#[derive(Debug, Clone)]
+pub struct Flow {
+    aggregator: usize,
+    cursor: PackedCursor,
+}
+
+impl Flow {
+    /// What goes to (or comes for) `aggregator`.
+    pub fn new(aggregator: usize, packed: Packed) -> Self {
+        Self { aggregator, cursor: PackedCursor::new(packed) }
+    }
+
+    /// The aggregator's index.
+    pub fn aggregator(&self) -> usize {
+        self.aggregator
+    }
+
+    /// The next window that this flow has bytes for.
+    pub fn window(&self, domains: &Domains) -> Option<Window> {
+        self.cursor.peek().map(|extent| domains.window(self.aggregator, extent.offset))
+    }
+
+    /// Passes all extents of `window` and returns what there was.
+    pub fn pass(&mut self, window: &Window) -> Passed {
+        let mut passed = Passed { bytes: 0, end: window.start };
+        while let Some(extent) = self.cursor.take_before(window.end) {
+            passed.bytes += extent.len;
+            passed.end = extent.end();
+        }
+        passed
+    }
+
+    /// The same; and marks them in `coverage`, which is gone when there is no memory for it.
+    pub fn pass_covering(&mut self, window: &Window, coverage: &mut Option<Coverage>) -> Passed {
+        let mut passed = Passed { bytes: 0, end: window.start };
+        while let Some(extent) = self.cursor.take_before(window.end) {
+            passed.bytes += extent.len;
+            passed.end = extent.end();
+            let marked = coverage.as_mut().map(|c| c.mark(window.position(extent.offset), extent.len));
+            if matches!(marked, Some(Err(_))) {
+                *coverage = None;
+            }
+        }
+        passed
+    }
+
+    /// The offset of the next extent.
+    pub fn next_offset(&self) -> Option<u64> {
+        self.cursor.peek().map(|extent| extent.offset)
+    }
+
+    /// The extents of `window`, one by one.
+    #[inline]
+    pub fn next_in(&mut self, window: &Window) -> Option<Extent> {
+        self.cursor.take_before(window.end)
+    }
+}
+
+/// What a rank sends to one aggregator, and where in its buffer it is.
+#[derive(Debug, Clone)]
+pub struct Outflow {
+    /// The file side.
+    pub file: Flow,
+    memory: PackedCursor,
+    /// Bytes in all windows.
+    total: u64,
+}
+
+impl Outflow {
+    /// From the two lists of [`crate::engine::plan::flatten::ListsToSend`].
+    pub fn new(aggregator: usize, file: Packed, memory: Packed) -> Self {
+        let total = file.summary().bytes;
+        Self { file: Flow::new(aggregator, file), memory: PackedCursor::new(memory), total }
+    }
+
+    /// No fewer bytes than it has in its next window.
+    pub fn most_bytes(&self, domains: &Domains) -> u64 {
+        let window = self.file.window(domains).map_or(0, |window| window.len());
+        window.min(self.total)
+    }
+
+    /// Appends the window's bytes to `out`; returns how many.
+    pub fn pack(&mut self, window: &Window, source: Source<'_>, out: &mut Block) -> u64 {
+        let bytes = self.file.pass(window).bytes;
+        self.memory_pieces(bytes, |piece| out.extend_from_slice(source.piece(piece.offset, piece.len)));
+        bytes
+    }
+
+    /// Where the next bytes of windows that have been passed are in the buffer, piece by piece.
+    #[inline]
+    pub fn memory_pieces(&mut self, mut left: u64, mut part: impl FnMut(Extent)) {
+        while left > 0
+            && let Some(piece) = self.memory.take(left)
+        {
+            part(piece);
+            left -= piece.len;
+        }
+    }
+
+    /// Places the window's bytes straight where they belong: this rank is the aggregator itself.
+    pub fn place(&mut self, window: &Window, source: Source<'_>, into: &mut [u8]) {
+        self.meet(window, |position, piece| copy(into, position, source.piece(piece.offset, piece.len)));
+    }
+
+    /// Takes the window's bytes straight from it: this rank is the aggregator itself.
+    pub fn take(&mut self, window: &Window, from: &[u8], mut sink: Sink<'_>) {
+        self.meet(window, |position, piece| {
+            let bytes = &from[position as usize..][..piece.len as usize];
+            sink.piece(piece.offset, piece.len).copy_from_slice(bytes);
+        });
+    }
+
+    /// Every part of the window's bytes that is contiguous in the window and in the buffer.
+    fn meet(&mut self, window: &Window, mut part: impl FnMut(u64, Extent)) {
+        while let Some(extent) = self.file.next_in(window) {
+            let mut position = window.position(extent.offset);
+            let mut left = extent.len;
+            while left > 0
+                && let Some(piece) = self.memory.take(left)
+            {
+                part(position, piece);
+                position += piece.len;
+                left -= piece.len;
+            }
+        }
+    }
+
+    /// Puts a message with the next bytes of this flow, whose window has been passed, where they belong in the buffer.
+    pub fn scatter(&mut self, message: &[u8], mut sink: Sink<'_>) {
+        let mut rest = message;
+        while !rest.is_empty()
+            && let Some(piece) = self.memory.take(rest.len() as u64)
+        {
+            let (front, behind) = rest.split_at(piece.len as usize);
+            sink.piece(piece.offset, piece.len).copy_from_slice(front);
+            rest = behind;
+        }
+    }
+}
+
+/// What comes from one source. Sizes are asked for when a round begins, extents when its bytes are there, hence two
+/// cursors over the one list.
+#[derive(Debug, Clone)]
+pub struct Inflow {
+    /// Who sends.
+    pub source: Rank,
+    /// The cursor that is ahead.
+    pub sizing: Flow,
+    placing: Flow,
+}
+
+impl Inflow {
+    /// What `source` announced for `aggregator`.
+    pub fn new(source: Rank, aggregator: usize, packed: Packed) -> Self {
+        let sizing = Flow::new(aggregator, packed);
+        Self { source, placing: sizing.clone(), sizing }
+    }
+
+    /// Copies a message to where its bytes belong in the window; whether it had just the bytes that were announced.
+    /// O(extents in the window + bytes).
+    pub fn place(&mut self, window: &Window, message: &Bytes, into: &mut [u8]) -> bool {
+        let mut at = 0;
+        while let Some(extent) = self.placing.next_in(window) {
+            let Some(bytes) = message.get(at..at + extent.len as usize) else { return false };
+            copy(into, window.position(extent.offset), bytes);
+            at += extent.len as usize;
+        }
+        at == message.len()
+    }
+
+    /// The window's bytes that the source asked for, one after the other.
+    pub fn collect(&mut self, window: &Window, from: &[u8], len: u64) -> Bytes {
+        let mut message = Block::take(len as usize).unwrap_or_default();
+        while let Some(extent) = self.placing.next_in(window) {
+            message.extend_from_slice(&from[window.position(extent.offset) as usize..][..extent.len as usize]);
+        }
+        message.into_message()
+    }
+
+    /// Passes the extents of a window whose bytes nobody wants any more.
+    pub fn drop_window(&mut self, window: &Window) {
+        self.placing.pass(window);
+    }
+}
+
+#[inline]
+fn copy(to: &mut [u8], position: u64, bytes: &[u8]) {
+    to[position as usize..position as usize + bytes.len()].copy_from_slice(bytes);
+}
+
+/// Which flow has bytes in which round next; finding a round's flows costs O(log flows) each, not a scan of all.
+#[derive(Debug, Default)]
+pub struct Agenda(BinaryHeap<Reverse<(u64, usize)>>);
+
+impl Agenda {
+    /// Files flow `id` under its next window, if it has one.
+    pub fn file(&mut self, id: usize, flow: &Flow, domains: &Domains) {
+        if let Some(window) = flow.window(domains) {
+            self.0.push(Reverse((window.index, id)));
+        }
+    }
+
+    /// The next round that any flow has bytes for.
+    pub fn next_round(&self) -> Option<u64> {
+        self.0.peek().map(|Reverse((round, _))| *round)
+    }
+
+    /// All flows with bytes in `round`, ascending; they are off the agenda until filed again.
+    pub fn take(&mut self, round: u64) -> Vec<usize> {
+        let mut due = Vec::new();
+        while let Some(&Reverse((next, id))) = self.0.peek()
+            && next == round
+        {
+            self.0.pop();
+            due.push(id);
+        }
+        due
+    }
+}

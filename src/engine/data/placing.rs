@@ -1,0 +1,235 @@
+//! A round of a write in memory: what the schedule's buffers are, and how messages get into the window.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+
+use crate::access::Source;
+use crate::drivers::Window;
+use crate::engine::data::flow::Outflow;
+use crate::engine::data::rounds::Rounds;
+use crate::engine::data::windows::Windows;
+use crate::engine::metadata::variable_exchange::slot_of;
+use crate::engine::two_layer::gather_tree::Passing;
+use crate::engine::two_layer::local_aggregation::{LocalAggregation, LocalRound};
+use crate::engine::two_layer::node::Inside;
+use crate::error::{Error, Result};
+use crate::exchange::two_layer::{GATHERED, HELD, MERGED, PASSED, Share, aggregator_at};
+use crate::fabric::execute::check_whole;
+use crate::fabric::shared::Watch;
+use crate::fabric::{self, Memory};
+use crate::schedule::{Buffer, Op, ReduceOp, Span};
+use crate::topology::Rank;
+
+/// What stands behind the buffers of a round's schedule in a write.
+pub struct Placing<'r, 'a> {
+    /// This rank.
+    pub rank: Rank,
+    /// What it sends.
+    pub outgoing: &'r RoundSends,
+    /// What it relays.
+    pub relay: LocalRound,
+    /// How.
+    pub relaying: Option<&'r mut LocalAggregation>,
+    /// What passes through it inside the node.
+    pub passing: Passing,
+    /// The same where its node shares memory.
+    pub inside: Option<&'r mut Inside<'a>>,
+    /// What it sends, as cursors.
+    pub outflows: &'r mut [Outflow],
+    /// What it gets, as cursors.
+    pub windows: &'r mut Windows,
+    /// The caller's memory.
+    pub user: Source<'r>,
+    /// This aggregator's window.
+    pub window: Option<Window>,
+    /// Where to place; none when the window's bytes are not wanted any more.
+    pub placed: Option<&'r mut [u8]>,
+    /// Where sources overlap: what came of each inflow, until all is there.
+    pub held: Option<BTreeMap<usize, Arrived>>,
+    /// Time spent in placing.
+    pub placement: Duration,
+}
+
+/// What a rank sends in one round.
+#[derive(Default)]
+pub struct RoundSends {
+    /// The outflows with data in this round.
+    pub due: Vec<usize>,
+    /// The messages' bytes, one after the other.
+    pub packed: Bytes,
+    /// Where each message begins in `packed`, and its aggregator.
+    pub starts: Vec<(u64, usize)>,
+    /// By ascending aggregator; a share of this rank itself has length 0.
+    pub shares: Vec<Share>,
+    /// The outflow to this rank itself.
+    pub own: Option<usize>,
+}
+
+/// What an inflow brought.
+pub enum Arrived {
+    /// A message.
+    Message(Bytes),
+    /// It is this rank's own; the bytes are in the caller's memory.
+    Own,
+}
+
+impl Placing<'_, '_> {
+    /// Puts what came of inflow `id` where it belongs; or keeps it, where the order matters.
+    fn arrived(&mut self, id: usize, what: Arrived) -> Result<()> {
+        if let Some(held) = &mut self.held {
+            // A message may lie in memory that its sender needs for the next.
+            let what = match what {
+                Arrived::Message(message) => Arrived::Message(Bytes::copy_from_slice(&message)),
+                Arrived::Own => Arrived::Own,
+            };
+            held.insert(id, what);
+            return Ok(());
+        }
+        self.place(id, what)
+    }
+
+    /// Places what was kept by ascending source: of bytes that several ranks write, the highest rank's stay, in every
+    /// window alike, so that no extent is ever a mixture.
+    ///
+    /// # Errors
+    /// Messages that are not of the announced size.
+    pub fn place_held(&mut self) -> Result<()> {
+        for (id, what) in self.held.take().unwrap_or_default() {
+            self.place(id, what)?;
+        }
+        Ok(())
+    }
+
+    fn place(&mut self, id: usize, what: Arrived) -> Result<()> {
+        let begin = Instant::now();
+        let placed = match what {
+            Arrived::Message(message) => self.place_message(id, &message),
+            Arrived::Own => {
+                self.place_own(id);
+                Ok(())
+            }
+        };
+        self.placement += begin.elapsed();
+        placed
+    }
+
+    fn place_message(&mut self, id: usize, message: &Bytes) -> Result<()> {
+        let (Some(window), Some(inflow)) = (&self.window, self.windows.inflow(id)) else { return Ok(()) };
+        let fits = match &mut self.placed {
+            Some(placed) => inflow.place(window, message, placed),
+            None => {
+                inflow.drop_window(window);
+                true
+            }
+        };
+        if fits {
+            return Ok(());
+        }
+        let what = format!("{} bytes from rank {} are not what it announced", message.len(), inflow.source);
+        Err(Error::Internal { rank: self.rank, what })
+    }
+
+    /// Places what this rank has for itself.
+    fn place_own(&mut self, id: usize) {
+        let (Some(window), Some(own)) = (&self.window, self.outgoing.own) else { return };
+        if let Some(placed) = &mut self.placed {
+            self.outflows[own].place(window, self.user, placed);
+        } else {
+            self.outflows[own].file.pass(window);
+        }
+        // The announced list stands for the same bytes.
+        if let Some(inflow) = self.windows.inflow(id) {
+            inflow.drop_window(window);
+        }
+    }
+
+    /// Puts what this rank has for an aggregator into the memory of its node.
+    fn put_inside(&mut self, from: Span, to: Span) -> Result<()> {
+        let begin = Instant::now();
+        let id = Rounds::outflow_of(self.outflows, aggregator_at(to.offset)).filter(|_| from.len > 0);
+        if let (Some(inside), Some(id)) = (&mut self.inside, id) {
+            inside.put(to, id, from.len, &mut self.outflows[id], self.user)?;
+        }
+        self.placement += begin.elapsed();
+        Ok(())
+    }
+
+    /// The merged message at an address of [`MERGED`].
+    fn merged(&mut self, span: Span) -> Bytes {
+        if let Some(inside) = &mut self.inside {
+            return inside.message(span);
+        }
+        let own = |aggregator: usize| {
+            let RoundSends { packed, starts, .. } = self.outgoing;
+            let index = starts.iter().position(|(_, a)| *a == aggregator)?;
+            let end = starts.get(index + 1).map_or(packed.len() as u64, |next| next.0);
+            Some(packed.slice(starts[index].0 as usize..end as usize))
+        };
+        match &mut self.relaying {
+            Some(relaying) => relaying.merge(&self.relay, span.offset, own),
+            None => Bytes::new(),
+        }
+    }
+}
+
+impl Memory for Placing<'_, '_> {
+    fn read(&mut self, span: Span) -> Result<fabric::Message> {
+        Ok(match span.buffer {
+            MERGED => self.merged(span),
+            PASSED => self.passing.get(span.offset, span.len),
+            _ => self.outgoing.packed.slice(span.offset as usize..(span.offset + span.len) as usize),
+        })
+    }
+
+    fn write(&mut self, from: Rank, span: Span, message: fabric::Message) -> Result<()> {
+        check_whole(from, span, &message)?;
+        match span.buffer {
+            Buffer::Receive if span.len == 0 => Ok(()),
+            Buffer::Receive => self.arrived(slot_of(span.offset), Arrived::Message(message)),
+            PASSED => {
+                self.passing.put(span.offset, message);
+                Ok(())
+            }
+            _ => {
+                self.relay.arrived(span, message);
+                Ok(())
+            }
+        }
+    }
+
+    fn copy(&mut self, from: Span, to: Span) -> Result<()> {
+        match (from.buffer, to.buffer) {
+            (Buffer::Send, Buffer::Receive) => self.arrived(slot_of(to.offset), Arrived::Own)?,
+            (MERGED, Buffer::Receive) => {
+                let message = self.merged(from);
+                self.arrived(slot_of(to.offset), Arrived::Message(message))?;
+            }
+            (Buffer::Send, PASSED) => {
+                let own = self.read(from)?;
+                self.passing.put(to.offset, own);
+            }
+            (Buffer::Send, HELD) => self.put_inside(from, to)?,
+            // Members' shares are dealt out when the merged message is read.
+            (Buffer::Send | GATHERED, MERGED) => {}
+            (from, to) => {
+                let what = format!("a round copies from {from:?} to {to:?}");
+                return Err(Error::Internal { rank: self.rank, what });
+            }
+        }
+        Ok(())
+    }
+
+    fn reduce(&mut self, _from: Span, _to: Span, _with: ReduceOp) -> Result<()> {
+        Err(Error::Internal { rank: self.rank, what: "a round reduces nothing".to_string() })
+    }
+
+    fn is_ready(&mut self, op: &Op) -> bool {
+        self.inside.as_mut().is_none_or(|inside| inside.is_ready(op))
+    }
+
+    fn watch(&mut self) -> Option<Watch> {
+        self.inside.as_mut().and_then(|inside| inside.watch())
+    }
+}

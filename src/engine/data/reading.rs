@@ -1,0 +1,167 @@
+//! The rounds of a read: read ahead, exchange backwards, deliver.
+//!
+//! Every round runs the transpose of the schedule that a write of the same access would run: aggregators send, ranks
+//! receive, under the same kernel and throttle. While a window is delivered, the next one is being read.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use crate::access::Sink;
+use crate::engine::data::buffer::WindowBuffer;
+use crate::engine::data::delivering::{Delivering, RoundReceives};
+use crate::engine::data::rounds::{DATA, DataCounts, Rounds};
+use crate::engine::data::windows::Opened;
+use crate::engine::metadata::phase::Phase;
+use crate::engine::plan::{Direction, Plan};
+use crate::engine::storage::window_queue::WindowQueue;
+use crate::engine::storage::worker::Task;
+use crate::engine::two_layer::gather_tree::Passing;
+use crate::error::{Error, Result};
+use crate::exchange::ReceiverIndex;
+use crate::exchange::two_layer::Share;
+use crate::fabric::Endpoint;
+use crate::schedule::Buffer;
+
+/// The data phase of one rank in a read.
+pub struct Reading<'a> {
+    at: Rounds<'a>,
+    sink: Sink<'a>,
+    /// Windows that are opened and, but for an error, being read.
+    ahead: VecDeque<Ahead>,
+}
+
+struct Ahead {
+    round: u64,
+    opened: Opened,
+    asked: bool,
+}
+
+impl<'a> Reading<'a> {
+    /// At the first round of a plan.
+    pub fn new(plan: &'a Plan, phase: &'a Phase, sink: Sink<'a>) -> Self {
+        Self { at: Rounds::new(plan, phase, Direction::Read), sink, ahead: VecDeque::new() }
+    }
+
+    /// Runs all rounds. Windows come from `queue`, which only aggregators need. Collective over the ranks that want data.
+    ///
+    /// # Errors
+    /// The fabric's. A failure to read is no error here: it stays in the queue for the agreement, and anything is delivered.
+    pub async fn run(mut self, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<DataCounts> {
+        while let Some(round) = self.next_round() {
+            self.round(round, endpoint, queue).await?;
+        }
+        self.at.counts.in_memory = self.at.inside.map_or(0, |inside| inside.bytes);
+        Ok(self.at.counts)
+    }
+
+    fn next_round(&self) -> Option<u64> {
+        let opened = self.ahead.front().map(|ahead| ahead.round);
+        opened.into_iter().chain(self.at.next_round()).min()
+    }
+
+    async fn round(&mut self, round: u64, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<()> {
+        let (opened, window) = self.take_window(round, queue).await;
+        let begin = Instant::now();
+        let messages = opened.as_ref().map_or(&[][..], |opened| &opened.messages);
+        let incoming = self.expect(round);
+        let relaying = self.at.relaying.as_mut();
+        let relay = relaying.map(|relaying| relaying.round(round, self.at.domains)).unwrap_or_default();
+        let schedule = self.at.schedule(round, &incoming.shares, &relay, messages);
+        let rank = self.at.rank();
+        let schedule = schedule.transposed(self.at.phase.route.kernel.mode);
+        let schedule = schedule.ok_or_else(|| Error::Internal { rank, what: "a round reduces".to_string() })?;
+        let mut memory = Delivering {
+            rank,
+            incoming: &incoming,
+            relay,
+            relaying: self.at.relaying.as_mut(),
+            passing: Passing::default(),
+            inside: self.at.inside.as_mut(),
+            outflows: &mut self.at.outflows,
+            windows: &mut self.at.windows,
+            user: self.sink.reborrow(),
+            window: opened.map(|opened| opened.window),
+            read: window.as_ref().map(|window| &window.bytes[..]),
+            placement: Duration::ZERO,
+        };
+        let traffic = endpoint.run(schedule, &mut memory, DATA).await?;
+        let placement = memory.placement;
+        self.at.counts.traffic += traffic;
+        self.at.counts.placement += placement;
+        self.at.counts.exchange += begin.elapsed().saturating_sub(placement);
+        self.at.refile(&incoming.due);
+        if let (Some(mut window), Some(queue)) = (window, queue) {
+            self.at.windows.recycle(std::mem::take(&mut window.coverage));
+            queue.give_back(window);
+        }
+        Ok(())
+    }
+
+    /// This aggregator's window of `round`, if it has one, with its bytes, if they could be read; the ones behind it are
+    /// on their way then.
+    async fn take_window(
+        &mut self,
+        round: u64,
+        queue: &mut Option<WindowQueue>,
+    ) -> (Option<Opened>, Option<WindowBuffer>) {
+        self.look_ahead(queue, true).await;
+        if self.ahead.front().is_none_or(|ahead| ahead.round != round) {
+            return (None, None);
+        }
+        let Some(ahead) = self.ahead.pop_front() else { return (None, None) };
+        self.at.counts.opened(ahead.opened.messages.len());
+        let window = match queue {
+            Some(queue) if ahead.asked => queue.read().await,
+            _ => None,
+        };
+        self.look_ahead(queue, false).await;
+        (Some(ahead.opened), window)
+    }
+
+    /// Asks for as many windows as there are buffers; with `one`, for one in any case, since no buffer is out then.
+    async fn look_ahead(&mut self, queue: &mut Option<WindowQueue>, one: bool) {
+        while let Some(round) = self.at.windows.next_round()
+            && (one && self.ahead.is_empty() || queue.as_ref().is_some_and(WindowQueue::has_room))
+            && let Some(mut opened) = self.at.windows.open(round, self.at.domains, Buffer::Receive)
+        {
+            let mut asked = false;
+            if let Some(queue) = queue {
+                let len = opened.window.len();
+                if opened.coverage.is_none() {
+                    queue.no_memory(len);
+                }
+                if let Some(mut buffer) = queue.buffer(len).await {
+                    buffer.coverage = opened.coverage.take().unwrap_or_default();
+                    queue.submit(Task::Read, opened.window, buffer);
+                    asked = true;
+                }
+            }
+            let failed = !asked;
+            self.ahead.push_back(Ahead { round, opened, asked });
+            if failed {
+                return;
+            }
+        }
+    }
+
+    /// What this rank gets in the round, aggregator after aggregator.
+    fn expect(&mut self, round: u64) -> RoundReceives {
+        let mut all = RoundReceives { due: self.at.leaving.take(round), ..RoundReceives::default() };
+        let mut at = 0;
+        for &id in &all.due {
+            let aggregator = self.at.outflows[id].file.aggregator();
+            if self.at.stays(aggregator) {
+                all.own = Some(id);
+                all.shares.push(Share { aggregator: ReceiverIndex(aggregator), len: 0 });
+                continue;
+            }
+            let flow = &mut self.at.outflows[id].file;
+            let Some(window) = flow.window(self.at.domains) else { continue };
+            let len = flow.pass(&window).bytes;
+            all.parts.push((at, id, len));
+            all.shares.push(Share { aggregator: ReceiverIndex(aggregator), len });
+            at += len;
+        }
+        all
+    }
+}

@@ -1,0 +1,136 @@
+//! The rounds of a write: pack, exchange, place, write behind.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use crate::access::Source;
+use crate::engine::data::buffer::WindowBuffer;
+use crate::engine::data::placing::{Placing, RoundSends};
+use crate::engine::data::rounds::{DATA, DataCounts, Rounds};
+use crate::engine::data::windows::Opened;
+use crate::engine::metadata::phase::Phase;
+use crate::engine::plan::{Direction, Plan};
+use crate::engine::storage::window_queue::WindowQueue;
+use crate::engine::storage::worker::Task;
+use crate::engine::two_layer::gather_tree::Passing;
+use crate::error::Result;
+use crate::exchange::two_layer::Share;
+use crate::exchange::{ReceiverIndex, Transfer};
+use crate::fabric::Endpoint;
+use crate::fabric::pool::Block;
+use crate::schedule::Buffer;
+use crate::topology::Rank;
+
+/// The data phase of one rank in a write.
+pub struct Writing<'a> {
+    at: Rounds<'a>,
+    source: Source<'a>,
+}
+
+impl<'a> Writing<'a> {
+    /// At the first round of a plan.
+    pub fn new(plan: &'a Plan, phase: &'a Phase, source: Source<'a>) -> Self {
+        Self { at: Rounds::new(plan, phase, Direction::Write), source }
+    }
+
+    /// Runs all rounds. Windows go to `queue`, which only aggregators need. Collective over the ranks that have data.
+    ///
+    /// # Errors
+    /// The fabric's. A failure to write is no error here: it stays in the queue for the agreement.
+    pub async fn run(mut self, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<DataCounts> {
+        while let Some(round) = self.at.next_round() {
+            self.round(round, endpoint, queue).await?;
+        }
+        self.at.counts.in_memory = self.at.inside.map_or(0, |inside| inside.bytes);
+        Ok(self.at.counts)
+    }
+
+    async fn round(&mut self, round: u64, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<()> {
+        let opened = self.at.windows.open(round, self.at.domains, Buffer::Receive);
+        let (window, overlap) = opened.as_ref().map_or((None, false), |opened| (Some(opened.window), opened.overlap));
+        let (mut buffer, receives) = self.make_room(opened, queue).await;
+        let begin = Instant::now();
+        let outgoing = self.pack(round);
+        let relay =
+            self.at.relaying.as_mut().map(|relaying| relaying.round(round, self.at.domains)).unwrap_or_default();
+        let schedule = self.at.schedule(round, &outgoing.shares, &relay, &receives);
+        let mut memory = Placing {
+            rank: self.at.rank(),
+            outgoing: &outgoing,
+            relay,
+            relaying: self.at.relaying.as_mut(),
+            passing: Passing::default(),
+            inside: self.at.inside.as_mut(),
+            outflows: &mut self.at.outflows,
+            windows: &mut self.at.windows,
+            user: self.source,
+            window,
+            placed: buffer.as_mut().map(|buffer| &mut buffer.bytes[..]),
+            held: overlap.then(BTreeMap::new),
+            placement: Duration::ZERO,
+        };
+        let traffic = endpoint.run(schedule, &mut memory, DATA).await?;
+        memory.place_held()?;
+        let placement = memory.placement;
+        self.at.counts.traffic += traffic;
+        self.at.counts.placement += placement;
+        self.at.counts.exchange += begin.elapsed().saturating_sub(placement);
+        self.at.refile(&outgoing.due);
+        if let (Some(window), Some(buffer), Some(queue)) = (window, buffer, queue) {
+            queue.submit(Task::Write, window, buffer);
+        }
+        Ok(())
+    }
+
+    /// A buffer for the window, if its bytes are wanted, and what will arrive for it.
+    async fn make_room(
+        &mut self,
+        opened: Option<Opened>,
+        queue: &mut Option<WindowQueue>,
+    ) -> (Option<WindowBuffer>, Vec<Transfer<Rank>>) {
+        let Some(opened) = opened else { return (None, Vec::new()) };
+        self.at.counts.opened(opened.messages.len());
+        let Some(queue) = queue else { return (None, opened.messages) };
+        let Some(coverage) = opened.coverage else {
+            queue.no_memory(opened.window.len());
+            return (None, opened.messages);
+        };
+        let mut buffer = queue.buffer(opened.window.len()).await;
+        if let Some(buffer) = &mut buffer {
+            self.at.windows.recycle(std::mem::replace(&mut buffer.coverage, coverage));
+        }
+        (buffer, opened.messages)
+    }
+
+    /// Collects what this rank sends in the round, message after message. What it has for itself stays in the caller's
+    /// memory, unless it goes through a local aggregator; so does everything that goes through memory of the node.
+    fn pack(&mut self, round: u64) -> RoundSends {
+        let mut out = RoundSends { due: self.at.leaving.take(round), ..RoundSends::default() };
+        let mut packed = Block::default();
+        if self.at.inside.is_none() {
+            let most = |id: &usize| self.at.outflows[*id].most_bytes(self.at.domains);
+            let bytes: u64 = out.due.iter().map(most).sum();
+            // One block for all, if there is one; else it grows.
+            packed = Block::take(bytes as usize).unwrap_or_default();
+        }
+        for &id in &out.due {
+            let aggregator = self.at.outflows[id].file.aggregator();
+            let stays = self.at.stays(aggregator);
+            let outflow = &mut self.at.outflows[id];
+            let Some(window) = outflow.file.window(self.at.domains) else { continue };
+            if stays {
+                out.own = Some(id);
+                out.shares.push(Share { aggregator: ReceiverIndex(aggregator), len: 0 });
+                continue;
+            }
+            out.starts.push((packed.len() as u64, aggregator));
+            let len = match &self.at.inside {
+                Some(_) => outflow.file.pass(&window).bytes,
+                None => outflow.pack(&window, self.source, &mut packed),
+            };
+            out.shares.push(Share { aggregator: ReceiverIndex(aggregator), len });
+        }
+        out.packed = packed.into_message();
+        out
+    }
+}

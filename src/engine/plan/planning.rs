@@ -1,0 +1,170 @@
+//! Planning without running: what a collective write of any number of ranks would exchange.
+//!
+//! One rank at a time is flattened and forgotten, so the memory is that of one rank and of the counters.
+
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
+use std::sync::Arc;
+
+use crate::access::{BufferLayout, Extents};
+use crate::drivers::{Domains, Driver, Layout, Written};
+use crate::engine::api::report::FanIn;
+use crate::engine::api::setup::Setup;
+use crate::engine::data::flow::Flow;
+pub use crate::engine::metadata::variable_exchange::{HEAD, LENGTH};
+use crate::engine::plan::flatten::flatten;
+use crate::engine::plan::{Agreed, HISTOGRAM, count_bytes};
+use crate::error::Result;
+use crate::hints::Hints;
+use crate::topology::{Rank, Topology};
+
+/// The first pass: ranges and, for drivers that divide by density, where the bytes lie.
+#[derive(Debug, Clone, Copy)]
+pub struct Ranges {
+    start: u64,
+    end: u64,
+    bytes: u64,
+}
+
+impl Default for Ranges {
+    fn default() -> Self {
+        Self { start: u64::MAX, end: 0, bytes: 0 }
+    }
+}
+
+impl Ranges {
+    /// Adds one rank.
+    pub fn add(&mut self, file: &Extents) {
+        if let Some((start, end)) = file.span() {
+            self.start = self.start.min(start);
+            self.end = self.end.max(end);
+        }
+        self.bytes += file.bytes();
+    }
+
+    /// Adds what another counted.
+    pub fn merge(&mut self, other: Self) {
+        self.start = self.start.min(other.start);
+        self.end = self.end.max(other.end);
+        self.bytes += other.bytes;
+    }
+
+    /// Where the bytes of `file` lie, in the parts the engine counts in.
+    pub fn histogram(&self, file: &Extents) -> Vec<u64> {
+        let agreed =
+            Agreed { start: self.start, end: self.end, bytes: self.bytes, requests: 0, disjoint: true, moved: None };
+        count_bytes(file, &agreed)
+    }
+
+    /// The histogram of nothing.
+    pub fn empty_histogram(&self) -> Vec<u64> {
+        vec![0; HISTOGRAM]
+    }
+}
+
+/// What ranks exchange; adds up.
+#[derive(Debug, Clone, Default)]
+pub struct Exchanged {
+    /// Extents after flattening: what is told to aggregators.
+    pub extents: u64,
+    /// Bytes of data.
+    pub bytes: u64,
+    /// Bytes of metadata as it is sent: lists, and their lengths.
+    pub metadata_bytes: u64,
+    /// Metadata messages.
+    pub metadata_messages: u64,
+    /// Data messages.
+    pub data_messages: u64,
+    /// Senders of each (aggregator, round).
+    senders: BTreeMap<(u32, u64), u32>,
+}
+
+impl AddAssign for Exchanged {
+    fn add_assign(&mut self, other: Self) {
+        self.extents += other.extents;
+        self.bytes += other.bytes;
+        self.metadata_bytes += other.metadata_bytes;
+        self.metadata_messages += other.metadata_messages;
+        self.data_messages += other.data_messages;
+        for (window, senders) in other.senders {
+            *self.senders.entry(window).or_default() += senders;
+        }
+    }
+}
+
+impl Exchanged {
+    /// The most windows with data of any aggregator.
+    pub fn rounds(&self) -> u64 {
+        let mut windows = BTreeMap::<u32, u64>::new();
+        self.senders.keys().for_each(|(aggregator, _)| *windows.entry(*aggregator).or_default() += 1);
+        windows.into_values().max().unwrap_or(0)
+    }
+
+    /// How many ranks an aggregator receives from in a round.
+    pub fn fan_in(&self) -> FanIn {
+        let mut counts = BTreeMap::<u32, u64>::new();
+        self.senders.values().for_each(|senders| *counts.entry(*senders).or_default() += 1);
+        FanIn::of(counts)
+    }
+}
+
+/// The second pass: rank after rank, in any order, on any thread.
+pub struct Planner {
+    aggregators: Arc<[Rank]>,
+    domains: Domains,
+}
+
+impl Planner {
+    /// Divides the file. `histogram` is the sum of [`Ranges::histogram`] over all ranks where the driver wants one.
+    ///
+    /// # Errors
+    /// Bad hints.
+    pub fn new(
+        topology: Topology,
+        layout: Layout,
+        driver: Box<dyn Driver>,
+        hints: Hints,
+        ranges: Ranges,
+        histogram: &[u64],
+    ) -> Result<Self> {
+        let setup = Setup::dry(0, topology, layout, driver, hints)?;
+        let (start, end) = (ranges.start.min(ranges.end), ranges.end);
+        let written = Written { start, end, histogram };
+        let aggregators = setup.roles(ranges.bytes).aggregators.clone();
+        let domains = setup.driver.domains(&setup.layout, aggregators.len(), written, &setup.hints);
+        Ok(Self { aggregators, domains })
+    }
+
+    /// The aggregators.
+    pub fn aggregators(&self) -> &[Rank] {
+        &self.aggregators
+    }
+
+    /// What `rank` sends with flat kernels: a head (and a tail where it does not fit) to every aggregator, then a message
+    /// for each of its windows. O(extents) time.
+    pub fn rank(&self, rank: Rank, file: &Extents, layout: &BufferLayout) -> Exchanged {
+        let outgoing = flatten(file, layout, &self.domains, u64::MAX);
+        let aggregators = &self.aggregators;
+        let mut all = Exchanged { bytes: file.bytes(), ..Exchanged::default() };
+        let own = aggregators.binary_search(&rank).ok();
+        let heads = aggregators.len() as u64 - u64::from(own.is_some());
+        all.metadata_messages = heads;
+        all.metadata_bytes = heads * LENGTH as u64;
+        for out in outgoing {
+            let to_itself = Some(out.aggregator) == own;
+            all.extents += out.file.count();
+            if !to_itself {
+                let body = out.file.wire_len();
+                all.metadata_bytes += body as u64;
+                all.metadata_messages += u64::from(body > HEAD);
+            }
+            let mut flow = Flow::new(out.aggregator, out.file);
+            while let Some(window) = flow.window(&self.domains) {
+                flow.pass(&window);
+                all.senders.insert((out.aggregator as u32, window.index), 1);
+                all.data_messages += u64::from(!to_itself);
+            }
+        }
+        all
+    }
+}

@@ -1,0 +1,82 @@
+//! The direct path of a write: every rank writes its own extents, from where the bytes are, or packed where they are small.
+
+use std::time::Instant;
+
+use crate::access::{BufferLayout, Extents, Piece, Source, Walk};
+use crate::engine::storage::copy::copy;
+use crate::engine::storage::scratch::{self, CACHED, WHOLE};
+use crate::engine::storage::window_queue::Outcome;
+use crate::engine::storage::{Failure, Storage, guarded, without_size_signal, write_all};
+use crate::topology::Rank;
+
+/// Writes the access, in its sequence. Local.
+pub fn write(
+    storage: &dyn Storage,
+    (file, layout, source): (&Extents, &BufferLayout, Source<'_>),
+    rank: Rank,
+    path: &std::path::Path,
+) -> Outcome {
+    let begin = Instant::now();
+    let _quiet = without_size_signal();
+    let mut bytes = 0;
+    if let (BufferLayout::Contiguous, Some((offset, _)), 1) = (layout, file.span(), file.count()) {
+        let whole = source.piece(0, file.bytes());
+        let written = guarded("write", offset, || write_all(storage, whole, offset, &mut bytes));
+        return Outcome { error: written.err().map(|failure| failure.of(rank, path)), bytes, busy: begin.elapsed() };
+    }
+    let written = scratch::with(|packed| {
+        let mut packing = Packing { storage, packed, at: 0, len: 0, written: &mut bytes, failure: None };
+        guarded("write", file.span().map_or(0, |(start, _)| start), || {
+            Walk::new(file, layout).until(u64::MAX, |piece| packing.add(piece, source));
+            packing.flush();
+            packing.failure.take().map_or(Ok(()), Err)
+        })
+    });
+    Outcome { error: written.err().map(|failure| failure.of(rank, path)), bytes, busy: begin.elapsed() }
+}
+
+struct Packing<'a> {
+    storage: &'a dyn Storage,
+    packed: &'a mut Vec<u8>,
+    /// Where in the file the packed bytes go, and how many they are.
+    at: u64,
+    len: usize,
+    written: &'a mut u64,
+    /// What went wrong first; nothing is written after it.
+    failure: Option<Failure>,
+}
+
+impl Packing<'_> {
+    #[inline]
+    fn add(&mut self, piece: Piece, source: Source<'_>) {
+        let bytes = source.piece(piece.memory, piece.len);
+        if piece.len >= WHOLE {
+            self.flush();
+            self.write(bytes, piece.offset);
+            return;
+        }
+        if self.len == 0 || piece.offset != self.at + self.len as u64 || self.len + bytes.len() > CACHED {
+            self.flush();
+            self.at = piece.offset;
+            self.packed.resize(CACHED, 0);
+        }
+        let place = &mut self.packed[self.len..][..bytes.len()];
+        // SAFETY: two slices of this length, one of them borrowed for writing.
+        unsafe { copy(bytes.as_ptr(), place.as_mut_ptr(), bytes.len()) };
+        self.len += bytes.len();
+    }
+
+    fn flush(&mut self) {
+        if self.len > 0 {
+            let (packed, len) = (std::mem::take(self.packed), std::mem::take(&mut self.len));
+            self.write(&packed[..len], self.at);
+            *self.packed = packed;
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8], offset: u64) {
+        if self.failure.is_none() {
+            self.failure = write_all(self.storage, bytes, offset, self.written).err();
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The direct path of a read: every rank reads its own extents. For requests that no exchange can improve.
+
+use std::cell::RefCell;
+use std::time::Instant;
+
+use crate::access::{BufferLayout, Extents, Piece, Sink, Walk};
+use crate::engine::storage::copy::copy;
+use crate::engine::storage::scratch::{self, CACHED, WHOLE};
+use crate::engine::storage::window_queue::Outcome;
+use crate::engine::storage::{Failure, Storage, read_present};
+
+thread_local! {
+    /// Kept, so that no call makes its own.
+    static PIECES: RefCell<Vec<Piece>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Reads what the file has of the access, going over gaps of up to `bridge` bytes. Memory for bytes beyond the end of the
+/// file stays as it is. Local.
+pub fn read(
+    storage: &dyn Storage,
+    file: &Extents,
+    layout: &BufferLayout,
+    sink: Sink<'_>,
+    bridge: u64,
+) -> Result<Outcome, Failure> {
+    let begin = Instant::now();
+    let mut pieces = PIECES.take();
+    pieces.clear();
+    let (bytes, pieces) = scratch::with(|span| {
+        let mut group = Group { storage, sink, bridge, pieces, span, bytes: 0, failure: None };
+        Walk::new(file, layout).until(u64::MAX, |piece| group.add(piece));
+        group.flush();
+        (group.failure.take().map_or(Ok(group.bytes), Err), group.pieces)
+    });
+    PIECES.set(pieces);
+    let bytes = bytes?;
+    Ok(Outcome { bytes, busy: begin.elapsed(), error: None })
+}
+
+/// Pieces that are read in one call.
+struct Group<'a> {
+    storage: &'a dyn Storage,
+    sink: Sink<'a>,
+    bridge: u64,
+    /// Ascending, free of overlap, from the first's start to the last's end [`CACHED`] bytes at most, or one piece.
+    pieces: Vec<Piece>,
+    span: &'a mut Vec<u8>,
+    /// Bytes that the file had.
+    bytes: u64,
+    /// What went wrong first; nothing is read after it.
+    failure: Option<Failure>,
+}
+
+impl Group<'_> {
+    #[inline]
+    fn add(&mut self, piece: Piece) {
+        if let (Some(first), Some(last)) = (self.pieces.first(), self.pieces.last()) {
+            let gap = piece.offset.checked_sub(last.offset + last.len);
+            let fits = piece.len < WHOLE && piece.offset + piece.len <= first.offset + CACHED as u64;
+            if !fits || gap.is_none_or(|gap| gap > self.bridge) {
+                self.flush();
+            }
+        }
+        self.pieces.push(piece);
+    }
+
+    fn flush(&mut self) {
+        let (Some(&first), Some(&last)) = (self.pieces.first(), self.pieces.last()) else { return };
+        if self.failure.is_none() {
+            let place = self.sink.piece(first.memory, first.len);
+            let read = match self.pieces.len() {
+                1 => read_present(self.storage, place, first.offset),
+                _ => self.read_apart(first.offset, last.offset + last.len),
+            };
+            match read {
+                Ok(bytes) => self.bytes += bytes,
+                Err(failure) => self.failure = Some(failure),
+            }
+        }
+        self.pieces.clear();
+    }
+
+    /// Reads what the pieces span, and takes it apart; returns how many bytes of them the file had.
+    fn read_apart(&mut self, start: u64, end: u64) -> Result<u64, Failure> {
+        let len = (end - start) as usize;
+        if self.span.len() < len {
+            self.span.resize(CACHED, 0);
+        }
+        let span = &mut self.span[..len];
+        let present = read_present(self.storage, span, start)?;
+        let mut all = 0;
+        for piece in &self.pieces {
+            let at = piece.offset - start;
+            let bytes = &span[at.min(present) as usize..(at + piece.len).min(present) as usize];
+            all += bytes.len() as u64;
+            let place = self.sink.piece(piece.memory, bytes.len() as u64);
+            // SAFETY: two slices of this length, one of them borrowed for writing.
+            unsafe { copy(bytes.as_ptr(), place.as_mut_ptr(), bytes.len()) };
+        }
+        Ok(all)
+    }
+}

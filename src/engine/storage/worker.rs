@@ -1,0 +1,188 @@
+//! A helper thread that writes full windows, and reads windows ahead, while others are exchanged. It never touches the
+//! fabric.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::drivers::Window;
+use crate::engine::data::buffer::WindowBuffer;
+use crate::engine::storage::sieve::{read_window, write_window};
+use crate::engine::storage::{Failure, Storage, block_size_signal, guarded};
+use crate::fabric::Idle;
+use crate::hints::Switch;
+
+/// What is to be done with a window: the bytes that are covered go to the file, or come from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Task {
+    /// Write them.
+    Write,
+    /// Read them; what lies beyond the end of the file is zeros.
+    Read,
+}
+
+/// A window with something to be done.
+pub struct Job {
+    /// What.
+    pub task: Task,
+    /// Where in the file.
+    pub window: Window,
+    /// Where in memory.
+    pub buffer: WindowBuffer,
+    /// The hint `romio_ds_write` or `romio_ds_read`.
+    pub sieve: Switch,
+}
+
+/// A window written or read, or not.
+#[derive(Debug)]
+pub struct WindowDone {
+    /// What was to be done.
+    pub task: Task,
+    /// The buffer: free for the next window, or with what was read.
+    pub buffer: WindowBuffer,
+    /// Bytes that got into the file.
+    pub bytes: u64,
+    /// Time spent in the file system.
+    pub busy: Duration,
+    /// What went wrong first, if anything.
+    pub failure: Option<Failure>,
+}
+
+/// The helper thread of one file on one aggregator. Dropping it waits for what was submitted.
+pub struct Worker {
+    jobs: Option<Sender<Job>>,
+    finished: Receiver<WindowDone>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Worker {
+    /// Starts the thread; `waker` ends the rank's idling when a window is done.
+    ///
+    /// # Errors
+    /// The system's, when it has no thread to give.
+    pub fn start(storage: Arc<dyn Storage>, waker: Arc<dyn Idle>) -> std::io::Result<Self> {
+        let (jobs, inbox) = channel::<Job>();
+        let (outbox, finished) = channel();
+        let thread = std::thread::Builder::new().name("tributary worker".to_string()).spawn(move || {
+            leave_single_core();
+            let _quiet = block_size_signal();
+            let mut failed = false;
+            for job in inbox {
+                let done = perform(&*storage, job, failed);
+                failed |= done.failure.is_some();
+                if outbox.send(done).is_err() {
+                    return;
+                }
+                waker.wake();
+            }
+        })?;
+        Ok(Self { jobs: Some(jobs), finished, thread: Some(thread) })
+    }
+
+    /// Hands a window over. The buffer comes back with [`Worker::poll`], in the order of submission.
+    pub fn submit(&self, job: Job) {
+        if let Some(jobs) = &self.jobs {
+            // The thread ends only when `jobs` is dropped; if it were gone all the same, poll reports it.
+            let _ = jobs.send(job);
+        }
+    }
+
+    /// The next window that is done; `Err` if the thread is gone.
+    pub fn poll(&self) -> Result<Option<WindowDone>, WorkerGone> {
+        match self.finished.try_recv() {
+            Ok(done) => Ok(Some(done)),
+            Err(TryRecvError::Empty) => Ok(None),
+            Err(TryRecvError::Disconnected) => Err(WorkerGone),
+        }
+    }
+}
+
+/// The helper thread ended before its time.
+#[derive(Debug)]
+pub struct WorkerGone;
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic outside of the storage has been reported by poll, or nobody waits for it.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Makes the calling thread one that a library runs beside the program's own: it takes none of the program's signals, and
+/// does not stay on the single core of its rank.
+pub fn leave_to_program() {
+    leave_single_core();
+    // A mask that cannot be set leaves the signals to chance, as for any thread.
+    let _ = nix::sys::signal::SigSet::all().thread_block();
+}
+
+/// A thread inherits the core that its rank is bound to. A rank that spins in MPI and its helper would take turns there, so
+/// the helper may run on all cores that the system allows the process. A wider binding stays.
+#[cfg(target_os = "linux")]
+fn leave_single_core() {
+    use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+    let this = nix::unistd::Pid::from_raw(0);
+    let is_in = |set: &CpuSet| (0..CpuSet::count()).filter(|&core| set.is_set(core).unwrap_or_default()).count();
+    if sched_getaffinity(this).is_ok_and(|bound| is_in(&bound) == 1) {
+        let mut all = CpuSet::new();
+        (0..CpuSet::count()).for_each(|core| all.set(core).unwrap_or_default());
+        // The system leaves out what is not allowed. Where it refuses, the thread stays where it is.
+        let _ = sched_setaffinity(this, &all);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn leave_single_core() {}
+
+/// Writes or reads one window. After a failure nothing more is tried, so that a full disk is asked once and not once a
+/// window.
+fn perform(storage: &dyn Storage, job: Job, failed: bool) -> WindowDone {
+    let Job { task, window, mut buffer, sieve } = job;
+    let begin = Instant::now();
+    let mut bytes = 0;
+    let operation = if task == Task::Write { "write" } else { "read" };
+    let outcome = guarded(operation, window.start, || match task {
+        _ if failed => Ok(()),
+        Task::Write => write_window(storage, window, &mut buffer, sieve, &mut bytes),
+        Task::Read => read_window(storage, window, &mut buffer, sieve),
+    });
+    WindowDone { task, buffer, bytes, busy: begin.elapsed(), failure: outcome.err() }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+    use nix::unistd::Pid;
+
+    #[test]
+    fn a_helper_leaves_the_single_core_of_its_rank() {
+        let this = Pid::from_raw(0);
+        let own = sched_getaffinity(this).unwrap();
+        let cores: Vec<usize> = (0..CpuSet::count()).filter(|&core| own.is_set(core).unwrap()).collect();
+        let mut single = CpuSet::new();
+        single.set(cores[0]).unwrap();
+        sched_setaffinity(this, &single).unwrap();
+        let helper = std::thread::spawn(move || {
+            assert_eq!(sched_getaffinity(this), Ok(single), "inherited");
+            leave_single_core();
+            sched_getaffinity(this).unwrap()
+        });
+        let helper = helper.join().unwrap();
+        assert!(cores.iter().all(|&core| helper.is_set(core).unwrap()), "all of {cores:?}");
+    }
+
+    #[test]
+    fn a_wider_binding_stays() {
+        let own = sched_getaffinity(Pid::from_raw(0)).unwrap();
+        leave_single_core();
+        let after = sched_getaffinity(Pid::from_raw(0)).unwrap();
+        if (0..CpuSet::count()).filter(|&core| own.is_set(core).unwrap()).count() > 1 {
+            assert_eq!(own, after);
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! A rank's part of the inner layer in the rounds of a call.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use super::places::{InMemory, Messages, Places};
+use super::ring::{Entry, Place, Ring, bytes_at};
+use crate::access::pairs::PairCursor;
+use crate::access::{Extent, PackedCursor, Sink, Source};
+use crate::drivers::Domains;
+use crate::engine::data::flow::{Agenda, Flow, Outflow};
+use crate::engine::plan::Direction;
+use crate::engine::storage::copy::copy;
+use crate::error::{Error, Result};
+use crate::exchange::ReceiverIndex;
+use crate::exchange::two_layer::{HELD, MERGED, Share, aggregator_at};
+use crate::fabric::shared::{Group, Watch};
+use crate::schedule::{Action, Op, Span};
+
+/// The signal that says where messages lie.
+const PUBLISHED: usize = 0;
+/// The signal that says that members have placed, or taken, all of a message.
+const COUNTED: usize = 1;
+
+/// Where a rank stands in the inner layer.
+pub struct Inside<'a> {
+    group: &'a Group,
+    direction: Direction,
+    call: u64,
+    round: u64,
+    /// By outflow.
+    places: Vec<Cursors>,
+    /// On the local aggregator.
+    outer: Option<Outer<'a>>,
+    /// The signal as it was before anything was not ready.
+    seen: Option<u32>,
+    /// Bytes that this rank has copied.
+    pub bytes: u64,
+}
+
+struct Cursors {
+    at: PackedCursor,
+    left_out: PackedCursor,
+}
+
+/// What a local aggregator sends, or gets.
+struct Outer<'a> {
+    ring: Ring,
+    messages: &'a [Messages],
+    flows: Vec<Ahead>,
+    agenda: Agenda,
+    /// Those of this round, by aggregator.
+    now: BTreeMap<usize, Place>,
+}
+
+/// The messages of one aggregator that are to come.
+struct Ahead {
+    flow: Flow,
+    left_out: PairCursor,
+    /// The position that has been reached.
+    position: u64,
+}
+
+impl<'a> Inside<'a> {
+    /// At the first round of a call. By all members.
+    pub fn new(plan: &'a InMemory, direction: Direction, domains: &Domains) -> Self {
+        let cursors = |of: &Places| Cursors {
+            at: PackedCursor::new(of.at.clone()),
+            left_out: PackedCursor::new(of.left_out.clone()),
+        };
+        let outer = plan.group.leads().then(|| Outer::new(plan, domains));
+        Self {
+            group: &plan.group,
+            direction,
+            call: plan.group.next_call(),
+            round: 0,
+            places: plan.places.iter().map(cursors).collect(),
+            outer,
+            seen: None,
+            bytes: 0,
+        }
+    }
+
+    /// The next round in which the local aggregator sends, or gets, anything.
+    pub fn next_round(&self) -> Option<u64> {
+        self.outer.as_ref()?.agenda.next_round()
+    }
+
+    /// Opens a round; what the local aggregator sends in it, or gets, by ascending aggregator.
+    pub fn open(&mut self, round: u64, domains: &Domains) -> Vec<Share> {
+        self.round = round;
+        self.outer.as_mut().map(|outer| outer.open(round, domains)).unwrap_or_default()
+    }
+
+    /// See [`crate::fabric::Memory::is_ready`].
+    pub fn is_ready(&mut self, op: &Op) -> bool {
+        let ready = match (op.action, op.span.buffer) {
+            (Action::Send { .. }, MERGED) => self.is_full(op.span),
+            (Action::Copy { from }, _) if from.buffer == MERGED => self.is_full(from),
+            (Action::Copy { from }, _) if from.buffer == HELD => self.place(from).is_some(),
+            (Action::Receive { .. } | Action::Copy { .. }, MERGED) => self.make_room(op.span),
+            (Action::Copy { .. }, HELD) if self.outer.is_some() => self.make_room(op.span),
+            (Action::Copy { .. }, HELD) => self.place(op.span).is_some(),
+            _ => true,
+        };
+        if ready { true } else { self.look_again(op) }
+    }
+
+    /// Something was not ready: remembers the signal as it is before the second look, which decides.
+    fn look_again(&mut self, op: &Op) -> bool {
+        if self.seen.is_some() {
+            return false;
+        }
+        self.seen = Some(self.group.signal(self.awaited()).get());
+        self.is_ready(op)
+    }
+
+    fn awaited(&self) -> usize {
+        if self.outer.is_some() { COUNTED } else { PUBLISHED }
+    }
+
+    /// See [`crate::fabric::Memory::watch`].
+    pub fn watch(&mut self) -> Option<Watch> {
+        let seen = self.seen.take()?;
+        Some(self.group.watch(self.awaited(), seen))
+    }
+
+    fn entry(&self, aggregator: usize) -> Entry<'a> {
+        Entry::of(self.group, aggregator)
+    }
+
+    /// Where the message of a span lies, once that is known.
+    fn place(&self, span: Span) -> Option<Place> {
+        self.entry(aggregator_at(span.offset)).place((self.call, self.round))
+    }
+
+    fn is_full(&self, span: Span) -> bool {
+        self.place(span).is_some() && self.entry(aggregator_at(span.offset)).is_done()
+    }
+
+    /// Room for the message of a span; of one that goes out, all members then learn where it is.
+    fn make_room(&mut self, span: Span) -> bool {
+        let aggregator = aggregator_at(span.offset);
+        let Some(outer) = &mut self.outer else { return true };
+        let Some(place) = outer.now.get_mut(&aggregator) else { return true };
+        let Some(at) = outer.ring.make_room(self.group, aggregator, place.len) else { return false };
+        place.at = at;
+        if self.direction == Direction::Write {
+            self.publish(aggregator);
+        }
+        true
+    }
+
+    fn publish(&self, aggregator: usize) {
+        if let Some(place) = self.outer.as_ref().and_then(|outer| outer.now.get(&aggregator)) {
+            self.entry(aggregator).publish((self.call, self.round), *place);
+            self.group.signal(PUBLISHED).advance();
+        }
+    }
+
+    /// The whole message to an aggregator, as it lies in memory.
+    pub fn message(&mut self, span: Span) -> Bytes {
+        let aggregator = aggregator_at(span.offset);
+        let Some(outer) = &mut self.outer else { return Bytes::new() };
+        let place = outer.now.get(&aggregator).copied();
+        place.map(|place| outer.ring.message(self.group, aggregator, place)).unwrap_or_default()
+    }
+
+    /// A message from an aggregator has arrived, for which there is room.
+    ///
+    /// # Errors
+    /// It is not of the size that is known.
+    pub fn arrived(&mut self, span: Span, message: &[u8]) -> Result<()> {
+        let aggregator = aggregator_at(span.offset);
+        let Some(outer) = &mut self.outer else { return Ok(()) };
+        let Some(place) = outer.now.get(&aggregator) else { return Ok(()) };
+        if message.len() as u64 != place.len {
+            let what = format!("{} bytes arrived where {} were asked for", message.len(), place.len);
+            return Err(self.internal(what));
+        }
+        let to = bytes_at(self.group.memory(), self.group.area(), place.at);
+        // SAFETY: room of that size in reserved memory, which nobody else touches before it is published.
+        unsafe { std::ptr::copy_nonoverlapping(message.as_ptr(), to, message.len()) };
+        outer.ring.hand_out(aggregator);
+        self.publish(aggregator);
+        Ok(())
+    }
+
+    /// Copies this rank's `bytes` of a window, those of outflow `id`, to where they belong in the message of `span`.
+    ///
+    /// # Errors
+    /// Places outside of the message.
+    pub fn put(&mut self, span: Span, id: usize, bytes: u64, outflow: &mut Outflow, user: Source<'_>) -> Result<()> {
+        self.pieces(span, id, bytes, outflow, |to, memory, left_out| {
+            if !left_out {
+                let from = user.piece(memory.offset, memory.len);
+                // SAFETY: `to` has room for these bytes, in which nobody else has any: what members share is left out but of one.
+                unsafe { copy(from.as_ptr(), to, from.len()) };
+            }
+        })?;
+        self.count(span, bytes);
+        Ok(())
+    }
+
+    /// Takes this rank's `bytes` of a window, those of outflow `id`, from the message of `span`.
+    ///
+    /// # Errors
+    /// Places outside of the message.
+    pub fn take(&mut self, span: Span, id: usize, bytes: u64, outflow: &mut Outflow, mut user: Sink<'_>) -> Result<()> {
+        self.pieces(span, id, bytes, outflow, |from, memory, _| {
+            let to = user.piece(memory.offset, memory.len);
+            // SAFETY: `from` has these bytes; they do not change before all members have counted theirs.
+            unsafe { copy(from, to.as_mut_ptr(), to.len()) };
+        })?;
+        self.count(span, bytes);
+        Ok(())
+    }
+
+    fn count(&mut self, span: Span, bytes: u64) {
+        self.bytes += bytes;
+        if bytes > 0 && self.entry(aggregator_at(span.offset)).count(bytes) {
+            self.group.signal(COUNTED).advance();
+        }
+    }
+
+    /// Every part of the window's bytes that is contiguous in the message and in the caller's memory: where it is in the one,
+    /// in the other, and whether a write leaves it out.
+    fn pieces(
+        &mut self,
+        span: Span,
+        id: usize,
+        mut bytes: u64,
+        outflow: &mut Outflow,
+        mut part: impl FnMut(*mut u8, Extent, bool),
+    ) -> Result<()> {
+        let (Some(place), Some(cursors)) = (self.place(span), self.places.get_mut(id)) else { return Ok(()) };
+        let start = bytes_at(self.group.memory(), self.group.area(), place.at);
+        while bytes > 0
+            && let Some(piece) = cursors.at.take(bytes)
+        {
+            let from = piece.offset.checked_sub(place.origin);
+            let Some(mut from) = from.filter(|from| from + piece.len <= place.len) else {
+                let rank = self.group.members()[self.group.me()];
+                return Err(Error::Internal { rank, what: "a place outside of its message".to_string() });
+            };
+            let left_out = cursors.left_out.peek().is_some_and(|next| next.offset == piece.offset);
+            if left_out {
+                cursors.left_out.take(piece.len);
+            }
+            outflow.memory_pieces(piece.len, |memory| {
+                part(start.wrapping_add(from as usize), memory, left_out);
+                from += memory.len;
+            });
+            bytes -= piece.len;
+        }
+        Ok(())
+    }
+
+    fn internal(&self, what: String) -> Error {
+        Error::Internal { rank: self.group.members()[self.group.me()], what }
+    }
+}
+
+impl<'a> Outer<'a> {
+    fn new(plan: &'a InMemory, domains: &Domains) -> Self {
+        let messages = &plan.messages[..];
+        let ahead = |of: &Messages| Ahead {
+            flow: Flow::new(of.aggregator, of.file.clone()),
+            left_out: PairCursor::default(),
+            position: 0,
+        };
+        let flows: Vec<_> = messages.iter().map(ahead).collect();
+        let mut agenda = Agenda::default();
+        flows.iter().enumerate().for_each(|(id, ahead)| agenda.file(id, &ahead.flow, domains));
+        Self { ring: Ring::new(plan.ring), messages, flows, agenda, now: BTreeMap::new() }
+    }
+
+    fn open(&mut self, round: u64, domains: &Domains) -> Vec<Share> {
+        self.now.clear();
+        let mut shares = Vec::new();
+        for id in self.agenda.take(round) {
+            let Ahead { flow, left_out, position } = &mut self.flows[id];
+            let Some(window) = flow.window(domains) else { continue };
+            let len = flow.pass(&window).bytes;
+            let left_out = left_out.next(&self.messages[id].left_out).map_or(0, |(_, bytes)| bytes);
+            self.now.insert(flow.aggregator(), Place { at: 0, origin: *position, len, wanted: len + left_out });
+            *position += len;
+            shares.push(Share { aggregator: ReceiverIndex(flow.aggregator()), len });
+            self.agenda.file(id, flow, domains);
+        }
+        shares
+    }
+}

@@ -1,0 +1,252 @@
+//! Where the bytes of members lie in the messages of their local aggregator.
+//!
+//! A position counts the bytes of all messages to (or from) one aggregator, round after round. Positions of one member ascend
+//! with its extents in the file, and compress as these do.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::ring;
+use crate::access::pairs::PairEncoder;
+use crate::access::{Extent, Packed, Packer};
+use crate::drivers::Domains;
+use crate::engine::data::flow::Flow;
+use crate::engine::metadata::LocalPlan;
+use crate::engine::plan::flatten::ListsToSend;
+use crate::engine::two_layer::merge::{Merged, Part};
+use crate::error::{Error, Result};
+use crate::fabric::Endpoint;
+use crate::fabric::shared::Group;
+
+/// Where the bytes of one member for one aggregator lie.
+#[derive(Debug, Clone, Default)]
+pub struct Places {
+    /// All of them, in the order of the file.
+    pub at: Packed,
+    /// Those of them where a higher member's bytes lie: a read takes them, a write leaves them out.
+    pub left_out: Packed,
+}
+
+/// The messages of a local aggregator to one aggregator.
+#[derive(Debug, Clone)]
+pub struct Messages {
+    /// The aggregator.
+    pub aggregator: usize,
+    /// What they hold.
+    pub file: Packed,
+    /// Pairs (0, bytes that are left out), a message each.
+    pub left_out: Bytes,
+}
+
+/// What a rank needs for the rounds of a plan in memory.
+#[derive(Debug, Clone)]
+pub struct InMemory {
+    /// Who shares it.
+    pub group: Arc<Group>,
+    /// By outgoing list.
+    pub places: Vec<Places>,
+    /// On the local aggregator, by ascending aggregator.
+    pub messages: Vec<Messages>,
+    /// Bytes of the ring; only the local aggregator needs to know.
+    pub ring: usize,
+}
+
+/// Whether a body tells places, or that there is no memory for the messages of this plan.
+const MESSAGES: u8 = 0;
+const PLACES: u8 = 1;
+
+/// Members learn from their local aggregator where their bytes lie, and whether they go through memory at all: not if there is no
+/// memory for the largest message. `relay` is what the local aggregator has merged, on it alone. Damaged places are the inner
+/// error, of this rank only. Collective over the members.
+///
+/// # Errors
+/// The fabric's.
+pub async fn agree_on_places(
+    endpoint: &mut Endpoint,
+    group: &Arc<Group>,
+    aggregators: usize,
+    relay: Option<&LocalPlan>,
+    outgoing: &[ListsToSend],
+    domains: &Domains,
+) -> Result<Result<Option<InMemory>>> {
+    if !group.leads() {
+        let body = Bytes::from(group.take(endpoint, group.me()).await?);
+        let places = read(body, outgoing);
+        return Ok(places.map(|places| {
+            places.map(|places| InMemory { group: group.clone(), places, messages: Vec::new(), ring: 0 })
+        }));
+    }
+    let empty = LocalPlan { members: Vec::new(), merged: Vec::new() };
+    let relay = relay.unwrap_or(&empty);
+    let ring = ring::reserve(group, aggregators, needed(&relay.merged, domains));
+    let (mut places, messages) = merge(relay);
+    for (index, &rank) in group.members().iter().enumerate().skip(1) {
+        let of = relay.members.binary_search_by_key(&rank, |(member, _)| *member);
+        let body = match ring {
+            Some(_) => write(of.map_or(&[], |of| &places[of])),
+            None => vec![MESSAGES],
+        };
+        group.put(endpoint, index, &body).await?;
+    }
+    let own = relay.members.first().is_some_and(|(member, _)| *member == group.members()[0]);
+    let places = if own { std::mem::take(&mut places[0]) } else { Vec::new() };
+    Ok(Ok(ring.map(|ring| InMemory { group: group.clone(), places, messages, ring })))
+}
+
+/// The largest message, and the most that a round has of them, each as it lies in the ring.
+fn needed(merged: &[Merged], domains: &Domains) -> (u64, u64) {
+    let (mut largest, mut rounds) = (0, BTreeMap::<u64, u64>::new());
+    for merged in merged {
+        let mut flow = Flow::new(merged.aggregator, merged.file.clone());
+        while let Some(window) = flow.window(domains) {
+            let bytes = ring::rounded(flow.pass(&window).bytes);
+            largest = largest.max(bytes);
+            *rounds.entry(window.index).or_default() += bytes;
+        }
+    }
+    (largest, rounds.into_values().max().unwrap_or(0))
+}
+
+/// The places of every member that has data, by aggregator, and the messages. O(pieces).
+fn merge(relay: &LocalPlan) -> (Vec<Vec<Places>>, Vec<Messages>) {
+    let mut all = vec![Vec::new(); relay.members.len()];
+    let mut messages = Vec::with_capacity(relay.merged.len());
+    for merged in &relay.merged {
+        let mut placing: BTreeMap<usize, Placing> = BTreeMap::new();
+        let (mut position, mut left_out, mut twice) = (0, 0, PairEncoder::default());
+        for part in merged.parts() {
+            match part {
+                Part::Bytes { member, len, left_out: true } => {
+                    placing.entry(member).or_default().push(Extent { offset: position - len, len }, true);
+                    left_out += len;
+                }
+                Part::Bytes { member, len, left_out: false } => {
+                    placing.entry(member).or_default().push(Extent { offset: position, len }, false);
+                    position += len;
+                }
+                Part::End => {
+                    placing.values_mut().for_each(Placing::cut);
+                    twice.push((0, left_out));
+                    left_out = 0;
+                }
+            }
+        }
+        placing.into_iter().for_each(|(member, placing)| all[member].push(placing.finish()));
+        let left_out = twice.finish().into();
+        messages.push(Messages { aggregator: merged.aggregator, file: merged.file.clone(), left_out });
+    }
+    (all, messages)
+}
+
+/// Places in the making: what adjoins is joined within a message.
+#[derive(Default)]
+struct Placing {
+    at: Packer,
+    left_out: Packer,
+    last: Option<(Extent, bool)>,
+}
+
+impl Placing {
+    fn push(&mut self, extent: Extent, left_out: bool) {
+        match &mut self.last {
+            Some((last, same)) if *same == left_out && last.end() == extent.offset => last.len += extent.len,
+            _ => {
+                self.cut();
+                self.last = Some((extent, left_out));
+            }
+        }
+    }
+
+    fn cut(&mut self) {
+        if let Some((extent, left_out)) = self.last.take() {
+            self.at.push(extent);
+            if left_out {
+                self.left_out.push(extent);
+            }
+        }
+    }
+
+    fn finish(mut self) -> Places {
+        self.cut();
+        Places { at: self.at.finish(), left_out: self.left_out.finish() }
+    }
+}
+
+fn write(places: &[Places]) -> Vec<u8> {
+    let mut body = vec![PLACES];
+    for of in places {
+        of.at.write(&mut body);
+        of.left_out.write(&mut body);
+    }
+    body
+}
+
+/// The places of what this rank has, if it has been told any.
+fn read(mut body: Bytes, outgoing: &[ListsToSend]) -> Result<Option<Vec<Places>>> {
+    let damaged = |what: &str| Error::Codec { at: 0, what: format!("places in the node: {what}") };
+    if body.is_empty() {
+        return Err(damaged("nothing was told"));
+    }
+    if body.split_to(1)[0] == MESSAGES {
+        return Ok(None);
+    }
+    let mut places = Vec::with_capacity(outgoing.len());
+    for out in outgoing {
+        let of = Places { at: Packed::read(&mut body)?, left_out: Packed::read(&mut body)? };
+        let (at, left_out) = (of.at.summary(), of.left_out.summary());
+        if !at.ascending || !left_out.ascending || at.bytes != out.file.summary().bytes {
+            return Err(damaged("not those of this rank"));
+        }
+        places.push(of);
+    }
+    Ok(Some(places))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// What a write puts to its places, and leaves out, is what dealing in the recorded order makes; what a read takes
+        /// from there is what dealing back gives.
+        #[test]
+        fn places_are_where_the_dealer_puts_bytes(
+            lists in prop::collection::vec(prop::collection::vec((0u64..30, 1u64..12), 0..12), 1..5),
+            window in 8u64..64
+        ) {
+            let domains = Domains::Ranges { bounds: vec![0, 1000], window };
+            let mut members = Vec::new();
+            for (member, list) in lists.iter().enumerate() {
+                let mut at = 0;
+                let extents = list.iter().map(|&(gap, len)| {
+                    at += gap + len;
+                    Extent { offset: at - len, len }
+                });
+                members.push((member, extents.collect::<Packed>()));
+            }
+            let merged = Merged::of(0, &members, &domains);
+            let of: Vec<_> = members.iter().map(|(member, packed)| (*member, vec![(0, packed.clone())])).collect();
+            let (places, messages) = merge(&LocalPlan { members: of, merged: vec![merged] });
+            // The offset of the file at every position.
+            let file: Vec<u64> = messages[0].file.iter().flat_map(|e| e.offset..e.end()).collect();
+            let highest = |at: u64| {
+                let has = |p: &Packed| p.iter().any(|e| e.offset <= at && at < e.end());
+                members.iter().rev().find(|(_, p)| has(p)).map(|(m, _)| *m)
+            };
+            for (member, packed) in &members {
+                let wanted: Vec<u64> = packed.iter().flat_map(|e| e.offset..e.end()).collect();
+                let places = places[*member].first().cloned().unwrap_or_default();
+                let at: Vec<u64> = places.at.iter().flat_map(|e| e.offset..e.end()).collect();
+                let got: Vec<u64> = at.iter().map(|&at| file[at as usize]).collect();
+                prop_assert_eq!(&got, &wanted);
+                let left_out: Vec<u64> = places.left_out.iter().flat_map(|e| e.offset..e.end()).collect();
+                let expected: Vec<u64> =
+                    at.into_iter().filter(|&at| highest(file[at as usize]) != Some(*member)).collect();
+                prop_assert_eq!(left_out, expected);
+            }
+        }
+    }
+}
