@@ -218,6 +218,38 @@ fn large_pieces_that_overlap_are_written_again_in_order() {
     .unwrap();
 }
 
+/// A few bytes of one rank in the middle of a large piece of another, which is written before anybody knows of them.
+#[test]
+fn little_data_over_large_pieces_is_in_the_order_of_ranks() {
+    let _watchdog = Watchdog::new("little over large", 60);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("overlap");
+    threads::run(RANKS, |transport| {
+        let mut endpoint = Endpoint::new(transport);
+        for hosts in HOSTS {
+            for (large, little) in [(5, 1), (2, 6)] {
+                let hints = Hints::parse(&format!("trib_overlap=rank_order;{hosts}")).unwrap();
+                let rank = endpoint.rank();
+                let own = match rank {
+                    _ if rank == large => Extents::contiguous(0, 50_000).unwrap(),
+                    _ if rank == little => Extents::contiguous(20_000, 10).unwrap(),
+                    _ => Extents::empty(),
+                };
+                let mut file = File::open(endpoint, &path, Mode::Create, hints).unwrap();
+                let bytes = vec![rank as u8 + 1; own.bytes() as usize];
+                file.write_all(&own, &BufferLayout::Contiguous, &bytes).unwrap();
+                endpoint = file.close().unwrap();
+                let found = std::fs::read(&path).unwrap();
+                for (offset, &byte) in found.iter().enumerate() {
+                    let highest = if (20_000..20_010).contains(&offset) { large.max(little) } else { large };
+                    assert_eq!(usize::from(byte), highest + 1, "{hosts}: byte {offset}");
+                }
+            }
+        }
+    })
+    .unwrap();
+}
+
 #[test]
 fn a_bad_argument_of_one_rank_is_the_error_of_all() {
     let _watchdog = Watchdog::new("bad argument", 60);

@@ -131,11 +131,13 @@ struct Opening<'a> {
 }
 
 impl Opening<'_> {
-    /// Writes the data of all ranks, if all of it came and it is little: bytes, and microseconds.
+    /// Writes the data of all ranks, if all of it came and it is little: bytes, and microseconds. Not over bytes that ranks may
+    /// have written by themselves: these are then exchanged with it, in the order that is asked for.
     fn write_small(&mut self) -> Result<Option<(u64, u64)>> {
-        let Brought { left, data, .. } = &self.brought;
+        let Brought { left, data, moved, .. } = &self.brought;
         let Some(storage) = self.small.take() else { return Ok(None) };
-        if !data.are_all() || left.bytes == 0 || left.bytes > self.setup.hints.tiny_call {
+        let is_over_others = *moved > 0 && self.brought.are_disjoint(self.setup.tiling) != Some(true);
+        if !data.are_all() || left.bytes == 0 || left.bytes > self.setup.hints.tiny_call || is_over_others {
             return Ok(None);
         }
         let (begin, mut written) = (Instant::now(), 0);
