@@ -5,6 +5,7 @@
 //! number of extents; an irregular list is one node of [`Packed`] bytes, and that list repeated (a variable for each of 72
 //! levels) is one node too; so are several subarrays, repeated or scattered together.
 
+use bytes::Bytes;
 use smallvec::SmallVec;
 
 use super::extent::Extent;
@@ -73,6 +74,14 @@ impl Extents {
             }
         }
         Ok(Self::from_packed(packer.finish(), last_end))
+    }
+
+    /// Reads the wire form of a [`Packed`] from the front of `bytes` and cuts it off. O(encoded bytes), whatever they claim.
+    ///
+    /// # Errors
+    /// [`Error::Codec`] on damaged bytes.
+    pub(crate) fn read(bytes: &mut Bytes) -> Result<Self> {
+        Packed::read_with_end(bytes).map(|(packed, last_end)| Self::from_packed(packed, last_end))
     }
 
     pub(super) fn from_packed(packed: Packed, last_end: u64) -> Self {

@@ -119,6 +119,14 @@ impl Packed {
     /// # Errors
     /// [`Error::Codec`] on damaged bytes.
     pub fn read(bytes: &mut Bytes) -> Result<Self> {
+        Self::read_with_end(bytes).map(|(packed, _)| packed)
+    }
+
+    /// As [`Packed::read`], and the end of the last extent in sequence (0 where there is none).
+    ///
+    /// # Errors
+    /// As [`Packed::read`].
+    pub(super) fn read_with_end(bytes: &mut Bytes) -> Result<(Self, u64)> {
         let mut at = 0;
         let cut = |at| Error::Codec { at, what: "the bytes end before the extents do".to_string() };
         let length = varint::get(bytes, &mut at).ok_or_else(|| cut(at))?;
@@ -128,8 +136,8 @@ impl Packed {
         let tokens = bytes.split_off(at);
         *bytes = tokens.slice(length as usize..);
         let tokens = tokens.slice(..length as usize);
-        let summary = summarise(&tokens)?;
-        Ok(Self { tokens, summary })
+        let (summary, last_end) = summarise(&tokens)?;
+        Ok((Self { tokens, summary }, last_end))
     }
 }
 
@@ -227,7 +235,7 @@ impl PackedCursor {
 }
 
 /// Checks tokens of unknown origin and sums them up, block by block rather than extent by extent.
-fn summarise(tokens: &[u8]) -> Result<Summary> {
+fn summarise(tokens: &[u8]) -> Result<(Summary, u64)> {
     let mut all = Summary::EMPTY;
     let mut last_end: i128 = 0;
     let (mut low, mut high) = (i128::MAX, 0i128);
@@ -267,7 +275,7 @@ fn summarise(tokens: &[u8]) -> Result<Summary> {
     if all.count > 0 {
         (all.start, all.end) = (low as u64, high as u64);
     }
-    Ok(all)
+    Ok((all, last_end as u64))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 //! | folder | holds |
 //! |---|---|
 //! | `api` | [`File`]: open, write, read, close; what is fixed at open; the end of a call, and its report |
+//! | [`capture`] | every collective call recorded: the format, and [`Capture`] that reads it |
 //! | `opening` | the first agreement of a call: one sweep over hosts, which carries small data |
 //! | `plan` | the choice of path, domains, the access cut by aggregator; the plan that is used again; [`planning`] at any scale |
 //! | `metadata` | who tells whom what; exchange of messages whose sizes only their senders know |
@@ -23,6 +24,7 @@
 //! returns the same error on every rank.
 
 mod api;
+pub mod capture;
 mod data;
 pub(crate) mod metadata;
 mod opening;
@@ -38,5 +40,6 @@ pub use api::operation::Operation;
 pub use api::read::ReadReport;
 pub use api::report::{CallReport, FanIn, Path, Seconds};
 pub use api::setup::Mode;
+pub use capture::Capture;
 pub use plan::{Direction, planning};
 pub use storage::worker::leave_to_program;

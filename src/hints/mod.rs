@@ -39,6 +39,7 @@ pub use names::{
     DriverName, KernelHint, Limit, OnFailure, Overlap, PlacementHint, RankListHint, Switch, TwoLayerInner,
 };
 pub use rows::Hints;
+pub(crate) use values::{SIZES, size};
 
 use rows::{KEYS, Key};
 

@@ -17,7 +17,7 @@ const AUTO: &str = "auto";
 /// The largest size of anything: sums of a few still fit 64 bits.
 const LARGEST: u64 = 1 << 62;
 
-const SIZES: &str = "1 to 2^62 bytes, also with k, M, G, T or KiB, MiB, GiB, TiB (powers of 1024)";
+pub(crate) const SIZES: &str = "1 to 2^62 bytes, also with k, M, G, T or KiB, MiB, GiB, TiB (powers of 1024)";
 
 /// A number of bytes.
 pub(super) const SIZE: Codec<u64> = Codec { parse: size, print: u64::to_string, allowed: || SIZES };
@@ -88,7 +88,8 @@ fn positive(text: &str) -> Option<usize> {
     text.parse().ok().filter(|&count| count > 0)
 }
 
-fn size(text: &str) -> Option<u64> {
+/// A number of bytes from its text; none where it is not one of [`SIZES`].
+pub(crate) fn size(text: &str) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, suffix) = text.split_at(digits);
     let shift = match suffix.trim_start().to_ascii_lowercase().as_str() {

@@ -32,6 +32,7 @@ mod two_sides;
 mod watchdog;
 
 mod allgather_locality;
+mod capture;
 mod collectives;
 mod conformance;
 mod f_case;

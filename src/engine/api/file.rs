@@ -13,7 +13,9 @@ use crate::engine::api::handing_over::HandedOver;
 use crate::engine::api::operation::Operation;
 use crate::engine::api::report::{CallReport, Clock, FanIn};
 use crate::engine::api::setup::{Mode, Setup};
-use crate::engine::plan::{Agreed, Cached, Plan};
+use crate::engine::capture::recording::Recording;
+use crate::engine::capture::target::Target;
+use crate::engine::plan::{Agreed, Cached, Direction, Plan};
 use crate::engine::shared::Arena;
 use crate::engine::storage::window_queue::WindowQueue;
 use crate::engine::storage::worker::Worker;
@@ -42,6 +44,8 @@ pub struct File {
     pub(in crate::engine) may_overlap: bool,
     /// Whether in the last read ranks wanted different bytes, for sure, where they may read by themselves.
     pub(in crate::engine) reads_apart: bool,
+    /// The calls so far, where they are captured.
+    pub(in crate::engine) recording: Option<Recording>,
     /// Set while an operation runs; still set if one was dropped in the middle.
     pub(in crate::engine) busy: bool,
 }
@@ -87,11 +91,24 @@ impl File {
     ) -> Result<Self> {
         let waiting = endpoint.waiting().clone();
         waiting.failure().only_returns(hints.on_failure == OnFailure::Return);
-        let setup = waiting.call(pin!(Setup::open(&mut endpoint, path, mode, hints))).await?;
+        let target = Target::of_process();
+        let setup = waiting.call(pin!(Setup::open(&mut endpoint, path, mode, hints, target))).await?;
+        let target = target.filter(|_| setup.is_captured);
+        Ok(Self::of(endpoint, setup, files, target))
+    }
+
+    /// The file of a setup; its calls are recorded for a capture that goes to `target`.
+    pub(in crate::engine) fn of(
+        endpoint: Endpoint,
+        setup: Setup,
+        files: Arc<dyn OpenStorage>,
+        target: Option<&'static Target>,
+    ) -> Self {
         let (storage, queue, cached, handed_over) = Default::default();
         let arena = endpoint.shared().filter(|_| setup.shares_memory).map(|shared| Arc::new(Arena::new(shared)));
         let (fan_in, may_overlap, reads_apart, busy) = Default::default();
-        Ok(Self {
+        let recording = target.map(|target| Recording::new(target, endpoint.rank(), endpoint.ranks()));
+        Self {
             endpoint,
             setup,
             files,
@@ -103,8 +120,9 @@ impl File {
             arena,
             may_overlap,
             reads_apart,
+            recording,
             busy,
-        })
+        }
     }
 
     /// An operation that was dropped has messages on their way that nobody expects any more.
@@ -271,6 +289,16 @@ impl File {
     /// # Errors
     /// As [`File::close`].
     pub async fn close_async(mut self) -> Result<Endpoint> {
+        let recording = self.take_recording();
+        self.shut().await?;
+        match recording {
+            Some(recording) => Box::pin(recording.store(self.endpoint)).await,
+            None => Ok(self.endpoint),
+        }
+    }
+
+    /// Closes the handles, as [`File::close_async`], and keeps the endpoint. Collective.
+    pub(in crate::engine) async fn shut(&mut self) -> Result<()> {
         let waiting = self.endpoint.waiting().clone();
         let completed = if self.usable().is_ok() { waiting.call(pin!(self.complete())).await } else { Ok(()) };
         self.queue = None;
@@ -284,7 +312,7 @@ impl File {
         if !self.setup.hints.tuned_table.is_empty() {
             self.endpoint.use_agreements(None);
         }
-        Ok(self.endpoint)
+        Ok(())
     }
 
     /// Makes an outcome of each rank the same on all: if any has an error, all get that of the lowest such rank. Collective.
@@ -326,8 +354,12 @@ impl File {
 
     async fn begun_refusal(&mut self, error: Error) -> Error {
         let waiting = self.endpoint.waiting().clone();
+        let started = self.starts();
         let outcome = waiting.call(pin!(self.refusal(error))).await;
         self.end(&outcome);
+        if let Err(error) = &outcome {
+            self.record(Direction::Write, (&Extents::empty(), &BufferLayout::Contiguous), started, Err(error));
+        }
         let rank = self.endpoint.rank();
         outcome.err().unwrap_or_else(|| Error::Internal { rank, what: "a refused call went well".to_string() })
     }

@@ -8,11 +8,13 @@
 //! | `handing_over` | dedicated I/O ranks: writes that end later |
 //! | `staging` | memory of a device, copied to the host or from there |
 //! | `independent` | what one rank does alone; the size of the file |
+//! | `capturing` | calls recorded for a capture, which is stored at the close |
 //! | `alone` | a failure of one rank that has no endpoint yet |
 //! | `report` | what a call did, in numbers |
 
 #[cfg(feature = "mpi")]
 pub(in crate::engine) mod alone;
+pub(in crate::engine) mod capturing;
 pub mod file;
 pub(in crate::engine) mod finish_call;
 pub(in crate::engine) mod handing_over;

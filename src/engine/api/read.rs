@@ -48,9 +48,10 @@ impl File {
     /// As [`File::read_all`].
     pub fn read_all_into(&mut self, file: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {
         self.begin()?;
-        let waiting = self.endpoint.waiting().clone();
+        let (waiting, started) = (self.endpoint.waiting().clone(), self.starts());
         let outcome = waiting.complete(pin!(self.read(file, layout, sink)));
         self.end(&outcome);
+        self.record(Direction::Read, (file, layout), started, outcome.as_ref().map(|report| &report.call));
         outcome
     }
 
@@ -96,9 +97,10 @@ impl File {
     }
 
     async fn begun_read(&mut self, file: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {
-        let waiting = self.endpoint.waiting().clone();
+        let (waiting, started) = (self.endpoint.waiting().clone(), self.starts());
         let outcome = waiting.call(pin!(self.read(file, layout, sink))).await;
         self.end(&outcome);
+        self.record(Direction::Read, (file, layout), started, outcome.as_ref().map(|report| &report.call));
         outcome
     }
 

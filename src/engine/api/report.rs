@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How a call goes to the file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Path {
     /// Two phases.
@@ -44,7 +44,7 @@ impl std::fmt::Display for Path {
 }
 
 /// Seconds of each phase: the most of any rank (file I/O overlaps the exchange, so the parts may exceed the total).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Seconds {
     /// Cutting the access by aggregator.
     pub flatten: f64,
@@ -75,7 +75,7 @@ impl std::ops::AddAssign for Seconds {
 }
 
 /// One collective call.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallReport {
     /// Which way the bytes went.
     pub path: Path,

@@ -9,6 +9,7 @@ use crate::collectives::allgather::LOCALITY_BRUCK;
 use crate::collectives::intergroup::TwoGroups;
 use crate::drivers::{Driver, Layout, driver};
 use crate::engine::api::terms::{self, Created};
+use crate::engine::capture::target::Target;
 use crate::engine::metadata::phase::Phase;
 use crate::engine::shared::{self, Tiling};
 use crate::engine::two_layer::node;
@@ -57,6 +58,8 @@ pub struct Setup {
     pub shares_memory: bool,
     /// Which ranks are on which host, where calls begin with a sweep over hosts.
     pub hosts: Option<Arc<Hosts>>,
+    /// Whether all ranks record their calls for a capture.
+    pub is_captured: bool,
     /// By which the pieces of all ranks are known to tile a range; equal on all ranks.
     pub tiling: Tiling,
 }
@@ -85,14 +88,17 @@ impl Setup {
     ///
     /// # Errors
     /// Bad hints, no tuned table where one is hinted, or the file cannot be made: the same on all ranks.
-    pub async fn open(endpoint: &mut Endpoint, path: PathBuf, mode: Mode, hints: Hints) -> Result<Self> {
+    pub async fn open(
+        endpoint: &mut Endpoint,
+        path: PathBuf,
+        mode: Mode,
+        hints: Hints,
+        capture: Option<&Target>,
+    ) -> Result<Self> {
         // Ranks that have had a file before know how to sweep: then one sweep checks the terms and makes the file.
         let early = match endpoint.hosts().filter(|_| endpoint.agreements().is_none()).cloned() {
-            Some(hosts) => Some(terms::sweep_terms(endpoint, &hosts, &path, mode, &hints).await?),
-            None => {
-                terms::check_alike(endpoint, &path, mode, &hints).await?;
-                None
-            }
+            Some(hosts) => Ok(terms::sweep_terms(endpoint, &hosts, &path, mode, &hints, capture).await?),
+            None => Err(terms::check_alike(endpoint, &path, mode, &hints, capture).await?),
         };
         // Only now: ranks that were given different hints would not all come.
         if may_share(endpoint, &hints, false) {
@@ -104,9 +110,9 @@ impl Setup {
         }
         let hosts = find_hosts(endpoint, &hints).await?;
         let topology = find_topology(endpoint, &hints).await?;
-        let Created { name, layout, key } = match early {
-            Some(created) => created,
-            None => terms::create_on_first(endpoint, &path, mode, &hints).await?,
+        let Created { name, layout, key, is_captured } = match early {
+            Ok(created) => created,
+            Err(is_captured) => terms::create_on_first(endpoint, &path, mode, &hints, is_captured).await?,
         };
         let driver = driver(name, &path);
         // The same on all ranks, also where it fails: it depends on nothing else.
@@ -116,7 +122,7 @@ impl Setup {
         if !shares_memory {
             share_in_nodes(endpoint, &mut setup).await?;
         }
-        Ok(Self { path, mode, shares_memory, hosts, tiling: Tiling::of(key), ..setup })
+        Ok(Self { path, mode, shares_memory, hosts, is_captured, tiling: Tiling::of(key), ..setup })
     }
 
     /// Works out everything that needs no file and no messages: for planning at any scale.
@@ -142,8 +148,22 @@ impl Setup {
         let roles = Roles::new(rank, &topology, aggregators.into(), &hints)?;
         let tiny = Roles::new(rank, &topology, first, &hints)?;
         let (path, mode) = (PathBuf::new(), Mode::Create);
-        let (shares_memory, hosts, tiling) = (false, None, Tiling::of(0));
-        Ok(Self { path, mode, driver, layout, topology, roles, tiny, io, shares_memory, hosts, tiling, hints })
+        let (shares_memory, hosts, is_captured, tiling) = (false, None, false, Tiling::of(0));
+        Ok(Self {
+            path,
+            mode,
+            driver,
+            layout,
+            topology,
+            roles,
+            tiny,
+            io,
+            shares_memory,
+            hosts,
+            is_captured,
+            tiling,
+            hints,
+        })
     }
 
     /// The memory for windows in shared memory, and the bytes that the file system locks together.

@@ -9,12 +9,14 @@ use crate::collectives::sweep::{Sweep, sweep, words};
 use crate::collectives::{agree, allreduce, broadcast};
 use crate::drivers::{Layout, driver};
 use crate::engine::api::setup::Mode;
+use crate::engine::capture::target::Target;
 use crate::engine::shared::Tiling;
 use crate::error::{About, Error, Result};
 use crate::fabric::Endpoint;
 use crate::fabric::shared::{HANDED_IN, Hosts};
 use crate::hints::{DriverName, Hints};
 use crate::schedule::ReduceOp;
+use crate::topology::Rank;
 
 /// What rank 0 tells of the file that it has made or found.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -25,6 +27,8 @@ pub struct Created {
     pub layout: Layout,
     /// The key of the tiling.
     pub key: u64,
+    /// Whether all ranks record their calls for a capture.
+    pub is_captured: bool,
 }
 
 /// What a rank opens with, as a number.
@@ -40,22 +44,46 @@ fn differ() -> Error {
 }
 
 /// Checks the hints. Ranks that were given different files or hints would wait for each other for ever; here they all get an
-/// error. Collective.
-pub async fn check_alike(endpoint: &mut Endpoint, path: &Path, mode: Mode, hints: &Hints) -> Result<()> {
+/// error. True where all have the same capture in mind. Collective.
+pub async fn check_alike(
+    endpoint: &mut Endpoint,
+    path: &Path,
+    mode: Mode,
+    hints: &Hints,
+    capture: Option<&Target>,
+) -> Result<bool> {
     let checked = hints.check(endpoint.ranks());
-    let own = fingerprint(path, mode, hints);
-    let mut lanes = [own, own, u64::from(checked.is_err())];
-    allreduce(endpoint, &[ReduceOp::Min, ReduceOp::Max, ReduceOp::Max], &mut lanes).await?;
-    let [least, most, bad] = lanes;
+    let (own, capture) = (fingerprint(path, mode, hints), Target::fingerprint(capture));
+    let mut lanes = [own, own, u64::from(checked.is_err()), capture, capture];
+    let (min, max) = (ReduceOp::Min, ReduceOp::Max);
+    allreduce(endpoint, &[min, max, max, min, max], &mut lanes).await?;
+    let [least, most, bad, captures @ ..] = lanes;
     if bad > 0 {
         agree(endpoint, checked).await?;
     }
-    if least == most { Ok(()) } else { Err(differ()) }
+    if least != most {
+        return Err(differ());
+    }
+    Ok(captured(endpoint.rank(), captures))
+}
+
+/// Whether the least and the most of the ranks' captures are one. A program does not fail because they differ.
+fn captured(rank: Rank, [least, most]: [u64; 2]) -> bool {
+    if rank == 0 && least != most {
+        eprintln!("tributary: no capture: TRIB_CAPTURE or TRIB_CAPTURE_LIMIT is not the same on all ranks");
+    }
+    least == most && least != 0
 }
 
 /// Makes the file on rank 0, which tells all of it. Collective.
-pub async fn create_on_first(endpoint: &mut Endpoint, path: &Path, mode: Mode, hints: &Hints) -> Result<Created> {
-    let created = if endpoint.rank() == 0 { Some(create(path, mode, hints)) } else { None };
+pub async fn create_on_first(
+    endpoint: &mut Endpoint,
+    path: &Path,
+    mode: Mode,
+    hints: &Hints,
+    is_captured: bool,
+) -> Result<Created> {
+    let created = if endpoint.rank() == 0 { Some(create(path, mode, hints, is_captured)) } else { None };
     told(&broadcast(endpoint, 0, &serde_json::to_vec(&created).unwrap_or_default()).await?)
 }
 
@@ -66,15 +94,19 @@ pub async fn sweep_terms(
     path: &Path,
     mode: Mode,
     hints: &Hints,
+    capture: Option<&Target>,
 ) -> Result<Created> {
     let checked = hints.check(endpoint.ranks());
     let own = fingerprint(path, mode, hints);
-    let mut terms = Terms { least: own, most: own, bad: checked.is_err(), open: &|| create(path, mode, hints) };
+    let captures = [Target::fingerprint(capture); 2];
+    let open = |captures| create(path, mode, hints, captured(0, captures));
+    let mut terms = Terms { least: own, most: own, bad: checked.is_err(), captures, open: &open };
     let answer = sweep(endpoint, hosts, &mut terms).await?;
     if answer.is_empty() {
         // Some rank's hints are bad, or what rank 0 has to say is too long.
         agree(endpoint, checked).await?;
-        return create_on_first(endpoint, path, mode, hints).await;
+        let is_captured = check_alike(endpoint, path, mode, hints, capture).await?;
+        return create_on_first(endpoint, path, mode, hints, is_captured).await;
     }
     told(&answer)
 }
@@ -91,12 +123,15 @@ struct Terms<'a> {
     least: u64,
     most: u64,
     bad: bool,
-    open: &'a dyn Fn() -> Result<Created>,
+    /// The least and the most.
+    captures: [u64; 2],
+    open: &'a dyn Fn([u64; 2]) -> Result<Created>,
 }
 
 impl Sweep for Terms<'_> {
     fn body(&self) -> Vec<u8> {
-        [self.least, self.most, u64::from(self.bad)].map(u64::to_le_bytes).concat()
+        let [least, most] = self.captures;
+        [self.least, self.most, u64::from(self.bad), least, most].map(u64::to_le_bytes).concat()
     }
 
     fn merge(&mut self, body: &[u8]) {
@@ -105,20 +140,22 @@ impl Sweep for Terms<'_> {
         self.least = self.least.min(next());
         self.most = self.most.max(next());
         self.bad |= next() != 0;
+        let [least, most] = self.captures;
+        self.captures = [least.min(next()), most.max(next())];
     }
 
     fn decide(&mut self) -> Vec<u8> {
         if self.bad {
             return Vec::new();
         }
-        let created = if self.least == self.most { (self.open)() } else { Err(differ()) };
+        let created = if self.least == self.most { (self.open)(self.captures) } else { Err(differ()) };
         let answer = serde_json::to_vec(&Some(created)).unwrap_or_default();
         if answer.len() > HANDED_IN { Vec::new() } else { answer }
     }
 }
 
 /// On rank 0: the file, made or found.
-fn create(path: &Path, mode: Mode, hints: &Hints) -> Result<Created> {
+fn create(path: &Path, mode: Mode, hints: &Hints, is_captured: bool) -> Result<Created> {
     let driver = driver(hints.driver, path);
     let file = match mode {
         Mode::Read => std::fs::File::open(path).map_err(|cause| Error::io(0, "open", path, 0, &cause))?,
@@ -129,5 +166,5 @@ fn create(path: &Path, mode: Mode, hints: &Hints) -> Result<Created> {
         let emptied = file.metadata().and_then(|told| if told.is_file() { file.set_len(0) } else { Ok(()) });
         emptied.map_err(|cause| Error::io(0, "truncate", path, 0, &cause))?;
     }
-    Ok(Created { name: driver.name(), layout, key: Tiling::random().key() })
+    Ok(Created { name: driver.name(), layout, key: Tiling::random().key(), is_captured })
 }

@@ -33,9 +33,10 @@ impl File {
     /// As [`File::write_all`].
     pub fn write_all_from(&mut self, file: &Extents, layout: &BufferLayout, source: Source<'_>) -> Result<CallReport> {
         self.begin()?;
-        let waiting = self.endpoint.waiting().clone();
+        let (waiting, started) = (self.endpoint.waiting().clone(), self.starts());
         let outcome = waiting.complete(pin!(self.write(file, layout, source)));
         self.end(&outcome);
+        self.record(Direction::Write, (file, layout), started, outcome.as_ref());
         outcome
     }
 
@@ -82,9 +83,10 @@ impl File {
     }
 
     async fn begun_write(&mut self, file: &Extents, layout: &BufferLayout, source: Source<'_>) -> Result<CallReport> {
-        let waiting = self.endpoint.waiting().clone();
+        let (waiting, started) = (self.endpoint.waiting().clone(), self.starts());
         let outcome = waiting.call(pin!(self.write(file, layout, source))).await;
         self.end(&outcome);
+        self.record(Direction::Write, (file, layout), started, outcome.as_ref());
         outcome
     }
 

@@ -117,6 +117,16 @@ pub enum Direction {
     Read,
 }
 
+impl Direction {
+    /// `write` or `read`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::Read => "read",
+        }
+    }
+}
+
 /// Chooses the path and says why. Pure: the same on all ranks.
 ///
 /// The rule of `automatic`: an exchange moves every byte twice and costs a message for each (rank, aggregator) and

@@ -1,0 +1,214 @@
+//! The capture of a file: calls are recorded as they end, and stored when the file closes.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use crate::access::{BufferLayout, Extent, Extents};
+use crate::collectives::allgather::LOCALITY_BRUCK;
+use crate::collectives::{allgather, broadcast};
+use crate::engine::api::file::File;
+use crate::engine::api::report::CallReport;
+use crate::engine::api::setup::{Mode, Setup};
+use crate::engine::capture::layout::{Entry, Header, front, front_len};
+use crate::engine::capture::recording::{Finished, Recording};
+use crate::engine::plan::Direction;
+use crate::engine::storage::SystemFiles;
+use crate::error::{Error, Result};
+use crate::fabric::Endpoint;
+use crate::hints::Hints;
+use crate::topology::{Rank, Topology};
+
+/// The capture of a file that is closing: everything that needs the file no more.
+pub struct Closing {
+    recording: Recording,
+    header: Header,
+}
+
+/// A capture that is not stored, and why. Rank 0 prints it; the program goes on.
+fn complain(rank: Rank, file: &str, why: &str) {
+    if rank == 0 {
+        eprintln!("tributary: no capture of {file}: {why}");
+    }
+}
+
+impl File {
+    /// When a call starts, if calls are recorded.
+    pub(in crate::engine) fn starts(&self) -> Option<Instant> {
+        self.recording.as_ref().map(|_| Instant::now())
+    }
+
+    /// Records a call that has ended.
+    pub(in crate::engine) fn record(
+        &mut self,
+        direction: Direction,
+        access: (&Extents, &BufferLayout),
+        started: Option<Instant>,
+        outcome: std::result::Result<&CallReport, &Error>,
+    ) {
+        if let (Some(recording), Some(started)) = (&mut self.recording, started) {
+            recording.add(direction, access, started, outcome);
+        }
+    }
+
+    /// Takes the recording of a file that closes. O(ranks).
+    pub(in crate::engine) fn take_recording(&mut self) -> Option<Closing> {
+        let recording = self.recording.take()?;
+        let Setup { path, mode, topology, driver, layout, roles, hints, .. } = &self.setup;
+        let mode = match mode {
+            Mode::Create => "create",
+            Mode::Update => "update",
+            Mode::Read => "read",
+        };
+        let elapsed = recording.opened().elapsed();
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let program = std::env::args_os().next().unwrap_or_default();
+        let header = Header {
+            file: path.display().to_string(),
+            mode: mode.to_string(),
+            program: program.to_string_lossy().into_owned(),
+            library: env!("CARGO_PKG_VERSION").to_string(),
+            opened: now.saturating_sub(elapsed).as_secs_f64(),
+            seconds: elapsed.as_secs_f64(),
+            ranks: topology.ranks(),
+            nodes: runs_of_nodes(topology),
+            driver: driver.name().to_string(),
+            unit: layout.unit,
+            factor: layout.factor,
+            aggregators: roles.aggregators.to_vec(),
+            hints: hints.table().into_iter().map(|row| (row.key.to_string(), row.value)).collect(),
+        };
+        Some(Closing { recording, header })
+    }
+}
+
+/// The node of every rank, as (node, consecutive ranks).
+fn runs_of_nodes(topology: &Topology) -> Vec<(usize, usize)> {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for node in (0..topology.ranks()).map(|rank| topology.node_of(rank)) {
+        match runs.last_mut() {
+            Some((last, ranks)) if *last == node => *ranks += 1,
+            _ => runs.push((node, 1)),
+        }
+    }
+    runs
+}
+
+impl Closing {
+    /// Stores the capture. Collective; gives the endpoint back whatever becomes of it. Costs an allgather of 32 bytes a rank, a
+    /// broadcast, and a collective write of the blocks.
+    pub async fn store(self, endpoint: Endpoint) -> Result<Endpoint> {
+        let Self { recording, header } = self;
+        let (rank, file, target) = (endpoint.rank(), header.file.clone(), recording.target());
+        if let Some(complaint) = target.complaint.as_ref().filter(|_| rank == 0) {
+            eprintln!("tributary: {complaint}");
+        }
+        let finished = recording.finish();
+        let mut endpoint = endpoint;
+        let (parts, path) = place(&mut endpoint, &header, &finished, || {
+            let made = target.create(file.as_ref()).map_err(|cause| cause.to_string());
+            made.map(|(path, _)| path)
+        })
+        .await?;
+        let path = match path {
+            Ok(path) => path,
+            Err(why) => {
+                complain(rank, &file, &format!("{}: {why}", target.directory.display()));
+                return Ok(endpoint);
+            }
+        };
+        say_when_full(rank, &file, &parts.index, target.limit);
+        let setup = match Setup::open(&mut endpoint, path, Mode::Update, Hints::default(), None).await {
+            Ok(setup) => setup,
+            Err(why) => {
+                complain(rank, &file, &why.to_string());
+                return Ok(endpoint);
+            }
+        };
+        let mut capture = File::of(endpoint, setup, Arc::new(SystemFiles), None);
+        let written = match parts.bytes(rank, &header, finished) {
+            Ok((extents, bytes)) => {
+                capture.write_all_async(&extents, &BufferLayout::Contiguous, bytes[..].into()).await.map(drop)
+            }
+            Err(error) => Err(capture.refuse_async(error).await),
+        };
+        let closed = capture.shut().await;
+        if let Err(why) = written.and(closed) {
+            complain(rank, &file, &why.to_string());
+        }
+        Ok(capture.endpoint)
+    }
+}
+
+/// Where the parts of a capture are.
+struct Parts {
+    front: u64,
+    /// Reports, then ranks.
+    index: Vec<Entry>,
+}
+
+/// Finds the place of every part, and makes the file on rank 0. Collective.
+async fn place(
+    endpoint: &mut Endpoint,
+    header: &Header,
+    finished: &Finished,
+    create: impl FnOnce() -> std::result::Result<PathBuf, String>,
+) -> Result<(Parts, std::result::Result<PathBuf, String>)> {
+    let rank = endpoint.rank();
+    let Finished { block, recorded, made, reports } = finished;
+    let front = if rank == 0 { front_len(header, endpoint.ranks() + 1)? } else { 0 };
+    let checksums = u64::from(crc32fast::hash(block)) | u64::from(crc32fast::hash(reports.as_bytes())) << 32;
+    let own = [block.len() as u64, *recorded, *made, checksums, front, reports.len() as u64];
+    let own: Vec<u8> = own.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let apart = Topology::blocks(endpoint.ranks(), 1)?;
+    let all = allgather(endpoint, &apart, &LOCALITY_BRUCK, &own).await?;
+    let word = |rank: usize, index: usize| {
+        let at = rank * own.len() + index * 8;
+        u64::from_le_bytes(all[at..at + 8].try_into().unwrap_or_default())
+    };
+    let front = word(0, 4);
+    let mut end = front;
+    let mut entry = |len, recorded, made, checksum| {
+        let offset = end;
+        end += len;
+        Entry { offset, len, recorded, made, checksum }
+    };
+    let mut index = vec![entry(word(0, 5), word(0, 1), word(0, 2) as u32, (word(0, 3) >> 32) as u32)];
+    for rank in 0..endpoint.ranks() {
+        index.push(entry(word(rank, 0), word(rank, 1), word(rank, 2) as u32, word(rank, 3) as u32));
+    }
+    let path = if rank == 0 { serde_json::to_vec(&create()).unwrap_or_default() } else { Vec::new() };
+    let path = broadcast(endpoint, 0, &path).await?;
+    let path = serde_json::from_slice(&path).unwrap_or_else(|cause| Err(format!("its name was not told: {cause}")));
+    Ok((Parts { front, index }, path))
+}
+
+impl Parts {
+    /// What this rank writes, and where.
+    fn bytes(&self, rank: Rank, header: &Header, finished: Finished) -> Result<(Extents, Vec<u8>)> {
+        let own = self.index[rank + 1];
+        let own = Extent { offset: own.offset, len: own.len };
+        if rank != 0 {
+            return Ok((Extents::from_list([own])?, finished.block));
+        }
+        let mut bytes = front(header, &self.index)?;
+        if bytes.len() as u64 != self.front {
+            return Err(Error::Internal { rank, what: "the header of a capture has another length".to_string() });
+        }
+        bytes.extend_from_slice(finished.reports.as_bytes());
+        bytes.extend_from_slice(&finished.block);
+        let before = Extent { offset: 0, len: own.offset };
+        Ok((Extents::from_list([before, own])?, bytes))
+    }
+}
+
+/// Says where a capture ends early.
+fn say_when_full(rank: Rank, file: &str, index: &[Entry], limit: u64) {
+    let recorded = index[1..].iter().map(|entry| entry.recorded).min().unwrap_or(0);
+    let made = index[1..].iter().map(|entry| u64::from(entry.made)).max().unwrap_or(0);
+    if rank == 0 && recorded < made {
+        eprintln!(
+            "tributary: the capture of {file} has the first {recorded} of {made} calls: TRIB_CAPTURE_LIMIT is {limit} bytes"
+        );
+    }
+}

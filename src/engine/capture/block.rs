@@ -1,0 +1,254 @@
+//! A rank's part of a capture, as bytes (docs/capture.md has the format): records, each a tag, the length of its body, and the
+//! body. A reader skips a record whose tag it does not know. Integers are varints: 7 bits a byte, lowest first.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::access::{BufferLayout, Extent, Extents, Packer, varint};
+use crate::engine::plan::Direction;
+use crate::error::{Error, Result};
+
+/// A list of extents, relative to its lowest offset. Lists have numbers, from 0 on in the order of the block.
+const LIST: u64 = 1;
+/// A collective call. Calls have numbers likewise.
+const CALL: u64 = 2;
+
+const READ: u64 = 1;
+const FAILED: u64 = 2;
+
+/// Where the extents of a call are: a list, none for no extents, and its lowest offset.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The number of the list.
+    pub list: Option<usize>,
+    /// What the offsets of the list count from, in bytes.
+    pub start: u64,
+}
+
+/// One collective call, as one rank made it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// Write or read.
+    pub direction: Direction,
+    /// Whether it ended with an error.
+    pub failed: bool,
+    /// What the rank wrote or read, in the file.
+    pub file: Extents,
+    /// Where that was in memory; offsets count from the lowest.
+    pub memory: BufferLayout,
+    /// From the end of the open to the start of the call, on this rank.
+    pub start: Duration,
+    /// From the start of the call to its end, on this rank.
+    pub took: Duration,
+}
+
+/// Writes a block.
+#[derive(Debug, Default)]
+pub struct Encoder {
+    out: Vec<u8>,
+    lists: usize,
+    last_start: u64,
+}
+
+impl Encoder {
+    /// Lists so far.
+    pub fn lists(&self) -> usize {
+        self.lists
+    }
+
+    /// Bytes so far.
+    pub fn len(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Appends a list. O(extents).
+    pub fn add_list(&mut self, list: &Extents) {
+        let start = list.span().map_or(0, |(start, _)| start);
+        let mut packer = Packer::default();
+        list.iter().for_each(|extent| packer.push(Extent { offset: extent.offset - start, len: extent.len }));
+        let mut body = Vec::new();
+        packer.finish().write(&mut body);
+        self.record(LIST, &body);
+        self.lists += 1;
+    }
+
+    /// Appends a call; calls come in the order of their starts. O(1).
+    pub fn add_call(
+        &mut self,
+        direction: Direction,
+        failed: bool,
+        (file, memory): (Place, Option<Place>),
+        start: Duration,
+        took: Duration,
+    ) {
+        let flags = if direction == Direction::Read { READ } else { 0 } | if failed { FAILED } else { 0 };
+        let [start, took] = [start, took].map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        let mut body = Vec::new();
+        varint::put(&mut body, flags);
+        for place in [Some(file), memory] {
+            let number = place.map_or(0, |place| place.list.map_or(1, |list| list as u64 + 2));
+            varint::put(&mut body, number);
+            varint::put(&mut body, place.map_or(0, |place| place.start));
+        }
+        varint::put(&mut body, start.saturating_sub(self.last_start));
+        varint::put(&mut body, took);
+        self.last_start = self.last_start.max(start);
+        self.record(CALL, &body);
+    }
+
+    fn record(&mut self, tag: u64, body: &[u8]) {
+        varint::put(&mut self.out, tag);
+        varint::put(&mut self.out, body.len() as u64);
+        self.out.extend_from_slice(body);
+    }
+
+    /// The block.
+    pub fn finish(self) -> Vec<u8> {
+        self.out
+    }
+}
+
+/// The calls of a block. O(encoded bytes); memory O(that and the calls).
+///
+/// # Errors
+/// [`Error::Codec`] on a damaged block.
+pub fn decode(block: &Bytes) -> Result<Vec<Call>> {
+    let mut decoder = Decoder { block, at: 0, lists: Vec::new(), last_start: 0 };
+    let mut calls = Vec::new();
+    while decoder.at < block.len() {
+        let (tag, length) = (decoder.number()?, decoder.number()?);
+        let end = decoder.at.checked_add(length as usize).filter(|end| *end <= block.len());
+        let end = end.ok_or_else(|| decoder.damaged("a record is cut"))?;
+        match tag {
+            LIST => decoder.list(end)?,
+            CALL => calls.push(decoder.call()?),
+            _ => {}
+        }
+        if decoder.at > end {
+            return Err(decoder.damaged("a record is longer than it says"));
+        }
+        decoder.at = end;
+    }
+    Ok(calls)
+}
+
+struct Decoder<'a> {
+    block: &'a Bytes,
+    at: usize,
+    lists: Vec<Extents>,
+    last_start: u64,
+}
+
+impl Decoder<'_> {
+    fn damaged(&self, what: &str) -> Error {
+        Error::Codec { at: self.at, what: what.to_string() }
+    }
+
+    fn number(&mut self) -> Result<u64> {
+        varint::get(self.block, &mut self.at).ok_or_else(|| self.damaged("a number is cut, or has over 64 bits"))
+    }
+
+    fn list(&mut self, end: usize) -> Result<()> {
+        let mut body = self.block.slice(self.at..end);
+        self.lists.push(Extents::read(&mut body)?);
+        Ok(())
+    }
+
+    fn call(&mut self) -> Result<Call> {
+        let flags = self.number()?;
+        let (file, memory) = (self.extents()?, self.extents()?);
+        let start = self.last_start.saturating_add(self.number()?);
+        self.last_start = start;
+        let took = Duration::from_nanos(self.number()?);
+        let direction = if flags & READ == 0 { Direction::Write } else { Direction::Read };
+        let file = file.ok_or_else(|| self.damaged("a call without extents in the file"))?;
+        let memory = memory.map_or(BufferLayout::Contiguous, BufferLayout::Extents);
+        Ok(Call { direction, failed: flags & FAILED != 0, file, memory, start: Duration::from_nanos(start), took })
+    }
+
+    fn extents(&mut self) -> Result<Option<Extents>> {
+        let (number, start) = (self.number()?, self.number()?);
+        match number {
+            0 => Ok(None),
+            1 => Ok(Some(Extents::empty())),
+            _ => {
+                let list = usize::try_from(number - 2).ok().and_then(|index| self.lists.get(index)).cloned();
+                list.ok_or_else(|| self.damaged("a list that is not there"))?.shift(start).map(Some)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn extents() -> impl Strategy<Value = Extents> {
+        prop::collection::vec((0u64..1 << 40, 1u64..1 << 20), 0..20)
+            .prop_map(|list| Extents::from_list(list.into_iter().map(|(offset, len)| Extent { offset, len })).unwrap())
+    }
+
+    fn list(extents: &Extents) -> Vec<Extent> {
+        extents.iter().collect()
+    }
+
+    proptest! {
+        #[test]
+        fn a_block_gives_its_calls_back(calls in prop::collection::vec((extents(), any::<bool>(), 0u64..1 << 50), 0..10)) {
+            let mut encoder = Encoder::default();
+            let mut start = 0;
+            for (extents, read, time) in &calls {
+                encoder.add_list(extents);
+                let place = Place { list: Some(encoder.lists() - 1), start: extents.span().map_or(0, |(start, _)| start) };
+                let direction = if *read { Direction::Read } else { Direction::Write };
+                start += time;
+                let (start, took) = (Duration::from_nanos(start), Duration::from_nanos(*time));
+                encoder.add_call(direction, !*read, (place, read.then_some(place)), start, took);
+            }
+            let block = Bytes::from(encoder.finish());
+            let back = decode(&block).unwrap();
+            prop_assert_eq!(back.len(), calls.len());
+            for (call, (extents, read, time)) in back.iter().zip(&calls) {
+                prop_assert_eq!(list(&call.file), list(extents));
+                prop_assert_eq!((call.direction == Direction::Read, call.failed), (*read, !*read));
+                prop_assert_eq!(matches!(call.memory, BufferLayout::Contiguous), !*read);
+                prop_assert_eq!(call.took.as_nanos(), u128::from(*time));
+            }
+            // A cut block ends in an error, or has the first calls.
+            for cut in 0..block.len() {
+                if let Ok(some) = decode(&block.slice(..cut)) {
+                    prop_assert!(some.len() <= back.len());
+                }
+            }
+        }
+
+        #[test]
+        fn damaged_blocks_are_errors_or_checked(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+            let _ = decode(&Bytes::from(bytes));
+        }
+    }
+
+    #[test]
+    fn an_unknown_record_is_skipped() {
+        let mut encoder = Encoder::default();
+        encoder.record(77, b"a later version wrote this");
+        encoder.add_call(Direction::Read, false, (Place::default(), None), Duration::ZERO, Duration::ZERO);
+        assert_eq!(decode(&encoder.finish().into()).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_list_that_is_not_there_is_an_error() {
+        let mut encoder = Encoder::default();
+        encoder.add_call(
+            Direction::Read,
+            false,
+            (Place { list: Some(3), start: 0 }, None),
+            Duration::ZERO,
+            Duration::ZERO,
+        );
+        assert!(decode(&encoder.finish().into()).unwrap_err().to_string().contains("not there"));
+    }
+}

@@ -1,0 +1,161 @@
+//! The capture as a whole (docs/capture.md has the format): a preamble of 24 bytes, the header in JSON, the index, the reports,
+//! and the blocks of the ranks.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// The first bytes of a capture.
+pub const MAGIC: [u8; 8] = *b"TRIBCAPT";
+/// The version of the format.
+pub const VERSION: u32 = 1;
+/// Bytes before the header.
+pub const PREAMBLE: usize = 24;
+/// Bytes of an entry of the index.
+pub const ENTRY: usize = 32;
+/// The longest header that is read, in bytes: it has a few for each rank.
+const LONGEST_HEADER: u64 = 1 << 30;
+
+/// What is known of a captured file; the same on all ranks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// The file, as the program named it.
+    pub file: String,
+    /// `create`, `update` or `read`.
+    pub mode: String,
+    /// The first argument of the program, as rank 0 has it.
+    pub program: String,
+    /// The version of the library.
+    pub library: String,
+    /// When the file was opened: seconds since 1970.
+    pub opened: f64,
+    /// From the open to the close, in seconds.
+    pub seconds: f64,
+    /// Number of ranks.
+    pub ranks: usize,
+    /// The nodes of the ranks: (node, how many consecutive ranks), from rank 0 on.
+    pub nodes: Vec<(usize, usize)>,
+    /// The driver.
+    pub driver: String,
+    /// Stripe or block size, in bytes.
+    pub unit: u64,
+    /// Stripes, or 1; 0 where it is not known.
+    pub factor: u32,
+    /// The aggregators, ascending.
+    pub aggregators: Vec<usize>,
+    /// Every hint that was in force, by its key.
+    pub hints: BTreeMap<String, String>,
+}
+
+/// Where a part of the capture is: the block of a rank, or the reports.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// Its first byte.
+    pub offset: u64,
+    /// Its length in bytes.
+    pub len: u64,
+    /// The calls in it: the first ones.
+    pub recorded: u64,
+    /// The low half of the calls that there were.
+    pub made: u32,
+    /// The CRC-32 of its bytes (that of zlib and IEEE 802.3).
+    pub checksum: u32,
+}
+
+/// Preamble, header and index. The index has an entry for the reports, and then one for each rank.
+///
+/// # Errors
+/// [`Error::Internal`] where the header cannot be written as JSON.
+pub fn front(header: &Header, index: &[Entry]) -> Result<Vec<u8>> {
+    let json = header_json(header)?;
+    let mut body = json;
+    for entry in index {
+        let words = [entry.offset, entry.len, entry.recorded];
+        words.iter().for_each(|word| body.extend_from_slice(&word.to_le_bytes()));
+        body.extend_from_slice(&entry.made.to_le_bytes());
+        body.extend_from_slice(&entry.checksum.to_le_bytes());
+    }
+    let header_len = (body.len() - index.len() * ENTRY) as u64;
+    let mut front = MAGIC.to_vec();
+    front.extend_from_slice(&VERSION.to_le_bytes());
+    front.extend_from_slice(&crc32fast::hash(&body).to_le_bytes());
+    front.extend_from_slice(&header_len.to_le_bytes());
+    front.extend_from_slice(&body);
+    Ok(front)
+}
+
+/// The length of [`front`], in bytes.
+///
+/// # Errors
+/// As [`front`].
+pub fn front_len(header: &Header, parts: usize) -> Result<u64> {
+    Ok((PREAMBLE + header_json(header)?.len() + parts * ENTRY) as u64)
+}
+
+fn header_json(header: &Header) -> Result<Vec<u8>> {
+    serde_json::to_vec(header)
+        .map_err(|cause| Error::Internal { rank: 0, what: format!("header of a capture: {cause}") })
+}
+
+/// Reads header and index through `read`, which gives the bytes of a range of the capture.
+///
+/// # Errors
+/// What `read` returns; a message that says what is wrong.
+pub fn read_front<E>(
+    len: u64,
+    mut read: impl FnMut(u64, u64) -> std::result::Result<Vec<u8>, E>,
+) -> std::result::Result<std::result::Result<(Header, Vec<Entry>), String>, E> {
+    if len < PREAMBLE as u64 {
+        return Ok(Err(format!("{len} bytes; a capture has more than {PREAMBLE}")));
+    }
+    let preamble = read(0, PREAMBLE as u64)?;
+    let (checksum, header_len) = match read_preamble(&preamble) {
+        Ok(known) => known,
+        Err(wrong) => return Ok(Err(wrong)),
+    };
+    if header_len > LONGEST_HEADER || header_len > len - PREAMBLE as u64 {
+        return Ok(Err(format!("cut: its header has {header_len} bytes, the file {len}")));
+    }
+    let header_bytes = read(PREAMBLE as u64, header_len)?;
+    let header: Header = match serde_json::from_slice(&header_bytes) {
+        Ok(header) => header,
+        Err(cause) => return Ok(Err(format!("damaged header: {cause}"))),
+    };
+    let index_len = (header.ranks as u64).saturating_add(1).saturating_mul(ENTRY as u64);
+    if index_len > len - PREAMBLE as u64 - header_len {
+        return Ok(Err(format!("cut: {} ranks have an index of {index_len} bytes, the file has {len}", header.ranks)));
+    }
+    let index_bytes = read(PREAMBLE as u64 + header_len, index_len)?;
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&header_bytes);
+    hasher.update(&index_bytes);
+    if hasher.finalize() != checksum {
+        return Ok(Err("damaged: the checksum of header and index is another".to_string()));
+    }
+    let index: Vec<Entry> = index_bytes.chunks_exact(ENTRY).map(entry).collect();
+    let inside = |entry: &&Entry| entry.offset.checked_add(entry.len).is_none_or(|end| end > len);
+    if let Some(cut) = index.iter().find(inside) {
+        return Ok(Err(format!("cut: a part ends at byte {}, the file has {len}", cut.offset.saturating_add(cut.len))));
+    }
+    Ok(Ok((header, index)))
+}
+
+/// Checksum and length of the header.
+fn read_preamble(bytes: &[u8]) -> std::result::Result<(u32, u64), String> {
+    let half = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap_or_default());
+    if bytes[..8] != MAGIC {
+        return Err("it does not begin as a capture does".to_string());
+    }
+    if half(8) != VERSION {
+        return Err(format!("version {} of the format; this library reads version {VERSION}", half(8)));
+    }
+    Ok((half(12), u64::from(half(16)) | u64::from(half(20)) << 32))
+}
+
+fn entry(bytes: &[u8]) -> Entry {
+    let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap_or_default());
+    let last = word(24);
+    Entry { offset: word(0), len: word(8), recorded: word(16), made: last as u32, checksum: (last >> 32) as u32 }
+}

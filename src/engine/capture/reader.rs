@@ -1,0 +1,145 @@
+//! A capture that is read.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::block::{self, Call};
+use super::layout::{Entry, Header, read_front};
+use crate::engine::api::report::CallReport;
+use crate::error::{Error, Result};
+use crate::topology::{Rank, Topology};
+
+/// A capture: header and index in memory, the rest in the file.
+///
+/// ```no_run
+/// let capture = tributary::engine::Capture::open("restart.nc.tribcap")?;
+/// println!("{} ranks, {} calls", capture.header().ranks, capture.calls());
+/// for call in capture.rank(0)? {
+///     println!("{} extents, {} bytes", call.file.count(), call.file.bytes());
+/// }
+/// # Ok::<(), tributary::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Capture {
+    path: PathBuf,
+    file: File,
+    header: Header,
+    reports: Entry,
+    ranks: Vec<Entry>,
+}
+
+/// What came of one call, as rank 0 learned it.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Outcome {
+    /// The number of the call, from 0 on.
+    pub call: u64,
+    /// `write` or `read`.
+    pub direction: String,
+    /// What the call did, where it went well.
+    pub report: Option<CallReport>,
+    /// The error, where it did not.
+    pub error: Option<String>,
+}
+
+impl Capture {
+    /// Opens a capture and reads its header and index. Local. O(ranks).
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Argument`] for a file that is no capture, is cut or damaged, or has another version.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
+        let path = path.into();
+        let io = |operation: &str, cause: &std::io::Error| Error::io(0, operation, &path, 0, cause);
+        let file = File::open(&path).map_err(|cause| io("open", &cause))?;
+        let len = file.metadata().map_err(|cause| io("stat", &cause))?.len();
+        let read = |offset, len| read_at(&file, &path, offset, len);
+        let (header, index) = read_front(len, read)?.map_err(|wrong| no_capture(&path, &wrong))?;
+        let covered: usize = header.nodes.iter().map(|(_, ranks)| *ranks).sum();
+        if header.ranks == 0 || covered != header.ranks {
+            return Err(no_capture(&path, &format!("{} ranks, of which {covered} have a node", header.ranks)));
+        }
+        let (reports, ranks) = (index[0], index[1..].to_vec());
+        Ok(Self { path, file, header, reports, ranks })
+    }
+
+    /// What is known of the captured file.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The name of the capture.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Which rank was on which node.
+    ///
+    /// # Errors
+    /// None that [`Capture::open`] has not found.
+    pub fn topology(&self) -> Result<Topology> {
+        let labels: Vec<usize> =
+            self.header.nodes.iter().flat_map(|&(node, ranks)| std::iter::repeat_n(node, ranks)).collect();
+        Topology::listed(&labels)
+    }
+
+    /// Calls that the capture has of all ranks: the first ones on the file.
+    pub fn calls(&self) -> u64 {
+        self.ranks.iter().map(|entry| entry.recorded).min().unwrap_or(0)
+    }
+
+    /// Calls on the file, also those behind the limit.
+    pub fn calls_made(&self) -> u64 {
+        self.ranks.iter().map(|entry| u64::from(entry.made)).max().unwrap_or(0)
+    }
+
+    /// Bytes of the block of a rank.
+    pub fn encoded_len(&self, rank: Rank) -> u64 {
+        self.ranks[rank].len
+    }
+
+    /// The calls of a rank, [`Capture::calls`] of them. O(encoded bytes).
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Argument`] for a rank that is not there, or a damaged block.
+    pub fn rank(&self, rank: Rank) -> Result<Vec<Call>> {
+        let entry = self.ranks.get(rank);
+        let entry =
+            entry.ok_or_else(|| Error::argument("rank of the capture", rank, format!("below {}", self.ranks.len())))?;
+        let block = self.part(entry, &format!("the block of rank {rank}"))?;
+        let mut calls = block::decode(&block.into())
+            .map_err(|cause| no_capture(&self.path, &format!("damaged block of rank {rank}: {cause}")))?;
+        calls.truncate(self.calls() as usize);
+        Ok(calls)
+    }
+
+    /// What came of the calls. O(calls).
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Argument`] for damaged reports.
+    pub fn outcomes(&self) -> Result<Vec<Outcome>> {
+        let reports = self.part(&self.reports, "the reports")?;
+        let lines = serde_json::Deserializer::from_slice(&reports).into_iter::<Outcome>();
+        let outcomes: std::result::Result<Vec<_>, _> = lines.take(self.calls() as usize).collect();
+        outcomes.map_err(|cause| no_capture(&self.path, &format!("damaged reports: {cause}")))
+    }
+
+    fn part(&self, entry: &Entry, what: &str) -> Result<Vec<u8>> {
+        let bytes = read_at(&self.file, &self.path, entry.offset, entry.len)?;
+        if crc32fast::hash(&bytes) != entry.checksum {
+            return Err(no_capture(&self.path, &format!("damaged: {what} has another checksum")));
+        }
+        Ok(bytes)
+    }
+}
+
+fn read_at(file: &File, path: &Path, offset: u64, len: u64) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(len).unwrap_or(usize::MAX)];
+    file.read_exact_at(&mut bytes, offset).map_err(|cause| Error::io(0, "read", path, offset, &cause))?;
+    Ok(bytes)
+}
+
+fn no_capture(path: &Path, wrong: &str) -> Error {
+    Error::argument(format!("capture {}", path.display()), wrong, "a whole capture that TRIB_CAPTURE has made")
+}

@@ -1,0 +1,114 @@
+//! Where captures go: the environment variables `TRIB_CAPTURE` and `TRIB_CAPTURE_LIMIT`.
+
+use std::ffi::OsString;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use crate::hints;
+
+const DIRECTORY: &str = "TRIB_CAPTURE";
+const LIMIT: &str = "TRIB_CAPTURE_LIMIT";
+/// Bytes of a capture, unless the environment sets another limit.
+const DEFAULT_LIMIT: u64 = 1 << 30;
+/// How the name of a capture ends.
+pub const EXTENSION: &str = "tribcap";
+
+/// Where captures go.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Target {
+    /// The directory; it is made if it is not there.
+    pub directory: PathBuf,
+    /// Bytes of one capture, over all ranks.
+    pub limit: u64,
+    /// What was wrong with the limit: rank 0 prints it.
+    pub complaint: Option<String>,
+}
+
+impl Target {
+    /// What the environment of this process asks for; the variables are read once.
+    pub fn of_process() -> Option<&'static Self> {
+        static READ: OnceLock<Option<Target>> = OnceLock::new();
+        READ.get_or_init(|| Self::of(std::env::var_os(DIRECTORY), std::env::var_os(LIMIT))).as_ref()
+    }
+
+    fn of(directory: Option<OsString>, limit: Option<OsString>) -> Option<Self> {
+        let directory = PathBuf::from(directory.filter(|it| !it.is_empty())?);
+        let Some(text) = limit.filter(|it| !it.is_empty()) else {
+            return Some(Self { directory, limit: DEFAULT_LIMIT, complaint: None });
+        };
+        let text = text.to_string_lossy();
+        let parsed = hints::size(&text);
+        let complaint =
+            parsed.is_none().then(|| format!("{LIMIT} is {text}; allowed: {}; 1 GiB is used", hints::SIZES));
+        Some(Self { directory, limit: parsed.unwrap_or(DEFAULT_LIMIT), complaint })
+    }
+
+    /// A number that differs, with near certainty, where targets do; 0 stands for none.
+    pub fn fingerprint(target: Option<&Self>) -> u64 {
+        let Some(target) = target else { return 0 };
+        let mut hasher = DefaultHasher::new();
+        target.hash(&mut hasher);
+        hasher.finish().max(1)
+    }
+
+    /// Makes a new, empty file for the capture of `file`: its name, and a number where that is taken. Local.
+    ///
+    /// # Errors
+    /// The directory, or the file, cannot be made.
+    pub fn create(&self, file: &Path) -> io::Result<(PathBuf, File)> {
+        DirBuilder::new().recursive(true).create(&self.directory)?;
+        let name = file.file_name().unwrap_or_else(|| "file".as_ref());
+        for number in 1u64.. {
+            let mut full = name.to_os_string();
+            full.push(match number {
+                1 => format!(".{EXTENSION}"),
+                _ => format!(".{number}.{EXTENSION}"),
+            });
+            let path = self.directory.join(full);
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(made) => return Ok((path, made)),
+                Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(cause) => return Err(cause),
+            }
+        }
+        Err(io::Error::other("every name is taken"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_names_directory_and_limit() {
+        let of = |directory: &str, limit: &str| Target::of(Some(directory.into()), Some(limit.into()));
+        assert_eq!(Target::of(None, Some("3".into())), None);
+        assert_eq!(of("", "3"), None);
+        let all = of("there", "2M").unwrap();
+        assert_eq!((all.directory, all.limit, all.complaint), (PathBuf::from("there"), 2 << 20, None));
+        assert_eq!(of("there", "").unwrap().limit, DEFAULT_LIMIT);
+        for bad in ["0", "-1", "many"] {
+            let target = of("there", bad).unwrap();
+            assert_eq!(target.limit, DEFAULT_LIMIT);
+            assert!(target.complaint.unwrap().contains(bad));
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_taken_gets_a_number() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = Target { directory: directory.path().join("a/b"), limit: 1, complaint: None };
+        let name = || target.create(Path::new("/x/out.nc")).unwrap().0.file_name().unwrap().to_owned();
+        assert_eq!([name(), name(), name()], ["out.nc.tribcap", "out.nc.2.tribcap", "out.nc.3.tribcap"]);
+    }
+
+    #[test]
+    fn different_targets_have_different_fingerprints() {
+        let target = |limit| Target { directory: "d".into(), limit, complaint: None };
+        assert_eq!(Target::fingerprint(None), 0);
+        assert_ne!(Target::fingerprint(Some(&target(1))), Target::fingerprint(Some(&target(2))));
+    }
+}
