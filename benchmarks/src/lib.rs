@@ -6,6 +6,7 @@
 //! | [`pattern`] | the trait all patterns implement |
 //! | [`block4d`] | a 4-D lattice cut into blocks |
 //! | [`btio`] | NPB BTIO, a diagonal multi-partition |
+//! | [`captured`] | what a real program wrote, from a capture |
 //! | [`closed_form`] | what a pattern states about itself: sums and fan-in |
 //! | [`e3sm`] | the F, G and I cases of E3SM-IO, from decomposition maps or generated for any number of ranks |
 //! | [`flash`] | FLASH-IO: a checkpoint and two plot files |
@@ -22,6 +23,7 @@
 pub mod block4d;
 mod blocks;
 pub mod btio;
+pub mod captured;
 pub mod closed_form;
 pub mod e3sm;
 pub mod error;
@@ -41,6 +43,7 @@ pub mod wrf;
 
 pub use block4d::{Block4d, Block4dOptions};
 pub use btio::{Btio, BtioClass, BtioOptions};
+pub use captured::Captured;
 pub use closed_form::{ClosedForm, Division};
 pub use e3sm::{E3sm, E3smF, ElementType, GeneratorOptions};
 pub use error::PatternError;

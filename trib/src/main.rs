@@ -3,6 +3,7 @@
 mod algorithms;
 mod buffers;
 mod calls;
+mod capture;
 mod cli;
 mod compare;
 mod exchange;
@@ -104,6 +105,7 @@ fn main() -> std::process::ExitCode {
         Command::Guidelines(options) => guidelines::run(&options),
         Command::Reproduce(options) => reproduce::run(&options),
         Command::Compare(options) => compare::run(&options),
+        Command::Capture(command) => capture::run(&command),
         Command::Map(options) => map::run(&options),
     };
     match outcome {

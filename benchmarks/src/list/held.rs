@@ -5,7 +5,7 @@ use tributary::Extent;
 use crate::error::PatternError;
 
 /// A rank's extents by offset, with their places in its buffer. They may overlap.
-pub(super) struct Held {
+pub(crate) struct Held {
     /// Ascending offsets.
     extents: Vec<(Extent, usize)>,
     /// The highest end up to each extent.

@@ -33,5 +33,6 @@ mod pattern;
 mod text;
 
 pub use binary::write_binary;
+pub(crate) use held::Held;
 pub use lists::Lists;
 pub use pattern::List;

@@ -12,13 +12,16 @@
 //! | [`block`] | a rank's part of the capture, as bytes |
 //! | [`layout`] | the capture as a whole: preamble, header, index |
 //! | [`reader`] | [`Capture`]: a capture that is read |
+//! | `writer` | a capture made of calls that are in memory, by one process |
 
 pub mod block;
 pub mod layout;
 pub mod reader;
 pub(in crate::engine) mod recording;
 pub(in crate::engine) mod target;
+mod writer;
 
 pub use block::Call;
 pub use layout::Header;
-pub use reader::Capture;
+pub use reader::{Capture, Outcome};
+pub use writer::write;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::block::{self, Call};
 use super::layout::{Entry, Header, read_front};
@@ -32,15 +32,17 @@ pub struct Capture {
 }
 
 /// What came of one call, as rank 0 learned it.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The number of the call, from 0 on.
     pub call: u64,
     /// `write` or `read`.
     pub direction: String,
     /// What the call did, where it went well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<CallReport>,
     /// The error, where it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 

@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`replay`] | the options all replays share |
+//! | [`capture`] | options of commands on captures |
 //! | [`compare`] | options of comparisons |
 //! | [`reproduce`] | options of the papers' claims |
 //! | [`sim`] | options of the simulator |
@@ -16,6 +17,7 @@
 //! The parameters of each pattern are in [`crate::source`], a file each.
 
 pub mod algorithms;
+pub mod capture;
 pub mod compare;
 pub mod guidelines;
 pub mod hsumma;
@@ -32,6 +34,7 @@ use clap::error::ErrorKind;
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 use algorithms::AlgorithmsOptions;
+use capture::CaptureCommand;
 use compare::CompareOptions;
 use guidelines::GuidelinesOptions;
 use hsumma::HsummaOptions;
@@ -125,6 +128,9 @@ pub enum Command {
     Guidelines(GuidelinesOptions),
     /// Compare an MPI library's own path with the preload library: patterns, or a program of yours.
     Compare(CompareOptions),
+    /// Say what a capture of a real program has, write its lists, merge several.
+    #[command(subcommand)]
+    Capture(CaptureCommand),
     /// Write a generated decomposition map in the format of E3SM-IO.
     Map(MapOptions),
 }

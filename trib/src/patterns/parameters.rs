@@ -10,7 +10,7 @@ use crate::source::Source;
 /// One parameter.
 #[derive(Debug, Serialize)]
 pub struct Parameter {
-    /// The option, with `--`.
+    /// The option, with `--`; empty for an argument that has none.
     pub option: String,
     /// What stands for its value; none for a switch.
     pub value: Option<String>,
@@ -24,14 +24,15 @@ pub struct Parameter {
 
 /// All parameters of a pattern.
 pub fn of(source: &Source) -> Vec<Parameter> {
-    source.command().get_arguments().filter(|argument| argument.get_long().is_some()).map(parameter).collect()
+    let own = |argument: &&Arg| argument.get_long().is_some() || argument.is_positional();
+    source.command().get_arguments().filter(own).map(parameter).collect()
 }
 
 fn parameter(argument: &Arg) -> Parameter {
     let takes = argument.get_action().takes_values();
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     Parameter {
-        option: format!("--{}", argument.get_long().unwrap_or_default()),
+        option: argument.get_long().map(|name| format!("--{name}")).unwrap_or_default(),
         value: argument
             .get_value_names()
             .filter(|_| takes)
@@ -49,7 +50,7 @@ impl Parameter {
     /// The option with its value.
     pub fn usage(&self) -> String {
         match &self.value {
-            Some(value) => format!("{} {value}", self.option),
+            Some(value) => format!("{} {value}", self.option).trim_start().to_string(),
             None => self.option.clone(),
         }
     }

@@ -3,6 +3,7 @@
 
 mod block4d;
 mod btio;
+mod capture;
 mod e3sm;
 mod flash;
 mod ior;
@@ -33,6 +34,7 @@ pub const SOURCES: &[Source] = &[
     Source::of::<s3d::Checkpoint>(),
     Source::of::<block4d::Lattice>(),
     Source::of::<list::Lists>(),
+    Source::of::<capture::Calls>(),
 ];
 
 /// A pattern's parameters on the command line (the fields; their comments are the help), and what people should know of

@@ -4,6 +4,7 @@
 mod small;
 
 mod batch;
+mod capture;
 mod cli;
 mod collectives;
 mod extremes;

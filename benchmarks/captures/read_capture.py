@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Reads a capture by the description of its format (docs/capture.md), without any of Tributary.
+
+    read_capture.py FILE            a line of JSON for the header, then one for each rank and call
+    read_capture.py FILE --call N   the extents of call N in the text form of `trib replay list`
+"""
+
+import json
+import struct
+import sys
+import zlib
+
+
+class Damaged(Exception):
+    pass
+
+
+def varint(data, at):
+    """The integer at `at`, and where the next one is."""
+    value = shift = 0
+    while True:
+        if at >= len(data) or shift > 63:
+            raise Damaged("a number is cut")
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value, at
+
+
+def extents(tokens):
+    """The (offset, length) pairs of an encoded list."""
+    pairs, at = [], 0
+    while at < len(tokens):
+        head, at = varint(tokens, at)
+        if head & 1:
+            distance, at = varint(tokens, at)
+            if not 0 < distance <= len(pairs):
+                raise Damaged("a reference before the beginning")
+            for _ in range(head >> 1):
+                pairs.append(pairs[-distance])
+        else:
+            for _ in range(head >> 1):
+                zigzag, at = varint(tokens, at)
+                length, at = varint(tokens, at)
+                pairs.append(((zigzag >> 1) ^ -(zigzag & 1), length))
+    end, found = 0, []
+    for gap, length in pairs:
+        found.append((end + gap, length))
+        end += gap + length
+    return found
+
+
+def calls(block):
+    """The calls of a rank's block."""
+    at, lists, start = 0, [], 0
+    while at < len(block):
+        tag, at = varint(block, at)
+        length, at = varint(block, at)
+        body, at = block[at : at + length], at + length
+        if len(body) < length:
+            raise Damaged("a record is cut")
+        if tag == 1:
+            size, begin = varint(body, 0)
+            lists.append(extents(body[begin : begin + size]))
+        elif tag == 2:
+            numbers, here = [], 0
+            for _ in range(7):
+                number, here = varint(body, here)
+                numbers.append(number)
+            flags, file, file_start, memory, memory_start, later, took = numbers
+            start += later
+
+            def moved(number, by):
+                return [(offset + by, length) for offset, length in (lists[number - 2] if number > 1 else [])]
+
+            yield {
+                "direction": "read" if flags & 1 else "write",
+                "failed": bool(flags & 2),
+                "file": moved(file, file_start),
+                "memory": None if memory == 0 else moved(memory, memory_start),
+                "start_ns": start,
+                "took_ns": took,
+            }
+
+
+class Capture:
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            self.data = file.read()
+        magic, version, checksum, length = struct.unpack_from("<8sIIQ", self.data)
+        if magic != b"TRIBCAPT" or version != 1:
+            raise Damaged("no capture of version 1")
+        self.header = json.loads(self.data[24 : 24 + length])
+        parts = self.header["ranks"] + 1
+        if zlib.crc32(self.data[24 : 24 + length + 32 * parts]) != checksum:
+            raise Damaged("checksum of header and index")
+        index = [struct.unpack_from("<QQQII", self.data, 24 + length + 32 * part) for part in range(parts)]
+        self.recorded = min(entry[2] for entry in index[1:])
+        self.outcomes = [json.loads(line) for line in self.part(index[0]).splitlines()][: self.recorded]
+        self.index = index[1:]
+
+    def part(self, entry):
+        offset, length, _, _, checksum = entry
+        part = self.data[offset : offset + length]
+        if zlib.crc32(part) != checksum:
+            raise Damaged("checksum of a part")
+        return part
+
+    def rank(self, rank):
+        return list(calls(self.part(self.index[rank])))[: self.recorded]
+
+
+def main(arguments):
+    capture = Capture(arguments[0])
+    ranks = range(capture.header["ranks"])
+    if arguments[1:2] == ["--call"]:
+        number = int(arguments[2])
+        print(f"ranks {len(ranks)}")
+        for rank in ranks:
+            print(f"rank {rank}")
+            for offset, length in capture.rank(rank)[number]["file"]:
+                print(offset, length)
+        return
+    print(json.dumps(capture.header))
+    for rank in ranks:
+        for number, call in enumerate(capture.rank(rank)):
+            print(json.dumps({"rank": rank, "call": number, **call}))
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except (Damaged, OSError, IndexError, struct.error, ValueError) as problem:
+        sys.exit(f"{sys.argv[1] if len(sys.argv) > 1 else 'read_capture.py FILE'}: {problem}")

@@ -1,0 +1,190 @@
+//! The calls of a capture (`TRIB_CAPTURE`, docs/capture.md) as a pattern: what a real program wrote, with other bytes.
+//!
+//! The steps are the program's collective writes, in their order; of a file that was only read, the reads. The byte at an
+//! offset is a hash of the offset, the step and the rank. The serial file is that of step after step, and within a step of
+//! rank order (`trib_overlap=rank_order`). Memory that goes to several places of the file is taken as contiguous.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use tributary::BufferLayout;
+use tributary::engine::capture::{Call, Header};
+use tributary::engine::{Capture, Direction};
+
+use crate::closed_form::{ClosedForm, Division};
+use crate::error::PatternError;
+use crate::list::Held;
+use crate::pattern::{Pattern, RankAccess, Totals};
+use crate::value::fill_bytes;
+
+/// Most bytes written at once by the serial writer.
+const CHUNK: u64 = 1 << 20;
+
+/// The calls of a capture.
+pub struct Captured {
+    capture: Capture,
+    /// The numbers of the calls that are steps.
+    steps: Vec<usize>,
+    direction: Direction,
+    /// The calls of each rank, once they are read.
+    calls: Vec<OnceLock<Vec<Call>>>,
+    totals: Totals,
+}
+
+impl Captured {
+    /// The pattern of a capture: its calls in one direction; where none is given, its writes, or else its reads. Reads the
+    /// whole capture. O(its bytes).
+    ///
+    /// # Errors
+    /// A file that is no whole capture; no call in that direction that went well.
+    pub fn open(path: &Path, direction: Option<Direction>) -> Result<Self, PatternError> {
+        let capture = Capture::open(path)?;
+        let ranks = capture.header().ranks;
+        let calls =
+            (0..ranks).map(|rank| Ok(OnceLock::from(capture.rank(rank)?))).collect::<Result<Vec<_>, PatternError>>()?;
+        let first: &[Call] = calls.first().and_then(OnceLock::get).map_or(&[], Vec::as_slice);
+        let of = |direction| {
+            let fits = first.iter().enumerate().filter(|(_, call)| call.direction == direction && !call.failed);
+            fits.map(|(number, _)| number).collect::<Vec<_>>()
+        };
+        let (direction, steps) = match direction {
+            Some(direction) => (direction, of(direction)),
+            None if of(Direction::Write).is_empty() => (Direction::Read, of(Direction::Read)),
+            None => (Direction::Write, of(Direction::Write)),
+        };
+        if steps.is_empty() {
+            let found = format!("{} calls, none of them a {} that went well", capture.calls(), direction.name());
+            return Err(PatternError::argument(format!("capture {}", path.display()), found, "one with such a call"));
+        }
+        let mut totals = Totals { requests: 0, bytes: 0, file_size: 0 };
+        for calls in calls.iter().filter_map(OnceLock::get) {
+            for call in steps.iter().filter_map(|number| calls.get(*number)) {
+                totals.requests = totals.requests.saturating_add(call.file.count());
+                totals.bytes = totals.bytes.saturating_add(call.file.bytes());
+                totals.file_size = totals.file_size.max(call.file.span().map_or(0, |(_, end)| end));
+            }
+        }
+        Ok(Self { capture, steps, direction, calls, totals })
+    }
+
+    /// What is known of the captured file.
+    pub fn header(&self) -> &Header {
+        self.capture.header()
+    }
+
+    fn call(&self, rank: usize, step: usize) -> Result<&Call, PatternError> {
+        let number = *self.steps.get(step).ok_or_else(|| self.out_of_range("step", step, self.steps.len()))?;
+        let calls = self.calls.get(rank).ok_or_else(|| self.out_of_range("rank", rank, self.calls.len()))?;
+        let call = calls.get().and_then(|calls| calls.get(number));
+        call.ok_or_else(|| self.out_of_range("call", number, self.capture.calls() as usize))
+    }
+
+    fn out_of_range(&self, what: &str, value: usize, count: usize) -> PatternError {
+        PatternError::argument(what, value, format!("0 to {}", count.saturating_sub(1)))
+    }
+
+    /// Which bytes a rank writes in a step.
+    fn seed(&self, rank: usize, step: usize) -> usize {
+        rank + step * self.ranks()
+    }
+}
+
+/// Whether bytes of memory go to several places of the file (HDF5 writes a fill value so). They would not tell those apart.
+/// O(pieces log pieces).
+fn is_used_twice(memory: &BufferLayout) -> bool {
+    let BufferLayout::Extents(extents) = memory else { return false };
+    if extents.is_ascending() {
+        return false;
+    }
+    let mut pieces: Vec<_> = extents.iter().collect();
+    pieces.sort_by_key(|piece| piece.offset);
+    pieces.windows(2).any(|pair| pair[1].offset < pair[0].end())
+}
+
+impl Pattern for Captured {
+    fn name(&self) -> &str {
+        "capture"
+    }
+
+    fn ranks(&self) -> usize {
+        self.calls.len()
+    }
+
+    fn describe(&self) -> String {
+        let Header { file, program, .. } = self.header();
+        let (calls, direction) = (self.steps.len(), self.direction.name());
+        format!("{calls} collective {direction}s of {file} by {program}, from {}", self.capture.path().display())
+    }
+
+    fn steps(&self) -> usize {
+        self.steps.len()
+    }
+
+    fn rank_access(&self, rank: usize, step: usize) -> Result<RankAccess, PatternError> {
+        let Call { file, memory, .. } = self.call(rank, step)?;
+        let layout = if is_used_twice(memory) { BufferLayout::Contiguous } else { memory.clone() };
+        Ok(RankAccess { file: file.clone(), layout, requests: file.count() })
+    }
+
+    fn fill(&self, rank: usize, step: usize, data: &mut [u8]) -> Result<(), PatternError> {
+        let file = &self.call(rank, step)?.file;
+        if data.len() as u64 != file.bytes() {
+            let bytes = format!("{} bytes", file.bytes());
+            return Err(PatternError::argument("buffer", format!("{} bytes", data.len()), bytes));
+        }
+        let (seed, mut rest) = (self.seed(rank, step), data);
+        for extent in file.iter() {
+            let (front, behind) = rest.split_at_mut(extent.len as usize);
+            fill_bytes(seed, extent.offset, front);
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    fn overlaps(&self) -> bool {
+        true
+    }
+
+    /// O(own extents) memory; every extent that is written later is looked for among them.
+    fn fill_as_read(&self, rank: usize, step: usize, data: &mut [u8]) -> Result<(), PatternError> {
+        self.fill(rank, step, data)?;
+        let own = Held::of(self.call(rank, step)?.file.iter().map(Ok))?;
+        let later = (step..self.steps()).flat_map(|later| (0..self.ranks()).map(move |other| (later, other)));
+        for (later, other) in later.filter(|&at| at > (step, rank)) {
+            let (file, seed) = (&self.call(other, later)?.file, self.seed(other, later));
+            for extent in file.iter() {
+                own.within(extent, |part, at| fill_bytes(seed, part.offset, &mut data[at..][..part.len as usize]));
+            }
+        }
+        Ok(())
+    }
+
+    fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    fn closed_form(&self, _division: Division) -> ClosedForm {
+        let Totals { requests, bytes, .. } = self.totals;
+        ClosedForm { requests, bytes, metadata_fan_in: None, data_fan_in: None }
+    }
+
+    fn write_serially(&self, file: &File) -> Result<(), PatternError> {
+        let failed = |e: std::io::Error| PatternError::io(Path::new("serial file"), "write", &e);
+        file.set_len(0).map_err(failed)?;
+        let mut chunk = Vec::new();
+        for (step, rank) in (0..self.steps()).flat_map(|step| (0..self.ranks()).map(move |rank| (step, rank))) {
+            for extent in self.call(rank, step)?.file.iter() {
+                let mut at = extent.offset;
+                while at < extent.end() {
+                    chunk.resize((extent.end() - at).min(CHUNK) as usize, 0);
+                    fill_bytes(self.seed(rank, step), at, &mut chunk);
+                    file.write_all_at(&chunk, at).map_err(failed)?;
+                    at += chunk.len() as u64;
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,95 @@
+//! A capture made of calls that are in memory, by one process.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::block::{Call, Encoder, Place};
+use super::layout::{Entry, Header, front, front_len};
+use super::reader::Outcome;
+use crate::access::{BufferLayout, Extents};
+use crate::error::{Error, Result};
+use crate::topology::Rank;
+
+/// A new list is compared with so many lists before it.
+const COMPARED: usize = 8;
+
+/// Writes a capture: `calls` gives those of each rank of the header's, as many as there are outcomes. Local. Memory O(the
+/// encoded capture).
+///
+/// # Errors
+/// Those of `calls`; [`Error::Io`] where the file cannot be written.
+pub fn write(
+    path: &Path,
+    header: &Header,
+    outcomes: &[Outcome],
+    calls: &mut dyn FnMut(Rank) -> Result<Vec<Call>>,
+) -> Result<()> {
+    let mut reports = Vec::new();
+    for outcome in outcomes {
+        let internal = |cause| Error::Internal { rank: 0, what: format!("reports of a capture: {cause}") };
+        serde_json::to_writer(&mut reports, outcome).map_err(internal)?;
+        reports.push(b'\n');
+    }
+    let mut end = front_len(header, header.ranks + 1)?;
+    let mut index = Vec::new();
+    let mut add = |bytes: &[u8], calls: usize| {
+        let checksum = crc32fast::hash(bytes);
+        index.push(Entry {
+            offset: end,
+            len: bytes.len() as u64,
+            recorded: calls as u64,
+            made: calls as u32,
+            checksum,
+        });
+        end += bytes.len() as u64;
+    };
+    add(&reports, outcomes.len());
+    let mut body = reports;
+    for rank in 0..header.ranks {
+        let calls = calls(rank)?;
+        let block = encode(&calls);
+        add(&block, calls.len());
+        body.extend_from_slice(&block);
+    }
+    let io = |operation: &'static str| move |cause| Error::io(0, operation, path, 0, &cause);
+    let mut file = std::fs::File::create(path).map_err(io("create"))?;
+    file.write_all(&front(header, &index)?).and_then(|()| file.write_all(&body)).map_err(io("write"))
+}
+
+/// The block of a rank's calls.
+fn encode(calls: &[Call]) -> Vec<u8> {
+    let mut lists = Lists::default();
+    for call in calls {
+        let file = lists.place(&call.file);
+        let memory = match &call.memory {
+            BufferLayout::Contiguous => None,
+            BufferLayout::Extents(extents) => Some(lists.place(extents)),
+        };
+        lists.encoder.add_call(call.direction, call.failed, (file, memory), call.start, call.took);
+    }
+    lists.encoder.finish()
+}
+
+#[derive(Default)]
+struct Lists {
+    encoder: Encoder,
+    lately: Vec<(usize, Extents)>,
+}
+
+impl Lists {
+    fn place(&mut self, list: &Extents) -> Place {
+        let Some((start, _)) = list.span() else {
+            return Place::default();
+        };
+        let found = self.lately.iter().find(|(_, before)| list.moved_from(before).is_some()).map(|(number, _)| *number);
+        let number = found.unwrap_or_else(|| {
+            self.encoder.add_list(list);
+            self.lately.push((self.encoder.lists() - 1, list.clone()));
+            if self.lately.len() > COMPARED {
+                self.lately.remove(0);
+            }
+            self.encoder.lists() - 1
+        });
+        Place { list: Some(number), start }
+    }
+}

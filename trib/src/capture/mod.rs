@@ -1,0 +1,17 @@
+//! `trib capture`: what captures have, and what can be made of them.
+
+mod export;
+mod info;
+mod merge;
+
+use crate::Failure;
+use crate::cli::capture::CaptureCommand;
+
+/// Runs one of the commands.
+pub fn run(command: &CaptureCommand) -> Result<(), Failure> {
+    match command {
+        CaptureCommand::Info(options) => info::run(options),
+        CaptureCommand::Export(options) => export::run(options),
+        CaptureCommand::Merge(options) => merge::run(options),
+    }
+}
