@@ -17,6 +17,7 @@
 //! | [`netcdf_case`] | patterns that are a NetCDF file |
 //! | [`s3d`] | the checkpoint of S3D-IO |
 //! | [`source`] | the bytes of an input file: mapped, or in memory |
+//! | [`stretched`] | a pattern on more ranks than it was recorded on |
 //! | [`value`] | the payload |
 //! | [`wrf`] | a recorded all-to-many exchange, replayed without a file |
 
@@ -38,6 +39,7 @@ pub mod pattern;
 pub mod s3d;
 mod serial;
 pub mod source;
+pub mod stretched;
 pub mod value;
 pub mod wrf;
 
@@ -53,3 +55,4 @@ pub use list::List;
 pub use netcdf_case::{NetcdfCase, Put, Written, write_case, write_case_serially};
 pub use pattern::{Pattern, RankAccess, Totals};
 pub use s3d::{S3d, S3dOptions};
+pub use stretched::Stretched;

@@ -6,12 +6,14 @@
 //! |---|---|
 //! | [`sim`] | the simulator: how long schedules take on a machine that is not here |
 //! | [`machines`] | its machine files |
+//! | [`advice`] | the hints that a write would gain by |
 //! | [`forecast`] | kernels and whole collective writes as workloads of the simulator |
 //! | [`timing`] | how long the schedules of all ranks take in the one-port model |
 //! | [`mod@tune`] | collectives measured until their means are known |
 //! | [`hsumma`] | SUMMA and hierarchical SUMMA: an application of the collectives, without a file |
 //! | [`papers`] | the papers' results as claims, measured |
 
+pub mod advice;
 pub mod forecast;
 pub mod hsumma;
 pub mod machines;

@@ -1,5 +1,6 @@
 //! `trib`: the command line of Tributary.
 
+mod advise;
 mod algorithms;
 mod buffers;
 mod calls;
@@ -106,6 +107,7 @@ fn main() -> std::process::ExitCode {
         Command::Reproduce(options) => reproduce::run(&options),
         Command::Compare(options) => compare::run(&options),
         Command::Capture(command) => capture::run(&command),
+        Command::Advise(options) => advise::run(&options),
         Command::Map(options) => map::run(&options),
     };
     match outcome {

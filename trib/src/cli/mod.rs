@@ -8,6 +8,7 @@
 //! | [`reproduce`] | options of the papers' claims |
 //! | [`sim`] | options of the simulator |
 //! | [`values`] | values of options that are more than a number |
+//! | [`advise`] | options of advice for a capture |
 //! | [`algorithms`] | options of the list and the pictures of algorithms |
 //! | [`compare`] | options of the comparison with an MPI library |
 //! | [`guidelines`] | options of the benchmark of gather and scatter |
@@ -16,6 +17,7 @@
 //!
 //! The parameters of each pattern are in [`crate::source`], a file each.
 
+pub mod advise;
 pub mod algorithms;
 pub mod capture;
 pub mod compare;
@@ -33,6 +35,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, Parser, Subcommand};
 
+use advise::AdviseOptions;
 use algorithms::AlgorithmsOptions;
 use capture::CaptureCommand;
 use compare::CompareOptions;
@@ -131,6 +134,8 @@ pub enum Command {
     /// Say what a capture of a real program has, write its lists, merge several.
     #[command(subcommand)]
     Capture(CaptureCommand),
+    /// Find the hints that the write of a capture would gain by on a machine, by simulating candidates.
+    Advise(AdviseOptions),
     /// Write a generated decomposition map in the format of E3SM-IO.
     Map(MapOptions),
 }

@@ -1,9 +1,8 @@
 //! `trib sim write`.
 
-use std::io::IsTerminal;
 use std::sync::Arc;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use tributary::exchange::PAIRWISE;
 use tributary::{Hints, Topology};
 use tributary_benchmarks::{Pattern, PatternError};
@@ -13,7 +12,7 @@ use tributary_lab::forecast::{
 use tributary_lab::sim::Machine;
 
 use super::all_to_many::run_with_bar;
-use super::{machines, memory};
+use super::{machines, memory, progress};
 use crate::cli::sim::{ListForm, WriteHow, WriteOptions};
 use crate::report::grouped;
 use crate::{Failure, say};
@@ -127,11 +126,7 @@ fn range(pattern: &dyn Pattern, call: usize) -> Result<(u64, u64), Failure> {
 }
 
 fn bar(length: usize, what: &'static str) -> ProgressBar {
-    let bar = if std::io::stderr().is_terminal() { ProgressBar::new(length as u64) } else { ProgressBar::hidden() };
-    let style = ProgressStyle::with_template("{msg:10} {wide_bar} {pos}/{len}, {eta} left");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.set_message(what);
-    bar
+    progress(length as u64, what)
 }
 
 fn text(how: &WriteHow, prepared: &Prepared, aggregators: usize, census: &MessageCounts, written: &Written) -> String {

@@ -3,6 +3,7 @@
 #[path = "../common/small.rs"]
 mod small;
 
+mod advise;
 mod batch;
 mod capture;
 mod cli;

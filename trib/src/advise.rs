@@ -1,0 +1,257 @@
+//! `trib advise`: which hints the write of a capture would gain by on a machine.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::json;
+use tributary::hints::DriverName;
+use tributary::{Hints, Topology};
+use tributary_benchmarks::{Captured, Pattern, PatternError, Stretched};
+use tributary_lab::advice::candidates::with;
+use tributary_lab::advice::{Advice, Setting, Trial, advise, dialects};
+use tributary_lab::forecast::{CollectiveWrite, CollectiveWriteOptions, Division, Lists, MessageCounts, SharedFile};
+use tributary_lab::sim::{self, Machine};
+
+use crate::cli::advise::AdviseOptions;
+use crate::listing::{counted, table};
+use crate::report::grouped;
+use crate::sim::{machines, memory, progress};
+use crate::{Failure, say};
+
+/// Ways to divide the file that are counted in one pass over the extents; more take more memory.
+const AT_ONCE: usize = 6;
+
+/// Everything that is known before anything long runs.
+struct Prepared {
+    machine: Machine,
+    topology: Topology,
+    driver: DriverName,
+    hints: Hints,
+    pattern: Stretched<Captured>,
+    call: usize,
+    /// First byte that is written, and one past the last.
+    range: (u64, u64),
+    sample: usize,
+}
+
+/// Simulates the candidates and prints the advice.
+pub fn run(options: &AdviseOptions) -> Result<(), Failure> {
+    let prepared = prepare(options)?;
+    let Prepared { machine, topology, driver, hints, .. } = &prepared;
+    let mut counts = Counts::default();
+    let bar = progress(0, "candidates");
+    let seconds = |candidates: &[Hints]| {
+        bar.inc_length(candidates.len() as u64);
+        counts.count(&prepared, candidates)?;
+        candidates
+            .iter()
+            .map(|hints| {
+                let took = counts.seconds(&prepared, hints);
+                bar.inc(1);
+                took
+            })
+            .collect::<Result<Vec<_>, Failure>>()
+    };
+    let advice = advise(machine, hints, (*driver, topology.nodes()), seconds, |_| {})?;
+    bar.finish_and_clear();
+    let file_hints = dialects::ours(&advice.setting);
+    if let Some(path) = &options.output {
+        let about = format!("# {}\n", headline(&prepared, &advice));
+        std::fs::write(path, about + &file_hints)
+            .map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))?;
+    }
+    match options.json {
+        true => say(serde_json::to_string_pretty(&as_json(&prepared, &advice)?)?),
+        false => say(as_text(&prepared, &advice, options)?),
+    }
+}
+
+/// Finds what is wrong with the command line.
+fn prepare(options: &AdviseOptions) -> Result<Prepared, Failure> {
+    let machine = machines::machine(&options.machine)?;
+    let captured = Captured::open(&options.capture, None)?;
+    let ranks = options.ranks.unwrap_or(captured.ranks());
+    let call = match options.call {
+        Some(call) if call < captured.steps() => call,
+        Some(call) => return Err(Failure::new(format!("--call {call}; allowed: 0 to {}", captured.steps() - 1))),
+        None => largest(&captured)?,
+    };
+    let range = range(&captured, call)?;
+    let times = (ranks / captured.ranks()) as u64;
+    let pattern = Stretched::new(captured, ranks)?;
+    let topology = Topology::blocks(ranks, options.ranks_per_node.unwrap_or(machine.ranks_per_node))?;
+    let driver = machine.storage.map_or(DriverName::Lustre, |storage| storage.driver);
+    let mut hints = Hints { driver, ..Hints::default() };
+    options.hints.iter().try_for_each(|hint| hints.apply(hint))?;
+    hints.check(ranks)?;
+    let driver = hints.driver;
+    let range = (range.0 * times, range.1 * times);
+    Ok(Prepared { machine, topology, driver, hints, pattern, call, range, sample: options.sample })
+}
+
+/// The call with the most bytes.
+fn largest(captured: &Captured) -> Result<usize, Failure> {
+    let bytes = |call| (0..captured.ranks()).map(|rank| Ok(captured.rank_access(rank, call)?.file.bytes())).sum();
+    let all = (0..captured.steps()).map(bytes).collect::<Result<Vec<u64>, PatternError>>()?;
+    let most = all.iter().copied().max().unwrap_or(0);
+    if most == 0 {
+        return Err(Failure::new("capture: no call writes a byte; allowed: one that does"));
+    }
+    Ok(all.iter().position(|bytes| *bytes == most).unwrap_or(0))
+}
+
+/// First byte of a call, and one past its last.
+fn range(captured: &Captured, call: usize) -> Result<(u64, u64), Failure> {
+    let mut range = (u64::MAX, 0);
+    for rank in 0..captured.ranks() {
+        if let Some((start, end)) = captured.rank_access(rank, call)?.file.span() {
+            range = (range.0.min(start), range.1.max(end));
+        }
+    }
+    Ok((range.0.min(range.1), range.1))
+}
+
+/// What decides how a file is divided.
+type Key = (Option<usize>, Option<u32>, Option<u64>, u64);
+
+fn key(hints: &Hints) -> Key {
+    (hints.cb_nodes, hints.striping_factor, hints.striping_unit, hints.cb_buffer_size)
+}
+
+/// What all ranks have for all aggregators, by how the file is divided.
+#[derive(Default)]
+struct Counts(HashMap<Key, Option<(SharedFile, Arc<MessageCounts>)>>);
+
+impl Counts {
+    /// Counts for candidates; forgets what none of them needs.
+    fn count(&mut self, prepared: &Prepared, candidates: &[Hints]) -> Result<(), Failure> {
+        let Prepared { topology, pattern, call, range, sample, .. } = prepared;
+        self.0.retain(|known, _| candidates.iter().any(|hints| key(hints) == *known));
+        let mut missing: Vec<(Key, SharedFile)> = Vec::new();
+        for hints in candidates {
+            let key = key(hints);
+            if self.0.contains_key(&key) || missing.iter().any(|(other, _)| *other == key) {
+                continue;
+            }
+            match SharedFile::of(topology, hints, *range) {
+                Ok(file) => missing.push((key, file)),
+                Err(_) => drop(self.0.insert(key, None)),
+            }
+        }
+        let access = |rank| pattern.rank_access(rank, *call).map(|access| access.file);
+        for some in missing.chunks(AT_ONCE) {
+            let division = |(_, file): &(Key, SharedFile)| Division {
+                domains: file.domains.clone(),
+                range: *range,
+                sample: *sample,
+                lists: Lists::Packed,
+            };
+            let bar = progress(pattern.ranks() as u64, "counting");
+            let divisions = some.iter().map(division).collect();
+            let counted = MessageCounts::gather_all::<PatternError>(pattern.ranks(), divisions, access, || bar.inc(1))?;
+            bar.finish_and_clear();
+            for ((key, file), counts) in some.iter().zip(counted) {
+                self.0.insert(*key, Some((file.clone(), Arc::new(counts))));
+            }
+        }
+        Ok(())
+    }
+
+    /// What a candidate takes; none where its hints do not fit.
+    fn seconds(&self, prepared: &Prepared, hints: &Hints) -> Result<Option<f64>, Failure> {
+        let Prepared { machine, topology, .. } = prepared;
+        let Some((file, counts)) = self.0.get(&key(hints)).and_then(Option::as_ref) else { return Ok(None) };
+        let write = CollectiveWriteOptions {
+            topology: topology.clone(),
+            aggregators: file.aggregators.clone(),
+            hints: hints.clone(),
+            striping: machine.storage.map(|_| file.striping),
+            write_behind: true,
+            blocks: false,
+            empty_steps: false,
+        };
+        let Ok(workload) = CollectiveWrite::new(machine, write, counts.clone()) else { return Ok(None) };
+        memory::check(topology.ranks() as u64, workload.under_way())?;
+        let outcome = sim::run(machine, topology, &workload, 0, |_| {})?;
+        Ok(Some(workload.outcome(&outcome.phases).last.total))
+    }
+}
+
+fn headline(prepared: &Prepared, advice: &Advice) -> String {
+    let Prepared { machine, topology, pattern, .. } = prepared;
+    let gain = advice.before / advice.after;
+    let left_out = if machine.storage.is_none() { ", without the file servers, which its file has not" } else { "" };
+    format!(
+        "{} of {} on {}, {} on {}: {:.4} s with the defaults, {:.4} s with this, {gain:.2} times as fast (simulated{left_out})",
+        pattern.pattern().header().file,
+        pattern.pattern().header().program,
+        machine.name,
+        counted(topology.ranks() as u64, "rank"),
+        counted(topology.nodes() as u64, "node"),
+        advice.before,
+        advice.after,
+    )
+}
+
+fn as_text(prepared: &Prepared, advice: &Advice, options: &AdviseOptions) -> Result<String, Failure> {
+    let Prepared { pattern, call, .. } = prepared;
+    let mut rows = table(["stage", "tried", "best", "seconds", "of the defaults"]);
+    for trials in advice.trials.chunk_by(|one, other| one.stage == other.stage) {
+        let fits = trials.iter().filter_map(|trial| Some((trial, trial.seconds?)));
+        let Some((best, seconds)) = fits.min_by(|one, other| one.1.total_cmp(&other.1)) else { continue };
+        rows.add_row([
+            best.stage.map_or("defaults", |stage| stage.about()).to_string(),
+            grouped(trials.len() as u64),
+            shown(&best.setting, "; "),
+            format!("{seconds:.4}"),
+            format!("{:.2}", seconds / advice.before),
+        ]);
+    }
+    let totals = pattern.totals();
+    let head = format!(
+        "{}\n{}\ncall {call} of {}, {} requests in all calls\n{rows}",
+        headline(prepared, advice),
+        pattern.describe(),
+        pattern.steps(),
+        grouped(totals.requests),
+    );
+    if advice.setting.is_empty() {
+        return Ok(format!("{head}\nThe defaults are as good as any candidate: set no hints."));
+    }
+    let name = std::path::Path::new(&pattern.pattern().header().file).file_name().unwrap_or_default();
+    let cray = dialects::cray(&advice.setting, &name.to_string_lossy());
+    let romio = dialects::romio(&advice.setting);
+    let mut text = format!("{head}\n\nTRIB_HINTS=\"{}\"\n", shown(&advice.setting, "; "));
+    if let Some(path) = &options.output {
+        text += &format!("TRIB_HINTS_FILE={}\n", path.display());
+    }
+    if !romio.is_empty() {
+        text += &format!("\nWithout Tributary, as far as ROMIO has them (a file for ROMIO_HINTS):\n{romio}");
+        text += &format!("\nand Cray's library:\nMPICH_MPIIO_HINTS=\"{cray}\"\n");
+    }
+    Ok(text.trim_end().to_string())
+}
+
+fn shown(setting: &Setting, between: &str) -> String {
+    setting.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(between)
+}
+
+fn as_json(prepared: &Prepared, advice: &Advice) -> Result<serde_json::Value, Failure> {
+    let Prepared { machine, topology, pattern, call, hints, .. } = prepared;
+    let map = |setting: &Setting| setting.iter().cloned().collect::<std::collections::BTreeMap<_, _>>();
+    let trial = |trial: &Trial| {
+        json!({
+            "stage": trial.stage.map(|stage| stage.about()), "hints": map(&trial.setting), "seconds": trial.seconds,
+        })
+    };
+    let header = pattern.pattern().header();
+    let advised = with(hints, &advice.setting)?;
+    Ok(json!({
+        "file": header.file, "program": header.program, "call": call, "machine": machine.name,
+        "ranks": topology.ranks(), "nodes": topology.nodes(),
+        "hints": map(&advice.setting), "before_seconds": advice.before, "after_seconds": advice.after,
+        "gain": advice.before / advice.after, "driver": advised.driver.to_string(),
+        "trials": advice.trials.iter().map(trial).collect::<Vec<_>>(),
+        "romio": dialects::romio(&advice.setting), "cray": dialects::cray(&advice.setting, "*"),
+    }))
+}
