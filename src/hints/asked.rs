@@ -147,6 +147,11 @@ impl Asked {
         Ok(())
     }
 
+    /// Where a key that is in force was given.
+    pub(super) fn source_of(&self, key: &str) -> Option<&Source> {
+        self.used.iter().find(|given| given.key == key).map(|given| &given.source)
+    }
+
     /// Takes down that a hint is not used. What a program gives again and again is told once.
     pub(super) fn leave_out(&mut self, unused: Unused) {
         self.unused

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use super::advice::{self, Advice};
 use super::asked::{Asked, Given, Source};
 use super::elsewhere::cray::{self, Specification};
 use super::elsewhere::variables::{self, Meaning, NAMES, OMPIO};
@@ -22,13 +23,15 @@ const SYSTEM_FILE: &str = "/etc/romio-hints";
 /// What the environment has for every file, and for files by their names.
 ///
 /// From the highest: MPICH_MPIIO_HINTS, which the program cannot change; the program's own ([`Asked::program`]); TRIB_HINTS;
-/// the file of TRIB_HINTS_FILE; variables of Intel, ROMIO and Open MPI; ROMIO's file of hints.
+/// the file of TRIB_HINTS_FILE; variables of Intel, ROMIO and Open MPI; ROMIO's file of hints; the file of TRIB_ADVICE.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     /// For every file, below the program.
     below: Asked,
     /// For files by their names, above the program.
     above: Vec<Specification>,
+    /// For files by their names, below all.
+    advice: Advice,
 }
 
 /// Variables by name.
@@ -50,6 +53,7 @@ impl Environment {
     /// What is asked of the file that the program calls `name`, before the program says anything itself. O(hints given).
     pub fn asked(&self, name: &str) -> Asked {
         let mut asked = self.below.clone();
+        self.advice.take(&mut asked, name);
         let first = self.above.iter().find(|specification| specification.is_for(name));
         for (key, value) in first.iter().flat_map(|specification| &specification.hints) {
             let given = Given::new(key, value, cray::VARIABLE);
@@ -76,14 +80,17 @@ impl Environment {
         for (key, value) in above.iter().flat_map(|specification| &specification.hints) {
             take(&mut Asked::default(), Given::new(key, value, cray::VARIABLE), Asked::take_above)?;
         }
-        Ok(Self { below, above })
+        let advice = variables.remove(advice::VARIABLE).map(|path| Advice::read(Path::new(&path))).unwrap_or_default();
+        Ok(Self { below, above, advice })
     }
 }
 
 /// Those that are read here, and are not empty.
 fn relevant(all: impl Iterator<Item = (OsString, OsString)>) -> Variables {
     let known = |name: &str| {
-        [TEXT, FILE, ROMIO, cray::VARIABLE].contains(&name) || NAMES.contains(&name) || name.starts_with(OMPIO)
+        [TEXT, FILE, ROMIO, cray::VARIABLE, advice::VARIABLE].contains(&name)
+            || NAMES.contains(&name)
+            || name.starts_with(OMPIO)
     };
     let named =
         all.filter(|(_, value)| !value.is_empty()).filter_map(|(name, value)| Some((name.into_string().ok()?, value)));

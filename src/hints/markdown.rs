@@ -20,7 +20,8 @@ of equal keys wins. What wins between sources, from the highest:
 4. the file that the environment variable `TRIB_HINTS_FILE` names;
 5. variables of Intel MPI, ROMIO and Open MPI;
 6. the file that `ROMIO_HINTS` names, or else `/etc/romio-hints`;
-7. the defaults below.
+7. the file that the environment variable `TRIB_ADVICE` names, for files by their names;
+8. the defaults below.
 
 Keys that are not listed here are ignored, as MPI asks, except that an unknown key which begins with `trib_` is an error. A
 value that is not allowed is an error for every listed key. A hint that was removed says so, and what takes its place. Words may be written in capitals too. `trib hints` prints this
@@ -43,6 +44,9 @@ must have the same).
 | `I_MPI_FILESYSTEM_CB_NODES`, `I_MPI_FILESYSTEM_CB_CONFIG_LIST` (Intel MPI) | a value | `cb_nodes`, `cb_config_list` |
 | `OMPI_MCA_io_ompio_num_aggregators` (Open MPI) | a number; 0 and less say nothing | `cb_nodes` |
 | `OMPI_MCA_io_ompio_bytes_per_agg` (Open MPI) | bytes | `cb_buffer_size` |
+
+`TRIB_ADVICE` names a file of ours, which `trib advise --advice FILE` writes: a line is `pattern:key=value:key=value`, with patterns
+as above, and a file takes the first line for its name. What is wrong in it is no error, but among the hints that are not used.
 
 A line or a variable that cannot be read, a file that `ROMIO_HINTS` names and that is not there, and a value that is not
 allowed for a key below are errors, which name variable, file and line. In `/etc/romio-hints`, which users cannot mend, such a

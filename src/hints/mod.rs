@@ -24,6 +24,7 @@ use crate::exchange::Kernel;
 use crate::schedule::Throttle;
 use crate::topology::Rank;
 
+mod advice;
 mod asked;
 mod elsewhere;
 mod environment;

@@ -1,6 +1,7 @@
 //! `trib advise`: which hints the write of a capture would gain by on a machine.
 
 use std::collections::HashMap;
+use std::io::Write;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -59,6 +60,9 @@ pub fn run(options: &AdviseOptions) -> Result<(), Failure> {
         let about = format!("# {}\n", headline(&prepared, &advice));
         std::fs::write(path, about + &file_hints)
             .map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))?;
+    }
+    if let Some(path) = &options.advice {
+        append(path, &prepared, &advice).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))?;
     }
     match options.json {
         true => say(serde_json::to_string_pretty(&as_json(&prepared, &advice)?)?),
@@ -177,6 +181,22 @@ impl Counts {
     }
 }
 
+/// Adds a line for files of the captured one's name to a table of advice.
+fn append(path: &std::path::Path, prepared: &Prepared, advice: &Advice) -> std::io::Result<()> {
+    if advice.setting.is_empty() {
+        return Ok(());
+    }
+    let mut file = std::fs::OpenOptions::new().append(true).create(true).open(path)?;
+    let hints: String = advice.setting.iter().map(|(key, value)| format!(":{key}={value}")).collect();
+    writeln!(file, "# {}\n*{}{hints}", headline(prepared, advice), name(prepared))
+}
+
+/// The name of the captured file, without its directory.
+fn name(prepared: &Prepared) -> String {
+    let path = std::path::Path::new(&prepared.pattern.pattern().header().file);
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
 fn headline(prepared: &Prepared, advice: &Advice) -> String {
     let Prepared { machine, topology, pattern, .. } = prepared;
     let gain = advice.before / advice.after;
@@ -218,12 +238,14 @@ fn as_text(prepared: &Prepared, advice: &Advice, options: &AdviseOptions) -> Res
     if advice.setting.is_empty() {
         return Ok(format!("{head}\nThe defaults are as good as any candidate: set no hints."));
     }
-    let name = std::path::Path::new(&pattern.pattern().header().file).file_name().unwrap_or_default();
-    let cray = dialects::cray(&advice.setting, &name.to_string_lossy());
+    let cray = dialects::cray(&advice.setting, &format!("*{}", name(prepared)));
     let romio = dialects::romio(&advice.setting);
     let mut text = format!("{head}\n\nTRIB_HINTS=\"{}\"\n", shown(&advice.setting, "; "));
     if let Some(path) = &options.output {
         text += &format!("TRIB_HINTS_FILE={}\n", path.display());
+    }
+    if let Some(path) = &options.advice {
+        text += &format!("TRIB_ADVICE={}\n", path.display());
     }
     if !romio.is_empty() {
         text += &format!("\nWithout Tributary, as far as ROMIO has them (a file for ROMIO_HINTS):\n{romio}");

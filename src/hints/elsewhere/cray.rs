@@ -27,7 +27,11 @@ impl Specification {
         glob::matches(&self.pattern, name)
     }
 
-    fn parse(text: &str) -> Result<Self> {
+    /// One specification.
+    ///
+    /// # Errors
+    /// A text that is none.
+    pub fn parse(text: &str) -> Result<Self> {
         let mut parts = text.split(':').map(str::trim);
         let pattern = parts.next().unwrap_or_default().to_string();
         let mut hints: Vec<(String, String)> = Vec::new();

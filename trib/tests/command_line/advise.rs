@@ -57,13 +57,17 @@ fn the_file_of_hints_can_be_used() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("hints");
     let capture = capture("btio");
-    let output =
-        trib(&["advise", &capture, "--machine", "summit", "--ranks", "256", "--output", file.to_str().unwrap()]);
+    let table = directory.path().join("advice");
+    let arguments = ["advise", &capture, "--machine", "summit", "--ranks", "256"];
+    let files = ["--output", file.to_str().unwrap(), "--advice", table.to_str().unwrap()];
+    let output = trib(&[&arguments[..], &files[..]].concat());
+    let line = std::fs::read_to_string(&table).unwrap();
+    assert!(line.starts_with('#') && line.contains("\n*btio.nc:cb_nodes="), "{line}");
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success() && said.contains("TRIB_HINTS=\"") && said.contains("256 ranks on"), "{said}");
     let no_servers = trib(&["advise", &capture, "--machine", "frontier"]);
     assert!(String::from_utf8_lossy(&no_servers.stdout).contains("without the file servers"));
-    assert!(said.contains("MPICH_MPIIO_HINTS=\"btio.nc:cb_nodes="), "{said}");
+    assert!(said.contains("MPICH_MPIIO_HINTS=\"*btio.nc:cb_nodes="), "{said}");
     let replay = Command::new(env!("CARGO_BIN_EXE_trib"))
         .args(["replay", "capture", &capture, "--verify"])
         .env("TRIB_HINTS_FILE", &file)
