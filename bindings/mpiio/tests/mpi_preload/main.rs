@@ -23,6 +23,7 @@ mod typemap;
 mod wheels;
 
 mod abis;
+mod capture;
 mod datatypes;
 mod device;
 mod errors;

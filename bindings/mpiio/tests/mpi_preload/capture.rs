@@ -1,0 +1,64 @@
+//! Captures of programs under the library, and advice for them.
+
+use std::path::Path;
+
+use tributary::engine::Capture;
+
+use crate::common::launch::Launch;
+use crate::common::programs::compile;
+
+const RANKS: usize = 3;
+
+fn launch(directory: &Path) -> Launch {
+    Launch::new(RANKS, &compile("hints.c")).with_library().env("TRIB_CAPTURE", directory.display().to_string())
+}
+
+/// The program writes four numbers a rank, twice.
+#[test]
+fn a_program_is_captured() {
+    for hints in ["", "trib_shared_memory=disable; trib_tiny_call=0"] {
+        let directory = tempfile::tempdir().unwrap();
+        let outcome = launch(directory.path()).hints(hints).run();
+        assert!(!outcome.stderr.contains("capture"), "{}", outcome.stderr);
+        let capture = Capture::open(directory.path().join("out.nc.tribcap")).unwrap();
+        assert_eq!((capture.header().ranks, capture.calls()), (RANKS, 2), "{hints}");
+        for rank in 0..RANKS {
+            for call in capture.rank(rank).unwrap() {
+                let extents: Vec<_> = call.file.iter().map(|extent| (extent.offset, extent.len)).collect();
+                assert_eq!(extents, [(rank as u64 * 16, 16)], "{hints}");
+            }
+        }
+    }
+}
+
+/// One rank has no capture in mind: there is none, the program is as it was, and one line says why.
+#[test]
+fn ranks_that_differ_have_no_capture() {
+    let directory = tempfile::tempdir().unwrap();
+    let outcome = launch(directory.path()).arg("1:TRIB_CAPTURE=/somewhere/else").run();
+    let line = "tributary: no capture: TRIB_CAPTURE or TRIB_CAPTURE_LIMIT is not the same on all ranks";
+    assert_eq!(outcome.stderr.matches(line).count(), 1, "{}", outcome.stderr);
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    assert_eq!(outcome.stdout.matches("SUCCESS").count(), 2 * RANKS, "{}", outcome.stdout);
+}
+
+/// Advice is below the program's own hints, and never an error.
+#[test]
+fn advice_is_taken_by_the_name_of_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let table = directory.path().join("advice");
+    std::fs::write(&table, "*other.nc:cb_nodes=3\n*out.nc:cb_nodes=2:cb_buffer_size=65536:trib_nothing=1\n").unwrap();
+    let outcome = Launch::new(RANKS, &compile("hints.c"))
+        .with_library()
+        .env("TRIB_ADVICE", table.display().to_string())
+        .hints("trib_shared_memory=disable; trib_tiny_call=0")
+        .run();
+    let written: Vec<_> = outcome.stdout.lines().filter(|line| line.starts_with("written: ")).collect();
+    assert_eq!(written.len(), RANKS, "{}", outcome.stdout);
+    assert!(written.iter().all(|line| line.contains("cb_nodes=2 cb_buffer_size=1048576")), "{}", outcome.stdout);
+    let [report] = &outcome.reports[..] else { panic!("not one report: {}", outcome.stderr) };
+    let not_used: Vec<_> = report.hints_not_used.iter().map(|all| (all.key.as_str(), all.source.as_str())).collect();
+    let line = format!("TRIB_ADVICE={}, line 2", table.display());
+    assert!(not_used.contains(&("trib_nothing", line.as_str())), "{not_used:?}");
+    assert!(not_used.contains(&("cb_buffer_size", line.as_str())), "{not_used:?}");
+}
