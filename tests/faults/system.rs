@@ -129,7 +129,7 @@ fn arguments_that_are_bad_on_one_rank() {
         for (c, (what, extents, layout, len)) in bad.iter().enumerate() {
             for culprit in [0, 4, RANKS - 1] {
                 let (name, kernels) = KERNELS[(c + culprit) % KERNELS.len()];
-                let hints = trial_hints(kernels, DRIVERS[culprit % 3], "");
+                let hints = trial_hints(kernels, DRIVERS[culprit % DRIVERS.len()], "");
                 let mut file = File::open(endpoint, &path, Mode::Create, hints).unwrap();
                 let outcome = if rank == culprit {
                     file.write_all(extents, layout, &vec![9; *len])

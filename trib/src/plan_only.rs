@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
-use tributary::drivers::{Driver, Layout, driver};
+use tributary::drivers::{Driver, Layout, SystemFiles, driver};
 use tributary::engine::FanIn;
 use tributary::engine::planning::{Exchanged, Planner, Ranges};
 use tributary::{Hints, Topology};
@@ -149,7 +149,9 @@ fn probe(hints: &Hints) -> Result<(Box<dyn Driver>, Layout), Failure> {
     let directory = tempfile::tempdir()?;
     let path = directory.path().join("probe");
     let driver = driver(hints.driver, &path);
-    let layout = driver.layout(&path, &driver.create(&path, hints)?, hints)?;
+    let asked = hints.for_driver();
+    let file = driver.create(&SystemFiles, &path, &asked)?;
+    let layout = driver.layout(&SystemFiles, &path, &*file, &asked)?;
     Ok((driver, layout))
 }
 

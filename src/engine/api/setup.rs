@@ -1,14 +1,13 @@
 //! What is fixed when a file is opened: who is where, who aggregates, by which kernels.
 
-use std::hash::Hash;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::collectives::allgather;
 use crate::collectives::allgather::LOCALITY_BRUCK;
 use crate::collectives::intergroup::TwoGroups;
-use crate::drivers::{Driver, Layout, driver};
-use crate::engine::api::terms::{self, Created};
+use crate::drivers::{Driver, DriverHints, Layout, Mode, OpenStorage, driver};
+use crate::engine::api::terms::{self, Asked, Created};
 use crate::engine::capture::target::Target;
 use crate::engine::metadata::phase::Phase;
 use crate::engine::shared::{self, Tiling};
@@ -18,21 +17,10 @@ use crate::exchange::local::LocalAggregators;
 use crate::exchange::{RankList, Route};
 use crate::fabric::Endpoint;
 use crate::fabric::shared::{Hosts, host};
-use crate::hints::{DriverName, Hints, KernelHint, Overlap, RankListHint, Switch, TwoLayerInner};
+use crate::hints::{Hints, KernelHint, Overlap, RankListHint, Switch, TwoLayerInner};
 use crate::schedule::Throttle;
 use crate::topology::{Rank, Topology};
 use crate::tuned;
-
-/// How a file is opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Mode {
-    /// A new file, or an existing one emptied.
-    Create,
-    /// An existing file as it is, or a new one.
-    Update,
-    /// An existing file, which is only read.
-    Read,
-}
 
 /// The fixed part of an open file. Equal on all ranks but for the rank.
 pub struct Setup {
@@ -42,6 +30,8 @@ pub struct Setup {
     pub mode: Mode,
     /// The hints, checked.
     pub hints: Hints,
+    /// Those of them that the driver looks at.
+    pub driver_hints: DriverHints,
     /// Ranks and nodes.
     pub topology: Topology,
     /// The driver, never [`crate::hints::DriverName::Auto`].
@@ -90,15 +80,17 @@ impl Setup {
     /// Bad hints, no tuned table where one is hinted, or the file cannot be made: the same on all ranks.
     pub async fn open(
         endpoint: &mut Endpoint,
+        files: &dyn OpenStorage,
         path: PathBuf,
         mode: Mode,
         hints: Hints,
         capture: Option<&Target>,
     ) -> Result<Self> {
+        let asked = Asked { files, path: &path, mode, hints: &hints };
         // Ranks that have had a file before know how to sweep: then one sweep checks the terms and makes the file.
         let early = match endpoint.hosts().filter(|_| endpoint.agreements().is_none()).cloned() {
-            Some(hosts) => Ok(terms::sweep_terms(endpoint, &hosts, &path, mode, &hints, capture).await?),
-            None => Err(terms::check_alike(endpoint, &path, mode, &hints, capture).await?),
+            Some(hosts) => Ok(terms::sweep_terms(endpoint, &hosts, &asked, capture).await?),
+            None => Err(terms::check_alike(endpoint, &asked, capture).await?),
         };
         // Only now: ranks that were given different hints would not all come.
         if may_share(endpoint, &hints, false) {
@@ -112,11 +104,11 @@ impl Setup {
         let topology = find_topology(endpoint, &hints).await?;
         let Created { name, layout, key, is_captured } = match early {
             Ok(created) => created,
-            Err(is_captured) => terms::create_on_first(endpoint, &path, mode, &hints, is_captured).await?,
+            Err(is_captured) => terms::create_on_first(endpoint, &asked, is_captured).await?,
         };
         let driver = driver(name, &path);
         // The same on all ranks, also where it fails: it depends on nothing else.
-        let aggregators = driver.aggregators(&topology, &layout, &hints)?;
+        let aggregators = driver.aggregators(&topology, &layout, &hints.for_driver())?;
         let shares_memory = may_share(endpoint, &hints, false) && endpoint.shared().is_some();
         let mut setup = Self::of(endpoint.rank(), topology, layout, driver, aggregators, hints)?;
         if !shares_memory {
@@ -131,7 +123,7 @@ impl Setup {
     /// Bad hints.
     pub fn dry(rank: Rank, topology: Topology, layout: Layout, driver: Box<dyn Driver>, hints: Hints) -> Result<Self> {
         hints.check(topology.ranks())?;
-        let aggregators = driver.aggregators(&topology, &layout, &hints)?;
+        let aggregators = driver.aggregators(&topology, &layout, &hints.for_driver())?;
         Self::of(rank, topology, layout, driver, aggregators, hints)
     }
 
@@ -149,10 +141,12 @@ impl Setup {
         let tiny = Roles::new(rank, &topology, first, &hints)?;
         let (path, mode) = (PathBuf::new(), Mode::Create);
         let (shares_memory, hosts, is_captured, tiling) = (false, None, false, Tiling::of(0));
+        let driver_hints = hints.for_driver();
         Ok(Self {
             path,
             mode,
             driver,
+            driver_hints,
             layout,
             topology,
             roles,
@@ -168,11 +162,7 @@ impl Setup {
 
     /// The memory for windows in shared memory, and the bytes that the file system locks together.
     pub fn window_terms(&self) -> (u64, u64) {
-        let unit = match self.driver.name() {
-            DriverName::Lustre | DriverName::Gpfs => self.layout.unit,
-            DriverName::Posix | DriverName::Auto => 1,
-        };
-        (self.hints.cb_buffer_size, unit)
+        (self.hints.cb_buffer_size, self.driver.lock_unit(&self.layout))
     }
 
     /// Who aggregates a call of so many bytes.
