@@ -31,7 +31,8 @@ fn shown(arguments: &[String]) -> Result<String, Box<dyn Error>> {
 fn domains(path: &Path, topology: &Topology, start: u64, end: u64) -> Result<String, Box<dyn Error>> {
     let hints = DriverHints::default();
     // One rank of a program does this, and tells the others name and layout.
-    let driver = driver(DriverName::Auto, path);
+    let name = DriverName::Auto.resolved(&SystemFiles, path);
+    let driver = driver(name, path);
     let file = driver.create(&SystemFiles, path, &hints)?;
     let layout = driver.layout(&SystemFiles, path, &*file, &hints)?;
     // The rest is arithmetic, the same on every rank.
@@ -39,7 +40,7 @@ fn domains(path: &Path, topology: &Topology, start: u64, end: u64) -> Result<Str
     let written = Written { start, end, histogram: &[end - start] };
     let domains = driver.domains(&layout, aggregators.len(), written, &hints);
 
-    let mut text = format!("{}: driver {}, {layout:?}, aggregators {aggregators:?}\n", path.display(), driver.name());
+    let mut text = format!("{}: driver {name}, {layout:?}, aggregators {aggregators:?}\n", path.display());
     let mut offset = start;
     for _ in 0..MOST {
         let (owner, until) = domains.owner(offset);

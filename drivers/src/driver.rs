@@ -7,7 +7,6 @@ use tributary_base::{Error, Rank, Result, Topology};
 
 use crate::domains::Domains;
 use crate::hints::DriverHints;
-use crate::registry::DriverName;
 use crate::storage::{OpenStorage, Storage};
 
 /// How a file lies on its file system, as far as a driver cares. Found by rank 0 and told to all.
@@ -34,9 +33,6 @@ pub struct Written<'a> {
 /// A file system, in four questions: what layout has this file, or should a new one get; who aggregates; which aggregator
 /// owns this byte; what does it hold in a round.
 pub trait Driver: Send + Sync {
-    /// The driver's name, as in the hint `trib_driver`.
-    fn name(&self) -> DriverName;
-
     /// The type by which its file system is known ([`crate::FileSystem::magic`]); `None` where there is no one such type, and by
     /// default.
     fn magic(&self) -> Option<u32> {

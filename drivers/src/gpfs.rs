@@ -9,7 +9,6 @@ use crate::domains::Domains;
 use crate::driver::{Driver, Layout, Written, window};
 use crate::hints::DriverHints;
 use crate::placement;
-use crate::registry::DriverName;
 use crate::storage::{FileSystem, OpenStorage, Storage};
 
 /// `f_type` of `statfs`: "GPFS".
@@ -21,10 +20,6 @@ const BLOCK: u64 = 1 << 20;
 pub struct Gpfs;
 
 impl Driver for Gpfs {
-    fn name(&self) -> DriverName {
-        DriverName::Gpfs
-    }
-
     fn magic(&self) -> Option<u32> {
         Some(MAGIC)
     }

@@ -12,7 +12,6 @@ use crate::driver::{Driver, Layout, Written, create};
 use crate::hints::DriverHints;
 use crate::lov::{self, Stripes};
 use crate::placement;
-use crate::registry::DriverName;
 use crate::storage::{OpenStorage, Storage};
 
 /// `f_type` of `statfs`.
@@ -30,10 +29,6 @@ pub(crate) const ATTRIBUTE: &CStr = c"lustre.lov";
 pub struct Lustre;
 
 impl Driver for Lustre {
-    fn name(&self) -> DriverName {
-        DriverName::Lustre
-    }
-
     fn magic(&self) -> Option<u32> {
         Some(MAGIC)
     }

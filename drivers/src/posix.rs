@@ -8,7 +8,6 @@ use crate::domains::Domains;
 use crate::driver::{Driver, Layout, Written, window};
 use crate::hints::DriverHints;
 use crate::placement;
-use crate::registry::DriverName;
 use crate::storage::{OpenStorage, Storage};
 
 /// The unit of a file system that does not tell one, in bytes.
@@ -17,10 +16,6 @@ const PAGE: u64 = 4096;
 pub struct Posix;
 
 impl Driver for Posix {
-    fn name(&self) -> DriverName {
-        DriverName::Posix
-    }
-
     /// The unit is the hint `striping_unit`, or else what the file system calls its preferred size (`st_blksize`).
     fn layout(&self, _: &dyn OpenStorage, path: &Path, file: &dyn Storage, hints: &DriverHints) -> Result<Layout> {
         let told = file.preferred_size().map_err(|cause| Error::io(0, "stat", path, 0, &cause))?;

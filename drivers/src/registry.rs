@@ -1,7 +1,9 @@
 //! The drivers that there are, by name and by file system.
 //!
-//! A new driver is one file beside this one, which implements [`Driver`], and one row of the table below. Hint, help,
-//! recognition of its file system, and the tests that take every driver through every kernel and fabric come from them.
+//! A new driver is one file beside this one, which implements [`Driver`], and its row in the table `drivers!` below. The `mod` of
+//! the file in `lib.rs` is what Rust wants, and its place in the order of modules (`tests/suite/layers.rs` of the library) what
+//! the library's tests ask for. The hint `trib_driver` and its help, recognition of the file system, and the tests that take every
+//! driver through every kernel and fabric come from the row.
 
 use std::fmt;
 use std::path::Path;
@@ -11,14 +13,12 @@ use serde::{Deserialize, Serialize};
 use tributary_base::{Error, Result};
 
 use crate::driver::Driver;
-use crate::gpfs::Gpfs;
-use crate::lustre::Lustre;
-use crate::posix::Posix;
 use crate::storage::OpenStorage;
 use crate::system::SystemFiles;
+use crate::{gpfs, lustre, posix};
 
 macro_rules! drivers {
-    ($($(#[$doc:meta])* $name:ident = $word:literal,)+) => {
+    ($($(#[$doc:meta])* $name:ident = $word:literal: $driver:expr,)+) => {
         /// A file-system driver, by the word that stands for it in the hint `trib_driver`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub enum DriverName {
@@ -48,25 +48,33 @@ macro_rules! drivers {
         pub fn driver_on(files: &dyn OpenStorage, name: DriverName, path: &Path) -> Box<dyn Driver> {
             match name {
                 DriverName::Auto => driver_on(files, detect_on(files, path), path),
-                $(DriverName::$name => Box::new($name),)+
+                $(DriverName::$name => Box::new($driver),)+
             }
         }
 
         /// The driver of a file system by its type.
         fn of_magic(magic: u32) -> DriverName {
-            let known: &[&dyn Driver] = &[$(&$name,)+];
-            known.iter().find(|driver| driver.magic() == Some(magic)).map_or(DriverName::Posix, |driver| driver.name())
+            let known: &[(DriverName, &dyn Driver)] = &[$((DriverName::$name, &$driver),)+];
+            let found = known.iter().find(|(_, driver)| driver.magic() == Some(magic));
+            found.map_or(DriverName::Posix, |(name, _)| *name)
         }
     };
 }
 
 drivers! {
     /// Any POSIX file system: ranges of equal bytes.
-    Posix = "posix",
+    Posix = "posix": posix::Posix,
     /// Stripe-cyclic domains.
-    Lustre = "lustre",
+    Lustre = "lustre": lustre::Lustre,
     /// Equal ranges of whole blocks.
-    Gpfs = "gpfs",
+    Gpfs = "gpfs": gpfs::Gpfs,
+}
+
+impl DriverName {
+    /// The name of the driver that [`driver_on`] gives: itself, or for [`DriverName::Auto`] that of the file system.
+    pub fn resolved(self, files: &dyn OpenStorage, path: &Path) -> Self {
+        if self == Self::Auto { detect_on(files, path) } else { self }
+    }
 }
 
 impl fmt::Display for DriverName {

@@ -13,8 +13,8 @@ fn names() -> impl Iterator<Item = DriverName> {
     DriverName::ALL.iter().copied().filter(|name| *name != DriverName::Auto)
 }
 
-fn every_driver() -> impl Iterator<Item = Box<dyn Driver>> {
-    names().map(|name| driver(name, Path::new("unused")))
+fn every_driver() -> impl Iterator<Item = (DriverName, Box<dyn Driver>)> {
+    names().map(|name| (name, driver(name, Path::new("unused"))))
 }
 
 /// The layout of a file that is made if it is not there.
@@ -25,15 +25,12 @@ fn made(driver: &dyn Driver, path: &Path, hints: &DriverHints) -> Layout {
 
 #[test]
 fn names_and_detection() {
-    for (driver, name) in every_driver().zip(names()) {
-        assert_eq!(driver.name(), name);
-    }
     // A file that is not there yet is on the file system of its directory.
     let dir = tempfile::tempdir().unwrap();
     let here = Path::new(".");
     for (path, like) in [(&*dir.path().join("new"), dir.path()), (Path::new("new"), here), (Path::new(""), here)] {
         assert_eq!(detect(path), detect(like), "{path:?}");
-        assert_eq!(driver(DriverName::Auto, path).name(), detect(like), "{path:?}");
+        assert_eq!(DriverName::Auto.resolved(&SystemFiles, path), detect(like), "{path:?}");
         assert_eq!(SystemFiles.file_system(path), SystemFiles.file_system(like), "{path:?}");
     }
     assert_eq!(detect(Path::new("/nowhere/at/all")), DriverName::Posix);
@@ -42,8 +39,8 @@ fn names_and_detection() {
 #[test]
 fn creating_makes_a_file_and_keeps_one() {
     let dir = tempfile::tempdir().unwrap();
-    for driver in every_driver() {
-        let path = dir.path().join(driver.name().to_string());
+    for (name, driver) in every_driver() {
+        let path = dir.path().join(name.to_string());
         let first = made(&*driver, &path, &DriverHints::default());
         let mode = std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode & !0o644, 0, "{mode:o}");
@@ -54,7 +51,7 @@ fn creating_makes_a_file_and_keeps_one() {
         let hints = DriverHints { striping_unit: Some(131_072), striping_factor: Some(7), ..DriverHints::default() };
         let hinted = made(&*driver, &path, &hints);
         assert_eq!(hinted.unit, 131_072);
-        assert_eq!(hinted.factor, if driver.name() == DriverName::Lustre { 7 } else { 1 });
+        assert_eq!(hinted.factor, if name == DriverName::Lustre { 7 } else { 1 });
     }
 }
 
@@ -69,15 +66,15 @@ fn defaults_where_nothing_is_hinted_or_told() {
     assert_eq!(layout(DriverName::Gpfs), Layout { unit: 1 << 20, factor: 1 });
     assert!(layout(DriverName::Posix).unit.is_power_of_two());
     let topology = Topology::blocks(12, 4).unwrap();
-    for driver in every_driver() {
-        let layout = layout(driver.name());
+    for (name, driver) in every_driver() {
+        let layout = layout(name);
         assert_eq!(driver.aggregators(&topology, &layout, &DriverHints::default()), Ok(vec![0, 4, 8]));
     }
 }
 
 #[test]
 fn a_path_that_cannot_be_opened_is_named() {
-    for driver in every_driver() {
+    for (_, driver) in every_driver() {
         for (path, wanted) in [("/nowhere/file", IoClass::NoSuchFile), ("/", IoClass::BadFile)] {
             match driver.create(&SystemFiles, Path::new(path), &DriverHints::default()).err().unwrap() {
                 Error::Io { rank: 0, operation, path: named, offset: 0, class, .. } => {
@@ -96,7 +93,7 @@ fn a_file_that_cannot_be_made() {
     let path = dir.path().join("file");
     for hints in [DriverHints::default(), DriverHints { striping_factor: Some(2), ..DriverHints::default() }] {
         for files in [Hostile::new(Fault::Create(libc::EDQUOT)), Hostile::lustre(Fault::Create(libc::EDQUOT))] {
-            for driver in every_driver() {
+            for (_, driver) in every_driver() {
                 let error = driver.create(&files, &path, &hints).err().unwrap();
                 assert!(matches!(&error, Error::Io { rank: 0, class: IoClass::Quota, .. }), "{error}");
                 assert!(error.to_string().contains("open of"), "{error}");
@@ -110,7 +107,10 @@ fn a_file_that_cannot_be_made() {
 fn a_file_system_is_what_the_storage_says() {
     let files = Hostile::lustre(Fault::None);
     assert_eq!(detect_on(&files, Path::new(".")), DriverName::Lustre);
-    assert_eq!(driver_on(&files, DriverName::Auto, Path::new(".")).name(), DriverName::Lustre);
+    let named = |name: DriverName| name.resolved(&files, Path::new("."));
+    assert_eq!([DriverName::Auto, DriverName::Gpfs].map(named), [DriverName::Lustre, DriverName::Gpfs]);
+    let of_auto = driver_on(&files, DriverName::Auto, Path::new("."));
+    assert_eq!(of_auto.magic(), Some(0x0BD0_0BD0));
 }
 
 #[test]
@@ -137,7 +137,7 @@ proptest! {
     ) {
         let hints = DriverHints { cb_buffer_size: buffer, ..DriverHints::default() };
         let layout = Layout { unit, factor: 3 };
-        for driver in every_driver() {
+        for (name, driver) in every_driver() {
             let histogram = if driver.wants_histogram() { &histogram[..] } else { &[] };
             let written = Written { start, end: start + len, histogram };
             let domains = driver.domains(&layout, aggregators, written, &hints);
@@ -147,8 +147,8 @@ proptest! {
                 prop_assert!(owner < aggregators && until > offset);
                 let window = domains.window(owner, offset);
                 prop_assert!(window.start <= offset && offset < window.end);
-                let most = if driver.name() == DriverName::Lustre { buffer.max(unit) } else { buffer };
-                prop_assert!(window.len() <= most, "{:?} {:?}", driver.name(), window);
+                let most = if name == DriverName::Lustre { buffer.max(unit) } else { buffer };
+                prop_assert!(window.len() <= most, "{:?} {:?}", name, window);
                 // Within what is written, ownership changes at multiples of the unit only.
                 prop_assert!(until % unit == 0 || until >= start + len);
             }
@@ -165,8 +165,8 @@ proptest! {
         let hints = DriverHints { cb_buffer_size: buffer, ..DriverHints::default() };
         let start = end.saturating_sub(back);
         // The Lustre driver makes no layout with longer stripes.
-        let longest = |driver: &dyn Driver| if driver.name() == DriverName::Lustre { u32::MAX.into() } else { u64::MAX };
-        for driver in every_driver().filter(|driver| unit <= longest(&**driver)) {
+        let longest = |name| if name == DriverName::Lustre { u32::MAX.into() } else { u64::MAX };
+        for (_, driver) in every_driver().filter(|(name, _)| unit <= longest(*name)) {
             let written = Written { start, end, histogram: &[1, 0, 2] };
             let domains = driver.domains(&Layout { unit, factor: 1 }, aggregators, written, &hints);
             let (owner, until) = domains.owner(end - 1);
@@ -185,7 +185,7 @@ proptest! {
         let layout = Layout { unit: 1, factor };
         let hints = DriverHints { cb_nodes: Some(count), cb_config_list: Some(most), ..DriverHints::default() };
         let room: usize = (0..topology.nodes()).map(|node| topology.ranks_on(node).min(most)).sum();
-        for driver in every_driver() {
+        for (_, driver) in every_driver() {
             prop_assert_eq!(driver.aggregators(&topology, &layout, &hints).unwrap().len(), count.min(room));
         }
     }

@@ -54,7 +54,7 @@ impl File {
     /// Takes the recording of a file that closes. O(ranks).
     pub(in crate::engine) fn take_recording(&mut self) -> Option<Closing> {
         let recording = self.recording.take()?;
-        let Setup { path, mode, topology, driver, layout, roles, hints, .. } = &self.setup;
+        let Setup { path, mode, topology, driver_name, layout, roles, hints, .. } = &self.setup;
         let mode = match mode {
             Mode::Create => "create",
             Mode::Update => "update",
@@ -72,7 +72,7 @@ impl File {
             seconds: elapsed.as_secs_f64(),
             ranks: topology.ranks(),
             nodes: runs_of_nodes(topology),
-            driver: driver.name().to_string(),
+            driver: driver_name.to_string(),
             unit: layout.unit,
             factor: layout.factor,
             aggregators: roles.aggregators.to_vec(),

@@ -376,7 +376,7 @@ impl File {
 
     /// The driver in use.
     pub fn driver(&self) -> DriverName {
-        self.setup.driver.name()
+        self.setup.driver_name
     }
 
     /// The layout in use.

@@ -17,7 +17,7 @@ use crate::exchange::local::LocalAggregators;
 use crate::exchange::{RankList, Route};
 use crate::fabric::Endpoint;
 use crate::fabric::shared::{Hosts, host};
-use crate::hints::{Hints, KernelHint, Overlap, RankListHint, Switch, TwoLayerInner};
+use crate::hints::{DriverName, Hints, KernelHint, Overlap, RankListHint, Switch, TwoLayerInner};
 use crate::schedule::Throttle;
 use crate::topology::{Rank, Topology};
 use crate::tuned;
@@ -34,7 +34,9 @@ pub struct Setup {
     pub driver_hints: DriverHints,
     /// Ranks and nodes.
     pub topology: Topology,
-    /// The driver, never [`crate::hints::DriverName::Auto`].
+    /// The driver's name, never [`DriverName::Auto`].
+    pub driver_name: DriverName,
+    /// The driver.
     pub driver: Box<dyn Driver>,
     /// How the file lies on its file system.
     pub layout: Layout,
@@ -114,7 +116,7 @@ impl Setup {
         if !shares_memory {
             share_in_nodes(endpoint, &mut setup).await?;
         }
-        Ok(Self { path, mode, shares_memory, hosts, is_captured, tiling: Tiling::of(key), ..setup })
+        Ok(Self { path, mode, driver_name: name, shares_memory, hosts, is_captured, tiling: Tiling::of(key), ..setup })
     }
 
     /// Works out everything that needs no file and no messages: for planning at any scale.
@@ -141,10 +143,11 @@ impl Setup {
         let tiny = Roles::new(rank, &topology, first, &hints)?;
         let (path, mode) = (PathBuf::new(), Mode::Create);
         let (shares_memory, hosts, is_captured, tiling) = (false, None, false, Tiling::of(0));
-        let driver_hints = hints.for_driver();
+        let (driver_name, driver_hints) = (hints.driver, hints.for_driver());
         Ok(Self {
             path,
             mode,
+            driver_name,
             driver,
             driver_hints,
             layout,

@@ -163,7 +163,8 @@ fn create(asked: &Asked<'_>, is_captured: bool) -> Result<Created> {
 
 fn made(asked: &Asked<'_>, is_captured: bool) -> Result<Created> {
     let Asked { files, path, mode, hints } = *asked;
-    let (driver, hints) = (driver_on(files, hints.driver, path), hints.for_driver());
+    let name = hints.driver.resolved(files, path);
+    let (driver, hints) = (driver_on(files, name, path), hints.for_driver());
     let file = match mode {
         Mode::Read => files.open(path, mode).map_err(|cause| Error::io(0, "open", path, 0, &cause))?,
         Mode::Create | Mode::Update => driver.create(files, path, &hints)?,
@@ -172,7 +173,7 @@ fn made(asked: &Asked<'_>, is_captured: bool) -> Result<Created> {
     if mode == Mode::Create {
         emptied(&*file).map_err(|cause| Error::io(0, "truncate", path, 0, &cause))?;
     }
-    Ok(Created { name: driver.name(), layout, key: Tiling::random().key(), is_captured })
+    Ok(Created { name, layout, key: Tiling::random().key(), is_captured })
 }
 
 /// Empties a file; what has no size stays as it is.
