@@ -154,6 +154,10 @@ impl OpenStorage for Nowhere {
     fn open(&self, _: &Path, _: Mode) -> io::Result<Box<dyn Storage>> {
         Ok(Box::new(Self))
     }
+
+    fn create(&self, _: &Path) -> io::Result<Box<dyn Storage>> {
+        Ok(Box::new(Self))
+    }
 }
 
 impl Storage for Nowhere {

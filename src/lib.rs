@@ -44,7 +44,7 @@
 //! | `device` | memory of GPUs: which addresses are, and how their bytes get to the host |
 //! | [`hints`] | [`Hints`]: every knob, from code, environment and files |
 //! | [`exchange`] | the kernels and their registry: **a new kernel goes here** |
-//! | [`drivers`] | file systems: layout, aggregators, file domains |
+//! | [`drivers`] | file systems: layout, aggregators, file domains, storage (the crate `tributary-drivers`) |
 //! | [`fabric`] | [`Endpoint`]: what carries messages, ranks as threads or MPI; the executor of schedules |
 //! | [`schedule`] | a communication pattern as data: operations, builder, validators |
 //! | [`collectives`] | allreduce, broadcast, gather, agreement on errors, as schedules |
@@ -57,23 +57,19 @@
 pub mod access;
 pub mod collectives;
 mod device;
-pub mod drivers;
 pub mod engine;
-pub mod error;
 pub mod exchange;
 pub mod fabric;
 pub mod hints;
-mod rank;
 pub mod schedule;
-pub mod topology;
 pub mod tuned;
 
 pub use access::{BufferLayout, Extent, Extents, FileView, Sink, Source};
 pub use engine::{CallReport, File, Mode, ReadReport};
-pub use error::{Error, Result};
 pub use fabric::Endpoint;
 pub use hints::Hints;
-pub use topology::{Rank, Topology};
+pub use tributary_base::{Error, Rank, Result, Topology, error, topology};
+pub use tributary_drivers as drivers;
 
 /// The examples of the README are compiled and run with the documentation's.
 #[cfg(doctest)]

@@ -48,7 +48,7 @@ fn a_hundred_million_extents_of_one_rank() {
         let mut buffer: Vec<u8> = extents().take(taken).flat_map(|e| e.offset..e.end()).map(value).collect();
         let file = Extents::from_list(extents().take(taken)).unwrap();
         let mut shared =
-            File::open_on(endpoint, &path, Mode::Create, hints.clone(), Arc::new(storage.clone())).unwrap();
+            File::open_on(endpoint, &path, Mode::Update, hints.clone(), Arc::new(storage.clone())).unwrap();
         let report = shared.write_all(&file, &BufferLayout::Contiguous, &buffer).unwrap();
         assert_eq!((report.requests, report.bytes, report.bytes_written), (COUNT, bytes, bytes));
         buffer.fill(0);

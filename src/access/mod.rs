@@ -19,7 +19,6 @@
 //! | [`walk`] | a file side and a memory side together, by batches, in steps |
 
 pub mod batches;
-pub mod extent;
 pub mod extents;
 mod groups;
 mod memory;
@@ -35,10 +34,10 @@ pub(crate) mod varint;
 pub mod view;
 pub mod walk;
 
-pub use extent::Extent;
 pub use extents::Extents;
 pub use memory::{Sink, Source};
 pub use packed::{Packed, PackedCursor, Packer};
 pub use pieces::{BufferLayout, Piece};
+pub use tributary_base::extent::{self, Extent};
 pub use view::FileView;
 pub use walk::Walk;

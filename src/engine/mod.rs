@@ -39,7 +39,8 @@ pub use api::file::{self, File};
 pub use api::operation::Operation;
 pub use api::read::ReadReport;
 pub use api::report::{CallReport, FanIn, Path, Seconds};
-pub use api::setup::Mode;
 pub use capture::Capture;
 pub use plan::{Direction, planning};
 pub use storage::worker::leave_to_program;
+
+pub use crate::drivers::Mode;

@@ -54,7 +54,7 @@ impl Advice {
     pub fn take(&self, asked: &mut Asked, name: &str) {
         self.damaged.iter().for_each(|damaged| asked.leave_out(damaged.clone()));
         let first = self.lines.iter().find(|(specification, _)| specification.is_for(name));
-        for (specification, source) in first {
+        if let Some((specification, source)) = first {
             for (key, value) in &specification.hints {
                 asked.take_below(Given::new(key, value, source.clone()));
             }

@@ -19,10 +19,11 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::path::Path;
 
+use crate::drivers::DriverHints;
+use crate::drivers::placement::distinct;
 use crate::error::{Error, Result};
 use crate::exchange::Kernel;
 use crate::schedule::Throttle;
-use crate::topology::Rank;
 
 mod advice;
 mod asked;
@@ -168,6 +169,19 @@ impl Hints {
         KEYS.iter().map(row).collect()
     }
 
+    /// What a file-system driver wants to know of them.
+    pub fn for_driver(&self) -> DriverHints {
+        DriverHints {
+            striping_unit: self.striping_unit,
+            striping_factor: self.striping_factor,
+            cb_nodes: self.cb_nodes,
+            cb_config_list: self.cb_config_list,
+            cb_buffer_size: self.cb_buffer_size,
+            placement: self.placement.clone(),
+            io_ranks: self.io_ranks,
+        }
+    }
+
     /// The throttle of the metadata phase.
     pub fn throttle_meta(&self) -> Throttle {
         self.throttle(self.kernel_meta, self.limit_meta)
@@ -258,7 +272,7 @@ impl Hints {
             return Err(Error::hint("cb_nodes", count, format!("auto|{io_ranks}, because of trib_io_ranks")));
         }
         if self.placement != PlacementHint::Default {
-            let given = (PlacementHint::CODEC.print)(&self.placement);
+            let given = (names::PLACEMENT.print)(&self.placement);
             return Err(Error::hint("trib_placement", given, "default, because of trib_io_ranks"));
         }
         Ok(())
@@ -322,19 +336,6 @@ fn edits(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
-}
-
-/// Whether all ranks of a list are there and none twice; the error names the first that is not.
-pub(crate) fn distinct(key: &str, list: &[Rank], ranks: usize) -> Result<()> {
-    let mut seen = vec![false; ranks];
-    for &rank in list {
-        match seen.get_mut(rank) {
-            None => return Err(Error::hint(key, format!("rank {rank}"), format!("ranks below {ranks}"))),
-            Some(true) => return Err(Error::hint(key, format!("rank {rank} twice"), "each rank once")),
-            Some(seen) => *seen = true,
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

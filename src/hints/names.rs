@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::values::{Codec, list};
+pub use crate::drivers::{DriverName, Placement as PlacementHint};
 use crate::error::{Error, Result};
 use crate::exchange::{KERNELS, Kernel, two_layer};
 use crate::schedule::ThrottleMode;
@@ -67,19 +68,6 @@ words! {
     Abort = "abort",
     /// It returns the error; the others may wait for ever.
     Return = "return",
-}
-
-words! {
-    /// A file-system driver.
-    DriverName, "driver", "auto|posix|lustre|gpfs":
-    /// By the file system that the file is on.
-    Auto = "auto",
-    /// Any POSIX file system: ranges of equal bytes.
-    Posix = "posix",
-    /// Stripe-cyclic domains.
-    Lustre = "lustre",
-    /// Equal ranges of whole blocks.
-    Gpfs = "gpfs",
 }
 
 words! {
@@ -198,44 +186,31 @@ impl RankListHint {
     };
 }
 
-/// Which ranks are aggregators.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PlacementHint {
-    /// The driver's own placement.
-    Default,
-    /// Ranks `0, K, 2 K, ...` (the paper's default on Cori with K = 64).
-    Stride(usize),
-    /// As far apart as there are nodes (the paper's `AGGREGATOR_PLACEMENT_STRIDE=-1`).
-    Spread,
-    /// The lowest rank of every node (the GPFS default).
-    LowestPerNode,
-    /// These ranks, whatever the driver would like.
-    List(Vec<Rank>),
-}
+/// Which driver.
+pub(super) const DRIVER: Codec<DriverName> =
+    Codec { parse: |text| text.parse().ok(), print: |value| value.to_string(), allowed: || DriverName::ALLOWED };
 
-impl PlacementHint {
-    pub(super) const CODEC: Codec<Self> = Codec {
-        parse: |text| match text.to_ascii_lowercase().as_str() {
-            "default" => Some(Self::Default),
-            "spread" => Some(Self::Spread),
-            "lowest_per_node" => Some(Self::LowestPerNode),
-            text => match text.split_once(':')? {
-                ("stride", stride) => stride.parse().ok().filter(|&stride| stride > 0).map(Self::Stride),
-                ("list", ranks) => list(ranks).map(Self::List),
-                _ => None,
-            },
+/// Which ranks are aggregators.
+pub(super) const PLACEMENT: Codec<PlacementHint> = Codec {
+    parse: |text| match text.to_ascii_lowercase().as_str() {
+        "default" => Some(PlacementHint::Default),
+        "spread" => Some(PlacementHint::Spread),
+        "lowest_per_node" => Some(PlacementHint::LowestPerNode),
+        text => match text.split_once(':')? {
+            ("stride", stride) => stride.parse().ok().filter(|&stride| stride > 0).map(PlacementHint::Stride),
+            ("list", ranks) => list(ranks).map(PlacementHint::List),
+            _ => None,
         },
-        print: |value| match value {
-            Self::Default => "default".into(),
-            Self::Stride(stride) => format!("stride:{stride}"),
-            Self::Spread => "spread".into(),
-            Self::LowestPerNode => "lowest_per_node".into(),
-            Self::List(ranks) => format!("list:{}", join(ranks)),
-        },
-        allowed: || "default|stride:K with K >= 1|spread|lowest_per_node|list:R,R,...",
-    };
-}
+    },
+    print: |value| match value {
+        PlacementHint::Default => "default".into(),
+        PlacementHint::Stride(stride) => format!("stride:{stride}"),
+        PlacementHint::Spread => "spread".into(),
+        PlacementHint::LowestPerNode => "lowest_per_node".into(),
+        PlacementHint::List(ranks) => format!("list:{}", join(ranks)),
+    },
+    allowed: || "default|stride:K with K >= 1|spread|lowest_per_node|list:R,R,...",
+};
 
 /// A limit on outstanding requests as hinted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

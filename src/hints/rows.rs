@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::names::{
-    DriverName, KERNEL, KernelHint, Limit, OnFailure, Overlap, PlacementHint, RankListHint, Switch, THROTTLE_MODE,
-    TwoLayerInner,
+    DRIVER, DriverName, KERNEL, KernelHint, Limit, OnFailure, Overlap, PLACEMENT, PlacementHint, RankListHint, Switch,
+    THROTTLE_MODE, TwoLayerInner,
 };
 use super::values::{
     COUNT, COUNT_OR_AUTO, COUNT_OR_ZERO, PATH, PER_NODE, SIZE, SIZE_OR_AUTO, SIZE_OR_ZERO, STRIPES_OR_AUTO, TRUTH,
@@ -142,11 +142,11 @@ hints! {
     "trib_two_layer_threshold" two_layer_threshold: u64 = 64 << 10, SIZE, "bytes",
         "The network or memory of a node takes larger (or only smaller) messages at little cost.";
     /// The file-system driver. `auto`: by the file system that the file is on.
-    "trib_driver" driver: DriverName = DriverName::Auto, DriverName::CODEC, "",
+    "trib_driver" driver: DriverName = DriverName::Auto, DRIVER, "",
         "The file system is taken for another than it is, or the layout of another is to be tried.";
     /// Which ranks are aggregators: `stride:K` ranks 0, K, 2 K, ...; `spread` as far apart as there are nodes;
     /// `lowest_per_node` one on every node; `list:` exactly these.
-    "trib_placement" placement: PlacementHint = PlacementHint::Default, PlacementHint::CODEC, "",
+    "trib_placement" placement: PlacementHint = PlacementHint::Default, PLACEMENT, "",
         "Some ranks are better connected to the file system than others.";
     /// Whose bytes stay where several ranks write. `any`: one of theirs, never a mixture within an extent (but with
     /// `romio_cb_write=disable`, where the file system decides); `rank_order`: the highest rank's, whatever the kernel. (`two_layer` then gathers only for ranks that

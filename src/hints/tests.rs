@@ -96,6 +96,22 @@ fn text_with_comments_blanks_and_keys_of_others() {
 }
 
 #[test]
+fn a_driver_is_told_its_hints() {
+    assert_eq!(Hints::default().for_driver(), crate::drivers::DriverHints::default());
+    let text = "cb_nodes=2;cb_config_list=*:3;cb_buffer_size=4;striping_unit=5;striping_factor=6;trib_placement=stride:7;trib_io_ranks=8";
+    let told = crate::drivers::DriverHints {
+        striping_unit: Some(5),
+        striping_factor: Some(6),
+        cb_nodes: Some(2),
+        cb_config_list: Some(3),
+        cb_buffer_size: 4,
+        placement: PlacementHint::Stride(7),
+        io_ranks: 8,
+    };
+    assert_eq!(Hints::parse(text).unwrap().for_driver(), told);
+}
+
+#[test]
 fn a_text_with_an_error_changes_nothing() {
     for (text, says) in [
         ("cb_nodes=3;cb_nodes", "hints: cb_nodes; allowed: key=value"),

@@ -84,7 +84,7 @@ pub fn run(
     turn: usize,
 ) -> Endpoint {
     for (k, (name, kernels)) in KERNELS.iter().copied().enumerate() {
-        let driver = DRIVERS[(k + turn) % 3];
+        let driver = DRIVERS[(k + turn) % DRIVERS.len()];
         let buffers = format!("trib_driver={driver};trib_write_buffers={}", 1 + (k + turn) % 2);
         let hints = hints(&[COMMON, windows, kernels, &buffers]);
         let path = directory.join(format!("{k}-{turn}"));

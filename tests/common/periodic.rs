@@ -58,6 +58,10 @@ impl OpenStorage for Periodic {
     fn open(&self, _: &Path, _: Mode) -> io::Result<Box<dyn Storage>> {
         Ok(Box::new(self.clone()))
     }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
+        self.open(path, Mode::Update)
+    }
 }
 
 impl Storage for Periodic {

@@ -6,10 +6,10 @@ use std::path::Path;
 use tributary::error::IoClass;
 use tributary::{BufferLayout, Endpoint, Error, File};
 
-use crate::hostile::{Fault, PANIC};
 use crate::interleaved::Interleaved;
 use crate::settings::{DRIVERS, KERNELS};
 use crate::trial::{RANKS, Recorded, same_error, trial_hints};
+use tributary::drivers::hostile::{Fault, PANIC};
 
 /// What is read; many rounds.
 pub fn pattern() -> Interleaved {

@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use tributary::Hints;
-use tributary::hints::KernelHint;
+use tributary::hints::{DriverName, KernelHint};
 
 /// Every kernel of the registry, and two layers in several ways: a name, and hints.
 pub static KERNELS: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
@@ -34,8 +34,16 @@ pub static KERNELS: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(
     all
 });
 
-/// All drivers, by the hint's value.
-pub const DRIVERS: [&str; 3] = ["lustre", "gpfs", "posix"];
+/// Every driver of the registry, by the hint's value.
+pub const DRIVERS: [&str; DriverName::ALL.len() - 1] = {
+    let (mut all, mut count) = ([""; DriverName::ALL.len() - 1], 0);
+    while count < all.len() {
+        // The first is none: it stands for the choice by the file system.
+        count += 1;
+        all[count - 1] = DriverName::ALL[count].as_str();
+    }
+    all
+};
 
 /// Whether a kernel of these hints couples its steps, and so allows one limit only: 1.
 pub fn is_coupled(kernels: &str) -> bool {

@@ -4,8 +4,9 @@
 //! made byte by byte: a byte that is missing, misplaced or written into a hole is seen.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
-use crate::settings::is_coupled;
+use crate::settings::{self, is_coupled};
 use tributary::exchange::KERNELS;
 use tributary::{BufferLayout, CallReport, Endpoint, Extent, Extents, File, Hints, Mode};
 
@@ -212,8 +213,16 @@ pub fn kernel_hints() -> Vec<String> {
     all
 }
 
-/// Small windows, so that small cases take many rounds; several nodes.
-pub const DRIVERS: [&str; 4] = [
+/// Small windows, so that small cases take many rounds; several nodes. A driver of the registry that has no row of its own is
+/// taken with one for all.
+pub static DRIVERS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let has_row = |name: &str| ROWS.iter().any(|row| row.starts_with(&format!("trib_driver={name};")));
+    let others = settings::DRIVERS.into_iter().filter(|name| !has_row(name));
+    let others = others.map(|name| format!("trib_driver={name};striping_unit=128;cb_buffer_size=640"));
+    ROWS.into_iter().map(str::to_string).chain(others).collect()
+});
+
+const ROWS: [&str; 4] = [
     "trib_driver=lustre;striping_unit=256;striping_factor=3;cb_buffer_size=512",
     "trib_driver=lustre;striping_unit=512;striping_factor=2;cb_buffer_size=512;trib_placement=spread",
     "trib_driver=gpfs;striping_unit=128;cb_buffer_size=640",
@@ -238,7 +247,7 @@ pub fn all_hints(ranks: usize) -> Vec<Hints> {
     let nodes = format!("trib_ranks_per_node={}", ranks.div_ceil(3).max(1));
     let mut all = Vec::new();
     for (k, kernels) in kernel_hints().into_iter().enumerate() {
-        for (d, driver) in DRIVERS.into_iter().enumerate() {
+        for (d, driver) in DRIVERS.iter().enumerate() {
             for (t, throttle) in throttle_hints(&kernels).into_iter().enumerate() {
                 let sieve = ["automatic", "enable", "disable"][(k + d + t) % 3];
                 let buffers = 1 + (k + t) % 3;
@@ -339,7 +348,7 @@ pub fn run_in_nodes(mut endpoint: Endpoint, directory: &Path, part: usize) {
     let cases = Case::all(ranks);
     let mut number = 0;
     for kernels in IN_NODES {
-        for driver in DRIVERS {
+        for driver in DRIVERS.iter() {
             for throttle in throttle_hints(kernels) {
                 for per_node in [ranks.div_ceil(3), ranks.div_ceil(2)] {
                     let text = format!("{common};{kernels};{driver};{throttle};trib_ranks_per_node={per_node}");

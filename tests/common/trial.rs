@@ -11,9 +11,9 @@ use tributary::collectives::{broadcast, gather};
 use tributary::error::IoClass;
 use tributary::{Endpoint, Error, File, Hints, Mode};
 
-use crate::hostile::{Fault, Hostile};
 use crate::interleaved::Interleaved;
 use crate::settings::{DRIVERS, KERNELS, hints};
+use tributary::drivers::hostile::{Fault, Hostile};
 
 /// Ranks of all trials.
 pub const RANKS: usize = 8;
@@ -194,7 +194,7 @@ pub fn fill_up(mut endpoint: Endpoint, directory: &Path) {
     let (path, ballast) = (directory.join("file"), directory.join("ballast"));
     let pattern = Interleaved::full(RANKS, 600, 150);
     for (k, (name, kernels)) in KERNELS.iter().copied().enumerate() {
-        let hints = trial_hints(kernels, DRIVERS[k % 3], "cb_buffer_size=16KiB;striping_unit=4KiB");
+        let hints = trial_hints(kernels, DRIVERS[k % DRIVERS.len()], "cb_buffer_size=16KiB;striping_unit=4KiB");
         let rank = endpoint.rank();
         if rank == 0 {
             // What is left of the round before.

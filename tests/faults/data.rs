@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::hostile::{Fault, Hostile, PANIC};
 use crate::interleaved::Interleaved;
 use crate::settings::{DRIVERS, KERNELS};
 use crate::trial::{Expected, Offset, RANKS, Recorded, same_error, trial_hints};
 use crate::watchdog::Watchdog;
+use tributary::drivers::hostile::{Fault, Hostile, PANIC};
 use tributary::error::IoClass;
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Error, File, Hints, Mode};

@@ -2,8 +2,6 @@
 
 #[path = "../common/breaking.rs"]
 mod breaking;
-#[path = "../common/hostile.rs"]
-mod hostile;
 #[path = "../common/interleaved.rs"]
 mod interleaved;
 #[path = "../common/mounted.rs"]

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::hostile::{Fault, Hostile};
 use crate::read_trial::{pattern, read};
 use crate::settings::{DRIVERS, KERNELS};
 use crate::trial::{RANKS, Recorded, same_error, trial_hints};
 use crate::watchdog::Watchdog;
+use tributary::drivers::hostile::{Fault, Hostile};
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
 
@@ -34,7 +34,7 @@ fn storage_that_is_only_difficult() {
         let faults = [Fault::Short(5), Fault::Interrupt, Fault::Slow(Duration::from_micros(300))];
         for (k, (name, kernels)) in KERNELS.iter().copied().enumerate() {
             let sieve = ["automatic", "enable", "disable"][k % 3];
-            let hints = trial_hints(kernels, DRIVERS[k % 3], &format!("romio_ds_read={sieve}"));
+            let hints = trial_hints(kernels, DRIVERS[k % DRIVERS.len()], &format!("romio_ds_read={sieve}"));
             let Recorded { storage, mut file } = Recorded::create(endpoint, &path, &hints);
             pattern().write(&mut file, 1).unwrap();
             for fault in faults {

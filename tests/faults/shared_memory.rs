@@ -1,12 +1,11 @@
 //! Faults where ranks share memory: whoever writes or reads for all, all get the same error, none waits, and the file can be
 //! used afterwards.
 
-use crate::hostile;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::hostile::{Fault, Hostile};
 use crate::watchdog::Watchdog;
+use tributary::drivers::hostile::{Fault, Hostile, PANIC};
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
 
@@ -76,7 +75,7 @@ fn writes_that_write_nothing() {
 
 #[test]
 fn a_storage_that_panics_in_writing() {
-    with_fault("a_storage_that_panics_in_writing", Fault::Panic(0), false, hostile::PANIC);
+    with_fault("a_storage_that_panics_in_writing", Fault::Panic(0), false, PANIC);
 }
 
 #[test]
@@ -86,7 +85,7 @@ fn reads_that_fail() {
 
 #[test]
 fn a_storage_that_panics_in_reading() {
-    with_fault("a_storage_that_panics_in_reading", Fault::Panic(0), true, hostile::PANIC);
+    with_fault("a_storage_that_panics_in_reading", Fault::Panic(0), true, PANIC);
 }
 
 /// Short, slow and interrupted calls are no errors, and change no byte.

@@ -3,12 +3,14 @@
 use crate::trial;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::interleaved::Interleaved;
 use crate::mounted::Mounted;
 use crate::settings::{DRIVERS, KERNELS};
 use crate::trial::{RANKS, same_error, trial_hints};
 use crate::watchdog::Watchdog;
+use tributary::drivers::hostile::{Fault, Hostile, PANIC};
 use tributary::error::IoClass;
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Error, Extent, Extents, File, Hints, Mode};
@@ -52,6 +54,58 @@ fn a_directory_as_the_file() {
 fn a_file_as_a_directory() {
     let file = tempfile::NamedTempFile::new().unwrap();
     assert_open_fails("a_file_as_a_directory", &file.path().join("file"), IoClass::NoSuchFile);
+}
+
+/// What makes the file fails on rank 0, in ways that all end on every rank: by the first agreement of all, in one sweep by ranks
+/// that have had a file before, and where they share memory; with an error, and by a panic.
+#[test]
+fn a_file_that_cannot_be_made() {
+    let test = "a_file_that_cannot_be_made";
+    let directory = tempfile::tempdir().unwrap();
+    for way in
+        ["trib_shared_memory=disable", "trib_shared_memory=enable", "trib_ranks_per_node=2;trib_shared_memory=enable"]
+    {
+        for driver in DRIVERS {
+            let path = directory.path().join(format!("{way} {driver}"));
+            let hints = Hints::parse(&format!("{way};trib_driver={driver}")).unwrap();
+            for (fault, mode, is_first) in [
+                (Fault::Create(libc::EDQUOT), Mode::Create, true),
+                (Fault::Create(libc::EDQUOT), Mode::Update, false),
+                (Fault::Panic(0), Mode::Create, true),
+                (Fault::Panic(0), Mode::Create, false),
+            ] {
+                making(test, &path, &hints, (fault, mode, is_first));
+            }
+        }
+    }
+}
+
+/// One of these failures, after another file or with none before.
+fn making(test: &str, path: &Path, hints: &Hints, (fault, mode, is_first): (Fault, Mode, bool)) {
+    let open = |endpoint: Endpoint, fault| {
+        // The other ranks make nothing, and would not fail.
+        let fault = if endpoint.rank() == 0 { fault } else { Fault::None };
+        File::open_on(endpoint, path, mode, hints.clone(), Arc::new(Hostile::new(fault)))
+    };
+    let outcomes = on_threads(test, 5, |mut endpoint| {
+        if !is_first {
+            endpoint = open(endpoint, Fault::None).unwrap().close().unwrap();
+            if endpoint.rank() == 0 {
+                std::fs::remove_file(path).unwrap();
+            }
+        }
+        open(endpoint, fault).map(drop)
+    });
+    let error = outcomes[0].clone().unwrap_err();
+    assert!(outcomes.iter().all(|outcome| outcome.as_ref() == Err(&error)), "{fault:?}: {outcomes:?}");
+    let Error::Io { rank: 0, operation, offset: 0, class, cause, .. } = &error else { panic!("{error}") };
+    let (expected, says) = match fault {
+        Fault::Create(_) => (IoClass::Quota, "quota"),
+        _ => (IoClass::Other, PANIC),
+    };
+    assert_eq!((operation.as_str(), *class), ("open", expected), "{error}");
+    assert!(cause.contains(says), "{error}");
+    assert!(!path.exists(), "{fault:?}");
 }
 
 /// Permissions, where they hold; root, for whom they do not, is shown a read-only file system instead.
@@ -129,7 +183,7 @@ fn arguments_that_are_bad_on_one_rank() {
         for (c, (what, extents, layout, len)) in bad.iter().enumerate() {
             for culprit in [0, 4, RANKS - 1] {
                 let (name, kernels) = KERNELS[(c + culprit) % KERNELS.len()];
-                let hints = trial_hints(kernels, DRIVERS[culprit % 3], "");
+                let hints = trial_hints(kernels, DRIVERS[culprit % DRIVERS.len()], "");
                 let mut file = File::open(endpoint, &path, Mode::Create, hints).unwrap();
                 let outcome = if rank == culprit {
                     file.write_all(extents, layout, &vec![9; *len])

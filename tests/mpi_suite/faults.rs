@@ -4,7 +4,6 @@ use crate::read_trial;
 use crate::trial;
 use std::path::Path;
 
-use crate::hostile::{Fault, Hostile, PANIC};
 use crate::interleaved::Interleaved;
 use crate::mounted::Mounted;
 use crate::mpiexec::{directory, must_fail_under_mpiexec, under_mpiexec, under_mpiexec_with, world};
@@ -12,6 +11,7 @@ use crate::settings::{DRIVERS, KERNELS};
 use crate::trial::{Expected, Offset, RANKS, trial_hints};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigHandler, Signal, signal};
+use tributary::drivers::hostile::{Fault, Hostile, PANIC};
 use tributary::error::IoClass;
 use tributary::{BufferLayout, Endpoint, File, Mode};
 

@@ -5,8 +5,6 @@
 mod collective_suite;
 #[path = "../common/f_case_matrix.rs"]
 mod f_case_matrix;
-#[path = "../common/hostile.rs"]
-mod hostile;
 #[path = "../common/interleaved.rs"]
 mod interleaved;
 #[path = "../common/mounted.rs"]

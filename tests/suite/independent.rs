@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::hostile::{Fault, Hostile, PANIC};
 use crate::interleaved::Interleaved;
 use crate::watchdog::Watchdog;
+use tributary::drivers::hostile::{Fault, Hostile, PANIC};
 use tributary::error::About;
 use tributary::error::IoClass;
 use tributary::fabric::threads;

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::hostile::{Fault, Hostile};
 use crate::interleaved::Interleaved;
 use crate::settings::{DRIVERS, KERNELS, hints};
 use crate::watchdog::Watchdog;
+use tributary::drivers::hostile::{Fault, Hostile};
 use tributary::engine::storage::{OpenStorage, Storage, SystemFiles};
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
@@ -35,7 +35,7 @@ fn part(file: &mut File, all: &Interleaved, seed: u64) -> (Extents, Vec<u8>) {
 fn the_right_bytes_with_every_kernel_and_driver() {
     for (ranks, io_ranks) in [(2, 1), (3, 2), (5, 1), (8, 3), (13, 4)] {
         for (name, kernels) in KERNELS.iter() {
-            let driver = DRIVERS[(ranks + name.len()) % 3];
+            let driver = DRIVERS[(ranks + name.len()) % DRIVERS.len()];
             let all = Interleaved::with_holes(ranks - io_ranks, 24, 150);
             let text = format!("trib_io_ranks={io_ranks};trib_driver={driver}");
             let settings = hints(&[COMMON, kernels, &text]);
@@ -77,6 +77,10 @@ struct GatedFile(Box<dyn Storage>, Arc<AtomicUsize>, usize);
 impl OpenStorage for Gated {
     fn open(&self, path: &Path, mode: Mode) -> std::io::Result<Box<dyn Storage>> {
         Ok(Box::new(GatedFile(SystemFiles.open(path, mode)?, self.back.clone(), self.compute)))
+    }
+
+    fn create(&self, path: &Path) -> std::io::Result<Box<dyn Storage>> {
+        SystemFiles.create(path)
     }
 }
 

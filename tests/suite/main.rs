@@ -6,8 +6,6 @@ mod collective_suite;
 mod f_case_matrix;
 #[path = "../common/gather_world.rs"]
 mod gather_world;
-#[path = "../common/hostile.rs"]
-mod hostile;
 #[path = "../common/interleaved.rs"]
 mod interleaved;
 #[path = "../common/islands.rs"]

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
-use tributary::drivers::{Driver, Layout, driver};
+use tributary::drivers::{Driver, DriverName, Layout, SystemFiles, driver};
 use tributary::engine::FanIn;
 use tributary::engine::planning::{Exchanged, Planner, Ranges};
 use tributary::{Hints, Topology};
@@ -68,7 +68,7 @@ pub fn run(pattern: &dyn Pattern, how: &How, as_json: bool) -> Result<(), Failur
         hinted => (hinted, String::new()),
     };
     let topology = Topology::blocks(pattern.ranks(), per_node)?;
-    let (name, mut all) = (probe(hints)?.0.name(), Planned::default());
+    let (name, mut all) = (probe(hints)?.0, Planned::default());
     for step in 0..pattern.steps() {
         plan(Call { pattern, step, buffer: how.buffer }, &topology, hints, &mut all)?;
     }
@@ -128,7 +128,7 @@ struct Call<'a> {
 
 /// Plans one call, on file domains of its own.
 fn plan(call: Call<'_>, topology: &Topology, hints: &Hints, all: &mut Planned) -> Result<(), Failure> {
-    let (driver, layout) = probe(hints)?;
+    let (_, driver, layout) = probe(hints)?;
     let ranges = fold(call, "ranges", Ranges::default(), |all, _, access| all.add(&access.file), Ranges::merge)?;
     let mut histogram = Vec::new();
     if driver.wants_histogram() {
@@ -144,13 +144,15 @@ fn plan(call: Call<'_>, topology: &Topology, hints: &Hints, all: &mut Planned) -
     Ok(())
 }
 
-/// The driver, and the layout a new file in the temporary directory has under these hints.
-fn probe(hints: &Hints) -> Result<(Box<dyn Driver>, Layout), Failure> {
+/// The driver, with its name, and the layout a new file in the temporary directory has under these hints.
+fn probe(hints: &Hints) -> Result<(DriverName, Box<dyn Driver>, Layout), Failure> {
     let directory = tempfile::tempdir()?;
     let path = directory.path().join("probe");
-    let driver = driver(hints.driver, &path);
-    let layout = driver.layout(&path, &driver.create(&path, hints)?, hints)?;
-    Ok((driver, layout))
+    let name = hints.driver.resolved(&SystemFiles, &path);
+    let (driver, asked) = (driver(name, &path), hints.for_driver());
+    let file = driver.create(&SystemFiles, &path, &asked)?;
+    let layout = driver.layout(&SystemFiles, &path, &*file, &asked)?;
+    Ok((name, driver, layout))
 }
 
 /// Folds over all ranks on all cores, with a progress bar where somebody looks.

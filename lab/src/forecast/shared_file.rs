@@ -38,9 +38,10 @@ impl SharedFile {
             other => return Err(Error::hint("trib_driver", other, "lustre|gpfs, on a machine that is not here")),
         };
         let (layout, driver) = (Layout { unit, factor }, driver(hints.driver, Path::new("")));
-        let aggregators = driver.aggregators(topology, &layout, hints)?;
+        let asked = hints.for_driver();
+        let aggregators = driver.aggregators(topology, &layout, &asked)?;
         let written = Written { start: range.0, end: range.1, histogram: &[] };
-        let domains = driver.domains(&layout, aggregators.len(), written, hints);
+        let domains = driver.domains(&layout, aggregators.len(), written, &asked);
         let servers = match (hints.driver, factor) {
             (DriverName::Lustre, 0) => aggregators.len() as u32,
             (DriverName::Lustre, factor) => factor,

@@ -7,13 +7,13 @@ use std::time::{Instant, SystemTime};
 use crate::access::{BufferLayout, Extent, Extents};
 use crate::collectives::allgather::LOCALITY_BRUCK;
 use crate::collectives::{allgather, broadcast};
+use crate::drivers::{Mode, SystemFiles};
 use crate::engine::api::file::File;
 use crate::engine::api::report::CallReport;
-use crate::engine::api::setup::{Mode, Setup};
+use crate::engine::api::setup::Setup;
 use crate::engine::capture::layout::{Entry, Header, front, front_len};
 use crate::engine::capture::recording::{Finished, Recording};
 use crate::engine::plan::Direction;
-use crate::engine::storage::SystemFiles;
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::hints::Hints;
@@ -54,7 +54,7 @@ impl File {
     /// Takes the recording of a file that closes. O(ranks).
     pub(in crate::engine) fn take_recording(&mut self) -> Option<Closing> {
         let recording = self.recording.take()?;
-        let Setup { path, mode, topology, driver, layout, roles, hints, .. } = &self.setup;
+        let Setup { path, mode, topology, driver_name, layout, roles, hints, .. } = &self.setup;
         let mode = match mode {
             Mode::Create => "create",
             Mode::Update => "update",
@@ -72,7 +72,7 @@ impl File {
             seconds: elapsed.as_secs_f64(),
             ranks: topology.ranks(),
             nodes: runs_of_nodes(topology),
-            driver: driver.name().to_string(),
+            driver: driver_name.to_string(),
             unit: layout.unit,
             factor: layout.factor,
             aggregators: roles.aggregators.to_vec(),
@@ -118,7 +118,7 @@ impl Closing {
             }
         };
         say_when_full(rank, &file, &parts.index, target.limit);
-        let setup = match Setup::open(&mut endpoint, path, Mode::Update, Hints::default(), None).await {
+        let setup = match Setup::open(&mut endpoint, &SystemFiles, path, Mode::Update, Hints::default(), None).await {
             Ok(setup) => setup,
             Err(why) => {
                 complain(rank, &file, &why.to_string());

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use crate::access::{BufferLayout, Extents, Source, varint};
 use crate::collectives::{agree, broadcast, gather};
-use crate::drivers::Layout;
+use crate::drivers::{Layout, Mode};
 use crate::engine::api::finish_call::CallTotals;
 use crate::engine::api::handing_over::HandedOver;
 use crate::engine::api::operation::Operation;
 use crate::engine::api::report::{CallReport, Clock, FanIn};
-use crate::engine::api::setup::{Mode, Setup};
+use crate::engine::api::setup::Setup;
 use crate::engine::capture::recording::Recording;
 use crate::engine::capture::target::Target;
 use crate::engine::plan::{Agreed, Cached, Direction, Plan};
@@ -92,7 +92,7 @@ impl File {
         let waiting = endpoint.waiting().clone();
         waiting.failure().only_returns(hints.on_failure == OnFailure::Return);
         let target = Target::of_process();
-        let setup = waiting.call(pin!(Setup::open(&mut endpoint, path, mode, hints, target))).await?;
+        let setup = waiting.call(pin!(Setup::open(&mut endpoint, &*files, path, mode, hints, target))).await?;
         let target = target.filter(|_| setup.is_captured);
         Ok(Self::of(endpoint, setup, files, target))
     }
@@ -376,7 +376,7 @@ impl File {
 
     /// The driver in use.
     pub fn driver(&self) -> DriverName {
-        self.setup.driver.name()
+        self.setup.driver_name
     }
 
     /// The layout in use.

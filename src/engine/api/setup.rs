@@ -1,14 +1,13 @@
 //! What is fixed when a file is opened: who is where, who aggregates, by which kernels.
 
-use std::hash::Hash;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::collectives::allgather;
 use crate::collectives::allgather::LOCALITY_BRUCK;
 use crate::collectives::intergroup::TwoGroups;
-use crate::drivers::{Driver, Layout, driver};
-use crate::engine::api::terms::{self, Created};
+use crate::drivers::{Driver, DriverHints, Layout, Mode, OpenStorage, driver};
+use crate::engine::api::terms::{self, Asked, Created};
 use crate::engine::capture::target::Target;
 use crate::engine::metadata::phase::Phase;
 use crate::engine::shared::{self, Tiling};
@@ -23,17 +22,6 @@ use crate::schedule::Throttle;
 use crate::topology::{Rank, Topology};
 use crate::tuned;
 
-/// How a file is opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Mode {
-    /// A new file, or an existing one emptied.
-    Create,
-    /// An existing file as it is, or a new one.
-    Update,
-    /// An existing file, which is only read.
-    Read,
-}
-
 /// The fixed part of an open file. Equal on all ranks but for the rank.
 pub struct Setup {
     /// The file.
@@ -42,9 +30,13 @@ pub struct Setup {
     pub mode: Mode,
     /// The hints, checked.
     pub hints: Hints,
+    /// Those of them that the driver looks at.
+    pub driver_hints: DriverHints,
     /// Ranks and nodes.
     pub topology: Topology,
-    /// The driver, never [`crate::hints::DriverName::Auto`].
+    /// The driver's name, never [`DriverName::Auto`].
+    pub driver_name: DriverName,
+    /// The driver.
     pub driver: Box<dyn Driver>,
     /// How the file lies on its file system.
     pub layout: Layout,
@@ -90,15 +82,17 @@ impl Setup {
     /// Bad hints, no tuned table where one is hinted, or the file cannot be made: the same on all ranks.
     pub async fn open(
         endpoint: &mut Endpoint,
+        files: &dyn OpenStorage,
         path: PathBuf,
         mode: Mode,
         hints: Hints,
         capture: Option<&Target>,
     ) -> Result<Self> {
+        let asked = Asked { files, path: &path, mode, hints: &hints };
         // Ranks that have had a file before know how to sweep: then one sweep checks the terms and makes the file.
         let early = match endpoint.hosts().filter(|_| endpoint.agreements().is_none()).cloned() {
-            Some(hosts) => Ok(terms::sweep_terms(endpoint, &hosts, &path, mode, &hints, capture).await?),
-            None => Err(terms::check_alike(endpoint, &path, mode, &hints, capture).await?),
+            Some(hosts) => Ok(terms::sweep_terms(endpoint, &hosts, &asked, capture).await?),
+            None => Err(terms::check_alike(endpoint, &asked, capture).await?),
         };
         // Only now: ranks that were given different hints would not all come.
         if may_share(endpoint, &hints, false) {
@@ -112,17 +106,17 @@ impl Setup {
         let topology = find_topology(endpoint, &hints).await?;
         let Created { name, layout, key, is_captured } = match early {
             Ok(created) => created,
-            Err(is_captured) => terms::create_on_first(endpoint, &path, mode, &hints, is_captured).await?,
+            Err(is_captured) => terms::create_on_first(endpoint, &asked, is_captured).await?,
         };
         let driver = driver(name, &path);
         // The same on all ranks, also where it fails: it depends on nothing else.
-        let aggregators = driver.aggregators(&topology, &layout, &hints)?;
+        let aggregators = driver.aggregators(&topology, &layout, &hints.for_driver())?;
         let shares_memory = may_share(endpoint, &hints, false) && endpoint.shared().is_some();
         let mut setup = Self::of(endpoint.rank(), topology, layout, driver, aggregators, hints)?;
         if !shares_memory {
             share_in_nodes(endpoint, &mut setup).await?;
         }
-        Ok(Self { path, mode, shares_memory, hosts, is_captured, tiling: Tiling::of(key), ..setup })
+        Ok(Self { path, mode, driver_name: name, shares_memory, hosts, is_captured, tiling: Tiling::of(key), ..setup })
     }
 
     /// Works out everything that needs no file and no messages: for planning at any scale.
@@ -131,7 +125,7 @@ impl Setup {
     /// Bad hints.
     pub fn dry(rank: Rank, topology: Topology, layout: Layout, driver: Box<dyn Driver>, hints: Hints) -> Result<Self> {
         hints.check(topology.ranks())?;
-        let aggregators = driver.aggregators(&topology, &layout, &hints)?;
+        let aggregators = driver.aggregators(&topology, &layout, &hints.for_driver())?;
         Self::of(rank, topology, layout, driver, aggregators, hints)
     }
 
@@ -149,10 +143,13 @@ impl Setup {
         let tiny = Roles::new(rank, &topology, first, &hints)?;
         let (path, mode) = (PathBuf::new(), Mode::Create);
         let (shares_memory, hosts, is_captured, tiling) = (false, None, false, Tiling::of(0));
+        let (driver_name, driver_hints) = (hints.driver, hints.for_driver());
         Ok(Self {
             path,
             mode,
+            driver_name,
             driver,
+            driver_hints,
             layout,
             topology,
             roles,
@@ -168,11 +165,7 @@ impl Setup {
 
     /// The memory for windows in shared memory, and the bytes that the file system locks together.
     pub fn window_terms(&self) -> (u64, u64) {
-        let unit = match self.driver.name() {
-            DriverName::Lustre | DriverName::Gpfs => self.layout.unit,
-            DriverName::Posix | DriverName::Auto => 1,
-        };
-        (self.hints.cb_buffer_size, unit)
+        (self.hints.cb_buffer_size, self.driver.lock_unit(&self.layout))
     }
 
     /// Who aggregates a call of so many bytes.

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::collectives::sweep::{Sweep, sweep, words};
 use crate::collectives::{agree, allreduce, broadcast};
-use crate::drivers::{Layout, driver};
-use crate::engine::api::setup::Mode;
+use crate::drivers::{Layout, Mode, OpenStorage, Storage, driver_on};
 use crate::engine::capture::target::Target;
 use crate::engine::shared::Tiling;
+use crate::engine::storage::guarded;
 use crate::error::{About, Error, Result};
 use crate::fabric::Endpoint;
 use crate::fabric::shared::{HANDED_IN, Hosts};
@@ -31,11 +31,26 @@ pub struct Created {
     pub is_captured: bool,
 }
 
-/// What a rank opens with, as a number.
-fn fingerprint(path: &Path, mode: Mode, hints: &Hints) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (path, mode, hints).hash(&mut hasher);
-    hasher.finish()
+/// What a rank opens, and with what.
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    /// What makes and opens files.
+    pub files: &'a dyn OpenStorage,
+    /// The file.
+    pub path: &'a Path,
+    /// How it is opened.
+    pub mode: Mode,
+    /// The hints.
+    pub hints: &'a Hints,
+}
+
+impl Asked<'_> {
+    /// What must be the same on all ranks, as a number.
+    fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.path, self.mode, self.hints).hash(&mut hasher);
+        hasher.finish()
+    }
 }
 
 fn differ() -> Error {
@@ -45,15 +60,9 @@ fn differ() -> Error {
 
 /// Checks the hints. Ranks that were given different files or hints would wait for each other for ever; here they all get an
 /// error. True where all have the same capture in mind. Collective.
-pub async fn check_alike(
-    endpoint: &mut Endpoint,
-    path: &Path,
-    mode: Mode,
-    hints: &Hints,
-    capture: Option<&Target>,
-) -> Result<bool> {
-    let checked = hints.check(endpoint.ranks());
-    let (own, capture) = (fingerprint(path, mode, hints), Target::fingerprint(capture));
+pub async fn check_alike(endpoint: &mut Endpoint, asked: &Asked<'_>, capture: Option<&Target>) -> Result<bool> {
+    let checked = asked.hints.check(endpoint.ranks());
+    let (own, capture) = (asked.fingerprint(), Target::fingerprint(capture));
     let mut lanes = [own, own, u64::from(checked.is_err()), capture, capture];
     let (min, max) = (ReduceOp::Min, ReduceOp::Max);
     allreduce(endpoint, &[min, max, max, min, max], &mut lanes).await?;
@@ -76,14 +85,8 @@ fn captured(rank: Rank, [least, most]: [u64; 2]) -> bool {
 }
 
 /// Makes the file on rank 0, which tells all of it. Collective.
-pub async fn create_on_first(
-    endpoint: &mut Endpoint,
-    path: &Path,
-    mode: Mode,
-    hints: &Hints,
-    is_captured: bool,
-) -> Result<Created> {
-    let created = if endpoint.rank() == 0 { Some(create(path, mode, hints, is_captured)) } else { None };
+pub async fn create_on_first(endpoint: &mut Endpoint, asked: &Asked<'_>, is_captured: bool) -> Result<Created> {
+    let created = if endpoint.rank() == 0 { Some(create(asked, is_captured)) } else { None };
     told(&broadcast(endpoint, 0, &serde_json::to_vec(&created).unwrap_or_default()).await?)
 }
 
@@ -91,22 +94,20 @@ pub async fn create_on_first(
 pub async fn sweep_terms(
     endpoint: &mut Endpoint,
     hosts: &Hosts,
-    path: &Path,
-    mode: Mode,
-    hints: &Hints,
+    asked: &Asked<'_>,
     capture: Option<&Target>,
 ) -> Result<Created> {
-    let checked = hints.check(endpoint.ranks());
-    let own = fingerprint(path, mode, hints);
+    let checked = asked.hints.check(endpoint.ranks());
+    let own = asked.fingerprint();
     let captures = [Target::fingerprint(capture); 2];
-    let open = |captures| create(path, mode, hints, captured(0, captures));
+    let open = |captures| create(asked, captured(0, captures));
     let mut terms = Terms { least: own, most: own, bad: checked.is_err(), captures, open: &open };
     let answer = sweep(endpoint, hosts, &mut terms).await?;
     if answer.is_empty() {
         // Some rank's hints are bad, or what rank 0 has to say is too long.
         agree(endpoint, checked).await?;
-        let is_captured = check_alike(endpoint, path, mode, hints, capture).await?;
-        return create_on_first(endpoint, path, mode, hints, is_captured).await;
+        let is_captured = check_alike(endpoint, asked, capture).await?;
+        return create_on_first(endpoint, asked, is_captured).await;
     }
     told(&answer)
 }
@@ -154,17 +155,28 @@ impl Sweep for Terms<'_> {
     }
 }
 
-/// On rank 0: the file, made or found.
-fn create(path: &Path, mode: Mode, hints: &Hints, is_captured: bool) -> Result<Created> {
-    let driver = driver(hints.driver, path);
+/// On rank 0: the file, made or found. A storage that panics fails: the other ranks wait for what this one tells.
+fn create(asked: &Asked<'_>, is_captured: bool) -> Result<Created> {
+    let created = guarded("open", 0, || Ok(made(asked, is_captured)));
+    created.unwrap_or_else(|failure| Err(failure.of(0, asked.path)))
+}
+
+fn made(asked: &Asked<'_>, is_captured: bool) -> Result<Created> {
+    let Asked { files, path, mode, hints } = *asked;
+    let name = hints.driver.resolved(files, path);
+    let (driver, hints) = (driver_on(files, name, path), hints.for_driver());
     let file = match mode {
-        Mode::Read => std::fs::File::open(path).map_err(|cause| Error::io(0, "open", path, 0, &cause))?,
-        Mode::Create | Mode::Update => driver.create(path, hints)?,
+        Mode::Read => files.open(path, mode).map_err(|cause| Error::io(0, "open", path, 0, &cause))?,
+        Mode::Create | Mode::Update => driver.create(files, path, &hints)?,
     };
-    let layout = driver.layout(path, &file, hints)?;
+    let layout = driver.layout(files, path, &*file, &hints)?;
     if mode == Mode::Create {
-        let emptied = file.metadata().and_then(|told| if told.is_file() { file.set_len(0) } else { Ok(()) });
-        emptied.map_err(|cause| Error::io(0, "truncate", path, 0, &cause))?;
+        emptied(&*file).map_err(|cause| Error::io(0, "truncate", path, 0, &cause))?;
     }
-    Ok(Created { name: driver.name(), layout, key: Tiling::random().key(), is_captured })
+    Ok(Created { name, layout, key: Tiling::random().key(), is_captured })
+}
+
+/// Empties a file; what has no size stays as it is.
+fn emptied(file: &dyn Storage) -> std::io::Result<()> {
+    if file.size()? == u64::MAX { Ok(()) } else { file.set_len(0) }
 }

@@ -4,11 +4,11 @@ use std::pin::pin;
 
 use crate::access::{BufferLayout, Extents, Source};
 use crate::device;
+use crate::drivers::Mode;
 use crate::engine::api::file::File;
 use crate::engine::api::finish_call::{CallTotals, finish_call};
 use crate::engine::api::operation::Operation;
 use crate::engine::api::report::{CallReport, Clock, Path};
-use crate::engine::api::setup::Mode;
 use crate::engine::data::writing::Writing;
 use crate::engine::opening::{Access, is_own};
 use crate::engine::plan::{self, Agreed, Direction};

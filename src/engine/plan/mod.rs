@@ -231,7 +231,7 @@ impl Plan {
             allreduce(endpoint, &[Sum; HISTOGRAM], &mut histogram).await?;
         }
         let written = Written { start: agreed.start, end: agreed.end, histogram: &histogram };
-        let domains = setup.driver.domains(&setup.layout, roles.aggregators.len(), written, &setup.hints);
+        let domains = setup.driver.domains(&setup.layout, roles.aggregators.len(), written, &setup.driver_hints);
         clock.agreement.lap();
         let outgoing = flatten(file, layout, &domains, agreed.end);
         clock.flatten.lap();

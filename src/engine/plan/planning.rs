@@ -131,7 +131,7 @@ impl Planner {
         let (start, end) = (ranges.start.min(ranges.end), ranges.end);
         let written = Written { start, end, histogram };
         let aggregators = setup.roles(ranges.bytes).aggregators.clone();
-        let domains = setup.driver.domains(&setup.layout, aggregators.len(), written, &setup.hints);
+        let domains = setup.driver.domains(&setup.layout, aggregators.len(), written, &setup.driver_hints);
         Ok(Self { aggregators, domains })
     }
 

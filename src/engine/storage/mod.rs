@@ -1,4 +1,4 @@
-//! The shared file behind a narrow trait, so that tests can put a failing one in its place.
+//! What is done with the shared file behind the trait [`Storage`]: whole writes and reads, and failures of one rank.
 
 pub(in crate::engine) mod copy;
 pub(in crate::engine) mod direct;
@@ -9,114 +9,17 @@ pub(in crate::engine) mod window_queue;
 pub(in crate::engine) mod worker;
 
 use std::any::Any;
-use std::fs::OpenOptions;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 
-use crate::engine::api::setup::Mode;
 use crate::error::Error;
 use crate::topology::Rank;
 
-/// An open file. Calls may come from any thread.
-pub trait Storage: Send + Sync {
-    /// Writes some of `bytes` at `offset`, as pwrite(2) does; returns how many.
-    ///
-    /// # Errors
-    /// The system's.
-    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
-
-    /// Reads some bytes at `offset`, as pread(2) does; 0 at the end of the file.
-    ///
-    /// # Errors
-    /// The system's.
-    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
-
-    /// The size of the file; `u64::MAX` of what has none (a device, a pipe).
-    ///
-    /// # Errors
-    /// The system's.
-    fn size(&self) -> io::Result<u64>;
-
-    /// Makes the file `len` bytes long, as ftruncate(2) does: cut there, or zeros behind what there was.
-    ///
-    /// # Errors
-    /// The system's.
-    fn set_len(&self, len: u64) -> io::Result<()>;
-
-    /// Waits until what was written is stored.
-    ///
-    /// # Errors
-    /// The system's.
-    fn sync(&self) -> io::Result<()>;
-
-    /// Reports what closing would: some file systems (NFS, quotas) find out only then that bytes have no place.
-    ///
-    /// # Errors
-    /// The system's.
-    fn settle(&self) -> io::Result<()>;
-}
-
-/// Opens files; each rank that does I/O calls it once a file.
-pub trait OpenStorage: Send + Sync {
-    /// Opens an existing file: for reading with [`Mode::Read`], or else for writing, and for reading as far as it permits.
-    ///
-    /// # Errors
-    /// The system's.
-    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn Storage>>;
-}
-
-/// Files of the operating system.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SystemFiles;
-
-impl OpenStorage for SystemFiles {
-    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn Storage>> {
-        if mode == Mode::Read {
-            return Ok(Box::new(std::fs::File::open(path)?));
-        }
-        // A file that may be written but not read is still fit for writing; only filling holes then fails.
-        let file = OpenOptions::new().read(true).write(true).open(path);
-        let file = file.or_else(|_| OpenOptions::new().write(true).open(path))?;
-        Ok(Box::new(file))
-    }
-}
-
-impl Storage for std::fs::File {
-    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        FileExt::write_at(self, bytes, offset)
-    }
-
-    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-        FileExt::read_at(self, bytes, offset)
-    }
-
-    fn size(&self) -> io::Result<u64> {
-        let told = self.metadata()?;
-        Ok(if told.is_file() { told.len() } else { u64::MAX })
-    }
-
-    fn set_len(&self, len: u64) -> io::Result<()> {
-        Self::set_len(self, len)
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        self.sync_data()
-    }
-
-    /// Closes a duplicate of the descriptor: close(2) reports per call, and this one's answer is not lost.
-    fn settle(&self) -> io::Result<()> {
-        match nix::unistd::close(self.try_clone()?) {
-            // The descriptor is gone all the same; nothing is said of the bytes.
-            Ok(()) | Err(nix::errno::Errno::EINTR) => Ok(()),
-            Err(errno) => Err(errno.into()),
-        }
-    }
-}
+pub use crate::drivers::{OpenStorage, Storage, SystemFiles};
 
 /// Keeps the signal of the file-size limit (SIGXFSZ, which ends the process by default) from this thread while it is
 /// held: write(2) then fails with EFBIG, an error that can be agreed. The process's disposition stays as it is. For the time

@@ -1,39 +1,37 @@
 //! What every driver keeps to, whatever the hints, topology and bytes written.
 
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::*;
 use crate::error::IoClass;
+use crate::hostile::{Fault, Hostile};
+use crate::*;
 
-const NAMES: [DriverName; 3] = [DriverName::Posix, DriverName::Lustre, DriverName::Gpfs];
+fn names() -> impl Iterator<Item = DriverName> {
+    DriverName::ALL.iter().copied().filter(|name| *name != DriverName::Auto)
+}
 
-fn every_driver() -> impl Iterator<Item = Box<dyn Driver>> {
-    NAMES.into_iter().map(|name| driver(name, Path::new("unused")))
+fn every_driver() -> impl Iterator<Item = (DriverName, Box<dyn Driver>)> {
+    names().map(|name| (name, driver(name, Path::new("unused"))))
 }
 
 /// The layout of a file that is made if it is not there.
-fn made(driver: &dyn Driver, path: &Path, hints: &Hints) -> Layout {
-    driver.layout(path, &driver.create(path, hints).unwrap(), hints).unwrap()
+fn made(driver: &dyn Driver, path: &Path, hints: &DriverHints) -> Layout {
+    let file = driver.create(&SystemFiles, path, hints).unwrap();
+    driver.layout(&SystemFiles, path, &*file, hints).unwrap()
 }
 
 #[test]
 fn names_and_detection() {
-    for (driver, name) in every_driver().zip(NAMES) {
-        assert_eq!(driver.name(), name);
-    }
-    assert_eq!(
-        [0x0BD0_0BD0, 0x4750_4653, 0xEF53].map(of_magic),
-        [DriverName::Lustre, DriverName::Gpfs, DriverName::Posix]
-    );
     // A file that is not there yet is on the file system of its directory.
     let dir = tempfile::tempdir().unwrap();
     let here = Path::new(".");
     for (path, like) in [(&*dir.path().join("new"), dir.path()), (Path::new("new"), here), (Path::new(""), here)] {
         assert_eq!(detect(path), detect(like), "{path:?}");
-        assert_eq!(driver(DriverName::Auto, path).name(), detect(like), "{path:?}");
-        assert_eq!(file_system(path).unwrap().magic, file_system(like).unwrap().magic, "{path:?}");
+        assert_eq!(DriverName::Auto.resolved(&SystemFiles, path), detect(like), "{path:?}");
+        assert_eq!(SystemFiles.file_system(path), SystemFiles.file_system(like), "{path:?}");
     }
     assert_eq!(detect(Path::new("/nowhere/at/all")), DriverName::Posix);
 }
@@ -41,19 +39,19 @@ fn names_and_detection() {
 #[test]
 fn creating_makes_a_file_and_keeps_one() {
     let dir = tempfile::tempdir().unwrap();
-    for driver in every_driver() {
-        let path = dir.path().join(driver.name().to_string());
-        let first = made(&*driver, &path, &Hints::default());
+    for (name, driver) in every_driver() {
+        let path = dir.path().join(name.to_string());
+        let first = made(&*driver, &path, &DriverHints::default());
         let mode = std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode & !0o644, 0, "{mode:o}");
         assert_ne!(mode & 0o400, 0, "{mode:o}");
         std::fs::write(&path, "kept").unwrap();
-        assert_eq!(made(&*driver, &path, &Hints::default()), first);
+        assert_eq!(made(&*driver, &path, &DriverHints::default()), first);
         assert_eq!(std::fs::read(&path).unwrap(), b"kept");
-        let hints = Hints::parse("striping_unit=128k;striping_factor=7").unwrap();
+        let hints = DriverHints { striping_unit: Some(131_072), striping_factor: Some(7), ..DriverHints::default() };
         let hinted = made(&*driver, &path, &hints);
         assert_eq!(hinted.unit, 131_072);
-        assert_eq!(hinted.factor, if driver.name() == DriverName::Lustre { 7 } else { 1 });
+        assert_eq!(hinted.factor, if name == DriverName::Lustre { 7 } else { 1 });
     }
 }
 
@@ -63,22 +61,22 @@ fn defaults_where_nothing_is_hinted_or_told() {
     if detect(dir.path()) != DriverName::Posix {
         return; // The file system tells something.
     }
-    let layout = |name| made(&*driver(name, dir.path()), &dir.path().join("file"), &Hints::default());
+    let layout = |name| made(&*driver(name, dir.path()), &dir.path().join("file"), &DriverHints::default());
     assert_eq!(layout(DriverName::Lustre), Layout { unit: 1 << 20, factor: 0 });
     assert_eq!(layout(DriverName::Gpfs), Layout { unit: 1 << 20, factor: 1 });
     assert!(layout(DriverName::Posix).unit.is_power_of_two());
     let topology = Topology::blocks(12, 4).unwrap();
-    for driver in every_driver() {
-        let layout = layout(driver.name());
-        assert_eq!(driver.aggregators(&topology, &layout, &Hints::default()), Ok(vec![0, 4, 8]));
+    for (name, driver) in every_driver() {
+        let layout = layout(name);
+        assert_eq!(driver.aggregators(&topology, &layout, &DriverHints::default()), Ok(vec![0, 4, 8]));
     }
 }
 
 #[test]
 fn a_path_that_cannot_be_opened_is_named() {
-    for driver in every_driver() {
+    for (_, driver) in every_driver() {
         for (path, wanted) in [("/nowhere/file", IoClass::NoSuchFile), ("/", IoClass::BadFile)] {
-            match driver.create(Path::new(path), &Hints::default()).unwrap_err() {
+            match driver.create(&SystemFiles, Path::new(path), &DriverHints::default()).err().unwrap() {
                 Error::Io { rank: 0, operation, path: named, offset: 0, class, .. } => {
                     assert_eq!((operation.as_str(), named.as_str(), class), ("open", path, wanted));
                 }
@@ -88,19 +86,46 @@ fn a_path_that_cannot_be_opened_is_named() {
     }
 }
 
+/// The file is made through the storage and through nothing else: where that fails, so does the driver, and no file is there.
+#[test]
+fn a_file_that_cannot_be_made() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("file");
+    for hints in [DriverHints::default(), DriverHints { striping_factor: Some(2), ..DriverHints::default() }] {
+        for files in [Hostile::new(Fault::Create(libc::EDQUOT)), Hostile::lustre(Fault::Create(libc::EDQUOT))] {
+            for (_, driver) in every_driver() {
+                let error = driver.create(&files, &path, &hints).err().unwrap();
+                assert!(matches!(&error, Error::Io { rank: 0, class: IoClass::Quota, .. }), "{error}");
+                assert!(error.to_string().contains("open of"), "{error}");
+                assert!(!path.exists());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_system_is_what_the_storage_says() {
+    let files = Hostile::lustre(Fault::None);
+    assert_eq!(detect_on(&files, Path::new(".")), DriverName::Lustre);
+    let named = |name: DriverName| name.resolved(&files, Path::new("."));
+    assert_eq!([DriverName::Auto, DriverName::Gpfs].map(named), [DriverName::Lustre, DriverName::Gpfs]);
+    let of_auto = driver_on(&files, DriverName::Auto, Path::new("."));
+    assert_eq!(of_auto.magic(), Some(0x0BD0_0BD0));
+}
+
 #[test]
 fn windows_hold_whole_units() {
     let written = Written { start: 0, end: 100, histogram: &[] };
-    let window = |text: &str, unit| {
-        let hints = Hints::parse(text).unwrap();
+    let window = |cb_buffer_size, unit| {
+        let hints = DriverHints { cb_buffer_size, ..DriverHints::default() };
         match driver(DriverName::Gpfs, Path::new("")).domains(&Layout { unit, factor: 1 }, 2, written, &hints) {
             Domains::Ranges { window, .. } => window,
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(window("", 1 << 20), 16 << 20);
-    assert_eq!(window("cb_buffer_size=25", 10), 20);
-    assert_eq!(window("cb_buffer_size=7", 10), 7);
+    assert_eq!(window(DriverHints::default().cb_buffer_size, 1 << 20), 16 << 20);
+    assert_eq!(window(25, 10), 20);
+    assert_eq!(window(7, 10), 7);
 }
 
 proptest! {
@@ -110,9 +135,9 @@ proptest! {
         start in 0u64..200, len in 1u64..200, unit in 1u64..40, buffer in 1u64..60, aggregators in 1usize..9,
         histogram in prop::collection::vec(0u64..9, 1..12)
     ) {
-        let hints = Hints { cb_buffer_size: buffer, ..Hints::default() };
+        let hints = DriverHints { cb_buffer_size: buffer, ..DriverHints::default() };
         let layout = Layout { unit, factor: 3 };
-        for driver in every_driver() {
+        for (name, driver) in every_driver() {
             let histogram = if driver.wants_histogram() { &histogram[..] } else { &[] };
             let written = Written { start, end: start + len, histogram };
             let domains = driver.domains(&layout, aggregators, written, &hints);
@@ -122,8 +147,8 @@ proptest! {
                 prop_assert!(owner < aggregators && until > offset);
                 let window = domains.window(owner, offset);
                 prop_assert!(window.start <= offset && offset < window.end);
-                let most = if driver.name() == DriverName::Lustre { buffer.max(unit) } else { buffer };
-                prop_assert!(window.len() <= most, "{:?} {:?}", driver.name(), window);
+                let most = if name == DriverName::Lustre { buffer.max(unit) } else { buffer };
+                prop_assert!(window.len() <= most, "{:?} {:?}", name, window);
                 // Within what is written, ownership changes at multiples of the unit only.
                 prop_assert!(until % unit == 0 || until >= start + len);
             }
@@ -137,11 +162,11 @@ proptest! {
         unit in prop::sample::select(vec![1u64, 10, 1 << 20, u32::MAX.into(), 1 << 62]),
         buffer in prop::sample::select(vec![1u64, 1 << 24, 1 << 62])
     ) {
-        let hints = Hints { cb_buffer_size: buffer, ..Hints::default() };
+        let hints = DriverHints { cb_buffer_size: buffer, ..DriverHints::default() };
         let start = end.saturating_sub(back);
         // The Lustre driver makes no layout with longer stripes.
-        let longest = |driver: &dyn Driver| if driver.name() == DriverName::Lustre { u32::MAX.into() } else { u64::MAX };
-        for driver in every_driver().filter(|driver| unit <= longest(&**driver)) {
+        let longest = |name| if name == DriverName::Lustre { u32::MAX.into() } else { u64::MAX };
+        for (_, driver) in every_driver().filter(|(name, _)| unit <= longest(*name)) {
             let written = Written { start, end, histogram: &[1, 0, 2] };
             let domains = driver.domains(&Layout { unit, factor: 1 }, aggregators, written, &hints);
             let (owner, until) = domains.owner(end - 1);
@@ -158,9 +183,9 @@ proptest! {
     ) {
         let topology = Topology::blocks(ranks, per_node).unwrap();
         let layout = Layout { unit: 1, factor };
-        let hints = Hints { cb_nodes: Some(count), cb_config_list: Some(most), ..Hints::default() };
+        let hints = DriverHints { cb_nodes: Some(count), cb_config_list: Some(most), ..DriverHints::default() };
         let room: usize = (0..topology.nodes()).map(|node| topology.ranks_on(node).min(most)).sum();
-        for driver in every_driver() {
+        for (_, driver) in every_driver() {
             prop_assert_eq!(driver.aggregators(&topology, &layout, &hints).unwrap().len(), count.min(room));
         }
     }

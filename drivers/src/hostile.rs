@@ -1,6 +1,6 @@
-//! Storage that fails on purpose, and keeps a record of what was asked of it.
-#![allow(dead_code, reason = "each test file uses what it needs")]
+//! Storage that fails on purpose, passes for Lustre where it is to, and keeps a record of what was asked of it: for tests.
 
+use std::ffi::CStr;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
@@ -8,15 +8,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tributary::Mode;
-use tributary::engine::storage::{OpenStorage, Storage, SystemFiles};
+use crate::lustre;
+use crate::storage::{FileSystem, Mode, OpenStorage, Storage, StripeRequest};
+use crate::system::SystemFiles;
 
 /// Where a file fails, and how. Offsets are in the file; a write that begins before is cut there, as the system does it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// Nothing fails.
     None,
-    /// It cannot be opened: errno.
+    /// It cannot be made: errno.
+    Create(i32),
+    /// It cannot be given stripes: errno.
+    Stripes(i32),
+    /// It cannot be opened once it is made: errno.
     Open(i32),
     /// Nothing is written at or behind the offset, and the file does not grow beyond it: errno.
     Write(u64, i32),
@@ -24,7 +29,7 @@ pub enum Fault {
     WriteZero(u64),
     /// Nothing is read at or behind the offset: errno.
     Read(u64, i32),
-    /// A write at or behind the offset, or a read up to behind it, panics.
+    /// A write at or behind the offset, or a read up to behind it, panics; at offset 0 so does making the file.
     Panic(u64),
     /// Writes and reads do at most so many bytes at a time.
     Short(usize),
@@ -39,12 +44,15 @@ pub enum Fault {
 /// What a panicking storage says.
 pub const PANIC: &str = "storage that panics on purpose";
 
-/// One rank's way to the file.
+/// One rank's way to the file; its clones share fault and record.
 #[derive(Clone)]
 pub struct Hostile(Arc<State>);
 
 struct State {
     fault: Mutex<Fault>,
+    is_lustre: bool,
+    /// What the file was last given.
+    stripes: Mutex<Option<StripeRequest>>,
     written: Mutex<Vec<Range<u64>>>,
     failed: Mutex<Option<u64>>,
     calls: AtomicU64,
@@ -58,8 +66,34 @@ struct HostileFile {
 impl Hostile {
     /// Files that fail with `fault`.
     pub fn new(fault: Fault) -> Self {
-        let (written, failed, calls) = Default::default();
-        Self(Arc::new(State { fault: Mutex::new(fault), written, failed, calls }))
+        Self::on(fault, false)
+    }
+
+    /// The same on what passes for Lustre: the stripes that a file is given are those that it tells.
+    pub fn lustre(fault: Fault) -> Self {
+        Self::on(fault, true)
+    }
+
+    fn on(fault: Fault, is_lustre: bool) -> Self {
+        let (stripes, written, failed, calls) = Default::default();
+        Self(Arc::new(State { fault: Mutex::new(fault), is_lustre, stripes, written, failed, calls }))
+    }
+
+    fn fault(&self) -> Fault {
+        *self.0.fault.lock().unwrap()
+    }
+
+    /// What opens or makes a file, unless that fails.
+    fn made(&self, make: impl FnOnce() -> io::Result<Box<dyn Storage>>) -> io::Result<Box<dyn Storage>> {
+        match self.fault() {
+            Fault::Create(errno) => Err(io::Error::from_raw_os_error(errno)),
+            Fault::Panic(0) => panic!("{PANIC}"),
+            _ => self.held(make()?),
+        }
+    }
+
+    fn held(&self, file: Box<dyn Storage>) -> io::Result<Box<dyn Storage>> {
+        Ok(Box::new(HostileFile { file, state: self.0.clone() }))
     }
 
     /// From now on `fault`.
@@ -89,10 +123,27 @@ impl Hostile {
 
 impl OpenStorage for Hostile {
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn Storage>> {
-        if let Fault::Open(errno) = *self.0.fault.lock().unwrap() {
-            return Err(io::Error::from_raw_os_error(errno));
+        match self.fault() {
+            Fault::Open(errno) => Err(io::Error::from_raw_os_error(errno)),
+            _ => self.held(SystemFiles.open(path, mode)?),
         }
-        Ok(Box::new(HostileFile { file: SystemFiles.open(path, mode)?, state: self.0.clone() }))
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
+        self.made(|| SystemFiles.create(path))
+    }
+
+    fn create_without_stripes(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
+        self.made(|| SystemFiles.create_without_stripes(path))
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        SystemFiles.remove(path)
+    }
+
+    fn file_system(&self, path: &Path) -> Option<FileSystem> {
+        let magic = |found: FileSystem| if self.0.is_lustre { lustre::MAGIC } else { found.magic };
+        SystemFiles.file_system(path).map(|found| FileSystem { magic: magic(found), ..found })
     }
 }
 
@@ -187,5 +238,22 @@ impl Storage for HostileFile {
             Fault::Close(errno) => Err(io::Error::from_raw_os_error(errno)),
             _ => self.file.settle(),
         }
+    }
+
+    fn preferred_size(&self) -> io::Result<u64> {
+        self.file.preferred_size()
+    }
+
+    fn attribute(&self, name: &CStr) -> io::Result<Vec<u8>> {
+        let stripes = self.state.stripes.lock().unwrap().filter(|_| name == lustre::ATTRIBUTE);
+        stripes.map(|stripes| stripes.to_vec()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENODATA))
+    }
+
+    fn set_stripes(&self, request: &StripeRequest) -> io::Result<()> {
+        if let Fault::Stripes(errno) = *self.state.fault.lock().unwrap() {
+            return Err(io::Error::from_raw_os_error(errno));
+        }
+        *self.state.stripes.lock().unwrap() = Some(*request);
+        Ok(())
     }
 }

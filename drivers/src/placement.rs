@@ -12,9 +12,9 @@
 //! The paper writes floor(n / A) i for the spread placement, which is the same where A divides n (as in all its runs) and
 //! leaves the last nodes empty where it does not.
 
-use crate::error::{Error, Result};
-use crate::hints::{Hints, PlacementHint, distinct};
-use crate::topology::{Node, Rank, Topology};
+use tributary_base::{Error, Node, Rank, Result, Topology};
+
+use crate::hints::{DriverHints, Placement};
 
 const KEY: &str = "trib_placement";
 
@@ -23,7 +23,7 @@ const KEY: &str = "trib_placement";
 ///
 /// # Errors
 /// [`Error::Hint`] when the placement names a rank that is not there, or more on a node than `cb_config_list` permits.
-pub(super) fn choose(topology: &Topology, hints: &Hints, wanted: usize) -> Result<Vec<Rank>> {
+pub fn choose(topology: &Topology, hints: &DriverHints, wanted: usize) -> Result<Vec<Rank>> {
     if hints.io_ranks > 0 {
         return Ok(io_ranks(topology, hints.io_ranks));
     }
@@ -31,11 +31,11 @@ pub(super) fn choose(topology: &Topology, hints: &Hints, wanted: usize) -> Resul
     let room = (0..topology.nodes()).map(|node| topology.ranks_on(node).min(most)).sum();
     let count = hints.cb_nodes.unwrap_or(wanted).clamp(1, room);
     let mut ranks = match &hints.placement {
-        PlacementHint::Default => dealt(topology, count, most),
-        PlacementHint::LowestPerNode => dealt(topology, hints.cb_nodes.unwrap_or(topology.nodes()), 1),
-        PlacementHint::Spread => spread(topology, count, most, room),
-        PlacementHint::Stride(stride) => within(strided(topology, count, *stride)?, topology, most)?,
-        PlacementHint::List(ranks) => {
+        Placement::Default => dealt(topology, count, most),
+        Placement::LowestPerNode => dealt(topology, hints.cb_nodes.unwrap_or(topology.nodes()), 1),
+        Placement::Spread => spread(topology, count, most, room),
+        Placement::Stride(stride) => within(strided(topology, count, *stride)?, topology, most)?,
+        Placement::List(ranks) => {
             distinct(KEY, ranks, topology.ranks())?;
             within(ranks.clone(), topology, most)?
         }
@@ -45,8 +45,24 @@ pub(super) fn choose(topology: &Topology, hints: &Hints, wanted: usize) -> Resul
 }
 
 /// What the drivers want that have no servers to count: one aggregator per node, or as many as `cb_config_list` says.
-pub(super) fn per_node(topology: &Topology, hints: &Hints) -> usize {
+pub fn per_node(topology: &Topology, hints: &DriverHints) -> usize {
     topology.nodes().saturating_mul(hints.cb_config_list.unwrap_or(1))
+}
+
+/// Whether all ranks of a list are there and none twice.
+///
+/// # Errors
+/// [`Error::Hint`] that names the key and the first rank that is not there, or is twice.
+pub fn distinct(key: &str, list: &[Rank], ranks: usize) -> Result<()> {
+    let mut seen = vec![false; ranks];
+    for &rank in list {
+        match seen.get_mut(rank) {
+            None => return Err(Error::hint(key, format!("rank {rank}"), format!("ranks below {ranks}"))),
+            Some(true) => return Err(Error::hint(key, format!("rank {rank} twice"), "each rank once")),
+            Some(seen) => *seen = true,
+        }
+    }
+    Ok(())
 }
 
 /// The first `count` ranks when nodes give one rank after the other, lowest first, at most `most` each.
@@ -127,12 +143,33 @@ mod tests {
 
     use super::*;
 
-    fn chosen(topology: &Topology, hints: &str, wanted: usize) -> Vec<Rank> {
-        choose(topology, &Hints::parse(hints).unwrap(), wanted).unwrap()
+    fn chosen(topology: &Topology, hints: DriverHints, wanted: usize) -> Vec<Rank> {
+        choose(topology, &hints, wanted).unwrap()
     }
 
-    fn refused(topology: &Topology, hints: &str, wanted: usize) -> String {
-        choose(topology, &Hints::parse(hints).unwrap(), wanted).unwrap_err().to_string()
+    fn refused(topology: &Topology, hints: DriverHints, wanted: usize) -> String {
+        choose(topology, &hints, wanted).unwrap_err().to_string()
+    }
+
+    fn default() -> DriverHints {
+        DriverHints::default()
+    }
+
+    fn placed(placement: Placement) -> DriverHints {
+        DriverHints { placement, ..default() }
+    }
+
+    fn listed(ranks: &[Rank]) -> DriverHints {
+        placed(Placement::List(ranks.to_vec()))
+    }
+
+    /// With at most so many on a node.
+    fn most(most: usize, hints: DriverHints) -> DriverHints {
+        DriverHints { cb_config_list: Some(most), ..hints }
+    }
+
+    fn count(count: usize, hints: DriverHints) -> DriverHints {
+        DriverHints { cb_nodes: Some(count), ..hints }
     }
 
     /// Aggregators per node.
@@ -148,11 +185,11 @@ mod tests {
         // there and the spread one takes every fourth node.
         for nodes in [64, 256] {
             let cori = Topology::blocks(64 * nodes, 64).unwrap();
-            let default: Vec<Rank> = (0..64).map(|i| 64 * i).collect();
+            let dense: Vec<Rank> = (0..64).map(|i| 64 * i).collect();
             let spread: Vec<Rank> = (0..64).map(|i| nodes / 64 * i * 64).collect();
-            assert_eq!(chosen(&cori, "", 64), default);
-            assert_eq!(chosen(&cori, "trib_placement=stride:64", 64), default);
-            assert_eq!(chosen(&cori, "trib_placement=spread", 64), spread);
+            assert_eq!(chosen(&cori, default(), 64), dense);
+            assert_eq!(chosen(&cori, placed(Placement::Stride(64)), 64), dense);
+            assert_eq!(chosen(&cori, placed(Placement::Spread), 64), spread);
         }
     }
 
@@ -161,44 +198,44 @@ mod tests {
         for nodes in [128, 512] {
             let summit = Topology::blocks(42 * nodes, 42).unwrap();
             let lowest: Vec<Rank> = (0..nodes).map(|node| 42 * node).collect();
-            assert_eq!(chosen(&summit, "", nodes), lowest);
-            assert_eq!(chosen(&summit, "trib_placement=lowest_per_node", 7), lowest);
-            assert_eq!(chosen(&summit, "trib_placement=lowest_per_node;cb_nodes=5", 7), lowest[..5]);
+            assert_eq!(chosen(&summit, default(), nodes), lowest);
+            assert_eq!(chosen(&summit, placed(Placement::LowestPerNode), 7), lowest);
+            assert_eq!(chosen(&summit, count(5, placed(Placement::LowestPerNode)), 7), lowest[..5]);
         }
     }
 
     #[test]
     fn few_nodes() {
         let blocks = Topology::blocks(16, 8).unwrap();
-        assert_eq!(chosen(&blocks, "", 5), [0, 1, 2, 8, 9]);
-        assert_eq!(chosen(&blocks, "trib_placement=spread", 4), [0, 4, 8, 12]);
-        assert_eq!(chosen(&blocks, "cb_config_list=*:2", 9), [0, 1, 8, 9]);
-        assert_eq!(chosen(&blocks, "cb_nodes=99", 1).len(), 16);
-        assert_eq!(chosen(&blocks, "trib_placement=list:9,0", 1), [0, 9]);
+        assert_eq!(chosen(&blocks, default(), 5), [0, 1, 2, 8, 9]);
+        assert_eq!(chosen(&blocks, placed(Placement::Spread), 4), [0, 4, 8, 12]);
+        assert_eq!(chosen(&blocks, most(2, default()), 9), [0, 1, 8, 9]);
+        assert_eq!(chosen(&blocks, count(99, default()), 1).len(), 16);
+        assert_eq!(chosen(&blocks, listed(&[9, 0]), 1), [0, 9]);
         // Ranks dealt to the nodes in turn: spreading goes by node, not by rank.
         let cyclic = Topology::listed(&[0, 1, 0, 1, 0, 1, 0, 1]).unwrap();
-        assert_eq!(chosen(&cyclic, "trib_placement=spread", 4), [0, 1, 4, 5]);
-        assert_eq!(per_node(&blocks, &Hints::default()), 2);
-        assert_eq!(per_node(&blocks, &Hints::parse("cb_config_list=*:3").unwrap()), 6);
+        assert_eq!(chosen(&cyclic, placed(Placement::Spread), 4), [0, 1, 4, 5]);
+        assert_eq!(per_node(&blocks, &default()), 2);
+        assert_eq!(per_node(&blocks, &most(3, default())), 6);
     }
 
     #[test]
     fn what_cannot_be_met() {
         let topology = Topology::blocks(16, 8).unwrap();
         assert_eq!(
-            refused(&topology, "trib_placement=stride:6", 4),
+            refused(&topology, placed(Placement::Stride(6)), 4),
             "hint trib_placement: `stride:6` is not allowed; allowed: stride:5 or less, or cb_nodes=3 or less, because \
              aggregator 3 would be rank 18 of 16"
         );
         assert_eq!(
-            refused(&topology, "trib_placement=stride:2;cb_config_list=*:3", 8),
+            refused(&topology, most(3, placed(Placement::Stride(2))), 8),
             "hint cb_config_list: `*:3` is not allowed; allowed: *:4 or more, because trib_placement puts 4 aggregators on \
              the node of rank 0"
         );
-        assert!(refused(&topology, "trib_placement=list:3,16", 1).contains("rank 16"));
-        assert!(refused(&topology, "trib_placement=list:3,3", 1).contains("rank 3 twice"));
-        assert!(refused(&topology, "trib_placement=list:3,4;cb_config_list=*:1", 1).contains("*:2 or more"));
-        assert!(refused(&topology, "trib_placement=stride:9223372036854775808", 3).contains("stride:7 or less"));
+        assert!(refused(&topology, listed(&[3, 16]), 1).contains("rank 16"));
+        assert!(refused(&topology, listed(&[3, 3]), 1).contains("rank 3 twice"));
+        assert!(refused(&topology, most(1, listed(&[3, 4])), 1).contains("*:2 or more"));
+        assert!(refused(&topology, placed(Placement::Stride(1 << 63)), 3).contains("stride:7 or less"));
     }
 
     fn topologies() -> impl Strategy<Value = Topology> {
@@ -212,9 +249,9 @@ mod tests {
         #[test]
         fn sorted_unique_there_and_as_many_as_fit(
             topology in topologies(), wanted in 0usize..80, most in prop::option::of(1usize..5),
-            placement in prop_oneof![Just(PlacementHint::Default), Just(PlacementHint::Spread)]
+            placement in prop_oneof![Just(Placement::Default), Just(Placement::Spread)]
         ) {
-            let hints = Hints { placement, cb_config_list: most, ..Hints::default() };
+            let hints = DriverHints { placement, cb_config_list: most, ..default() };
             let ranks = choose(&topology, &hints, wanted).unwrap();
             let most = most.unwrap_or(usize::MAX);
             let room: usize = (0..topology.nodes()).map(|node| topology.ranks_on(node).min(most)).sum();
@@ -226,7 +263,7 @@ mod tests {
 
         #[test]
         fn dealing_evens_out_and_is_the_round_robin_list(topology in topologies(), wanted in 1usize..80) {
-            let ranks = chosen(&topology, "", wanted);
+            let ranks = chosen(&topology, default(), wanted);
             let mut list = topology.round_robin();
             list.truncate(wanted);
             list.sort_unstable();
@@ -240,7 +277,7 @@ mod tests {
         #[test]
         fn spreading_keeps_equal_distances(nodes in 1usize..40, per_node in 1usize..12, wanted in 1usize..200) {
             let topology = Topology::blocks(nodes * per_node, per_node).unwrap();
-            let ranks = chosen(&topology, "trib_placement=spread", wanted);
+            let ranks = chosen(&topology, placed(Placement::Spread), wanted);
             let unit = if wanted <= nodes { per_node } else { 1 };
             let gaps = || ranks.windows(2).map(|pair| (pair[1] - pair[0]) / unit).chain([(nodes * per_node - ranks[ranks.len() - 1]) / unit]);
             prop_assert!(gaps().max().unwrap() - gaps().min().unwrap() <= 1, "{ranks:?}");
@@ -250,7 +287,7 @@ mod tests {
 
         #[test]
         fn strides_and_lists_are_met_or_refused(topology in topologies(), wanted in 1usize..40, stride in 1usize..50) {
-            let hints = Hints { placement: PlacementHint::Stride(stride), ..Hints::default() };
+            let hints = placed(Placement::Stride(stride));
             let count = wanted.min(topology.ranks());
             match choose(&topology, &hints, wanted) {
                 Ok(ranks) => prop_assert!(ranks.iter().copied().eq((0..count).map(|i| stride * i))),

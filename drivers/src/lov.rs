@@ -8,6 +8,8 @@
 //! | `0x0BD10BD0`, `0x0BD30BD0`, `0x0BD50BD0` | plain layout (`lov_user_md_v1`, `_v3`) | 24, 28 |
 //! | `0x0BD60BD0` | composite layout: components of 48 bytes from 32 on, each with offset, size of a plain layout | 24, 28 |
 
+use crate::storage::StripeRequest;
+
 const PLAIN: [u32; 3] = [0x0BD1_0BD0, 0x0BD3_0BD0, 0x0BD5_0BD0];
 const COMPOSITE: u32 = 0x0BD6_0BD0;
 
@@ -25,13 +27,13 @@ const MOST_STRIPES: u16 = 65_532;
 
 /// How a file is striped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stripes {
+pub struct Stripes {
     /// Stripe size in bytes, above 0.
-    pub(super) unit: u32,
+    pub unit: u32,
     /// Number of stripes, above 0.
-    pub(super) count: u16,
+    pub count: u16,
     /// Number of components; above 1, the other fields are those of the one with most stripes.
-    pub(super) components: u16,
+    pub components: u16,
 }
 
 /// Reads the attribute. Of a composite layout (PFL, FLR) the component with most stripes counts, the first of equals: a
@@ -39,7 +41,7 @@ pub(super) struct Stripes {
 ///
 /// # Errors
 /// In words, when the bytes are damaged or tell of no stripes.
-pub(super) fn read(bytes: &[u8]) -> Result<Stripes, &'static str> {
+pub fn read(bytes: &[u8]) -> Result<Stripes, &'static str> {
     let stored = Reader { bytes, swapped: false };
     let magic = stored.u32(0)?;
     let known = |magic: u32| PLAIN.contains(&magic) || magic == COMPOSITE;
@@ -52,7 +54,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Stripes, &'static str> {
 }
 
 /// The bytes that the set-stripe call takes, in the byte order of the machine; `None` leaves the choice to the file system.
-pub(super) fn request(unit: Option<u32>, count: Option<u16>) -> [u8; PLAIN_HEAD] {
+pub fn request(unit: Option<u32>, count: Option<u16>) -> StripeRequest {
     let mut bytes = [0; PLAIN_HEAD];
     bytes[..4].copy_from_slice(&PLAIN[0].to_ne_bytes());
     bytes[24..28].copy_from_slice(&unit.unwrap_or(0).to_ne_bytes());

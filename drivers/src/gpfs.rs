@@ -1,38 +1,45 @@
 //! GPFS (IBM Storage Scale): equal ranges of whole blocks, the lowest rank of every node (main paper, figure 2 (b)).
 //! Locks are handed out by block, so no block has two aggregators.
 
-use std::fs::File;
 use std::path::Path;
 
-use super::{Domains, Driver, FileSystem, Layout, Written, file_system, placement, window};
-use crate::error::Result;
-use crate::hints::{DriverName, Hints};
-use crate::topology::{Rank, Topology};
+use tributary_base::{Rank, Result, Topology};
+
+use crate::domains::Domains;
+use crate::driver::{Driver, Layout, Written, window};
+use crate::hints::DriverHints;
+use crate::placement;
+use crate::storage::{FileSystem, OpenStorage, Storage};
 
 /// `f_type` of `statfs`: "GPFS".
-pub(super) const MAGIC: u32 = 0x4750_4653;
+const MAGIC: u32 = 0x4750_4653;
 
 /// The block size where the file system does not tell one, in bytes. ROMIO takes the same.
 const BLOCK: u64 = 1 << 20;
 
-pub(super) struct Gpfs;
+pub struct Gpfs;
 
 impl Driver for Gpfs {
-    fn name(&self) -> DriverName {
-        DriverName::Gpfs
+    fn magic(&self) -> Option<u32> {
+        Some(MAGIC)
     }
 
     /// The block size is the hint `striping_unit`, or else that of the file system where it is GPFS, or else 1 MiB.
-    fn layout(&self, path: &Path, _: &File, hints: &Hints) -> Result<Layout> {
-        let own = match file_system(path) {
+    fn layout(&self, files: &dyn OpenStorage, path: &Path, _: &dyn Storage, hints: &DriverHints) -> Result<Layout> {
+        let own = match files.file_system(path) {
             Some(FileSystem { magic: MAGIC, block }) if block > 0 => block,
             _ => BLOCK,
         };
         Ok(Layout { unit: hints.striping_unit.unwrap_or(own), factor: 1 })
     }
 
-    fn aggregators(&self, topology: &Topology, _: &Layout, hints: &Hints) -> Result<Vec<Rank>> {
+    fn aggregators(&self, topology: &Topology, _: &Layout, hints: &DriverHints) -> Result<Vec<Rank>> {
         placement::choose(topology, hints, placement::per_node(topology, hints))
+    }
+
+    /// A block.
+    fn lock_unit(&self, layout: &Layout) -> u64 {
+        layout.unit
     }
 
     /// A block.
@@ -40,7 +47,7 @@ impl Driver for Gpfs {
         layout.unit
     }
 
-    fn domains(&self, layout: &Layout, aggregators: usize, written: Written<'_>, hints: &Hints) -> Domains {
+    fn domains(&self, layout: &Layout, aggregators: usize, written: Written<'_>, hints: &DriverHints) -> Domains {
         Domains::equal_blocks(written.start, written.end, layout.unit, aggregators, window(layout, hints))
     }
 }

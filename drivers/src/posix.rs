@@ -1,32 +1,29 @@
 //! Any POSIX file system: ranges of equal bytes, one aggregator per node.
 
-use std::fs::File;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::{Domains, Driver, Layout, Written, placement, window};
-use crate::error::{Error, Result};
-use crate::hints::{DriverName, Hints};
-use crate::topology::{Rank, Topology};
+use tributary_base::{Error, Rank, Result, Topology};
+
+use crate::domains::Domains;
+use crate::driver::{Driver, Layout, Written, window};
+use crate::hints::DriverHints;
+use crate::placement;
+use crate::storage::{OpenStorage, Storage};
 
 /// The unit of a file system that does not tell one, in bytes.
 const PAGE: u64 = 4096;
 
-pub(super) struct Posix;
+pub struct Posix;
 
 impl Driver for Posix {
-    fn name(&self) -> DriverName {
-        DriverName::Posix
-    }
-
     /// The unit is the hint `striping_unit`, or else what the file system calls its preferred size (`st_blksize`).
-    fn layout(&self, path: &Path, file: &File, hints: &Hints) -> Result<Layout> {
-        let told = file.metadata().map_err(|cause| Error::io(0, "stat", path, 0, &cause))?.blksize();
+    fn layout(&self, _: &dyn OpenStorage, path: &Path, file: &dyn Storage, hints: &DriverHints) -> Result<Layout> {
+        let told = file.preferred_size().map_err(|cause| Error::io(0, "stat", path, 0, &cause))?;
         let own = if told == 0 { PAGE } else { told };
         Ok(Layout { unit: hints.striping_unit.unwrap_or(own), factor: 1 })
     }
 
-    fn aggregators(&self, topology: &Topology, _: &Layout, hints: &Hints) -> Result<Vec<Rank>> {
+    fn aggregators(&self, topology: &Topology, _: &Layout, hints: &DriverHints) -> Result<Vec<Rank>> {
         placement::choose(topology, hints, placement::per_node(topology, hints))
     }
 
@@ -34,7 +31,7 @@ impl Driver for Posix {
         true
     }
 
-    fn domains(&self, layout: &Layout, aggregators: usize, written: Written<'_>, hints: &Hints) -> Domains {
+    fn domains(&self, layout: &Layout, aggregators: usize, written: Written<'_>, hints: &DriverHints) -> Domains {
         let Written { start, end, histogram } = written;
         Domains::equal_bytes(start, end, histogram, layout.unit, aggregators, window(layout, hints))
     }

@@ -1,6 +1,6 @@
 //! File domains: which aggregator owns which byte, and what it holds in one round.
 
-use crate::access::Extent;
+use tributary_base::Extent;
 
 /// How the file is divided among aggregators `0..aggregators`. All arithmetic, O(1) (cyclic) or O(log aggregators).
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,0 +1,94 @@
+//! What a driver answers, and what it answers about.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use tributary_base::{Error, Rank, Result, Topology};
+
+use crate::domains::Domains;
+use crate::hints::DriverHints;
+use crate::storage::{OpenStorage, Storage};
+
+/// How a file lies on its file system, as far as a driver cares. Found by rank 0 and told to all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layout {
+    /// Lustre: stripe size; GPFS and others: block size. In bytes, above 0.
+    pub unit: u64,
+    /// Lustre: number of stripes, 0 when it is not known; 1 elsewhere.
+    pub factor: u32,
+}
+
+/// What a collective call writes, agreed by all ranks before the file is divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written<'a> {
+    /// Lowest offset.
+    pub start: u64,
+    /// Highest end.
+    pub end: u64,
+    /// Bytes written in each of equal parts of `start..end`; empty unless [`Driver::wants_histogram`]. A caller that has not
+    /// counted says that all is written, evenly: `&[end - start]`.
+    pub histogram: &'a [u64],
+}
+
+/// A file system, in four questions: what layout has this file, or should a new one get; who aggregates; which aggregator
+/// owns this byte; what does it hold in a round.
+pub trait Driver: Send + Sync {
+    /// The type by which its file system is known ([`crate::FileSystem::magic`]); `None` where there is no one such type, and by
+    /// default.
+    fn magic(&self) -> Option<u32> {
+        None
+    }
+
+    /// Opens the file for writing; makes it if it is not there, with the hinted layout where the file system can. Called on
+    /// rank 0 only.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the file cannot be made.
+    fn create(&self, files: &dyn OpenStorage, path: &Path, _hints: &DriverHints) -> Result<Box<dyn Storage>> {
+        create(files, path)
+    }
+
+    /// The layout of an open file. A hinted layout wins over the file's own. Called on rank 0 only.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the file cannot be asked; [`Error::Hint`] for a layout that cannot be.
+    fn layout(&self, files: &dyn OpenStorage, path: &Path, file: &dyn Storage, hints: &DriverHints) -> Result<Layout>;
+
+    /// The aggregators in ascending order, none twice, at least one. A pure function; called on every rank alike.
+    ///
+    /// # Errors
+    /// [`Error::Hint`] when a placement names a rank that is not there.
+    fn aggregators(&self, topology: &Topology, layout: &Layout, hints: &DriverHints) -> Result<Vec<Rank>>;
+
+    /// Whether [`Driver::domains`] divides by density, so that the caller should count bytes first.
+    fn wants_histogram(&self) -> bool {
+        false
+    }
+
+    /// The bytes that the file system locks together: two ranks that write into as many wait for each other. A pure function.
+    fn lock_unit(&self, _layout: &Layout) -> u64 {
+        1
+    }
+
+    /// An access that is moved by a multiple of so many bytes may keep its domains, moved as far: what the file system locks
+    /// together stays with one aggregator, and its servers serve the same ones. A pure function.
+    fn period(&self, _layout: &Layout, _aggregators: usize) -> u64 {
+        1
+    }
+
+    /// Divides the file among `aggregators` for one collective call. A pure function; called on every rank alike.
+    fn domains(&self, layout: &Layout, aggregators: usize, written: Written<'_>, hints: &DriverHints) -> Domains;
+}
+
+/// Opens the file for writing; makes it if it is not there; leaves what is in it.
+pub(crate) fn create(files: &dyn OpenStorage, path: &Path) -> Result<Box<dyn Storage>> {
+    files.create(path).map_err(|cause| Error::io(0, "open", path, 0, &cause))
+}
+
+/// The window of a round: `cb_buffer_size`, in whole units where it holds one, so that no unit is written in two rounds.
+pub(crate) fn window(layout: &Layout, hints: &DriverHints) -> u64 {
+    match hints.cb_buffer_size / layout.unit {
+        0 => hints.cb_buffer_size,
+        units => units * layout.unit,
+    }
+}

@@ -1,0 +1,60 @@
+//! What a caller asks of a driver: the few hints of MPI-IO, and of ours, that say where a file lies and who aggregates.
+
+use serde::{Deserialize, Serialize};
+use tributary_base::Rank;
+
+/// What a driver wants to know. A field has the name of its hint; `None` leaves the choice to the driver.
+///
+/// ```
+/// use tributary_drivers::DriverHints;
+/// let hints = DriverHints { striping_unit: Some(1 << 20), cb_nodes: Some(8), ..DriverHints::default() };
+/// assert_eq!(hints.cb_buffer_size, 16 << 20);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DriverHints {
+    /// Stripe size (Lustre) or block size, in bytes, above 0.
+    pub striping_unit: Option<u64>,
+    /// Number of stripes of a new file on Lustre, 1 to 65532.
+    pub striping_factor: Option<u32>,
+    /// How many aggregators, above 0; cut down to the ranks that there are and that `cb_config_list` permits.
+    pub cb_nodes: Option<usize>,
+    /// The most aggregators of any one node, above 0; `None`: no limit.
+    pub cb_config_list: Option<usize>,
+    /// What an aggregator holds of the file in one round, in bytes, above 0.
+    pub cb_buffer_size: u64,
+    /// Which ranks aggregate: hint `trib_placement`.
+    pub placement: Placement,
+    /// How many ranks do nothing but aggregate (hint `trib_io_ranks`), whatever the other fields say; 0: none.
+    pub io_ranks: usize,
+}
+
+impl Default for DriverHints {
+    /// Windows of 16 MiB; all else is left to the driver.
+    fn default() -> Self {
+        Self {
+            striping_unit: None,
+            striping_factor: None,
+            cb_nodes: None,
+            cb_config_list: None,
+            cb_buffer_size: 16 << 20,
+            placement: Placement::Default,
+            io_ranks: 0,
+        }
+    }
+}
+
+/// Which ranks are aggregators.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Placement {
+    /// The driver's own placement.
+    Default,
+    /// Ranks `0, K, 2 K, ...` (the paper's default on Cori with K = 64).
+    Stride(usize),
+    /// As far apart as there are nodes (the paper's `AGGREGATOR_PLACEMENT_STRIDE=-1`).
+    Spread,
+    /// The lowest rank of every node (the GPFS default).
+    LowestPerNode,
+    /// These ranks, whatever the driver would like.
+    List(Vec<Rank>),
+}

@@ -1,0 +1,131 @@
+//! The shared file behind a narrow trait, so that tests can put a failing one in its place: no driver and no engine opens a
+//! file otherwise.
+
+use std::ffi::CStr;
+use std::io;
+use std::path::Path;
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// A new file, or an existing one emptied.
+    Create,
+    /// An existing file as it is, or a new one.
+    Update,
+    /// An existing file, which is only read.
+    Read,
+}
+
+/// What a file system says of itself (statfs(2)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileSystem {
+    /// Its type, `f_type`: a magic number.
+    pub magic: u32,
+    /// Its block size in bytes, `f_bsize`; 0 where it tells none.
+    pub block: u64,
+}
+
+/// The bytes that Lustre's call to set a file's stripes takes.
+pub type StripeRequest = [u8; 32];
+
+/// An open file. Calls may come from any thread.
+///
+/// What only some file systems have is not there by default: a storage of one's own needs none of it.
+pub trait Storage: Send + Sync {
+    /// Writes some of `bytes` at `offset`, as pwrite(2) does; returns how many.
+    ///
+    /// # Errors
+    /// The system's.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
+
+    /// Reads some bytes at `offset`, as pread(2) does; 0 at the end of the file.
+    ///
+    /// # Errors
+    /// The system's.
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// The size of the file; `u64::MAX` of what has none (a device, a pipe).
+    ///
+    /// # Errors
+    /// The system's.
+    fn size(&self) -> io::Result<u64>;
+
+    /// Makes the file `len` bytes long, as ftruncate(2) does: cut there, or zeros behind what there was.
+    ///
+    /// # Errors
+    /// The system's.
+    fn set_len(&self, len: u64) -> io::Result<()>;
+
+    /// Waits until what was written is stored.
+    ///
+    /// # Errors
+    /// The system's.
+    fn sync(&self) -> io::Result<()>;
+
+    /// Reports what closing would: some file systems (NFS, quotas) find out only then that bytes have no place.
+    ///
+    /// # Errors
+    /// The system's.
+    fn settle(&self) -> io::Result<()>;
+
+    /// The size of requests that the file system prefers for this file, in bytes (`st_blksize`); 0 where it tells none.
+    ///
+    /// # Errors
+    /// The system's.
+    fn preferred_size(&self) -> io::Result<u64> {
+        Ok(0)
+    }
+
+    /// The value of an extended attribute of the file.
+    ///
+    /// # Errors
+    /// The system's; [`io::ErrorKind::Unsupported`] by default.
+    fn attribute(&self, _name: &CStr) -> io::Result<Vec<u8>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Gives a file its stripes on Lustre (`LL_IOC_LOV_SETSTRIPE`). It must have none yet:
+    /// [`OpenStorage::create_without_stripes`] makes such a file.
+    ///
+    /// # Errors
+    /// The system's; [`io::ErrorKind::Unsupported`] by default.
+    fn set_stripes(&self, _request: &StripeRequest) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// Makes and opens files. One rank makes a file; then each rank that does I/O opens it once.
+pub trait OpenStorage: Send + Sync {
+    /// Opens an existing file: for reading with [`Mode::Read`], or else for writing, and for reading as far as it permits.
+    ///
+    /// # Errors
+    /// The system's.
+    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn Storage>>;
+
+    /// Opens a file for writing, and for reading as far as it permits; makes it if it is not there, and leaves what is in it.
+    ///
+    /// # Errors
+    /// The system's.
+    fn create(&self, path: &Path) -> io::Result<Box<dyn Storage>>;
+
+    /// Makes a file to which Lustre gives no stripes yet: [`Storage::set_stripes`] does.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::AlreadyExists`] where there is a file, and the system's; [`io::ErrorKind::Unsupported`] by default.
+    fn create_without_stripes(&self, _path: &Path) -> io::Result<Box<dyn Storage>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// The system's; [`io::ErrorKind::Unsupported`] by default.
+    fn remove(&self, _path: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// The file system that `path`, or else its directory, is on; `None` when neither is there, and by default.
+    fn file_system(&self, _path: &Path) -> Option<FileSystem> {
+        None
+    }
+}

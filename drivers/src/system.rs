@@ -1,0 +1,116 @@
+//! The storage of programs: files of the operating system.
+
+use std::ffi::CStr;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use crate::storage::{FileSystem, Mode, OpenStorage, Storage, StripeRequest};
+
+/// The longest value of an extended attribute on Linux, in bytes.
+const LONGEST: usize = 1 << 16;
+
+/// Opens a new file without a layout yet (`O_LOV_DELAY_CREATE`): two flags without meaning for other regular files.
+const DELAY_CREATE: i32 = libc::O_NOCTTY | libc::O_ASYNC;
+
+// LL_IOC_LOV_SETSTRIPE is declared with the size of a long, not of what it points to.
+nix::ioctl_write_ptr_bad!(set_stripe, nix::request_code_write!(b'f', 154, size_of::<libc::c_long>()), StripeRequest);
+
+/// Files of the operating system.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemFiles;
+
+impl OpenStorage for SystemFiles {
+    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn Storage>> {
+        if mode == Mode::Read {
+            return Ok(Box::new(File::open(path)?));
+        }
+        // A file that may be written but not read is still fit for writing; only filling holes then fails.
+        let file = OpenOptions::new().read(true).write(true).open(path);
+        let file = file.or_else(|_| OpenOptions::new().write(true).open(path))?;
+        Ok(Box::new(file))
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
+        let open = |read| OpenOptions::new().read(read).write(true).create(true).truncate(false).mode(0o644).open(path);
+        let file = open(true).or_else(|cause| match cause.kind() {
+            io::ErrorKind::PermissionDenied => open(false),
+            _ => Err(cause),
+        })?;
+        Ok(Box::new(file))
+    }
+
+    fn create_without_stripes(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true).mode(0o644).custom_flags(DELAY_CREATE);
+        Ok(Box::new(options.open(path)?))
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        std::fs::remove_file(path)
+    }
+
+    fn file_system(&self, path: &Path) -> Option<FileSystem> {
+        let directory = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let found = nix::sys::statfs::statfs(path).or_else(|_| nix::sys::statfs::statfs(directory)).ok()?;
+        Some(FileSystem {
+            magic: found.filesystem_type().0 as u32,
+            block: u64::try_from(found.block_size()).unwrap_or(0),
+        })
+    }
+}
+
+impl Storage for File {
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        FileExt::write_at(self, bytes, offset)
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        FileExt::read_at(self, bytes, offset)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        let told = self.metadata()?;
+        Ok(if told.is_file() { told.len() } else { u64::MAX })
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        Self::set_len(self, len)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.sync_data()
+    }
+
+    /// Closes a duplicate of the descriptor: close(2) reports per call, and this one's answer is not lost.
+    fn settle(&self) -> io::Result<()> {
+        match nix::unistd::close(self.try_clone()?) {
+            // The descriptor is gone all the same; nothing is said of the bytes.
+            Ok(()) | Err(nix::errno::Errno::EINTR) => Ok(()),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    fn preferred_size(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.blksize())
+    }
+
+    fn attribute(&self, name: &CStr) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0u8; LONGEST];
+        // SAFETY: the descriptor is open, the name ends with a zero, and at most `bytes.len()` bytes are written to `bytes`.
+        let len = unsafe { libc::fgetxattr(self.as_raw_fd(), name.as_ptr(), bytes.as_mut_ptr().cast(), bytes.len()) };
+        bytes.truncate(usize::try_from(len).map_err(|_| io::Error::last_os_error())?);
+        Ok(bytes)
+    }
+
+    fn set_stripes(&self, request: &StripeRequest) -> io::Result<()> {
+        // SAFETY: the descriptor is open; the call reads the 32 bytes of the request, which outlive it, and keeps nothing.
+        unsafe { set_stripe(self.as_raw_fd(), request) }?;
+        Ok(())
+    }
+}
