@@ -15,7 +15,6 @@ use crate::engine::opening::is_own;
 use crate::engine::plan::duplicate_reads::{DuplicateRead, duplicate_reads};
 use crate::engine::plan::{self, Agreed, Direction};
 use crate::engine::storage::direct_read;
-use crate::engine::storage::sieve::bridge;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Failure, guarded};
 use crate::error::Result;
@@ -124,10 +123,9 @@ impl File {
         access: Result<()>,
     ) -> Result<ReadReport> {
         let mut clock = Clock::start();
-        let own_bridge = bridge(self.setup.hints.ds_read);
         let (layout, sink) = target.memory();
         let is_early = access.is_ok() && self.reads_apart && is_own(file, &self.setup, Direction::Read);
-        let mut early = is_early.then(|| self.read_directly(file, layout, sink, own_bridge));
+        let mut early = is_early.then(|| self.read_directly(file, layout, sink));
         if let Some(outcome) = &mut early {
             self.deliver(&mut target, file, outcome);
         }
@@ -160,7 +158,7 @@ impl File {
         match path {
             Path::Nothing | Path::Shared | Path::Root => {}
             Path::Direct => {
-                done.outcome = self.read_directly(rest, layout, sink, own_bridge);
+                done.outcome = self.read_directly(rest, layout, sink);
                 clock.elsewhere.lap();
             }
             Path::Exchange => self.exchange_read(rest, layout, sink, &agreed, &mut clock, &mut done).await?,
@@ -224,11 +222,11 @@ impl File {
         file: &Extents,
         layout: &BufferLayout,
         sink: Sink<'_>,
-        bridge: u64,
     ) -> Outcome {
         if file.count() == 0 {
             return Outcome::default();
         }
+        let bridge = self.setup.sieve(self.setup.hints.ds_read).bridge();
         let read = self.storage().and_then(|storage| {
             guarded("read", 0, || direct_read::read(&*storage, file, layout, sink, bridge))
                 .map_err(|failure| failure.of(self.endpoint.rank(), &self.setup.path))

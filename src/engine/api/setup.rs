@@ -11,6 +11,7 @@ use crate::drivers::{Driver, Layout, driver};
 use crate::engine::api::terms::{self, Created};
 use crate::engine::metadata::phase::Phase;
 use crate::engine::shared::{self, Tiling};
+use crate::engine::storage::sieve::Sieve;
 use crate::engine::two_layer::node;
 use crate::error::Result;
 use crate::exchange::local::LocalAggregators;
@@ -153,6 +154,11 @@ impl Setup {
             DriverName::Posix | DriverName::Auto => 1,
         };
         (self.hints.cb_buffer_size, unit)
+    }
+
+    /// What to do about gaps, where a hint says this.
+    pub fn sieve(&self, switch: Switch) -> Sieve {
+        Sieve::new(switch, self.window_terms().1)
     }
 
     /// Who aggregates a call of so many bytes.

@@ -63,10 +63,10 @@ impl Coverage {
 
     /// The covered ranges within `from..to`, ascending.
     pub fn runs(&self, from: u64, to: u64) -> impl Iterator<Item = std::ops::Range<u64>> + '_ {
-        let mut at = from;
+        let (mut at, full) = (from, self.is_full());
         std::iter::from_fn(move || {
-            let start = self.next(at, to, true)?;
-            at = self.next(start, to, false).unwrap_or(to);
+            let start = if full { (at < to).then_some(at) } else { self.next(at, to, true) }?;
+            at = if full { to } else { self.next(start, to, false).unwrap_or(to) };
             Some(start..at)
         })
     }
