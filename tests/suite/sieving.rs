@@ -163,3 +163,27 @@ fn reads_go_over_what_a_call_is_worth() {
     let own = Runs { count: 100, part: 24, apart: 4096 + 25 };
     assert_eq!(read(own, "romio_cb_read=disable").reads, 100 * RANKS);
 }
+
+/// Where all ranks want the same bytes, one reads them; also after a read in which nobody wanted any.
+#[test]
+fn what_all_want_is_read_once_also_after_a_read_of_nothing() {
+    let _watchdog = Watchdog::new("same", 60);
+    let directory = tempfile::tempdir().unwrap();
+    let (path, counted) = (directory.path().join("file"), Counted::default());
+    std::fs::write(&path, vec![1; 5000]).unwrap();
+    threads::run(RANKS as usize, |transport| {
+        let files = Arc::new(counted.clone());
+        let hints = Hints::parse("").unwrap();
+        let mut file = File::open_on(Endpoint::new(transport), &path, Mode::Read, hints, files).unwrap();
+        let mut back = vec![0; 5000];
+        for wanted in [0, 5000] {
+            let wanted = Extents::contiguous(0, wanted).unwrap();
+            file.read_all(&wanted, &BufferLayout::Contiguous, &mut back[..wanted.bytes() as usize]).unwrap();
+        }
+        assert_eq!(back, [1; 5000]);
+        file.close().unwrap();
+    })
+    .unwrap();
+    let Asked { reads, read, .. } = counted.take();
+    assert_eq!((reads, read), (1, 5000));
+}

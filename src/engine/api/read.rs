@@ -137,7 +137,10 @@ impl File {
         clock.agreement.lap();
         let Setup { hints, hosts, .. } = &self.setup;
         let may_be_own = hints.cb_read == Switch::Automatic && !hints.no_indep_rw && hosts.is_some();
-        self.reads_apart = may_be_own && opened.disjoint == Some(true);
+        // A read in which nobody wanted anything says nothing of the next.
+        if opened.all.bytes > 0 {
+            self.reads_apart = may_be_own && opened.disjoint == Some(true);
+        }
         let got = early.as_ref().map_or(0, |outcome| outcome.bytes);
         if opened.is_over() {
             let why = "every rank reads its own";
