@@ -11,6 +11,7 @@ use bytes::Bytes;
 use crate::access::{Extent, Packed, PackedCursor, Sink, Source};
 use crate::drivers::{Domains, Window};
 use crate::engine::data::coverage::Coverage;
+use crate::engine::storage::copy::copy_to;
 use crate::fabric::pool::Block;
 use crate::topology::Rank;
 
@@ -108,7 +109,8 @@ impl Outflow {
     /// Appends the window's bytes to `out`; returns how many.
     pub fn pack(&mut self, window: &Window, source: Source<'_>, out: &mut Block) -> u64 {
         let bytes = self.file.pass(window).bytes;
-        self.memory_pieces(bytes, |piece| out.extend_from_slice(source.piece(piece.offset, piece.len)));
+        let mut rest = out.extend(bytes as usize);
+        self.memory_pieces(bytes, |piece| append(&mut rest, source.piece(piece.offset, piece.len)));
         bytes
     }
 
@@ -131,8 +133,7 @@ impl Outflow {
     /// Takes the window's bytes straight from it: this rank is the aggregator itself.
     pub fn take(&mut self, window: &Window, from: &[u8], mut sink: Sink<'_>) {
         self.meet(window, |position, piece| {
-            let bytes = &from[position as usize..][..piece.len as usize];
-            sink.piece(piece.offset, piece.len).copy_from_slice(bytes);
+            copy_to(sink.piece(piece.offset, piece.len), &from[position as usize..][..piece.len as usize]);
         });
     }
 
@@ -158,7 +159,7 @@ impl Outflow {
             && let Some(piece) = self.memory.take(rest.len() as u64)
         {
             let (front, behind) = rest.split_at(piece.len as usize);
-            sink.piece(piece.offset, piece.len).copy_from_slice(front);
+            copy_to(sink.piece(piece.offset, piece.len), front);
             rest = behind;
         }
     }
@@ -197,8 +198,9 @@ impl Inflow {
     /// The window's bytes that the source asked for, one after the other.
     pub fn collect(&mut self, window: &Window, from: &[u8], len: u64) -> Bytes {
         let mut message = Block::take(len as usize).unwrap_or_default();
+        let mut rest = message.extend(len as usize);
         while let Some(extent) = self.placing.next_in(window) {
-            message.extend_from_slice(&from[window.position(extent.offset) as usize..][..extent.len as usize]);
+            append(&mut rest, &from[window.position(extent.offset) as usize..][..extent.len as usize]);
         }
         message.into_message()
     }
@@ -211,7 +213,15 @@ impl Inflow {
 
 #[inline]
 fn copy(to: &mut [u8], position: u64, bytes: &[u8]) {
-    to[position as usize..position as usize + bytes.len()].copy_from_slice(bytes);
+    copy_to(&mut to[position as usize..][..bytes.len()], bytes);
+}
+
+/// Puts bytes at the front of memory that has room for them; the rest is left.
+#[inline]
+fn append(rest: &mut &mut [u8], bytes: &[u8]) {
+    let (front, behind) = std::mem::take(rest).split_at_mut(bytes.len());
+    copy_to(front, bytes);
+    *rest = behind;
 }
 
 /// Which flow has bytes in which round next; finding a round's flows costs O(log flows) each, not a scan of all.
