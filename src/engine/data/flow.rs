@@ -8,9 +8,11 @@ use std::collections::BinaryHeap;
 
 use bytes::Bytes;
 
+use crate::access::packed::Summary;
 use crate::access::{Extent, Packed, PackedCursor, Sink, Source};
 use crate::drivers::{Domains, Window};
 use crate::engine::data::coverage::Coverage;
+use crate::engine::shared::Tiling;
 use crate::engine::storage::copy::copy_to;
 use crate::fabric::pool::Block;
 use crate::topology::Rank;
@@ -57,7 +59,19 @@ impl Flow {
         passed
     }
 
-    /// The same; and marks them in `coverage`, which is gone when there is no memory for it.
+    /// The same; and adds what they add to the sum by which pieces are known to tile the window.
+    pub fn pass_summing(&mut self, window: &Window, tiling: Tiling, sum: &mut u64) -> Passed {
+        let mut passed = Passed { bytes: 0, end: window.start };
+        while let Some(extent) = self.cursor.take_before(window.end) {
+            passed.bytes += extent.len;
+            passed.end = extent.end();
+            let position = window.position(extent.offset);
+            *sum = sum.wrapping_add(tiling.piece(position, position + extent.len));
+        }
+        passed
+    }
+
+    /// As [`Flow::pass`]; and marks them in `coverage`, which is gone when there is no memory for it.
     pub fn pass_covering(&mut self, window: &Window, coverage: &mut Option<Coverage>) -> Passed {
         let mut passed = Passed { bytes: 0, end: window.start };
         while let Some(extent) = self.cursor.take_before(window.end) {
@@ -69,6 +83,11 @@ impl Flow {
             }
         }
         passed
+    }
+
+    /// What all of its list has.
+    pub fn summary(&self) -> Summary {
+        self.cursor.summary()
     }
 
     /// The offset of the next extent.
