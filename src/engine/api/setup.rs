@@ -195,7 +195,9 @@ async fn find_hosts(endpoint: &mut Endpoint, hints: &Hints) -> Result<Option<Arc
     // Pretended nodes are all on this host.
     let label = endpoint.rank().checked_div(hints.ranks_per_node);
     let spins = |here| host::processors() >= if label.is_some() { ranks } else { here };
-    endpoint.find_hosts(hints.ranks_per_node, label, spins).await.map(Some)
+    let hosts = endpoint.find_hosts(hints.ranks_per_node, label, spins).await?;
+    endpoint.waiting().waker().is_crowded(!hosts.spins());
+    Ok(Some(hosts))
 }
 
 /// Gives the members of every local aggregator memory that they share, where a kernel has any and the hints allow it.
