@@ -100,4 +100,8 @@ pub trait Idle: Send + Sync {
 
     /// Ends the current or the next [`Idle::idle`] at once. Any thread may call it.
     fn wake(&self);
+
+    /// Whether the ranks of this host have to share cores, as is assumed as long as nobody knows better. For fabrics that
+    /// look again and again.
+    fn is_crowded(&self, _crowded: bool) {}
 }
