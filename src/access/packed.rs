@@ -190,6 +190,11 @@ impl PackedCursor {
         cursor
     }
 
+    /// The sums over the whole list.
+    pub fn summary(&self) -> Summary {
+        *self.packed.summary()
+    }
+
     /// The next extent, or what is left of it.
     #[inline]
     pub fn peek(&self) -> Option<Extent> {

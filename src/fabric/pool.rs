@@ -93,19 +93,19 @@ impl Block {
         self.len = len.min(self.capacity());
     }
 
-    /// Appends bytes. Where they do not fit, all moves to a block that is twice as large, or more.
+    /// Uses so many bytes more and gives them, to be written; what they hold is of no meaning. Where they do not fit, all
+    /// moves to a block that is twice as large, or more.
     ///
     /// # Panics
     /// There is no memory left, as where a vector grows.
     #[inline]
-    pub fn extend_from_slice(&mut self, bytes: &[u8]) {
-        let end = self.len + bytes.len();
+    pub fn extend(&mut self, len: usize) -> &mut [u8] {
+        let (from, end) = (self.len, self.len + len);
         if end > self.capacity() {
             self.grow(end);
         }
-        let from = self.len;
-        self.whole_mut()[from..end].copy_from_slice(bytes);
         self.len = end;
+        &mut self.whole_mut()[from..end]
     }
 
     #[cold]
@@ -194,7 +194,7 @@ mod tests {
         for len in [0, 1, LEAST - 1, LEAST, LEAST + 1, 3 << 20] {
             let bytes: Vec<u8> = (0..len).map(|at| (at % 253) as u8).collect();
             let mut block = Block::take(len / 3).unwrap();
-            bytes.chunks(1000).for_each(|part| block.extend_from_slice(part));
+            bytes.chunks(1000).for_each(|part| block.extend(part.len()).copy_from_slice(part));
             assert_eq!(block[..], bytes[..]);
             let message = block.into_message();
             let part = message.slice(len / 2..);

@@ -97,7 +97,7 @@ hints! {
     "romio_ds_write" ds_write: Switch = Switch::Automatic, Switch::CODEC, "",
         "Another program writes into the holes at the same time (`disable`), or small writes are very slow (`enable`).";
     /// Whether a window (or, on the direct path, 4 MiB) is read as a whole where only parts of it are wanted. `disable`: each
-    /// part is read by itself; `automatic`: parts less than 256 KiB apart are read together.
+    /// part is read by itself; `automatic`: parts at most 4 KiB apart are read together, on Lustre and GPFS 256 KiB.
     "romio_ds_read" ds_read: Switch = Switch::Automatic, Switch::CODEC, "",
         "Reading what is not wanted is too slow (`disable`), or small reads are (`enable`).";
     /// A promise that the file is not read or written independently: where bytes are exchanged by messages, only aggregators

@@ -2,6 +2,8 @@
 
 #[path = "../common/collective_suite.rs"]
 mod collective_suite;
+#[path = "../common/counted.rs"]
+mod counted;
 #[path = "../common/f_case_matrix.rs"]
 mod f_case_matrix;
 #[path = "../common/gather_world.rs"]
@@ -50,5 +52,6 @@ mod overlap;
 mod patterns;
 mod several_hosts;
 mod shared_memory;
+mod sieving;
 mod sizes;
 mod tuned_table;

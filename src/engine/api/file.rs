@@ -221,7 +221,7 @@ impl File {
         let waker = self.endpoint.waiting().waker();
         let start = |storage| Worker::start(storage, waker).map_err(|cause| Error::io(rank, "open", &path, 0, &cause));
         let worker = self.storage().and_then(start);
-        WindowQueue::new(worker, &self.setup.hints, rank, path)
+        WindowQueue::new(worker, &self.setup.hints, self.setup.window_terms().1, rank, path)
     }
 
     /// How many ranks the aggregators exchanged with in each round of all calls so far. Collective; the same on all ranks.

@@ -15,7 +15,6 @@ use crate::engine::opening::is_own;
 use crate::engine::plan::duplicate_reads::{DuplicateRead, duplicate_reads};
 use crate::engine::plan::{self, Agreed, Direction};
 use crate::engine::storage::direct_read;
-use crate::engine::storage::sieve::bridge;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Failure, guarded};
 use crate::error::Result;
@@ -126,10 +125,9 @@ impl File {
         access: Result<()>,
     ) -> Result<ReadReport> {
         let mut clock = Clock::start();
-        let own_bridge = bridge(self.setup.hints.ds_read);
         let (layout, sink) = target.memory();
         let is_early = access.is_ok() && self.reads_apart && is_own(file, &self.setup, Direction::Read);
-        let mut early = is_early.then(|| self.read_directly(file, layout, sink, own_bridge));
+        let mut early = is_early.then(|| self.read_directly(file, layout, sink));
         if let Some(outcome) = &mut early {
             self.deliver(&mut target, file, outcome);
         }
@@ -141,7 +139,10 @@ impl File {
         clock.agreement.lap();
         let Setup { hints, hosts, .. } = &self.setup;
         let may_be_own = hints.cb_read == Switch::Automatic && !hints.no_indep_rw && hosts.is_some();
-        self.reads_apart = may_be_own && opened.disjoint == Some(true);
+        // A read in which nobody wanted anything says nothing of the next.
+        if opened.all.bytes > 0 {
+            self.reads_apart = may_be_own && opened.disjoint == Some(true);
+        }
         let got = early.as_ref().map_or(0, |outcome| outcome.bytes);
         if opened.is_over() {
             let why = "every rank reads its own";
@@ -162,7 +163,7 @@ impl File {
         match path {
             Path::Nothing | Path::Shared | Path::Root => {}
             Path::Direct => {
-                done.outcome = self.read_directly(rest, layout, sink, own_bridge);
+                done.outcome = self.read_directly(rest, layout, sink);
                 clock.elsewhere.lap();
             }
             Path::Exchange => self.exchange_read(rest, layout, sink, &agreed, &mut clock, &mut done).await?,
@@ -226,11 +227,11 @@ impl File {
         file: &Extents,
         layout: &BufferLayout,
         sink: Sink<'_>,
-        bridge: u64,
     ) -> Outcome {
         if file.count() == 0 {
             return Outcome::default();
         }
+        let bridge = self.setup.sieve(self.setup.hints.ds_read).bridge();
         let read = self.storage().and_then(|storage| {
             guarded("read", 0, || direct_read::read(&*storage, file, layout, sink, bridge))
                 .map_err(|failure| failure.of(self.endpoint.rank(), &self.setup.path))

@@ -11,6 +11,7 @@ use crate::engine::api::terms::{self, Asked, Created};
 use crate::engine::capture::target::Target;
 use crate::engine::metadata::phase::Phase;
 use crate::engine::shared::{self, Tiling};
+use crate::engine::storage::sieve::Sieve;
 use crate::engine::two_layer::node;
 use crate::error::Result;
 use crate::exchange::local::LocalAggregators;
@@ -168,6 +169,11 @@ impl Setup {
         (self.hints.cb_buffer_size, self.driver.lock_unit(&self.layout))
     }
 
+    /// What to do about gaps, where a hint says this.
+    pub fn sieve(&self, switch: Switch) -> Sieve {
+        Sieve::new(switch, self.window_terms().1)
+    }
+
     /// Who aggregates a call of so many bytes.
     pub fn roles(&self, bytes: u64) -> &Roles {
         if bytes <= self.hints.tiny_call { &self.tiny } else { &self.roles }
@@ -202,7 +208,9 @@ async fn find_hosts(endpoint: &mut Endpoint, hints: &Hints) -> Result<Option<Arc
     // Pretended nodes are all on this host.
     let label = endpoint.rank().checked_div(hints.ranks_per_node);
     let spins = |here| host::processors() >= if label.is_some() { ranks } else { here };
-    endpoint.find_hosts(hints.ranks_per_node, label, spins).await.map(Some)
+    let hosts = endpoint.find_hosts(hints.ranks_per_node, label, spins).await?;
+    endpoint.waiting().waker().set_crowded(!hosts.spins());
+    Ok(Some(hosts))
 }
 
 /// Gives the members of every local aggregator memory that they share, where a kernel has any and the hints allow it.

@@ -9,6 +9,7 @@ use std::collections::TryReserveError;
 /// A bitmap over the bytes of one window, from its first byte to the last that is covered.
 #[derive(Debug, Default)]
 pub struct Coverage {
+    /// None where all are known to be covered.
     words: Vec<u64>,
     len: u64,
     covered: u64,
@@ -19,6 +20,12 @@ impl Coverage {
     pub fn clear(&mut self) {
         self.words.clear();
         (self.len, self.covered) = (0, 0);
+    }
+
+    /// All of `len` bytes covered, without a bit for each; keeps its memory. Nothing is marked then.
+    pub fn fill(&mut self, len: u64) {
+        self.words.clear();
+        (self.len, self.covered) = (len, len);
     }
 
     /// Bytes `from..from + len` are there.
@@ -56,6 +63,12 @@ impl Coverage {
         self.covered
     }
 
+    /// Whether bytes have a bit each.
+    #[cfg(test)]
+    pub fn has_bits(&self) -> bool {
+        !self.words.is_empty()
+    }
+
     /// Whether no byte is missing.
     pub fn is_full(&self) -> bool {
         self.covered == self.len
@@ -63,10 +76,10 @@ impl Coverage {
 
     /// The covered ranges within `from..to`, ascending.
     pub fn runs(&self, from: u64, to: u64) -> impl Iterator<Item = std::ops::Range<u64>> + '_ {
-        let mut at = from;
+        let (mut at, full) = (from, self.is_full());
         std::iter::from_fn(move || {
-            let start = self.next(at, to, true)?;
-            at = self.next(start, to, false).unwrap_or(to);
+            let start = if full { (at < to).then_some(at) } else { self.next(at, to, true) }?;
+            at = if full { to } else { self.next(start, to, false).unwrap_or(to) };
             Some(start..at)
         })
     }
@@ -90,6 +103,19 @@ impl Coverage {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn what_is_full_is_one_run() {
+        let mut coverage = Coverage::default();
+        coverage.mark(3, 5).unwrap();
+        coverage.fill(1000);
+        assert_eq!((coverage.covered(), coverage.is_full()), (1000, true));
+        assert_eq!(coverage.runs(10, 300).collect::<Vec<_>>(), [10..300]);
+        assert_eq!(coverage.runs(10, 10).count(), 0);
+        coverage.clear();
+        coverage.mark(3, 5).unwrap();
+        assert_eq!(coverage.runs(0, 8).collect::<Vec<_>>(), [3..8]);
+    }
 
     proptest! {
         #[test]

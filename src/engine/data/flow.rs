@@ -8,9 +8,12 @@ use std::collections::BinaryHeap;
 
 use bytes::Bytes;
 
+use crate::access::packed::Summary;
 use crate::access::{Extent, Packed, PackedCursor, Sink, Source};
 use crate::drivers::{Domains, Window};
 use crate::engine::data::coverage::Coverage;
+use crate::engine::shared::Tiling;
+use crate::engine::storage::copy::copy_to;
 use crate::fabric::pool::Block;
 use crate::topology::Rank;
 
@@ -56,7 +59,19 @@ impl Flow {
         passed
     }
 
-    /// The same; and marks them in `coverage`, which is gone when there is no memory for it.
+    /// The same; and adds what they add to the sum by which pieces are known to tile the window.
+    pub fn pass_summing(&mut self, window: &Window, tiling: Tiling, sum: &mut u64) -> Passed {
+        let mut passed = Passed { bytes: 0, end: window.start };
+        while let Some(extent) = self.cursor.take_before(window.end) {
+            passed.bytes += extent.len;
+            passed.end = extent.end();
+            let position = window.position(extent.offset);
+            *sum = sum.wrapping_add(tiling.piece(position, position + extent.len));
+        }
+        passed
+    }
+
+    /// As [`Flow::pass`]; and marks them in `coverage`, which is gone when there is no memory for it.
     pub fn pass_covering(&mut self, window: &Window, coverage: &mut Option<Coverage>) -> Passed {
         let mut passed = Passed { bytes: 0, end: window.start };
         while let Some(extent) = self.cursor.take_before(window.end) {
@@ -68,6 +83,11 @@ impl Flow {
             }
         }
         passed
+    }
+
+    /// What all of its list has.
+    pub fn summary(&self) -> Summary {
+        self.cursor.summary()
     }
 
     /// The offset of the next extent.
@@ -108,7 +128,8 @@ impl Outflow {
     /// Appends the window's bytes to `out`; returns how many.
     pub fn pack(&mut self, window: &Window, source: Source<'_>, out: &mut Block) -> u64 {
         let bytes = self.file.pass(window).bytes;
-        self.memory_pieces(bytes, |piece| out.extend_from_slice(source.piece(piece.offset, piece.len)));
+        let mut rest = out.extend(bytes as usize);
+        self.memory_pieces(bytes, |piece| append(&mut rest, source.piece(piece.offset, piece.len)));
         bytes
     }
 
@@ -131,8 +152,7 @@ impl Outflow {
     /// Takes the window's bytes straight from it: this rank is the aggregator itself.
     pub fn take(&mut self, window: &Window, from: &[u8], mut sink: Sink<'_>) {
         self.meet(window, |position, piece| {
-            let bytes = &from[position as usize..][..piece.len as usize];
-            sink.piece(piece.offset, piece.len).copy_from_slice(bytes);
+            copy_to(sink.piece(piece.offset, piece.len), &from[position as usize..][..piece.len as usize]);
         });
     }
 
@@ -158,7 +178,7 @@ impl Outflow {
             && let Some(piece) = self.memory.take(rest.len() as u64)
         {
             let (front, behind) = rest.split_at(piece.len as usize);
-            sink.piece(piece.offset, piece.len).copy_from_slice(front);
+            copy_to(sink.piece(piece.offset, piece.len), front);
             rest = behind;
         }
     }
@@ -197,8 +217,9 @@ impl Inflow {
     /// The window's bytes that the source asked for, one after the other.
     pub fn collect(&mut self, window: &Window, from: &[u8], len: u64) -> Bytes {
         let mut message = Block::take(len as usize).unwrap_or_default();
+        let mut rest = message.extend(len as usize);
         while let Some(extent) = self.placing.next_in(window) {
-            message.extend_from_slice(&from[window.position(extent.offset) as usize..][..extent.len as usize]);
+            append(&mut rest, &from[window.position(extent.offset) as usize..][..extent.len as usize]);
         }
         message.into_message()
     }
@@ -211,7 +232,15 @@ impl Inflow {
 
 #[inline]
 fn copy(to: &mut [u8], position: u64, bytes: &[u8]) {
-    to[position as usize..position as usize + bytes.len()].copy_from_slice(bytes);
+    copy_to(&mut to[position as usize..][..bytes.len()], bytes);
+}
+
+/// Puts bytes at the front of memory that has room for them; the rest is left.
+#[inline]
+fn append(rest: &mut &mut [u8], bytes: &[u8]) {
+    let (front, behind) = std::mem::take(rest).split_at_mut(bytes.len());
+    copy_to(front, bytes);
+    *rest = behind;
 }
 
 /// Which flow has bytes in which round next; finding a round's flows costs O(log flows) each, not a scan of all.

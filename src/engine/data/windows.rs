@@ -5,9 +5,10 @@
 
 use crate::drivers::{Domains, Window};
 use crate::engine::data::coverage::Coverage;
-use crate::engine::data::flow::{Agenda, Inflow};
+use crate::engine::data::flow::{Agenda, Flow, Inflow, Passed};
 use crate::engine::metadata::variable_exchange::slot;
 use crate::engine::plan::Plan;
+use crate::engine::shared::Tiling;
 use crate::exchange::Transfer;
 use crate::schedule::{Buffer, Span};
 use crate::topology::Rank;
@@ -19,6 +20,9 @@ pub struct Windows {
     agenda: Agenda,
     /// Memory of a coverage that is not needed any more.
     spare: Coverage,
+    /// How pieces are known to tile a window, and whether it is likely that they do.
+    tiling: Tiling,
+    may_tile: bool,
 }
 
 /// One window with data.
@@ -35,6 +39,21 @@ pub struct Opened {
     pub messages: Vec<Transfer<Rank>>,
 }
 
+/// Whether pieces may tile windows: in a range without stripes of others, if they have as many bytes.
+fn may_tile(inflows: &[Inflow], domains: &Domains) -> bool {
+    let summaries = inflows.iter().map(|inflow| inflow.sizing.summary());
+    let all = summaries.fold((u64::MAX, 0, 0), |(start, end, bytes): (u64, u64, u64), summary| {
+        (start.min(summary.start), end.max(summary.end), bytes + summary.bytes)
+    });
+    matches!(domains, Domains::Cyclic { .. }) || all.1.saturating_sub(all.0) == all.2
+}
+
+/// The end of what was passed, and its bytes.
+fn total(window: &Window, passed: &[Passed]) -> (u64, u64) {
+    let end = passed.iter().map(|passed| passed.end).max().unwrap_or(window.start);
+    (end, passed.iter().map(|passed| passed.bytes).sum())
+}
+
 impl Windows {
     /// At the first round.
     pub fn new(own: usize, plan: &Plan) -> Self {
@@ -42,7 +61,8 @@ impl Windows {
         let inflows: Vec<_> = plan.announced.incoming.iter().map(inflow).collect();
         let mut agenda = Agenda::default();
         inflows.iter().enumerate().for_each(|(id, inflow)| agenda.file(id, &inflow.sizing, &plan.domains));
-        Self { inflows, agenda, spare: Coverage::default() }
+        let may_tile = may_tile(&inflows, &plan.domains);
+        Self { inflows, agenda, spare: Coverage::default(), tiling: Tiling::random(), may_tile }
     }
 
     /// The next round with a window of this aggregator.
@@ -58,20 +78,43 @@ impl Windows {
         let starts = due.iter().filter_map(|&id| self.inflows[id].sizing.next_offset());
         let from = starts.min().unwrap_or(whole.start);
         let window = whole.trimmed(from, whole.end);
-        let (mut to, mut bytes) = (window.start, 0);
-        let mut coverage = Some(std::mem::take(&mut self.spare));
-        coverage.iter_mut().for_each(Coverage::clear);
+        let (passed, coverage) = self.cover(&due, &window);
         let mut messages = Vec::with_capacity(due.len());
-        for id in due {
-            let inflow = &mut self.inflows[id];
-            let passed = inflow.sizing.pass_covering(&window, &mut coverage);
-            to = to.max(passed.end);
-            bytes += passed.bytes;
+        for (&id, passed) in due.iter().zip(&passed) {
+            let inflow = &self.inflows[id];
             messages.push(Transfer { peer: inflow.source, span: Span::new(buffer, slot(id), passed.bytes) });
             self.agenda.file(id, &inflow.sizing, domains);
         }
+        let (to, bytes) = total(&window, &passed);
         let overlap = coverage.as_ref().is_some_and(|coverage| coverage.covered() < bytes);
         Some(Opened { window: whole.trimmed(from, to), coverage, overlap, messages })
+    }
+
+    /// Passes a window, and finds out which of its bytes have data. Where pieces may tile it a sum is asked first, which takes
+    /// less than bits do; if it says no, they are gone through once more.
+    fn cover(&mut self, due: &[usize], window: &Window) -> (Vec<Passed>, Option<Coverage>) {
+        let mut coverage = std::mem::take(&mut self.spare);
+        coverage.clear();
+        let Self { inflows, tiling, .. } = self;
+        if self.may_tile {
+            let before: Vec<Flow> = due.iter().map(|&id| inflows[id].sizing.clone()).collect();
+            let mut sum = 0;
+            let pass = |&id: &usize| inflows[id].sizing.pass_summing(window, *tiling, &mut sum);
+            let passed: Vec<Passed> = due.iter().map(pass).collect();
+            let len = window.trimmed(window.start, total(window, &passed).0).len();
+            if sum == tiling.piece(0, len) {
+                coverage.fill(len);
+                return (passed, Some(coverage));
+            }
+            due.iter().zip(before).for_each(|(&id, before)| inflows[id].sizing = before);
+        }
+        let mut coverage = Some(coverage);
+        let pass = |&id: &usize| inflows[id].sizing.pass_covering(window, &mut coverage);
+        let passed: Vec<Passed> = due.iter().map(pass).collect();
+        // As this window, so the next, most likely.
+        let bytes = total(window, &passed).1;
+        self.may_tile = coverage.as_ref().is_some_and(|all| all.is_full() && all.covered() == bytes);
+        (passed, coverage)
     }
 
     /// The inflow of a slot.
@@ -82,5 +125,80 @@ impl Windows {
     /// Takes memory back.
     pub fn recycle(&mut self, coverage: Coverage) {
         self.spare = coverage;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::{Extent, Packed};
+    use proptest::prelude::*;
+
+    fn windows(sources: &[Vec<Extent>], domains: &Domains, may_tile: bool) -> Windows {
+        let packed = |pieces: &Vec<Extent>| pieces.iter().copied().collect::<Packed>();
+        let inflow = |(source, pieces)| Inflow::new(source, 0, packed(pieces));
+        let inflows: Vec<_> = sources.iter().enumerate().map(inflow).collect();
+        let mut agenda = Agenda::default();
+        inflows.iter().enumerate().for_each(|(id, inflow)| agenda.file(id, &inflow.sizing, domains));
+        Windows { inflows, agenda, spare: Coverage::default(), tiling: Tiling::random(), may_tile }
+    }
+
+    /// What all windows are found to be: (window, covered runs, whether sources overlap, bytes by source).
+    fn opened(mut windows: Windows, domains: &Domains) -> Vec<(Window, Vec<(u64, u64)>, bool, Vec<u64>)> {
+        let mut all = Vec::new();
+        while let Some(round) = windows.next_round() {
+            let Opened { window, coverage, overlap, messages } = windows.open(round, domains, Buffer::Receive).unwrap();
+            let coverage = coverage.unwrap();
+            let runs = coverage.runs(0, window.len()).map(|run| (run.start, run.end)).collect();
+            all.push((window, runs, overlap, messages.iter().map(|message| message.span.len).collect()));
+            windows.recycle(coverage);
+        }
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn a_sum_finds_what_bits_find(
+            lens in prop::collection::vec(1u64..40, 1..60), owners in prop::collection::vec(0usize..3, 60),
+            without in prop::collection::vec(0usize..60, 0..2), twice in prop::collection::vec(0usize..60, 0..2),
+            cyclic: bool
+        ) {
+            let domains = match cyclic {
+                true => Domains::Cyclic { stripe: 64, aggregators: 2, stripes: 3 },
+                false => Domains::Ranges { bounds: vec![0, u64::MAX], window: 200 },
+            };
+            let mut sources = vec![Vec::new(); 4];
+            let mut end = 0;
+            for (at, len) in lens.into_iter().enumerate() {
+                let mut piece = Extent { offset: end, len };
+                end += len;
+                // What belongs to the first aggregator only, as a list that is cut has it.
+                while piece.len > 0 {
+                    let (owner, until) = domains.owner(piece.offset);
+                    let part = Extent { offset: piece.offset, len: piece.len.min(until - piece.offset) };
+                    piece = Extent { offset: part.end(), len: piece.len - part.len };
+                    if owner == 0 && !without.contains(&at) {
+                        sources[owners[at]].push(part);
+                    }
+                    if owner == 0 && twice.contains(&at) {
+                        sources[3].push(part);
+                    }
+                }
+            }
+            let [summed, marked] = [true, false].map(|may_tile| opened(windows(&sources, &domains, may_tile), &domains));
+            prop_assert_eq!(summed, marked);
+        }
+    }
+
+    #[test]
+    fn pieces_that_tile_a_window_mark_no_bits() {
+        let domains = Domains::Ranges { bounds: vec![0, u64::MAX], window: 1 << 20 };
+        let pieces = |first: u64| (0..1000).map(|at| Extent { offset: (2 * at + first) * 50, len: 50 }).collect();
+        let mut all = windows(&[pieces(0), pieces(1)], &domains, false);
+        all.may_tile = may_tile(&all.inflows, &domains);
+        let coverage = all.open(0, &domains, Buffer::Receive).unwrap().coverage.unwrap();
+        assert!(coverage.is_full() && !coverage.has_bits());
+        let holes = windows(&[pieces(0)], &domains, true);
+        assert!(!may_tile(&holes.inflows, &domains));
     }
 }

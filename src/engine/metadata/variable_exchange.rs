@@ -17,6 +17,8 @@ use crate::topology::Rank;
 pub const HEAD: usize = 2040;
 /// Bytes of the length.
 pub const LENGTH: usize = 8;
+/// Of less than so many bytes a head is mostly unused memory.
+const SHORT: usize = 1 << 10;
 
 /// Each body has an address range of its own in the named buffers, this far from the next.
 const SLOT: u64 = 1 << 40;
@@ -88,9 +90,10 @@ fn rest(head: &Bytes) -> Result<usize> {
     }
 }
 
+/// A body, for as long as a plan is kept: a short one does not keep the memory of a whole head.
 fn join(head: Bytes, tail: Bytes) -> Bytes {
     if tail.is_empty() {
-        return head.slice(LENGTH..);
+        return if head.len() < SHORT { Bytes::copy_from_slice(&head[LENGTH..]) } else { head.slice(LENGTH..) };
     }
     Bytes::from([&head[LENGTH..], &tail[..]].concat())
 }
@@ -130,6 +133,17 @@ mod tests {
     use crate::fabric::threads;
     use crate::schedule::Throttle;
     use std::pin::pin;
+
+    #[test]
+    fn a_short_body_keeps_no_memory_of_its_head() {
+        for len in [0, 1, 500, SHORT - LENGTH - 1, SHORT - LENGTH, HEAD] {
+            // As a receive leaves it: a part of memory for the longest.
+            let memory = Bytes::from(vec![7; LENGTH + HEAD]);
+            let body = join(memory.slice(..LENGTH + len), Bytes::new());
+            assert_eq!(body[..], memory[..len]);
+            assert_eq!(memory.is_unique(), len < SHORT - LENGTH, "{len} bytes");
+        }
+    }
 
     #[test]
     fn bodies_of_any_size_arrive_whole_with_every_kernel() {

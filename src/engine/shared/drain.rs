@@ -8,17 +8,13 @@ use std::time::Instant;
 use super::arena::{Arena, PROGRESS, Windows};
 use super::tiling::Tiling;
 use crate::access::Extent;
+use crate::engine::storage::sieve::{Group, Sieve};
 use crate::engine::storage::{Failure, Storage, guarded, read_all, without_size_signal, write_all};
 use crate::error::{Error, Result};
-use crate::hints::Switch;
 use crate::topology::Rank;
 
 /// The most bytes in one write.
 const MOST: u64 = 8 << 20;
-/// A window's runs are written one by one if they are at most so many: a call costs about what a few KiB do.
-const FEW: usize = 16;
-/// Reading, to write a window as a whole, pays only where it reads no more than this times what is written.
-const SMALL_MULTIPLE: u64 = 2;
 
 /// How it is known which bytes of a window have data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +37,8 @@ pub struct Drain<'a> {
     pub known: Known,
     /// The file, or why this rank cannot open it.
     pub storage: &'a Result<Arc<dyn Storage>>,
-    /// The hint `romio_ds_write`.
-    pub sieve: Switch,
+    /// What to do about holes.
+    pub sieve: Sieve,
     /// This rank, and the file's name, for errors.
     pub rank: Rank,
     /// Likewise.
@@ -171,21 +167,18 @@ impl Drain<'_> {
         }
         RUNS.with_borrow_mut(|runs| {
             self.arena.take_runs(&self.windows, extent, runs);
-            self.store(|storage| self.write_pieces(storage, runs));
+            let close = |one: &Extent, next: &Extent| next.offset - one.end() <= self.sieve.bridge();
+            self.store(|storage| runs.chunk_by(close).try_for_each(|group| self.write_group(storage, group)));
         });
     }
 
-    /// Runs one by one, or with the holes between them, whichever takes less.
-    fn write_pieces(&self, storage: &dyn Storage, runs: &[Extent]) -> std::result::Result<(), Failure> {
+    /// Runs that lie close together: one by one, or with the holes between them, whichever takes less.
+    fn write_group(&self, storage: &dyn Storage, runs: &[Extent]) -> std::result::Result<(), Failure> {
         let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return Ok(()) };
         let whole = Extent { offset: first.offset, len: last.end() - first.offset };
         let covered: u64 = runs.iter().map(|run| run.len).sum();
-        let together = match self.sieve {
-            Switch::Enable => runs.len() > 1,
-            Switch::Disable => false,
-            Switch::Automatic => runs.len() > FEW && whole.len <= SMALL_MULTIPLE * covered,
-        };
-        if together && self.fill_holes(storage, runs, whole)? {
+        let group = Group { runs: runs.len() as u64, covered, whole: whole.len };
+        if self.sieve.writes_whole(&group) && self.fill_holes(storage, runs, whole)? {
             // SAFETY: as in `write_full`.
             let bytes = unsafe { self.arena.bytes(&self.windows, whole) };
             let mut written = 0;
@@ -216,11 +209,7 @@ impl Drain<'_> {
                 there.resize(len, 0);
             }
             match read_all(storage, &mut there[..len], whole.offset) {
-                Err(failure)
-                    if failure.cause.raw_os_error() == Some(libc::EBADF) && self.sieve == Switch::Automatic =>
-                {
-                    return Ok(false);
-                }
+                Err(failure) if self.sieve.forgives(&failure) => return Ok(false),
                 outcome => outcome?,
             };
             for pair in runs.windows(2) {

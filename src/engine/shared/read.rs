@@ -14,7 +14,6 @@ use crate::engine::api::read::ReadReport;
 use crate::engine::api::report::{CallReport, Path};
 use crate::engine::api::staging::Target;
 use crate::engine::plan::Direction;
-use crate::engine::storage::sieve;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Failure, guarded};
 use crate::error::{Error, Result};
@@ -30,8 +29,6 @@ const FEW: u64 = 4;
 const DENSE: u64 = 4;
 /// Or if they lie so many bytes apart on average: a window would be read mostly for nothing.
 const SPARSE: u64 = 8 << 10;
-/// On a local file system a call costs about what reading so many bytes does.
-const BRIDGE: u64 = 4 << 10;
 
 /// What the last rank to arrive decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +57,7 @@ impl File {
         let arena = self.arena()?;
         let (layout, sink) = target.memory();
         let mut own = match checked {
-            Ok(()) if self.reads_itself(file) => self.read_directly(file, layout, sink, self.bridge()),
+            Ok(()) if self.reads_itself(file) => self.read_directly(file, layout, sink),
             Ok(()) => Outcome { bytes: u64::MAX, ..Outcome::default() },
             Err(error) => Outcome { error: Some(error), ..Outcome::default() },
         };
@@ -95,7 +92,7 @@ impl File {
                 let mut outcome = Outcome { bytes: got, ..Outcome::default() };
                 if !served {
                     let (layout, sink) = target.memory();
-                    outcome = self.read_directly(file, layout, sink, self.bridge());
+                    outcome = self.read_directly(file, layout, sink);
                     self.deliver(&mut target, file, &mut outcome);
                 }
                 let bytes = outcome.bytes;
@@ -120,14 +117,6 @@ impl File {
                     || is_dense
                     || !file.is_ascending()
             }
-        }
-    }
-
-    /// The widest gap that a rank reads over rather than call the system again.
-    fn bridge(&self) -> u64 {
-        match self.setup.hints.ds_read {
-            Switch::Automatic if self.setup.window_terms().1 == 1 => BRIDGE,
-            sieve => sieve::bridge(sieve),
         }
     }
 

@@ -186,7 +186,7 @@ impl File {
             ranks: self.endpoint.ranks(),
             known: if verdict.may_tile { drain::Known::BySum(arena.tiling()) } else { drain::Known::ByBits },
             storage,
-            sieve: self.setup.hints.ds_write,
+            sieve: self.setup.sieve(self.setup.hints.ds_write),
             rank: self.endpoint.rank(),
             path: &self.setup.path,
             error: None.into(),

@@ -1,5 +1,16 @@
 //! Short copies without a call: most pieces of irregular patterns have a few dozen bytes.
 
+/// Copies bytes to a place that is as long.
+///
+/// # Panics
+/// It is not.
+#[inline(always)]
+pub fn copy_to(place: &mut [u8], bytes: &[u8]) {
+    assert_eq!(place.len(), bytes.len(), "bytes for a place of another length");
+    // SAFETY: two slices of this length, one of them borrowed for writing.
+    unsafe { copy(bytes.as_ptr(), place.as_mut_ptr(), bytes.len()) }
+}
+
 /// Copies `len` bytes.
 ///
 /// # Safety
@@ -41,6 +52,9 @@ mod tests {
         for len in 0..130 {
             for at in 0..3 {
                 let mut to = [0u8; 200];
+                super::copy_to(&mut to[at + 1..][..len], &from[at..][..len]);
+                assert_eq!(to[at + 1..][..len], from[at..][..len]);
+                to = [0; 200];
                 // SAFETY: both have 200 bytes.
                 unsafe { super::copy(from[at..].as_ptr(), to[at + 1..].as_mut_ptr(), len) };
                 assert_eq!(to[at + 1..][..len], from[at..][..len]);

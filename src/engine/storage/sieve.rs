@@ -1,49 +1,98 @@
 //! How the bytes of a window get into the file and out of it: whole, run by run, or with the holes between them.
 
+use std::ops::Range;
+
 use crate::access::Extent;
 use crate::drivers::Window;
 use crate::engine::data::buffer::WindowBuffer;
 use crate::engine::data::coverage::Coverage;
 use crate::engine::storage::{Failure, Storage, read_all, write_all};
+use crate::fabric::pool::Block;
 use crate::hints::Switch;
 
-/// With this mean length or more, the covered runs of a window with holes are written one by one.
-const LONG_RUN: u64 = 256 << 10;
-/// With so few runs likewise.
-const FEW_RUNS: u64 = 4;
+/// On a local file system a call costs about what reading so many bytes does.
+const LOCAL_CALL: u64 = 4 << 10;
+/// On one that locks stripes or blocks, about what so many bytes do.
+const REMOTE_CALL: u64 = 256 << 10;
+/// So few runs are written one by one: it takes no more calls than are worth a read.
+const FEW: u64 = 16;
+/// Runs of so many bytes on average likewise.
+const LONG: u64 = 256 << 10;
+/// Reading, to write runs together, pays only where no more than this times their bytes is read.
+const SMALL_MULTIPLE: u64 = 2;
+
+/// What to do about gaps between runs of bytes: by the hint `romio_ds_write` or `romio_ds_read`, and by what a call costs.
+#[derive(Debug, Clone, Copy)]
+pub struct Sieve {
+    switch: Switch,
+    bridge: u64,
+}
+
+/// Runs that lie close together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Group {
+    /// How many.
+    pub runs: u64,
+    /// Their bytes.
+    pub covered: u64,
+    /// From the first byte of the first to the last of the last.
+    pub whole: u64,
+}
+
+impl Sieve {
+    /// Where the file system locks `unit` bytes together.
+    pub fn new(switch: Switch, unit: u64) -> Self {
+        let bridge = match switch {
+            Switch::Enable => u64::MAX,
+            Switch::Disable => 0,
+            Switch::Automatic if unit == 1 => LOCAL_CALL,
+            Switch::Automatic => REMOTE_CALL,
+        };
+        Self { switch, bridge }
+    }
+
+    /// The widest gap within a group. A read goes over it rather than stop and start again.
+    pub fn bridge(&self) -> u64 {
+        self.bridge
+    }
+
+    /// Whether a group is written as a whole, once what lies in its gaps has been read; or run by run.
+    pub fn writes_whole(&self, group: &Group) -> bool {
+        let Group { runs, covered, whole } = *group;
+        match self.switch {
+            Switch::Enable => runs > 1,
+            Switch::Disable => false,
+            Switch::Automatic => runs > FEW && covered / runs < LONG && whole <= SMALL_MULTIPLE * covered,
+        }
+    }
+
+    /// Whether a group may be written run by run after all, since its gaps cannot be read: a file that may only be written.
+    pub fn forgives(&self, failure: &Failure) -> bool {
+        self.switch == Switch::Automatic && failure.cause.raw_os_error() == Some(libc::EBADF)
+    }
+}
 
 /// Writes the covered bytes of a window, and no others but those that were in the holes before. Holes are read in one call
-/// a segment, and never beyond what is covered, so the file does not grow by them. `written` counts covered bytes that got
+/// a group, and never beyond what is covered, so the file does not grow by them. `written` counts covered bytes that got
 /// there, also when it fails.
 pub fn write_window(
     storage: &dyn Storage,
     window: Window,
     buffer: &mut WindowBuffer,
-    sieve: Switch,
+    sieve: Sieve,
     written: &mut u64,
 ) -> Result<(), Failure> {
     let mut at = 0;
     for extent in window.segments() {
         let segment = Segment { extent, at };
-        let facts = segment.facts(&buffer.coverage);
-        if facts.count > 0 {
-            segment.write(storage, buffer, &facts, sieve, written)?;
+        let mut from = at;
+        while let Some((part, group)) = segment.group(&buffer.coverage, from, sieve.bridge()) {
+            segment.write(storage, buffer, &part, &group, sieve, written)?;
+            from = part.end;
         }
         at += extent.len;
     }
     Ok(())
-}
-
-/// Parts that are wanted and lie closer together than this are read in one call: a call costs about what so many bytes do.
-const BRIDGE: u64 = 256 << 10;
-
-/// The widest gap that reading goes over rather than stop and start again.
-pub fn bridge(sieve: Switch) -> u64 {
-    match sieve {
-        Switch::Enable => u64::MAX,
-        Switch::Disable => 0,
-        Switch::Automatic => BRIDGE,
-    }
 }
 
 /// Reads the covered bytes of a window, and what lies in the gaps that it goes over. Beyond the end of the file are zeros.
@@ -51,12 +100,17 @@ pub fn read_window(
     storage: &dyn Storage,
     window: Window,
     buffer: &mut WindowBuffer,
-    sieve: Switch,
+    sieve: Sieve,
 ) -> Result<(), Failure> {
     let mut at = 0;
     for extent in window.segments() {
         let segment = Segment { extent, at };
-        segment.read(storage, buffer, bridge(sieve))?;
+        let mut from = at;
+        while let Some((part, _)) = segment.group(&buffer.coverage, from, sieve.bridge()) {
+            let bytes = &mut buffer.bytes[part.start as usize..part.end as usize];
+            read_all(storage, bytes, segment.offset(part.start))?;
+            from = part.end;
+        }
         at += extent.len;
     }
     Ok(())
@@ -68,109 +122,80 @@ struct Segment {
     at: u64,
 }
 
-/// What of a segment is covered.
-#[derive(Default)]
-struct Facts {
-    /// Runs of covered bytes.
-    count: u64,
-    /// Covered bytes.
-    covered: u64,
-    /// The first covered byte and the end of the last, in the buffer.
-    first: u64,
-    last: u64,
-}
-
 impl Segment {
-    fn end(&self) -> u64 {
-        self.at + self.extent.len
-    }
-
     /// The place in the file of a place in the buffer.
     fn offset(&self, position: u64) -> u64 {
         self.extent.offset + (position - self.at)
     }
 
-    fn facts(&self, coverage: &Coverage) -> Facts {
-        if coverage.is_full() {
-            return Facts { count: 1, covered: self.extent.len, first: self.at, last: self.end() };
+    /// The first covered runs at or behind `from` that are no further apart than `bridge`: where they are in the buffer.
+    fn group(&self, coverage: &Coverage, from: u64, bridge: u64) -> Option<(Range<u64>, Group)> {
+        let mut runs = coverage.runs(from, self.at + self.extent.len);
+        let mut part = runs.next()?;
+        let mut group = Group { runs: 1, covered: part.end - part.start, whole: 0 };
+        for run in runs {
+            if run.start - part.end > bridge {
+                break;
+            }
+            group.runs += 1;
+            group.covered += run.end - run.start;
+            part.end = run.end;
         }
-        coverage.runs(self.at, self.end()).fold(Facts::default(), |facts, run| Facts {
-            count: facts.count + 1,
-            covered: facts.covered + (run.end - run.start),
-            first: if facts.count == 0 { run.start } else { facts.first },
-            last: run.end,
-        })
+        group.whole = part.end - part.start;
+        Some((part, group))
     }
 
     fn write(
         &self,
         storage: &dyn Storage,
         buffer: &mut WindowBuffer,
-        facts: &Facts,
-        sieve: Switch,
+        part: &Range<u64>,
+        group: &Group,
+        sieve: Sieve,
         written: &mut u64,
     ) -> Result<(), Failure> {
-        let apart = match sieve {
-            Switch::Enable => false,
-            Switch::Disable => true,
-            Switch::Automatic => facts.count <= FEW_RUNS || facts.covered / facts.count >= LONG_RUN,
-        };
-        if facts.count == 1 {
-            let bytes = &buffer.bytes[facts.first as usize..facts.last as usize];
-            return write_all(storage, bytes, self.offset(facts.first), written);
-        }
-        if apart {
-            return self.write_apart(storage, buffer, written);
-        }
-        match self.fill_holes(storage, buffer, facts) {
-            // A file that may be written and not read: its pieces can still be written by themselves.
-            Err(failure) if sieve == Switch::Automatic && failure.cause.raw_os_error() == Some(libc::EBADF) => {
-                return self.write_apart(storage, buffer, written);
+        let whole = group.runs == 1 || sieve.writes_whole(group) && self.fill_holes(storage, buffer, part, sieve)?;
+        if !whole {
+            for run in buffer.coverage.runs(part.start, part.end) {
+                let bytes = &buffer.bytes[run.start as usize..run.end as usize];
+                write_all(storage, bytes, self.offset(run.start), written)?;
             }
-            outcome => outcome?,
+            return Ok(());
         }
-        let bytes = &buffer.bytes[facts.first as usize..facts.last as usize];
+        let bytes = &buffer.bytes[part.start as usize..part.end as usize];
         let mut all = 0;
-        let outcome = write_all(storage, bytes, self.offset(facts.first), &mut all);
-        *written += if outcome.is_ok() { facts.covered } else { all.min(facts.covered) };
+        let outcome = write_all(storage, bytes, self.offset(part.start), &mut all);
+        *written += if outcome.is_ok() { group.covered } else { all.min(group.covered) };
         outcome
     }
 
-    fn write_apart(&self, storage: &dyn Storage, buffer: &WindowBuffer, written: &mut u64) -> Result<(), Failure> {
-        for run in buffer.coverage.runs(self.at, self.end()) {
-            let bytes = &buffer.bytes[run.start as usize..run.end as usize];
-            write_all(storage, bytes, self.offset(run.start), written)?;
-        }
-        Ok(())
-    }
-
-    fn read(&self, storage: &dyn Storage, buffer: &mut WindowBuffer, bridge: u64) -> Result<(), Failure> {
-        let WindowBuffer { bytes, coverage } = buffer;
-        let mut runs = coverage.runs(self.at, self.end()).peekable();
-        while let Some(mut run) = runs.next() {
-            while let Some(next) = runs.next_if(|next| next.start - run.end <= bridge) {
-                run.end = next.end;
-            }
-            read_all(storage, &mut bytes[run.start as usize..run.end as usize], self.offset(run.start))?;
-        }
-        Ok(())
-    }
-
-    /// Reads from the first hole to the last at once, and keeps what belongs in the holes.
-    fn fill_holes(&self, storage: &dyn Storage, buffer: &mut WindowBuffer, facts: &Facts) -> Result<(), Failure> {
+    /// Reads from the first hole to the last at once, and keeps what belongs in the holes; false for a file that may be
+    /// written and not read.
+    fn fill_holes(
+        &self,
+        storage: &dyn Storage,
+        buffer: &mut WindowBuffer,
+        part: &Range<u64>,
+        sieve: Sieve,
+    ) -> Result<bool, Failure> {
         let WindowBuffer { bytes, coverage } = buffer;
         let holes = || {
-            let ends = coverage.runs(facts.first, facts.last).map(|run| run.end);
-            ends.zip(coverage.runs(facts.first, facts.last).skip(1).map(|run| run.start))
+            let ends = coverage.runs(part.start, part.end).map(|run| run.end);
+            ends.zip(coverage.runs(part.start, part.end).skip(1).map(|run| run.start))
         };
-        let Some((from, _)) = holes().next() else { return Ok(()) };
+        let Some((from, _)) = holes().next() else { return Ok(true) };
         let to = holes().last().map_or(from, |(_, to)| to);
-        let mut there = vec![0; (to - from) as usize];
-        read_all(storage, &mut there, self.offset(from))?;
+        let no_memory = |cause| Failure { operation: "read", offset: self.offset(from), cause };
+        let mut there = Block::take((to - from) as usize).map_err(no_memory)?;
+        there.set_len((to - from) as usize);
+        match read_all(storage, &mut there, self.offset(from)) {
+            Err(failure) if sieve.forgives(&failure) => return Ok(false),
+            outcome => outcome?,
+        };
         for (start, end) in holes() {
             let hole = &there[(start - from) as usize..(end - from) as usize];
             bytes[start as usize..end as usize].copy_from_slice(hole);
         }
-        Ok(())
+        Ok(true)
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::drivers::Window;
 use crate::engine::data::buffer::WindowBuffer;
+use crate::engine::storage::sieve::Sieve;
 use crate::engine::storage::worker::{Job, Task, WindowDone, Worker, WorkerGone};
 use crate::error::{Error, Result};
 use crate::fabric::waiting::pause;
@@ -36,21 +37,23 @@ pub struct WindowQueue {
     /// How far the windows of the call lie behind those of its plan, in bytes.
     moved: i64,
     hints: Hints,
+    /// Bytes that the file system locks together.
+    unit: u64,
     rank: Rank,
     path: PathBuf,
     outcome: Outcome,
 }
 
 impl WindowQueue {
-    /// A queue over `worker`, or over the reason why there is none.
-    pub fn new(worker: Result<Worker>, hints: &Hints, rank: Rank, path: PathBuf) -> Self {
+    /// A queue over `worker`, or over the reason why there is none; the file system locks `unit` bytes together.
+    pub fn new(worker: Result<Worker>, hints: &Hints, unit: u64, rank: Rank, path: PathBuf) -> Self {
         let (worker, error) = match worker {
             Ok(worker) => (Some(worker), None),
             Err(error) => (None, Some(error)),
         };
         let outcome = Outcome { error, ..Outcome::default() };
         let (free, read, made, in_flight, moved) = Default::default();
-        Self { worker, free, read, made, in_flight, moved, hints: hints.clone(), rank, path, outcome }
+        Self { worker, free, read, made, in_flight, moved, hints: hints.clone(), unit, rank, path, outcome }
     }
 
     /// Windows that are handed over from here on lie so many bytes behind their places in the plan.
@@ -114,10 +117,11 @@ impl WindowQueue {
     /// Hands a window over, to be written or read.
     pub fn submit(&mut self, task: Task, window: Window, buffer: WindowBuffer) {
         if let Some(worker) = &self.worker {
-            let sieve = match task {
+            let hint = match task {
                 Task::Write => self.hints.ds_write,
                 Task::Read => self.hints.ds_read,
             };
+            let sieve = Sieve::new(hint, self.unit);
             worker.submit(Job { task, window: window.moved(self.moved), buffer, sieve });
             self.in_flight += 1;
         }
@@ -190,7 +194,7 @@ mod tests {
     #[test]
     fn there_is_no_room_once_the_call_has_failed() {
         let error = Error::argument("file", "is gone", "to be there");
-        let queue = WindowQueue::new(Err(error), &Hints::default(), 0, PathBuf::new());
+        let queue = WindowQueue::new(Err(error), &Hints::default(), 1, 0, PathBuf::new());
         assert!(!queue.has_room());
     }
 }

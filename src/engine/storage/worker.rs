@@ -8,10 +8,9 @@ use std::time::{Duration, Instant};
 
 use crate::drivers::Window;
 use crate::engine::data::buffer::WindowBuffer;
-use crate::engine::storage::sieve::{read_window, write_window};
+use crate::engine::storage::sieve::{Sieve, read_window, write_window};
 use crate::engine::storage::{Failure, Storage, block_size_signal, guarded};
 use crate::fabric::Idle;
-use crate::hints::Switch;
 
 /// What is to be done with a window: the bytes that are covered go to the file, or come from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,8 +29,8 @@ pub struct Job {
     pub window: Window,
     /// Where in memory.
     pub buffer: WindowBuffer,
-    /// The hint `romio_ds_write` or `romio_ds_read`.
-    pub sieve: Switch,
+    /// What to do about gaps.
+    pub sieve: Sieve,
 }
 
 /// A window written or read, or not.

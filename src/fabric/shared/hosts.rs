@@ -40,6 +40,8 @@ pub struct Hosts {
     host: usize,
     /// The memory of this host; none where this rank is alone.
     here: Option<Here>,
+    /// Whether the ranks of this host have a core each, for all that is known.
+    spins: bool,
 }
 
 #[derive(Debug)]
@@ -54,7 +56,7 @@ struct Here {
 impl Hosts {
     /// Every rank on a host of its own: nobody hands in.
     pub fn apart(rank: Rank, ranks: usize) -> Self {
-        Self { labels: (0..ranks).collect(), leaders: (0..ranks).collect(), host: rank, here: None }
+        Self { labels: (0..ranks).collect(), leaders: (0..ranks).collect(), host: rank, here: None, spins: false }
     }
 
     /// A label of each rank's host.
@@ -65,6 +67,11 @@ impl Hosts {
     /// The leaders of all hosts, ascending.
     pub fn leaders(&self) -> &[Rank] {
         &self.leaders
+    }
+
+    /// Whether the ranks of this host have a core each, for all that is known.
+    pub fn spins(&self) -> bool {
+        self.spins
     }
 
     /// This rank's host, as an index into [`Hosts::leaders`].
@@ -150,12 +157,13 @@ impl Endpoint {
         let mut all = [u64::from(here.len() == 1 || memory.is_some())];
         crate::collectives::allreduce(self, &[ReduceOp::Min], &mut all).await?;
         let mut hosts = Hosts::apart(rank, labels.len());
+        hosts.spins = spins(here.len());
         if all[0] == 1 {
             let mut seen = std::collections::HashSet::new();
             hosts.leaders = (0..labels.len()).filter(|&rank| seen.insert(labels[rank])).collect();
             hosts.host = hosts.leaders.partition_point(|&leader| leader < here[0]);
             let (me, ranks) = (here.partition_point(|&other| other < rank), here.len());
-            hosts.here = memory.map(|memory| Here { me, ranks, memory, spins: spins(ranks) });
+            hosts.here = memory.map(|memory| Here { me, ranks, memory, spins: hosts.spins });
         }
         hosts.labels = labels;
         let hosts = Arc::new(hosts);
