@@ -58,7 +58,7 @@ impl Encoder {
     }
 
     /// Bytes so far.
-    pub fn len(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.out.len()
     }
 

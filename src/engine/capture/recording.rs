@@ -135,9 +135,9 @@ impl Recording {
     /// Encodes the lists that are held. O(their extents).
     fn encode(&mut self) {
         for list in self.held.drain(..) {
-            let (before, memory) = (self.encoder.len(), list.memory() as u64);
+            let (before, memory) = (self.encoder.bytes(), list.memory() as u64);
             self.encoder.add_list(&list);
-            let encoded = (self.encoder.len() - before) as u64;
+            let encoded = (self.encoder.bytes() - before) as u64;
             // What was taken for the list in memory, less what it takes encoded.
             self.room = (self.room + memory).saturating_sub(encoded);
         }
