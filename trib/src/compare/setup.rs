@@ -124,11 +124,7 @@ impl<'a> Setup<'a> {
 
     fn key(&self, task: &Task, operation: usize) -> Key {
         let extent = &self.options.extent;
-        let map = match task.case.name {
-            "e3sm-f" => &extent.map_f,
-            "e3sm-g" => &extent.map_g,
-            _ => &None,
-        };
+        let map = extent.map_of(task.case.name).and_then(Path::file_name);
         Key {
             pattern: if operation == 0 { task.case.name.to_string() } else { task.case.read_name() },
             mpi: match extent.ranks_per_host {
@@ -140,7 +136,7 @@ impl<'a> Setup<'a> {
             pairs: extent.pairs,
             repeats: extent.repeats,
             scale: extent.scale,
-            map: map.as_ref().and_then(|map| map.file_name()).map(|name| name.to_string_lossy().into_owned()),
+            map: map.map(|name| name.to_string_lossy().into_owned()),
         }
     }
 }

@@ -116,7 +116,25 @@ fn check_row(row: &Value) {
     assert!(row["aggregator_peak_bytes"].is_number());
 }
 
-const WITH_TWO_RANKS: &str = "flash ior-segmented ior-strided memory pieces pieces-read append tiny-moving";
+/// Views and syncs are ours only where the engine is open: these write before.
+#[test]
+fn patterns_that_open_the_engine() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().display().to_string();
+    let line = "--pattern sync-written --pattern view-write --pattern e3sm-i --pattern e3sm-i-read --ranks 2 --pairs 1 \
+                --repeats 1 --scale 0.01 --no-system-calls --json --directory";
+    let found = rows(&compare(&line.split_whitespace().chain([place.as_str()]).collect::<Vec<_>>()));
+    let names: Vec<&str> = found.iter().map(|row| row["pattern"].as_str().unwrap()).collect();
+    assert_eq!(names, ["e3sm-i", "e3sm-i-read", "view-write", "sync-written"]);
+    for row in &found {
+        assert!(row["bytes_equal"] == true && row["requests"].as_u64() > Some(0), "{row}");
+    }
+    // One sync after each of 8-byte writes, one write after each of the views: 1 and 2 of each, of 2 ranks.
+    assert_eq!([&found[2]["calls"], &found[2]["bytes"]], [&Value::from(4), &Value::from(32)], "{}", found[2]);
+    assert_eq!([&found[3]["calls"], &found[3]["bytes"]], [&Value::from(2), &Value::from(16)], "{}", found[3]);
+}
+
+const WITH_TWO_RANKS: &str = "flash s3d s3d-read ior-segmented ior-strided memory pieces pieces-read append tiny-moving";
 
 /// The lists are those of the crate, the datatypes those of the program in C: both write the same bytes.
 #[test]
@@ -176,6 +194,7 @@ fn what_is_wrong_is_said_in_one_line() {
         ("--pattern sync --directory /nowhere", "directory: /nowhere: No such file"),
         ("--pattern sync --markdown /dev/null", "no place for a table; allowed: "),
         ("--pattern e3sm-f --map-f nothing.nc", "map: nothing.nc: no such file; allowed: "),
+        ("--pattern e3sm-i --map-i nothing.nc", "map: nothing.nc: no such file; allowed: "),
         ("--pattern sync --peer x", "peer: x; allowed: NAME=COMMAND"),
         ("-- /nowhere/mpiexec true", "/nowhere/mpiexec: No such file"),
         ("-- MPIEXEC -n 1 true", "no rank called MPI_File_*"),
