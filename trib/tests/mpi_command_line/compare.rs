@@ -66,6 +66,7 @@ fn a_comparison_tells_everything_and_is_resumed() {
     std::fs::write(&page, "a\n<!-- trib compare: full table -->\n<!-- trib compare: end -->\nb\n").unwrap();
     let place = at("");
     let line = "--pattern contiguous --pattern contiguous-read --pattern sync --ranks 2 --pairs 2 --scale 0.01 --json";
+    let is_shared_told = Path::new("/proc/self/smaps_rollup").exists();
     let options = ["--directory", &place, "--resume", &rows_file, "--markdown", &page];
     let words: Vec<&str> = line.split(' ').chain(options).collect();
     let found = rows(&compare(&words));
@@ -74,6 +75,9 @@ fn a_comparison_tells_everything_and_is_resumed() {
     for row in &found {
         assert_eq!((&row["ranks"], &row["pairs"], &row["bytes_equal"]), (&2.into(), &2.into(), &true.into()), "{row}");
         check_row(row);
+        for of in [&row["ours"], &row["peers"]["default"]] {
+            assert_eq!(of["job_pss_bytes"].is_number(), is_shared_told, "{row}");
+        }
     }
     // The hundredth part of 32 MiB a rank, in whole words.
     assert_eq!((&found[0]["bytes"], &found[0]["requests"]), (&(2 * 335_544).into(), &2.into()));
@@ -82,6 +86,9 @@ fn a_comparison_tells_everything_and_is_resumed() {
     let written = std::fs::read_to_string(&page).unwrap();
     assert!(written.starts_with("a\n<!--") && written.ends_with("end -->\nb\n"), "{written}");
     assert!(written.contains("| contiguous-read |"), "{written}");
+    let library = format!(" Tributary {} (SHA-256 ", env!("CARGO_PKG_VERSION"));
+    assert!(written.contains(&library) && written.contains("\n**Targets**: "), "{written}");
+    assert!(written.contains(" of 3 rows meet all of their targets (targets are of 7 pairs or more"), "{written}");
 
     let before = std::fs::read_to_string(&rows_file).unwrap();
     assert_eq!(before.lines().count(), 3);
@@ -114,6 +121,11 @@ fn check_row(row: &Value) {
     }
     assert!(row["ours"]["system_calls"].is_number() || row["ours"]["system_calls_missing"].is_string());
     assert!(row["aggregator_peak_bytes"].is_number());
+    assert!(row["library"].as_str().is_some_and(|text| text.contains("SHA-256")), "{row}");
+    // What the row says by its ratio, and what the command makes of it.
+    let ratio = row["peers"]["best"]["wall_ratio"].as_f64().unwrap();
+    let missed = row["targets_missed"].as_array().unwrap();
+    assert_eq!(missed.iter().any(|missed| missed["what"] == "best / ours"), ratio < 1.0, "{row}");
 }
 
 /// Views and syncs are ours only where the engine is open: these write before.
@@ -134,7 +146,8 @@ fn patterns_that_open_the_engine() {
     assert_eq!([&found[3]["calls"], &found[3]["bytes"]], [&Value::from(2), &Value::from(16)], "{}", found[3]);
 }
 
-const WITH_TWO_RANKS: &str = "flash s3d s3d-read ior-segmented ior-strided memory pieces pieces-read append tiny-moving";
+const WITH_TWO_RANKS: &str =
+    "flash s3d s3d-read ior-segmented ior-strided memory pieces pieces-read append tiny-moving";
 
 /// The lists are those of the crate, the datatypes those of the program in C: both write the same bytes.
 #[test]
