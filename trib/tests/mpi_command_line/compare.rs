@@ -7,6 +7,9 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+/// Built together with the test, so that its libraries are there.
+use tributary_gio as _;
+
 const TRIB: &str = env!("CARGO_BIN_EXE_trib");
 
 /// The tools of this MPI library.
@@ -173,6 +176,45 @@ fn lists_and_datatypes_are_the_same_patterns() {
             assert!(row["peers"]["lists"]["wall_ratio"].is_number(), "{}", row["pattern"]);
         }
     }
+}
+
+/// The peer on GIO's interface, linked with our engine in GIO's place.
+fn gio_peer() -> PathBuf {
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gio_peer");
+    let built = std::env::current_exe().unwrap().with_file_name("libtributary_gio.a");
+    let sources = ["gio_peer.c", "options.c", "lists.c", "plan.c", "payload.c", "usage.c", "record.c"];
+    let mut command = Command::new(tools().0);
+    command.args(["-Wall", "-Wextra", "-Werror", "-O2", "-I"]).arg(project.join("bindings/gio/include"));
+    command.args(sources.map(|name| project.join("benchmarks/compare").join(name))).arg("-o").arg(&made);
+    command.arg(built).args(["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"]);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    made
+}
+
+#[test]
+fn a_peer_on_the_interface_of_gio_writes_and_reads_the_same_bytes() {
+    let (peer, mpiexec) = (gio_peer().display().to_string(), tools().1);
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().display().to_string();
+    let peer_command = format!(
+        "gio={mpiexec} -n {{ranks}} {peer} --lists {{lists}} --file {{file}} --parts {{parts}} --repeats {{repeats}} \
+         --budget {{budget}} --write-hint cb_nodes=1"
+    );
+    let line = "--pattern flash --pattern flash-read --pattern pieces --pattern pieces-read --ranks 2 --pairs 1 --scale 0.001 \
+                --no-system-calls --json --directory";
+    let options = [place.as_str(), "--peer", &peer_command];
+    let found = rows(&compare(&line.split_whitespace().chain(options).collect::<Vec<_>>()));
+    assert_eq!(found.len(), 4);
+    for row in &found {
+        let gio = &row["peers"]["gio"];
+        assert!(gio["bytes_equal"] == true && gio["wall_ratio"].as_f64() > Some(0.0), "{row}");
+        assert_eq!(gio["job_pss_bytes"].is_number(), row["ours"]["job_pss_bytes"].is_number(), "{row}");
+    }
+    let output = launch::start(1, Path::new(&peer), &["--file", "nowhere"], &[]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("compare: options: not complete; allowed: --lists PREFIX --file PATH"), "{said}");
 }
 
 #[test]
