@@ -1,4 +1,4 @@
-/* The patterns that are parts of arrays: FLASH, BTIO and the lattice. Their sizes are in options.values. */
+/* The patterns that are parts of arrays: FLASH, BTIO, S3D and the lattice. Their sizes are in options.values. */
 #include "compare.h"
 
 #define V options.values
@@ -25,7 +25,7 @@ void flash(struct plan *plan)
 static MPI_Datatype together(MPI_Datatype *parts, const MPI_Aint *places, int count)
 {
     MPI_Datatype all;
-    int lengths[64];
+    int lengths[64] = {0};
     for (int i = 0; i < count; i++)
         lengths[i] = 1;
     MUST(MPI_Type_create_struct(count, lengths, (MPI_Aint *)places, parts, &all));
@@ -112,5 +112,30 @@ void block4d(struct plan *plan)
     at[4] = 0;
     step->count = (int)step->bytes;
     MUST(MPI_Type_create_subarray(5, sizes, own, at, MPI_ORDER_C, MPI_BYTE, &type));
+    step->view = keep(plan, type);
+}
+
+enum { VOLUMES = 16 };
+
+/* Points along x, y, z, ranks along x, y, z: S3D's checkpoint. Mass fractions of 11 species, 3 components of velocity,
+ * pressure and temperature are 16 grids of doubles one behind the other, x fastest; one call for all of them. */
+void s3d(struct plan *plan)
+{
+    int sizes[4] = {VOLUMES}, own[4] = {VOLUMES}, at[4] = {0}, rest = rank;
+    MPI_Datatype type;
+    struct step *step = add(plan, TRANSFER);
+    step->bytes = VOLUMES * 8;
+    for (int d = 0; d < 3; d++) {
+        int slot = 3 - d;
+        if (V[3 + d] < 1 || V[d] % V[3 + d] != 0)
+            stop("points", "not divided evenly", "numbers that are multiples of the ranks along them");
+        sizes[slot] = (int)V[d];
+        own[slot] = (int)(V[d] / V[3 + d]);
+        at[slot] = rest % (int)V[3 + d] * own[slot];
+        rest /= (int)V[3 + d];
+        step->bytes *= own[slot];
+    }
+    step->count = (int)step->bytes;
+    MUST(MPI_Type_create_subarray(4, sizes, own, at, MPI_ORDER_C, MPI_DOUBLE, &type));
     step->view = keep(plan, type);
 }

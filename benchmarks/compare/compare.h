@@ -65,11 +65,13 @@ struct options {
 extern int rank, ranks;
 extern struct options options;
 
-/* program.c */
+/* options.c */
 void stop(const char *what, const char *value, const char *allowed); /* ends the program with one line */
 #define MUST(call) must((call), #call)
 void must(int code, const char *call);
 void *grab(size_t bytes);
+void parse(int argc, char **argv);
+void each_part(void (*run)(const char *)); /* of options.parts */
 
 /* plan.c: a plan grows step by step. */
 struct step *add(struct plan *plan, enum kind kind);
@@ -79,14 +81,23 @@ void release(struct plan *plan);
 int has_data(const struct plan *plan);
 long long bytes_of_rank(const struct plan *plan);
 
+/* lists.c */
+struct list {
+    long long count, *pairs; /* offset, length, offset, length, ... */
+};
+void name_list(char *name, size_t room, int step, const char *what); /* of step, what: file or memory */
+struct list read_list(const char *name);                              /* this rank's extents; `pairs` is to be freed */
+
 /* patterns.c, blocks.c, lists.c: they add the steps. */
 void make_plan(struct plan *plan);
 void flash(struct plan *plan);
 void btio(struct plan *plan);
 void block4d(struct plan *plan);
+void s3d(struct plan *plan);
 void lists(struct plan *plan);
 
 /* payload.c */
+void words(char *to, long long bytes, int step); /* those of this rank in a step, packed */
 void fill(struct plan *plan);  /* every byte a function of rank, step and place */
 void clear(struct plan *plan);
 int is_right(struct plan *plan);
@@ -99,18 +110,29 @@ struct usage usage_now(void);
 void forget_peak(void);
 double resident_bytes(void);
 double peak_bytes(void);
+double shared_out_bytes(void); /* memory held now, what several processes share divided among them; -INFINITY: not told */
 double now(void);
 
 /* floor.c */
 void measure_floor(int reading);
 
 /* record.c: one row of numbers of every rank, a repetition; printed by rank 0 as one line of JSON. */
-enum number { WALL, OPEN, CLOSE, CPU, VOLUNTARY, INVOLUNTARY, MINOR, MAJOR, PEAK, GROWTH, NUMBERS };
+enum number { WALL, OPEN, CLOSE, CPU, VOLUNTARY, INVOLUNTARY, MINOR, MAJOR, PEAK, GROWTH, PSS, NUMBERS };
 struct record {
-    int repeats;
+    int repeats, calls; /* calls of a repetition */
+    long long bytes;    /* of this rank in a repetition */
     double *max, *sum; /* repeats x NUMBERS, on rank 0 */
 };
 void record_row(struct record *record, const double row[NUMBERS]);
-void print_record(const struct record *record, const char *part, const struct plan *plan, int right);
+struct timed {
+    struct usage before;
+    double begin, resident;
+};
+void begin_timed(struct timed *timed, int reading);                       /* collective, as the next two */
+void end_timed(const struct timed *timed, int reading, double row[NUMBERS]); /* all numbers but those of open and close */
+/* Repeats `once`, which adds a row, says calls and bytes, and returns whether what it read was right (-1: nothing to be read);
+ * prints the part. */
+void repeat_part(const char *part, int (*once)(int reading, struct record *record));
+void print_record(const struct record *record, const char *part, int right);
 
 #endif

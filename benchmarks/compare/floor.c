@@ -150,7 +150,9 @@ void measure_floor(int reading)
         if (repeat > 0)
             record_row(&record, row);
     }
-    print_record(&record, reading ? "floor-read" : "floor-write", &plan, -1);
+    record.calls = plan.count;
+    record.bytes = bytes_of_rank(&plan);
+    print_record(&record, reading ? "floor-read" : "floor-write", -1);
     if (map)
         munmap(map, places.all);
     free(places.mine), free(places.begin), free(places.total), free(record.max), free(record.sum);

@@ -10,18 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-struct list {
-    int64_t count;
-    int64_t *pairs; /* offset, length, offset, length, ... */
-};
-
-static void name_list(char *name, size_t room, int step, const char *what)
+void name_list(char *name, size_t room, int step, const char *what)
 {
     snprintf(name, room, "%s.%d.%s", options.lists ? options.lists : "", step, what);
 }
 
-/* This rank's extents. */
-static struct list read_list(const char *name)
+struct list read_list(const char *name)
 {
     struct list list = {0};
     int64_t head[3], before = 0;

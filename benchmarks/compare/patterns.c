@@ -111,6 +111,27 @@ static void synchronise(struct plan *plan)
         add(plan, SYNC);
 }
 
+/* Writes of 8 bytes a rank, one behind the other, and as often a sync: of a file that has something to be synchronised. */
+static void sync_written(struct plan *plan)
+{
+    for (long long call = 0; call < V[0]; call++) {
+        transfer(plan, (call * ranks + rank) * 8, 8);
+        add(plan, SYNC);
+    }
+}
+
+/* Views, and as often a write of 8 bytes a rank through the view: of a file that is being written. */
+static void view_write(struct plan *plan)
+{
+    for (long long call = 0; call < V[0]; call++) {
+        MPI_Datatype view = strided(plan, 4, 8, ranks * 8);
+        struct step *step = add(plan, SET_VIEW);
+        step->view = view;
+        step->displacement = (call * ranks + rank) * 8;
+        transfer(plan, 0, 8);
+    }
+}
+
 /* Steps, pieces of a step, bytes of a piece: one view, every step goes on where the one before ended. */
 static void append(struct plan *plan)
 {
@@ -170,11 +191,14 @@ static const struct {
     {"open-close", open_close},
     {"overlap", overlap},
     {"pieces", pieces},
+    {"s3d", s3d},
     {"set-view", set_view},
     {"sparse", sparse},
     {"sync", synchronise},
+    {"sync-written", sync_written},
     {"tiny-moving", tiny_moving},
     {"tiny-same", tiny_same},
+    {"view-write", view_write},
 };
 
 void make_plan(struct plan *plan)

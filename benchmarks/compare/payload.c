@@ -9,7 +9,7 @@
 #define B UINT64_C(0xc2b2ae3d27d4eb4f)
 #define C UINT64_C(0xd6e8feb86659fd93)
 
-static void words(char *to, long long bytes, int step)
+void words(char *to, long long bytes, int step)
 {
     uint64_t word = (rank + UINT64_C(1)) * A + (step + UINT64_C(1)) * B;
     for (long long at = 0; at < bytes; at += 8) {

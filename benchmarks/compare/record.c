@@ -1,10 +1,13 @@
-/* Rows of numbers, and the line of JSON that they become. */
+/* What is timed, rows of its numbers, and the line of JSON that they become. */
 #include "compare.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 static const char *const NAMES[NUMBERS] = {"wall", "open", "close", "cpu", "voluntary", "involuntary", "minor", "major", "peak",
-                                           "growth"};
+                                           "growth", "pss"};
 
 void record_row(struct record *record, const double row[NUMBERS])
 {
@@ -20,10 +23,21 @@ void record_row(struct record *record, const double row[NUMBERS])
     MUST(MPI_Reduce(row, sum, NUMBERS, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD));
 }
 
+/* Whether all ranks could tell a number in every repetition. */
+static int is_told(const struct record *record, int number)
+{
+    for (int r = 0; r < record->repeats; r++)
+        if (isinf(record->sum[r * NUMBERS + number]))
+            return 0;
+    return 1;
+}
+
 static void print_numbers(const struct record *record, const double *rows, const char *what)
 {
     printf(", \"%s\": {", what);
     for (int n = 0; n < NUMBERS; n++) {
+        if (!is_told(record, n))
+            continue;
         printf("%s\"%s\": [", n ? ", " : "", NAMES[n]);
         for (int r = 0; r < record->repeats; r++)
             printf("%s%.9g", r ? ", " : "", rows[r * NUMBERS + n]);
@@ -32,16 +46,67 @@ static void print_numbers(const struct record *record, const double *rows, const
     printf("}");
 }
 
-void print_record(const struct record *record, const char *part, const struct plan *plan, int right)
+void print_record(const struct record *record, const char *part, int right)
 {
-    long long mine = plan ? bytes_of_rank(plan) : 0, bytes;
-    MUST(MPI_Reduce(&mine, &bytes, 1, MPI_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD));
+    long long bytes;
+    MUST(MPI_Reduce(&record->bytes, &bytes, 1, MPI_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD));
     if (rank != 0)
         return;
     printf("{\"part\": \"%s\", \"set\": %d, \"pattern\": \"%s\", \"ranks\": %d, \"calls\": %d, \"bytes\": %lld, \"verified\": %s", part,
-           options.set, options.pattern, ranks, plan ? plan->count : 0, bytes, right < 0 ? "null" : right ? "true" : "false");
+           options.set, options.pattern, ranks, record->calls, bytes, right < 0 ? "null" : right ? "true" : "false");
     print_numbers(record, record->max, "max");
     print_numbers(record, record->sum, "sum");
     printf("}\n");
     fflush(stdout);
+}
+
+/* A system call that does nothing, for one who traces to see where the timed part begins and ends. */
+static void mark(const char *what, int reading)
+{
+    char name[64];
+    snprintf(name, sizeof name, "/trib-compare/%s-%s", what, reading ? "read" : "write");
+    (void)!access(name, F_OK);
+}
+
+void begin_timed(struct timed *timed, int reading)
+{
+    forget_peak();
+    timed->resident = resident_bytes();
+    MUST(MPI_Barrier(MPI_COMM_WORLD));
+    timed->before = usage_now();
+    mark("begin", reading);
+    timed->begin = now();
+}
+
+void end_timed(const struct timed *timed, int reading, double row[NUMBERS])
+{
+    row[WALL] = now() - timed->begin;
+    mark("end", reading);
+    struct usage after = usage_now();
+    row[CPU] = after.cpu - timed->before.cpu;
+    row[VOLUNTARY] = after.voluntary - timed->before.voluntary;
+    row[INVOLUNTARY] = after.involuntary - timed->before.involuntary;
+    row[MINOR] = after.minor - timed->before.minor;
+    row[MAJOR] = after.major - timed->before.major;
+    row[PEAK] = peak_bytes();
+    row[GROWTH] = row[PEAK] - timed->resident;
+    /* When all have done the last call, and hold what they share. */
+    MUST(MPI_Barrier(MPI_COMM_WORLD));
+    row[PSS] = shared_out_bytes();
+    MUST(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+void repeat_part(const char *part, int (*once)(int, struct record *))
+{
+    int reading = !strcmp(part, "read"), right = -1, go_on = 1;
+    struct record record = {0};
+    double begin = now();
+    for (int repeat = 0; repeat < options.repeats && go_on; repeat++) {
+        int now_right = once(reading, &record);
+        right = right == 0 ? 0 : now_right;
+        go_on = now() - begin < options.budget;
+        MUST(MPI_Bcast(&go_on, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    }
+    print_record(&record, part, right);
+    free(record.max), free(record.sum);
 }

@@ -1,6 +1,7 @@
 /* What the process has used so far: processor, switches, faults, memory. */
 #define _GNU_SOURCE
 #include "compare.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -26,12 +27,12 @@ struct usage usage_now(void)
     };
 }
 
-/* A line of /proc/self/status in bytes; -1 where there is none. */
-static double status(const char *name)
+/* A line of a file of /proc/self in bytes; -1 where there is none. */
+static double told(const char *path, const char *name)
 {
     char line[256];
     double kilobytes = -1;
-    FILE *file = fopen("/proc/self/status", "r");
+    FILE *file = fopen(path, "r");
     if (!file)
         return -1;
     while (fgets(line, sizeof line, file))
@@ -52,15 +53,21 @@ void forget_peak(void)
 
 double resident_bytes(void)
 {
-    return status("VmRSS:");
+    return told("/proc/self/status", "VmRSS:");
 }
 
 double peak_bytes(void)
 {
     struct rusage all;
-    double peak = status("VmHWM:");
+    double peak = told("/proc/self/status", "VmHWM:");
     if (peak >= 0)
         return peak;
     getrusage(RUSAGE_SELF, &all);
     return all.ru_maxrss * 1024.0;
+}
+
+double shared_out_bytes(void)
+{
+    double bytes = told("/proc/self/smaps_rollup", "Pss:");
+    return bytes >= 0 ? bytes : -INFINITY;
 }

@@ -12,6 +12,7 @@ macro_rules! sources {
 pub const PROGRAM: &[Source] = sources![
     "compare.h",
     "program.c",
+    "options.c",
     "plan.c",
     "patterns.c",
     "blocks.c",

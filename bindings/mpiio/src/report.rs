@@ -23,6 +23,8 @@ enum Style {
 #[derive(Debug, Serialize)]
 pub struct Report {
     file: String,
+    /// Of this library.
+    version: &'static str,
     /// None where the engine did not take the file; then why.
     #[serde(flatten)]
     engine: Option<Engine>,
@@ -66,6 +68,7 @@ impl Report {
         let hints_not_used = not_used(open, counts, not_taken.as_deref());
         Some(Self {
             file: open.backend.path.display().to_string(),
+            version: env!("CARGO_PKG_VERSION"),
             engine,
             not_taken,
             accelerated: counts.all_run().clone(),

@@ -1,6 +1,6 @@
 //! The options of `trib compare`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
@@ -98,12 +98,27 @@ pub struct Extent {
     /// Decomposition map of E3SM's G case; by default a generated one.
     #[arg(long, value_name = "FILE")]
     pub map_g: Option<PathBuf>,
+    /// Decomposition map of E3SM's I case; by default a generated one.
+    #[arg(long, value_name = "FILE")]
+    pub map_i: Option<PathBuf>,
     /// Minutes after which nothing more is begun; `--resume` goes on.
     #[arg(long, value_name = "MINUTES", default_value_t = 25.0, value_parser = amount)]
     pub minutes: f64,
     /// Do not count system calls, which takes runs of its own.
     #[arg(long)]
     pub no_system_calls: bool,
+}
+
+impl Extent {
+    /// The map that was given for a pattern.
+    pub fn map_of(&self, pattern: &str) -> Option<&Path> {
+        match pattern {
+            "e3sm-f" => self.map_f.as_deref(),
+            "e3sm-g" => self.map_g.as_deref(),
+            "e3sm-i" => self.map_i.as_deref(),
+            _ => None,
+        }
+    }
 }
 
 /// An MPI library whose tools have known names.

@@ -72,7 +72,23 @@ fn hash(compiler: &str, sources: &[Source], options: &[&str]) -> String {
     for option in options {
         add(option.as_bytes());
     }
+    hexadecimal(digest)
+}
+
+fn hexadecimal(digest: Sha256) -> String {
     digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What tells builds of a library apart: its version, if it says one, and the beginning of its file's SHA-256.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn revision(library: &Path, version: Option<&str>) -> Result<String, Failure> {
+    let fail = |cause: std::io::Error| Failure::new(format!("library: {}: {cause}", library.display()));
+    let mut digest = Sha256::new();
+    digest.update(std::fs::read(library).map_err(fail)?);
+    let sum = hexadecimal(digest);
+    Ok(format!("{} (SHA-256 {})", version.unwrap_or("of no version"), &sum[..12]))
 }
 
 /// A folder beside this program, as in a target directory, or else below the user's cache.
@@ -90,4 +106,20 @@ fn cache() -> Result<PathBuf, Failure> {
 
 fn is_writable(folder: &Path) -> bool {
     std::fs::create_dir_all(folder).is_ok() && tempfile::tempfile_in(folder).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::revision;
+
+    #[test]
+    fn builds_of_one_version_are_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = folder.path().join("library.so");
+        std::fs::write(&library, "abc").unwrap();
+        // The sum of FIPS 180-2's first example.
+        assert_eq!(revision(&library, Some("0.1.0")).unwrap(), "0.1.0 (SHA-256 ba7816bf8f01)");
+        assert_eq!(revision(&library, None).unwrap(), "of no version (SHA-256 ba7816bf8f01)");
+        assert!(revision(folder.path(), None).unwrap_err().to_string().starts_with("library: "));
+    }
 }

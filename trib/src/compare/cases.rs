@@ -93,11 +93,15 @@ const fn calls(name: &'static str, about: &'static str, sizes: fn(&Room) -> Resu
 pub const CASES: &[Case] = &[
     case("e3sm-f", "lists", "E3SM-IO, F case: a map's short runs in 414 variables, one call", |_| Ok(vec![])),
     case("e3sm-g", "lists", "E3SM-IO, G case: maps of the ocean, long runs, one call", |_| Ok(vec![])),
+    case("e3sm-i", "lists", "E3SM-IO, I case: maps of the land with holes in 560 variables, one call", |_| Ok(vec![])),
     case("flash", "flash", "FLASH's checkpoint: 24 variables, a call each, 80 blocks a rank in one piece", |room| {
         Ok(vec![24, room.part(80), 8])
     }),
     case("btio", "btio", "NPB's BTIO, 64^3 points: cells on a diagonal, ghost points in memory, 5 steps", |room| {
         Ok(vec![room.side(64, 3, square_root(room.ranks)?), 5])
+    }),
+    case("s3d", "s3d", "S3D-IO's checkpoint, 64^3 points: 16 grids of doubles cut into blocks, one call", |room| {
+        Ok(grid_of_points(room))
     }),
     case("block4d", "block4d", "a lattice 16^4 of 576-byte sites, a 4-D block a rank", |room| Ok(lattice(room))),
     case("ior-segmented", "ior", "IOR -c: 64 MiB in one block a rank, 16 transfers", |room| {
@@ -125,7 +129,7 @@ pub const CASES: &[Case] = &[
     case("append", "append", "20 time steps of 1 MiB, each behind the one before, in pieces of 64 bytes", |room| {
         Ok(vec![20, room.each(1 << 14), 64])
     }),
-    case(
+    alone(
         "overlap",
         "overlap",
         "20 non-blocking calls of 1 MiB in pieces of 64 bytes; ranks compute 1 or 2 ms meanwhile",
@@ -149,7 +153,9 @@ pub const CASES: &[Case] = &[
     calls("empty", "collective writes without a byte", |room| room.calls(1000)),
     calls("open-close", "open and close", |room| room.calls(60)),
     calls("set-view", "set a view: a vector, another one each time", |room| room.calls(200)),
-    calls("sync", "MPI_File_sync", |room| room.calls(200)),
+    calls("view-write", "set a view, write 8 bytes a rank through it", |room| room.calls(200)),
+    calls("sync", "MPI_File_sync of a file that nobody has written", |room| room.calls(200)),
+    calls("sync-written", "write 8 bytes a rank, MPI_File_sync", |room| room.calls(60)),
 ];
 
 /// Ranks in a row of BTIO's grid.
@@ -163,15 +169,27 @@ fn square_root(ranks: u64) -> Result<u64, Failure> {
 
 /// Sites and ranks along each dimension, and the bytes of a site.
 fn lattice(room: &Room) -> Sizes {
-    let mut grid = [1; 4];
     let side = room.side(16, 4, 1);
-    for factor in factors(room.ranks) {
-        // The first of those that are cut least: y, so that two ranks take turns in the file.
-        let least = [1, 2, 0, 3].into_iter().min_by_key(|&dimension: &usize| grid[dimension]);
-        grid[least.unwrap_or(1)] *= factor;
+    let grid = cut(room.ranks, [1, 2, 0, 3]);
+    [&grid.map(|ranks| side.next_multiple_of(ranks))[..], &grid[..], &[576]].concat()
+}
+
+/// Points and ranks along each dimension.
+fn grid_of_points(room: &Room) -> Sizes {
+    let side = room.side(64, 3, 1);
+    let grid = cut(room.ranks, [1, 2, 0]);
+    [grid.map(|ranks| side.next_multiple_of(ranks)), grid].concat()
+}
+
+/// Ranks along each dimension. Of those that are cut least the first in `order` is cut next: y before x, so that two ranks
+/// take turns in the file.
+fn cut<const N: usize>(ranks: u64, order: [usize; N]) -> [u64; N] {
+    let mut grid = [1; N];
+    for factor in factors(ranks) {
+        let least = order.into_iter().min_by_key(|&dimension| grid[dimension]);
+        grid[least.unwrap_or(0)] *= factor;
     }
-    let sizes = grid.map(|ranks: u64| side.next_multiple_of(ranks));
-    [&sizes[..], &grid[..], &[576]].concat()
+    grid
 }
 
 /// Prime factors, largest first.
@@ -200,6 +218,8 @@ pub fn names() -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use tributary_benchmarks::{S3d, S3dOptions};
+
     use super::*;
 
     fn sizes(name: &str, ranks: u64, scale: f64) -> Sizes {
@@ -221,6 +241,18 @@ mod tests {
                 let sizes = sizes("block4d", ranks, scale);
                 assert_eq!(sizes[4..8].iter().product::<u64>(), ranks);
                 assert!((0..4).all(|d| sizes[d].is_multiple_of(sizes[4 + d])), "{sizes:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_checkpoint_of_s3d_is_one_that_the_benchmark_has() {
+        for ranks in [1, 2, 3, 6, 16, 64] {
+            for scale in [1.0, 0.01] {
+                let sizes = sizes("s3d", ranks, scale);
+                let three = |at| [sizes[at], sizes[at + 1], sizes[at + 2]];
+                let options = S3dOptions { points: Some(three(0)), grid: Some(three(3)), call_per_array: false };
+                assert!(S3d::new(ranks as usize, options).is_ok(), "{sizes:?}");
             }
         }
     }

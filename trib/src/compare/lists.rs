@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tributary::{BufferLayout, Error, Extents};
 use tributary_benchmarks::e3sm::{Case as E3smCase, Content, ElementType, History, Options};
 use tributary_benchmarks::list::write_binary;
-use tributary_benchmarks::{E3sm, Pattern, PatternError, RankAccess};
+use tributary_benchmarks::{E3sm, Pattern, PatternError, RankAccess, S3d, S3dOptions};
 
 use super::cases::{Case, Sizes};
 use crate::Failure;
@@ -49,12 +49,13 @@ impl Lists {
     }
 
     fn of_e3sm(name: &str, ranks: u64, extent: &Extent) -> Result<Self, Failure> {
-        let (case, map) = match name {
-            "e3sm-g" => (E3smCase::G, &extent.map_g),
-            _ => (E3smCase::F, &extent.map_f),
+        let case = match name {
+            "e3sm-g" => E3smCase::G,
+            "e3sm-i" => E3smCase::I,
+            _ => E3smCase::F,
         };
         let content = Content { case, history: History::H0, element: ElementType::Double, records: 1 };
-        let options = Options { content, map: map.as_deref(), ranks: Some(ranks as usize), fold: true };
+        let options = Options { content, map: extent.map_of(name), ranks: Some(ranks as usize), fold: true };
         let pattern = E3sm::open(&options)?;
         let steps = pattern.steps() as u64;
         let access = move |rank, step| pattern.rank_access(rank as usize, step as usize);
@@ -109,7 +110,7 @@ fn extents(
     ranks: u64,
     rank: u64,
     step: u64,
-) -> Result<(Extents, Option<Extents>), Error> {
+) -> Result<(Extents, Option<Extents>), PatternError> {
     let gaps = || Extents::strided(0, sizes[1], 2 * sizes[1] as i64, sizes[0]);
     Ok(match program {
         "flash" => {
@@ -117,6 +118,14 @@ fn extents(
             (Extents::contiguous((step * ranks + rank) * bytes, bytes)?, None)
         }
         "btio" => btio(sizes[0], ranks, rank, step)?,
+        "s3d" => {
+            let options = S3dOptions {
+                points: Some([sizes[0], sizes[1], sizes[2]]),
+                grid: Some([sizes[3], sizes[4], sizes[5]]),
+                call_per_array: false,
+            };
+            (S3d::new(ranks as usize, options)?.rank_access(rank as usize, step as usize)?.file, None)
+        }
         "block4d" => (block4d(sizes, rank)?, None),
         "ior" => {
             let transfers = sizes[0] / sizes[1];

@@ -3,12 +3,12 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use super::row::{Measured, Row};
+use super::groups::groups;
+use super::row::{Measured, READ, Row};
 use super::show::{mean, number, ratio, seconds_of};
+use super::targets::verdict;
 use crate::Failure;
 
-/// How the name of a pattern's read ends.
-const READ: &str = "-read";
 /// The comments before the tables, and the one behind each.
 const FULL: &str = "<!-- trib compare: full table -->";
 const SHORT: &str = "<!-- trib compare: short table -->";
@@ -59,33 +59,59 @@ fn replaced(text: &str, begin: &str, table: &str) -> String {
     }
 }
 
-/// Rows that were measured on the same machine and MPI, ranks and directory, in the order in which they came.
-fn groups(rows: &[Row]) -> Vec<(String, Vec<&Row>)> {
-    let mut groups: Vec<(String, Vec<&Row>)> = Vec::new();
-    for row in rows {
-        let ranks = row.key.ranks;
-        let title = format!("{}, {ranks} ranks, {} ({})", row.key.mpi, row.key.directory, row.file_system);
-        match groups.iter_mut().find(|(other, _)| *other == title) {
-            Some((_, rows)) => rows.push(row),
-            None => groups.push((title, vec![row])),
-        }
-    }
-    groups
-}
-
 /// Everything.
 fn full(rows: &[Row]) -> String {
     let mut text = String::new();
     for (title, rows) in groups(rows) {
         let pairs = rows.iter().map(|row| row.key.pairs).min().unwrap_or_default();
         let load = rows.iter().map(|row| row.load).fold(0.0, f64::max);
-        let _ =
-            writeln!(text, "\n### {title}\n\n{}; {pairs} pairs or more; load {load:.1} or less.\n", rows[0].machine);
+        let machine = &rows[0].machine;
+        let _ = writeln!(
+            text,
+            "\n### {title}\n\n{machine}; {pairs} pairs or more; load {load:.1} or less.{}\n",
+            origins(&rows)
+        );
         text += &table_of_times(&rows);
         text += "\n";
         text += &table_of_costs(&rows);
+        text += "\n";
+        text += &targets(&rows);
     }
     text + "\n"
+}
+
+/// Which library was measured, as far as the rows know, and on which maps.
+fn origins(rows: &[&Row]) -> String {
+    let mut libraries: Vec<&str> = rows.iter().filter_map(|row| row.library.as_deref()).collect();
+    libraries.dedup();
+    let mut maps: Vec<String> = rows.iter().filter_map(|row| map_of(row)).collect();
+    maps.dedup();
+    let said = [("Tributary", libraries.join("; ")), ("Maps:", maps.join(", "))];
+    said.iter().filter(|(_, what)| !what.is_empty()).map(|(name, what)| format!(" {name} {what}.")).collect()
+}
+
+/// The map of a row of E3SM-IO.
+fn map_of(row: &Row) -> Option<String> {
+    let pattern = row.key.pattern.strip_suffix(READ).unwrap_or(&row.key.pattern);
+    let usual = match pattern {
+        "e3sm-f" => "the small one that is built in",
+        "e3sm-g" | "e3sm-i" => "generated",
+        _ => return None,
+    };
+    Some(format!("{pattern} {}", row.key.map.as_deref().unwrap_or(usual)))
+}
+
+/// How many rows meet their targets, and which are missed, farthest first.
+fn targets(rows: &[&Row]) -> String {
+    let verdict = verdict(rows);
+    let mut text = format!("**Targets**: {}.\n", verdict.sentence());
+    if !verdict.missed.is_empty() {
+        text += "\n| missed | what | value | target | at the floor |\n|---|---|--:|--:|--:|\n";
+        for (pattern, missed) in &verdict.missed {
+            let _ = writeln!(text, "| {pattern} | {} | {} |", missed.what, missed.numbers().join(" | "));
+        }
+    }
+    text
 }
 
 fn table_of_times(rows: &[&Row]) -> String {
@@ -127,8 +153,9 @@ fn table_of_times(rows: &[&Row]) -> String {
 /// What the times were paid with: ours, and in brackets the best's.
 fn table_of_costs(rows: &[&Row]) -> String {
     let mut text =
-        "| pattern | context switches | system calls | page faults | memory of an aggregator, MB | of the job, MB | \
-                    messages | on the wire | metadata a request |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n"
+        "| pattern | context switches | system calls | page faults | memory of an aggregator, MB | of the job, peaks, MB | \
+                    of the job, shared once, MB | messages | on the wire | metadata a request |\n\
+                    |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n"
             .to_string();
     for row in rows {
         let both = |of: &dyn Fn(&Measured) -> Option<f64>, digits: usize| {
@@ -139,13 +166,14 @@ fn table_of_costs(rows: &[&Row]) -> String {
         let count = |value: Option<u64>| value.map_or("-".to_string(), crate::report::grouped);
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             row.key.pattern,
             both(&|all| Some(all.context_switches), 0),
             both(&|all| all.system_calls, 0),
             both(&|all| Some(all.page_faults), 0),
             both(&|all| Some(all.aggregator_peak_bytes / 1e6), 1),
             both(&|all| Some(all.job_peak_bytes / 1e6), 0),
+            both(&|all| Some(all.job_pss_bytes? / 1e6), 0),
             count(row.traffic.messages),
             count(row.traffic.wire_bytes),
             row.traffic.metadata_bytes_per_request.map_or("-".to_string(), |bytes| format!("{bytes:.2}")),
@@ -182,16 +210,42 @@ fn short(rows: &[Row]) -> String {
     }
     text += "| geometric mean |";
     for (_, rows) in &groups {
-        let rows: Vec<Row> = rows.iter().map(|row| (*row).clone()).collect();
-        let [default, best] = ["default", "best"].map(|name| mean(&rows, name).unwrap_or_default());
+        let [default, best] = ["default", "best"].map(|name| mean(rows.iter().copied(), name).unwrap_or_default());
         let _ = write!(text, " {default:.2}, {best:.2} |");
+    }
+    text += "\n| rows that meet all of their targets |";
+    for (_, rows) in &groups {
+        let (met, all) = verdict(rows).met;
+        let _ = write!(text, " {met} of {all} |");
     }
     text + "\n\n"
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::row::tests::row;
     use super::*;
+
+    #[test]
+    fn a_table_tells_library_maps_and_what_is_missed() {
+        let mut rows = ["e3sm-f", "e3sm-f-read", "e3sm-g", "append"].map(row);
+        assert!(!full(&rows).contains("Tributary"));
+        for row in &mut rows {
+            row.library = Some("0.1.0 (SHA-256 12ab)".to_string());
+        }
+        rows[2].key.map = Some("map_g.h5".to_string());
+        rows[3].peers.get_mut("best").unwrap().wall_ratio = Some(0.5);
+        rows[3].floor_multiple = Some(1.2);
+        let text = full(&rows);
+        for due in [
+            " Tributary 0.1.0 (SHA-256 12ab). Maps: e3sm-f the small one that is built in, e3sm-g map_g.h5.\n",
+            "**Targets**: 3 of 4 rows meet all of their targets.\n\n| missed |",
+            "\n| geometric mean | best / ours | 0.500 | 1.500 | - |\n| append | best / ours | 0.500 | 1.000 | 0.60 |\n",
+        ] {
+            assert!(text.contains(due), "{due}: {text}");
+        }
+        assert!(short(&rows).contains("\n| rows that meet all of their targets | 3 of 4 |\n"), "{}", short(&rows));
+    }
 
     #[test]
     fn only_what_is_between_the_comments_changes() {

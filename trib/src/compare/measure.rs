@@ -82,6 +82,8 @@ pub fn measure(plan: &Plan<'_>, keys: &[Key], system: &System, step: &dyn Fn(&st
 pub struct System {
     /// Processor and cores.
     pub machine: String,
+    /// Our library's version and file.
+    pub library: String,
     /// The kind of file system.
     pub file_system: String,
     /// Load before anything ran.
@@ -215,6 +217,7 @@ fn row(
     Ok(Row {
         key: key.clone(),
         machine: system.machine.clone(),
+        library: Some(system.library.clone()),
         file_system: system.file_system.clone(),
         load: system.load,
         calls: first.calls,
@@ -257,6 +260,11 @@ fn together(parts: &[&Part], calls: Result<f64, &String>) -> Measured {
         system_calls_missing: calls.err().cloned(),
         peak_bytes: over(&|part| part.max("peak")),
         job_peak_bytes: over(&|part| part.sum("peak")),
+        job_pss_bytes: parts
+            .iter()
+            .map(|part| part.told_sum("pss"))
+            .collect::<Option<Vec<_>>>()
+            .and_then(|all| median(&all)),
         aggregator_peak_bytes: over(&|part| part.max("growth")),
         walls: parts.iter().map(|part| part.max("wall")).collect(),
     }

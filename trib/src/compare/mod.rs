@@ -16,6 +16,8 @@
 //! | `statistics` | medians and ratios |
 //! | `machine` | what is measured on |
 //! | `row`, `rows` | what was found, and the file that keeps it |
+//! | `groups` | rows that belong in one table |
+//! | `targets` | what rows are to reach, and what they miss |
 //! | `show`, `markdown` | tables |
 //! | `program` | any other program |
 //! | `from_results` | figures of what was measured on a cluster |
@@ -25,6 +27,7 @@ mod cases;
 #[cfg(test)]
 mod damage;
 mod from_results;
+mod groups;
 mod lists;
 mod machine;
 mod markdown;
@@ -41,6 +44,7 @@ mod setup;
 mod show;
 mod statistics;
 mod system_calls;
+mod targets;
 mod task;
 mod traffic;
 mod variant;
@@ -113,7 +117,7 @@ fn measure_all(
         match setup.measure(task, rows, &step) {
             Ok(new) => {
                 if options.json {
-                    new.iter().try_for_each(|row| say(serde_json::to_string(row)?))?;
+                    new.iter().try_for_each(|row| say(targets::line(row)?))?;
                 }
                 outcome.found.extend(new);
             }

@@ -66,7 +66,12 @@ impl Part {
 
     /// The sum over ranks, likewise.
     pub fn sum(&self, name: &str) -> f64 {
-        self.sum.get(name).and_then(|all| median(all)).unwrap_or(0.0)
+        self.told_sum(name).unwrap_or(0.0)
+    }
+
+    /// The sum over ranks, where it is told.
+    pub fn told_sum(&self, name: &str) -> Option<f64> {
+        self.sum.get(name).and_then(|all| median(all))
     }
 
     /// Whether anything was repeated.
@@ -86,6 +91,7 @@ mod tests {
         let parts = Part::all(text);
         let write = Part::find(&parts, "write", "x").unwrap();
         assert_eq!((write.calls, write.max("wall"), write.sum("cpu"), write.max("cpu")), (2, 2.0, 4.0, 0.0));
+        assert_eq!((write.told_sum("cpu"), write.told_sum("pss")), (Some(4.0), None));
         assert!(write.is_measured());
         let said = |name| Part::find(&parts, name, "gio").unwrap_err().to_string();
         assert!(said("read").starts_with("gio: read: other bytes"));

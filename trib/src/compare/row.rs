@@ -6,6 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::statistics::Ratio;
 
+/// How the name of a pattern's read ends.
+pub const READ: &str = "-read";
+
+/// What stands in the name of an MPI library before the number of ranks that have a host name together, if hosts are pretended.
+pub const HOSTS_OF: &str = ", hosts of ";
+
 /// One measured pattern.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
@@ -14,6 +20,9 @@ pub struct Row {
     pub key: Key,
     /// The machine: processor, cores.
     pub machine: String,
+    /// Our library: its version, and the beginning of its file's SHA-256. None in rows of before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library: Option<String>,
     /// The kind of file system.
     pub file_system: String,
     /// Programs that wanted to run, in the mean of the minute before: above the ranks, somebody else was there.
@@ -79,8 +88,12 @@ pub struct Measured {
     pub system_calls_missing: Option<String>,
     /// The most memory that any rank held.
     pub peak_bytes: f64,
-    /// The sum of what all ranks held at most.
+    /// The sum of what all ranks held at most. What they share is counted for each.
     pub job_peak_bytes: f64,
+    /// What all ranks held after the last call; what they share is counted once. None where the kernel does not tell (Linux
+    /// does from 4.14 on), in rows of before this was measured, and of peers that do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job_pss_bytes: Option<f64>,
     /// By how much the memory of the rank that grew most did: that of an aggregator.
     pub aggregator_peak_bytes: f64,
     /// The wall time of every run.
@@ -120,4 +133,41 @@ pub struct Traffic {
     pub metadata_bytes_per_request: Option<f64>,
     /// Memory of an aggregator: see [`Measured`].
     pub aggregator_peak_bytes: Option<f64>,
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// A row of before libraries and shared memory were told, as files have them: a write of 5 calls, seven pairs at the usual
+    /// sizes, without ratios.
+    pub const OLD: &str = r#"{"pattern":"btio","mpi":"MPICH 4","ranks":4,"directory":"/tmp","pairs":7,"repeats":3,"scale":1.0,"map":null,"machine":"m","file_system":"tmpfs","load":0.5,"calls":5,"bytes":40,"ours":{"wall_seconds":0.5,"cpu_seconds":1.0,"open_close_seconds":0.1,"context_switches":1.0,"page_faults":1.0,"system_calls":null,"peak_bytes":1.0,"job_peak_bytes":4.0,"aggregator_peak_bytes":1.0,"walls":[0.5,0.6]},"peers":{},"floor_seconds":null,"floor_multiple":null,"bytes_equal":true,"requests":7,"messages":3,"wire_bytes":40,"metadata_bytes_per_request":0.5,"aggregator_peak_bytes":1.0}
+"#;
+
+    /// A row of a pattern with both peers, which have no ratios yet.
+    pub fn row(pattern: &str) -> Row {
+        let mut row: Row = serde_json::from_str(OLD).unwrap();
+        row.key.pattern = pattern.to_string();
+        for name in ["default", "best"] {
+            let peer = Peer {
+                setting: "defaults".to_string(),
+                measured: row.ours.clone(),
+                wall_ratio: None,
+                wall_ratios: None,
+                cpu_ratio: None,
+                cpu_ratios: None,
+                bytes_equal: true,
+            };
+            row.peers.insert(name.to_string(), peer);
+        }
+        row
+    }
+
+    #[test]
+    fn rows_of_before_are_read_and_stay_what_they_were() {
+        let row: Row = serde_json::from_str(OLD).unwrap();
+        assert_eq!((&row.library, row.ours.job_pss_bytes), (&None, None));
+        let again: serde_json::Value = serde_json::to_value(&row).unwrap();
+        assert_eq!(again, serde_json::from_str::<serde_json::Value>(OLD).unwrap());
+    }
 }

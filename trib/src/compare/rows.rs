@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::row::{Key, Row};
+use super::targets;
 use crate::Failure;
 
 /// Rows that are there, and where new ones go.
@@ -49,7 +50,7 @@ impl Rows {
     /// What the system says.
     pub fn push(&mut self, row: Row) -> Result<(), Failure> {
         if let Some(file) = &mut self.file {
-            let line = serde_json::to_string(&row)? + "\n";
+            let line = targets::line(&row)? + "\n";
             file.write_all(line.as_bytes()).map_err(|cause| Failure::new(format!("resume: {cause}")))?;
         }
         self.rows.push(row);
@@ -68,16 +69,14 @@ mod tests {
 
     use super::*;
     use crate::compare::damage::damaged;
-
-    const GOOD: &str = r#"{"pattern":"btio","mpi":"MPICH 4","ranks":4,"directory":"/tmp","pairs":7,"repeats":3,"scale":1.0,"map":null,"machine":"m","file_system":"tmpfs","load":0.5,"calls":5,"bytes":40,"ours":{"wall_seconds":0.5,"cpu_seconds":1.0,"open_close_seconds":0.1,"context_switches":1.0,"page_faults":1.0,"system_calls":null,"peak_bytes":1.0,"job_peak_bytes":4.0,"aggregator_peak_bytes":1.0,"walls":[0.5,0.6]},"peers":{},"floor_seconds":0.1,"floor_multiple":5.0,"bytes_equal":true,"requests":7,"messages":3,"wire_bytes":40,"metadata_bytes_per_request":0.5,"aggregator_peak_bytes":1.0}
-"#;
+    use crate::compare::row::tests::OLD;
 
     proptest! {
         #[test]
-        fn no_damage_makes_it_panic(text in damaged(GOOD)) {
+        fn no_damage_makes_it_panic(text in damaged(OLD)) {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("rows");
-            std::fs::write(&path, GOOD).unwrap();
+            std::fs::write(&path, OLD).unwrap();
             prop_assert_eq!(Rows::open(Some(&path)).unwrap().all().len(), 1);
             std::fs::write(&path, text).unwrap();
             match Rows::open(Some(&path)) {

@@ -6,7 +6,7 @@ use super::lists::Lists;
 use super::measure::{self, Plan, System};
 use super::mpi::{self, Mpi};
 use super::part::Part;
-use super::row::{Key, Row};
+use super::row::{HOSTS_OF, Key, Row};
 use super::rows::Rows;
 use super::run::{Extra, Job};
 use super::task::Task;
@@ -23,6 +23,8 @@ pub struct Setup<'a> {
     name: String,
     program: PathBuf,
     library: PathBuf,
+    /// Its version and file, for people.
+    revision: String,
     peers: Vec<(String, Variant)>,
     system_calls: bool,
     load: f64,
@@ -38,13 +40,14 @@ impl<'a> Setup<'a> {
         let traced =
             std::process::Command::new("strace").arg("-V").output().is_ok_and(|output| output.status.success());
         let system_calls = traced && !options.extent.no_system_calls;
-        let mut setup = Self { options, mpi, name: String::new(), program, library, peers, system_calls, load };
-        setup.name = setup.introduce(directory)?;
+        let (name, revision) = (String::new(), String::new());
+        let mut setup = Self { options, mpi, name, program, library, revision, peers, system_calls, load };
+        (setup.name, setup.revision) = setup.introduce(directory)?;
         Ok(setup)
     }
 
-    /// A tiny run, which tells what MPI this is.
-    fn introduce(&self, directory: &Path) -> Result<String, Failure> {
+    /// A tiny run, which tells what MPI this is, and which revision of our library.
+    fn introduce(&self, directory: &Path) -> Result<(String, String), Failure> {
         let folder = folder_in(directory)?;
         let ranks = self.options.extent.ranks[0];
         let job = self.job("empty", vec![1], ranks, folder.path(), None);
@@ -64,7 +67,8 @@ impl<'a> Setup<'a> {
                 output.stderr.lines().find(|line| line.starts_with("tributary:")).unwrap_or("it says nothing")
             )));
         }
-        Ok(name_of(about.library.as_deref().unwrap_or_default()))
+        let revision = build::revision(&self.library, traffic::version(&output.stderr).as_deref())?;
+        Ok((name_of(about.library.as_deref().unwrap_or_default()), revision))
     }
 
     fn job(
@@ -111,7 +115,7 @@ impl<'a> Setup<'a> {
             system_calls: self.system_calls,
         };
         let file_system = machine::file_system(&task.directory);
-        let system = System { machine: machine::name(), file_system, load: self.load };
+        let system = System { machine: machine::name(), library: self.revision.clone(), file_system, load: self.load };
         let new = measure::measure(&plan, &keys, &system, step)?;
         new.iter()
             .filter(|row| rows.find(&row.key).is_none())
@@ -124,15 +128,11 @@ impl<'a> Setup<'a> {
 
     fn key(&self, task: &Task, operation: usize) -> Key {
         let extent = &self.options.extent;
-        let map = match task.case.name {
-            "e3sm-f" => &extent.map_f,
-            "e3sm-g" => &extent.map_g,
-            _ => &None,
-        };
+        let map = extent.map_of(task.case.name).and_then(Path::file_name);
         Key {
             pattern: if operation == 0 { task.case.name.to_string() } else { task.case.read_name() },
             mpi: match extent.ranks_per_host {
-                Some(here) => format!("{}, hosts of {here}", self.name),
+                Some(here) => format!("{}{HOSTS_OF}{here}", self.name),
                 None => self.name.clone(),
             },
             ranks: task.ranks,
@@ -140,7 +140,7 @@ impl<'a> Setup<'a> {
             pairs: extent.pairs,
             repeats: extent.repeats,
             scale: extent.scale,
-            map: map.as_ref().and_then(|map| map.file_name()).map(|name| name.to_string_lossy().into_owned()),
+            map: map.map(|name| name.to_string_lossy().into_owned()),
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Rows for people: a table on the terminal.
 
+use super::groups::groups;
 use super::row::Row;
 use super::statistics::{Ratio, geometric_mean};
+use super::targets::verdict;
 use crate::listing;
 
-/// A table for each directory, and what they say in all.
+/// A table for each directory, what they say in all, and which targets they miss.
 pub fn table(rows: &[Row]) -> String {
     let mut directories: Vec<&str> = rows.iter().map(|row| row.key.directory.as_str()).collect();
     directories.dedup();
@@ -18,7 +20,24 @@ pub fn table(rows: &[Row]) -> String {
         let mean = mean(rows, name).map_or("-".to_string(), |mean| format!("{mean:.2}"));
         format!("{name}/ours {mean}")
     });
-    format!("{text}geometric mean: {}; above 1 ours is faster", means.join(", "))
+    text += &format!("geometric mean: {}; above 1 ours is faster\n", means.join(", "));
+    text.extend(groups(rows).iter().map(|(title, rows)| targets(title, rows)));
+    text.trim_end().to_string()
+}
+
+/// How many rows of a group meet their targets, and which are missed.
+fn targets(title: &str, rows: &[&Row]) -> String {
+    let verdict = verdict(rows);
+    let mut text = format!("targets, {title}: {}\n", verdict.sentence());
+    if !verdict.missed.is_empty() {
+        let mut table = listing::table(["missed", "what", "value", "target", "at the floor"]);
+        for (pattern, missed) in &verdict.missed {
+            let [value, target, at_floor] = missed.numbers();
+            table.add_row([pattern.clone(), missed.what.clone(), value, target, at_floor]);
+        }
+        text += &format!("{table}\n");
+    }
+    text
 }
 
 fn of_directory(rows: &[&Row]) -> comfy_table::Table {
@@ -54,8 +73,8 @@ fn of_directory(rows: &[&Row]) -> comfy_table::Table {
 }
 
 /// The geometric mean of a peer's ratios.
-pub fn mean(rows: &[Row], peer: &str) -> Option<f64> {
-    let ratios: Vec<f64> = rows.iter().filter_map(|row| row.peers.get(peer)?.wall_ratio).collect();
+pub fn mean<'a>(rows: impl IntoIterator<Item = &'a Row>, peer: &str) -> Option<f64> {
+    let ratios: Vec<f64> = rows.into_iter().filter_map(|row| row.peers.get(peer)?.wall_ratio).collect();
     geometric_mean(&ratios)
 }
 

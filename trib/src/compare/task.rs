@@ -18,7 +18,7 @@ pub fn check(extent: &Extent) -> Result<(), Failure> {
     if extent.minutes.is_nan() || extent.minutes <= 0.0 {
         return Err(Failure::new(format!("minutes: {}; allowed: above 0", extent.minutes)));
     }
-    if let Some(map) = [&extent.map_f, &extent.map_g].into_iter().flatten().find(|map| !map.is_file()) {
+    if let Some(map) = [&extent.map_f, &extent.map_g, &extent.map_i].into_iter().flatten().find(|map| !map.is_file()) {
         return Err(Failure::new(format!(
             "map: {}: no such file; allowed: a decomposition map of E3SM-IO",
             map.display()

@@ -9,6 +9,8 @@ use super::row::Traffic;
 struct Report {
     file: String,
     #[serde(default)]
+    version: Option<String>,
+    #[serde(default)]
     accelerated: serde_json::Map<String, serde_json::Value>,
     #[serde(default)]
     traffic: Option<Sums>,
@@ -32,12 +34,20 @@ pub fn is_reported(text: &str) -> bool {
     text.contains(MARK)
 }
 
+fn reports(text: &str) -> impl DoubleEndedIterator<Item = Report> + '_ {
+    let line = |line: &str| line.split_once(MARK).map(|(_, rest)| format!("{{{rest}"));
+    text.lines().filter_map(line).filter_map(|line| serde_json::from_str::<Report>(&line).ok())
+}
+
+/// The version of the library that reports. None of one that does not say.
+pub fn version(text: &str) -> Option<String> {
+    reports(text).find_map(|report| report.version)
+}
+
 /// From standard error: the last report of `file` in which calls of the operation (`write` or `read`) were taken.
 pub fn of(text: &str, file: &str, operation: &str) -> Traffic {
-    let line = |line: &str| line.split_once(MARK).map(|(_, rest)| format!("{{{rest}"));
-    let reports = text.lines().filter_map(line).filter_map(|line| serde_json::from_str::<Report>(&line).ok());
     let is_it = |report: &Report| report.file == file && report.accelerated.keys().any(|call| call.contains(operation));
-    let Some(sums) = reports.rev().find(is_it).and_then(|report| report.traffic) else {
+    let Some(sums) = reports(text).rev().find(is_it).and_then(|report| report.traffic) else {
         return Traffic::default();
     };
     Traffic {
@@ -69,6 +79,9 @@ mod tests {
         ]
         .concat()
             + &report("b", "write_all", 99);
+        assert_eq!(version(&text), None);
+        let newer = "tributary: {\"file\": \"a\", \"version\": \"0.2\"}";
+        assert_eq!(version(newer).as_deref(), Some("0.2"));
         assert!(is_reported(&text) && !is_reported("noise"));
         let found = of(&text, "a", "write");
         assert_eq!((found.requests, found.messages, found.wire_bytes), (Some(4), Some(3), Some(110)));

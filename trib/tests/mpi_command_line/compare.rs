@@ -7,6 +7,9 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+/// Built together with the test, so that its libraries are there.
+use tributary_gio as _;
+
 const TRIB: &str = env!("CARGO_BIN_EXE_trib");
 
 /// The tools of this MPI library.
@@ -66,6 +69,7 @@ fn a_comparison_tells_everything_and_is_resumed() {
     std::fs::write(&page, "a\n<!-- trib compare: full table -->\n<!-- trib compare: end -->\nb\n").unwrap();
     let place = at("");
     let line = "--pattern contiguous --pattern contiguous-read --pattern sync --ranks 2 --pairs 2 --scale 0.01 --json";
+    let is_shared_told = Path::new("/proc/self/smaps_rollup").exists();
     let options = ["--directory", &place, "--resume", &rows_file, "--markdown", &page];
     let words: Vec<&str> = line.split(' ').chain(options).collect();
     let found = rows(&compare(&words));
@@ -74,6 +78,9 @@ fn a_comparison_tells_everything_and_is_resumed() {
     for row in &found {
         assert_eq!((&row["ranks"], &row["pairs"], &row["bytes_equal"]), (&2.into(), &2.into(), &true.into()), "{row}");
         check_row(row);
+        for of in [&row["ours"], &row["peers"]["default"]] {
+            assert_eq!(of["job_pss_bytes"].is_number(), is_shared_told, "{row}");
+        }
     }
     // The hundredth part of 32 MiB a rank, in whole words.
     assert_eq!((&found[0]["bytes"], &found[0]["requests"]), (&(2 * 335_544).into(), &2.into()));
@@ -82,6 +89,9 @@ fn a_comparison_tells_everything_and_is_resumed() {
     let written = std::fs::read_to_string(&page).unwrap();
     assert!(written.starts_with("a\n<!--") && written.ends_with("end -->\nb\n"), "{written}");
     assert!(written.contains("| contiguous-read |"), "{written}");
+    let library = format!(" Tributary {} (SHA-256 ", env!("CARGO_PKG_VERSION"));
+    assert!(written.contains(&library) && written.contains("\n**Targets**: "), "{written}");
+    assert!(written.contains(" of 3 rows meet all of their targets (targets are of 7 pairs or more"), "{written}");
 
     let before = std::fs::read_to_string(&rows_file).unwrap();
     assert_eq!(before.lines().count(), 3);
@@ -114,9 +124,33 @@ fn check_row(row: &Value) {
     }
     assert!(row["ours"]["system_calls"].is_number() || row["ours"]["system_calls_missing"].is_string());
     assert!(row["aggregator_peak_bytes"].is_number());
+    assert!(row["library"].as_str().is_some_and(|text| text.contains("SHA-256")), "{row}");
+    // What the row says by its ratio, and what the command makes of it.
+    let ratio = row["peers"]["best"]["wall_ratio"].as_f64().unwrap();
+    let missed = row["targets_missed"].as_array().unwrap();
+    assert_eq!(missed.iter().any(|missed| missed["what"] == "best / ours"), ratio < 1.0, "{row}");
 }
 
-const WITH_TWO_RANKS: &str = "flash ior-segmented ior-strided memory pieces pieces-read append tiny-moving";
+/// Views and syncs are ours only where the engine is open: these write before.
+#[test]
+fn patterns_that_open_the_engine() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().display().to_string();
+    let line = "--pattern sync-written --pattern view-write --pattern e3sm-i --pattern e3sm-i-read --ranks 2 --pairs 1 \
+                --repeats 1 --scale 0.01 --no-system-calls --json --directory";
+    let found = rows(&compare(&line.split_whitespace().chain([place.as_str()]).collect::<Vec<_>>()));
+    let names: Vec<&str> = found.iter().map(|row| row["pattern"].as_str().unwrap()).collect();
+    assert_eq!(names, ["e3sm-i", "e3sm-i-read", "view-write", "sync-written"]);
+    for row in &found {
+        assert!(row["bytes_equal"] == true && row["requests"].as_u64() > Some(0), "{row}");
+    }
+    // One sync after each of 8-byte writes, one write after each of the views: 1 and 2 of each, of 2 ranks.
+    assert_eq!([&found[2]["calls"], &found[2]["bytes"]], [&Value::from(4), &Value::from(32)], "{}", found[2]);
+    assert_eq!([&found[3]["calls"], &found[3]["bytes"]], [&Value::from(2), &Value::from(16)], "{}", found[3]);
+}
+
+const WITH_TWO_RANKS: &str =
+    "flash s3d s3d-read ior-segmented ior-strided memory pieces pieces-read append tiny-moving";
 
 /// The lists are those of the crate, the datatypes those of the program in C: both write the same bytes.
 #[test]
@@ -142,6 +176,45 @@ fn lists_and_datatypes_are_the_same_patterns() {
             assert!(row["peers"]["lists"]["wall_ratio"].is_number(), "{}", row["pattern"]);
         }
     }
+}
+
+/// The peer on GIO's interface, linked with our engine in GIO's place.
+fn gio_peer() -> PathBuf {
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gio_peer");
+    let built = std::env::current_exe().unwrap().with_file_name("libtributary_gio.a");
+    let sources = ["gio_peer.c", "options.c", "lists.c", "plan.c", "payload.c", "usage.c", "record.c"];
+    let mut command = Command::new(tools().0);
+    command.args(["-Wall", "-Wextra", "-Werror", "-O2", "-I"]).arg(project.join("bindings/gio/include"));
+    command.args(sources.map(|name| project.join("benchmarks/compare").join(name))).arg("-o").arg(&made);
+    command.arg(built).args(["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"]);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    made
+}
+
+#[test]
+fn a_peer_on_the_interface_of_gio_writes_and_reads_the_same_bytes() {
+    let (peer, mpiexec) = (gio_peer().display().to_string(), tools().1);
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().display().to_string();
+    let peer_command = format!(
+        "gio={mpiexec} -n {{ranks}} {peer} --lists {{lists}} --file {{file}} --parts {{parts}} --repeats {{repeats}} \
+         --budget {{budget}} --write-hint cb_nodes=1"
+    );
+    let line = "--pattern flash --pattern flash-read --pattern pieces --pattern pieces-read --ranks 2 --pairs 1 --scale 0.001 \
+                --no-system-calls --json --directory";
+    let options = [place.as_str(), "--peer", &peer_command];
+    let found = rows(&compare(&line.split_whitespace().chain(options).collect::<Vec<_>>()));
+    assert_eq!(found.len(), 4);
+    for row in &found {
+        let gio = &row["peers"]["gio"];
+        assert!(gio["bytes_equal"] == true && gio["wall_ratio"].as_f64() > Some(0.0), "{row}");
+        assert_eq!(gio["job_pss_bytes"].is_number(), row["ours"]["job_pss_bytes"].is_number(), "{row}");
+    }
+    let output = launch::start(1, Path::new(&peer), &["--file", "nowhere"], &[]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("compare: options: not complete; allowed: --lists PREFIX --file PATH"), "{said}");
 }
 
 #[test]
@@ -176,6 +249,7 @@ fn what_is_wrong_is_said_in_one_line() {
         ("--pattern sync --directory /nowhere", "directory: /nowhere: No such file"),
         ("--pattern sync --markdown /dev/null", "no place for a table; allowed: "),
         ("--pattern e3sm-f --map-f nothing.nc", "map: nothing.nc: no such file; allowed: "),
+        ("--pattern e3sm-i --map-i nothing.nc", "map: nothing.nc: no such file; allowed: "),
         ("--pattern sync --peer x", "peer: x; allowed: NAME=COMMAND"),
         ("-- /nowhere/mpiexec true", "/nowhere/mpiexec: No such file"),
         ("-- MPIEXEC -n 1 true", "no rank called MPI_File_*"),

@@ -1,0 +1,17 @@
+//! Rows that belong in one table.
+
+use super::row::Row;
+
+/// Rows that were measured on the same MPI, ranks and directory, in the order in which they came; with the table's title.
+pub fn groups(rows: &[Row]) -> Vec<(String, Vec<&Row>)> {
+    let mut groups: Vec<(String, Vec<&Row>)> = Vec::new();
+    for row in rows {
+        let ranks = row.key.ranks;
+        let title = format!("{}, {ranks} ranks, {} ({})", row.key.mpi, row.key.directory, row.file_system);
+        match groups.iter_mut().find(|(other, _)| *other == title) {
+            Some((_, rows)) => rows.push(row),
+            None => groups.push((title, vec![row])),
+        }
+    }
+    groups
+}
