@@ -101,7 +101,7 @@ pub trait Idle: Send + Sync {
     /// Ends the current or the next [`Idle::idle`] at once. Any thread may call it.
     fn wake(&self);
 
-    /// Whether the ranks of this host have to share cores, as is assumed as long as nobody knows better. For fabrics that
-    /// look again and again.
-    fn is_crowded(&self, _crowded: bool) {}
+    /// Tells whether the ranks of this host have to share cores; as long as nobody tells, it is taken that they do. For
+    /// fabrics that look again and again.
+    fn set_crowded(&self, _crowded: bool) {}
 }

@@ -14,8 +14,8 @@ use crate::fabric::Idle;
 
 /// Polls without progress during which the core is only yielded.
 const YIELDS: u32 = 50;
-/// The same where each rank has a core: so long that only waits for a slow file system, or for a rank that computes, sleep.
-const YIELDS_ALONE: u32 = 5_000;
+/// The same where each rank has a core: about a millisecond, so that only long waits sleep.
+const YIELDS_ALONE: u32 = 1_000;
 /// How long a rank then sleeps between polls.
 const SLEEP: Duration = Duration::from_micros(50);
 
@@ -54,7 +54,7 @@ impl Idle for Backoff {
         self.rank.unpark();
     }
 
-    fn is_crowded(&self, crowded: bool) {
+    fn set_crowded(&self, crowded: bool) {
         self.crowded.store(crowded, Ordering::Relaxed);
     }
 }
@@ -67,9 +67,9 @@ mod tests {
     fn ranks_sleep_soon_unless_each_is_known_to_have_a_core() {
         let backoff = Backoff::new();
         assert_eq!(backoff.yields(), YIELDS);
-        backoff.is_crowded(false);
+        backoff.set_crowded(false);
         assert_eq!(backoff.yields(), YIELDS_ALONE);
-        backoff.is_crowded(true);
+        backoff.set_crowded(true);
         assert_eq!(backoff.yields(), YIELDS);
     }
 }
