@@ -45,6 +45,10 @@ impl Counted {
 }
 
 impl OpenStorage for Counted {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
+        Ok(Box::new(CountedFile { file: SystemFiles.create(path)?, counts: self.clone() }))
+    }
+
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn Storage>> {
         Ok(Box::new(CountedFile { file: SystemFiles.open(path, mode)?, counts: self.clone() }))
     }
