@@ -110,11 +110,11 @@ mod tests {
         coverage.mark(3, 5).unwrap();
         coverage.fill(1000);
         assert_eq!((coverage.covered(), coverage.is_full()), (1000, true));
-        assert_eq!(coverage.runs(10, 300).collect::<Vec<_>>(), [10..300]);
+        assert!(coverage.runs(10, 300).eq(std::iter::once(10..300)));
         assert_eq!(coverage.runs(10, 10).count(), 0);
         coverage.clear();
         coverage.mark(3, 5).unwrap();
-        assert_eq!(coverage.runs(0, 8).collect::<Vec<_>>(), [3..8]);
+        assert!(coverage.runs(0, 8).eq(std::iter::once(3..8)));
     }
 
     proptest! {

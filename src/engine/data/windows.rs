@@ -143,8 +143,10 @@ mod tests {
         Windows { inflows, agenda, spare: Coverage::default(), tiling: Tiling::random(), may_tile }
     }
 
-    /// What all windows are found to be: (window, covered runs, whether sources overlap, bytes by source).
-    fn opened(mut windows: Windows, domains: &Domains) -> Vec<(Window, Vec<(u64, u64)>, bool, Vec<u64>)> {
+    /// What a window is found to be: covered runs, whether sources overlap, bytes by source.
+    type Found = (Window, Vec<(u64, u64)>, bool, Vec<u64>);
+
+    fn opened(mut windows: Windows, domains: &Domains) -> Vec<Found> {
         let mut all = Vec::new();
         while let Some(round) = windows.next_round() {
             let Opened { window, coverage, overlap, messages } = windows.open(round, domains, Buffer::Receive).unwrap();
