@@ -129,7 +129,7 @@ pub enum Error {
         /// What for.
         what: String,
     },
-    /// A rank took no part in the call, for a reason of its caller's ([`crate::File::refuse`]); all ranks return this.
+    /// A rank took no part in the call, for a reason of its caller's (`tributary::File::refuse`); all ranks return this.
     #[error("refused: {why}")]
     Refused {
         /// What the caller calls the reason.

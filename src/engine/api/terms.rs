@@ -178,5 +178,13 @@ fn made(asked: &Asked<'_>, is_captured: bool) -> Result<Created> {
 
 /// Empties a file; what has no size stays as it is.
 fn emptied(file: &dyn Storage) -> std::io::Result<()> {
-    if file.size()? == u64::MAX { Ok(()) } else { file.set_len(0) }
+    if file.size()? == u64::MAX {
+        return Ok(());
+    }
+    loop {
+        match file.set_len(0) {
+            Err(cause) if cause.kind() == std::io::ErrorKind::Interrupted => {}
+            outcome => return outcome,
+        }
+    }
 }
