@@ -106,7 +106,7 @@ setup_bindings() {
 # Sets `missing` when something is.
 bindings_are_ready() {
     local module
-    missing=$(missing_of "$(mpicc_of mpich) $(mpicc_of openmpi) g++ gfortran nm cmake pkg-config h5dump ncvalidator python3")
+    missing=$(missing_of "$(mpicc_of mpich) $(mpicc_of openmpi) g++ gfortran nm objcopy readelf cmake pkg-config h5dump ncvalidator python3")
     for module in hdf5-mpich hdf5-openmpi pnetcdf; do
         pkg-config --exists "$module" 2>/dev/null || missing+="$module (for pkg-config) "
     done
@@ -129,6 +129,18 @@ setup_netcdf_tools() {
 setup_shellcheck() {
     command -v shellcheck >/dev/null || install_packages shellcheck || true
     command -v shellcheck >/dev/null || fail "shellcheck is missing (Debian, Ubuntu: apt-get install shellcheck)"
+}
+
+# rsmpi reads mpi.h with libclang. The compiler has the headers that libclang alone does not bring.
+setup_rsmpi() {
+    has_libclang || install_packages libclang-dev || true
+    has_libclang || fail "libclang is missing, and no program with rsmpi can be built (Debian, Ubuntu: apt-get install libclang-dev)"
+    BINDGEN_EXTRA_CLANG_ARGS=${BINDGEN_EXTRA_CLANG_ARGS:-"-I$(cc -print-file-name=include)"}
+    export BINDGEN_EXTRA_CLANG_ARGS
+}
+
+has_libclang() {
+    [[ -n ${LIBCLANG_PATH:-} ]] || ldconfig -p | grep 'libclang[-0-9]*\.so' >/dev/null || compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null
 }
 
 # Instructions are counted by callgrind.
