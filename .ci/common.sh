@@ -177,6 +177,12 @@ TEXT
 # What helps to build again after a small change costs a build of everything a tenth more time, and much of the disk.
 export CARGO_INCREMENTAL=${CARGO_INCREMENTAL:-0}
 
+# fuzz_targets PROFILE CASES: damaged inputs of every kind. A workspace of its own, as cargo-fuzz has it.
+fuzz_targets() {
+    step "fuzz targets" env TRIB_FUZZ_CASES="$2" cargo test --manifest-path fuzz/Cargo.toml "$1" \
+        --target-dir "${CARGO_TARGET_DIR:-target}/fuzz" --lib --test bounded
+}
+
 summary=()
 slowest=""
 failures=0
