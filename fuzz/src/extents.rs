@@ -7,7 +7,7 @@ use tributary::{Extent, Extents};
 use crate::{one_line, words};
 
 /// More extents than these are not walked: a few bytes may say 2^60 of them.
-const WALKED: u64 = 10_000;
+const WALKED: u64 = 1_000;
 
 pub fn check(bytes: &[u8]) {
     decoded(bytes);
