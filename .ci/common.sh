@@ -106,7 +106,7 @@ setup_bindings() {
 # Sets `missing` when something is.
 bindings_are_ready() {
     local module
-    missing=$(missing_of "$(mpicc_of mpich) $(mpicc_of openmpi) g++ gfortran nm cmake pkg-config h5dump ncvalidator python3")
+    missing=$(missing_of "$(mpicc_of mpich) $(mpicc_of openmpi) g++ gfortran nm objcopy readelf cmake pkg-config h5dump ncvalidator python3")
     for module in hdf5-mpich hdf5-openmpi pnetcdf; do
         pkg-config --exists "$module" 2>/dev/null || missing+="$module (for pkg-config) "
     done
@@ -129,6 +129,18 @@ setup_netcdf_tools() {
 setup_shellcheck() {
     command -v shellcheck >/dev/null || install_packages shellcheck || true
     command -v shellcheck >/dev/null || fail "shellcheck is missing (Debian, Ubuntu: apt-get install shellcheck)"
+}
+
+# rsmpi reads mpi.h with libclang. The compiler has the headers that libclang alone does not bring.
+setup_rsmpi() {
+    has_libclang || install_packages libclang-dev || true
+    has_libclang || fail "libclang is missing, and no program with rsmpi can be built (Debian, Ubuntu: apt-get install libclang-dev)"
+    BINDGEN_EXTRA_CLANG_ARGS=${BINDGEN_EXTRA_CLANG_ARGS:-"-I$(cc -print-file-name=include)"}
+    export BINDGEN_EXTRA_CLANG_ARGS
+}
+
+has_libclang() {
+    [[ -n ${LIBCLANG_PATH:-} ]] || ldconfig -p | grep 'libclang[-0-9]*\.so' >/dev/null || compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null
 }
 
 # Instructions are counted by callgrind.
@@ -164,6 +176,12 @@ TEXT
 
 # What helps to build again after a small change costs a build of everything a tenth more time, and much of the disk.
 export CARGO_INCREMENTAL=${CARGO_INCREMENTAL:-0}
+
+# fuzz_targets PROFILE CASES: damaged inputs of every kind. A workspace of its own, as cargo-fuzz has it.
+fuzz_targets() {
+    step "fuzz targets" env TRIB_FUZZ_CASES="$2" cargo test --manifest-path fuzz/Cargo.toml "$1" \
+        --target-dir "${CARGO_TARGET_DIR:-target}/fuzz" --lib --test bounded
+}
 
 summary=()
 slowest=""

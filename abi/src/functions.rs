@@ -29,6 +29,7 @@ mpi_functions! {
     fn MPI_Get_library_version(text: *mut c_char, length: *mut c_int);
     fn MPI_Init_thread(count: *mut c_int, arguments: *mut *mut *mut c_char, wanted: c_int, granted: *mut c_int);
     fn MPI_Initialized(flag: *mut c_int);
+    fn MPI_Is_thread_main(flag: *mut c_int);
     fn MPI_Query_thread(level: *mut c_int);
 }
 

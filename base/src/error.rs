@@ -153,7 +153,7 @@ pub enum Error {
 impl Error {
     /// An [`Error::Argument`] from anything that prints.
     pub fn argument(what: impl ToString, value: impl ToString, allowed: impl ToString) -> Self {
-        let (what, value, allowed) = (what.to_string(), value.to_string(), allowed.to_string());
+        let (what, value, allowed) = (on_one_line(what), on_one_line(value), allowed.to_string());
         Self::Argument { about: About::Other, what, value, allowed }
     }
 
@@ -173,7 +173,7 @@ impl Error {
 
     /// An [`Error::Hint`] from anything that prints.
     pub fn hint(key: impl ToString, value: impl ToString, allowed: impl ToString) -> Self {
-        Self::Hint { key: key.to_string(), value: value.to_string(), allowed: allowed.to_string() }
+        Self::Hint { key: on_one_line(key), value: on_one_line(value), allowed: allowed.to_string() }
     }
 
     /// An [`Error::Io`] from the system's error.
@@ -187,4 +187,14 @@ impl Error {
             cause: cause.to_string(),
         }
     }
+}
+
+/// What was given, in an error of one line: line ends and other control characters as they are written in Rust.
+fn on_one_line(given: impl ToString) -> String {
+    let given = given.to_string();
+    if !given.contains(char::is_control) {
+        return given;
+    }
+    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    given.chars().map(escaped).collect()
 }

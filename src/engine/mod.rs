@@ -40,6 +40,9 @@ pub use api::operation::Operation;
 pub use api::read::ReadReport;
 pub use api::report::{CallReport, FanIn, Path, Seconds};
 pub use capture::Capture;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub use opening::internals as opening_messages;
 pub use plan::{Direction, planning};
 pub use storage::worker::leave_to_program;
 

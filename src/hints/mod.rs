@@ -29,6 +29,9 @@ mod advice;
 mod asked;
 mod elsewhere;
 mod environment;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod internals;
 mod markdown;
 mod names;
 mod rows;

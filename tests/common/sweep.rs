@@ -2,6 +2,7 @@
 //! faults are those of `c/faults.c`, preloaded.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -172,7 +173,7 @@ impl Small<'_> {
     }
 
     /// Lets every call of a kind fail, one in each run, on the first rank and on the last: `most` of them, spread evenly, where
-    /// there are more, or all of them with TRIB_TEST_ALL=1.
+    /// there are more, or as [`most_tried`] says.
     ///
     /// # Panics
     /// When there is nothing to fail, and as [`Ended::check`].
@@ -181,9 +182,9 @@ impl Small<'_> {
             for rank in [0, RANKS - 1] {
                 let all = self.calls(way, kind, rank);
                 assert!(all > 0, "{kind} on rank {rank}: nothing to fail");
-                let most = if tries_all() { all } else { most };
-                for call in (1..=all).step_by(all.div_ceil(most).max(1) as usize) {
+                for call in (1..=all).step_by(all.div_ceil(most_tried(most)) as usize) {
                     let what = format!("{kind} on rank {rank}, call {call} of {all}, `{way}`");
+                    tell(call, all, &what);
                     self.run(way, kind, rank, call).check(&what);
                 }
             }
@@ -200,9 +201,9 @@ impl Small<'_> {
             let mut failures = 0;
             for rank in 0..RANKS {
                 let all = self.calls(way, kind, rank);
-                let most = if tries_all() { all } else { most };
-                for call in (1..=all).step_by(all.div_ceil(most.max(1)).max(1) as usize) {
+                for call in (1..=all).step_by(all.div_ceil(most_tried(most)).max(1) as usize) {
                     let what = format!("{kind} on rank {rank}, call {call} of {all}, `{way}`");
+                    tell(call, all, &what);
                     let ended = self.run(way, kind, rank, call);
                     let failed = ended.failed(&what);
                     if failed.is_empty() {
@@ -230,7 +231,27 @@ impl Small<'_> {
     }
 }
 
-/// Whether the tests are to try everything, in place of some.
-pub fn tries_all() -> bool {
-    std::env::var_os("TRIB_TEST_ALL").is_some_and(|value| value == "1")
+/// How many of something the tests are to try: as many as `usual`, or with TRIB_TEST_ALL=1 all, or with another number that many.
+///
+/// # Panics
+/// When it is no number above 0.
+pub fn most_tried(usual: u64) -> u64 {
+    match asked() {
+        None => usual.max(1),
+        Some(1) => u64::MAX,
+        Some(most) => most,
+    }
+}
+
+fn asked() -> Option<u64> {
+    let value = std::env::var("TRIB_TEST_ALL").ok()?;
+    let number = value.parse().ok().filter(|number| *number > 0);
+    Some(number.unwrap_or_else(|| panic!("TRIB_TEST_ALL: `{value}`; allowed: 1 for all, or how many of each kind")))
+}
+
+/// Says how far a whole sweep is: one line in fifty, also while the test's output is captured.
+pub fn tell(at: u64, all: u64, what: &str) {
+    if asked().is_some() && (at == 1 || at == all || at.is_multiple_of(50)) {
+        let _ = writeln!(std::io::stderr(), "sweep: {what}");
+    }
 }

@@ -104,14 +104,20 @@ fn buffers_in_device_memory() {
     on_all_worlds("tests/programs/device.c", Link::Shared, &environment, "all well");
 }
 
+/// What a shared library exports, sorted.
+fn exports(library: &Path) -> Vec<String> {
+    let listed = expect(Command::new("nm").args(["-D", "--defined-only", "--format=posix"]).arg(library), "nm");
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let mut exported: Vec<_> = listed.lines().filter_map(|line| Some(line.split(' ').next()?.to_string())).collect();
+    exported.sort_unstable();
+    exported
+}
+
 #[test]
 fn the_shared_library_exports_the_functions_of_the_header_and_nothing_else() {
     let header = std::fs::read_to_string(prefix().join("include/tributary.h")).unwrap();
     let library = prefix().join("lib/libtributary.so");
-    let listed = expect(Command::new("nm").args(["-D", "--defined-only", "--format=posix"]).arg(&library), "nm");
-    let listed = String::from_utf8(listed.stdout).unwrap();
-    let mut exported: Vec<_> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
-    exported.sort_unstable();
+    let exported = exports(&library);
     let words = header.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '('));
     let declared = words.filter_map(|word| word.split_once('(')).map(|(name, _)| name);
     let mut declared: Vec<_> = declared.filter(|name| name.starts_with("trib_")).collect();
@@ -176,6 +182,75 @@ fn what_is_installed() {
     }
 }
 
+/// The sections of an ELF file.
+fn sections(file: &Path) -> String {
+    printed(&expect(Command::new("readelf").args(["--section-headers", "--wide"]).arg(file), "readelf"))
+}
+
+/// What a library says of its debug file: its name, and the checksum of what is in it.
+fn debug_link(library: &Path) -> (String, u32) {
+    let folder = tempfile::tempdir().unwrap();
+    let section = folder.path().join("section");
+    let mut objcopy = Command::new("objcopy");
+    objcopy.arg("--dump-section").arg(format!(".gnu_debuglink={}", section.display()));
+    expect(objcopy.arg(library).arg(folder.path().join("copy")), "objcopy");
+    let section = std::fs::read(section).unwrap();
+    let name = section.split(|byte| *byte == 0).next().unwrap();
+    let sum = u32::from_le_bytes(section[section.len() - 4..].try_into().unwrap());
+    (String::from_utf8(name.to_vec()).unwrap(), sum)
+}
+
+/// The checksum of GNU's debug links, which is that of zip files.
+fn crc32(bytes: &[u8]) -> u32 {
+    let step = |sum: u32| if sum & 1 == 1 { (sum >> 1) ^ 0xEDB8_8320 } else { sum >> 1 };
+    !bytes.iter().fold(!0, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), |sum, _| step(sum)))
+}
+
+#[test]
+fn debug_information_is_in_files_of_its_own() {
+    assert_eq!(crc32(b"123456789"), 0xCBF4_3926);
+    let lib = prefix().join("lib");
+    let built = std::env::current_exe().unwrap();
+    let built =
+        ["libtributary_c.so", "libtributary_mpiio.so", "libtributary_gio.so"].map(|name| built.with_file_name(name));
+    for (library, built) in ["libtributary.so", "libtributary_mpiio.so", "libtributary_gio.so"].iter().zip(built) {
+        let library = lib.join(library).canonicalize().unwrap();
+        assert_eq!(exports(&library), exports(&built));
+        assert!(exports(&library).len() > 20, "{}", library.display());
+        let (name, sum) = debug_link(&library);
+        let debug = lib.join(".debug").join(&name);
+        assert_eq!(name, format!("{}.debug", library.file_name().unwrap().to_str().unwrap()));
+        assert_eq!(sum, crc32(&std::fs::read(&debug).unwrap()), "{name}");
+        assert!(!sections(&library).contains(".debug_"), "{}", sections(&library));
+        assert!(!sections(&library).contains(".symtab"), "{}", sections(&library));
+        for section in [".debug_line", ".debug_info", ".symtab"] {
+            assert!(sections(&debug).contains(section), "{name}: {section}");
+        }
+    }
+    for library in ["libtributary.a", "libtributary_gio.a"] {
+        let sections = sections(&lib.join(library));
+        assert!(sections.contains(".text") && !sections.contains(".debug_"), "{library}");
+    }
+}
+
+/// Without it nothing is taken apart, which is said, and no debug file of an installation before is left.
+#[test]
+fn the_script_does_without_objcopy() {
+    let folder = tempfile::tempdir().unwrap();
+    let built = std::env::current_exe().unwrap();
+    let mut command = install();
+    command.arg("--built").arg(built.parent().unwrap()).arg(folder.path());
+    expect(&mut command, "bindings/install");
+    let library = folder.path().join("lib/libtributary_mpiio.so");
+    let debug = folder.path().join("lib/.debug/libtributary_mpiio.so.debug");
+    assert!(debug.is_file() && !sections(&library).contains(".debug_"));
+    let output = expect(command.env("OBJCOPY", "no-such-objcopy"), "bindings/install");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("no-such-objcopy is not there"), "{said}");
+    assert!(!debug.exists() && sections(&library).contains(".debug_"));
+}
+
 /// Built and installed from a folder that is not the project's, with a stand-in for Cargo that takes no time.
 #[test]
 fn the_script_runs_in_any_folder_and_needs_no_mpi() {
@@ -184,16 +259,17 @@ fn the_script_runs_in_any_folder_and_needs_no_mpi() {
     let libraries = "libtributary_c.so libtributary_c.a libtributary_mpiio.so libtributary_gio.so libtributary_gio.a";
     let script = format!(
         "#!/bin/sh\n[ -f \"$3\" ] || exit 1\nmkdir -p \"$CARGO_TARGET_DIR/release\"\n\
-         for name in {libraries}; do echo \"$name\" >\"$CARGO_TARGET_DIR/release/$name\"; done\n"
+         for name in {libraries}; do ln -s \"$BUILT/$name\" \"$CARGO_TARGET_DIR/release/$name\"; done\n"
     );
+    let built = std::env::current_exe().unwrap();
     std::fs::write(&cargo, script).unwrap();
     std::fs::set_permissions(&cargo, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
     let mut command = install();
     command.env("PATH", path).env("MPICC", "false").env("CARGO_TARGET_DIR", folder.path().join("built"));
+    command.env("BUILT", std::path::absolute(built.parent().unwrap()).unwrap());
     expect(command.current_dir(folder.path()).arg("there"), "bindings/install");
-    let preloaded = std::fs::read_to_string(folder.path().join("there/lib/libtributary_mpiio.so")).unwrap();
-    assert_eq!(preloaded, "libtributary_mpiio.so\n");
+    assert!(folder.path().join("there/lib/libtributary_mpiio.so").is_file());
     assert!(folder.path().join("there/include/tributary.h").is_file());
 }
 

@@ -5,6 +5,8 @@
 //! ranks have all written their own large pieces. Any other goes on with what is agreed now.
 
 mod brought;
+#[cfg(feature = "internals")]
+pub mod internals;
 mod opened;
 mod ranges;
 mod small;

@@ -70,12 +70,28 @@ impl Blocks {
         &self.bytes
     }
 
-    /// What others have sent.
+    /// What others have sent. Bytes that are no whole blocks count as data that was too large to come: its owners have it still.
     pub fn from(bytes: &[u8], len: u64) -> Self {
         match usize::try_from(len).ok().and_then(|len| bytes.get(..len)) {
-            Some(bytes) => Self { bytes: bytes.to_vec(), too_large: false },
-            None => Self::too_large(),
+            Some(bytes) if are_blocks(bytes) => Self { bytes: bytes.to_vec(), too_large: false },
+            _ => Self::too_large(),
         }
+    }
+
+    /// The pieces of all blocks: whose, where in the file, and where in the bytes their data begins.
+    pub fn pieces(&self) -> Vec<(Rank, Extent, usize)> {
+        let mut pieces = Vec::new();
+        let mut at = 0;
+        while let Some((rank, count)) = head(&self.bytes[at..]) {
+            let mut data = at + HEAD + count * EXTENT;
+            for place in self.bytes[at + HEAD..data].chunks_exact(EXTENT) {
+                let extent = Extent { offset: number(place), len: number(&place[8..]) };
+                pieces.push((rank, extent, data));
+                data += extent.len as usize;
+            }
+            at = data;
+        }
+        pieces
     }
 
     /// Writes all of it: in the order of the file and joined, or where pieces overlap, in the order of ranks, so that the
@@ -84,21 +100,71 @@ impl Blocks {
     /// # Errors
     /// The first write that fails.
     pub fn write(&self, storage: &dyn Storage, written: &mut u64) -> Result<(), Failure> {
-        let mut parts = Vec::new();
-        let mut at = 0;
-        let number = |at: usize| {
-            self.bytes.get(at..at + 8).map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().unwrap_or_default()))
-        };
-        while at + HEAD <= self.bytes.len() {
-            let (rank, count) = (number(at) as Rank, number(at + 8) as usize);
-            let (extents, mut data) = (at + HEAD, at + HEAD + count * EXTENT);
-            for extent in (0..count).map(|index| extents + index * EXTENT) {
-                let extent = Extent { offset: number(extent), len: number(extent + 8) };
-                parts.push((rank, extent, data));
-                data += extent.len as usize;
-            }
-            at = data;
+        small::write_parts(storage, &mut self.pieces(), &mut Vec::new(), |_| &self.bytes[..], written)
+    }
+}
+
+/// The number at the front, which is there.
+fn number(bytes: &[u8]) -> u64 {
+    bytes.first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
+}
+
+/// The rank of the block at the front, and how many extents it has; None at the end.
+fn head(bytes: &[u8]) -> Option<(Rank, usize)> {
+    let head = bytes.get(..HEAD)?;
+    Some((number(head) as Rank, number(&head[8..]) as usize))
+}
+
+/// Whether these are whole blocks, of extents that end below 2^63.
+fn are_blocks(mut bytes: &[u8]) -> bool {
+    while !bytes.is_empty() {
+        match behind_first(bytes) {
+            Some(rest) => bytes = rest,
+            None => return false,
         }
-        small::write_parts(storage, &mut parts, &mut Vec::new(), |_| &self.bytes[..], written)
+    }
+    true
+}
+
+/// What follows the first block, if that is whole.
+fn behind_first(bytes: &[u8]) -> Option<&[u8]> {
+    let (_, count) = head(bytes)?;
+    let (places, data) = bytes[HEAD..].split_at_checked(count.checked_mul(EXTENT)?)?;
+    let mut all = 0u64;
+    for place in places.chunks_exact(EXTENT) {
+        let (offset, len) = (number(place), number(&place[8..]));
+        offset.checked_add(len).filter(|end| *end <= i64::MAX as u64)?;
+        all = all.checked_add(len)?;
+    }
+    data.get(usize::try_from(all).ok()?..)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a message says of itself is looked at before anything is read by it: a number of extents that would run over the
+    /// end of the numbers, one that would be walked for ever, an extent behind the last byte of any file, data that is cut.
+    #[test]
+    fn damaged_blocks_are_data_that_did_not_come() {
+        let file = Extents::strided(5, 3, 10, 4).unwrap();
+        let source = [7u8; 12];
+        let good = Blocks::of(2, &file, &BufferLayout::Contiguous, Source::from(&source[..]));
+        assert_eq!(Blocks::from(good.bytes(), good.len()), good);
+        assert_eq!(good.pieces().len(), 4);
+        let damaged = |at: usize, number: u64| {
+            let mut bytes = good.bytes().to_vec();
+            bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
+            Blocks::from(&bytes, bytes.len() as u64)
+        };
+        for count in [0, 3, 5, 1 << 60, u64::MAX / 16 + 2, u64::MAX] {
+            assert!(!damaged(8, count).are_all(), "{count} extents");
+        }
+        for (at, number) in [(HEAD, u64::MAX), (HEAD, i64::MAX as u64), (HEAD + 8, u64::MAX), (HEAD + 8, 4)] {
+            assert!(!damaged(at, number).are_all(), "{number} at {at}");
+        }
+        for len in [0, 1, HEAD as u64, good.len() - 1] {
+            assert_eq!(Blocks::from(good.bytes(), len).are_all(), len == 0, "{len} bytes");
+        }
     }
 }

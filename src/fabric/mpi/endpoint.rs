@@ -58,12 +58,14 @@ impl MpiEndpoint {
     /// An endpoint on a duplicate of `comm`; `comm` itself stays untouched. Collective over its ranks: one
     /// MPI_Comm_dup.
     ///
+    /// The duplicate is freed when the endpoint is dropped. If MPI is finalised first, every later call on the endpoint
+    /// is an error, and dropping it frees nothing.
+    ///
     /// # Errors
     /// [`Error::Fabric`] in MPI's words, where the error handler of `comm` lets it return.
     ///
     /// # Safety
-    /// MPI is initialised, and not finalised before the last call on the endpoint or on a duplicate of it other than
-    /// drop. `comm` is a valid intracommunicator. The thread is one that may call MPI.
+    /// MPI is initialised. `comm` is a valid intracommunicator. The thread is one that may call MPI.
     pub unsafe fn from_raw(comm: MPI_Comm) -> Result<Self> {
         // SAFETY: the caller's promise is the same.
         unsafe { Self::from_raw_with_chunk(comm, DEFAULT_CHUNK) }
@@ -125,8 +127,16 @@ impl MpiEndpoint {
         }
     }
 
+    /// Whether the endpoint can still be used: nothing has failed before, and MPI is there.
     fn usable(&self) -> Result<()> {
-        self.failed.clone().map_or(Ok(()), Err)
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        // Who initialised MPI may finalise it while the endpoint lives; a session of our own does not.
+        if !self.session.as_ref().is_some_and(|session| session.ours) && is_finalised() {
+            return Err(Error::Fabric("MPI was finalised before the last call on a communicator's file".to_string()));
+        }
+        Ok(())
     }
 
     /// Remembers the first failure: after it the communicator's messages no longer match, so nothing more is tried.
@@ -339,6 +349,7 @@ impl Transport for MpiEndpoint {
     }
 
     fn duplicate(&mut self) -> Result<Box<dyn Transport>> {
+        self.usable()?;
         let comm = self.comm.duplicate()?;
         Ok(Box::new(Self::over(comm, self.chunk, self.session.clone())))
     }

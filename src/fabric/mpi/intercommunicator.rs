@@ -22,8 +22,7 @@ impl MpiEndpoint {
     /// return.
     ///
     /// # Safety
-    /// MPI is initialised, and not finalised before the last call on the endpoint or on a duplicate of it other than
-    /// drop. `comm` is a valid communicator. The thread is one that may call MPI.
+    /// MPI is initialised. `comm` is a valid communicator. The thread is one that may call MPI.
     pub unsafe fn from_intercommunicator(comm: MPI_Comm) -> Result<(Self, [Range<Rank>; 2])> {
         // SAFETY: the caller's promise.
         let (comm, first) = unsafe { Comm::merged_from(comm)? };

@@ -2,7 +2,8 @@
 //! must come first and MPI sleeps meanwhile (`sleeping`).
 //!
 //! A program calls [`initialise`] and asks the [`World`] for endpoints. A library that lives inside somebody else's MPI
-//! program makes endpoints from the communicators it is given, with [`MpiEndpoint::from_raw`].
+//! program makes endpoints from the communicators it is given, with [`MpiEndpoint::from_raw`]. A program that uses rsmpi (the
+//! crate `mpi`) makes them from any communicator of that crate, with `MpiEndpoint::from_communicator` (feature `rsmpi`).
 //!
 //! MPI is called through its C interface, because every return code must be looked at and requests of all sizes must be
 //! polled together: by name, through `tributary_abi`, so that a program or library runs under every MPI. Only the rank's own thread calls it (MPI_THREAD_FUNNELED); helper threads never do.
@@ -18,6 +19,8 @@ mod intercommunicator;
 mod native;
 mod raw;
 mod requests;
+#[cfg(feature = "rsmpi")]
+mod rsmpi;
 mod sleeping;
 
 pub use endpoint::{DEFAULT_CHUNK, MpiEndpoint};
@@ -129,8 +132,8 @@ impl World {
     /// # Errors
     /// A chunk out of range, or [`Error::Fabric`] in MPI's words.
     pub fn endpoint_with_chunk(&self, chunk: usize) -> Result<MpiEndpoint> {
-        // SAFETY: MPI is initialised on this thread (`World` is not `Send`) and stays so while the endpoint holds the
-        // session.
+        // SAFETY: MPI is initialised on this thread (`World` is not `Send`). If it was not initialised here, it may be gone
+        // by now: then MPI says so.
         let endpoint = unsafe { MpiEndpoint::from_raw_with_chunk(raw::world(), chunk)? };
         Ok(endpoint.holding(self.session.clone()))
     }

@@ -52,6 +52,18 @@ pub(super) fn is_finalised() -> bool {
     rc != ffi::SUCCESS || flag != 0
 }
 
+/// Whether this thread may call MPI: any may from MPI_THREAD_SERIALIZED on, below it the one that initialised MPI. MPI is
+/// initialised.
+#[cfg(feature = "rsmpi")]
+pub(super) fn is_callable_here() -> Result<bool> {
+    let (mut level, mut is_main) = (0, 0);
+    // SAFETY: MPI is initialised; any thread may ask; writes one int.
+    check("MPI_Query_thread", unsafe { ffi::MPI_Query_thread(&mut level) })?;
+    // SAFETY: likewise.
+    check("MPI_Is_thread_main", unsafe { ffi::MPI_Is_thread_main(&mut is_main) })?;
+    Ok(level > constants().thread_funneled || is_main != 0)
+}
+
 /// MPI_Init_thread(MPI_THREAD_FUNNELED); returns whether that level was granted. Errors come back as codes from then on,
 /// also those of calls that belong to no communicator of ours: MPICH reports a failed MPI_Testsome to MPI_COMM_WORLD.
 pub(super) fn init() -> Result<bool> {

@@ -83,6 +83,16 @@ mod tests {
         assert_eq!(parse(""), Ok(vec![]));
     }
 
+    /// A variable may have several lines; an error has one.
+    #[test]
+    fn an_error_is_one_line() {
+        let said = parse("a.nc:cb_nodes=4,\nb\tc").unwrap_err().to_string();
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert!(said.contains(r"`b\tc`"), "{said}");
+        let said = parse("x\ny").unwrap_err().to_string();
+        assert!(said.contains(r"`x\ny`"), "{said}");
+    }
+
     #[test]
     fn damage_is_named() {
         for (text, says) in [

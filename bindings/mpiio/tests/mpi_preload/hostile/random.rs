@@ -10,11 +10,11 @@ use crate::common::family::{Family, ours};
 use crate::common::launch::{Launch, Outcome};
 use crate::common::programs::compile;
 use crate::common::report::accelerated;
-use crate::common::sweep::tries_all;
+use crate::common::sweep::{most_tried, tell};
 
 /// How many are tried, and how many with TRIB_TEST_ALL=1.
-const FEW: usize = 24;
-const ALL: usize = 372;
+const FEW: u64 = 24;
+const ALL: u64 = 372;
 const MOST_RANKS: usize = 5;
 
 /// Of each hint what it may be; nothing where it stays as it is.
@@ -66,7 +66,7 @@ fn part(of: &Outcome, seed: u64) -> (String, &[u8]) {
 
 #[test]
 fn the_same_bytes_as_without() {
-    let seeds: Vec<u64> = (1..=if tries_all() { ALL } else { FEW } as u64).collect();
+    let seeds: Vec<u64> = (1..=most_tried(FEW).min(ALL)).collect();
     let mut taken = 0;
     let without = match ours() {
         Family::Mpich => "together",
@@ -78,8 +78,9 @@ fn the_same_bytes_as_without() {
             let plain = launch(ranks, without, some).run();
             for &seed in some {
                 let (_, hints) = chosen(seed);
-                let with = launch(ranks, "together", &[seed]).with_library().hints(&hints).run();
                 let what = format!("random.c {seed} on {ranks} ranks, `{hints}`");
+                tell(seed, seeds.len() as u64, &what);
+                let with = launch(ranks, "together", &[seed]).with_library().hints(&hints).run();
                 let (stdout, file) = part(&plain, seed);
                 assert_eq!(with.stdout, stdout, "{what}: output with the library (left) and without\n{}", with.stderr);
                 let at = with.files[&format!("random-{seed}")].iter().zip(file).position(|(a, b)| a != b);

@@ -1,0 +1,36 @@
+//! Messages of the opening of a call: what ranks bring, and what rank 0 tells. They come from ranks of the same job, but also
+//! from one whose memory is damaged, or that another version of the library runs on.
+
+use tributary::engine::opening_messages::{answer, brought, merged, pieces};
+
+pub fn check(bytes: &[u8]) {
+    // What is understood is a message again, which is understood alike.
+    let once = brought(bytes);
+    assert_eq!(brought(&once), once);
+    let told = answer(bytes);
+    assert_eq!(answer(&told), told);
+    // All data is there, and no more of it than came.
+    let pieces = pieces(bytes);
+    assert!(pieces.iter().map(|(_, extent, data)| extent.len as usize + data.len()).sum::<usize>() <= 2 * bytes.len());
+    assert!(pieces.iter().all(|(_, extent, data)| extent.end() <= i64::MAX as u64 && data.len() as u64 == extent.len));
+    // Who comes first does not matter but for the order of the data.
+    let (one, other) = bytes.split_at(bytes.len() / 2 / 8 * 8);
+    let [ours, theirs] = [merged(one, other), merged(other, one)];
+    assert_eq!(ours.len(), theirs.len());
+    assert_eq!(merged(&ours, &brought(&[])).len(), ours.len());
+    assert_eq!(brought(&ours), ours);
+}
+
+pub fn seeds() -> Vec<Vec<u8>> {
+    let words = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    // Nobody has failed; two amounts; the same access as before; limit, tiles; moved, time; one range; a block of rank 2 with two
+    // extents.
+    let amount = [100, 220, 20, 2, 120, 2];
+    let head = [&[u64::MAX][..], &amount, &amount, &[1, 0, 0], &[u64::MAX, 1, 77], &[0, 0], &[1, 100, 220]].concat();
+    let block = [words(&[2, 2, 100, 10, 210, 10]), vec![7; 20]].concat();
+    let small = [words(&head), words(&[block.len() as u64]), block].concat();
+    let large = [words(&head), words(&[u64::MAX])].concat();
+    let twice = [small.clone(), small.clone()].concat();
+    let told = words(&[0, 0, 3, 90, 40, 7, 1, 9, 90, 10, 7, 0, 1, 5, 1, 1, 1, 40, 30, 8, 1]);
+    vec![small, large, twice, told]
+}
