@@ -6,9 +6,21 @@ use std::path::{Path, PathBuf};
 
 /// What is not of the source tree, or not text.
 const LEFT_OUT: [&str; 3] = ["target", ".git", "proptest-regressions"];
-/// Folders of sources that pages name from the root.
-const FOLDERS: [&str; 10] =
-    ["src/", "tests/", "abi/", "bindings/", "benches/", "benchmarks/", "netcdf/", "lab/", "trib/", "docs/"];
+/// Folders of sources that pages name.
+const FOLDERS: [&str; 12] = [
+    "src/",
+    "tests/",
+    "abi/",
+    "base/",
+    "drivers/",
+    "bindings/",
+    "benches/",
+    "benchmarks/",
+    "netcdf/",
+    "lab/",
+    "trib/",
+    "docs/",
+];
 /// Letters of what stands for several files, or is made up.
 const NO_FILES: [char; 5] = ['<', '*', '{', '$', '…'];
 
@@ -108,7 +120,9 @@ fn broken(root: &Path) -> (Vec<String>, usize) {
         if is_page(&file) {
             let prose = prose(&text);
             targets(&prose).iter().for_each(|target| look(file.parent().unwrap(), target));
-            sources(&prose).iter().for_each(|name| look(root, name));
+            // From the root, or, in the page of a crate, from there.
+            let own = file.parent().unwrap();
+            sources(&prose).iter().for_each(|name| look(if own.join(name).exists() { own } else { root }, name));
         }
         mentions(&text).iter().for_each(|name| look(root, name));
     }
