@@ -52,7 +52,7 @@
 //! | [`topology`] | ranks and nodes |
 //! | [`error`] | [`Error`]: by cause, the same on every rank |
 //!
-//! `docs/design.md` in the repository says how they fit together and why; `docs/hints.md` lists the hints.
+//! `docs/how-it-works/overview.md` in the repository says how they fit together and why; `docs/reference/hints.md` lists the hints.
 
 pub mod access;
 pub mod collectives;
@@ -75,3 +75,8 @@ pub use tributary_drivers as drivers;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// And those of the tutorial.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/tutorial/rust.md")]
+struct Tutorial;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads a capture by the description of its format (docs/capture.md), without any of Tributary.
+"""Reads a capture by the description of its format (docs/reference/capture.md), without any of Tributary.
 
     read_capture.py FILE            a line of JSON for the header, then one for each rank and call
     read_capture.py FILE --call N   the extents of call N in the text form of `trib replay list`

@@ -1,4 +1,4 @@
-//! The calls of a capture (`TRIB_CAPTURE`, docs/capture.md) as a pattern: what a real program wrote, with other bytes.
+//! The calls of a capture (`TRIB_CAPTURE`, docs/reference/capture.md) as a pattern: what a real program wrote, with other bytes.
 //!
 //! The steps are the program's collective writes, in their order; of a file that was only read, the reads. The byte at an
 //! offset is a hash of the offset, the step and the rank. The serial file is that of step after step, and within a step of

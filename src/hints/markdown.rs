@@ -11,8 +11,10 @@ const HEAD: &str = "\
 
 # Hints
 
-A hint is a `key=value`. Several are separated by `;` or newlines; `#` starts a comment that ends with the line; the last
-of equal keys wins. What wins between sources, from the highest:
+A hint is a `key=value`. Several are separated by `;` or newlines. `#` starts a comment that ends with the line. Of equal keys
+the last wins. Words may be written in capitals too. `trib hints` prints this table with the values in force.
+
+Hints come from several sources. From the highest, these win:
 
 1. `MPICH_MPIIO_HINTS`;
 2. arguments of the call: an `MPI_Info` (drop-in, GIO), the text of `trib_open` (C API), the crate, options of the command line;
@@ -23,21 +25,20 @@ of equal keys wins. What wins between sources, from the highest:
 7. the file that the environment variable `TRIB_ADVICE` names, for files by their names;
 8. the defaults below.
 
-Keys that are not listed here are ignored, as MPI asks, except that an unknown key which begins with `trib_` is an error. A
-value that is not allowed is an error for every listed key. A hint that was removed says so, and what takes its place. Words may be written in capitals too. `trib hints` prints this
-table with the values in force.
+A key that is not listed here is ignored, as MPI asks. There is one exception: an unknown key that begins with `trib_` is an
+error. For every listed key, a value that is not allowed is an error. The error for a hint that was removed says what takes its place.
 
 ## Hints that you have already
 
-The drop-in library, the C API, GIO's functions and the command line read what is there for other MPI libraries, whatever MPI
-the program runs on. (Programs in Rust choose: `Hints::from_env` reads the third and the fourth, `hints::Environment` all.)
-Each source keeps the place that it has in its own library: Cray's goes over what the program asks for, the others under it.
-Variables and files are read once in a process, when it opens its first file. The first rank's count (in the C API all ranks
-must have the same).
+The drop-in library, the C API, GIO's functions and the command line also read the hints that are there for other MPI libraries,
+whatever MPI the program runs on. (Programs in Rust choose: `Hints::from_env` reads sources 3 and 4, `hints::Environment` reads all.)
+Each source ranks as it does in its own library: Cray's stands above what the program asks for, the others below it.
+Variables and files are read once in a process, when it opens its first file. Those of the first rank count. In the C API all ranks
+must have the same.
 
 | source | form | what is taken |
 |---|---|---|
-| `MPICH_MPIIO_HINTS` (HPE Cray MPI) | `pattern:key=value:key=value,pattern:key=value` | the hints of the first pattern that is all of the name which the program opens the file by: `*` is any characters, `/` too, `?` one, `[a-z]` one of these |
+| `MPICH_MPIIO_HINTS` (HPE Cray MPI) | `pattern:key=value:key=value,pattern:key=value` | the hints of the first pattern that matches the whole name by which the program opens the file: `*` is any characters, `/` too, `?` one, `[a-z]` one of these |
 | `ROMIO_HINTS`, `/etc/romio-hints` (ROMIO) | a key and a value a line; `#` in the first column | all; of equal keys the first |
 | `ROMIO_FSTYPE_FORCE` (ROMIO) | `lustre:`, `gpfs:`, `ufs:`, `nfs:`, `xfs:` | `trib_driver`: the last three are `posix` |
 | `I_MPI_FILESYSTEM_FORCE`, `I_MPI_EXTRA_FILESYSTEM_FORCE` (Intel MPI) | `lustre`, `gpfs`, `ufs`, `nfs` | `trib_driver`, unless `I_MPI_FILESYSTEM` or `I_MPI_EXTRA_FILESYSTEM` is `off` |
@@ -45,25 +46,26 @@ must have the same).
 | `OMPI_MCA_io_ompio_num_aggregators` (Open MPI) | a number; 0 and less say nothing | `cb_nodes` |
 | `OMPI_MCA_io_ompio_bytes_per_agg` (Open MPI) | bytes | `cb_buffer_size` |
 
-`TRIB_ADVICE` names a file of ours, which `trib advise --advice FILE` writes: a line is `pattern:key=value:key=value`, with patterns
-as above, and a file takes the first line for its name. What is wrong in it is no error, but among the hints that are not used.
+`TRIB_ADVICE` names a file of ours, which `trib advise --advice FILE` writes. A line is `pattern:key=value:key=value`, with patterns
+as above, and a file takes the first line for its name. What is wrong in it is no error, but is reported among the hints that are not
+used.
 
-A line or a variable that cannot be read, a file that `ROMIO_HINTS` names and that is not there, and a value that is not
-allowed for a key below are errors, which name variable, file and line. In `/etc/romio-hints`, which users cannot mend, such a
-line is left out. What only the other library takes (lists of hosts in `cb_config_list`, counts of 0 and less, other
-parameters of OMPIO, other file systems) is never an error. The report of the drop-in library (`TRIB_REPORT`) names every hint
-that was given and is not used, with its source and the reason.
+These are errors, which name variable, file and line: a line or a variable that cannot be read; a file that `ROMIO_HINTS` names and
+that does not exist; a value that is not allowed for a key below. In `/etc/romio-hints`, which users cannot correct, such a line is left
+out. What only the other library understands is never an error: lists of hosts in `cb_config_list`, counts of 0 and less, other parameters
+of OMPIO, other file systems. The report of the drop-in library (`TRIB_REPORT`) names every hint that was given and is not used, with its
+source and the reason.
 ";
 
 const KERNELS_HEAD: &str = "
 ## Kernels
 
 What `trib_kernel_meta`, `trib_kernel_data` and `trib_two_layer_outer` take. `trib algorithms` counts them,
-[algorithms.md](algorithms.md#exchange) draws each.
+[algorithms](../laboratory/algorithms.md#exchange) draws each.
 
 ";
 
-/// The page `docs/hints.md`. A test holds the checked-in file to it.
+/// The page `docs/reference/hints.md`. A test holds the checked-in file to it.
 pub fn markdown() -> String {
     let table = Hints::default().table();
     let (ours, others): (Vec<_>, Vec<_>) = table.iter().partition(|row| row.key.starts_with(OURS));
@@ -75,7 +77,8 @@ pub fn markdown() -> String {
     page
 }
 
-/// The kernels as a table, the words for two layers among them: for `docs/hints.md` and `docs/design.md`.
+/// The kernels as a table, the words for two layers among them: for `docs/reference/hints.md` and
+/// `docs/how-it-works/kernels.md`.
 pub fn kernels() -> String {
     let mut table =
         "| name | what it does | sends | limit by default | when to use it |\n|---|---|---|---|---|\n".to_string();
@@ -146,14 +149,15 @@ mod tests {
 
     #[test]
     fn the_page_in_docs_is_current() {
-        hold("docs/hints.md", &markdown());
+        hold("docs/reference/hints.md", &markdown());
     }
 
     #[test]
-    fn the_table_of_kernels_in_the_design_is_current() {
-        let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/design.md")).unwrap();
-        let (before, rest) = page.split_once(BEGIN).expect("docs/design.md has no place for the table of kernels");
-        let (_, after) = rest.split_once(END).expect("docs/design.md has no end of the table of kernels");
-        hold("docs/design.md", &format!("{before}{BEGIN}\n{}\n{END}{after}", kernels()));
+    fn the_table_of_kernels_is_current() {
+        let name = "docs/how-it-works/kernels.md";
+        let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap();
+        let (before, rest) = page.split_once(BEGIN).expect("the page has no place for the table of kernels");
+        let (_, after) = rest.split_once(END).expect("the page has no end of the table of kernels");
+        hold(name, &format!("{before}{BEGIN}\n{}\n{END}{after}", kernels()));
     }
 }

@@ -1,6 +1,6 @@
 //! Hints: every knob of the library, by one name in code, environment and files.
 //!
-//! The table in `rows.rs` is the only list of hints: the struct, its defaults, the text form and `docs/hints.md` all come
+//! The table in `rows.rs` is the only list of hints: the struct, its defaults, the text form and `docs/reference/hints.md` all come
 //! from it. Text is `key=value`, separated by `;` or newlines, with `#` comments to the end of the line:
 //!
 //! ```

@@ -1,53 +1,169 @@
-//! Links between the pages of the repository lead somewhere: to a file that is there, to a heading that it has.
+//! What the repository says of its own pages and files is there: links lead to a file and to a heading that it has, pages
+//! that the source names exist, and so do the sources that pages name.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-/// All pages.
-fn pages() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = [".", "docs", "benchmarks/batch", "trib", "netcdf", "bindings"].map(|folder| root.join(folder));
-    let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
-    files.filter(|file| file.extension().is_some_and(|extension| extension == "md")).collect()
+/// What is not of the source tree, or not text.
+const LEFT_OUT: [&str; 3] = ["target", ".git", "proptest-regressions"];
+/// Folders of sources that pages name.
+const FOLDERS: [&str; 12] = [
+    "src/",
+    "tests/",
+    "abi/",
+    "base/",
+    "drivers/",
+    "bindings/",
+    "benches/",
+    "benchmarks/",
+    "netcdf/",
+    "lab/",
+    "trib/",
+    "docs/",
+];
+/// Letters of what stands for several files, or is made up.
+const NO_FILES: [char; 5] = ['<', '*', '{', '$', '…'];
+
+/// All files below `folder`.
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let name = entry.file_name().into_string().unwrap();
+        if LEFT_OUT.iter().any(|left_out| name == *left_out || name.starts_with("target-")) {
+            continue;
+        }
+        match entry.file_type().unwrap() {
+            kind if kind.is_dir() => files(&entry.path(), found),
+            kind if kind.is_file() => found.push(entry.path()),
+            _ => {}
+        }
+    }
 }
 
-/// The text without what stands in code blocks.
-fn prose(page: &Path) -> String {
-    let text = std::fs::read_to_string(page).unwrap();
-    text.split("```").step_by(2).collect()
+fn is_page(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "md")
 }
 
-/// The anchors that a page's headings make: small letters, digits, `-` and `_`; a `-` for each space.
-fn anchors(page: &Path) -> BTreeSet<String> {
-    let prose = prose(page);
+/// The text without what stands in fenced code blocks.
+fn prose(text: &str) -> String {
+    let mut is_code = false;
+    let mut outside = |line: &&str| {
+        let fence = line.trim_start().starts_with("```");
+        is_code ^= fence;
+        !is_code && !fence
+    };
+    text.lines().filter(|line| outside(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// The anchors that a page's headings make: small letters, digits, `-` and `_`; a `-` for each space. Of equal headings, the
+/// second has a `-1` behind it, and so on.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let prose = prose(text);
     let headings = prose.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
-    let kept = |letter: char| letter.is_alphanumeric() || "-_ ".contains(letter);
-    headings
-        .map(|words| words.to_lowercase().chars().filter(|&c| kept(c)).collect::<String>().replace(' ', "-"))
-        .collect()
+    let kept = |letter: &char| letter.is_alphanumeric() || "-_ ".contains(*letter);
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    let anchor = |words: &str| {
+        let name = words.to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-");
+        let before = seen.entry(name.clone()).or_default();
+        *before += 1;
+        if *before == 1 { name } else { format!("{name}-{}", *before - 1) }
+    };
+    headings.map(anchor).collect()
 }
 
-/// What the page's links lead to, without those to other sites.
-fn targets(page: &Path) -> Vec<String> {
-    let prose = prose(page).replace("]\n(", "](");
+/// What the page's links and pictures lead to, without those to other sites.
+fn targets(prose: &str) -> Vec<String> {
+    let prose = prose.replace("]\n(", "](");
     let targets = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
     targets.map(|(target, _)| target.to_string()).filter(|target| !target.contains("://")).collect()
 }
 
-#[test]
-fn links_lead_somewhere() {
-    let (mut links, mut broken) = (0, Vec::new());
-    for page in pages() {
-        for target in targets(&page) {
-            links += 1;
-            let (file, anchor) = target.split_once('#').unwrap_or((&target, ""));
-            let file = if file.is_empty() { page.clone() } else { page.parent().unwrap().join(file) };
-            let is_found = file.exists() && (anchor.is_empty() || anchors(&file).contains(anchor));
-            if !is_found {
-                broken.push(format!("{}: {target}", page.display()));
+/// Names of pages and pictures in `docs/`, from the root, with an anchor if there is one.
+fn mentions(text: &str) -> Vec<String> {
+    let of_name = |letter: char| letter.is_ascii_alphanumeric() || "-_./#".contains(letter);
+    let mention = |(at, _): (usize, &str)| {
+        // Not the end of another path, as in `../docs/` of a link.
+        let is_start = !text[..at].ends_with(|before: char| of_name(before));
+        let end = text[at..].find(|letter| !of_name(letter)).map_or(text.len(), |len| at + len);
+        let name = text[at..end].trim_end_matches(['.', '#', '/']);
+        let is_file = [".md", ".svg"].iter().any(|ending| name.split('#').next().unwrap().ends_with(ending));
+        (is_start && is_file).then(|| name.to_string())
+    };
+    text.match_indices("docs/").filter_map(mention).collect()
+}
+
+/// The files and folders of the source tree that stand between backquotes in a page.
+fn sources(prose: &str) -> Vec<String> {
+    let quoted = prose.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
+    let names = quoted.flat_map(str::split_whitespace).map(|name| name.trim_end_matches([',', ';', ':']));
+    names
+        .filter(|name| FOLDERS.iter().any(|folder| name.starts_with(folder)) && !name.contains(NO_FILES))
+        .map(|name| name.split('#').next().unwrap().to_string())
+        .collect()
+}
+
+/// What is said of a tree and not there, a line each; and how many links and names were looked at.
+fn broken(root: &Path) -> (Vec<String>, usize) {
+    let (mut all, mut broken, mut looked_at) = (Vec::new(), Vec::new(), 0);
+    files(root, &mut all);
+    all.sort();
+    for file in all {
+        let Ok(text) = std::fs::read_to_string(&file) else { continue };
+        let mut look = |folder: &Path, target: &str| {
+            looked_at += 1;
+            let (name, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let to = if name.is_empty() { file.clone() } else { folder.join(name) };
+            let has_anchor = || is_page(&to) && anchors(&std::fs::read_to_string(&to).unwrap()).contains(anchor);
+            if !to.exists() || !anchor.is_empty() && !has_anchor() {
+                broken.push(format!("{}: {target}", file.strip_prefix(root).unwrap().display()));
             }
+        };
+        if is_page(&file) {
+            let prose = prose(&text);
+            targets(&prose).iter().for_each(|target| look(file.parent().unwrap(), target));
+            // From the root, or, in the page of a crate, from there.
+            let own = file.parent().unwrap();
+            sources(&prose).iter().for_each(|name| look(if own.join(name).exists() { own } else { root }, name));
         }
+        mentions(&text).iter().for_each(|name| look(root, name));
     }
-    assert!(broken.is_empty(), "{} of {links} links lead nowhere:\n{}", broken.len(), broken.join("\n"));
-    assert!(links > 100, "only {links} links were found");
+    (broken, looked_at)
+}
+
+#[test]
+fn links_and_names_lead_somewhere() {
+    let (broken, looked_at) = broken(Path::new(env!("CARGO_MANIFEST_DIR")));
+    assert!(broken.is_empty(), "{} of {looked_at} lead nowhere:\n{}", broken.len(), broken.join("\n"));
+    assert!(looked_at > 500, "only {looked_at} links and names were found");
+}
+
+/// A tree with one of everything that can be wrong, beside what is right.
+#[test]
+fn what_leads_nowhere_is_found() {
+    let directory = tempfile::tempdir().unwrap();
+    // `DOCS`, or this file would be said to name these pages itself.
+    let put = |name: &str, text: &str| {
+        let file = directory.path().join(name.replace("DOCS", "docs"));
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text.replace("DOCS", "docs")).unwrap();
+    };
+    put("DOCS/page.md", "# One, two\n\n## Twice\n\n## Twice\n\n```sh\n# no heading, [no link](nowhere)\n```\n");
+    put(
+        "README.md",
+        "[right](DOCS/page.md#one-two) [right](DOCS/page.md#twice-1) [out](https://example.org/x.md) `src/x.rs` `src/<name>.rs`\n\
+         [no page](DOCS/gone.md) [no heading](DOCS/page.md#three) [own](#nothing) ![no picture](DOCS/gone.svg) `src/gone.rs`\n",
+    );
+    put("src/x.rs", "//! `DOCS/page.md#one-two` is there; DOCS/lost.md and DOCS/page.md#none are not.\n");
+    put("target/left_out.md", "[not looked at](nowhere)");
+    let (broken, _) = broken(directory.path());
+    let broken: BTreeSet<_> = broken.iter().map(|line| line.replace("docs", "DOCS")).collect();
+    let expected = [
+        "README.md: #nothing",
+        "README.md: DOCS/gone.md",
+        "README.md: DOCS/gone.svg",
+        "README.md: DOCS/page.md#three",
+        "README.md: src/gone.rs",
+        "src/x.rs: DOCS/lost.md",
+        "src/x.rs: DOCS/page.md#none",
+    ];
+    assert_eq!(broken, expected.map(String::from).into());
 }

@@ -59,6 +59,6 @@ pub fn run(options: &HintsOptions) -> Result<(), Failure> {
     }
     listing::keep_words(&mut table);
     let order = "Set by --hint KEY=VALUE, TRIB_HINTS='key=value;...', a file named by TRIB_HINTS_FILE, or what there is for \
-                 other MPI libraries (docs/hints.md), in this order; Cray's MPICH_MPIIO_HINTS goes over all.";
+                 other MPI libraries (docs/reference/hints.md), in this order; Cray's MPICH_MPIIO_HINTS goes over all.";
     say(format!("{table}\n{order}"))
 }

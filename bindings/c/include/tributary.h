@@ -5,7 +5,7 @@
  * the one error that no other rank learns of. Pointers are to be what the function says, or NULL where it says so; other
  * NULLs are TRIB_ERR_ARGUMENT. Sizes, offsets and counts are in bytes and have 64 bits.
  *
- * docs/c-api.md of Tributary has a first program; docs/hints.md lists the hints.
+ * docs/tutorial/c.md of Tributary has a first program; docs/reference/hints.md lists the hints.
  *
  * Generated from bindings/c/src; regenerate with: ./generate */
 
@@ -246,7 +246,7 @@ const char *trib_version(void);
  *
  * `mode` is one of `trib_mode`. `hints` is NULL or "key=value;key=value...", which wins over the environment variable
  * TRIB_HINTS, which wins over the file that the environment variable TRIB_HINTS_FILE names, which wins over what there is
- * for other MPI libraries (docs/hints.md; Cray's MPICH_MPIIO_HINTS wins over all). Variables and files are read by the
+ * for other MPI libraries (docs/reference/hints.md; Cray's MPICH_MPIIO_HINTS wins over all). Variables and files are read by the
  * process's first open. `*file` becomes the file, or NULL on any error.
  *
  * Errors: the same on all ranks, but for a `comm` that is none (MPI_COMM_NULL, an intercommunicator, MPI not initialised),
@@ -301,7 +301,7 @@ trib_status trib_get_size(trib_file *file, int64_t *size);
  * `*bytes`, unless `bytes` is NULL, becomes the number of bytes that were written for this rank: all, or 0 on an error.
  * Where ranks write the same byte, one of theirs stays (which one: hint trib_overlap).
  *
- * Costs what docs/design.md says of an exchange: each byte travels once to the rank that writes it. The same lists as in
+ * Costs what docs/how-it-works/overview.md says of an exchange: each byte travels once to the rank that writes it. The same lists as in
  * the call before cost no planning again, for a read as well.
  *
  * Errors: the lowest failing rank's, on every rank. Some of the bytes may be in the file then.

@@ -23,7 +23,7 @@ use super::status::{guarded, trib_status};
 /// `*bytes`, unless `bytes` is NULL, becomes the number of bytes that were written for this rank: all, or 0 on an error.
 /// Where ranks write the same byte, one of theirs stays (which one: hint trib_overlap).
 ///
-/// Costs what docs/design.md says of an exchange: each byte travels once to the rank that writes it. The same lists as in
+/// Costs what docs/how-it-works/overview.md says of an exchange: each byte travels once to the rank that writes it. The same lists as in
 /// the call before cost no planning again, for a read as well.
 ///
 /// Errors: the lowest failing rank's, on every rank. Some of the bytes may be in the file then.

@@ -63,7 +63,7 @@ pub(super) unsafe fn opened<'a>(file: *mut trib_file) -> Result<&'a mut trib_fil
 ///
 /// `mode` is one of `trib_mode`. `hints` is NULL or "key=value;key=value...", which wins over the environment variable
 /// TRIB_HINTS, which wins over the file that the environment variable TRIB_HINTS_FILE names, which wins over what there is
-/// for other MPI libraries (docs/hints.md; Cray's MPICH_MPIIO_HINTS wins over all). Variables and files are read by the
+/// for other MPI libraries (docs/reference/hints.md; Cray's MPICH_MPIIO_HINTS wins over all). Variables and files are read by the
 /// process's first open. `*file` becomes the file, or NULL on any error.
 ///
 /// Errors: the same on all ranks, but for a `comm` that is none (MPI_COMM_NULL, an intercommunicator, MPI not initialised),

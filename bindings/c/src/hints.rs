@@ -81,6 +81,7 @@ unsafe fn find(file: &trib_file, key: *const c_char) -> Result<&str> {
     // SAFETY: not null, so it ends with 0.
     let key = unsafe { CStr::from_ptr(key) };
     let found = file.hints.0.iter().find(|(known, _)| known.as_c_str() == key);
-    let (_, value) = found.ok_or_else(|| Error::hint(key.to_string_lossy(), "", "the keys of docs/hints.md"))?;
+    let (_, value) =
+        found.ok_or_else(|| Error::hint(key.to_string_lossy(), "", "the keys of docs/reference/hints.md"))?;
     Ok(value.to_str().unwrap_or_default())
 }

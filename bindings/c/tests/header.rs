@@ -12,7 +12,7 @@ const HEAD: &str = "\
  * the one error that no other rank learns of. Pointers are to be what the function says, or NULL where it says so; other
  * NULLs are TRIB_ERR_ARGUMENT. Sizes, offsets and counts are in bytes and have 64 bits.
  *
- * docs/c-api.md of Tributary has a first program; docs/hints.md lists the hints.
+ * docs/tutorial/c.md of Tributary has a first program; docs/reference/hints.md lists the hints.
  *
  * Generated from bindings/c/src; regenerate with: ./generate */";
 

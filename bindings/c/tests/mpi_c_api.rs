@@ -51,7 +51,7 @@ fn the_example_in_fortran() {
 
 #[test]
 fn the_first_program_of_the_documentation() {
-    let page = std::fs::read_to_string(crate_directory().join("../../docs/c-api.md")).unwrap();
+    let page = std::fs::read_to_string(crate_directory().join("../../docs/tutorial/c.md")).unwrap();
     let program = page.split("```c\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let source = prefix().join("first.c");
     std::fs::write(&source, program).unwrap();

@@ -3,7 +3,7 @@
  *
  * Functions return GIO_NOERR or a negative code; those of type MPI_Offset return a number of bytes, or a code. A collective
  * function is called by all ranks of the file's communicator, in the same order on each, and returns the same code on all; a
- * handle that is none is the one error that no other rank learns of. docs/gio.md of Tributary says how to link, and which
+ * handle that is none is the one error that no other rank learns of. docs/reference/gio.md of Tributary says how to link, and which
  * hints there are. */
 #ifndef H_GIO
 #define H_GIO

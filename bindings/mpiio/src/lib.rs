@@ -21,7 +21,7 @@
 //! | `datatype` | MPI datatypes as extents |
 //! | `counts`, `report` | what became of the calls, and TRIB_REPORT |
 //!
-//! `docs/drop-in.md` in the repository tells users what to type.
+//! `docs/tutorial/drop-in.md` in the repository tells users what to type.
 #![cfg(feature = "mpi")]
 
 pub mod abi;

@@ -1,7 +1,7 @@
 //! The simulator: how long schedules take on a machine that is not here.
 //!
 //! Discrete events, deterministic for a seed. It runs the schedules that the executors run, without payload, and makes
-//! them rank by rank when their turn comes. `docs/simulator.md` describes the model and what it leaves out.
+//! them rank by rank when their turn comes. `docs/laboratory/simulator.md` describes the model and what it leaves out.
 //!
 //! | module | holds |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! A rank's part of a capture, as bytes (docs/capture.md has the format): records, each a tag, the length of its body, and the
+//! A rank's part of a capture, as bytes (docs/reference/capture.md has the format): records, each a tag, the length of its body, and the
 //! body. A reader skips a record whose tag it does not know. Integers are varints: 7 bits a byte, lowest first.
 
 use std::time::Duration;

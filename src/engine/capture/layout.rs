@@ -1,4 +1,4 @@
-//! The capture as a whole (docs/capture.md has the format): a preamble of 24 bytes, the header in JSON, the index, the reports,
+//! The capture as a whole (docs/reference/capture.md has the format): a preamble of 24 bytes, the header in JSON, the index, the reports,
 //! and the blocks of the ranks.
 
 use std::collections::BTreeMap;

@@ -9,7 +9,7 @@
 //! | [`counts`] | rounds, messages, bytes |
 //! | [`holdings`] | whose bytes every rank has after each round |
 //! | [`show`] | the picture |
-//! | `page` | `docs/algorithms.md` and its pictures |
+//! | `page` | `docs/laboratory/algorithms.md` and its pictures |
 
 mod case;
 mod catalogue;
@@ -70,7 +70,7 @@ fn list(options: &AlgorithmsOptions) -> Result<(), Failure> {
     }
     say(format!(
         "{table}\nCounted for {ranks} ranks on nodes of {ranks_per_node}, blocks (of a broadcast or reduction: a message) \
-         of {} bytes. Words, costs and pictures: docs/algorithms.md, --json, trib algorithms show NAME.",
+         of {} bytes. Words, costs and pictures: docs/laboratory/algorithms.md, --json, trib algorithms show NAME.",
         grouped(bytes)
     ))
 }

@@ -1,4 +1,4 @@
-//! `docs/algorithms.md` and its pictures: what the registries say, counted on the schedules, as a page. The tests are its
+//! `docs/laboratory/algorithms.md` and its pictures: what the registries say, counted on the schedules, as a page. The tests are its
 //! only user: they hold the checked-in files to it, and write them when asked.
 
 use std::fmt::Write;
@@ -25,25 +25,26 @@ const HEAD: &str = "\
 # Algorithms
 
 Every collective algorithm of the library and every exchange kernel: what it does, what it costs, when to use it. An
-algorithm is a pure function to a schedule (`src/collectives/`, `src/exchange/`, one file each); pictures and numbers here
-are made from these schedules. `trib algorithms` lists them, `--json` for any number of ranks, and
+algorithm is a pure function that returns a schedule (`src/collectives/`, `src/exchange/`, one file each). The pictures and numbers
+here are made from these schedules. `trib algorithms` lists them, with `--ranks` for any number of ranks.
 `trib algorithms show NAME --operation OPERATION -o F.svg` draws one, for other ranks too.
 
-**Costs.** t_s is the start of a message, t_w a byte of it, t_c a byte combined; p ranks, m bytes of a block, or of the
-message of a broadcast or reduction.
+**Costs.** t_s is the time to start a message, t_w the time of a byte of it, t_c the time to combine a byte. There are p ranks. m is the
+number of bytes of a block, or of the message of a broadcast or reduction.
 
-**Pictures.** Ranks are rows, on their nodes; message rounds (here: rounds) are columns. A rank has one port: in a round it
-sends one message and receives one, and every message takes one round, whatever its size. Grey messages stay inside a node, red ones do not.
-The bars between show what every rank has. A message in segments has four of them; linear_synchronized sends a quarter of a block first.
+**Pictures.** Ranks are rows, grouped by node. Message rounds (here: rounds) are columns. A rank has one port: in a round it
+sends one message and receives one, and every message takes one round, whatever its size. Grey messages stay inside a node, red ones
+leave it. The bars between show what every rank has. A message in segments has four of them; linear_synchronized sends a quarter of a
+block first.
 
-**Tables** count 16 ranks on 4 nodes, the root rank 0, blocks of equal size. *Short* and *long* are times in the same
-one-port model, in units of t_s, for m t_w = t_s / 100 and for m t_w = 100 t_s; combining takes no time, and no message is
+**Tables** count 16 ranks on 4 nodes, with rank 0 as root and blocks of equal size. *Short* and *long* are times in the same
+one-port model, in units of t_s, for m t_w = t_s / 100 and for m t_w = 100 t_s. Combining takes no time, and no message is
 slower than another. What leaves a node is counted apart.
 ";
 
 /// What is said of the exchange as a whole.
 const KERNELS: &str = "\
-Every rank sends m bytes to each of 4 aggregators, one on a node, at most one message at a time, so that the order shows;
+Every rank sends m bytes to each of 4 aggregators, one on a node, at most one message at a time, so that the order shows.
 two_layer has one local aggregator a node and merges for the balanced kernel. The pictures of the flat kernels have the 8
 ranks and the 4 lowest of them as aggregators of the main paper's figure 1. \"The main paper\" is Q. Kang, R. Ross, R. Latham,
 S. Lee, A. Agrawal, A. Choudhary, W.-k. Liao, *Improving All-to-Many Personalized Communication in Two-Phase I/O*.
@@ -157,7 +158,7 @@ fn hold(name: &str, expected: &str) {
 
 #[test]
 fn the_page_in_docs_is_current() {
-    hold("algorithms.md", &page());
+    hold("laboratory/algorithms.md", &page());
 }
 
 #[test]
@@ -166,7 +167,7 @@ fn the_pictures_in_docs_are_current() {
     for entry in catalogue::all() {
         let drawn = show::draw(&entry, &notes::example(&entry)).unwrap();
         expected.push(format!("{}.svg", anchor(&entry)));
-        hold(&format!("algorithms/{}.svg", anchor(&entry)), &drawn);
+        hold(&format!("laboratory/algorithms/{}.svg", anchor(&entry)), &drawn);
     }
-    held::hold_no_others("algorithms", expected, "the registry");
+    held::hold_no_others("laboratory/algorithms", expected, "the registry");
 }

@@ -180,4 +180,13 @@ mod tests {
     fn the_tree_of_commands_is_sound() {
         super::Cli::command().debug_assert();
     }
+
+    #[test]
+    fn the_page_in_docs_has_every_command() {
+        let page = std::fs::read_to_string(crate::held::docs("reference/command-line.md")).unwrap();
+        for command in super::Cli::command().get_subcommands() {
+            let row = format!("| `trib {}", command.get_name());
+            assert!(page.contains(&row), "docs/reference/command-line.md has no row that begins with {row}");
+        }
+    }
 }

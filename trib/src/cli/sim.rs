@@ -27,7 +27,7 @@ pub enum SimCommand {
 
 const VALIDATE: &str = "\
 Each time is the least of --repetitions. Ranks beyond the processors share them: an exchange then takes no less than all work
-over the processors (docs/simulator.md, Against this machine).
+over the processors (docs/laboratory/simulator.md#against-this-machine).
 
 Examples:
   trib sim validate --output laptop.toml

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`parameters`] | a pattern's parameters, from clap's tree |
 //! | [`numbers`] | what its arithmetic gives |
-//! | `page` | `docs/patterns.md` and its pictures (a test regenerates them) |
+//! | `page` | `docs/laboratory/patterns.md` and its pictures (a test regenerates them) |
 
 mod numbers;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `docs/patterns.md` and its pictures: what the registry says, as a page. The tests are its only user: they hold the
+//! `docs/laboratory/patterns.md` and its pictures: what the registry says, as a page. The tests are its only user: they hold the
 //! checked-in files to it, and write them when asked.
 
 use std::fmt::Write;
@@ -16,19 +16,26 @@ const HEAD: &str = "\
 
 # Patterns
 
-Access patterns of real codes, as `trib replay NAME` runs them: every rank's extents and buffer are a pure function of
-rank, ranks and parameters (`benchmarks/src/`, one module each), so the same pattern runs on threads and on MPI, is planned
+Access patterns of real codes, as `trib replay NAME` runs them. Every rank's extents and buffer are a pure function of
+rank, ranks and parameters (`benchmarks/src/`, one module each). So the same pattern runs on threads and on MPI, is planned
 for any number of ranks, and is compared with a file that one process writes element by element.
 
-`trib patterns` lists them, `trib patterns NAME --ranks P` says what a pattern's own arithmetic gives for both drivers, and
-`trib picture NAME --output F.svg` draws one: the file as cells in the colour of the rank that writes them, the stripes
-below as they are dealt to the aggregators A0, A1, ..., then the memory of the first ranks and where it goes. An exchange has
-no file: one of its rounds is drawn, as bytes from sender to receiver. The pictures here are of tiny parameters, and paths in
+`trib patterns` lists them. `trib patterns NAME --ranks P` says what a pattern's own arithmetic gives for both drivers.
+`trib picture NAME --output F.svg` draws one. A picture shows the file as cells in the colour of the rank that writes them. Below
+are the stripes and their aggregators A0, A1, ..., then the memory of the first ranks and where it goes. An exchange has
+no file: its picture shows one round, as bytes from sender to receiver. The pictures here are of tiny parameters. Paths in
 the examples are from the root of the repository. `p` is the number of ranks.
 
-Options that every replay has: `--verify` compares the file with the serial one, `--read` reads it back collectively and
-compares every rank's buffer, `--read-only FILE` reads a file that is there, `--buffer noncontiguous` puts gaps of 16 bytes
-into every rank's memory, `--plan-only` writes nothing and counts, `--json` prints one object.
+Every replay has these options:
+
+| option | what it does |
+|---|---|
+| `--verify` | compares the file with the serial one |
+| `--read` | reads the file back collectively and compares every rank's buffer |
+| `--read-only FILE` | reads a file that exists |
+| `--buffer noncontiguous` | puts gaps of 16 bytes into every rank's memory |
+| `--plan-only` | writes nothing and counts |
+| `--json` | prints one object |
 ";
 
 fn page() -> String {
@@ -72,7 +79,7 @@ fn hold(name: &str, expected: &str) {
 
 #[test]
 fn the_page_in_docs_is_current() {
-    hold("patterns.md", &page());
+    hold("laboratory/patterns.md", &page());
 }
 
 #[test]
@@ -84,7 +91,7 @@ fn the_pictures_in_docs_are_current() {
         let Command::Picture(options) = Cli::try_parse_from(line).unwrap().command else { unreachable!() };
         let subject = options.pattern.subject(options.drawing.ranks).unwrap();
         let drawn = picture::draw(&subject, &options.drawing).unwrap();
-        hold(&format!("patterns/{}.svg", source.name), &drawn);
+        hold(&format!("laboratory/patterns/{}.svg", source.name), &drawn);
     }
 }
 

@@ -1,4 +1,4 @@
-//! `docs/papers.md`: the claims and what was found last, as a page. A test is its only user: it holds the checked-in file
+//! `docs/laboratory/papers.md`: the claims and what was found last, as a page. A test is its only user: it holds the checked-in file
 //! to it, and writes it when asked.
 
 use std::fmt::Write;
@@ -12,15 +12,16 @@ const HEAD: &str = "\
 
 # The papers, reproduced
 
-What the five papers behind Tributary claim, and whether `trib reproduce` finds it: measured where it can be, else simulated
-on models of their machines ([simulator](simulator.md)). A claim is *reproduced* if the numbers keep the bound that the
-paper's words give. One that is not stays here, with the reason; no bound was loosened and no parameter tuned for a claim.
+What the five papers behind Tributary claim, and whether `trib reproduce` finds it. A claim is measured where it can be, and else
+simulated on a model of the paper's machine ([simulator](simulator.md)). It is *reproduced* if the numbers keep the bound that the
+paper's words give. A claim that is not reproduced stays here, with the reason. No bound was loosened and no parameter tuned for a
+claim.
 
-    trib reproduce --quick                                # the claims that are marked so, in under a minute; a test runs them
+    trib reproduce --quick                                # the claims marked quick, in under a minute; a test runs them
     trib reproduce --html papers.html --figures pictures  # all, with pictures
     trib reproduce main --claim figure-5 --json           # some, with the numbers
 
-The command fails when it finds a verdict that is not the one below.
+The command fails if it finds another verdict than the one below.
 ";
 
 fn page(papers: &[Paper]) -> String {
@@ -75,5 +76,5 @@ fn list<'a>(page: &mut String, head: &str, paper: &'a Paper, text: impl Fn(&'a C
 
 #[test]
 fn the_document_says_what_the_claims_say() {
-    held::hold("papers.md", &page(&papers().unwrap()), "lab/papers");
+    held::hold("laboratory/papers.md", &page(&papers().unwrap()), "lab/papers");
 }

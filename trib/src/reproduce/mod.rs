@@ -6,7 +6,7 @@
 //! | `table`, `json` | findings for people, and for programs |
 //! | `page` | findings and figures as HTML |
 //! | `plot` | a figure as SVG |
-//! | `document` | `docs/papers.md` |
+//! | `document` | `docs/laboratory/papers.md` |
 
 #[cfg(test)]
 mod document;

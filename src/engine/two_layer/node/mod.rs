@@ -10,7 +10,8 @@
 //! **Why it cannot deadlock.** Take, of all messages between local aggregators and aggregators that are not delivered, the
 //! first in the order of (round, step). Its local aggregator makes room in the order of its chain, so all that lies in the
 //! ring was before it, is delivered, and gives its room back; an empty ring has room for any message. Its members have finished the
-//! rounds before, and in this one wait for nothing but that room. (See `docs/design.md`, section 2.)
+//! rounds before, and in this one wait for nothing but that room. (See
+//! `docs/how-it-works/schedules.md#why-no-throttle-can-deadlock`.)
 //!
 //! | module | holds |
 //! |---|---|

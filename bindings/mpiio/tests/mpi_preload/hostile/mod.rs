@@ -1,5 +1,5 @@
 //! What is done to a program, and to this library under it, by the machine, the system and other people: with the library the
-//! program gets the verdict and the bytes that it gets without, or an error that `docs/faults.md` lists. Nobody waits for ever.
+//! program gets the verdict and the bytes that it gets without, or an error that `docs/reference/faults.md` lists. Nobody waits for ever.
 //!
 //! | module | what happens |
 //! |---|---|
