@@ -80,7 +80,7 @@ fn walk_both_sides(call: Caller<'_>) -> Duration {
         let mut walk = Walk::new(file, &layout);
         let mut sum = 0;
         while let Some(at) = walk.position() {
-            walk.until((at | 0xf_ffff) + 1, |piece| sum += piece.offset ^ piece.memory);
+            walk.visit_before((at | 0xf_ffff) + 1, |piece| sum += piece.offset ^ piece.memory);
         }
         black_box(sum);
     })

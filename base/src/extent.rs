@@ -1,6 +1,6 @@
 //! One extent: the unit of every access.
 
-/// `len` bytes at `offset`. Ends below 2^63 wherever the library hands one out.
+/// `len` bytes at `offset` of the file. An extent that the library returns ends below 2^63.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Extent {
     /// First byte.

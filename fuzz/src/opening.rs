@@ -1,12 +1,12 @@
 //! Messages of the opening of a call: what ranks bring, and what rank 0 tells. They come from ranks of the same job, but also
 //! from one whose memory is damaged, or that another version of the library runs on.
 
-use tributary::engine::opening_messages::{answer, brought, merged, pieces};
+use tributary::engine::opening_messages::{answer, contribution, merged, pieces};
 
 pub fn check(bytes: &[u8]) {
     // What is understood is a message again, which is understood alike.
-    let once = brought(bytes);
-    assert_eq!(brought(&once), once);
+    let once = contribution(bytes);
+    assert_eq!(contribution(&once), once);
     let told = answer(bytes);
     assert_eq!(answer(&told), told);
     // All data is there, and no more of it than came.
@@ -17,8 +17,8 @@ pub fn check(bytes: &[u8]) {
     let (one, other) = bytes.split_at(bytes.len() / 2 / 8 * 8);
     let [ours, theirs] = [merged(one, other), merged(other, one)];
     assert_eq!(ours.len(), theirs.len());
-    assert_eq!(merged(&ours, &brought(&[])).len(), ours.len());
-    assert_eq!(brought(&ours), ours);
+    assert_eq!(merged(&ours, &contribution(&[])).len(), ours.len());
+    assert_eq!(contribution(&ours), ours);
 }
 
 pub fn seeds() -> Vec<Vec<u8>> {

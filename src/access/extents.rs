@@ -1,9 +1,9 @@
-//! Extents, and sequences of them in little memory.
+//! Sequences of extents in little memory.
 //!
-//! A sequence is a list of nodes; a node is one extent, a list or a group of nodes, repeated along any number of
-//! strided levels. A vector, a block-cyclic pattern or a 4-D subarray is one node of O(dimensions) memory, whatever its
-//! number of extents; an irregular list is one node of [`Packed`] bytes, and that list repeated (a variable for each of 72
-//! levels) is one node too; so are several subarrays, repeated or scattered together.
+//! A sequence is a list of nodes. A node is one extent, a list of extents or a group of nodes, repeated along any number
+//! of strided levels. A vector, a block-cyclic pattern or a 4-D subarray is one node of O(dimensions) memory, whatever its
+//! number of extents. An irregular list is one node of [`Packed`] bytes. That list repeated (a variable for each of 72
+//! levels) is one node too, and so are several subarrays that are repeated or scattered together.
 
 use bytes::Bytes;
 use smallvec::SmallVec;
@@ -13,8 +13,9 @@ use super::node::{Base, Level, Node};
 use super::packed::{Packed, Packer, Summary};
 use crate::error::{Error, Result};
 
-/// A sequence of extents, in the order in which a buffer's bytes fill them. Zero-length extents are dropped.
-/// Building is checked: an offset below 0 or an end above 2^63 - 1 is an error, never a wrap.
+/// A sequence of extents, in the order in which a buffer's bytes fill them. Extents of length 0 are dropped.
+/// The constructors check their arguments: an offset below 0 or an end above 2^63 - 1 is an error and never wraps. All
+/// methods are local: no other rank has to call them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extents {
     pub(super) nodes: Vec<Node>,
@@ -30,12 +31,12 @@ impl Default for Extents {
 }
 
 impl Extents {
-    /// No extents.
+    /// A sequence without extents.
     pub fn empty() -> Self {
         Self { nodes: Vec::new(), summary: Summary::EMPTY, last_end: 0 }
     }
 
-    /// One extent.
+    /// One extent: `len` bytes at `offset`. O(1).
     ///
     /// # Errors
     /// An end above 2^63 - 1.
@@ -49,7 +50,8 @@ impl Extents {
         Ok(Self { nodes: vec![node], summary, last_end: offset + len })
     }
 
-    /// A vector: `count` blocks of `len` bytes, `stride` bytes from start to start. O(1) memory.
+    /// A vector: `count` blocks of `len` bytes, the first at `offset`, with `stride` bytes from the start of a block to the
+    /// start of the next. O(1) time and memory.
     ///
     /// # Errors
     /// An extent before 0 or beyond 2^63 - 1.
@@ -57,7 +59,7 @@ impl Extents {
         Self::contiguous(offset, len)?.repeat(stride, count)
     }
 
-    /// A list as it comes, packed. O(length) time, memory for what does not repeat.
+    /// The extents of `list` in its order, packed. O(length) time; memory only for what does not repeat.
     ///
     /// # Errors
     /// An end above 2^63 - 1.
@@ -94,8 +96,9 @@ impl Extents {
         Self { nodes: vec![Node { base, levels: SmallVec::new() }], summary, last_end }
     }
 
-    /// The sequence `count` times, each `stride` bytes behind the one before, as one node. Blocks that adjoin (`stride`
-    /// equal to the length of a single extent) become one extent, levels that go on in the same stride one level.
+    /// The sequence `count` times, each copy `stride` bytes behind the one before, as one node. Adjacent blocks (`stride`
+    /// is the length of a single extent) become one extent. Levels that continue in the same stride become one level.
+    /// O(nodes).
     ///
     /// # Errors
     /// An extent before 0 or beyond 2^63 - 1.
@@ -125,7 +128,7 @@ impl Extents {
         Ok(Self { nodes: vec![node], summary, last_end: last_end as u64 })
     }
 
-    /// The sequence, `by` bytes further on.
+    /// The sequence with `by` bytes added to every offset. O(nodes).
     ///
     /// # Errors
     /// An end above 2^63 - 1.
@@ -145,7 +148,7 @@ impl Extents {
         Ok(self)
     }
 
-    /// Appends `other` behind what is there.
+    /// Appends `other`. O(nodes of `other`).
     ///
     /// # Errors
     /// More than 2^63 - 1 bytes or extents in all; nothing is appended then.
@@ -156,7 +159,7 @@ impl Extents {
         let (mine, theirs) = (&mut self.summary, &other.summary);
         let limit = i64::MAX as u64;
         if mine.bytes.saturating_add(theirs.bytes) > limit || mine.count.saturating_add(theirs.count) > limit {
-            return Err(too_far(mine.bytes, theirs.bytes));
+            return Err(out_of_range(mine.bytes, theirs.bytes));
         }
         if mine.count == 0 {
             *mine = *theirs;
@@ -178,12 +181,12 @@ impl Extents {
         self.summary.count
     }
 
-    /// Sum of the lengths.
+    /// Sum of the extents' lengths, in bytes.
     pub fn bytes(&self) -> u64 {
         self.summary.bytes
     }
 
-    /// Lowest offset and highest end; `None` when empty.
+    /// Lowest offset and highest end; `None` for an empty sequence.
     pub fn span(&self) -> Option<(u64, u64)> {
         (self.summary.count > 0).then_some((self.summary.start, self.summary.end))
     }
@@ -198,24 +201,24 @@ impl Extents {
         size_of::<Self>() + self.nodes.iter().map(Node::memory).sum::<usize>()
     }
 
-    /// The extents in sequence.
+    /// The extents in sequence. O(1) per extent, amortised.
     pub fn iter(&self) -> impl Iterator<Item = Extent> + '_ {
         self.nodes.iter().flat_map(Node::iter)
     }
 }
 
-pub(super) fn too_far(offset: u64, len: u64) -> Error {
+pub(super) fn out_of_range(offset: u64, len: u64) -> Error {
     Error::argument("extent", format!("offset {offset}, length {len}"), "offset + length <= 2^63 - 1")
 }
 
 pub(super) fn check_end(offset: u64, len: u64) -> Result<()> {
     match offset.checked_add(len) {
         Some(end) if end <= i64::MAX as u64 => Ok(()),
-        _ => Err(too_far(offset, len)),
+        _ => Err(out_of_range(offset, len)),
     }
 }
 
-/// The summary of `count` (1 or more) copies, each `stride` behind the one before.
+/// The summary of `count` copies (1 or more), each `stride` bytes behind the one before.
 pub(super) fn repeated(one: &Summary, stride: i64, count: u64) -> Result<Summary> {
     let bad = || {
         let given = format!("{count} times {} bytes, {stride} apart, from {}", one.bytes, one.start);
@@ -247,7 +250,7 @@ pub(super) mod tests {
         extents.iter().map(|e| (e.offset, e.len)).collect()
     }
 
-    /// What the summary claims, recomputed the slow way.
+    /// Compares the summary with one computed from the extents.
     pub(in crate::access) fn check_summary(extents: &Extents) {
         let all: Vec<Extent> = extents.iter().collect();
         assert_eq!(extents.count(), all.len() as u64);

@@ -1,5 +1,5 @@
-//! Sequences put together from others, irregularly: copied to a list of places, and one behind the other. What is regular
-//! in them stays a run, whatever its number of extents.
+//! Sequences built from others: copies at a list of places, and concatenation. Regular parts stay runs, whatever their
+//! number of extents.
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use super::node::{Base, Group, Node};
 use super::packed::{Packed, Summary};
 use crate::error::Result;
 
-/// A sequence of at most so many extents is packed where it would be a group: a list is faster to walk.
-const FEW: u64 = 256;
-/// A part of at most so many extents is packed with its neighbours: it takes no more memory than a node would.
-const SHORT: u64 = 8;
+/// A sequence of at most this many extents is packed and not made a group: a list is faster to walk.
+const PACKED_LIMIT: u64 = 256;
+/// A part of at most this many extents is packed together with its neighbours: packed, it takes no more memory than a node.
+const SHORT_PART: u64 = 8;
 
 impl Extents {
-    /// Copies of the sequence at `places`, in their order: at each (offset, n), `n` copies, the first moved by `offset`
-    /// bytes and each `stride` bytes behind the one before. Extents that adjoin are joined, places at equal distances
-    /// become a run. O(places) time and memory, whatever the number of extents.
+    /// Copies of the sequence at each of `places`, in their order. A place (offset, n) holds `n` copies: the first is
+    /// shifted by `offset` bytes, each further one lies `stride` bytes behind the one before. Adjacent extents are
+    /// coalesced, and places at equal distances become a run. O(places) time and memory, whatever the number of extents.
     ///
     /// # Errors
     /// An extent before 0 or beyond 2^63 - 1.
@@ -36,39 +36,41 @@ impl Extents {
             let blocks = places.map(|(by, copies)| Extent { offset: by + extent.offset, len: copies * extent.len });
             return Self::from_extents(blocks);
         }
-        if summary.count <= number.saturating_mul(SHORT).max(FEW) {
+        if summary.count <= number.saturating_mul(SHORT_PART).max(PACKED_LIMIT) {
             let copies = places.flat_map(|(by, n)| (0..n as i64).map(move |copy| by as i64 + copy * stride));
-            let moved = |by: i64, extent: Extent| Extent { offset: (extent.offset as i64 + by) as u64, ..extent };
-            return Self::from_list(joined(copies.flat_map(|by| self.iter().map(move |extent| moved(by, extent)))));
+            let shifted = |by: i64, extent: Extent| Extent { offset: (extent.offset as i64 + by) as u64, ..extent };
+            return Self::from_list(coalesced(
+                copies.flat_map(|by| self.iter().map(move |extent| shifted(by, extent))),
+            ));
         }
         let places = places.map(|(offset, len)| Extent { offset, len }).collect();
         Ok(self.group(places, stride, summary, last_end))
     }
 
-    /// The parts one behind the other, as one node. Short parts are packed together, and extents that adjoin there are
-    /// joined; others stay as they are. O(parts) memory.
+    /// The concatenation of `parts`, as one node. Short parts are packed together, and their adjacent extents are
+    /// coalesced. Other parts stay as they are. O(parts) memory.
     ///
     /// # Errors
-    /// The first error of a part; more than 2^63 - 1 bytes or extents in all.
+    /// The first error among `parts`; more than 2^63 - 1 bytes or extents in all.
     pub fn concat(parts: impl IntoIterator<Item = Result<Self>>) -> Result<Self> {
         let mut all = Self::empty();
         let mut short = Vec::new();
         for part in parts {
             let part = part?;
-            if part.count() <= SHORT {
+            if part.count() <= SHORT_PART {
                 short.extend(part.iter());
             } else {
-                all.push(&Self::from_list(joined(short.drain(..)))?)?;
+                all.push(&Self::from_list(coalesced(short.drain(..)))?)?;
                 all.push(&part)?;
             }
         }
-        all.push(&Self::from_list(joined(short.into_iter()))?)?;
+        all.push(&Self::from_list(coalesced(short.into_iter()))?)?;
         Ok(if all.nodes.len() > 1 { all.as_one_node() } else { all })
     }
 
-    /// The same sequence as one node: packed if it is short, and else a group.
+    /// The same sequence as one node: packed if it is short, otherwise a group.
     pub(super) fn as_one_node(&self) -> Self {
-        if self.count() <= FEW {
+        if self.count() <= PACKED_LIMIT {
             return Self::from_packed(self.iter().collect(), self.last_end);
         }
         let here = [Extent { offset: 0, len: 1 }].into_iter().collect();
@@ -81,7 +83,7 @@ impl Extents {
         Self { nodes: vec![node], summary, last_end }
     }
 
-    /// What is known of copies at places before they are made; that all of them lie within 0 and 2^63 - 1.
+    /// The summary of the copies at `places`, without making them. Checks that all of them lie within 0 and 2^63 - 1.
     fn scattered(&self, stride: i64, places: impl Iterator<Item = (u64, u64)>) -> Result<Scattered> {
         let first = self.iter().next().map_or(0, |extent| extent.offset);
         let mut all = Scattered { summary: Summary::EMPTY, last_end: 0, places: 0 };
@@ -103,16 +105,16 @@ impl Extents {
     }
 }
 
-/// Copies at places, summed up.
+/// The summary of copies at several places.
 struct Scattered {
     summary: Summary,
     /// End of the last extent in sequence.
     last_end: u64,
-    /// How many places.
+    /// Number of places.
     places: u64,
 }
 
-/// Places at equal distances, with equally many copies.
+/// Places at equal distances with the same number of copies each.
 struct Regular {
     offset: u64,
     copies: u64,
@@ -137,8 +139,8 @@ impl Regular {
     }
 }
 
-/// Extents without those of length 0, and with those that follow one another without a gap as one.
-fn joined(extents: impl Iterator<Item = Extent>) -> impl Iterator<Item = Extent> {
+/// The extents without those of length 0; extents that follow one another without a gap become one.
+fn coalesced(extents: impl Iterator<Item = Extent>) -> impl Iterator<Item = Extent> {
     let mut extents = extents.filter(|extent| extent.len > 0).peekable();
     std::iter::from_fn(move || {
         let mut whole = extents.next()?;

@@ -1,12 +1,12 @@
-//! The caller's memory: where it is, and that only the pieces of a layout are looked at.
+//! The caller's memory. Only the pieces of the buffer layout are accessed.
 //!
-//! What lies between the pieces is not the engine's: it may not be initialised, another thread may be writing it, it may
-//! belong to another object of the program or to nobody. So no reference is made to more than one piece. An address is kept
-//! rather than a pointer, because the pieces may be of several objects, which no one pointer may reach.
+//! The engine must not touch the bytes between the pieces: they may be uninitialised, another thread may be writing them, or
+//! they may belong to another object or to none. So no reference ever covers more than one piece. An address is kept rather
+//! than a pointer, because the pieces may lie in several objects, and a single pointer may not reach them all.
 
 use std::marker::PhantomData;
 
-/// Memory whose bytes are written to a file.
+/// Memory whose bytes a call writes to a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
     start: usize,
@@ -14,7 +14,7 @@ pub struct Source<'a> {
     memory: PhantomData<&'a [u8]>,
 }
 
-/// Memory that bytes of a file are read into.
+/// Memory that a call reads a file's bytes into.
 #[derive(Debug)]
 pub struct Sink<'a> {
     start: usize,
@@ -23,83 +23,83 @@ pub struct Sink<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Memory from `start` on, with `len` bytes to behind the last one that is looked at. Costs nothing.
+    /// Memory that begins at `start`; every piece of the layout ends at most `len` bytes behind it. O(1).
     ///
     /// # Safety
-    /// It goes into a call only with a layout whose every byte is valid for reads, and is not written, for `'a`. Bytes that
-    /// are not the layout's may be anything; `start` need not be the address of an object, and pieces may be of several.
-    /// Instead of valid for reads they may be memory of a GPU that is allocated.
+    /// The caller passes this memory only together with a layout whose every byte is valid for reads, and is not written,
+    /// for `'a`; allocated memory of a GPU is allowed too. Nothing is asked of the bytes outside the layout. `start` need not
+    /// be the address of an object, and the pieces may lie in several objects.
     pub unsafe fn from_raw_parts(start: *const u8, len: usize) -> Self {
         Self { start: start.expose_provenance(), len, memory: PhantomData }
     }
 
-    /// Bytes to behind the last one that is looked at.
+    /// Number of bytes from the start to the highest end that a piece may have.
     pub(crate) fn span(self) -> usize {
         self.len
     }
 
-    /// Where the `len` bytes at `offset` are, whatever kind of memory that is.
+    /// The address of the `len` bytes at `offset`; the memory may be the host's or a GPU's.
     pub(crate) fn address(self, offset: u64, len: u64) -> usize {
         address(self.start, self.len, offset, len)
     }
 
-    /// The `len` bytes at `offset`: a piece of the layout that came with the memory, or a part of one. O(1).
+    /// The `len` bytes at `offset`, which are a piece of the layout or a part of one. O(1).
     #[inline]
     pub(crate) fn piece(self, offset: u64, len: u64) -> &'a [u8] {
         let start = address(self.start, self.len, offset, len);
-        // SAFETY: a piece of the layout, of which whoever made this has promised that it may be read for `'a`.
+        // SAFETY: the caller of `from_raw_parts` has promised that a piece of the layout may be read for `'a`.
         unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(start), len as usize) }
     }
 }
 
 impl<'a> Sink<'a> {
-    /// Memory from `start` on, with `len` bytes to behind the last one that is touched. Costs nothing.
+    /// Memory that begins at `start`; every piece of the layout ends at most `len` bytes behind it. O(1).
     ///
     /// # Safety
-    /// It goes into a call only with a layout whose every byte is valid for reads and writes, and is not otherwise touched,
-    /// for `'a`. Bytes that are not the layout's may be anything; `start` need not be the address of an object, and pieces
-    /// may be of several. They may be memory of a GPU, as with [`Source`].
+    /// The caller passes this memory only together with a layout whose every byte is valid for reads and writes, and is not
+    /// accessed otherwise, for `'a`; allocated memory of a GPU is allowed too. Nothing is asked of the bytes outside the
+    /// layout. `start` need not be the address of an object, and the pieces may lie in several objects.
     pub unsafe fn from_raw_parts(start: *mut u8, len: usize) -> Self {
         Self { start: start.expose_provenance(), len, memory: PhantomData }
     }
 
-    /// Bytes to behind the last one that is touched.
+    /// Number of bytes from the start to the highest end that a piece may have.
     pub(crate) fn span(&self) -> usize {
         self.len
     }
 
-    /// Where the `len` bytes at `offset` are, whatever kind of memory that is.
+    /// The address of the `len` bytes at `offset`; the memory may be the host's or a GPU's.
     pub(crate) fn address(&self, offset: u64, len: u64) -> usize {
         address(self.start, self.len, offset, len)
     }
 
-    /// The same memory for a shorter time.
+    /// The same memory with a shorter lifetime.
     pub(crate) fn reborrow(&mut self) -> Sink<'_> {
         Sink { start: self.start, len: self.len, memory: PhantomData }
     }
 
-    /// The `len` bytes at `offset`: a piece of the layout that came with the memory, or a part of one. O(1).
+    /// The `len` bytes at `offset`, which are a piece of the layout or a part of one. O(1).
     #[inline]
     pub(crate) fn piece(&mut self, offset: u64, len: u64) -> &mut [u8] {
         let start = address(self.start, self.len, offset, len);
-        // SAFETY: a piece of the layout, of which whoever made this has promised that it may be written for `'a`, by nobody
-        // else; `self` is borrowed, so there is no other piece.
+        // SAFETY: the caller of `from_raw_parts` has promised that a piece of the layout may be written for `'a`, and that
+        // nobody else accesses it; `self` is borrowed, so no reference to another piece exists.
         unsafe { std::slice::from_raw_parts_mut(std::ptr::with_exposed_provenance_mut(start), len as usize) }
     }
 
-    /// Copies the `len` bytes at `from` to `to`; both are pieces of the layout, or parts of some, and may overlap.
+    /// Copies the `len` bytes at `from` to `to`. Both are pieces of the layout or parts of pieces; they may overlap.
     pub(crate) fn copy_within(&mut self, from: u64, to: u64, len: u64) {
         let [from, to] = [from, to].map(|offset| address(self.start, self.len, offset, len));
         let (from, to) = (std::ptr::with_exposed_provenance::<u8>(from), std::ptr::with_exposed_provenance_mut(to));
-        // SAFETY: as in `piece`, of both.
+        // SAFETY: as in `piece`, for both.
         unsafe { std::ptr::copy(from, to, len as usize) };
     }
 }
 
-/// The address of `len` bytes at `offset` of memory that reaches from `start` over `span` bytes.
+/// The address of the `len` bytes at `offset` in memory of `span` bytes that begins at `start`.
 ///
 /// # Panics
-/// Beyond that, as a slice does.
+/// Where the bytes are not within the memory, as a slice does.
 #[inline]
 fn address(start: usize, span: usize, offset: u64, len: u64) -> usize {
     let fits = offset.checked_add(len).is_some_and(|end| end <= span as u64);
@@ -109,14 +109,14 @@ fn address(start: usize, span: usize, offset: u64, len: u64) -> usize {
 
 impl<'a> From<&'a [u8]> for Source<'a> {
     fn from(bytes: &'a [u8]) -> Self {
-        // SAFETY: every byte of a slice may be read as long as it is borrowed.
+        // SAFETY: every byte of a borrowed slice may be read.
         unsafe { Self::from_raw_parts(bytes.as_ptr(), bytes.len()) }
     }
 }
 
 impl<'a> From<&'a mut [u8]> for Sink<'a> {
     fn from(bytes: &'a mut [u8]) -> Self {
-        // SAFETY: every byte of a slice that is borrowed for writing may be written, by nobody else.
+        // SAFETY: the mutable borrow allows writes to every byte, and excludes every other access.
         unsafe { Self::from_raw_parts(bytes.as_mut_ptr(), bytes.len()) }
     }
 }
@@ -137,18 +137,18 @@ mod tests {
         assert_eq!(bytes, [0, 1, 0, 1, 2, 3, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 99, 99]);
     }
 
-    /// Two objects, and what lies between them in memory is neither's.
+    /// The memory between the two objects belongs to neither.
     #[test]
     fn pieces_may_be_of_several_objects() {
         let (mut one, mut other) = (vec![1u8; 8], vec![2u8; 8]);
         let (low, high) = if one.as_ptr() < other.as_ptr() { (&mut one, &mut other) } else { (&mut other, &mut one) };
         let (low, high) = (low.as_mut_ptr(), high.as_mut_ptr());
-        let apart = (high.expose_provenance() - low.expose_provenance()) as u64;
-        // SAFETY: what is asked for below are bytes of the two vectors, which live and are not used otherwise.
-        let mut sink = unsafe { Sink::from_raw_parts(low, apart as usize + 8) };
+        let distance = (high.expose_provenance() - low.expose_provenance()) as u64;
+        // SAFETY: the pieces below are bytes of the two vectors, which are alive and not used otherwise.
+        let mut sink = unsafe { Sink::from_raw_parts(low, distance as usize + 8) };
         sink.piece(0, 8).fill(3);
-        sink.piece(apart + 6, 2).fill(4);
-        sink.copy_within(apart + 6, 1, 1);
+        sink.piece(distance + 6, 2).fill(4);
+        sink.copy_within(distance + 6, 1, 1);
         let _ = sink;
         let mut both = [one, other];
         both.sort();
@@ -157,11 +157,11 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_outside_is_refused() {
+    fn pieces_outside_the_memory_are_refused() {
         let bytes = [0u8; 10];
         for (offset, len) in [(10, 1), (0, 11), (u64::MAX, 2), (3, u64::MAX)] {
-            let asked = std::panic::catch_unwind(|| Source::from(&bytes[..]).piece(offset, len).len());
-            assert!(asked.is_err(), "{len} bytes at {offset}");
+            let result = std::panic::catch_unwind(|| Source::from(&bytes[..]).piece(offset, len).len());
+            assert!(result.is_err(), "{len} bytes at {offset}");
         }
     }
 }

@@ -8,31 +8,31 @@ use super::extent::Extent;
 use super::packed::{Packed, PackedIter};
 use super::plain::{Plain, PlainIter};
 
-/// One strided level of a node: `count` repetitions, `stride` bytes apart (which may be negative).
+/// One strided level of a node: `count` repetitions with `stride` bytes (maybe negative) from one to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Level {
     pub stride: i64,
     pub count: u64,
 }
 
-/// What a node repeats: one extent, or a list or a group some way further on.
+/// What a node repeats: one extent, or a list or a group that is shifted by some bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Base {
     One(Extent),
-    /// A list in little memory.
+    /// An encoded list: little memory.
     List(Packed, i64),
-    /// A list that is made and walked fast.
+    /// A list that is not encoded: fast to build and to walk.
     Plain(Plain, i64),
     Group(Arc<Group>, i64),
 }
 
-/// Nodes in sequence, all of them copied to each of a list of places.
+/// A sequence of nodes that is copied to each of a list of places.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Group {
     pub nodes: Vec<Node>,
-    /// Where, in sequence: `offset` is how far the first copy is moved, `len` the number of copies.
+    /// The places in sequence: `offset` is the shift of the first copy in bytes, `len` the number of copies.
     pub places: Packed,
-    /// From copy to copy of a place, in bytes.
+    /// Bytes from a copy to the next one of the same place.
     pub stride: i64,
 }
 
@@ -50,7 +50,7 @@ impl Node {
         Odometer::new(&self.levels).flat_map(|by| self.base.iter(by))
     }
 
-    /// Bytes of memory it takes.
+    /// Bytes of memory the node takes.
     pub fn memory(&self) -> usize {
         let base = match &self.base {
             Base::One(_) => 0,
@@ -67,10 +67,10 @@ impl Node {
 
 impl Group {
     fn iter(&self, by: i64) -> impl Iterator<Item = Extent> + '_ {
-        self.copies(by).flat_map(|by| self.nodes.iter().flat_map(Node::iter).map(move |extent| moved(extent, by)))
+        self.copies(by).flat_map(|by| self.nodes.iter().flat_map(Node::iter).map(move |extent| shifted(extent, by)))
     }
 
-    /// How far each copy is moved, when the group is moved by `by`.
+    /// The shift of each copy in bytes, when the whole group is shifted by `by`.
     pub fn copies(&self, by: i64) -> impl Iterator<Item = i64> + '_ {
         self.places.iter().flat_map(move |place| {
             let first = by.wrapping_add(place.offset as i64);
@@ -83,7 +83,7 @@ impl Base {
     #[inline]
     fn iter(&self, by: i64) -> BaseIter<'_> {
         match self {
-            Self::One(extent) => BaseIter::One(Some(moved(*extent, by))),
+            Self::One(extent) => BaseIter::One(Some(shifted(*extent, by))),
             Self::List(packed, shift) => BaseIter::List(packed.iter(), by + *shift),
             Self::Plain(plain, shift) => BaseIter::Plain(plain.iter(), by.wrapping_add(*shift)),
             Self::Group(group, shift) => BaseIter::Group(Box::new(group.iter(by.wrapping_add(*shift)))),
@@ -105,19 +105,19 @@ impl Iterator for BaseIter<'_> {
     fn next(&mut self) -> Option<Extent> {
         match self {
             Self::One(extent) => extent.take(),
-            Self::List(list, shift) => list.next().map(|extent| moved(extent, *shift)),
-            Self::Plain(list, shift) => list.next().map(|extent| moved(extent, *shift)),
+            Self::List(list, shift) => list.next().map(|extent| shifted(extent, *shift)),
+            Self::Plain(list, shift) => list.next().map(|extent| shifted(extent, *shift)),
             Self::Group(extents) => extents.next(),
         }
     }
 }
 
 #[inline]
-fn moved(extent: Extent, by: i64) -> Extent {
+fn shifted(extent: Extent, by: i64) -> Extent {
     Extent { offset: extent.offset.wrapping_add(by as u64), len: extent.len }
 }
 
-/// Counts through the levels of a node; yields each repetition's displacement.
+/// Counts through the levels of a node and yields the displacement of each repetition.
 pub struct Odometer<'a> {
     levels: &'a [Level],
     digits: SmallVec<[u64; 3]>,

@@ -1,7 +1,7 @@
-//! Irregular extents, encoded: the in-memory form of a list and the body of a metadata message are the same bytes.
+//! Irregular extents, encoded. The in-memory form of a list and the body of a metadata message are the same bytes.
 //!
-//! An extent is the pair (gap to the end of the one before, length) of [`super::pairs`]; ROMIO sends 16 bytes for each,
-//! here a repeated pattern of any length costs a few bytes and an irregular extent two to five.
+//! An extent is a pair of [`super::pairs`]: the gap to the end of the extent before, and the length. ROMIO sends 16 bytes
+//! per extent; here a repeated pattern of any length costs a few bytes, and an irregular extent two to five.
 
 use bytes::Bytes;
 
@@ -10,14 +10,14 @@ use super::pairs::{self, PairCursor, PairEncoder};
 use super::varint;
 use crate::error::{Error, Result};
 
-/// An encoded sequence of extents and what is known of it. Cloning shares the bytes.
+/// An encoded sequence of extents and its summary. A clone shares the bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Packed {
     tokens: Bytes,
     summary: Summary,
 }
 
-/// Closed facts of a sequence of extents.
+/// Properties of a sequence of extents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Number of extents.
@@ -33,11 +33,11 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The summary of nothing.
+    /// The summary of an empty sequence.
     pub const EMPTY: Self = Self { count: 0, bytes: 0, start: 0, end: 0, ascending: true };
 }
 
-/// Encodes extents as they come. O(1) amortised per extent; memory O(what comes out).
+/// Encodes extents in the order they are pushed. O(1) amortised per extent; memory O(encoded size).
 #[derive(Debug, Clone)]
 pub struct Packer {
     pairs: PairEncoder,
@@ -52,7 +52,7 @@ impl Default for Packer {
 }
 
 impl Packer {
-    /// Appends one extent as it is; offsets may go back. The extent must end below 2^63 (checked where it was made).
+    /// Appends one extent; offsets may descend. The extent must end below 2^63, which is not checked here.
     #[inline]
     pub fn push(&mut self, extent: Extent) {
         let gap = extent.offset as i64 - self.last_end as i64;
@@ -106,15 +106,15 @@ impl Packed {
         PackedIter { tokens: &self.tokens, decoder: Decoder::default() }
     }
 
-    /// The wire form: the tokens, and nothing before them but their length, so that several can follow one another.
+    /// Appends the wire form to `out`: the length of the tokens in bytes, then the tokens. Several can follow one another.
     pub fn write(&self, out: &mut Vec<u8>) {
         varint::put(out, self.tokens.len() as u64);
         out.extend_from_slice(&self.tokens);
     }
 
-    /// Reads one wire form from the front of `bytes` and cuts it off. The tokens are checked whole, so that walking
-    /// them cannot fail: counts, sums and offsets below 2^63, lengths above 0. Shares `bytes`, allocates nothing by
-    /// what they claim; O(encoded bytes x [`pairs::HISTORY`]) time.
+    /// Reads one wire form from the front of `bytes` and cuts it off. Checks all tokens, so that a later walk cannot fail:
+    /// counts, sums and offsets are below 2^63, lengths above 0. Shares the memory of `bytes`; what the bytes claim
+    /// allocates nothing. O(encoded bytes x [`pairs::HISTORY`]) time.
     ///
     /// # Errors
     /// [`Error::Codec`] on damaged bytes.
@@ -173,12 +173,12 @@ impl Decoder {
     }
 }
 
-/// Walks a [`Packed`] forwards, cutting extents where the caller says: the one cursor of a (rank, aggregator) pair.
+/// Walks a [`Packed`] forwards and cuts extents where the caller asks: the cursor of one (rank, aggregator) pair.
 #[derive(Debug, Clone, Default)]
 pub struct PackedCursor {
     packed: Packed,
     decoder: Decoder,
-    /// What is left of the extent reached; length 0 when all is consumed.
+    /// The rest of the current extent; `None` at the end.
     current: Option<Extent>,
 }
 
@@ -201,7 +201,7 @@ impl PackedCursor {
         self.current
     }
 
-    /// The next extent if it starts before `limit`, cut there.
+    /// Takes the next extent if it starts before `limit`, cut at `limit`.
     #[inline]
     pub fn take_before(&mut self, limit: u64) -> Option<Extent> {
         let current = self.current?;
@@ -211,7 +211,7 @@ impl PackedCursor {
         Some(self.take_len(limit - current.offset, current))
     }
 
-    /// The next extent, cut to at most `len` bytes (`len` above 0).
+    /// Takes the next extent, cut to at most `len` bytes (`len` above 0).
     #[inline]
     pub fn take(&mut self, len: u64) -> Option<Extent> {
         self.current.map(|current| self.take_len(len, current))
@@ -228,7 +228,7 @@ impl PackedCursor {
         }
     }
 
-    /// How many bytes lie before `limit` from here on. O(extents before `limit`); the cursor stays where it is.
+    /// Number of bytes between the cursor and `limit`. O(extents before `limit`); the cursor does not move.
     pub fn bytes_before(&self, limit: u64) -> u64 {
         let mut ahead = self.clone();
         let mut bytes = 0;
@@ -261,7 +261,7 @@ fn summarise(tokens: &[u8]) -> Result<(Summary, u64)> {
             block_low = block_low.min(offset);
             block_high = block_high.max(end);
         }
-        // Repetition t moves the block by t x shift; the extremes are at the first and the last.
+        // Repetition t shifts the block by t x shift; the extremes are at the first and the last repetition.
         let shift = end - last_end;
         let far = shift.checked_mul(i128::from(times) - 1).ok_or_else(too_large)?;
         low = low.min(block_low + far.min(0));
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bomb_is_refused_without_being_expanded() {
+    fn a_huge_repetition_is_refused_without_being_expanded() {
         // One extent of 2^40 bytes, repeated 2^60 times: past the end of any file.
         let mut tokens = Vec::new();
         for value in [2, 0, 1 << 40, (1u64 << 60) << 1 | 1, 1] {

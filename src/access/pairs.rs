@@ -1,9 +1,8 @@
 //! A codec for sequences of pairs `(i64, u64)`: varints, and back-references into the last [`HISTORY`] pairs.
 //!
-//! Access patterns repeat: a variable after a variable, a level after a level. As (gap, length) pairs a repetition is
-//! literally the same pairs again, so a back-reference "the `distance` pairs before, `length` times on" (which may run
-//! into what it produces) holds any number of repetitions in a few bytes. A strided run is a back-reference of
-//! distance 1.
+//! Access patterns repeat: variable after variable, level after level. As (gap, length) pairs, a repetition is the same
+//! pairs again. A back-reference says "repeat `length` pairs, starting `distance` pairs back"; it may read pairs that it has
+//! itself produced, so a few bytes hold any number of repetitions. A strided run is a back-reference of distance 1.
 //!
 //! The token stream: `varint(n << 1)` and `n` literal pairs (`varint(zigzag(a))`, `varint(b)`), or
 //! `varint(length << 1 | 1)` and `varint(distance)`.
@@ -13,14 +12,14 @@
 use super::varint;
 use crate::error::{Error, Result};
 
-/// How far back a reference reaches, in pairs.
+/// The greatest distance of a back-reference, in pairs.
 pub const HISTORY: usize = 128;
-/// A shorter match costs more than its literals.
-const WORTH: u64 = 2;
+/// The shortest match worth a back-reference; a shorter one is written as literals.
+const SHORTEST_MATCH: u64 = 2;
 
 type Pair = (i64, u64);
 
-/// The last [`HISTORY`] pairs; grows with what it has seen.
+/// The last [`HISTORY`] pairs. Its memory grows with the number of pairs seen.
 #[derive(Debug, Clone, Default)]
 struct History {
     ring: Vec<Pair>,
@@ -32,7 +31,7 @@ impl History {
     fn push(&mut self, pair: Pair) {
         if self.ring.len() < HISTORY {
             if self.ring.is_empty() {
-                // Most lists are short: one allocation holds them, without the whole history's memory.
+                // Most lists are short: one small allocation holds their whole history.
                 self.ring.reserve_exact(32);
             }
             self.ring.push(pair);
@@ -52,15 +51,15 @@ impl History {
     }
 }
 
-/// Writes pairs one at a time; nothing is kept but the last [`HISTORY`].
+/// Encodes pairs one at a time; remembers the last [`HISTORY`] pairs and no more.
 #[derive(Debug, Clone, Default)]
 pub struct PairEncoder {
     out: Vec<u8>,
     history: History,
-    /// Position (plus one) where a pair of this hash was last seen.
+    /// For each hash, the position (plus one) of the last pair that had it.
     last_seen: Vec<u64>,
     literals: Vec<Pair>,
-    /// The running match; its pairs are in `history` already.
+    /// Length of the current match; its pairs are in `history` already.
     matched: u64,
     distance: u64,
 }
@@ -80,7 +79,7 @@ impl PairEncoder {
         self.begin(pair);
     }
 
-    /// Starts a match at `pair`, trying the last distance first, or queues it as a literal.
+    /// Starts a match at `pair`, if the last distance or the hash table gives one; otherwise queues `pair` as a literal.
     fn begin(&mut self, pair: Pair) {
         let slot = Self::slot(pair);
         if self.last_seen.is_empty() {
@@ -106,7 +105,7 @@ impl PairEncoder {
 
     fn end_match(&mut self) {
         let length = std::mem::take(&mut self.matched);
-        if length < WORTH {
+        if length < SHORTEST_MATCH {
             self.literals.extend((1..=length).rev().filter_map(|d| self.history.back(d)));
             return;
         }
@@ -137,18 +136,18 @@ impl PairEncoder {
 /// One token of the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Token {
-    /// This many literal pairs follow.
+    /// So many literal pairs follow.
     Literals(u64),
-    /// Repeat from `distance` pairs back, `length` pairs on.
+    /// A back-reference.
     Back {
-        /// Pairs to produce.
+        /// Number of pairs to produce.
         length: u64,
-        /// How far back the source is.
+        /// How many pairs back the source begins.
         distance: u64,
     },
 }
 
-/// Walks a token stream. The bytes stay with the caller, so that a cursor can live beside shared bytes.
+/// Walks a token stream. The caller keeps the bytes and passes them to each call.
 #[derive(Debug, Clone)]
 pub struct PairCursor {
     at: usize,
@@ -163,7 +162,7 @@ impl Default for PairCursor {
 }
 
 impl PairCursor {
-    /// The next pair; `None` at the end of the stream, and on damaged bytes (check those with [`check`] first).
+    /// The next pair; `None` at the end of the stream and on damaged bytes ([`check`] tells the two apart). O(1).
     #[inline]
     pub fn next(&mut self, bytes: &[u8]) -> Option<Pair> {
         loop {
@@ -201,12 +200,11 @@ fn read_token(bytes: &[u8], at: &mut usize) -> Option<Token> {
     })
 }
 
-/// Folds over a token stream of unknown origin without expanding it: `visit(block, times)` is called with a block of
-/// pairs and how often it stands there one after the other. A damaged stream is an error; time is
-/// O(bytes x [`HISTORY`]) whatever the stream claims to hold.
+/// Checks a token stream of unknown origin without expanding it. Calls `visit(block, times)` for each block of pairs with
+/// the number of times that the block follows itself. O(bytes x [`HISTORY`]) time, whatever the stream claims to hold.
 ///
 /// # Errors
-/// [`Error::Codec`] with the position, or what `visit` returns.
+/// [`Error::Codec`] with the position of the damage; an error of `visit`.
 pub fn check(bytes: &[u8], mut visit: impl FnMut(&[Pair], u64) -> Result<()>) -> Result<()> {
     let mut at = 0;
     let mut history = History::default();
@@ -241,7 +239,7 @@ pub fn check(bytes: &[u8], mut visit: impl FnMut(&[Pair], u64) -> Result<()>) ->
     Ok(())
 }
 
-/// Leaves `history` as if `length` pairs of the repeating `block` had been pushed.
+/// Pushes `length` pairs of the repeating `block` to `history`, without those that would not stay.
 fn advance(history: &mut History, block: &[Pair], length: u64) {
     let period = block.len() as u64;
     let keep = length.min(HISTORY as u64);
@@ -295,28 +293,28 @@ mod tests {
 
     #[test]
     fn hostile_streams_are_errors() {
-        let claims = |tokens: &[u64]| {
+        let check_tokens = |tokens: &[u64]| {
             let mut bytes = Vec::new();
             tokens.iter().for_each(|&v| varint::put(&mut bytes, v));
             checked(&bytes)
         };
-        assert!(claims(&[u64::MAX - 1]).is_err(), "2^63 literals that are not there");
-        assert!(claims(&[3, 1]).is_err(), "a reference to nothing");
-        assert!(claims(&[2, 0, 0, 3, 0]).is_err(), "distance 0");
-        assert!(claims(&[2, 0, 0, 1, 1]).is_err(), "length 0");
-        assert!(claims(&[0]).is_err(), "no literals");
+        assert!(check_tokens(&[u64::MAX - 1]).is_err(), "2^63 literals that are not there");
+        assert!(check_tokens(&[3, 1]).is_err(), "a reference to nothing");
+        assert!(check_tokens(&[2, 0, 0, 3, 0]).is_err(), "distance 0");
+        assert!(check_tokens(&[2, 0, 0, 1, 1]).is_err(), "length 0");
+        assert!(check_tokens(&[0]).is_err(), "no literals");
     }
 
     proptest! {
         #[test]
-        fn whatever_goes_in_comes_out(pairs in prop::collection::vec((-5i64..5, 0u64..4), 0..2000)) {
+        fn decoding_inverts_encoding(pairs in prop::collection::vec((-5i64..5, 0u64..4), 0..2000)) {
             let bytes = encode(&pairs);
             prop_assert_eq!(&decode(&bytes), &pairs);
             prop_assert_eq!(&checked(&bytes).unwrap(), &pairs);
         }
 
         #[test]
-        fn extremes_come_back(pairs in prop::collection::vec((any::<i64>(), any::<u64>()), 0..50)) {
+        fn extreme_values_survive(pairs in prop::collection::vec((any::<i64>(), any::<u64>()), 0..50)) {
             prop_assert_eq!(decode(&encode(&pairs)), pairs);
         }
 

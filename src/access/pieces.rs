@@ -1,31 +1,31 @@
-//! The two sides of an access together: where bytes go in the file, and where they come from in memory.
+//! The pieces of an access: where their bytes are in the file, and where in memory.
 
 use super::extent::Extent;
 use super::extents::Extents;
 use crate::error::{Error, Result};
 
-/// How the caller's buffer is laid out.
+/// The layout of the caller's buffer: which of its bytes belong to the access.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum BufferLayout {
-    /// The bytes of the file side, one after the other from the buffer's start.
+    /// The bytes lie one after the other from the start of the buffer.
     #[default]
     Contiguous,
-    /// At these extents of the buffer, in sequence.
+    /// The bytes lie at these extents of the buffer, in sequence; offsets count from the start of the buffer.
     Extents(Extents),
 }
 
 impl BufferLayout {
-    /// Checks that the layout holds exactly `bytes` bytes inside a buffer of `buffer` bytes.
+    /// Checks that the layout has exactly `bytes` bytes and fits in a buffer of `buffer` bytes. O(1).
     ///
     /// # Errors
     /// [`Error::Argument`] otherwise.
     pub fn check(&self, bytes: u64, buffer: usize) -> Result<()> {
-        let (held, end) = match self {
+        let (laid_out, end) = match self {
             Self::Contiguous => (bytes, bytes),
             Self::Extents(extents) => (extents.bytes(), extents.span().map_or(0, |(_, end)| end)),
         };
-        if held != bytes {
-            return Err(Error::argument("buffer layout", format!("{held} bytes"), format!("{bytes}, as the view")));
+        if laid_out != bytes {
+            return Err(Error::argument("buffer layout", format!("{laid_out} bytes"), format!("{bytes}, as the view")));
         }
         if end > buffer as u64 {
             return Err(Error::argument("buffer", format!("{buffer} bytes"), format!("{end} or more")));
@@ -34,7 +34,7 @@ impl BufferLayout {
     }
 }
 
-/// A part of an access that is contiguous on both sides.
+/// A part of an access that is contiguous in the file and in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
     /// First byte in the file.
@@ -46,19 +46,19 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// What is left behind its first `len` bytes.
+    /// The piece without its first `len` bytes.
     #[inline]
     pub fn behind(self, len: u64) -> Self {
         Self { offset: self.offset + len, memory: self.memory + len, len: self.len - len }
     }
 }
 
-/// Walks both sides in sequence. O(1) memory beyond the two cursors.
+/// The pieces of an access, in the sequence of `file`. O(1) time each, O(1) memory.
 pub fn pieces<'a>(file: &'a Extents, layout: &'a BufferLayout) -> impl Iterator<Item = Piece> + 'a {
     pieces_of_extents(file, layout).map(|(_, piece)| piece)
 }
 
-/// The same, each with the first byte in the file of the extent that it is part of.
+/// The pieces as [`pieces`] gives them, each with the offset of the extent that it is part of.
 pub fn pieces_of_extents<'a>(file: &'a Extents, layout: &'a BufferLayout) -> impl Iterator<Item = (u64, Piece)> + 'a {
     let mut memory: Box<dyn Iterator<Item = Extent> + 'a> = match layout {
         BufferLayout::Contiguous => Box::new(std::iter::once(Extent { offset: 0, len: file.bytes() })),

@@ -1,5 +1,5 @@
-//! Extents as arrays of offsets and lengths give them: 8 bytes each and not encoded, because who has millions of them in
-//! arrays wants them taken over, and walked, in a few nanoseconds each.
+//! Extents from arrays of offsets and lengths, 8 bytes each and not encoded: a program that has millions of them wants them
+//! copied and walked in a few nanoseconds each.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use super::node::{Base, Node};
 use super::packed::Summary;
 use crate::error::{Error, Result};
 
-/// One extent of any size and, behind it, those that are described by a word: the gap to the end of the one before (signed,
-/// the upper half) and the length (the lower half). Cloning shares the words.
+/// One extent of any size, followed by extents that fit in a word each: the upper half is the signed gap to the end of the
+/// extent before, the lower half the length. A clone shares the words.
 #[derive(Debug, Clone)]
 pub struct Plain {
     first: Extent,
@@ -28,7 +28,7 @@ impl Plain {
         PlainIter { first: Some(self.first), words: self.words().iter(), end: self.first.end() }
     }
 
-    /// Bytes of memory it takes.
+    /// Bytes of memory the words take.
     pub fn memory(&self) -> usize {
         size_of_val(self.words())
     }
@@ -70,25 +70,25 @@ impl Iterator for PlainIter<'_> {
     }
 }
 
-/// The word of an extent, if it fits in one.
+/// The word of an extent; `None` if gap and length do not fit.
 #[inline]
 fn word(gap: i64, len: u64) -> Option<u64> {
     (i64::from(gap as i32) == gap && len <= u64::from(u32::MAX)).then_some((gap as u64) << 32 | len)
 }
 
 impl Extents {
-    /// The extents at `offsets`, each of the length in the same place of `lengths`, in any order; offsets count from
-    /// `origin`. Extents that adjoin become one, a list of one stride a run. O(length) time, a few nanoseconds each; 8
-    /// bytes of memory each, or O(1) for a run.
+    /// Extent i has `lengths[i]` bytes at `offsets[i]`; offsets count from `origin` and may be in any order. Adjacent extents
+    /// become one; a list with one length and stride becomes a run. O(length) time, a few nanoseconds each; 8 bytes of memory
+    /// each, or O(1) for a run.
     ///
     /// # Errors
-    /// Arrays of different lengths; an offset before `origin`, a length below 0, an end above 2^63 - 1.
+    /// Arrays of different lengths; an offset before `origin`; a length below 0; an end above 2^63 - 1.
     pub fn from_arrays(offsets: &[i64], lengths: &[i64], origin: i64) -> Result<Self> {
         if offsets.len() != lengths.len() {
             return Err(Error::argument("lengths", lengths.len(), format!("{}, as the offsets", offsets.len())));
         }
-        let mut list = Taking::new(offsets.len());
-        // What is out of range wraps, and is not looked at: the sign tells that there is something.
+        let mut list = PlainBuilder::new(offsets.len());
+        // An extent out of range wraps. `sign` is negative then, and the list is not used.
         let mut sign = 0;
         for (&offset, &len) in offsets.iter().zip(lengths) {
             let (from, beyond) = offset.overflowing_sub(origin);
@@ -103,13 +103,13 @@ impl Extents {
 }
 
 impl Extents {
-    /// A list as it comes, in any order; as [`Extents::from_arrays`], without arrays.
+    /// As [`Extents::from_arrays`], from an iterator: the same time and memory.
     ///
     /// # Errors
     /// An end above 2^63 - 1.
     pub fn from_extents(extents: impl IntoIterator<Item = Extent>) -> Result<Self> {
         let extents = extents.into_iter();
-        let mut list = Taking::new(extents.size_hint().0);
+        let mut list = PlainBuilder::new(extents.size_hint().0);
         for extent in extents {
             check_end(extent.offset, extent.len)?;
             list.add(extent);
@@ -118,7 +118,7 @@ impl Extents {
     }
 }
 
-/// Names the first extent that is out of range.
+/// The error that names the first extent out of range.
 fn first_bad(offsets: &[i64], lengths: &[i64], origin: i64) -> Error {
     let fits = |offset: i64, len: i64| {
         let from = offset.checked_sub(origin).filter(|from| *from >= 0 && len >= 0);
@@ -130,22 +130,23 @@ fn first_bad(offsets: &[i64], lengths: &[i64], origin: i64) -> Error {
     Error::argument(format!("extent {at}"), format!("offset {offset}, length {len}"), allowed)
 }
 
-/// A list in the making.
-struct Taking {
+/// Builds a list of [`Plain`] nodes, or a run.
+struct PlainBuilder {
     words: Vec<u64>,
-    /// The extents that have no word, and how many words are before each.
+    /// The extents that do not fit in a word, each with the number of words before it.
     heads: Vec<(Extent, usize)>,
-    /// The extent that may still grow; of length 0 before the first.
+    /// The last extent, which adjacent ones still extend; of length 0 before the first.
     open: Extent,
-    /// End of the extent before it.
+    /// End of the extent before `open`.
     last_end: u64,
     all: Summary,
-    /// Gap and length of the second extent; whether all behind it have the same.
+    /// Gap and length of the second extent.
     second: (i64, u64),
+    /// Whether all extents behind the second have its gap and length.
     regular: bool,
 }
 
-impl Taking {
+impl PlainBuilder {
     fn new(room: usize) -> Self {
         let all = Summary { start: u64::MAX, ..Summary::EMPTY };
         let open = Extent { offset: 0, len: 0 };
@@ -160,14 +161,14 @@ impl Taking {
         } else if self.open.len > 0 && extent.offset == self.open.offset.wrapping_add(self.open.len) {
             self.open.len = self.open.len.wrapping_add(extent.len);
         } else {
-            self.take();
+            self.close_open_extent();
             self.open = extent;
         }
     }
 
-    /// Takes the open extent over.
+    /// Appends the open extent to the list.
     #[inline]
-    fn take(&mut self) {
+    fn close_open_extent(&mut self) {
         let Extent { offset, len } = self.open;
         let (gap, end) = (offset.wrapping_sub(self.last_end) as i64, offset.wrapping_add(len));
         let word = word(gap, len);
@@ -177,7 +178,7 @@ impl Taking {
                 self.words.push(word);
             }
             _ if len == 0 => return,
-            (count, word) => self.take_early(count, gap, word),
+            (count, word) => self.push_irregular(count, gap, word),
         }
         self.all.ascending &= gap >= 0 || self.all.count == 0;
         self.all.start = self.all.start.min(offset);
@@ -186,9 +187,9 @@ impl Taking {
         self.last_end = end;
     }
 
-    /// One of the first two, or one that does not fit in a word.
+    /// Appends one of the first two extents, or one that does not fit in a word.
     #[cold]
-    fn take_early(&mut self, count: u64, gap: i64, word: Option<u64>) {
+    fn push_irregular(&mut self, count: u64, gap: i64, word: Option<u64>) {
         match count {
             1 => self.second = (gap, self.open.len),
             2.. => self.regular &= self.second == (gap, self.open.len),
@@ -201,7 +202,7 @@ impl Taking {
     }
 
     fn finish(mut self) -> Result<Extents> {
-        self.take();
+        self.close_open_extent();
         let Self { words, heads, last_end, all, second: (gap, len), regular, .. } = self;
         let Some(&(first, _)) = heads.first() else {
             return Ok(Extents::empty());
@@ -235,8 +236,8 @@ mod tests {
         Extents::from_arrays(&offsets, &lengths, origin)
     }
 
-    /// The same, one after the other.
-    fn joined(pairs: &[(i64, i64)], origin: i64) -> Vec<(u64, u64)> {
+    /// The reference: the extents coalesced one after the other.
+    fn coalesced(pairs: &[(i64, i64)], origin: i64) -> Vec<(u64, u64)> {
         let mut all: Vec<(u64, u64)> = Vec::new();
         for &(offset, len) in pairs.iter().filter(|(_, len)| *len > 0) {
             let (offset, len) = ((offset - origin) as u64, len as u64);
@@ -254,15 +255,15 @@ mod tests {
         let all = of(&pairs, 0).unwrap();
         assert_eq!(all, Extents::strided(5, 17, 40, 1000).unwrap());
         let backwards: Vec<_> = pairs.iter().rev().copied().collect();
-        assert_eq!(list(&of(&backwards, 5).unwrap()), joined(&backwards, 5));
+        assert_eq!(list(&of(&backwards, 5).unwrap()), coalesced(&backwards, 5));
     }
 
     #[test]
-    fn what_fits_in_no_word_begins_a_part_of_its_own() {
+    fn an_extent_that_fits_in_no_word_begins_a_node() {
         let far = 1 << 40;
         let pairs = [(0, 3), (10, 4), (far, 1 << 33), (far + (1 << 34), 5), (20, 6), (30, 7), (far, 1), (far + 2, 1)];
         let all = of(&pairs, 0).unwrap();
-        assert_eq!(list(&all), joined(&pairs, 0));
+        assert_eq!(list(&all), coalesced(&pairs, 0));
         assert_eq!(all.nodes.len(), 5);
         check_summary(&all);
         let moved = all.clone().shift(7).unwrap();
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_range_is_refused() {
+    fn extents_out_of_range_are_refused() {
         for (pairs, origin, words) in [
             (&[(0, 1), (-1, 1)][..], 0, "extent 1: offset -1, length 1;"),
             (&[(0, 1), (5, -2), (-3, 1)], 0, "extent 1: offset 5, length -2;"),
@@ -296,14 +297,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_the_list_joined(
+        fn arrays_give_the_coalesced_list(
             pairs in prop::collection::vec(
                 (prop_oneof![0i64..60, Just(1i64 << 33), Just(1i64 << 50)], prop_oneof![0i64..4, Just(1i64 << 32)]), 0..40
             ),
             origin in -5i64..=0,
         ) {
             let all = of(&pairs, origin).unwrap();
-            prop_assert_eq!(list(&all), joined(&pairs, origin));
+            prop_assert_eq!(list(&all), coalesced(&pairs, origin));
             check_summary(&all);
             prop_assert_eq!(&of(&pairs, origin).unwrap(), &all);
             let twice = all.repeat(1 << 20, 2).unwrap();

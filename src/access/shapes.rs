@@ -1,14 +1,15 @@
-//! The regular shapes of scientific codes as extents, in O(dimensions) memory.
+//! Regular shapes of scientific codes as extents, in O(dimensions) memory.
 
-use super::extents::{Extents, check_end, too_far};
+use super::extents::{Extents, check_end, out_of_range};
 use crate::error::{Error, Result};
 
 impl Extents {
-    /// An n-dimensional subarray of a row-major array that begins at `offset`: `sizes`, `subsizes` and `starts` in
-    /// elements of `element` bytes, slowest dimension first. O(dimensions) memory; rows that adjoin become one extent.
+    /// An n-dimensional subarray of a row-major array that begins at byte `offset`. `sizes`, `subsizes` and `starts` count
+    /// elements of `element` bytes, slowest dimension first, as in `MPI_Type_create_subarray`. Adjacent rows become one
+    /// extent. O(dimensions) time and memory.
     ///
     /// # Errors
-    /// Lists of different length, a subarray that leaves its array, an array beyond 2^63 - 1 bytes.
+    /// Lists of different lengths, a subarray that leaves its array, an array beyond 2^63 - 1 bytes.
     pub fn subarray(offset: u64, element: u64, sizes: &[u64], subsizes: &[u64], starts: &[u64]) -> Result<Self> {
         let same = sizes.len() == subsizes.len() && sizes.len() == starts.len();
         let inside =
@@ -24,20 +25,20 @@ impl Extents {
         let mut all = Self::contiguous(0, element)?;
         let mut shift = 0u64;
         for dimension in (0..sizes.len()).rev() {
-            let stride = i64::try_from(pitch).map_err(|_| too_far(offset, pitch))?;
+            let stride = i64::try_from(pitch).map_err(|_| out_of_range(offset, pitch))?;
             all = all.repeat(stride, subsizes[dimension])?;
             let moved = starts[dimension].checked_mul(pitch).and_then(|m| shift.checked_add(m));
-            shift = moved.ok_or_else(|| too_far(offset, pitch))?;
-            pitch = pitch.checked_mul(sizes[dimension]).ok_or_else(|| too_far(offset, pitch))?;
+            shift = moved.ok_or_else(|| out_of_range(offset, pitch))?;
+            pitch = pitch.checked_mul(sizes[dimension]).ok_or_else(|| out_of_range(offset, pitch))?;
         }
         all.shift(shift)?.shift(offset)
     }
 
-    /// One rank's share of a block-cyclic distribution of `total` bytes from `offset` on: blocks of `block` bytes dealt
-    /// to `parts` in turn, this is `part`'s. O(1) memory.
+    /// The share of `part` in a block-cyclic distribution: `total` bytes from `offset` on, in blocks of `block` bytes that go
+    /// to parts 0 to `parts` - 1 in turn. The last block may be shorter. O(1) time and memory.
     ///
     /// # Errors
-    /// Zero block or parts, `part` out of range, or beyond 2^63 - 1.
+    /// A block of 0 bytes, `part` not below `parts`, an end beyond 2^63 - 1.
     pub fn block_cyclic(offset: u64, total: u64, block: u64, part: u64, parts: u64) -> Result<Self> {
         if block == 0 || part >= parts {
             let given = format!("block {block}, part {part} of {parts}");

@@ -7,17 +7,17 @@ use super::packed::Packer;
 use crate::error::Result;
 
 impl Extents {
-    /// The part from byte `skip` of the sequence's data on, `len` bytes of it (fewer where the sequence ends). A sequence of
-    /// runs gives runs, in O(nodes and their levels). Any other is packed anew: O(extents before the end of the part).
+    /// The `len` bytes of the sequence's data that follow its first `skip` bytes, or fewer where the sequence ends. A
+    /// sequence of runs gives runs, in O(nodes and their levels). Any other is packed: O(extents before the end of the part).
     pub fn slice(&self, skip: u64, len: u64) -> Self {
         if skip == 0 && len >= self.bytes() {
             return self.clone();
         }
-        // What lies within the sequence is within bounds.
+        // A part of the sequence is within the bounds that the sequence was checked for, so no error is lost here.
         self.slice_of_runs(skip, len).and_then(Result::ok).unwrap_or_else(|| self.slice_of_extents(skip, len))
     }
 
-    /// By arithmetic; none if there is a list or a group among the nodes.
+    /// The slice by arithmetic; `None` if a node is a list or a group.
     fn slice_of_runs(&self, skip: u64, len: u64) -> Option<Result<Self>> {
         let is_run = |node: &Node| matches!(node.base, Base::One(_));
         self.nodes.iter().all(is_run).then(|| {
@@ -28,7 +28,7 @@ impl Extents {
                 let bytes = bytes_of(extent, &node.levels);
                 let taken = bytes.saturating_sub(before).min(left);
                 if taken > 0 {
-                    part(&mut all, extent, &node.levels, before, taken)?;
+                    push_part(&mut all, extent, &node.levels, before, taken)?;
                 }
                 before = before.saturating_sub(bytes);
                 left -= taken;
@@ -64,8 +64,8 @@ fn bytes_of(extent: Extent, levels: &[Level]) -> u64 {
     extent.len * levels.iter().map(|level| level.count).product::<u64>()
 }
 
-/// Appends `len` bytes, from byte `skip` on, of an extent repeated along levels.
-fn part(all: &mut Extents, extent: Extent, levels: &[Level], skip: u64, len: u64) -> Result<()> {
+/// Appends a part of an extent repeated along levels: `len` bytes of its data behind the first `skip`.
+fn push_part(all: &mut Extents, extent: Extent, levels: &[Level], skip: u64, len: u64) -> Result<()> {
     let Some((outer, inner)) = levels.split_first() else {
         return all.push(&Extents::contiguous(extent.offset + skip, len)?);
     };
@@ -82,7 +82,7 @@ fn part(all: &mut Extents, extent: Extent, levels: &[Level], skip: u64, len: u64
             let one = inner.iter().rev().try_fold(one, |all, level| all.repeat(level.stride, level.count))?;
             all.push(&one.repeat(outer.stride, whole)?)?;
         } else {
-            part(all, moved, inner, within, taken)?;
+            push_part(all, moved, inner, within, taken)?;
         }
         at += taken;
     }
@@ -95,7 +95,7 @@ mod tests {
     use crate::access::extents::tests::check_summary;
     use proptest::prelude::*;
 
-    fn is_right(all: &Extents, skip: u64, len: u64) {
+    fn check_slice(all: &Extents, skip: u64, len: u64) {
         let bytes = |extents: &Extents| extents.iter().flat_map(|e| e.offset..e.end()).collect::<Vec<_>>();
         let expected: Vec<u64> = bytes(all).into_iter().skip(skip as usize).take(len as usize).collect();
         let part = all.slice(skip, len);
@@ -125,7 +125,7 @@ mod tests {
             if listed {
                 all = Extents::from_list(all.iter()).unwrap();
             }
-            is_right(&all, skip, len);
+            check_slice(&all, skip, len);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Variable-length integers: 7 bits a byte, lowest first; signed ones zigzag.
+//! Variable-length integers: 7 bits a byte, lowest bits first; signed integers in zigzag form.
 
 /// Appends `value`.
 pub fn put(out: &mut Vec<u8>, mut value: u64) {
@@ -9,12 +9,12 @@ pub fn put(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// How many bytes [`put`] appends.
+/// The number of bytes that [`put`] appends.
 pub fn len(value: u64) -> usize {
     (64 - value.leading_zeros()).max(1).div_ceil(7) as usize
 }
 
-/// Reads one integer at `*at` and moves on; `None` when the bytes end first or the value has over 64 bits.
+/// Reads the integer at `*at` and advances `*at` behind it; `None` if the bytes end first or the value has over 64 bits.
 #[inline]
 pub fn get(bytes: &[u8], at: &mut usize) -> Option<u64> {
     let first = *bytes.get(*at)?;
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn edges_come_back() {
+    fn extreme_values_survive() {
         for value in [0, 1, 127, 128, 16_383, 16_384, u64::from(u32::MAX), u64::MAX - 1, u64::MAX] {
             let mut out = Vec::new();
             put(&mut out, value);

@@ -1,9 +1,10 @@
-//! A file view: which bytes of the file a rank sees, as MPI defines it (MPI 4.1, section 14.3).
+//! A file view: the bytes of the file that a rank sees, as MPI defines it (MPI 4.1, section 14.3).
 
 use super::extents::Extents;
 use crate::error::{Error, Result};
 
-/// A tile of extents, repeated without end from a displacement on. Byte n of the view is byte n of the tiles' data.
+/// A tile of extents (MPI's filetype), repeated without end from a displacement on. Byte n of the view is byte n of the
+/// tiles' data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileView {
     displacement: u64,
@@ -17,7 +18,7 @@ impl FileView {
         Self { displacement: 0, tile: Extents::contiguous(0, 1).unwrap_or_default(), extent: 1 }
     }
 
-    /// `tile` repeated every `extent` bytes from `displacement` on.
+    /// `tile` repeated every `extent` bytes from byte `displacement` of the file on. Local, O(1).
     ///
     /// # Errors
     /// An extent of 0, or an empty tile.
@@ -29,13 +30,13 @@ impl FileView {
         Ok(Self { displacement, tile, extent })
     }
 
-    /// Whether the tiles adjoin, each in one piece.
+    /// Whether the view is contiguous: each tile is one extent, and tiles are adjacent.
     fn is_one_run(&self) -> bool {
         self.tile.count() == 1 && self.tile.bytes() == self.extent
     }
 
-    /// The extents of `len` bytes of the view from its byte `skip` on. Whole tiles stay a run, so a view over a
-    /// subarray costs O(dimensions) for any number of tiles; a tile cut at either end is packed.
+    /// The extents of the `len` bytes of the view that follow its first `skip` bytes. Whole tiles stay a run, so a view of a
+    /// subarray costs O(dimensions) for any number of tiles. A tile that is cut costs what [`Extents::slice`] does.
     ///
     /// # Errors
     /// Extents beyond 2^63 - 1.

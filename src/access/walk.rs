@@ -1,47 +1,48 @@
-//! Walking both sides of an access together, and stopping where it is told.
+//! A walk over the pieces of an access that stops at given offsets of the file.
 
-use super::batches::{Batch, Batches};
 use super::extent::Extent;
 use super::extents::Extents;
 use super::pieces::{BufferLayout, Piece};
+use super::sublists::{Sublist, Sublists};
 
-/// One side of an access: where in its sequence a walk stands.
+/// The position of a walk in one side of an access (the file or the memory).
 struct Side<'a> {
-    batches: Batches<'a>,
-    /// Extents in the part reached, and the one reached of them.
+    sublists: Sublists<'a>,
+    /// Number of extents in the current sublist.
     len: u64,
+    /// Index of the current extent in it.
     index: u64,
-    /// Bytes of that extent that are done.
+    /// Bytes of the current extent that the walk has passed.
     done: u64,
 }
 
 impl<'a> Side<'a> {
     fn new(extents: &'a Extents) -> Self {
-        Self { batches: Batches::new(extents), len: 0, index: 0, done: 0 }
+        Self { sublists: Sublists::new(extents), len: 0, index: 0, done: 0 }
     }
 
-    /// Makes sure that an extent is reached; false at the end.
+    /// Moves to the next sublist if the current one is finished. Returns false at the end.
     #[inline]
-    fn is_at_one(&mut self) -> bool {
+    fn reach_extent(&mut self) -> bool {
         while self.index == self.len {
-            if !self.batches.advance() {
+            if !self.sublists.advance() {
                 return false;
             }
-            (self.len, self.index, self.done) = (self.batches.current().len(), 0, 0);
+            (self.len, self.index, self.done) = (self.sublists.current().len(), 0, 0);
         }
         true
     }
 
-    /// What is left of the extent reached.
+    /// The rest of the current extent.
     #[inline]
     fn rest(&self) -> Extent {
-        let Extent { offset, len } = self.batches.current().get(self.index);
+        let Extent { offset, len } = self.sublists.current().get(self.index);
         Extent { offset: offset + self.done, len: len - self.done }
     }
 
-    /// Leaves `len` bytes of it behind.
+    /// Moves past `len` bytes of the current extent, whose rest is `rest`.
     #[inline]
-    fn leave(&mut self, rest: Extent, len: u64) {
+    fn consume(&mut self, rest: Extent, len: u64) {
         if len == rest.len {
             (self.index, self.done) = (self.index + 1, 0);
         } else {
@@ -50,16 +51,17 @@ impl<'a> Side<'a> {
     }
 }
 
-/// The pieces of an access whose file side ascends, from where the walk stands.
+/// A walk over the pieces of an access whose file side ascends.
 pub struct Walk<'a> {
     file: Side<'a>,
-    /// The memory side, or the place in a contiguous buffer.
+    /// The memory side; `None` for a contiguous buffer.
     memory: Option<Side<'a>>,
+    /// The position in a contiguous buffer.
     at: u64,
 }
 
 impl<'a> Walk<'a> {
-    /// At the first piece of the access.
+    /// A walk that begins at the first piece of the access. O(1).
     pub fn new(file: &'a Extents, layout: &'a BufferLayout) -> Self {
         let memory = match layout {
             BufferLayout::Contiguous => None,
@@ -68,19 +70,19 @@ impl<'a> Walk<'a> {
         Self { file: Side::new(file), memory, at: 0 }
     }
 
-    /// The first byte in the file of what is left; `None` at the end.
+    /// The file offset of the next piece; `None` at the end.
     pub fn position(&mut self) -> Option<u64> {
-        self.file.is_at_one().then(|| self.file.rest().offset)
+        self.file.reach_extent().then(|| self.file.rest().offset)
     }
 
-    /// Gives `visit` every piece that lies before `limit` in the file, cut there.
+    /// Calls `visit` for every further piece before offset `limit` of the file; the last is cut there. O(pieces).
     #[inline]
-    pub fn until(&mut self, limit: u64, mut visit: impl FnMut(Piece)) {
+    pub fn visit_before(&mut self, limit: u64, mut visit: impl FnMut(Piece)) {
         if self.memory.is_some() {
-            return self.both_until(limit, visit);
+            return self.visit_both_before(limit, visit);
         }
-        while self.file.is_at_one() {
-            // What is left of an extent that was begun, by itself; then whole extents.
+        while self.file.reach_extent() {
+            // First the rest of an extent that was cut, then whole extents.
             if self.file.done > 0 {
                 let rest = self.file.rest();
                 let len = rest.len.min(limit.saturating_sub(rest.offset));
@@ -89,10 +91,11 @@ impl<'a> Walk<'a> {
                 }
                 visit(Piece { offset: rest.offset, memory: self.at, len });
                 self.at += len;
-                self.file.leave(rest, len);
+                self.file.consume(rest, len);
                 continue;
             }
-            let (index, at) = whole_until(self.file.batches.current(), self.file.index, self.at, limit, &mut visit);
+            let (index, at) =
+                whole_extents_before(self.file.sublists.current(), self.file.index, self.at, limit, &mut visit);
             (self.file.index, self.at) = (index, at);
             if index < self.file.len {
                 let rest = self.file.rest();
@@ -102,33 +105,39 @@ impl<'a> Walk<'a> {
                 let len = limit - rest.offset;
                 visit(Piece { offset: rest.offset, memory: self.at, len });
                 self.at += len;
-                self.file.leave(rest, len);
+                self.file.consume(rest, len);
                 return;
             }
         }
     }
 
-    fn both_until(&mut self, limit: u64, mut visit: impl FnMut(Piece)) {
+    fn visit_both_before(&mut self, limit: u64, mut visit: impl FnMut(Piece)) {
         let Some(memory) = &mut self.memory else { return };
-        while self.file.is_at_one() && memory.is_at_one() {
+        while self.file.reach_extent() && memory.reach_extent() {
             let (to, from) = (self.file.rest(), memory.rest());
             let len = to.len.min(from.len).min(limit.saturating_sub(to.offset));
             if len == 0 {
                 return;
             }
             visit(Piece { offset: to.offset, memory: from.offset, len });
-            self.file.leave(to, len);
-            memory.leave(from, len);
+            self.file.consume(to, len);
+            memory.consume(from, len);
         }
     }
 }
 
-/// Visits the extents of a part from `index` on that end before `limit`; returns the first that does not, and the place in
-/// the buffer.
+/// Visits the extents of a sublist from `index` on that end at or before `limit`. Returns the index of the first that does
+/// not, and the position in the contiguous buffer.
 #[inline]
-fn whole_until(batch: Batch<'_>, index: u64, mut at: u64, limit: u64, visit: &mut impl FnMut(Piece)) -> (u64, u64) {
-    match batch {
-        Batch::Run { first: Extent { mut offset, len }, stride, count } => {
+fn whole_extents_before(
+    sublist: Sublist<'_>,
+    index: u64,
+    mut at: u64,
+    limit: u64,
+    visit: &mut impl FnMut(Piece),
+) -> (u64, u64) {
+    match sublist {
+        Sublist::Run { first: Extent { mut offset, len }, stride, count } => {
             offset = offset.wrapping_add((stride.wrapping_mul(index as i64)) as u64);
             let mut index = index;
             while index < count && offset + len <= limit {
@@ -139,7 +148,7 @@ fn whole_until(batch: Batch<'_>, index: u64, mut at: u64, limit: u64, visit: &mu
             }
             (index, at)
         }
-        Batch::List { extents, shift } => {
+        Sublist::List { extents, shift } => {
             let mut index = index as usize;
             for extent in &extents[index..] {
                 let offset = extent.offset.wrapping_add(shift as u64);
@@ -170,8 +179,8 @@ mod tests {
             let mut end = 0;
             let list: Vec<_> = gaps.iter().map(|&(gap, len)| { let e = Extent { offset: end + gap, len }; end = e.end(); e }).collect();
             let mut file = if plain { Extents::from_extents(list).unwrap() } else { Extents::from_list(list).unwrap() };
-            let (len, apart, count) = run;
-            file.push(&Extents::strided(end, len, len as i64 + apart, count).unwrap()).unwrap();
+            let (len, space, count) = run;
+            file.push(&Extents::strided(end, len, len as i64 + space, count).unwrap()).unwrap();
             let layout = match gap {
                 0 => BufferLayout::Contiguous,
                 _ => {
@@ -188,7 +197,7 @@ mod tests {
                 if walk.position().is_none() { break; }
                 limit += step;
                 let before = got.len();
-                walk.until(limit, |piece| got.push(piece));
+                walk.visit_before(limit, |piece| got.push(piece));
                 prop_assert!(got[before..].iter().all(|p| p.offset + p.len <= limit));
                 prop_assert!(walk.position().is_none_or(|at| at >= limit));
             }

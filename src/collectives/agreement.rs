@@ -1,8 +1,9 @@
-//! What the engine calls between its exchanges: allreduce, broadcast, gather, and agreement on errors.
+//! Small collectives that the engine calls between its exchanges: allreduce, broadcast, gather, and agreement on errors.
 //!
-//! All are collective. They are binomial and linear, unless the endpoint says by which algorithms its ranks agree
-//! ([`Endpoint::use_agreements`]). Where all ranks share memory they meet there instead ([`super::on_host`]); where those of
-//! each of several hosts do, allreduce and broadcast are sweeps over hosts ([`super::sweep`]).
+//! Every rank of the endpoint must call each of them. Allreduce and broadcast are binomial and gather is linear, unless the
+//! endpoint names other algorithms ([`Endpoint::use_agreements`]). If all ranks share memory, they use it instead of messages
+//! ([`super::on_host`]). If the ranks of each of several hosts do, allreduce and broadcast are sweeps over the hosts
+//! ([`super::sweep`]).
 
 use std::sync::Arc;
 
@@ -12,21 +13,22 @@ use super::on_host;
 use super::sweep::{Lanes as SweptLanes, Sweep, sweep};
 use super::{BROADCAST, GATHER, REDUCE, reduce};
 use crate::error::{Error, Result};
-use crate::fabric::shared::{HANDED_IN, Hosts};
+use crate::fabric::shared::{Hosts, MAX_CONTRIBUTION};
 use crate::fabric::{Buffers, Endpoint};
 use crate::schedule::{Buffer, Builder, ReduceOp, Schedule};
 use crate::topology::Rank;
 
-/// Combines each lane over all ranks; every rank gets the results in `lanes`. Binomial reduction to rank 0, binomial
-/// broadcast back, unless another algorithm is chosen for the endpoint: 2 ceil(log2 p) (t_s + 8 lanes t_w).
+/// Combines each lane over all ranks; every rank gets the results in `lanes`. Collective, with the same `ops` on all ranks. A
+/// binomial reduction to rank 0 and a binomial broadcast, unless the endpoint names another algorithm:
+/// 2 ceil(log2 p) (t_s + 8 lanes t_w).
 ///
 /// # Errors
-/// The fabric's.
+/// Those of the fabric.
 pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], lanes: &mut [u64]) -> Result<()> {
-    if on_host::is_for(endpoint) && on_host::fits(lanes.len()) {
+    if on_host::applies_to(endpoint) && on_host::fits(lanes.len()) {
         return on_host::allreduce(endpoint, ops, lanes).await;
     }
-    if let Some(hosts) = sweeps(endpoint).filter(|_| lanes.len() * 8 <= HANDED_IN) {
+    if let Some(hosts) = sweeps(endpoint).filter(|_| lanes.len() * 8 <= MAX_CONTRIBUTION) {
         let mut own = SweptLanes { ops, lanes };
         let answer = sweep(endpoint, &hosts, &mut own).await?;
         own.set(&answer);
@@ -51,7 +53,7 @@ pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], lanes: &mut [u
     Ok(())
 }
 
-/// The hosts, where agreements are sweeps over them: ranks of a host share memory, and nobody chose other algorithms.
+/// The hosts, if agreements are sweeps over them: the ranks of a host share memory, and no other algorithms were chosen.
 fn sweeps(endpoint: &Endpoint) -> Option<Arc<Hosts>> {
     endpoint.hosts().filter(|hosts| hosts.shares() && endpoint.agreements().is_none()).cloned()
 }
@@ -64,50 +66,50 @@ fn binomial(endpoint: &Endpoint, algorithm: &InPlace, root: Rank, len: u64, ops:
     builder.finish()
 }
 
-/// The schedule of a broadcast of `len` bytes: as chosen for this endpoint, else binomial.
-fn from_root(endpoint: &Endpoint, root: Rank, len: u64) -> Schedule {
+/// The schedule of a broadcast of `len` bytes: the algorithm chosen for this endpoint, or else binomial.
+fn broadcast_schedule(endpoint: &Endpoint, root: Rank, len: u64) -> Schedule {
     let chosen =
         endpoint.agreements().and_then(|chosen| chosen.broadcast(endpoint.rank(), endpoint.ranks(), root, len));
     chosen.unwrap_or_else(|| binomial(endpoint, &super::broadcast::BINOMIAL, root, len, &[]))
 }
 
-/// Gives every rank the bytes of `root`; the others' argument is ignored. Two binomial broadcasts, of the length and of
-/// the bytes: 2 ceil(log2 p) t_s + ceil(log2 p) bytes t_w.
+/// Gives every rank the bytes of `root`; `bytes` is ignored on the other ranks. Collective. Two binomial broadcasts, of the
+/// length and of the bytes: 2 ceil(log2 p) t_s + ceil(log2 p) bytes t_w.
 ///
 /// # Errors
-/// The fabric's.
+/// Those of the fabric.
 pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Result<Vec<u8>> {
-    if on_host::is_for(endpoint) {
+    if on_host::applies_to(endpoint) {
         return on_host::broadcast(endpoint, root, bytes).await;
     }
     if let Some(hosts) = sweeps(endpoint) {
-        return broadcast_over(endpoint, &hosts, root, bytes).await;
+        return broadcast_by_sweeps(endpoint, &hosts, root, bytes).await;
     }
     let mut length = Buffers::exact();
     length.set(Buffer::Receive, (bytes.len() as u64).to_le_bytes().to_vec());
-    endpoint.run(from_root(endpoint, root, 8), &mut length, BROADCAST).await?;
+    endpoint.run(broadcast_schedule(endpoint, root, 8), &mut length, BROADCAST).await?;
     let length = u64::from_le_bytes(length.get(Buffer::Receive).try_into().unwrap_or_default());
     let mut body = Buffers::exact();
     if endpoint.rank() == root {
         body.set(Buffer::Receive, bytes.to_vec());
     }
-    endpoint.run(from_root(endpoint, root, length), &mut body, BROADCAST).await?;
+    endpoint.run(broadcast_schedule(endpoint, root, length), &mut body, BROADCAST).await?;
     Ok(body.get(Buffer::Receive).to_vec())
 }
 
-/// A broadcast as sweeps, one for each [`HANDED_IN`] bytes.
-async fn broadcast_over(endpoint: &mut Endpoint, hosts: &Hosts, root: Rank, bytes: &[u8]) -> Result<Vec<u8>> {
+/// A broadcast by sweeps, one for each [`MAX_CONTRIBUTION`] bytes.
+async fn broadcast_by_sweeps(endpoint: &mut Endpoint, hosts: &Hosts, root: Rank, bytes: &[u8]) -> Result<Vec<u8>> {
     let (is_root, mut all) = (endpoint.rank() == root, Vec::new());
     loop {
-        let mut own = Told(Vec::new());
+        let mut own = RootBytes(Vec::new());
         if is_root {
             let rest = &bytes[all.len()..];
             own.0 = (rest.len() as u64).to_le_bytes().to_vec();
-            own.0.extend_from_slice(&rest[..rest.len().min(HANDED_IN - 8)]);
+            own.0.extend_from_slice(&rest[..rest.len().min(MAX_CONTRIBUTION - 8)]);
         }
         let answer = sweep(endpoint, hosts, &mut own).await?;
         let Some((left, part)) = answer.split_first_chunk() else {
-            return Err(Error::Internal { rank: root, what: "a broadcast told nothing".to_string() });
+            return Err(Error::Internal { rank: root, what: "a broadcast arrived without its length".to_string() });
         };
         all.extend_from_slice(part);
         if u64::from_le_bytes(*left) == part.len() as u64 {
@@ -116,10 +118,10 @@ async fn broadcast_over(endpoint: &mut Endpoint, hosts: &Hosts, root: Rank, byte
     }
 }
 
-/// What one rank tells, on its way to all.
-struct Told(Vec<u8>);
+/// The bytes of the root of a broadcast; empty on ranks that have not received them.
+struct RootBytes(Vec<u8>);
 
-impl Sweep for Told {
+impl Sweep for RootBytes {
     fn body(&self) -> Vec<u8> {
         self.0.clone()
     }
@@ -133,11 +135,11 @@ impl Sweep for Told {
     }
 }
 
-/// Brings the bytes of every rank to `root`, in rank order; the others get nothing. An allreduce of the longest length,
-/// then one message a rank, at most 32 of them outstanding: (2 ceil(log2 p) + p) t_s + (sum of bytes) t_w.
+/// Gives `root` the bytes of every rank, in rank order; the other ranks get an empty list. Collective. An allreduce of the
+/// longest length, then one message per rank, at most 32 of them outstanding: (2 ceil(log2 p) + p) t_s + (sum of bytes) t_w.
 ///
 /// # Errors
-/// The fabric's.
+/// Those of the fabric.
 pub async fn gather(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
     let mut longest = [bytes.len() as u64];
     allreduce(endpoint, &[ReduceOp::Max], &mut longest).await?;
@@ -148,10 +150,10 @@ pub async fn gather(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Result
     let mut slots = Slots::new(bytes, rank, if rank == root { ranks } else { 0 });
     let schedule = linear(rank, ranks, root, bytes.len() as u64, longest[0]);
     endpoint.run(schedule, &mut slots, GATHER).await?;
-    Ok(slots.into_bodies())
+    Ok(slots.into_blocks())
 }
 
-/// By an algorithm for blocks of one size: each is as long as the longest, with its own length before it.
+/// A gather by an algorithm for blocks of one size: every block has the longest length, and begins with its own length.
 async fn gather_equal(endpoint: &mut Endpoint, schedule: Schedule, bytes: &[u8], longest: u64) -> Result<Vec<Vec<u8>>> {
     let mut block = (bytes.len() as u64).to_le_bytes().to_vec();
     block.extend_from_slice(bytes);
@@ -164,11 +166,13 @@ async fn gather_equal(endpoint: &mut Endpoint, schedule: Schedule, bytes: &[u8],
         bytes.get(..u64::from_le_bytes(*length) as usize).map(<[u8]>::to_vec)
     };
     let bodies = buffers.get(Buffer::Receive).chunks_exact(8 + longest as usize).map(body);
-    let torn = || Error::Internal { rank: endpoint.rank(), what: "a gathered body is longer than the longest".into() };
-    bodies.collect::<Option<_>>().ok_or_else(torn)
+    let damaged =
+        || Error::Internal { rank: endpoint.rank(), what: "a gathered body is longer than the longest".into() };
+    bodies.collect::<Option<_>>().ok_or_else(damaged)
 }
 
-/// Agrees on an outcome: if any rank brings an error, all ranks get the error of the lowest such rank.
+/// Agrees on an outcome: if any rank has an error, all ranks get the error of the lowest such rank. Collective. An allreduce
+/// of 8 bytes, and a broadcast if there is an error.
 ///
 /// # Errors
 /// The agreed error, or the fabric's.
@@ -181,19 +185,19 @@ pub async fn agree<T>(endpoint: &mut Endpoint, outcome: Result<T>) -> Result<T> 
     }
 }
 
-/// Gives every rank the error of `root`.
+/// Gives every rank the error of `root`; `error` is ignored on the other ranks. Collective. Costs a broadcast.
 ///
 /// # Errors
-/// The fabric's.
+/// Those of the fabric.
 pub async fn broadcast_error(endpoint: &mut Endpoint, root: Rank, error: Option<&Error>) -> Result<Error> {
     let internal = |what: String| Error::Internal { rank: root, what };
     let text = serde_json::to_vec(&error).unwrap_or_default();
     let text = broadcast(endpoint, root, &text).await?;
-    let told: std::result::Result<Option<Error>, _> = serde_json::from_slice(&text);
-    let error = match told {
+    let received: std::result::Result<Option<Error>, _> = serde_json::from_slice(&text);
+    let error = match received {
         Ok(Some(error)) => error,
-        Ok(None) => internal("an error was announced, but none was told".to_string()),
-        Err(cause) => internal(format!("an error could not be told: {cause}")),
+        Ok(None) => internal("a rank reported an error but sent none".to_string()),
+        Err(cause) => internal(format!("an error could not be decoded: {cause}")),
     };
     endpoint.waiting().failure().agreed(&error);
     Ok(error)
@@ -209,7 +213,7 @@ mod tests {
     use std::pin::pin;
     use std::sync::{Arc, Mutex};
 
-    /// What is chosen, counted.
+    /// Counts the calls to each of the chosen algorithms.
     struct Counting(Mutex<[usize; 3]>);
 
     impl Counting {
@@ -252,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_chosen_for_an_endpoint_is_used() {
+    fn algorithms_chosen_for_an_endpoint_are_used() {
         for all in on_all(|endpoint| {
             let (me, ranks, waiting) = (endpoint.rank(), endpoint.ranks(), endpoint.waiting().clone());
             let chosen = Arc::new(Counting(Mutex::default()));
@@ -268,7 +272,7 @@ mod tests {
             waiting.wait(pin!(allreduce(endpoint, &[ReduceOp::Sum], &mut lanes))).unwrap();
             *chosen.0.lock().unwrap()
         }) {
-            // A broadcast is two, a gather has an allreduce of its own.
+            // A broadcast takes two schedules, and a gather contains an allreduce.
             assert!(all.iter().all(|counts| *counts == [2, 2, 1]));
         }
     }
@@ -302,8 +306,8 @@ mod tests {
             let waiting = endpoint.waiting().clone();
             let root = endpoint.ranks() / 2;
             let mine = vec![endpoint.rank() as u8; endpoint.rank() % 4];
-            let told = waiting.wait(pin!(broadcast(endpoint, root, &mine))).unwrap();
-            assert_eq!(told, vec![root as u8; root % 4]);
+            let received = waiting.wait(pin!(broadcast(endpoint, root, &mine))).unwrap();
+            assert_eq!(received, vec![root as u8; root % 4]);
             waiting.wait(pin!(gather(endpoint, root, &mine))).unwrap()
         }) {
             let expected: Vec<_> = (0..all.len()).map(|r| vec![r as u8; r % 4]).collect();

@@ -1,7 +1,7 @@
-//! Collective algorithms as data: one rank's problem in, one rank's schedule out, and what is known of each.
+//! Collective algorithms as data: a function from one rank's problem to one rank's schedule, with name, source and cost.
 //!
-//! **Where bytes are.** A rank's contribution is in [`Buffer::Send`], what it gets in [`Buffer::Receive`]; blocks of several
-//! ranks lie there one after the other in rank order ([`Problem::place`]). Scratch space is [`Buffer::Stage`].
+//! **Where bytes are.** A rank's contribution is in [`Buffer::Send`], and its result is in [`Buffer::Receive`]. Blocks of
+//! several ranks lie there one after the other in rank order ([`Problem::place`]). Scratch space is [`Buffer::Stage`].
 //!
 //! | operation | `Send` | `Receive` |
 //! |---|---|---|
@@ -13,9 +13,9 @@
 //! | allreduce | the rank's own lanes | the combined lanes, on every rank |
 //! | intergroup allgather | the rank's own block | the blocks of the other group, in that group's order |
 //!
-//! A rank's own bytes are copied, never sent. Messages of no bytes are not sent. **A new algorithm** is one file that
-//! defines a `static` [`Algorithm`], and one row in [`super::ALGORITHMS`]; the validators and the conformance suite on both
-//! fabrics take it from there.
+//! A rank copies its own bytes and never sends them to itself. Empty messages are not sent. **A new algorithm** is one file
+//! that defines a `static` [`Algorithm`], and one row in [`super::ALGORITHMS`]; the validators and the conformance suite on
+//! both fabrics read the row.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::schedule::{Buffer, ReduceOp, Schedule, Span};
 use crate::topology::{Rank, Topology};
 
-/// What is done collectively. The irregular forms (gatherv, ...) are the same operations with sizes that differ.
+/// A collective operation. The irregular forms (gatherv, ...) are the same operations with blocks of different sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
@@ -32,7 +32,7 @@ pub enum Operation {
     Allgather,
     /// The root gets the blocks of all.
     Gather,
-    /// Every rank gets its block of the root's.
+    /// Every rank gets its block from the root.
     Scatter,
     /// Every rank gets the root's message.
     Broadcast,
@@ -40,12 +40,12 @@ pub enum Operation {
     Reduce,
     /// Every rank gets all ranks' lanes, combined.
     Allreduce,
-    /// Every rank gets the blocks of all ranks of the other of two groups.
+    /// Every rank of two groups gets the blocks of all ranks of the other group.
     IntergroupAllgather,
 }
 
 impl Operation {
-    /// As hints and reports name it.
+    /// The name in hints and reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Allgather => "allgather",
@@ -65,38 +65,38 @@ impl std::fmt::Display for Operation {
     }
 }
 
-/// One rank's view of a collective operation. Equal on all ranks but for `rank`.
+/// One rank's view of a collective operation. All fields but `rank` are equal on all ranks.
 #[derive(Debug, Clone, Copy)]
 pub struct Problem<'a> {
     /// This rank.
     pub rank: Rank,
     /// Ranks and nodes.
     pub topology: &'a Topology,
-    /// Where the operation begins or ends, if it has a root.
+    /// The root, for operations that have one.
     pub root: Rank,
-    /// Bytes of every rank's block, by rank; of a broadcast, a reduction: the message's at the root's place, and only that
-    /// one counts.
+    /// Bytes of every rank's block, by rank. For a broadcast or a reduction, the root's entry is the size of the message, and
+    /// the others are ignored.
     pub sizes: &'a [u64],
-    /// How lanes of 8 bytes are combined, where they are.
+    /// How a reduction combines lanes of 8 bytes.
     pub with: ReduceOp,
-    /// Bytes of a segment, for algorithms that cut messages; above 0, a multiple of 8. For the ordered tree with a
-    /// threshold: a subtree of more bytes goes to the root directly.
+    /// Bytes of a segment, for algorithms that cut messages: a multiple of 8 above 0. For the ordered tree with a threshold: a
+    /// subtree of more bytes goes to the root directly.
     pub segment: u64,
-    /// The groups of an operation between two groups; without them, no rank is in either.
+    /// The groups of an intergroup operation; with `None`, no rank takes part in one.
     pub groups: Option<&'a TwoGroups>,
 }
 
 impl Problem<'_> {
-    /// How many ranks there are.
+    /// Number of ranks.
     pub fn ranks(&self) -> usize {
         self.topology.ranks()
     }
 
-    /// Whether algorithms can be asked for it. Call it before [`Algorithm::schedule`] with numbers from outside.
+    /// Checks the problem. Call it before [`Algorithm::schedule`] if the numbers come from a user. Local.
     ///
     /// # Errors
-    /// A root out of range, a number of sizes that is not that of ranks, a segment that is 0 or no multiple of 8, a group
-    /// with a member that is no rank: alike on all ranks.
+    /// A root out of range, another number of sizes than of ranks, a segment that is not a multiple of 8 above 0, a group
+    /// member that is not a rank. The error is the same on all ranks.
     pub fn check(&self) -> Result<()> {
         let ranks = self.ranks();
         if self.root >= ranks {
@@ -111,13 +111,14 @@ impl Problem<'_> {
         self.groups.map_or(Ok(()), |groups| groups.check(ranks))
     }
 
-    /// Where the blocks of ranks `first..first + count` lie in a buffer that holds all in rank order. O(count + first).
+    /// The span of the blocks of ranks `first..first + count` in a buffer that holds all blocks in rank order.
+    /// O(first + count).
     pub fn place(&self, buffer: Buffer, first: Rank, count: usize) -> Span {
         let offset = self.sizes[..first].iter().sum();
         Span::new(buffer, offset, self.sizes[first..first + count].iter().sum())
     }
 
-    /// This rank's own block where it stands alone, at the start of `buffer`.
+    /// This rank's own block at the start of `buffer`, where it is the only one.
     pub fn own(&self, buffer: Buffer) -> Span {
         Span::new(buffer, 0, self.sizes[self.rank])
     }
@@ -131,18 +132,18 @@ impl Problem<'_> {
 /// One algorithm of one operation.
 #[derive(Debug)]
 pub struct Algorithm {
-    /// What it does.
+    /// The operation.
     pub operation: Operation,
-    /// As hints and reports name it.
+    /// The name in hints and reports.
     pub name: &'static str,
-    /// One line for people.
+    /// What the algorithm does, in one line.
     pub about: &'static str,
-    /// Where it is from: paper, section, equation or algorithm.
+    /// The source: paper, section, equation or algorithm.
     pub source: &'static str,
-    /// Its cost in words and t_s, t_w.
+    /// The time, in t_s and t_w.
     pub cost: &'static str,
     /// Whether blocks may differ in size.
     pub irregular: bool,
-    /// The schedule of one rank. Pure; for any rank count, root and sizes that the operation allows.
+    /// The schedule of one rank, a pure function. It accepts any number of ranks, root and sizes that the operation allows.
     pub schedule: fn(&Problem<'_>) -> Schedule,
 }

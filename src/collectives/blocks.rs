@@ -1,25 +1,26 @@
-//! Binomial trees, and messages cut into blocks: the steps that the algorithms for long messages are made of.
+//! Binomial trees, and messages cut into blocks: the building blocks of the algorithms for long messages.
 //!
-//! Every step moves or combines blocks of one message, of which member i of a group has or gets block i, and gives back
-//! what must finish before a next step may use all blocks that it is about, and before it may overwrite any.
+//! Every function moves or combines blocks of one message; block i belongs to member i of a group. It returns the operations
+//! that must finish before a next step may use or overwrite these blocks.
 
 use crate::collectives::group::Group;
 use crate::collectives::in_place::{InOrder, Part, or_before, segments};
 use crate::schedule::{Builder, OpId, Span};
 
-/// The lowest set bit of member `me` of `size`; of member 0, which has none, the power of two that spans all: the
-/// members `me..me + lowest_bit` are those below it in a binomial tree.
+/// The lowest set bit of member `me` of `size`; for member 0, the power of two that spans all members. The subtree of a
+/// member in a binomial tree is `me..me + lowest_bit`.
 pub fn lowest_bit(me: usize, size: usize) -> usize {
     if me == 0 { size.next_power_of_two() } else { me & me.wrapping_neg() }
 }
 
-/// The children of a member in the binomial tree, the nearest first.
+/// The children of member `me` in the binomial tree, the nearest first.
 pub fn children(me: usize, size: usize) -> impl DoubleEndedIterator<Item = usize> {
     let steps = lowest_bit(me, size).trailing_zeros();
     (0..steps).map(move |step| me + (1 << step)).filter(move |&child| child < size)
 }
 
-/// A message cut into blocks of whole lanes of 8 bytes that differ by at most one lane; the last has what is no lane.
+/// A message cut into blocks of whole 8-byte lanes whose sizes differ by at most one lane. The last block also has the bytes
+/// behind the last whole lane.
 #[derive(Debug, Clone, Copy)]
 pub struct Cut {
     message: Span,
@@ -27,12 +28,12 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// `message` in `blocks` blocks.
+    /// Cuts `message` into `blocks` blocks.
     pub fn new(message: Span, blocks: usize) -> Self {
         Self { message, blocks: blocks as u64 }
     }
 
-    /// Where blocks `first..end` lie.
+    /// The span of blocks `first..end`.
     pub fn span(&self, first: usize, end: usize) -> Span {
         let (from, to) = (self.begin(first as u64), self.begin(end as u64));
         Span::new(self.message.buffer, self.message.offset + from, to - from)
@@ -45,8 +46,8 @@ impl Cut {
     }
 }
 
-/// Down the binomial tree from member 0, which has all blocks: every member gets its own and those of the members below
-/// it. log2 p t_s + (p - 1)/p m t_w.
+/// Scatters from member 0, which has all blocks, down the binomial tree: every member gets the blocks of its subtree.
+/// log2 p t_s + (p - 1)/p m t_w.
 pub fn scatter(group: &Group, cut: &Cut, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let (me, size) = (group.me(), group.size());
     let low = lowest_bit(me, size);
@@ -59,7 +60,7 @@ pub fn scatter(group: &Group, cut: &Cut, builder: &mut Builder, before: &[OpId])
     here
 }
 
-/// Up the binomial tree to member 0, which gets all blocks. log2 p t_s + (p - 1)/p m t_w.
+/// Gathers all blocks up the binomial tree to member 0. log2 p t_s + (p - 1)/p m t_w.
 pub fn gather(group: &Group, cut: &Cut, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let (me, size) = (group.me(), group.size());
     let mut here = before.to_vec();
@@ -72,21 +73,21 @@ pub fn gather(group: &Group, cut: &Cut, builder: &mut Builder, before: &[OpId]) 
     here
 }
 
-/// The end of the members that a member stands for in the binomial tree: itself and those below.
+/// The end of the subtree `me..end` of a member in the binomial tree.
 pub fn below(me: usize, size: usize) -> usize {
     (me + lowest_bit(me, size)).min(size)
 }
 
-/// Who has a block (second) before an allgather: a member (first) that does is not sent it.
+/// Whether a member (first) of a group of a size (third) has a block (second) before an allgather; it is then not sent.
 pub type Has = fn(usize, usize, usize) -> bool;
 
 /// Every member has its own block only.
 pub const OWN: Has = |member, block, _| member == block;
 
-/// What [`scatter`] leaves.
+/// Every member has the blocks that [`scatter`] gave it.
 pub const SCATTERED: Has = |member, block, size| (member..below(member, size)).contains(&block);
 
-/// Round the ring: each step, every member passes on to the next the block that it got last.
+/// Allgather round the ring: in each step, every member sends the block that it received last to the next member.
 /// (p - 1) t_s + (p - 1)/p m t_w.
 pub fn ring_allgather(
     group: &Group,
@@ -114,8 +115,8 @@ pub fn ring_allgather(
     all
 }
 
-/// At doubling distance: in step k, partners that differ in bit k exchange all blocks that they have. For a power of
-/// two of members. log2 p t_s + (p - 1)/p m t_w.
+/// Allgather at doubling distance: in step k, partners that differ in bit k exchange all blocks that they have. The number of
+/// members must be a power of two. log2 p t_s + (p - 1)/p m t_w.
 pub fn doubling_allgather(group: &Group, cut: &Cut, has: Has, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let (me, size) = (group.me(), group.size());
     let mut all = before.to_vec();
@@ -134,8 +135,9 @@ pub fn doubling_allgather(group: &Group, cut: &Cut, has: Has, builder: &mut Buil
     all
 }
 
-/// At halving distance: in step k, partners exchange half of what they work on and combine the other half, until member
-/// i has block i, combined. For a power of two of members. log2 p t_s + (p - 1)/p m (t_w + t_c).
+/// Reduce-scatter at halving distance: in each step, partners exchange halves of their blocks and combine the half that they
+/// keep, until member i has block i, combined. The number of members must be a power of two.
+/// log2 p t_s + (p - 1)/p m (t_w + t_c).
 pub fn halving_reduce_scatter(
     part: &Part<'_>,
     group: &Group,
@@ -158,9 +160,9 @@ pub fn halving_reduce_scatter(
     last
 }
 
-/// Round the ring, in segments: each step, every member passes on to the next the block that it combined last, until
-/// member i has block i, combined. A segment goes on as soon as it is combined. (p - 1)(t_s + m/p (t_w + t_c)) for one
-/// segment a block.
+/// Reduce-scatter round the ring, in segments: in each step, every member sends the block that it combined last to the next
+/// member, until member i has block i, combined. A segment is sent as soon as it is combined.
+/// (p - 1)(t_s + m/p (t_w + t_c)) for one segment a block.
 pub fn ring_reduce_scatter(
     part: &Part<'_>,
     cut: &Cut,
@@ -174,7 +176,7 @@ pub fn ring_reduce_scatter(
     let pieces = |block: usize| segments(cut.span(block, block + 1), segment);
     let mut sends = Vec::new();
     let mut order = InOrder::new(before);
-    // The last combination of every piece of a block: after it the piece can go on, and its place in scratch is free.
+    // The last combination of every segment of a block. After it, the segment can be sent and its scratch space is free.
     let mut combined: Vec<Option<OpId>> = Vec::new();
     for step in 1..size {
         let sent = pieces((me + size - step) % size);

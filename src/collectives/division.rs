@@ -1,37 +1,37 @@
-//! A group's members divided into groups: which group a member is in, and who is in it.
+//! The members of a group divided into smaller groups.
 
 use std::rc::Rc;
 
 use crate::collectives::group::Group;
 use crate::topology::{Rank, Topology};
 
-/// How members are put into groups.
+/// How members are divided into groups.
 #[derive(Debug, Clone)]
 pub enum Groups {
-    /// So many groups of neighbours (topology-oblivious), whose sizes differ by at most one; where there are fewer
-    /// members, one each.
+    /// This number of groups of neighbours, whose sizes differ by at most one; one group per member if there are fewer
+    /// members. It ignores the topology.
     Count(usize),
-    /// Those on a node together. The topology is that of all ranks.
+    /// One group per node. The topology is that of all ranks.
     Nodes(Topology),
 }
 
-/// The groups of one group. Members are numbered as in the group that is divided.
+/// A group divided into groups. Members are numbered as in the group that is divided.
 pub enum Division {
-    /// Neighbours.
+    /// Groups of neighbours.
     Even {
-        /// How many members there are.
+        /// Number of members.
         members: usize,
-        /// How many groups.
+        /// Number of groups.
         groups: usize,
     },
     /// All ranks by node.
     World(Topology),
-    /// Anything else, listed.
+    /// The members of each group.
     Listed(Vec<Vec<usize>>),
 }
 
 impl Division {
-    /// Divides the members of `group`. O(1) for neighbours, and for the nodes of all ranks; else O(members).
+    /// Divides the members of `group`. O(1) for neighbours and for the nodes of all ranks, otherwise O(members).
     pub fn new(groups: &Groups, group: &Group) -> Self {
         match groups {
             Groups::Count(groups) => Self::Even { members: group.size(), groups: (*groups).clamp(1, group.size()) },
@@ -53,7 +53,7 @@ impl Division {
         }
     }
 
-    /// How many groups there are.
+    /// Number of groups.
     pub fn count(&self) -> usize {
         match self {
             Self::Even { groups, .. } => *groups,
@@ -62,7 +62,7 @@ impl Division {
         }
     }
 
-    /// How many members a group has.
+    /// Number of members of `group`.
     pub fn size(&self, group: usize) -> usize {
         match self {
             Self::Even { members, groups } => members / groups + usize::from(group < members % groups),
@@ -71,7 +71,7 @@ impl Division {
         }
     }
 
-    /// How many members the smallest group has. O(groups) by node.
+    /// Number of members of the smallest group. O(1) for neighbours, otherwise O(groups).
     pub fn smallest(&self) -> usize {
         match self {
             Self::Even { members, groups } => members / groups,
@@ -79,7 +79,7 @@ impl Division {
         }
     }
 
-    /// The member with that number in a group.
+    /// The member with number `index` in `group`.
     pub fn member(&self, group: usize, index: usize) -> usize {
         match self {
             Self::Even { members, groups } => group * (members / groups) + group.min(members % groups) + index,
@@ -88,7 +88,7 @@ impl Division {
         }
     }
 
-    /// The group of a member, and its number there. O(log members); listed: O(members).
+    /// The group of a member, and its number there. O(log members), or O(members) for listed groups.
     pub fn locate(&self, member: Rank) -> (usize, usize) {
         let group = match self {
             Self::Even { members, groups } => {
@@ -107,13 +107,13 @@ impl Division {
         (group, low)
     }
 
-    /// One of the groups, of which this rank is number `index`.
+    /// The group `group` of `all`, in which this rank has number `index`.
     pub fn inside(self: &Rc<Self>, all: &Group, group: usize, index: usize) -> Group {
         let division = self.clone();
         all.part(self.size(group), index, move |index| division.member(group, index))
     }
 
-    /// One member of each group, of which this rank is that of `group`: number `index_in` there.
+    /// The group of one member from each group, the one with number `index_in(group)`. This rank is the member from `group`.
     pub fn across(self: &Rc<Self>, all: &Group, group: usize, index_in: impl Fn(usize) -> usize + 'static) -> Group {
         let division = self.clone();
         all.part(self.count(), group, move |group| division.member(group, index_in(group)))

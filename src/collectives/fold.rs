@@ -1,9 +1,8 @@
-//! Any number of members on a power of two: of each of the first pairs, the even one stands in for the odd one.
+//! Reduces any number of members to a power of two: in each of the first pairs, the even member acts for the odd one.
 
 use crate::collectives::group::Group;
 
-/// See the module: of p members, q = 2^floor(log2 p) are cores; the p - q extras are the odd ones of the first p - q
-/// pairs.
+/// Of p members, q = 2^floor(log2 p) are cores. The p - q extras are the odd members of the first p - q pairs.
 #[derive(Debug, Clone, Copy)]
 pub struct Fold {
     size: usize,
@@ -11,12 +10,12 @@ pub struct Fold {
 }
 
 impl Fold {
-    /// For so many members.
+    /// The fold of `size` members.
     pub fn new(size: usize) -> Self {
         Self { size, cores: 1 << size.ilog2() }
     }
 
-    /// The members that are cores, as a group that this rank is in; none if it is an extra.
+    /// The group of the cores; `None` if this rank is an extra.
     pub fn cores(self, group: &Group) -> Option<Group> {
         let (me, extras) = (group.me(), self.extras());
         let core = match me < 2 * extras {
@@ -27,7 +26,7 @@ impl Fold {
         Some(group.part(self.cores, core, move |core| if core < extras { 2 * core } else { core + extras }))
     }
 
-    /// The other member of a member's pair, if it is in one.
+    /// The partner of member `me`; `None` if it is in no pair.
     pub fn partner(self, me: usize) -> Option<usize> {
         (me < 2 * self.extras()).then_some(me ^ 1)
     }
@@ -42,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_member_is_a_core_or_has_one() {
+    fn every_member_is_a_core_or_has_a_core_as_partner() {
         for size in 1..70 {
             let fold = Fold::new(size);
             let mut cores = Vec::new();

@@ -1,35 +1,35 @@
-//! Linear gather of bodies of different length.
+//! Linear gather of blocks of different lengths.
 //!
-//! The root receives from every other rank, 32 at a time, each body at a place of the longest length. (p - 1) t_s + (sum
-//! of bodies) t_w at the root; fit for statistics, not for data.
+//! The root receives from every other rank, at most 32 messages at a time; each receive has room for the longest block.
+//! (p - 1) t_s + (sum of blocks) t_w at the root: for statistics, not for data.
 
 use crate::error::Result;
 use crate::fabric::{Memory, Message};
 use crate::schedule::{Action, Buffer, Builder, ReduceOp, Schedule, SendMode, Span, Throttle};
 use crate::topology::Rank;
 
-/// This rank's part: `len` bytes of its own, at most `longest` from any other.
+/// The schedule of this rank, which has `len` bytes; any other rank has at most `longest`.
 pub fn linear(rank: Rank, ranks: usize, root: Rank, len: u64, longest: u64) -> Schedule {
     let mut builder = Builder::default();
     if rank == root {
         let place = |from: Rank| Span::new(Buffer::Receive, from as u64 * longest, longest);
         let chain: Vec<_> =
             (0..ranks).filter(|&r| r != root).map(|from| (Action::Receive { from }, place(from))).collect();
-        builder.chain(&chain, Throttle::window(32), &[]);
+        builder.chain(&chain, Throttle::sliding(32), &[]);
     } else {
         builder.send(root, SendMode::Synchronous, Span::new(Buffer::Send, 0, len), &[]);
     }
     builder.finish()
 }
 
-/// The memory of a gather: bodies are kept as they arrive.
+/// The memory of a gather: keeps the messages as they arrive.
 pub struct Slots {
     own: Message,
     bodies: Vec<Message>,
 }
 
 impl Slots {
-    /// `slots` bodies to come (0 on all ranks but the root), of which this rank's is here already.
+    /// Memory for `slots` blocks (0 on all ranks but the root); this rank's block is `own`.
     pub fn new(own: &[u8], rank: Rank, slots: usize) -> Self {
         let own = Message::copy_from_slice(own);
         let mut bodies = vec![Message::new(); slots];
@@ -39,8 +39,8 @@ impl Slots {
         Self { own, bodies }
     }
 
-    /// All bodies, in rank order.
-    pub fn into_bodies(self) -> Vec<Vec<u8>> {
+    /// All blocks, in rank order.
+    pub fn into_blocks(self) -> Vec<Vec<u8>> {
         self.bodies.into_iter().map(Vec::from).collect()
     }
 }

@@ -1,7 +1,7 @@
-//! Some ranks in an order, as one of them sees them: what an algorithm numbers 0, 1, ... and sends to.
+//! An ordered group of ranks, as one member sees it. Algorithms number its members 0, 1, ....
 //!
-//! A group is a size, an own place and a function from members to ranks, so that groups of groups (rotated to a root,
-//! folded to a power of two, the leaders, the inside) cost O(1) to make and no lists.
+//! A group is a size, an own member number and a function from members to ranks. So a group of a group (rotated to a root,
+//! folded to a power of two, the leaders, the members of one node) takes O(1) time and no list.
 
 use std::fmt;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::schedule::{Builder, OpId, SendMode, Span};
 use crate::topology::Rank;
 
-/// See the module. The rank that holds it is a member.
+/// See the module. This rank is a member.
 #[derive(Clone)]
 pub struct Group {
     size: usize,
@@ -25,7 +25,7 @@ impl Group {
         Self { size: ranks, me: rank, rank_of: None }
     }
 
-    /// Some members of this group, of which this rank is number `me`: `member` gives their numbers here.
+    /// A subgroup of `size` members, in which this rank has number `me`. `member` maps a number in the subgroup to one here.
     pub fn part(&self, size: usize, me: usize, member: impl Fn(usize) -> usize + 'static) -> Self {
         let rank_of: Rc<dyn Fn(usize) -> Rank> = match self.rank_of.clone() {
             Some(rank_of) => Rc::new(move |index| rank_of(member(index))),
@@ -34,7 +34,7 @@ impl Group {
         Self { size, me, rank_of: Some(rank_of) }
     }
 
-    /// These ranks in this order, of which this one is number `me`.
+    /// The group of `members` in their order, in which this rank has number `me`.
     pub fn of(members: Arc<[Rank]>, me: usize) -> Self {
         let (size, rank_of) = (members.len(), move |index: usize| members[index]);
         Self { size, me, rank_of: Some(Rc::new(rank_of)) }
@@ -45,7 +45,7 @@ impl Group {
         self.rank_of.is_none()
     }
 
-    /// The same members, counted from `first`.
+    /// The same members, numbered from `first` on and wrapping around.
     pub fn rotated(&self, first: usize) -> Self {
         if first == 0 {
             return self.clone();
@@ -54,12 +54,12 @@ impl Group {
         self.part(size, (self.me + size - first) % size, move |index| (index + first) % size)
     }
 
-    /// How many members there are.
+    /// Number of members.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Which of them this rank is.
+    /// This rank's member number.
     pub fn me(&self) -> usize {
         self.me
     }
@@ -69,12 +69,12 @@ impl Group {
         self.rank_of.as_ref().map_or(member, |rank_of| rank_of(member))
     }
 
-    /// Adds a send to a member; nothing for no bytes.
+    /// Adds a send to a member; adds nothing and returns `None` for an empty span.
     pub fn send(&self, builder: &mut Builder, to: usize, span: Span, after: &[OpId]) -> Option<OpId> {
         (span.len > 0).then(|| builder.send(self.rank_of(to), SendMode::Standard, span, after))
     }
 
-    /// Adds a receive from a member; nothing for no bytes.
+    /// Adds a receive from a member; adds nothing and returns `None` for an empty span.
     pub fn receive(&self, builder: &mut Builder, from: usize, span: Span, after: &[OpId]) -> Option<OpId> {
         (span.len > 0).then(|| builder.receive(self.rank_of(from), span, after))
     }

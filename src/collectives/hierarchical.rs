@@ -1,17 +1,17 @@
-//! The hierarchical transformation: any algorithm inside groups, any among their leaders, in any number of levels.
+//! The hierarchical transformation: one algorithm inside groups and one among their leaders, in any number of levels.
 //!
-//! Hasanov, thesis, chapter 3. The members are divided into G groups ([`Groups`]); the leader of the root's group is
-//! the root, of every other its first member.
+//! Hasanov, thesis, chapter 3. The members are divided into G groups ([`Groups`]). The leader of the root's group is the root;
+//! the leader of any other group is its first member.
 //!
 //! - broadcast (Algorithm 1): among the leaders, then inside every group;
 //! - reduce (Algorithm 2): inside every group, then among the leaders;
-//! - allreduce (Algorithm 3): inside every group, then among the members with the same number in all groups. Where
-//!   groups differ in size, members with numbers that the smallest group does not have get the result from those with
-//!   the same number modulo its size, by a binomial broadcast;
+//! - allreduce (Algorithm 3): inside every group, then among the members with the same number in all groups. If groups differ
+//!   in size, members with a number beyond the smallest group's size s get the result from the member with their number
+//!   modulo s, by a binomial broadcast;
 //! - gather and scatter (Algorithms 4 and 5): [`mod@super::gatherv`].
 //!
-//! The time is that of the outer algorithm for G ranks and the inner for p / G: equations 3.1 to 3.23. Algorithms with
-//! p in their startup term gain most at G = sqrt(p). G = 1 and G = p are the inner and the outer algorithm as they are.
+//! The time is that of the outer algorithm for G ranks plus the inner's for p / G: equations 3.1 to 3.23. Algorithms with p in
+//! their startup term gain most at G = sqrt(p). With G = 1 only the inner algorithm runs, with G = p only the outer.
 
 use std::fmt;
 use std::rc::Rc;
@@ -21,14 +21,14 @@ use crate::collectives::algorithm::{Algorithm, Operation, Problem};
 use crate::collectives::division::Division;
 pub use crate::collectives::division::Groups;
 use crate::collectives::gatherv::Gather;
-use crate::collectives::in_place::{self, InPlace, Part, one};
+use crate::collectives::in_place::{self, InPlace, Part, joined};
 use crate::collectives::{allreduce, broadcast, reduce};
 use crate::error::{Error, Result};
 use crate::schedule::{Builder, OpId, Schedule};
 
-/// What a hierarchy is made of: algorithms in place ([`InPlace`]), or of gather and scatter ([`Gather`]).
+/// An algorithm that a hierarchy can be built from: one in place ([`InPlace`]), or one of gather and scatter ([`Gather`]).
 pub trait Base: fmt::Debug + 'static {
-    /// What the registry holds.
+    /// The registry's row.
     fn algorithm(&self) -> &Algorithm;
 }
 
@@ -47,13 +47,13 @@ impl Base for Gather {
 /// An algorithm, or a hierarchy of them.
 #[derive(Debug)]
 pub enum Scheme<A: Base = InPlace> {
-    /// One algorithm among all.
+    /// One algorithm among all members.
     Plain(&'static A),
     /// See [`hierarchical`].
     Hierarchical(Box<Hierarchy<A>>),
 }
 
-/// Groups, the algorithm inside them and the one among their leaders.
+/// The groups, the algorithm inside them, and the algorithm among their leaders.
 #[derive(Debug)]
 pub struct Hierarchy<A: Base> {
     pub(super) groups: Groups,
@@ -67,7 +67,7 @@ impl<A: Base> From<&'static A> for Scheme<A> {
     }
 }
 
-/// The hierarchy of `groups` with `inner` inside of each and `outer` among their leaders; both may be hierarchies.
+/// The hierarchy with `inner` inside each of `groups` and `outer` among their leaders. Both may be hierarchies.
 ///
 /// # Errors
 /// Algorithms of different operations; zero groups.
@@ -88,7 +88,7 @@ pub fn hierarchical<A: Base>(
 }
 
 impl<A: Base> Scheme<A> {
-    /// What it does; that of gathers is a gather.
+    /// The operation; [`Operation::Gather`] for gather and scatter.
     pub fn operation(&self) -> Operation {
         match self {
             Self::Plain(algorithm) => algorithm.algorithm().operation,
@@ -96,7 +96,7 @@ impl<A: Base> Scheme<A> {
         }
     }
 
-    /// Whether these ranks can be grouped so.
+    /// Checks that `ranks` ranks can be divided into these groups.
     pub(super) fn check(&self, ranks: usize, whole: bool) -> Result<()> {
         let Self::Hierarchical(hierarchy) = self else { return Ok(()) };
         match &hierarchy.groups {
@@ -113,7 +113,7 @@ impl<A: Base> Scheme<A> {
         hierarchy.outer.check(ranks, false)
     }
 
-    /// How many groups so many ranks are in.
+    /// The number of groups that `ranks` ranks form.
     pub(super) fn groups(hierarchy: &Hierarchy<A>, ranks: f64) -> f64 {
         let groups = match &hierarchy.groups {
             Groups::Count(count) => *count as f64,
@@ -124,11 +124,11 @@ impl<A: Base> Scheme<A> {
 }
 
 impl Scheme {
-    /// The schedule of one rank of all.
+    /// One rank's schedule among all ranks.
     ///
     /// # Errors
-    /// A bad problem ([`Problem::check`]), lanes that are not whole, more groups of all ranks than ranks, the nodes of
-    /// other ranks: alike on all ranks.
+    /// A bad problem ([`Problem::check`]), a reduction of bytes that are not whole lanes, more groups than ranks, a topology of
+    /// another number of ranks: the same error on all ranks.
     pub fn schedule(&self, problem: &Problem<'_>) -> Result<Schedule> {
         problem.check()?;
         self.check(problem.ranks(), true)?;
@@ -151,8 +151,8 @@ impl Scheme {
         }
     }
 
-    /// The time that theory gives it for so many ranks, bytes and segments (equations 3.1 to 3.23): the sum over the
-    /// levels, with groups of equal size.
+    /// The time in the model for a number of ranks, bytes and segments (equations 3.1 to 3.23): the sum over the levels, with
+    /// groups of equal size.
     pub fn time(&self, rates: &Rates, ranks: f64, bytes: f64, segments: f64) -> f64 {
         match self {
             Self::Plain(algorithm) => (algorithm.time)(rates, ranks, bytes, segments),
@@ -200,7 +200,9 @@ impl Hierarchy<InPlace> {
                     None => combined,
                 };
                 match levels.followers(part) {
-                    Some(followers) => in_place::wholly(&broadcast::BINOMIAL, &followers, builder, &combined),
+                    Some(followers) => {
+                        in_place::finished_broadcast(&broadcast::BINOMIAL, &followers, builder, &combined)
+                    }
                     None => combined,
                 }
             }
@@ -208,11 +210,12 @@ impl Hierarchy<InPlace> {
     }
 }
 
-/// Where this rank stands among the groups.
+/// The position of this rank and of the root among the groups.
 struct Levels {
     division: Rc<Division>,
-    /// The group, and the number in it, of this rank and of the root.
+    /// This rank's group, and its number there.
     mine: (usize, usize),
+    /// The root's group, and its number there.
     root: (usize, usize),
 }
 
@@ -240,14 +243,15 @@ impl Levels {
         (index == Self::leader(root, group)).then(|| part.among(across(), root.0))
     }
 
-    /// The members with this rank's number, if every group has one.
+    /// The members with this rank's number in all groups, if every group has one.
     fn peers<'a>(&self, part: &'a Part<'_>) -> Option<Part<'a>> {
         let (group, index) = self.mine;
         let across = || self.division.across(&part.group, group, move |_| index);
         (index < self.division.smallest()).then(|| part.among(across(), self.root.0))
     }
 
-    /// The members of this rank's group that one of them has to tell, that one first; none if it is alone.
+    /// The member that broadcasts the result to this rank, first, and all members that it broadcasts to; `None` if there are
+    /// no such members.
     fn followers<'a>(&self, part: &'a Part<'_>) -> Option<Part<'a>> {
         let (division, smallest, (group, index)) = (self.division.clone(), self.division.smallest(), self.mine);
         let first = index % smallest;
@@ -256,10 +260,10 @@ impl Levels {
         (size > 1).then(|| part.among(part.group.part(size, index / smallest, member), 0))
     }
 
-    /// What the second level waits for, as one operation where there are two levels.
+    /// The operations that the second level waits for, joined into one if there are two levels.
     fn between(&self, builder: &mut Builder, ids: Vec<OpId>) -> Vec<OpId> {
         let levels = self.division.count() > 1 && self.division.size(self.mine.0) > 1;
-        if levels { one(builder, &ids).into_iter().collect() } else { ids }
+        if levels { joined(builder, &ids).into_iter().collect() } else { ids }
     }
 }
 

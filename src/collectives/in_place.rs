@@ -1,13 +1,13 @@
 //! Algorithms that work on one message in place, among any ranks: broadcast, reduce, allreduce.
 //!
-//! A [`Part`] is a collective among the members of a group, as a step of a larger one: reduce + broadcast, a hierarchy,
-//! the engine's agreement. An algorithm appends its operations for a part to a builder.
+//! A [`Part`] is a collective among the members of a group, as a step of a larger one: reduce + broadcast, a hierarchy, the
+//! engine's agreement. An algorithm appends its operations for a part to a builder.
 //!
-//! **What composes.** The message lies in [`Part::message`] on every member that has one when `before` is finished; the
-//! ids that come back mean that it is there afterwards, that scratch space (`Stage(1)`) is free again, that all
-//! receives of the part are done, and that the message may be overwritten unless the operation is a broadcast, after
-//! which it may be read only. All sends that are not among them were ready no later than they were. So the messages of
-//! two parts between the same two ranks match in order, whatever the parts are, without a stage of their own.
+//! **Why parts can follow one another.** When `before` is finished, the message lies in [`Part::message`] on every member that
+//! has one. When the returned operations are finished, the result is there, scratch space (`Stage(1)`) is free, and all
+//! receives of the part are finished; the message may be overwritten, or only read if the operation is a broadcast. Sends that
+//! are not among the returned operations were ready no later than these. So the messages of two parts between the same two
+//! ranks match in order without stages of their own.
 
 use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
@@ -15,60 +15,60 @@ use crate::collectives::group::Group;
 use crate::schedule::{Action, Buffer, Builder, OpId, ReduceOp, Schedule, Span};
 use crate::topology::Rank;
 
-/// Where the result of a reduction grows on ranks that do not keep it.
-const PASSING: Buffer = Buffer::Stage(0);
-/// Where partners' lanes arrive.
+/// The partial result of a reduction on ranks that do not keep it.
+const FORWARDED: Buffer = Buffer::Stage(0);
+/// The space for lanes received from partners.
 const SCRATCH: Buffer = Buffer::Stage(1);
 
 /// How the 8-byte lanes of a message are combined.
 #[derive(Debug, Clone, Copy)]
 pub enum Lanes<'a> {
-    /// All alike.
+    /// One operation for all lanes.
     All(ReduceOp),
-    /// Each in its own way.
+    /// One operation for each lane.
     Each(&'a [ReduceOp]),
 }
 
-/// One collective among the members of a group; equal on all members but for the group's own place and `message`.
+/// One collective among the members of a group. All fields but the group's own number and `message` are equal on all members.
 pub struct Part<'a> {
-    /// Who takes part.
+    /// The members.
     pub group: Group,
-    /// The member with the message before a broadcast, after a reduction.
+    /// The member that has the message before a broadcast, or after a reduction.
     pub root: usize,
-    /// Where this rank has the message.
+    /// The place of the message on this rank.
     pub message: Span,
-    /// How lanes are combined, where they are.
+    /// How a reduction combines lanes.
     pub lanes: Lanes<'a>,
     /// Bytes of a segment, for algorithms that cut messages; above 0, a multiple of 8.
     pub segment: u64,
 }
 
-/// Adds the operations of this rank's part, none of which starts before the given ones are finished; returns what must
-/// finish before a following part.
+/// Adds this rank's operations of a part, which start after the given ones. Returns the operations that must finish before the
+/// next part.
 pub type Append = fn(&Part<'_>, &mut Builder, &[OpId]) -> Vec<OpId>;
 
-/// The time that theory gives an algorithm: for so many ranks, bytes of the message and segments of it.
+/// The time of an algorithm in the model, for a number of ranks, bytes of the message, and segments.
 pub type Time = fn(&Rates, f64, f64, f64) -> f64;
 
 /// An algorithm in place.
 #[derive(Debug)]
 pub struct InPlace {
-    /// What the registry holds.
+    /// The registry's row.
     pub algorithm: Algorithm,
-    /// Its operations among any ranks.
+    /// Adds the operations among the members of a group.
     pub append: Append,
-    /// Its time in the model of its paper.
+    /// The time in the model of the source.
     pub time: Time,
 }
 
 impl InPlace {
-    /// The schedule of one rank of all: a copy from [`Buffer::Send`], then the algorithm.
+    /// One rank's schedule among all ranks: a copy from [`Buffer::Send`], then the algorithm.
     pub fn schedule(&self, problem: &Problem<'_>) -> Schedule {
         schedule(self.algorithm.operation, problem, self.append)
     }
 }
 
-/// The schedule of one rank of all, with any way to append an operation.
+/// One rank's schedule among all ranks, with the operations that `append` adds.
 pub fn schedule(
     operation: Operation,
     problem: &Problem<'_>,
@@ -80,7 +80,7 @@ pub fn schedule(
     let part = Part {
         group: Group::world(problem.rank, problem.ranks()),
         root: problem.root,
-        message: problem.message(if keeps { Buffer::Receive } else { PASSING }),
+        message: problem.message(if keeps { Buffer::Receive } else { FORWARDED }),
         lanes: Lanes::All(problem.with),
         segment: problem.segment,
     };
@@ -94,7 +94,7 @@ pub fn schedule(
 }
 
 impl<'a> Part<'a> {
-    /// On the first `len` bytes of [`Buffer::Receive`] of all ranks, in one segment.
+    /// The part among all ranks, on the first `len` bytes of [`Buffer::Receive`], in one segment.
     pub fn of_all(rank: Rank, ranks: usize, root: Rank, len: u64, lanes: Lanes<'a>) -> Self {
         let message = Span::new(Buffer::Receive, 0, len);
         Self { group: Group::world(rank, ranks), root, message, lanes, segment: u64::MAX }
@@ -107,7 +107,7 @@ impl Part<'_> {
         self.group.rotated(self.root)
     }
 
-    /// The same message among others.
+    /// The same message among the members of another group.
     pub fn among(&self, group: Group, root: usize) -> Part<'_> {
         Part { group, root, message: self.message, lanes: self.lanes, segment: self.segment }
     }
@@ -122,12 +122,12 @@ impl Part<'_> {
         Span::new(SCRATCH, offset, len)
     }
 
-    /// The message in segments: all of [`Part::segment`] bytes but the last.
+    /// The message in segments of [`Part::segment`] bytes; the last may be shorter.
     pub fn segments(&self) -> Vec<Span> {
         segments(self.message, self.segment)
     }
 
-    /// Combines `from` into `into`, which stand for the same bytes of the message, from `at` on. Nothing for no bytes.
+    /// Combines `from` into `into`; both stand for the bytes of the message from `at` on. Adds nothing for an empty span.
     pub fn combine(&self, builder: &mut Builder, at: u64, from: Span, into: Span, after: &[OpId]) -> Option<OpId> {
         let mut add = |offset: u64, len: u64, with: ReduceOp| {
             let cut = |span: Span| Span::new(span.buffer, span.offset + offset, len);
@@ -145,13 +145,13 @@ impl Part<'_> {
                     ids.push(add(offset, len, same[0]));
                     offset += len;
                 }
-                one(builder, &ids)
+                joined(builder, &ids)
             }
         }
     }
 
-    /// Receives what `from` has of `portion` (bytes of the message) into scratch space at `place`, after `free`, and
-    /// combines it, also after `still`. Nothing for no bytes.
+    /// Receives `portion` of the message from member `from` into scratch space at `place`, after `free`, and combines it with
+    /// this rank's, after `still` too. Adds nothing for an empty span.
     pub fn receive_and_combine(
         &self,
         builder: &mut Builder,
@@ -167,15 +167,15 @@ impl Part<'_> {
     }
 }
 
-/// `span` in segments of `len` bytes, the last of which may be shorter.
+/// `span` in segments of `len` bytes; the last may be shorter.
 pub fn segments(span: Span, len: u64) -> Vec<Span> {
     let count = span.len.div_ceil(len);
     let cut = |index| Span::new(span.buffer, span.offset + index * len, len.min(span.len - index * len));
     (0..count).map(cut).collect()
 }
 
-/// One operation that stands for all of `ids`.
-pub fn one(builder: &mut Builder, ids: &[OpId]) -> Option<OpId> {
+/// One operation that is finished when all of `ids` are; `None` if there are none.
+pub fn joined(builder: &mut Builder, ids: &[OpId]) -> Option<OpId> {
     match ids {
         [] => None,
         [id] => Some(*id),
@@ -183,19 +183,17 @@ pub fn one(builder: &mut Builder, ids: &[OpId]) -> Option<OpId> {
     }
 }
 
-/// Sends to one rank (or receives from one), each of which waits for a receive or a combination: started in the order
-/// of this, although a fabric may finish receives in any order. Without it the messages of a rank that is slow to see
-/// one would match the wrong receives.
+/// Keeps the messages between two ranks in order when each waits for its own receive or combination. A fabric may finish
+/// receives in any order; without this, messages could then start in another order and match the wrong receives.
 pub struct InOrder(Vec<OpId>, bool);
 
 impl InOrder {
-    /// The first of them wait for `before`.
+    /// The first message waits for `before`.
     pub fn new(before: &[OpId]) -> Self {
         Self(before.to_vec(), false)
     }
 
-    /// What the next of them waits for, if it has to wait for `new`, which follows `before`, as well as the last one
-    /// did.
+    /// The operations that the next message waits for: `new`, and those that the last message waited for.
     pub fn after(&mut self, builder: &mut Builder, new: Option<OpId>) -> &[OpId] {
         if let Some(new) = new {
             self.0 = if self.1 { vec![builder.join(&[self.0[0], new])] } else { vec![new] };
@@ -204,19 +202,19 @@ impl InOrder {
         &self.0
     }
 
-    /// What the last of them waits for.
+    /// The operations that the last message waits for.
     pub fn last(self) -> Vec<OpId> {
         self.0
     }
 }
 
-/// What to wait for: `new` if there is something new, else what was before.
+/// The operations to wait for: `new`, or `before` if `new` is empty.
 pub fn or_before(new: Vec<OpId>, before: &[OpId]) -> Vec<OpId> {
     if new.is_empty() { before.to_vec() } else { new }
 }
 
-/// Adds a broadcast after which the message may be overwritten: what comes back are its sends as well.
-pub fn wholly(broadcast: &InPlace, part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
+/// Adds a broadcast after which the message may be overwritten: the returned operations include its sends.
+pub fn finished_broadcast(broadcast: &InPlace, part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let first = builder.next_id();
     let here = (broadcast.append)(part, builder, before);
     here.into_iter().filter(|&id| id < first).chain(first..builder.next_id()).collect()

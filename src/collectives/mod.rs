@@ -1,21 +1,21 @@
-//! Collective operations as schedules: what the engine needs to agree, and the algorithms of the papers.
+//! Collective operations as schedules: the engine's agreements, and the algorithms of the papers.
 //!
-//! One algorithm a file; each is a pure function to a schedule, with a row in [`ALGORITHMS`] ([`mod@algorithm`] says where
-//! bytes are; `trib algorithms` lists them). The functions here run schedules on an endpoint. All are collective: every rank
-//! of the endpoint calls them, in the same order on each.
+//! Each algorithm has a file and a row in [`ALGORITHMS`]; it is a pure function that returns a schedule. [`mod@algorithm`]
+//! says where the bytes are; `trib algorithms` lists all. The functions of this module run schedules on an endpoint. They are
+//! collective: every rank of the endpoint calls them, in the same order.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`mod@algorithm`] | the problem, the row of the registry |
-//! | [`mod@allgather`] | every rank gets all blocks; three of them know nodes |
+//! | [`mod@algorithm`] | the problem of one rank, and the row of the registry |
+//! | [`mod@allgather`] | allgathers; three of them use the topology |
 //! | [`mod@gatherv`] | irregular gather and scatter; the ordered tree, and its construction from sizes known only locally |
 //! | [`mod@broadcast`], [`reduce`], [`mod@allreduce`] | the algorithms of the thesis |
 //! | [`in_place`], [`mod@hierarchical`] | algorithms among any ranks, and hierarchies of them |
-//! | [`intergroup`] | every rank of one group gets the blocks of another group |
-//! | `group`, `blocks`, `division`, `fold`, `rates` | what they share: ranks, cuts, trees, combining, what a message costs |
-//! | `agreement` | what the engine calls: allreduce, broadcast, gather, agreement on errors |
-//! | [`mod@sweep`] | one sweep up and one down over hosts: what the engine's first agreement is |
-//! | `gather` | the linear gather of bodies whose length only the sender knows |
+//! | [`intergroup`] | allgathers between two groups |
+//! | `group`, `blocks`, `division`, `fold`, `rates` | shared: groups of ranks, blocks of messages, groups of groups, powers of two, cost of a message |
+//! | `agreement` | the engine's calls: allreduce, broadcast, gather, agreement on errors |
+//! | [`mod@sweep`] | a reduction over hosts to rank 0 and a broadcast back: the agreement when a file is opened |
+//! | `gather` | a linear gather of blocks whose length only the sender knows |
 
 mod agreement;
 pub mod algorithm;
@@ -105,7 +105,7 @@ pub static ALGORITHMS: &[&Algorithm] = &[
     &intergroup::root_gathering::ROOT_GATHERING,
 ];
 
-/// The algorithms among [`ALGORITHMS`] that work in place among any ranks: what a hierarchy is made of.
+/// The algorithms of [`ALGORITHMS`] that work in place among any ranks. Hierarchies are built from them.
 pub static IN_PLACE: &[&InPlace] = &[
     &broadcast::FLAT,
     &broadcast::CHAIN,
@@ -131,7 +131,7 @@ pub static IN_PLACE: &[&InPlace] = &[
     &allreduce::RABENSEIFNER,
 ];
 
-/// The algorithms of gather and scatter among [`ALGORITHMS`] that work among any ranks: what a hierarchy is made of.
+/// The gathers and scatters of [`ALGORITHMS`] that work among any ranks. Hierarchies are built from them.
 pub static GATHERS: &[&Gather] = &[
     &gatherv::LINEAR,
     &gatherv::LINEAR_SYNCHRONIZED,
@@ -140,33 +140,32 @@ pub static GATHERS: &[&Gather] = &[
     &gatherv::ORDERED,
 ];
 
-/// The algorithm of that operation and name.
+/// The algorithm with this operation and name.
 pub fn algorithm(operation: Operation, name: &str) -> Option<&'static Algorithm> {
     ALGORITHMS.iter().copied().find(|algorithm| algorithm.operation == operation && algorithm.name == name)
 }
 
-/// Tags of the schedules here; the engine's begin above.
+/// Tags of the collectives' messages; the engine's tags begin at [`FIRST_FREE_TAG`].
 const REDUCE: u16 = 0;
 const BROADCAST: u16 = 1;
 const GATHER: u16 = 2;
-/// Of gatherv and scatterv: the construction of the tree, and the data.
+/// gatherv and scatterv: the construction of the tree, and the data.
 const IRREGULAR: u16 = 3;
-/// Of allgather.
 const ALLGATHER: u16 = 4;
-/// Of the allgather between two groups.
+/// The allgather between two groups.
 const INTERGROUP: u16 = 5;
-/// Of the sweep over hosts.
+/// The sweep over hosts.
 const SWEEP: u16 = 6;
-/// The first tag that the collectives leave free.
+/// The first tag that the collectives do not use.
 pub const FIRST_FREE_TAG: u16 = 7;
 
-/// Gives every rank the blocks of all, in rank order, by `how`; all are as long as `own`. Costs what the algorithm's row
-/// says.
+/// Gives every rank the blocks of all ranks, in rank order, by algorithm `how`. Collective; all blocks must have the same
+/// length. The algorithm's row states the cost.
 ///
 /// # Errors
-/// The fabric's.
+/// Those of the fabric.
 pub async fn allgather(endpoint: &mut Endpoint, topology: &Topology, how: &Algorithm, own: &[u8]) -> Result<Vec<u8>> {
-    if on_host::is_for(endpoint) {
+    if on_host::applies_to(endpoint) {
         return on_host::allgather(endpoint, own).await;
     }
     let sizes = vec![own.len() as u64; endpoint.ranks()];

@@ -1,4 +1,4 @@
-//! Allreduce, broadcast and allgather of ranks that share memory: meetings in it, without messages.
+//! Allreduce, broadcast and allgather of ranks that share memory: by meetings there instead of messages.
 
 use crate::error::Result;
 use crate::fabric::Endpoint;
@@ -9,20 +9,20 @@ use crate::topology::Rank;
 /// Bytes of a slot that hold a length.
 const LENGTH: usize = 8;
 
-/// Whether the ranks of an endpoint meet in shared memory: they have it, and nobody chose other algorithms.
-pub fn is_for(endpoint: &Endpoint) -> bool {
+/// Whether the ranks of an endpoint meet in shared memory: they have it, and no other algorithms were chosen.
+pub fn applies_to(endpoint: &Endpoint) -> bool {
     endpoint.agreements().is_none() && endpoint.met().is_some()
 }
 
-/// Whether an allreduce of so many lanes fits a slot, and its answer.
+/// Whether the lanes of an allreduce fit in a slot and in a verdict.
 pub fn fits(lanes: usize) -> bool {
     lanes * 8 <= SLOT.min(VERDICT)
 }
 
-/// One meeting, in which the last to arrive combines the lanes: O(p lanes).
+/// An allreduce as one meeting, in which the last rank to arrive combines the lanes. Collective; O(p lanes).
 ///
 /// # Errors
-/// The fabric's.
+/// Those of the fabric.
 pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], lanes: &mut [u64]) -> Result<()> {
     let own = &*lanes;
     let leave = |slot: &mut [u8]| {
@@ -42,10 +42,10 @@ pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], lanes: &mut [u
     Ok(())
 }
 
-/// A meeting for every slot's worth of bytes.
+/// A broadcast with one meeting for each slot of bytes. Collective.
 ///
 /// # Errors
-/// The fabric's.
+/// Those of the fabric.
 pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Result<Vec<u8>> {
     let is_root = endpoint.rank() == root;
     let mut all = Vec::new();
@@ -72,10 +72,10 @@ pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Res
     }
 }
 
-/// The equally long `own` of all ranks, in rank order: a meeting for every slot's worth.
+/// An allgather of blocks of the same length, in rank order, with one meeting for each slot of bytes. Collective.
 ///
 /// # Errors
-/// The fabric's.
+/// Those of the fabric.
 pub async fn allgather(endpoint: &mut Endpoint, own: &[u8]) -> Result<Vec<u8>> {
     let mut all = vec![0; own.len() * endpoint.ranks()];
     for (number, part) in own.chunks(SLOT).enumerate() {
@@ -89,7 +89,7 @@ pub async fn allgather(endpoint: &mut Endpoint, own: &[u8]) -> Result<Vec<u8>> {
     Ok(all)
 }
 
-/// The number at a place; 0 behind the end.
+/// The integer at byte `at`; 0 if it is not within `bytes`.
 fn word(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..at + 8).map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().unwrap_or_default()))
 }
@@ -108,7 +108,7 @@ mod tests {
                 let waiting = endpoint.waiting().clone();
                 waiting.wait(pin!(async {
                     endpoint.share(0, 1 << 20).await.unwrap();
-                    assert!(is_for(&endpoint));
+                    assert!(applies_to(&endpoint));
                     for round in 0..20u64 {
                         let rank = endpoint.rank() as u64;
                         let mut lanes = [rank + round, 100 - rank];

@@ -1,13 +1,13 @@
-//! What a message costs in the formulas of algorithms: Hockney's model, and a combination.
+//! The cost parameters of the algorithms' formulas: Hockney's model, and the cost of a combination.
 
-/// What things cost, in any unit of time.
+/// Cost parameters, in any unit of time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rates {
-    /// t_s: the start of a message.
+    /// t_s: the startup time of a message.
     pub startup: f64,
-    /// t_w: a byte of a message.
+    /// t_w: the time of a byte of a message.
     pub byte: f64,
-    /// t_c: a byte combined.
+    /// t_c: the time to combine a byte.
     pub combine: f64,
 }
 

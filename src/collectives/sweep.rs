@@ -1,7 +1,8 @@
-//! One sweep up and one down: what all ranks have is merged on its way to rank 0, which decides for all.
+//! A sweep over hosts: the contributions of all ranks are merged on their way to rank 0, which decides for all, and the answer
+//! goes back to all ranks.
 //!
-//! Ranks of a host hand in to its leader through memory ([`Hosts`]); leaders form a binomial tree. With h hosts: 2 ceil(log2 h)
-//! (t_s + body t_w), and one wait of the ranks that do not lead.
+//! The ranks of a host contribute to their leader through shared memory ([`Hosts`]); leaders form a binomial tree. With h
+//! hosts: 2 ceil(log2 h) (t_s + body t_w), and one wait of the ranks that are no leaders.
 
 use crate::error::{Error, Result};
 use crate::fabric::shared::Hosts;
@@ -11,35 +12,36 @@ use crate::topology::Rank;
 
 use super::SWEEP;
 
-/// The longest body of all ranks of some hosts together, in bytes. (What one rank hands in has another limit:
-/// [`crate::fabric::shared::HANDED_IN`].)
-pub const BODY: usize = 64 << 10;
+/// The longest merged body, in bytes. (The contribution of one rank has another limit,
+/// [`crate::fabric::shared::MAX_CONTRIBUTION`].)
+pub const MAX_BODY: usize = 64 << 10;
 
-/// Bytes before a body in a message.
-const FRAME: usize = 8;
+/// Bytes of the length before a body in a message.
+const LENGTH_BYTES: usize = 8;
 
-/// What ranks bring to a sweep, and what becomes of it.
+/// The contribution of a rank to a sweep, how contributions merge, and how rank 0 decides.
 pub trait Sweep {
-    /// This rank's own, and what was merged into it.
+    /// This rank's contribution, with all that was merged into it.
     fn body(&self) -> Vec<u8>;
 
-    /// Takes in what others have brought. The order is any.
+    /// Merges the body of other ranks into this one. Bodies come in any order.
     fn merge(&mut self, body: &[u8]);
 
-    /// On rank 0, when all has come: what all ranks get, at most [`crate::fabric::shared::HANDED_IN`] bytes.
+    /// The answer to all ranks, at most [`crate::fabric::shared::MAX_CONTRIBUTION`] bytes. Called on rank 0, when all
+    /// contributions are merged.
     fn decide(&mut self) -> Vec<u8>;
 }
 
-/// Sweeps, and returns what rank 0 decided. Collective.
+/// Runs a sweep and returns the answer of rank 0. Collective over all ranks of the endpoint.
 ///
 /// # Errors
-/// The fabric's.
+/// Those of the fabric.
 pub async fn sweep(endpoint: &mut Endpoint, hosts: &Hosts, own: &mut dyn Sweep) -> Result<Vec<u8>> {
     if !hosts.leads() {
-        return endpoint.hand_in(hosts, &own.body()).await;
+        return endpoint.contribute(hosts, &own.body()).await;
     }
-    endpoint.all_handed_in(hosts).await?;
-    hosts.handed_in().for_each(|body| own.merge(body));
+    endpoint.await_contributions(hosts).await?;
+    hosts.contributions().for_each(|body| own.merge(body));
     let answer = among_leaders(endpoint, hosts, own).await?;
     hosts.answer(&answer);
     Ok(answer.to_vec())
@@ -47,8 +49,8 @@ pub async fn sweep(endpoint: &mut Endpoint, hosts: &Hosts, own: &mut dyn Sweep) 
 
 async fn among_leaders(endpoint: &mut Endpoint, hosts: &Hosts, own: &mut dyn Sweep) -> Result<Message> {
     let (me, leaders) = (hosts.host(), hosts.leaders());
-    let mut memory = Bodies { own: Message::new(), came: Vec::new() };
-    let span = |buffer| Span::new(buffer, 0, (FRAME + BODY) as u64);
+    let mut memory = SweepMemory { own: Message::new(), received: Vec::new() };
+    let span = |buffer| Span::new(buffer, 0, (LENGTH_BYTES + MAX_BODY) as u64);
     let children: Vec<Rank> = children(me, leaders.len()).map(|child| leaders[child]).collect();
     if !children.is_empty() {
         let mut builder = Builder::default();
@@ -56,7 +58,7 @@ async fn among_leaders(endpoint: &mut Endpoint, hosts: &Hosts, own: &mut dyn Swe
             builder.receive(child, span(Buffer::Receive), &[]);
         }
         endpoint.run(builder.finish(), &mut memory, SWEEP).await?;
-        memory.came.drain(..).for_each(|body| own.merge(&body[FRAME..]));
+        memory.received.drain(..).for_each(|body| own.merge(&body[LENGTH_BYTES..]));
     }
     let answer = if me == 0 {
         framed(own.decide())
@@ -67,7 +69,7 @@ async fn among_leaders(endpoint: &mut Endpoint, hosts: &Hosts, own: &mut dyn Swe
         builder.send(parent, SendMode::Standard, span(Buffer::Send), &[]);
         builder.receive(parent, span(Buffer::Receive), &[]);
         endpoint.run(builder.finish(), &mut memory, SWEEP).await?;
-        memory.came.pop().unwrap_or_default()
+        memory.received.pop().unwrap_or_default()
     };
     if !children.is_empty() {
         memory.own = answer.clone();
@@ -77,43 +79,43 @@ async fn among_leaders(endpoint: &mut Endpoint, hosts: &Hosts, own: &mut dyn Swe
         }
         endpoint.run(builder.finish(), &mut memory, SWEEP).await?;
     }
-    Ok(answer.slice(FRAME..))
+    Ok(answer.slice(LENGTH_BYTES..))
 }
 
-/// A message with its length before it, so that one that was cut is known.
+/// A message that begins with its length, so that a truncated one is recognised.
 fn framed(body: Vec<u8>) -> Message {
-    let mut framed = Vec::with_capacity(FRAME + body.len());
+    let mut framed = Vec::with_capacity(LENGTH_BYTES + body.len());
     framed.extend_from_slice(&(body.len() as u64).to_le_bytes());
     framed.extend_from_slice(&body);
     framed.into()
 }
 
-/// The children of a node in a binomial tree of `count` nodes, ascending, so that the largest subtree is last.
+/// The children of vertex `me` in a binomial tree of `count` vertices, ascending: the largest subtree is last.
 fn children(me: usize, count: usize) -> impl Iterator<Item = usize> {
     let until = if me == 0 { usize::BITS } else { me.trailing_zeros() };
     (0..until).map(move |bit| me + (1 << bit)).take_while(move |&child| child < count)
 }
 
-/// Framed bodies as they are, and as they come.
-struct Bodies {
+/// The memory of a sweep: the message to send, and those received.
+struct SweepMemory {
     own: Message,
-    came: Vec<Message>,
+    received: Vec<Message>,
 }
 
-impl Memory for Bodies {
+impl Memory for SweepMemory {
     fn read(&mut self, _span: Span) -> Result<Message> {
         Ok(self.own.clone())
     }
 
     fn write(&mut self, from: Rank, _span: Span, message: Message) -> Result<()> {
         let len = message.split_first_chunk().map(|(len, body)| (u64::from_le_bytes(*len), body.len() as u64));
-        if len.is_none_or(|(due, came)| due != came) {
+        if len.is_none_or(|(sent, received)| sent != received) {
             return Err(Error::Fabric(format!(
                 "a message of a sweep from rank {from} was cut to {} bytes",
                 message.len()
             )));
         }
-        self.came.push(message);
+        self.received.push(message);
         Ok(())
     }
 
@@ -126,16 +128,16 @@ impl Memory for Bodies {
     }
 }
 
-/// Lanes of an allreduce, as a sweep.
+/// An allreduce as a sweep.
 pub struct Lanes<'a> {
-    /// How each is combined.
+    /// The operation of each lane.
     pub ops: &'a [ReduceOp],
-    /// This rank's; afterwards those of all.
+    /// This rank's lanes; afterwards the results.
     pub lanes: &'a mut [u64],
 }
 
 impl Lanes<'_> {
-    /// Takes over what the sweep has answered.
+    /// Sets the lanes to the answer of the sweep.
     pub fn set(&mut self, answer: &[u8]) {
         self.lanes.iter_mut().zip(words(answer)).for_each(|(lane, word)| *lane = word);
     }
@@ -156,7 +158,7 @@ impl Sweep for Lanes<'_> {
     }
 }
 
-/// Numbers of 8 bytes.
+/// The little-endian integers of 8 bytes in `bytes`.
 pub fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
     bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word))
 }

@@ -1,4 +1,4 @@
-//! CUDA, by its driver's functions, which are in `libcuda.so.1` whatever way a program uses CUDA (CUDA Driver API reference,
+//! CUDA, through the functions of its driver `libcuda.so.1`, which every CUDA program loads (CUDA Driver API reference,
 //! "Unified Addressing", "Memory Management", "Context Management").
 
 use std::ffi::{c_int, c_uint, c_void};
@@ -39,27 +39,27 @@ pub fn find(symbols: &Symbols) -> Option<Box<dyn Runtime>> {
 }
 
 impl Cuda {
-    /// None of an address that is not CUDA's, nor where CUDA is not initialised.
+    /// An attribute of an address; `None` if the address is not CUDA's or CUDA is not initialised.
     ///
     /// # Safety
     /// The attribute is a T.
     unsafe fn attribute<T: Copy>(&self, which: c_int, address: usize, mut value: T) -> Option<T> {
-        // SAFETY: any address may be asked for; the caller's promise.
+        // SAFETY: the function accepts any address; `value` has the attribute's type (the caller's promise).
         let code = unsafe { (self.get_attribute)((&raw mut value).cast(), which, address as u64) };
         (code == 0).then_some(value)
     }
 
-    /// Runs `copy` in the context of the memory at `address`: this thread may have none. Memory of a pool has no context of
-    /// its own, and is copied in the thread's.
+    /// Runs `copy` in the context of the memory at `address`, because this thread may have no context. Memory of a pool has no
+    /// context and is copied in the thread's.
     fn within(&self, address: usize, copy: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
         // SAFETY: a context is a pointer.
         let context: *mut c_void = unsafe { self.attribute(CONTEXT, address, null_mut()) }.unwrap_or(null_mut());
-        // SAFETY: the context of memory that is allocated.
+        // SAFETY: the context of allocated memory.
         let is_pushed = !context.is_null() && unsafe { (self.push)(context) } == 0;
         let copied = copy();
         if is_pushed {
             let mut popped = null_mut();
-            // SAFETY: what was pushed above.
+            // SAFETY: pops the context pushed above.
             unsafe { (self.pop)(&mut popped) };
         }
         copied
@@ -71,7 +71,7 @@ impl Runtime for Cuda {
         "CUDA"
     }
 
-    /// Managed memory says that it is the device's, but the processor may touch it.
+    /// The driver counts managed memory as the device's, but the processor may access it.
     fn has(&self, address: usize) -> bool {
         // SAFETY: both are unsigned ints (the second is written as one or, by older drivers, as its first byte).
         unsafe {
@@ -89,21 +89,21 @@ impl Copies for Cuda {
     unsafe fn to_host(&self, from: usize, to: &mut [u8]) -> Result<(), String> {
         self.within(from, || {
             // SAFETY: the caller's promise, and a slice.
-            told("cuMemcpyDtoH", unsafe { (self.to_host)(to.as_mut_ptr().cast(), from as u64, to.len()) })
+            check_code("cuMemcpyDtoH", unsafe { (self.to_host)(to.as_mut_ptr().cast(), from as u64, to.len()) })
         })
     }
 
     unsafe fn to_device(&self, from: &[u8], to: usize) -> Result<(), String> {
         self.within(to, || {
             // SAFETY: the caller's promise, and a slice.
-            told("cuMemcpyHtoD", unsafe { (self.to_device)(to as u64, from.as_ptr().cast(), from.len()) })?;
-            // From memory that is not locked, the copy may still be on its way to the device.
-            // SAFETY: null is the stream that the copy is on.
-            told("cuStreamSynchronize", unsafe { (self.synchronize)(null_mut()) })
+            check_code("cuMemcpyHtoD", unsafe { (self.to_device)(to as u64, from.as_ptr().cast(), from.len()) })?;
+            // A copy from memory that is not pinned may not have reached the device yet.
+            // SAFETY: null is the stream of the copy.
+            check_code("cuStreamSynchronize", unsafe { (self.synchronize)(null_mut()) })
         })
     }
 }
 
-fn told(function: &str, code: c_int) -> Result<(), String> {
+fn check_code(function: &str, code: c_int) -> Result<(), String> {
     if code == 0 { Ok(()) } else { Err(format!("{function} returned {code}")) }
 }

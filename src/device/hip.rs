@@ -1,4 +1,4 @@
-//! HIP, whose library is `libamdhip64.so` (HIP runtime API reference, "Unified Addressing", "Memory Management").
+//! HIP, through its library `libamdhip64.so` (HIP runtime API reference, "Unified Addressing", "Memory Management").
 
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -7,7 +7,7 @@ use super::{Copies, Runtime};
 
 /// HIP_POINTER_ATTRIBUTE_MEMORY_TYPE.
 const MEMORY_TYPE: c_int = 2;
-/// The first version in which kinds of memory are numbered as CUDA numbers them.
+/// The first version in which the memory types have CUDA's numbers.
 const RENUMBERED: c_int = 60_000_000;
 /// hipMemcpyHostToDevice, hipMemcpyDeviceToHost.
 const TO_DEVICE: c_int = 1;
@@ -16,7 +16,7 @@ const TO_HOST: c_int = 2;
 struct Hip {
     get_attributes: unsafe extern "C" fn(c_uint, *mut c_int, *mut *mut c_void, *mut c_void) -> c_int,
     copy: unsafe extern "C" fn(*mut c_void, *const c_void, usize, c_int) -> c_int,
-    /// hipMemoryTypeDevice: 1 before HIP 6, where 2 is an array; 2 since, where 1 is memory of the host.
+    /// hipMemoryTypeDevice: 1 before HIP 6, 2 since (1 is then host memory).
     device: c_uint,
 }
 
@@ -40,12 +40,13 @@ impl Runtime for Hip {
         "HIP"
     }
 
-    /// Of an address that is not HIP's it says 0, and no error, which the program would find as its last one.
+    /// For an address that is not HIP's, this function returns type 0 and no error. (An error would become the program's last
+    /// error.)
     fn has(&self, address: usize) -> bool {
         let (mut kind, mut which) = (0 as c_uint, MEMORY_TYPE);
         let mut values = [(&raw mut kind).cast::<c_void>()];
         let address = std::ptr::without_provenance_mut(address);
-        // SAFETY: one attribute, which is an unsigned int; any address may be asked for.
+        // SAFETY: one attribute, which is an unsigned int; the function accepts any address.
         let code = unsafe { (self.get_attributes)(1, &mut which, values.as_mut_ptr(), address) };
         code == 0 && kind == self.device
     }
@@ -59,16 +60,16 @@ impl Copies for Hip {
     unsafe fn to_host(&self, from: usize, to: &mut [u8]) -> Result<(), String> {
         let from = std::ptr::without_provenance(from);
         // SAFETY: the caller's promise, and a slice.
-        told(unsafe { (self.copy)(to.as_mut_ptr().cast(), from, to.len(), TO_HOST) })
+        check_code(unsafe { (self.copy)(to.as_mut_ptr().cast(), from, to.len(), TO_HOST) })
     }
 
     unsafe fn to_device(&self, from: &[u8], to: usize) -> Result<(), String> {
         let to = std::ptr::without_provenance_mut(to);
         // SAFETY: the caller's promise, and a slice.
-        told(unsafe { (self.copy)(to, from.as_ptr().cast(), from.len(), TO_DEVICE) })
+        check_code(unsafe { (self.copy)(to, from.as_ptr().cast(), from.len(), TO_DEVICE) })
     }
 }
 
-fn told(code: c_int) -> Result<(), String> {
+fn check_code(code: c_int) -> Result<(), String> {
     if code == 0 { Ok(()) } else { Err(format!("hipMemcpy returned {code}")) }
 }

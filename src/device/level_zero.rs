@@ -1,7 +1,7 @@
-//! Level Zero, whose loader is `libze_loader.so.1` (oneAPI Level Zero specification, "Core API", "Memory").
+//! Level Zero, through its loader `libze_loader.so.1` (oneAPI Level Zero specification, "Core API", "Memory").
 //!
-//! Its memory is known, but not copied: a copy needs a command list of the device in the program's own context, which an
-//! address does not tell.
+//! Its memory is recognised but not copied: a copy needs a command list in the program's own context, which cannot be found
+//! from an address.
 
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
@@ -41,7 +41,7 @@ struct LevelZero {
     driver_get: DriverGet,
     context_create: ContextCreate,
     get_properties: GetProperties,
-    /// A context of each driver, by its address.
+    /// The address of one context of each driver.
     contexts: OnceLock<Vec<usize>>,
 }
 
@@ -58,25 +58,25 @@ pub fn find(symbols: &Symbols) -> Option<Box<dyn Runtime>> {
 }
 
 impl LevelZero {
-    /// Drivers know their memory in whatever context they are asked, so one of our own does. None before the program has
-    /// initialised Level Zero, which has no memory then.
+    /// One context of each driver; a driver recognises its memory in any context. `None` before the program has initialised
+    /// Level Zero; it has no memory then.
     fn contexts(&self) -> Option<&[usize]> {
         if let Some(contexts) = self.contexts.get() {
             return Some(contexts);
         }
         let mut count = 0;
-        // SAFETY: null asks how many there are; the second call gives as many as there is room for.
+        // SAFETY: with null, the call returns the number of drivers; the second call has room for that many.
         let drivers = unsafe {
-            let asked = (self.driver_get)(&mut count, null_mut());
+            let code = (self.driver_get)(&mut count, null_mut());
             let mut drivers = vec![null_mut(); count as usize];
-            if asked != 0 || count == 0 || (self.driver_get)(&mut count, drivers.as_mut_ptr()) != 0 {
+            if code != 0 || count == 0 || (self.driver_get)(&mut count, drivers.as_mut_ptr()) != 0 {
                 return None;
             }
             drivers
         };
         let create = |driver: Handle| {
             let (desc, mut context) = (ContextDesc { stype: CONTEXT_DESC, next: null_mut(), flags: 0 }, null_mut());
-            // SAFETY: a driver, a description that is whole, room for one handle.
+            // SAFETY: a driver, a complete description, room for one handle.
             let code = unsafe { (self.context_create)(driver, &desc, &mut context) };
             (code == 0).then_some(context.expose_provenance())
         };
@@ -95,8 +95,8 @@ impl Runtime for LevelZero {
             let mut found = Properties { stype: MEMORY_ALLOCATION_PROPERTIES, next, kind: 0, id: 0, page_size: 0 };
             let (context, address) =
                 (std::ptr::with_exposed_provenance_mut(context), std::ptr::without_provenance(address));
-            // SAFETY: a context that is never destroyed; any address may be asked for; a struct that is whole, and no
-            // device is asked for.
+            // SAFETY: a context that is never destroyed; the function accepts any address; a complete struct; null asks for
+            // no device.
             let code = unsafe { (self.get_properties)(context, address, &mut found, null_mut()) };
             code == 0 && found.kind == DEVICE
         })

@@ -1,25 +1,25 @@
-//! The libraries that the process has loaded, and functions of theirs by name.
+//! The libraries that the process has loaded, and their functions by name.
 
 use std::ffi::{CStr, CString, c_int, c_void};
 
-/// The functions of one library: those that the whole process sees, or its own where it was loaded for one part of the
-/// program only, as Python does.
+/// The functions of one library. They are found among the global symbols, or in the library itself if it was loaded with
+/// RTLD_LOCAL, as Python does.
 pub struct Symbols {
     library: Option<*mut c_void>,
 }
 
 impl Symbols {
-    /// Of the library that is loaded from a file whose name begins with `name`. It stays loaded.
+    /// The functions of the loaded library whose file name begins with `name`. The library stays loaded.
     pub fn of(name: &str) -> Self {
         let flags = libc::RTLD_NOLOAD | libc::RTLD_LAZY;
-        // SAFETY: a terminated path; nothing is loaded that is not.
+        // SAFETY: a terminated path; RTLD_NOLOAD loads nothing.
         let open = |path: &CString| unsafe { libc::dlopen(path.as_ptr(), flags) };
         let mut handles =
             loaded().into_iter().filter(|path| file_name(path).starts_with(name.as_bytes())).map(|path| open(&path));
         Self { library: handles.find(|handle| !handle.is_null()) }
     }
 
-    /// A function.
+    /// The function `name`; `None` if there is none.
     ///
     /// # Safety
     /// `F` is the type of a pointer to the function of this name.
@@ -28,10 +28,10 @@ impl Symbols {
         // SAFETY: a terminated name.
         let mut address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
         if let (true, Some(library)) = (address.is_null(), self.library) {
-            // SAFETY: a library that stays open, and a terminated name.
+            // SAFETY: the library stays open, and the name is terminated.
             address = unsafe { libc::dlsym(library, name.as_ptr()) };
         }
-        // SAFETY: the caller's promise; a pointer of this size.
+        // SAFETY: `F` is the type of the function (the caller's promise), and has this size.
         (!address.is_null()).then(|| unsafe { std::mem::transmute_copy(&address) })
     }
 }
@@ -44,7 +44,7 @@ fn file_name(path: &CStr) -> &[u8] {
 #[cfg(target_os = "linux")]
 fn loaded() -> Vec<CString> {
     unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _size: usize, paths: *mut c_void) -> c_int {
-        // SAFETY: the linker gives a struct that is whole, with a name that is null or terminated; `paths` is ours.
+        // SAFETY: the linker passes a complete struct, with a name that is null or terminated; `paths` is the vector below.
         unsafe {
             if !(*info).dlpi_name.is_null() {
                 (*paths.cast::<Vec<CString>>()).push(CStr::from_ptr((*info).dlpi_name).to_owned());
@@ -53,32 +53,32 @@ fn loaded() -> Vec<CString> {
         0
     }
     let mut paths: Vec<CString> = Vec::new();
-    // SAFETY: a callback of the type that is asked for, and what it is to be given.
+    // SAFETY: a callback of the right type, and its argument.
     unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut paths).cast()) };
     paths
 }
 
-/// How many libraries the dynamic linker has ever loaded.
+/// The number of libraries that the dynamic linker has ever loaded.
 #[cfg(target_os = "linux")]
 pub fn ever_loaded() -> u64 {
     unsafe extern "C" fn first(info: *mut libc::dl_phdr_info, _size: usize, adds: *mut c_void) -> c_int {
-        // SAFETY: the linker gives a struct that is whole; `adds` is ours.
+        // SAFETY: the linker passes a complete struct; `adds` is the integer below.
         unsafe { *adds.cast::<u64>() = (*info).dlpi_adds };
         1
     }
     let mut adds = 0u64;
-    // SAFETY: a callback of the type that is asked for, and what it is to be given.
+    // SAFETY: a callback of the right type, and its argument.
     unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut adds).cast()) };
     adds
 }
 
-/// Only Linux's linker counts; elsewhere no runtime is looked for.
+/// Only Linux's linker counts libraries; elsewhere no runtime is searched for.
 #[cfg(not(target_os = "linux"))]
 fn loaded() -> Vec<CString> {
     Vec::new()
 }
 
-/// Never more than at the start.
+/// Always 0.
 #[cfg(not(target_os = "linux"))]
 pub fn ever_loaded() -> u64 {
     0

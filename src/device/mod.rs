@@ -1,13 +1,13 @@
-//! Memory of GPUs: which addresses the processor may not touch, and how their bytes get to the host and back.
+//! Memory of GPUs: which addresses the processor may not access, and how bytes are copied to the host and back.
 //!
-//! Nothing is linked. A runtime is looked for among the libraries of the process, under its own names; where none is there,
-//! no address is a device's. Programs load runtimes late, by `dlopen`, so they are looked for again whenever the dynamic
-//! linker has loaded something more: it counts.
+//! No GPU library is linked. A runtime is searched for by name among the libraries of the process; without one, no address is
+//! a device's. Programs may load a runtime late, by `dlopen`, so the search is repeated whenever the dynamic linker has loaded
+//! a library.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `cuda`, `hip`, `level_zero` | one runtime each: **a new one is a file here, and a row of `KNOWN`** |
-//! | `libraries` | what the process has loaded |
+//! | `libraries` | the libraries that the process has loaded |
 
 mod cuda;
 mod hip;
@@ -19,58 +19,58 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use libraries::Symbols;
 
-/// A GPU's runtime that the process has loaded.
+/// A GPU runtime that the process has loaded.
 pub(crate) trait Runtime: Send + Sync {
-    /// What people call it.
+    /// The name for messages.
     fn name(&self) -> &'static str;
-    /// Whether the byte at `address` is of memory that it has and the processor may not touch.
+    /// Whether the byte at `address` is memory of this runtime that the processor may not access.
     fn has(&self, address: usize) -> bool;
-    /// How bytes are copied, where it is known how.
+    /// The copies of this runtime; `None` if they are not supported.
     fn copies(&self) -> Option<&dyn Copies>;
 }
 
-/// Copies by a runtime. An error is the function that failed and its code.
+/// Copies by a runtime. An error names the function that failed and its code.
 pub(crate) trait Copies {
-    /// Device to host; returns when it is done.
+    /// Copies from device to host; returns when the copy is complete.
     ///
     /// # Safety
-    /// As many bytes at `from` are the runtime's, and valid.
+    /// The `to.len()` bytes at `from` are valid memory of the runtime.
     unsafe fn to_host(&self, from: usize, to: &mut [u8]) -> Result<(), String>;
-    /// Host to device; returns when it is done.
+    /// Copies from host to device; returns when the copy is complete.
     ///
     /// # Safety
-    /// As many bytes at `to` are the runtime's, valid, and nobody else's.
+    /// The `from.len()` bytes at `to` are valid memory of the runtime, and nobody else accesses them.
     unsafe fn to_device(&self, from: &[u8], to: usize) -> Result<(), String>;
 }
 
 type Find = fn(&Symbols) -> Option<Box<dyn Runtime>>;
 
-/// The runtimes that are known: what the name of the library's file begins with, and what makes one of its functions.
+/// The known runtimes: the beginning of the library's file name, and the constructor.
 const KNOWN: [(&str, Find); 3] =
     [("libcuda.so", cuda::find), ("libamdhip64.so", hip::find), ("libze_loader.so", level_zero::find)];
 
-/// Those that were found, which stay loaded.
+/// The runtimes found; their libraries stay loaded.
 static FOUND: [OnceLock<Box<dyn Runtime>>; KNOWN.len()] = [const { OnceLock::new() }; KNOWN.len()];
-/// Whether there is one.
+/// Whether a runtime was found.
 static ANY: AtomicBool = AtomicBool::new(false);
-/// How many libraries the dynamic linker had ever loaded when they were looked at last.
-static LOOKED_AT: AtomicU64 = AtomicU64::new(0);
+/// The number of libraries that the dynamic linker had ever loaded at the last search.
+static LIBRARIES_SEEN: AtomicU64 = AtomicU64::new(0);
 
-/// Whether an address may be a device's: a GPU's runtime is loaded. About 200 instructions where nothing was loaded since it
-/// was asked last.
+/// Whether a GPU runtime is loaded, so that an address may be a device's. About 200 instructions if no library was loaded since
+/// the last call.
 #[inline]
 pub(crate) fn may_be() -> bool {
     let loaded = libraries::ever_loaded();
-    if loaded != LOOKED_AT.load(Ordering::Acquire) {
-        look();
-        LOOKED_AT.store(loaded, Ordering::Release);
+    if loaded != LIBRARIES_SEEN.load(Ordering::Acquire) {
+        search();
+        LIBRARIES_SEEN.store(loaded, Ordering::Release);
     }
     ANY.load(Ordering::Acquire)
 }
 
-/// Two threads that look at once find the same.
+/// Searches for runtimes. Two threads that search at the same time find the same.
 #[cold]
-fn look() {
+fn search() {
     for ((library, find), found) in KNOWN.iter().zip(&FOUND) {
         if found.get().is_none()
             && let Some(runtime) = find(&Symbols::of(library))
@@ -81,25 +81,25 @@ fn look() {
     }
 }
 
-/// Whose an address is. What was said of one is taken for true of its surroundings, so that many small pieces of one array
-/// cost one question.
+/// Finds the runtime of an address. The answer for an address is reused for its surroundings, so that many small pieces of one
+/// array cost one query.
 #[derive(Default)]
 pub(crate) struct Survey {
-    asked: Option<(usize, Option<&'static dyn Runtime>)>,
+    last: Option<(usize, Option<&'static dyn Runtime>)>,
 }
 
 impl Survey {
-    /// Memory from this boundary to the next is of one kind: runtimes map their memory in larger units, the system too.
+    /// Memory between two multiples of this is of one kind, because runtimes and the system map memory in larger units.
     const SURROUNDINGS: usize = 1 << 16;
 
-    /// The runtime whose memory is at `address`; none for memory of the host.
+    /// The runtime whose memory is at `address`; `None` for host memory.
     pub(crate) fn of(&mut self, address: usize) -> Option<&'static dyn Runtime> {
         let around = address / Self::SURROUNDINGS;
-        match self.asked {
-            Some((asked, whose)) if asked == around => whose,
+        match self.last {
+            Some((last, runtime)) if last == around => runtime,
             _ => {
-                let whose = FOUND.iter().filter_map(|found| found.get()).find(|runtime| runtime.has(address));
-                self.asked.insert((around, whose.map(|runtime| &**runtime))).1
+                let runtime = FOUND.iter().filter_map(|found| found.get()).find(|runtime| runtime.has(address));
+                self.last.insert((around, runtime.map(|runtime| &**runtime))).1
             }
         }
     }

@@ -5,8 +5,7 @@
 //!   -> rounds: data exchange -> place -> write behind -> agreement: error, bytes, statistics
 //! ```
 //!
-//! A read goes the same road the other way: the same plan and metadata, then rounds of read ahead, exchange backwards (the
-//! transposed schedules), deliver.
+//! A read has the same plan and metadata; its rounds read ahead, run the transposed schedules, and deliver.
 //!
 //! | folder | holds |
 //! |---|---|
@@ -20,8 +19,8 @@
 //! | [`storage`] | the file: the thread that writes behind and reads ahead, holes, the path without exchange |
 //! | `shared` | calls of ranks that share memory: none of the above but `api` and `storage` |
 //!
-//! An error never leaves the exchange early: the rank that has one goes on with the rounds, and the agreement at the end
-//! returns the same error on every rank.
+//! A rank with an error does not leave the exchange early: it continues with the rounds, and the agreement at the end returns
+//! the same error on every rank.
 
 mod api;
 pub mod capture;

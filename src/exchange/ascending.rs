@@ -1,13 +1,13 @@
-//! Ascending order, all at once: what ROMIO does today.
+//! Ascending order, all messages at once: ROMIO's exchange.
 //!
-//! Every receiver posts its receives from rank 0 upwards, every sender its sends to the lowest receiver first, and all
-//! wait for everything. With Isend it is ROMIO's default; a sender that is ahead piles up buffered messages ("request
-//! contention at senders", main paper, section IV.A). With Issend, the paper's baseline, a sender cannot leave the
+//! Every receiver posts its receives from rank 0 upwards, and every sender its sends from the lowest receiver upwards; then
+//! all wait for all messages. With Isend this is ROMIO's default. A sender that is ahead piles up buffered messages ("request
+//! contention at senders", main paper, section IV.A). With Issend this is the paper's baseline: a sender cannot leave the
 //! exchange before its receivers have entered it.
 //!
-//! A rank that sends m messages and receives n: m + n messages, one batch, m + n requests outstanding (or w with a
-//! throttle). Time in the one-port model: max over ranks of (m + n) t_s + bytes t_w, plus the contention of all ranks
-//! starting at the same receiver, which the model does not show.
+//! A rank that sends m messages and receives n has m + n messages outstanding, or w with a throttle. Time in the one-port
+//! model: max over ranks of (m + n) t_s + bytes t_w. The model does not show the contention of all ranks that start with the
+//! same receiver.
 
 use super::{Exchange, Kernel, ReceiverIndex};
 use crate::schedule::SendMode;
@@ -43,7 +43,7 @@ pub static ASCENDING_ISSEND: Kernel = Kernel {
     step,
 };
 
-/// A sender sees its receivers ascend, a receiver its senders.
+/// A sender's receivers ascend, and so do a receiver's senders.
 fn step(exchange: &Exchange<'_>, sender: Rank, receiver: ReceiverIndex) -> u64 {
     sender as u64 * exchange.receivers.len() as u64 + receiver.0 as u64
 }

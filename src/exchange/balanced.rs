@@ -1,11 +1,11 @@
 //! The balanced spread-out order (main paper, Algorithm 2, figure 1 (b)).
 //!
-//! The p ranks of a rank list are cut into |R| groups of ceil(p / |R|) or floor(p / |R|), one a receiver; receiver j
-//! starts at the first rank of its own group and goes round. As long as |R| <= p / 2 no two receivers want the same
-//! sender at the same time, and the straggler effect is close to nothing (section III.B, equation 5). With |R| = p it is
-//! the spread-out order.
+//! The p ranks of a rank list are divided into |R| groups of ceil(p / |R|) or floor(p / |R|) ranks, one for each receiver.
+//! Receiver j starts with the first rank of its own group and goes round the list. As long as |R| <= p / 2, no two receivers
+//! want the same sender at the same time, and the straggler effect is close to zero (section III.B, equation 5). With
+//! |R| = p the order is the spread-out order.
 //!
-//! A receiver of n messages: ceil(n / w) batches of w requests. Time in the one-port model as spread-out, without the
+//! A receiver of n messages has ceil(n / w) batches of w messages. Time in the one-port model: as spread-out, without the
 //! wait for stragglers.
 
 use super::{Exchange, Kernel, ReceiverIndex};
@@ -32,8 +32,8 @@ fn step(exchange: &Exchange<'_>, sender: Rank, receiver: ReceiverIndex) -> u64 {
     ((position + exchange.ranks - first) % exchange.ranks) as u64
 }
 
-/// Where in the rank list the group of receiver `j` of `receivers` begins: the first p mod |R| groups hold
-/// ceil(p / |R|), the others floor(p / |R|) (Algorithm 2, lines 5 to 10).
+/// The position in the rank list at which the group of receiver `j` begins. The first p mod |R| groups have ceil(p / |R|)
+/// ranks, the others floor(p / |R|) (Algorithm 2, lines 5 to 10).
 fn first_of_group(ranks: usize, receivers: usize, j: usize) -> usize {
     let (floor, large) = (ranks / receivers, ranks % receivers);
     j * floor + j.min(large)
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn groups_partition_the_rank_list_in_all_index_cases() {
-        // p mod |R| = 0, not 0, |R| = p, |R| = 1, |R| > p / 2: against the paper's lines 6 to 10, word by word.
+        // p mod |R| = 0, not 0, |R| = p, |R| = 1, |R| > p / 2, compared with lines 6 to 10 of the paper.
         for (p, r) in [(8usize, 4), (13, 5), (7, 7), (9, 1), (8, 5), (1, 1), (64, 63)] {
             let ceil = p.div_ceil(r);
             let q = p % r;
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn figure_1b() {
-        // Eight ranks, receivers 0 to 3, rank list 0 4 1 5 2 6 3 7: two senders each in the first step, itself first.
+        // Eight ranks, receivers 0 to 3, rank list 0 4 1 5 2 6 3 7. Each receiver begins with itself and one more sender.
         let rank_list = RankList::explicit(vec![0, 4, 1, 5, 2, 6, 3, 7]).unwrap();
         let receives: Vec<_> =
             (0..8).map(|peer| Transfer { peer, span: Span::new(Buffer::Receive, peer as u64, 1) }).collect();
@@ -85,8 +85,8 @@ mod tests {
                 .collect();
             assert_eq!(order[..2], first_two[rank], "receiver {rank}");
             let list = [0, 4, 1, 5, 2, 6, 3, 7];
-            let round: Vec<_> = (0..8).map(|i| list[(2 * rank + i) % 8]).collect();
-            assert_eq!(order, round);
+            let rotated: Vec<_> = (0..8).map(|i| list[(2 * rank + i) % 8]).collect();
+            assert_eq!(order, rotated);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A kernel: a row of the registry, with all that others say of it.
+//! A kernel: a row of the registry. Help texts, hints and documentation are made from it.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -11,42 +11,42 @@ use crate::error::{Error, Result};
 use crate::schedule::{SendMode, Throttle};
 use crate::topology::Rank;
 
-/// A kernel: the order, mode and throttle in which every sender sends its messages to the receivers.
+/// A kernel: the order, the send mode and the throttle of the messages from all senders to the receivers.
 ///
-/// Two are equal when their names are. Text (hints, JSON) is the name.
+/// Kernels are equal if their names are. The text form (hints, JSON) is the name.
 pub struct Kernel {
-    /// As hints and reports name it: letters, digits and `_`, in lower case.
+    /// The name in hints and reports: letters, digits and `_`, in lower case.
     pub name: &'static str,
-    /// What it does, in one line that begins in lower case and ends without a full stop.
+    /// What the kernel does, in one line that begins in lower case and ends without a full stop.
     pub about: &'static str,
-    /// Where it is from: paper, then section, Algorithm, equation or figure, separated by `, `; further sources behind `; `.
-    /// None: from no paper.
+    /// The source: paper, then section, Algorithm, equation or figure, separated by `, `; further sources follow `; `. `None`
+    /// if it is from no paper.
     pub source: Option<&'static str>,
-    /// Its time in the one-port model, in t_s and t_w.
+    /// The time in the one-port model, in t_s and t_w.
     pub cost: &'static str,
-    /// When to use it, in whole sentences.
+    /// When to use the kernel, in whole sentences.
     pub when: &'static str,
     /// When a send counts as finished.
     pub mode: SendMode,
     /// The limit of the throttle when no hint gives one; `None` posts everything at once.
     pub default_limit: Option<u32>,
-    /// Whether a step's send and receive must both finish before the next step starts (MPI_Sendrecv), which fixes the
-    /// throttle at one.
+    /// Whether a step's send and receive must both finish before the next step starts (MPI_Sendrecv). The throttle is then a
+    /// batch of one.
     pub coupled: bool,
-    /// The step of the message from `sender` to the receiver of that index in [`Exchange::receivers`]. One sender's (and
-    /// one receiver's) messages have different steps, and all ranks agree on them.
+    /// The step of the message from `sender` to `receiver`. The messages of one sender have different steps, and so do those
+    /// of one receiver. The step must be the same on all ranks.
     pub step: fn(exchange: &Exchange<'_>, sender: Rank, receiver: ReceiverIndex) -> u64,
 }
 
 impl Kernel {
-    /// All of them as text: their names in the registry's order, with `|` between.
+    /// The names of all kernels in the order of the registry, separated by `|`.
     pub fn names() -> String {
         KERNELS.iter().map(|kernel| kernel.name).collect::<Vec<_>>().join("|")
     }
 
-    /// The throttle that is asked for, or the one that the kernel has by construction.
-    pub fn throttle(&self, asked: Throttle) -> Throttle {
-        if self.coupled { Throttle::batch(1) } else { asked }
+    /// The throttle to use when the hints say `requested`: a coupled kernel always has a batch of one.
+    pub fn throttle(&self, requested: Throttle) -> Throttle {
+        if self.coupled { Throttle::batch(1) } else { requested }
     }
 }
 
@@ -104,9 +104,9 @@ impl<'de> Deserialize<'de> for &'static Kernel {
 mod tests {
     use super::*;
 
-    /// What a row says is what documentation, pictures and hints are made from, so it is looked at here.
+    /// Documentation, pictures and hints are made from the rows.
     #[test]
-    fn every_row_says_all_that_others_need() {
+    fn every_row_is_complete() {
         for (index, kernel) in KERNELS.iter().enumerate() {
             let Kernel { name, about, source, cost, when, default_limit, coupled, .. } = kernel;
             let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
@@ -121,9 +121,9 @@ mod tests {
             }
             assert!(!about.ends_with('.'), "{name}: `about` ends without a full stop");
             assert!(when.ends_with('.'), "{name}: `when` is whole sentences");
-            let has_place = |source: &str| !source.is_empty() && !source.contains('\n');
+            let is_line = |source: &str| !source.is_empty() && !source.contains('\n');
             assert!(
-                source.is_none_or(has_place),
+                source.is_none_or(is_line),
                 "{name}: `source` is None, or Some(\"Paper, section, equation\"), several separated by `; `"
             );
             assert!(*default_limit != Some(0), "{name}: `default_limit` is None for no limit, or 1 and more");

@@ -1,33 +1,34 @@
-//! Local aggregators: which ranks gather for their node (TAM; main paper, section II.B and figure 3 (d)).
+//! Local aggregators: the ranks that gather for their node (TAM; main paper, section II.B and figure 3 (d)).
 
 use crate::topology::{Rank, Topology};
 
-/// Every rank's local aggregator. The members of one sit on its node, next to each other in the node's ascending list;
-/// the lowest is the local aggregator.
+/// The local aggregator of every rank. The members of a local aggregator are neighbours in the ascending list of its node's
+/// ranks; the lowest member is the local aggregator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalAggregators {
     aggregator_of: Vec<u32>,
 }
 
 impl LocalAggregators {
-    /// `per_node` local aggregators on every node (all of its ranks where it has fewer).
+    /// `per_node` local aggregators on every node; all ranks of a node that has fewer. O(ranks).
     pub fn per_node(topology: &Topology, per_node: usize) -> Self {
-        Self::dealt(topology, |_| per_node)
+        Self::distribute(topology, |_| per_node)
     }
 
-    /// As many on every node as the hint `nc_num_aggrs_per_node` says; 0: the paper's default, 512 in all.
-    pub fn hinted(topology: &Topology, per_node: usize) -> Self {
+    /// As many on every node as the hint `nc_num_aggrs_per_node` says; 0 is the paper's default, 512 in all. O(ranks).
+    pub fn from_hint(topology: &Topology, per_node: usize) -> Self {
         if per_node == 0 { Self::in_total(topology, 512) } else { Self::per_node(topology, per_node) }
     }
 
-    /// `total` local aggregators dealt evenly to the nodes, at least one on each; every rank is its own where there are
-    /// not more ranks than `total` (the paper's default of 512 is the plain two-phase exchange below 512 ranks).
+    /// `total` local aggregators distributed evenly over the nodes, at least one on each. O(ranks). With `total` or fewer
+    /// ranks on equal nodes, every rank is its own local aggregator: below 512 ranks, the paper's default is the two-phase
+    /// exchange.
     pub fn in_total(topology: &Topology, total: usize) -> Self {
         let (each, more) = (total / topology.nodes(), total % topology.nodes());
-        Self::dealt(topology, |node| each + usize::from(node < more))
+        Self::distribute(topology, |node| each + usize::from(node < more))
     }
 
-    fn dealt(topology: &Topology, count_on: impl Fn(usize) -> usize) -> Self {
+    fn distribute(topology: &Topology, count_on: impl Fn(usize) -> usize) -> Self {
         let mut aggregator_of = vec![0; topology.ranks()];
         for node in 0..topology.nodes() {
             let ranks = topology.ranks_on(node);
@@ -41,9 +42,10 @@ impl LocalAggregators {
         Self { aggregator_of }
     }
 
-    /// The same cut so that the members of each are ranks that follow one another: bytes then meet at an aggregator in
-    /// rank order. Where nodes hold ranks in turn (0, 2, 4, ... and 1, 3, 5, ...) every rank is its own.
-    pub fn of_consecutive_ranks(mut self) -> Self {
+    /// Splits groups so that the members of each local aggregator are consecutive ranks. Bytes then reach an aggregator in
+    /// rank order. Where ranks are placed on nodes in turn (0, 2, 4, ... and 1, 3, 5, ...), every rank is its own local
+    /// aggregator. O(ranks).
+    pub fn with_consecutive_members(mut self) -> Self {
         let mut before = None;
         for (rank, aggregator) in self.aggregator_of.iter_mut().enumerate() {
             let here = *aggregator;
@@ -62,16 +64,16 @@ impl LocalAggregators {
     }
 
     /// The local aggregator of every rank.
-    pub fn all_of(&self) -> &[u32] {
+    pub fn by_rank(&self) -> &[u32] {
         &self.aggregator_of
     }
 
-    /// Whether any of them gathers for another rank. O(ranks).
-    pub fn gather(&self) -> bool {
+    /// Whether any local aggregator has a member besides itself. O(ranks).
+    pub fn has_members(&self) -> bool {
         (0..self.aggregator_of.len()).any(|rank| self.aggregator_of(rank) != rank)
     }
 
-    /// The members of local aggregator `rank`, itself first; empty if it is none. O(ranks).
+    /// The members of local aggregator `rank`, itself first; empty if `rank` is no local aggregator. O(ranks).
     pub fn members_of(&self, rank: Rank) -> Vec<Rank> {
         (0..self.aggregator_of.len()).filter(|&r| self.aggregator_of(r) == rank).collect()
     }
@@ -112,18 +114,18 @@ mod tests {
     }
 
     #[test]
-    fn consecutive_ranks_stay_together_and_others_are_cut() {
+    fn consecutive_ranks_stay_together_and_others_are_split() {
         let blocks = LocalAggregators::per_node(&Topology::blocks(8, 4).unwrap(), 1);
-        assert_eq!(blocks.clone().of_consecutive_ranks(), blocks);
+        assert_eq!(blocks.clone().with_consecutive_members(), blocks);
         let mixed = LocalAggregators::per_node(&Topology::listed(&[0, 0, 1, 0, 0, 1]).unwrap(), 1);
-        let cut = mixed.of_consecutive_ranks();
+        let cut = mixed.with_consecutive_members();
         assert_eq!((0..6).map(|rank| cut.aggregator_of(rank)).collect::<Vec<_>>(), [0, 0, 2, 3, 3, 5]);
     }
 
     #[test]
     fn the_papers_default_is_plain_below_512_ranks() {
         let topology = Topology::blocks(100, 8).unwrap();
-        let local = LocalAggregators::hinted(&topology, 0);
+        let local = LocalAggregators::from_hint(&topology, 0);
         assert!((0..100).all(|rank| local.aggregator_of(rank) == rank));
         assert_eq!(LocalAggregators::in_total(&Topology::blocks(1024, 64).unwrap(), 512).all().len(), 512);
     }

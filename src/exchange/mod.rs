@@ -1,12 +1,11 @@
-//! Exchange kernels: in which order, in which mode and how many at a time the messages of an all-to-many exchange go.
+//! Exchange kernels: the order, the send mode and the throttle of the messages of an all-to-many exchange.
 //!
-//! A kernel is a pure function: one rank's messages in, one rank's [`Schedule`] out. It is little more than
-//! its **step**: the position of the message (sender, receiver) in the order that all ranks follow. Sends and receives
-//! are chained by it, each under the throttle; that shared order is what keeps any throttle free of deadlock
-//! ([`Builder::chain`]).
+//! A kernel turns one rank's messages into one rank's [`Schedule`], as a pure function. Its core is the **step**: the
+//! position of the message (sender, receiver) in an order that all ranks follow. Sends and receives are chained in that
+//! order, each under the throttle. Because all ranks share the order, no throttle can deadlock ([`Builder::chain`]).
 //!
 //! **A new kernel** is one file here that defines a `static` [`Kernel`], and its row in [`KERNELS`]. Hints, command line,
-//! validators and the suites on all fabrics take all they say of it from its row; `./generate` writes what is generated.
+//! validators and the suites on all fabrics read the row; `./generate` writes what is generated.
 
 use crate::schedule::{Action, Builder, OpId, Schedule, Span, Throttle};
 use crate::topology::Rank;
@@ -37,41 +36,40 @@ pub static KERNELS: &[&Kernel] = &[
     &pairwise::PAIRWISE,
 ];
 
-/// The index of a receiver (an aggregator) among [`Exchange::receivers`]: not its rank.
+/// The index of a receiver (an aggregator) in [`Exchange::receivers`]: not its rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReceiverIndex(pub usize);
 
-/// One message of an exchange, as one rank sees it: what it sends to the receiver of an index, or receives from a rank.
+/// One message of an exchange as one rank sees it: a send to the receiver of an index, or a receive from a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer<Peer> {
-    /// The other side.
+    /// The receiver or the sender.
     pub peer: Peer,
-    /// Where its bytes are (or go).
+    /// Where this rank has the bytes, or wants them.
     pub span: Span,
 }
 
-/// One rank's part of an all-to-many exchange: who receives, and what this rank sends and receives.
+/// One rank's part of an all-to-many exchange: the receivers, and what this rank sends and receives.
 ///
-/// Messages that are not listed are not sent: an exchange is as sparse as its lists. Nothing here is O(ranks) on a rank
-/// that talks to few.
+/// Only the messages in the lists are sent. On a rank with few messages, nothing here is O(ranks).
 #[derive(Debug, Clone)]
 pub struct Exchange<'a> {
     /// This rank.
     pub rank: Rank,
-    /// How many ranks there are.
+    /// Number of ranks.
     pub ranks: usize,
     /// The receivers R, ascending.
     pub receivers: &'a [Rank],
     /// The rank list of the balanced kernel.
     pub rank_list: &'a RankList,
-    /// What this rank sends, at most one message a receiver.
+    /// This rank's sends, at most one message per receiver.
     pub sends: &'a [Transfer<ReceiverIndex>],
-    /// What this rank receives, at most one message a sender; empty if it is no receiver.
+    /// This rank's receives, at most one message per sender; empty if it is no receiver.
     pub receives: &'a [Transfer<Rank>],
 }
 
 impl Exchange<'_> {
-    /// This rank's index among the receivers.
+    /// This rank's index among the receivers; `None` if it is no receiver.
     pub fn receiver_index(&self) -> Option<ReceiverIndex> {
         self.receivers.binary_search(&self.rank).ok().map(ReceiverIndex)
     }
@@ -82,16 +80,16 @@ impl Exchange<'_> {
         self.receivers[receiver.0]
     }
 
-    /// The schedule of this exchange alone.
+    /// The schedule of this exchange. O(m log m) for m messages of this rank.
     pub fn schedule(&self, kernel: &Kernel, throttle: Throttle) -> Schedule {
         let mut builder = Builder::default();
         self.append(&mut builder, kernel, throttle, &[]);
         builder.finish()
     }
 
-    /// Appends this exchange to a schedule; its sends (not its receives) wait for `after`.
+    /// Appends this exchange to a schedule. The sends wait for `after`, the receives do not (in a coupled kernel, both do).
     ///
-    /// A message to oneself becomes a copy. O(m log m) for m messages of this rank.
+    /// A message from this rank to itself becomes a copy. O(m log m) for m messages of this rank.
     pub fn append(&self, builder: &mut Builder, kernel: &Kernel, throttle: Throttle, after: &[OpId]) {
         let mut sends = self.ordered_sends(kernel);
         let mut receives = self.ordered_receives(kernel);
@@ -111,7 +109,7 @@ impl Exchange<'_> {
         builder.chain(&sends, throttle, after);
     }
 
-    /// Step by step, each step's send and receive before the next step's.
+    /// Appends step by step: a step's send and receive finish before the next step starts.
     fn append_coupled(
         &self,
         builder: &mut Builder,

@@ -1,12 +1,12 @@
 //! Pairwise exchange: one partner at a time (main paper, figure 3 (c)).
 //!
-//! In step i a rank receives from rank + i and sends to rank - i (mod p), and does not go on before both are done. The
-//! paper's form calls MPI_Sendrecv in all p - 1 steps, empty or not, so an aggregator may wait for a rank that has
-//! nothing for it: over 20 minutes where the others took under 250 s (section V.B). Ours skips the empty messages. The
+//! In step i a rank receives from rank + i and sends to rank - i (mod p). It begins the next step when both are finished. The
+//! paper's form calls MPI_Sendrecv in all p - 1 steps, even for empty messages, so an aggregator may wait for a rank that has
+//! nothing for it: over 20 minutes where the others took under 250 s (section V.B). This kernel skips empty messages. The
 //! simulator has the paper's form, for the paper's claims.
 //!
-//! At most one send and one receive outstanding. Time in the one-port model (p - 1) t_s + k t_w (section II.B), plus
-//! what every step waits for its slowest.
+//! At most one send and one receive are outstanding. Time in the one-port model: (p - 1) t_s + k t_w (section II.B), plus the
+//! wait of every step for its slowest rank.
 
 use super::{Kernel, spread_out};
 use crate::schedule::SendMode;

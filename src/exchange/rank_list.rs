@@ -5,12 +5,12 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::topology::{Rank, Topology};
 
-/// An ordering of all ranks. The identity takes no memory; any other O(ranks), shared by clones.
+/// An ordering of all ranks. The identity takes no memory, any other takes O(ranks), which clones share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RankList {
     /// 0, 1, 2, ...: the paper's default.
     Identity,
-    /// Any other.
+    /// Any other ordering.
     Listed(Arc<Listed>),
 }
 
@@ -21,15 +21,16 @@ pub struct Listed {
 }
 
 impl RankList {
-    /// The nodes in turn, so that a window of consecutive entries never draws on one node only.
+    /// The first rank of every node, then the second of every node, and so on: consecutive entries are on different nodes.
+    /// O(ranks).
     pub fn node_round_robin(topology: &Topology) -> Self {
         Self::from_permutation(&topology.round_robin())
     }
 
-    /// An explicit list.
+    /// The ordering `list`. O(ranks).
     ///
     /// # Errors
-    /// A list that is no permutation of 0 to its length - 1.
+    /// `list` is not a permutation of 0 to its length - 1.
     pub fn explicit(list: Vec<Rank>) -> Result<Self> {
         let mut seen = vec![false; list.len()];
         for &rank in &list {
@@ -47,7 +48,7 @@ impl RankList {
         Self::Listed(Arc::new(Listed { position }))
     }
 
-    /// Where `rank` stands in the list.
+    /// The position of `rank` in the list. O(1).
     #[inline]
     pub fn position(&self, rank: Rank) -> usize {
         match self {
@@ -69,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn only_permutations_are_lists() {
+    fn lists_that_are_no_permutation_are_refused() {
         assert!(RankList::explicit(vec![2, 0, 1]).is_ok());
         assert!(RankList::explicit(vec![0, 0, 1]).is_err());
         assert!(RankList::explicit(vec![0, 3, 1]).is_err());

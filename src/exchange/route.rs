@@ -1,4 +1,4 @@
-//! A route: one kernel with its throttle and parties, fixed for a phase; makes the schedule of any exchange over it.
+//! A route: the kernel of a phase with its throttle and its receivers. It makes the schedule of each exchange of the phase.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use super::{Exchange, Kernel, RankList, ReceiverIndex, Transfer};
 use crate::schedule::{Schedule, Throttle};
 use crate::topology::Rank;
 
-/// How the messages of one phase travel. Equal on all ranks but for `rank`.
+/// How the messages of a phase are exchanged. All fields but `rank` are equal on all ranks.
 #[derive(Debug, Clone)]
 pub struct Route {
     /// This rank.
     pub rank: Rank,
-    /// How many ranks there are.
+    /// Number of ranks.
     pub ranks: usize,
     /// The receivers, ascending.
     pub receivers: Arc<[Rank]>,
@@ -24,7 +24,7 @@ pub struct Route {
 }
 
 impl Route {
-    /// The schedule of one exchange; `sends` and `receives` by ascending peer, as in [`Exchange`].
+    /// The schedule of one exchange; `sends` and `receives` as in [`Exchange`].
     pub fn schedule(&self, sends: &[Transfer<ReceiverIndex>], receives: &[Transfer<Rank>]) -> Schedule {
         let Self { rank, ranks, ref receivers, ref rank_list, kernel, throttle } = *self;
         Exchange { rank, ranks, receivers, rank_list, sends, receives }.schedule(kernel, throttle)

@@ -1,11 +1,11 @@
 //! The spread-out order of MPI_Alltoallv, for many receivers among all (main paper, Algorithm 1).
 //!
-//! In step i, receiver r receives from rank (r + i) mod p: every receiver starts at itself. With receivers among the
-//! low ranks, all ranks above the highest receiver start with that one (main paper, figure 1 (a)): the straggler effect
-//! that [`super::BALANCED`] removes; its expected sum is (p - 1) sigma sqrt(1 / (2 pi)) (equation 4).
+//! In step i, receiver r receives from rank (r + i) mod p: every receiver starts with itself. If all receivers are low ranks,
+//! all ranks above the highest receiver start with that receiver (main paper, figure 1 (a)). This is the straggler effect; its
+//! expected sum is (p - 1) sigma sqrt(1 / (2 pi)) (equation 4). [`super::BALANCED`] removes it.
 //!
-//! A receiver of n messages: ceil(n / w) batches of w requests. Time in the one-port model (p - 1) t_s + k t_w for k
-//! bytes at each receiver (section II.B).
+//! A receiver of n messages has ceil(n / w) batches of w messages. Time in the one-port model: (p - 1) t_s + k t_w for k bytes
+//! at each receiver (section II.B).
 
 use super::{Exchange, Kernel, ReceiverIndex};
 use crate::schedule::SendMode;
@@ -25,7 +25,7 @@ pub static SPREAD_OUT: Kernel = Kernel {
     step,
 };
 
-/// How far `sender` stands behind the receiver, around the ring of ranks.
+/// The distance from the receiver to `sender` around the ring of ranks.
 pub(super) fn step(exchange: &Exchange<'_>, sender: Rank, receiver: ReceiverIndex) -> u64 {
     ((sender + exchange.ranks - exchange.rank_of(receiver)) % exchange.ranks) as u64
 }

@@ -1,72 +1,72 @@
 //! The two-layer aggregation method, TAM (main paper, sections II.B and V, figure 3 (d)).
 //!
-//! Every rank hands all it has to its local aggregator on the same node; local aggregators merge what they got and
-//! exchange with the I/O aggregators by any flat kernel. Between nodes there are then (local aggregators x aggregators)
-//! messages in place of (ranks x aggregators), at the price of one copy through the local aggregator's memory.
+//! Every rank sends all its bytes to the local aggregator on its node. Local aggregators merge the bytes of their members and
+//! exchange with the I/O aggregators by any kernel. Between nodes there are then (local aggregators x aggregators) messages
+//! in place of (ranks x aggregators), at the cost of one copy through the local aggregator's memory.
 //!
-//! One member: one message of all its bytes. A local aggregator of m members: m - 1 messages in, at most |R| out. Time in
-//! the one-port model (m - 1) t_s + (bytes of the members) t_w inside the node, then the outer kernel's with the number
-//! of local aggregators in place of p.
+//! A member sends one message with all its bytes. A local aggregator of m members receives m - 1 messages and sends at most
+//! |R|. Time in the one-port model: (m - 1) t_s + (bytes of the members) t_w inside the node, then the time of the outer
+//! kernel with the number of local aggregators in place of p.
 //!
-//! With a [`RoundTree`], members hand over along an ordered gather tree instead (irregular gather and scatter, section 2 and
-//! Theorem 1): neighbouring members join, the one with fewer bytes sending, so that a local aggregator of m members gets
-//! ceil(log2 m) messages at most, in ceil(log2 m) t_s + (bytes of the members + largest subtree) t_w, in member order as
-//! before. A member without bytes has no part in it.
+//! With a [`RoundTree`], members send along an ordered gather tree instead (irregular gather and scatter, section 2 and
+//! Theorem 1): of two neighbouring subtrees, the one with fewer bytes sends to the other. A local aggregator of m members
+//! then receives at most ceil(log2 m) messages, in ceil(log2 m) t_s + (bytes of the members + largest subtree) t_w. The order
+//! of the members stays. A member without bytes takes no part.
 
 use super::{Exchange, Kernel, RankList, ReceiverIndex, Transfer};
 use crate::collectives::Group;
-use crate::collectives::gatherv::part::{Leg, Part};
+use crate::collectives::gatherv::part::{Part, PartMessages};
 use crate::schedule::{Buffer, Builder, OpId, Schedule, SendMode, Span, Throttle};
 use crate::topology::Rank;
 
-/// The word that stands for two layers where a hint or an option takes a kernel.
+/// The name of the two-layer exchange where a hint or an option takes a kernel.
 pub const NAME: &str = "two_layer";
-/// What they do, in one line, as [`Kernel::about`].
+/// What the two-layer exchange does, in one line, as [`Kernel::about`].
 pub const ABOUT: &str = "members hand all they have to a local aggregator on their node, which sends merged messages";
-/// Where they are from, as [`Kernel::source`].
+/// The source, as [`Kernel::source`].
 pub const SOURCE: &str = "Main paper, sections II.B and V, figure 3 (d)";
-/// Their time, as [`Kernel::cost`].
+/// The time, as [`Kernel::cost`].
 pub const COST: &str = "(q - 1) t_s + (bytes of the members) t_w inside the node, then the outer kernel's time with the local \
                         aggregators in place of p";
-/// When to use them, as [`Kernel::when`].
+/// When to use the two-layer exchange, as [`Kernel::when`].
 pub const WHEN: &str = "Many ranks on a node with little each: the aggregators hear from nodes, not from ranks. Every byte goes \
                         through memory once more, so not for large requests.";
 
-/// What members handed to their local aggregator, as they sent it: [`Buffer::Stage`] of this number.
+/// The bytes that a local aggregator received from its members.
 pub const GATHERED: Buffer = Buffer::Stage(0);
-/// What a local aggregator sends on, by aggregator: [`Buffer::Stage`] of this number.
+/// The messages of a local aggregator to the I/O aggregators.
 pub const MERGED: Buffer = Buffer::Stage(1);
-/// What a member passes on for others, its own bytes among theirs, in member order: [`Buffer::Stage`] of this number.
-pub const PASSED: Buffer = Buffer::Stage(2);
-/// What a local aggregator sends on, as all members see it where they share memory: [`Buffer::Stage`] of this number. The
-/// message of every aggregator has its own addresses, here as in [`MERGED`]: see [`aggregator_at`].
-pub const HELD: Buffer = Buffer::Stage(3);
-/// How far the addresses of one aggregator's message are from the next one's.
-const APART: u64 = 1 << 40;
+/// The bytes that a member forwards in a gather tree, its own and those of others, in member order.
+pub const FORWARDED: Buffer = Buffer::Stage(2);
+/// The messages of a local aggregator in memory that its members share. The message to each aggregator has its own range of
+/// offsets, here and in [`MERGED`]: see [`aggregator_at`].
+pub const MERGED_SHARED: Buffer = Buffer::Stage(3);
+/// Distance between the offsets of two aggregators' messages, in bytes.
+const MESSAGE_STRIDE: u64 = 1 << 40;
 /// Stage of the messages inside the node (the outer kernel's are stage 0).
-const INNER: u8 = 1;
+const NODE_STAGE: u8 = 1;
 
-/// One part of a rank's data: all that goes to one aggregator.
+/// The bytes of one rank that go to one aggregator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
-    /// Which aggregator.
+    /// The aggregator.
     pub aggregator: ReceiverIndex,
-    /// Bytes, above 0.
+    /// Number of bytes, above 0.
     pub len: u64,
 }
 
-/// The index of the aggregator of a message in [`HELD`], and in [`MERGED`] where members share memory.
+/// The index of the aggregator whose message is at `offset` of [`MERGED_SHARED`], or of [`MERGED`] where members share memory.
 pub fn aggregator_at(offset: u64) -> usize {
-    (offset / APART) as usize
+    (offset / MESSAGE_STRIDE) as usize
 }
 
 /// A rank's part of the gather tree inside its node.
 #[derive(Debug, Clone, Copy)]
 pub struct RoundTree<'a> {
-    /// The members of its local aggregator, ascending: the root is number 0.
+    /// The members of the rank's local aggregator, ascending. The local aggregator is member 0, the root.
     pub group: &'a Group,
-    /// The tree of this exchange, in numbers of members. The own block of the local aggregator is empty: what it has for
-    /// itself is merged from where it is.
+    /// This rank's part of the tree; ranks in it are member numbers. The local aggregator's own block is empty, because its
+    /// own bytes are merged directly from [`Buffer::Send`].
     pub part: &'a Part,
 }
 
@@ -75,7 +75,7 @@ pub struct RoundTree<'a> {
 pub struct TwoLayer<'a> {
     /// This rank.
     pub rank: Rank,
-    /// How many ranks there are.
+    /// Number of ranks.
     pub ranks: usize,
     /// The I/O aggregators, ascending.
     pub receivers: &'a [Rank],
@@ -83,33 +83,34 @@ pub struct TwoLayer<'a> {
     pub rank_list: &'a RankList,
     /// This rank's local aggregator.
     pub local_aggregator: Rank,
-    /// This rank's own shares by ascending aggregator; they lie one after the other in [`Buffer::Send`].
+    /// This rank's own shares by ascending aggregator. They lie one after the other in [`Buffer::Send`].
     pub own: &'a [Share],
-    /// On a local aggregator: its other members that send anything, ascending, each with its shares. They arrive one
-    /// after the other in [`GATHERED`].
+    /// On a local aggregator: its other members that send bytes, ascending, each with its shares. The shares lie one after
+    /// the other in [`GATHERED`].
     pub members: &'a [(Rank, Vec<Share>)],
-    /// Inside the node along this tree; none: every member sends to its local aggregator itself.
+    /// The gather tree inside the node; `None` if every member sends to the local aggregator directly.
     pub tree: Option<RoundTree<'a>>,
-    /// On an aggregator: what each local aggregator sends, ascending.
+    /// On an aggregator: the messages from local aggregators, ascending.
     pub receives: &'a [Transfer<Rank>],
 }
 
 impl RoundTree<'_> {
-    /// Adds this rank's part of the gather along the tree, by way of `buffer`.
+    /// Adds this rank's part of the gather along the tree; `buffer` holds the gathered bytes.
     fn append(&self, buffer: Buffer, throttle: Throttle, builder: &mut Builder) -> Vec<OpId> {
-        let leg = Leg { group: self.group, mode: SendMode::Synchronous, throttle };
-        self.part.append_in(buffer, &leg, builder)
+        let messages = PartMessages { group: self.group, mode: SendMode::Synchronous, throttle };
+        self.part.append_in(buffer, &messages, builder)
     }
 }
 
 impl TwoLayer<'_> {
-    /// The whole exchange of this rank: inside the node, merge, outer kernel. `inner` limits the messages inside the node.
+    /// The exchange of this rank: gather inside the node, merge, outer kernel. `inner` throttles the messages inside the node.
+    /// O(m log m) for m shares.
     pub fn schedule(&self, outer: &Kernel, throttle: Throttle, inner: Throttle) -> Schedule {
         let mut builder = Builder::default();
         let sends = if self.local_aggregator == self.rank {
             self.gather_and_merge(&mut builder, inner)
         } else {
-            self.hand_over(&mut builder, inner);
+            self.send_to_local_aggregator(&mut builder, inner);
             (Vec::new(), Vec::new())
         };
         builder.stage(0);
@@ -125,13 +126,13 @@ impl TwoLayer<'_> {
         builder.finish()
     }
 
-    /// The whole exchange of this rank where the members share memory: each copies its shares into the messages of the local
-    /// aggregator, which sends `merged`, by ascending aggregator (nothing on its members). A copy waits for its message to
-    /// have a place, and a message for its bytes; that is up to the memory. Messages get their places in the order of their
-    /// sends.
+    /// The exchange of this rank where the members share memory. Each member copies its shares into the messages of the local
+    /// aggregator, which sends them. `merged` are those messages, by ascending aggregator; empty on the other members. The
+    /// executor's memory makes a copy wait until its message has a place, and a send wait until all its bytes are copied.
+    /// Messages get their places in the order of their sends.
     pub fn schedule_in_memory(&self, merged: &[Share], outer: &Kernel, throttle: Throttle) -> Schedule {
         let mut builder = Builder::default();
-        let span = |buffer, share: &Share| Span::new(buffer, share.aggregator.0 as u64 * APART, share.len);
+        let span = |buffer, share: &Share| Span::new(buffer, share.aggregator.0 as u64 * MESSAGE_STRIDE, share.len);
         let sends: Vec<_> =
             merged.iter().map(|share| Transfer { peer: share.aggregator, span: span(MERGED, share) }).collect();
         let exchange = Exchange {
@@ -148,29 +149,29 @@ impl TwoLayer<'_> {
             (share.aggregator, Span::new(Buffer::Send, at - share.len, share.len))
         };
         let own: Vec<(ReceiverIndex, Span)> = self.own.iter().map(place).collect();
-        let of =
+        let span_for =
             |aggregator: ReceiverIndex| own.binary_search_by_key(&aggregator, |own| own.0).map(|index| own[index].1);
         if self.local_aggregator == self.rank {
-            let is_own = |message: &Transfer<_>| exchange.rank_of(message.peer) == self.rank;
+            let is_to_itself = |message: &Transfer<_>| exchange.rank_of(message.peer) == self.rank;
             let ordered = exchange.ordered_sends(outer).into_iter().map(|(_, message)| message);
-            let (first, others): (Vec<_>, Vec<_>) = ordered.partition(is_own);
+            let (first, others): (Vec<_>, Vec<_>) = ordered.partition(is_to_itself);
             for Transfer { peer, span } in first.into_iter().chain(others) {
-                let from = of(peer).unwrap_or(Span::new(Buffer::Send, 0, 0));
-                builder.copy(from, Span { buffer: HELD, ..span }, &[]);
+                let from = span_for(peer).unwrap_or(Span::new(Buffer::Send, 0, 0));
+                builder.copy(from, Span { buffer: MERGED_SHARED, ..span }, &[]);
             }
         } else {
             for (share, (_, from)) in self.own.iter().zip(&own) {
-                builder.copy(*from, span(HELD, share), &[]);
+                builder.copy(*from, span(MERGED_SHARED, share), &[]);
             }
         }
         exchange.append(&mut builder, outer, throttle, &[]);
         builder.finish()
     }
 
-    fn hand_over(&self, builder: &mut Builder, inner: Throttle) {
-        builder.stage(INNER);
+    fn send_to_local_aggregator(&self, builder: &mut Builder, inner: Throttle) {
+        builder.stage(NODE_STAGE);
         if let Some(tree) = &self.tree {
-            tree.append(PASSED, inner, builder);
+            tree.append(FORWARDED, inner, builder);
             return;
         }
         let all: u64 = self.own.iter().map(|share| share.len).sum();
@@ -179,12 +180,12 @@ impl TwoLayer<'_> {
         }
     }
 
-    /// Receives from the members and copies every share to its aggregator's outgoing message, ordered by aggregator, then
-    /// rank. Returns the outgoing messages and what they wait for.
+    /// Receives from the members and copies every share into the message to its aggregator, in order of aggregator, then
+    /// rank. Returns the messages and the operations that they wait for.
     fn gather_and_merge(&self, builder: &mut Builder, inner: Throttle) -> (Vec<Transfer<ReceiverIndex>>, Vec<u32>) {
-        builder.stage(INNER);
+        builder.stage(NODE_STAGE);
         let mut chain = Vec::with_capacity(self.members.len());
-        // (aggregator, member's place in the order, source)
+        // (aggregator, member, source)
         let mut shares: Vec<(ReceiverIndex, Rank, Span)> = Vec::new();
         let mut place = |rank: Rank, buffer: Buffer, mut at: u64, of: &[Share]| {
             for share in of {

@@ -8,16 +8,16 @@ use crate::error::Result;
 use crate::schedule::{Buffer, ReduceOp, Span};
 use crate::topology::Rank;
 
-/// Plain memory: every named buffer is a vector of bytes, as long as what was put there. For small collectives.
+/// The memory of small collectives: every named buffer is a vector of bytes, which grows as needed.
 #[derive(Debug, Default)]
 pub struct Buffers {
     buffers: HashMap<Buffer, Vec<u8>>,
-    /// Whether a message that is shorter than its span is damaged.
+    /// Whether a message shorter than its span is an error.
     is_exact: bool,
 }
 
 impl Buffers {
-    /// Buffers whose messages are as long as their spans: a shorter one is an error.
+    /// Buffers in which a message must be as long as its span: a shorter one is an error.
     pub fn exact() -> Self {
         Self { is_exact: true, ..Self::default() }
     }
@@ -27,12 +27,12 @@ impl Buffers {
         self.buffers.get(&buffer).map_or(&[], Vec::as_slice)
     }
 
-    /// Takes the contents of a buffer away.
+    /// Removes a buffer and returns its contents.
     pub fn take(&mut self, buffer: Buffer) -> Vec<u8> {
         self.buffers.remove(&buffer).unwrap_or_default()
     }
 
-    /// Sets a buffer.
+    /// Sets the contents of a buffer.
     pub fn set(&mut self, buffer: Buffer, bytes: Vec<u8>) {
         self.buffers.insert(buffer, bytes);
     }

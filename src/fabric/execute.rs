@@ -1,9 +1,9 @@
-//! Runs a schedule over any transport. No algorithm lives here: the schedule says what, [`Progress`] says when.
+//! Runs a schedule over any transport. It contains no algorithm: the schedule says what to do, [`Progress`] says when.
 //!
-//! The functions are `async` without a runtime: an await is one look at the fabric that found nothing. Whoever polls the
-//! future gives the progress; [`Waiting::wait`] polls until it is done and gives the core away in between. Where one
-//! message must come before this rank can start anything, the rank waits for it inside the fabric
-//! ([`Progress::awaited`], [`Transport::wait`]), but only if it is waited for: a future that is tested never blocks.
+//! The functions are `async` without a runtime: each poll of the future polls the fabric once and makes progress.
+//! [`Waiting::wait`] polls until the future is done and yields the core in between. If the rank can start nothing before one
+//! certain message has arrived, it blocks on that message inside the fabric ([`Progress::awaited`], [`Transport::wait`]). It
+//! does so only under [`Waiting::wait`]: a future that is merely tested never blocks.
 
 use std::collections::{BTreeMap, HashMap};
 use std::pin::pin;
@@ -18,39 +18,40 @@ use crate::error::{Error, Result};
 use crate::schedule::{Action, Op, OpId, Progress, ReduceOp, Schedule, Span};
 use crate::topology::Rank;
 
-/// What stands behind the named buffers of a schedule.
+/// The memory behind the named buffers of a schedule. An error of any function ends the run.
 pub trait Memory {
-    /// The bytes of a span that is to be sent.
+    /// The bytes of a span, to be sent.
     ///
     /// # Errors
-    /// What the memory finds wrong; the run ends.
+    /// Those of the implementation.
     fn read(&mut self, span: Span) -> Result<Message>;
 
-    /// Bytes have arrived for `span`; there may be fewer than it holds.
+    /// Stores a message from rank `from` in `span`. The message may be shorter than the span.
     ///
     /// # Errors
-    /// What the memory finds wrong; the run ends.
+    /// Those of the implementation.
     fn write(&mut self, from: Rank, span: Span, message: Message) -> Result<()>;
 
-    /// Moves `from` to `to`, transformed as the schedule's maker means it.
+    /// Copies `from` to `to`. The implementation may transform the bytes.
     ///
     /// # Errors
-    /// What the memory finds wrong; the run ends.
+    /// Those of the implementation.
     fn copy(&mut self, from: Span, to: Span) -> Result<()>;
 
     /// Combines `from` into `to`.
     ///
     /// # Errors
-    /// What the memory finds wrong; the run ends.
+    /// Those of the implementation.
     fn reduce(&mut self, from: Span, to: Span, with: ReduceOp) -> Result<()>;
 
-    /// Whether an operation whose dependencies are finished can start: one that works on memory shared with other ranks may
-    /// have to wait for them. It is asked for again, before those that came later.
+    /// Whether an operation whose dependencies are finished can start. An operation on memory that other ranks share may have
+    /// to wait for them; it is then asked again, before later operations.
     fn is_ready(&mut self, _op: &Op) -> bool {
         true
     }
 
-    /// What changes when an operation that was not ready may be; asked for after [`Memory::is_ready`] has said no.
+    /// The word in shared memory that changes when an operation may become ready. Called after [`Memory::is_ready`] has
+    /// returned false.
     fn watch(&mut self) -> Option<Watch> {
         None
     }
@@ -61,7 +62,7 @@ pub trait Memory {
 pub struct Traffic {
     /// Messages.
     pub messages: u64,
-    /// Their bytes.
+    /// Bytes of the messages.
     pub bytes: u64,
 }
 
@@ -72,26 +73,26 @@ impl std::ops::AddAssign for Traffic {
     }
 }
 
-/// One rank's transport, and the means to run schedules on it and to wait.
+/// One rank's end of a fabric: its transport, with functions to run schedules on it and to wait.
 pub struct Endpoint {
     transport: Box<dyn Transport>,
     waiting: Waiting,
     agreements: Option<Arc<dyn Agreements>>,
     sharing: Sharing,
     grouped: Option<Grouped>,
-    /// What [`Endpoint::find_hosts`] found, for which key.
+    /// The result of [`Endpoint::find_hosts`], with its key.
     hosts: Option<(usize, Arc<Hosts>)>,
 }
 
-/// Whether the ranks share memory.
+/// Whether all ranks share memory.
 enum Sharing {
     Untried,
-    /// Tried: they are on one host and have it, or not.
+    /// [`Endpoint::share`] was called; with memory if all ranks are on one host.
     Tried(Option<Arc<Shared>>),
 }
 
 impl Endpoint {
-    /// Takes over a transport.
+    /// The endpoint of a transport. Local.
     pub fn new(transport: Box<dyn Transport>) -> Self {
         let waiting = Waiting::new(transport.idle(), Failure::new(transport.rank(), transport.stop()));
         Self { transport, waiting, agreements: None, sharing: Sharing::Untried, grouped: None, hosts: None }
@@ -102,7 +103,7 @@ impl Endpoint {
         self.transport.rank()
     }
 
-    /// How many ranks there are.
+    /// Number of ranks.
     pub fn ranks(&self) -> usize {
         self.transport.ranks()
     }
@@ -117,7 +118,7 @@ impl Endpoint {
         self.transport.shares_memory()
     }
 
-    /// The memory that all ranks share, if [`Endpoint::share`] found them on one host.
+    /// The memory that all ranks share; `None` unless [`Endpoint::share`] found them on one host.
     pub fn shared(&self) -> Option<Arc<Shared>> {
         self.shared_ref().cloned()
     }
@@ -145,12 +146,12 @@ impl Endpoint {
         self.grouped = Some(grouped);
     }
 
-    /// Which ranks are on which host, if [`Endpoint::find_hosts`] was asked.
+    /// The hosts of the ranks; `None` before [`Endpoint::find_hosts`].
     pub fn hosts(&self) -> Option<&Arc<Hosts>> {
         self.hosts.as_ref().map(|(_, hosts)| hosts)
     }
 
-    /// Agreements no longer go by hosts.
+    /// Forgets the hosts: agreements no longer use them. Local; all ranks must call it.
     pub fn forget_hosts(&mut self) {
         self.hosts = None;
     }
@@ -163,33 +164,33 @@ impl Endpoint {
         self.hosts = Some((key, hosts));
     }
 
-    /// Lets MPI deliver what others wait for while this rank waits for a word in memory.
+    /// Lets MPI progress messages while this rank waits for a word in shared memory.
     pub(super) fn progress(&mut self) -> Result<()> {
         self.transport.progress()
     }
 
-    /// Waits for a word in shared memory to change, or for a while.
+    /// Waits until a word in shared memory changes, or for a short time.
     pub(super) async fn watch(&mut self, watch: Watch) {
         self.waiting.watch(Some(watch));
         pause().await;
         self.waiting.watch(None);
     }
 
-    /// A further context over the same ranks. Collective.
+    /// An endpoint over the same ranks with a communication context of its own. Collective.
     ///
     /// # Errors
-    /// The fabric's.
+    /// Those of the fabric.
     pub fn duplicate(&mut self) -> Result<Self> {
         Ok(Self { agreements: self.agreements.clone(), ..Self::new(self.transport.duplicate()?) })
     }
 
-    /// By which algorithms the ranks agree from here on; none: the library's own. Equal on all ranks, which is the
-    /// caller's duty.
+    /// Sets the algorithms of the small collectives; `None` for the library's own. Local, but the caller must set the same on
+    /// all ranks before the next collective call.
     pub fn use_agreements(&mut self, agreements: Option<Arc<dyn Agreements>>) {
         self.agreements = agreements;
     }
 
-    /// What [`Endpoint::use_agreements`] said.
+    /// The algorithms that [`Endpoint::use_agreements`] set.
     pub fn agreements(&self) -> Option<&dyn Agreements> {
         self.agreements.as_deref()
     }
@@ -199,23 +200,24 @@ impl Endpoint {
         &self.waiting
     }
 
-    /// Runs a schedule to its end and waits for it.
+    /// Runs a schedule to its end and waits for it; see [`Endpoint::run`].
     ///
     /// # Errors
-    /// The fabric's, or the memory's.
+    /// Those of the fabric or the memory.
     pub fn run_and_wait(&mut self, schedule: Schedule, memory: &mut dyn Memory, tag: u16) -> Result<Traffic> {
         let waiting = self.waiting.clone();
         waiting.wait(pin!(self.run(schedule, memory, tag)))
     }
 
-    /// Runs a schedule to its end. Its messages carry `tag` (below 2^13) and the operation's stage; two schedules that may
-    /// be in flight on different ranks at once either carry different tags or meet in the same order everywhere.
+    /// Runs a schedule to its end. Its messages carry `tag` (below 2^13) and the operation's stage. Every rank that the
+    /// schedules name runs its own; schedules that may be in flight at once on different ranks must have different tags or run
+    /// in the same order on all ranks.
     ///
     /// # Errors
-    /// The fabric's, or the memory's: then operations may still be in flight, and the endpoint is of no more use.
+    /// Those of the fabric or the memory. Operations may then still be in flight, and the endpoint must not be used again.
     pub async fn run(&mut self, schedule: Schedule, memory: &mut dyn Memory, tag: u16) -> Result<Traffic> {
-        let (open, held, in_flight, awaited, traffic) = Default::default();
-        let mut run = Run { progress: Progress::new(schedule), open, held, in_flight, awaited, traffic, tag };
+        let (by_ticket, not_ready, in_flight, awaited, traffic) = Default::default();
+        let mut run = Run { progress: Progress::new(schedule), by_ticket, not_ready, in_flight, awaited, traffic, tag };
         let mut done = Vec::new();
         loop {
             if run.start_ready(&mut *self.transport, memory)? {
@@ -227,15 +229,15 @@ impl Endpoint {
             self.transport.poll(&mut done)?;
             if done.is_empty()
                 && self.waiting.may_block()
-                && run.held.is_empty()
+                && run.not_ready.is_empty()
                 && let Some(ticket) = run.awaited()
             {
                 self.transport.wait(ticket, &mut done)?;
             }
             if done.is_empty() {
-                match memory.watch().filter(|_| !run.held.is_empty()) {
-                    // Messages must not wait for a word.
-                    Some(watch) if !run.open.is_empty() => self.watch(watch.briefly()).await,
+                match memory.watch().filter(|_| !run.not_ready.is_empty()) {
+                    // Messages are in flight too: wait only briefly.
+                    Some(watch) if !run.by_ticket.is_empty() => self.watch(watch.briefly()).await,
                     Some(watch) => self.watch(watch).await,
                     None => pause().await,
                 }
@@ -252,35 +254,35 @@ impl Endpoint {
 /// A schedule in flight.
 struct Run {
     progress: Progress,
-    open: HashMap<Ticket, OpId>,
-    /// What the memory is not ready for, in the order it was asked.
-    held: Vec<OpId>,
-    /// The same the other way round as `open`, in the order of the schedule.
+    by_ticket: HashMap<Ticket, OpId>,
+    /// The operations that the memory is not ready for, in order.
+    not_ready: Vec<OpId>,
+    /// The inverse of `by_ticket`, in the order of the schedule.
     in_flight: BTreeMap<OpId, Ticket>,
-    /// What [`Run::awaited`] has found, until something happens.
+    /// The result of [`Run::awaited`], until an operation completes.
     awaited: Option<Option<Ticket>>,
     traffic: Traffic,
     tag: u16,
 }
 
 impl Run {
-    /// Starts all that can start; whether anything did that had been held.
+    /// Starts all operations that can start. Returns whether one of them was not ready before.
     fn start_ready(&mut self, transport: &mut dyn Transport, memory: &mut dyn Memory) -> Result<bool> {
         let mut any = false;
-        for id in std::mem::take(&mut self.held) {
-            any |= self.start_or_hold(id, transport, memory)?;
+        for id in std::mem::take(&mut self.not_ready) {
+            any |= self.start_if_ready(id, transport, memory)?;
         }
         while let Some(id) = self.progress.next_ready() {
-            self.start_or_hold(id, transport, memory)?;
+            self.start_if_ready(id, transport, memory)?;
         }
         Ok(any)
     }
 
-    fn start_or_hold(&mut self, id: OpId, transport: &mut dyn Transport, memory: &mut dyn Memory) -> Result<bool> {
+    fn start_if_ready(&mut self, id: OpId, transport: &mut dyn Transport, memory: &mut dyn Memory) -> Result<bool> {
         let ready = memory.is_ready(&self.progress.schedule().ops()[id as usize]);
         match ready {
             true => self.start(id, transport, memory)?,
-            false => self.held.push(id),
+            false => self.not_ready.push(id),
         }
         Ok(ready)
     }
@@ -304,12 +306,12 @@ impl Run {
                 return Ok(());
             }
         };
-        self.open.insert(ticket, id);
+        self.by_ticket.insert(ticket, id);
         self.in_flight.insert(id, ticket);
         Ok(())
     }
 
-    /// The message that may be waited for alone, once all that is ready has been started.
+    /// The message to block on, once all ready operations have been started.
     fn awaited(&mut self) -> Option<Ticket> {
         let Self { progress, in_flight, awaited, .. } = self;
         *awaited.get_or_insert_with(|| {
@@ -319,7 +321,8 @@ impl Run {
 
     fn complete(&mut self, completion: Completion, memory: &mut dyn Memory) -> Result<()> {
         self.awaited = None;
-        let id = self.open.remove(&completion.ticket).ok_or_else(|| Error::Fabric("an unknown completion".into()))?;
+        let id =
+            self.by_ticket.remove(&completion.ticket).ok_or_else(|| Error::Fabric("an unknown completion".into()))?;
         self.in_flight.remove(&id);
         let op = self.progress.schedule().ops()[id as usize];
         if let (Action::Receive { from }, Some(message)) = (op.action, completion.message) {
@@ -330,10 +333,10 @@ impl Run {
     }
 }
 
-/// Checks that a message is as long as its span, where both sides know how long it is.
+/// Checks that a message is as long as its span.
 ///
 /// # Errors
-/// A message that is not what was announced: no other rank knows of it.
+/// [`Error::Fabric`] for another length. The error is on this rank only.
 pub fn check_whole(from: Rank, span: Span, message: &Message) -> Result<()> {
     if message.len() as u64 == span.len {
         return Ok(());

@@ -1,9 +1,9 @@
-//! What becomes of a failure that the ranks cannot agree on: a panic, a broken message, an error of MPI itself.
+//! Failures that the ranks cannot agree on: a panic, a damaged message, an error of MPI itself.
 //!
-//! A collective call that fails in agreement returns the same error on every rank. Here one rank knows of a failure and the
-//! others do not: they wait for messages that this rank no longer sends. So it stops the fabric, which on MPI ends the job
-//! and among threads makes every other rank's next call fail with the same error. A program that would rather have the
-//! error back asks for it with the hint `trib_on_failure=return`; then the others may wait for ever.
+//! A collective call with an agreed error returns the same error on every rank. Here, one rank fails and the others do not
+//! know: they wait for messages that this rank no longer sends. So this rank stops the fabric. On MPI that ends the job; among
+//! threads it makes every other rank's next call fail with the same error. With the hint `trib_on_failure=return`, the rank
+//! returns the error instead; then the others may wait for ever.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,14 +14,14 @@ use crate::topology::Rank;
 /// Stops a fabric for all ranks. It may not return.
 pub type Stop = Box<dyn Fn(&Error) + Send + Sync>;
 
-/// How one endpoint fails.
+/// The handling of failures on one endpoint.
 pub struct Failure {
     rank: Rank,
     stop: Stop,
     returns: AtomicBool,
-    /// The last error that all ranks were told.
+    /// The last error that all ranks agreed on.
     agreed: Mutex<Option<Error>>,
-    /// Whether there is one.
+    /// Whether `agreed` is set.
     is_agreed: AtomicBool,
 }
 
@@ -31,12 +31,13 @@ impl Failure {
         Self { rank, stop, returns, agreed, is_agreed }
     }
 
-    /// Whether a failure that is not agreed is only returned (hint `trib_on_failure=return`), on this rank.
-    pub fn only_returns(&self, returns: bool) {
+    /// Sets whether a failure that is not agreed is returned (hint `trib_on_failure=return`) instead of stopping the fabric.
+    /// Local.
+    pub fn set_returning(&self, returns: bool) {
         self.returns.store(returns, Ordering::Relaxed);
     }
 
-    /// A call begins: no error of it is agreed yet.
+    /// Begins a call: no error of it is agreed yet.
     pub fn begin(&self) {
         if self.is_agreed.load(Ordering::Relaxed) {
             self.is_agreed.store(false, Ordering::Relaxed);
@@ -44,7 +45,7 @@ impl Failure {
         }
     }
 
-    /// All ranks were told this error, and return it.
+    /// Records that all ranks know this error and return it.
     pub fn agreed(&self, error: &Error) {
         *self.last() = Some(error.clone());
         self.is_agreed.store(true, Ordering::Relaxed);
@@ -54,20 +55,20 @@ impl Failure {
         self.agreed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether other ranks may not know of this error, and messages may be under way. Errors of arguments and of the file
-    /// are agreed before they are returned; those of messages are not, unless all were told.
-    pub fn is_alone(&self, error: &Error) -> bool {
+    /// Whether other ranks may not know this error. Errors of arguments and of the file are agreed before they are returned.
+    /// Errors of messages are not, except the one recorded by [`Failure::agreed`].
+    pub fn is_unagreed(&self, error: &Error) -> bool {
         let is_agreed = self.last().as_ref() == Some(error);
         !is_agreed && matches!(error, Error::Fabric(_) | Error::Internal { .. } | Error::Codec { .. })
     }
 
-    /// The outcome of a collective call, for the caller. Stops the fabric if it fails on this rank alone.
+    /// Returns the outcome of a collective call. Stops the fabric first if the call failed on this rank alone.
     ///
     /// # Errors
-    /// The outcome's.
+    /// That of the outcome.
     pub fn settle<T>(&self, outcome: Result<T>) -> Result<T> {
         if let Err(error) = &outcome
-            && self.is_alone(error)
+            && self.is_unagreed(error)
             && !self.returns.load(Ordering::Relaxed)
         {
             (self.stop)(error);
@@ -75,7 +76,7 @@ impl Failure {
         outcome
     }
 
-    /// Stops the fabric if the value is dropped by a panic: the other ranks wait for this one.
+    /// A guard that stops the fabric if a panic drops it: the other ranks wait for this one.
     #[must_use]
     pub fn on_panic(&self) -> OnPanic<'_> {
         OnPanic(self)
@@ -91,7 +92,7 @@ impl Drop for OnPanic<'_> {
         if std::thread::panicking() && !failure.returns.load(Ordering::Relaxed) {
             (failure.stop)(&Error::Internal {
                 rank: failure.rank,
-                what: "it panicked in a collective call".to_string(),
+                what: "the rank panicked in a collective call".to_string(),
             });
         }
     }
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_no_other_rank_knows_stops_the_fabric() {
+    fn only_an_unagreed_error_stops_the_fabric() {
         let (stopped, failure) = counting();
         let broken = Error::Fabric("broken".to_string());
         assert!(failure.settle::<()>(Err(Error::argument("count", -1, "0 or more"))).is_err());
@@ -121,11 +122,11 @@ mod tests {
         failure.agreed(&broken);
         assert_eq!(failure.settle::<()>(Err(broken.clone())), Err(broken.clone()));
         assert_eq!(stopped.load(Ordering::Relaxed), 0);
-        // The agreement was on that call's outcome, and does not hold for the next.
+        // The agreement holds for that call only.
         failure.begin();
         assert_eq!(failure.settle::<()>(Err(broken.clone())), Err(broken.clone()));
         assert_eq!(stopped.load(Ordering::Relaxed), 1);
-        failure.only_returns(true);
+        failure.set_returning(true);
         assert_eq!(failure.settle::<()>(Err(broken.clone())), Err(broken));
         assert_eq!(stopped.load(Ordering::Relaxed), 1);
     }

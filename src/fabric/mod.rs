@@ -1,7 +1,8 @@
-//! Executors: what carries the messages of a schedule.
+//! Fabrics: they carry the messages of a schedule.
 //!
-//! A fabric is a [`Transport`] (post a send, post a receive, ask what is finished); [`execute`] drives a schedule over
-//! any of them. [`threads`] needs nothing; `mpi` (feature `mpi`) is the real one. Fabrics contain no algorithm.
+//! A fabric is a [`Transport`]: it posts sends and receives, and reports completions. [`execute`] runs a schedule over any
+//! fabric. In [`threads`], ranks are threads of one process; `mpi` (feature `mpi`) is the fabric of supercomputers. Fabrics
+//! contain no algorithm.
 
 mod agreements;
 mod buffers;

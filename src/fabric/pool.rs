@@ -1,7 +1,7 @@
-//! Memory for messages and windows that stays between calls and files, so that its pages are not made anew each time.
+//! A pool of memory blocks for messages and windows. Blocks are reused by later calls and files, which saves page faults.
 //!
-//! Blocks have sizes that are powers of two. What is not used is kept, up to 96 MiB a process; when a file is closed,
-//! the system may take the pages of unused blocks if it needs them ([`rest`]).
+//! The size of a block is a power of two. Up to 96 MiB of unused blocks are kept per process. When a file is closed, the
+//! system may reclaim the pages of unused blocks ([`advise_unused`]).
 
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -11,23 +11,23 @@ use memmap2::MmapMut;
 
 use super::Message;
 
-/// Smaller memory is the allocator's, which keeps it well.
-const LEAST: usize = 64 << 10;
-/// A block may be so many times as large as what is asked for. (Pages that nobody touches are no memory.)
-const LARGER: usize = 4;
-/// A huge page of most processors.
+/// Smaller blocks come from the allocator, which reuses them itself.
+const MIN_BLOCK: usize = 64 << 10;
+/// An unused block may be reused if it is at most this many times as large as needed. (Untouched pages take no memory.)
+const MAX_EXCESS: usize = 4;
+/// The size of a huge page on most processors.
 #[cfg(target_os = "linux")]
-const HUGE: usize = 2 << 20;
-/// Unused blocks have no more bytes than these together.
-const KEPT: usize = 96 << 20;
+const HUGE_PAGE: usize = 2 << 20;
+/// Most bytes of unused blocks that are kept.
+const MAX_UNUSED: usize = 96 << 20;
 
 static UNUSED: Mutex<Vec<MmapMut>> = Mutex::new(Vec::new());
 
-/// Memory of a size. What is in it is of no meaning, but initialised. Goes back to the pool when dropped.
+/// A block of memory. Its bytes are initialised, but have no defined value. A drop returns it to the pool.
 #[derive(Debug, Default)]
 pub struct Block {
     memory: Memory,
-    /// Of which so many bytes are used.
+    /// Number of used bytes.
     len: usize,
 }
 
@@ -44,12 +44,12 @@ impl Default for Memory {
 }
 
 impl Block {
-    /// At least `capacity` bytes, none of them used. O(1); pages that were not used before are made when they are touched.
+    /// A block of at least `capacity` bytes, none of them used. O(unused blocks); new pages are allocated on first access.
     ///
     /// # Errors
-    /// The system's: there is no memory left.
+    /// The system has no memory left.
     pub fn take(capacity: usize) -> io::Result<Self> {
-        if capacity < LEAST {
+        if capacity < MIN_BLOCK {
             let mut small = Vec::new();
             small.try_reserve_exact(capacity).map_err(io::Error::other)?;
             small.resize(capacity, 0);
@@ -58,7 +58,7 @@ impl Block {
         let size = capacity.checked_next_power_of_two().ok_or_else(|| io::Error::other("no such memory"))?;
         let kept = {
             let mut unused = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);
-            let fits = |block: &MmapMut| (size..=size.saturating_mul(LARGER)).contains(&block.len());
+            let fits = |block: &MmapMut| (size..=size.saturating_mul(MAX_EXCESS)).contains(&block.len());
             let smallest =
                 unused.iter().enumerate().filter(|(_, block)| fits(block)).min_by_key(|(_, block)| block.len());
             smallest.map(|(at, _)| at).map(|at| unused.swap_remove(at))
@@ -67,7 +67,7 @@ impl Block {
         Ok(Self { memory, len: 0 })
     }
 
-    /// How many bytes can be used.
+    /// Number of bytes that can be used.
     pub fn capacity(&self) -> usize {
         self.whole().len()
     }
@@ -88,7 +88,7 @@ impl Block {
         }
     }
 
-    /// Uses so many bytes, no more than there are; what the further ones hold is of no meaning.
+    /// Sets the number of used bytes, at most the capacity. Bytes that become used have no defined value.
     pub fn set_len(&mut self, len: usize) {
         self.len = len.min(self.capacity());
     }
@@ -97,7 +97,7 @@ impl Block {
     /// moves to a block that is twice as large, or more.
     ///
     /// # Panics
-    /// There is no memory left, as where a vector grows.
+    /// If there is no memory left, as a vector does.
     #[inline]
     pub fn extend(&mut self, len: usize) -> &mut [u8] {
         let (from, end) = (self.len, self.len + len);
@@ -117,7 +117,7 @@ impl Block {
         self.len = std::mem::take(&mut smaller.len);
     }
 
-    /// The used bytes as a message, without a copy; the memory goes back when the last part of it is dropped.
+    /// The used bytes as a message, without a copy. The memory returns to the pool when the last part of it is dropped.
     pub fn into_message(mut self) -> Message {
         match &mut self.memory {
             Memory::Small(small) => {
@@ -129,12 +129,12 @@ impl Block {
     }
 }
 
-/// New memory, in huge pages if it has any, so that a first use makes few of them.
+/// New memory, in huge pages if it is large enough, so that the first use causes few page faults.
 fn map(size: usize) -> io::Result<MmapMut> {
     let map = MmapMut::map_anon(size)?;
     #[cfg(target_os = "linux")]
-    if size >= HUGE {
-        // A system without huge pages has small ones.
+    if size >= HUGE_PAGE {
+        // A system without huge pages uses small ones.
         let _ = map.advise(memmap2::Advice::HugePage);
     }
     Ok(map)
@@ -168,19 +168,19 @@ impl Drop for Block {
         let Memory::Mapped(map) = std::mem::take(&mut self.memory) else { return };
         let mut unused = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);
         let kept: usize = unused.iter().map(|block| block.len()).sum();
-        if kept + map.len() <= KEPT {
+        if kept + map.len() <= MAX_UNUSED {
             unused.push(map);
         }
     }
 }
 
-/// Lets the system take the pages of unused blocks, if it needs them before they are used again.
-pub fn rest() {
+/// Lets the system reclaim the pages of unused blocks, if it needs memory before they are used again.
+pub fn advise_unused() {
     #[cfg(target_os = "linux")]
     for block in UNUSED.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-        // SAFETY: nobody holds a reference into an unused block, and what is in it is of no meaning.
+        // SAFETY: no reference into an unused block exists, and its contents are not needed.
         let advised = unsafe { block.unchecked_advise(memmap2::UncheckedAdvice::Free) };
-        // Pages that the system does not want stay.
+        // If the advice fails, the pages stay.
         let _ = advised;
     }
 }
@@ -190,8 +190,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_hold_what_was_appended_and_come_back() {
-        for len in [0, 1, LEAST - 1, LEAST, LEAST + 1, 3 << 20] {
+    fn blocks_hold_the_appended_bytes_and_are_reused() {
+        for len in [0, 1, MIN_BLOCK - 1, MIN_BLOCK, MIN_BLOCK + 1, 3 << 20] {
             let bytes: Vec<u8> = (0..len).map(|at| (at % 253) as u8).collect();
             let mut block = Block::take(len / 3).unwrap();
             bytes.chunks(1000).for_each(|part| block.extend(part.len()).copy_from_slice(part));
@@ -201,15 +201,15 @@ mod tests {
             drop(message);
             assert_eq!(part[..], bytes[len / 2..]);
             drop(part);
-            rest();
+            advise_unused();
         }
     }
 
     #[test]
     fn unused_blocks_are_bounded() {
-        let blocks: Vec<_> = (0..KEPT / LEAST + 10).map(|_| Block::take(LEAST).unwrap()).collect();
+        let blocks: Vec<_> = (0..MAX_UNUSED / MIN_BLOCK + 10).map(|_| Block::take(MIN_BLOCK).unwrap()).collect();
         drop(blocks);
         let kept: usize = UNUSED.lock().unwrap().iter().map(|block| block.len()).sum();
-        assert!(kept <= KEPT);
+        assert!(kept <= MAX_UNUSED);
     }
 }

@@ -1,7 +1,7 @@
-//! The embedded fabric: ranks are threads of one process. Needs no MPI; good to over a thousand ranks.
+//! The fabric of threads: ranks are threads of one process. It needs no MPI and works for over a thousand ranks.
 //!
-//! Every rank has a mailbox per context; only its owner matches messages with receives, so matching needs no lock.
-//! Bodies are handed over, not copied. A rank with nothing to do parks.
+//! Every rank has a mailbox per context. Only its owner matches messages with receives, so matching needs no lock. Messages
+//! are moved, not copied. A rank with nothing to do parks.
 
 use std::any::Any;
 use std::collections::{HashMap, VecDeque};
@@ -19,15 +19,15 @@ use crate::error::{Error, Result};
 use crate::schedule::SendMode;
 use crate::topology::Rank;
 
-/// A parked rank looks up this often even if nobody wakes it, to see whether another rank has died.
+/// The longest time that a rank is parked; it then checks whether another rank has died.
 const LOOK_UP: Duration = Duration::from_millis(50);
 const NOBODY: usize = usize::MAX;
 
-/// Runs `program` on `ranks` ranks and returns what each returned, in rank order. A rank that panics makes every other
-/// rank's next fabric call fail, so that none waits for it; the panic is then passed on.
+/// Runs `program` on `ranks` ranks and returns the values that the ranks return, in rank order. If a rank panics, every other
+/// rank's next fabric call fails, so that none waits for it; then this function panics too.
 ///
 /// # Errors
-/// Zero ranks, or no thread to be had.
+/// Zero ranks, or the system cannot start a thread.
 pub fn run<T: Send>(ranks: usize, program: impl Fn(Box<dyn Transport>) -> T + Sync) -> Result<Vec<T>> {
     if ranks == 0 {
         return Err(Error::argument("ranks", 0, "1 or more"));
@@ -70,18 +70,18 @@ pub fn run<T: Send>(ranks: usize, program: impl Fn(Box<dyn Transport>) -> T + Sy
     panic.map_or(Ok(all), |payload| resume_unwind(payload))
 }
 
-/// What all ranks share.
+/// The state that all ranks share.
 struct World {
     ranks: usize,
     sleepers: Vec<OnceLock<Thread>>,
     contexts: Mutex<Vec<Context>>,
-    /// A rank that panicked, or that stopped the others, or [`NOBODY`].
+    /// A rank that panicked or stopped the others; [`NOBODY`] if none.
     died: AtomicUsize,
-    /// What every other rank's next call returns.
+    /// The error of every other rank's next call.
     why: OnceLock<Error>,
 }
 
-/// The mailboxes of one context; each receiving end is taken by its rank.
+/// The mailboxes of one context; each rank takes its own receiver.
 struct Context {
     senders: Arc<[Sender<Envelope>]>,
     receivers: Vec<Option<Receiver<Envelope>>>,
@@ -99,14 +99,14 @@ impl World {
         Self { ranks, sleepers, contexts, died, why }
     }
 
-    /// Makes every rank's next call fail with `why`, or as the first such rank said.
+    /// Makes every rank's next call fail with `why`, or with the error of an earlier call of this function.
     fn stop(&self, rank: Rank, why: impl FnOnce() -> Error) {
         self.why.get_or_init(why);
         self.died.store(rank, Ordering::SeqCst);
         self.sleepers.iter().filter_map(OnceLock::get).for_each(Thread::unpark);
     }
 
-    /// Both ends of `rank` in the context of that number, which the first rank to ask for it makes.
+    /// The senders and the receiver of `rank` in context `number`. The first rank to enter a context makes it.
     fn enter(&self, rank: Rank, number: usize) -> (Arc<[Sender<Envelope>]>, Option<Receiver<Envelope>>) {
         let mut contexts = self.contexts.lock().unwrap_or_else(PoisonError::into_inner);
         while contexts.len() <= number {
@@ -122,11 +122,11 @@ fn has_died(rank: Rank) -> Error {
     Error::Fabric(format!("rank {rank} has died"))
 }
 
-/// Oldest first, by (sender, tag).
+/// Queues by (sender, tag), oldest first.
 type Queues<T> = HashMap<(Rank, u16), VecDeque<T>>;
 /// A receive: its ticket and capacity.
 type Posted = (Ticket, u64);
-/// A message that no receive was posted for, and whom to tell when one is.
+/// A message without a receive, and the ticket to acknowledge when it matches.
 type Arrived = (Message, Option<Ticket>);
 
 /// One rank's end of a context.
@@ -139,9 +139,9 @@ pub struct Threads {
     unexpected: Queues<Arrived>,
     done: Vec<Completion>,
     next_ticket: Ticket,
-    /// Contexts this rank has entered; all ranks enter them in the same order.
+    /// Number of contexts that this rank has entered; all ranks enter them in the same order.
     duplicates: Arc<AtomicUsize>,
-    /// It is the rank's own thread that parks, so the rank stays on it.
+    /// Not `Send`: the rank must stay on its thread, which parks.
     stays: PhantomData<*const ()>,
 }
 
@@ -171,7 +171,7 @@ impl Threads {
         self.next_ticket
     }
 
-    /// Delivers an envelope and wakes its rank. A rank that has left its context misses nothing.
+    /// Delivers an envelope and wakes its rank. Does nothing if the rank has left the context.
     fn post(&self, to: Rank, envelope: Envelope) {
         if self.senders[to].send(envelope).is_ok()
             && let Some(sleeper) = self.world.sleepers[to].get()
@@ -180,7 +180,7 @@ impl Threads {
         }
     }
 
-    /// A message has met its receive.
+    /// Completes a message and its receive.
     fn matched(
         &mut self,
         from: Rank,

@@ -1,4 +1,4 @@
-//! What a fabric offers to the executor: non-blocking messages with owned bodies.
+//! The interface of a fabric: non-blocking messages with owned bodies.
 
 use std::sync::Arc;
 
@@ -12,64 +12,64 @@ use crate::topology::Rank;
 /// The body of a message.
 pub type Message = Bytes;
 
-/// Names one posted send or receive of one transport until it completes. Tickets are not reused while in flight.
+/// Identifies a posted send or receive of one transport until it completes. Tickets are not reused while in flight.
 pub type Ticket = u64;
 
 /// A finished send or receive.
 #[derive(Debug)]
 pub struct Completion {
-    /// Which.
+    /// The send or receive.
     pub ticket: Ticket,
-    /// The body, for a receive.
+    /// The received message; `None` for a send.
     pub message: Option<Message>,
 }
 
 /// One rank's end of a fabric: a communication context of its own, never shared with the application.
 ///
-/// Calls other than [`Transport::wait`] never block. Messages match by (sender, receiver, tag) in the order they were
-/// posted; a body of any size up to 2^63 - 1 bytes is one message. Bodies are owned by the transport while in flight, so a
-/// transport dropped in the middle is safe: it keeps (or leaks) what the network may still touch.
+/// Only [`Transport::wait`] may block, and [`Transport::duplicate`], which is collective. All other calls are local. Messages
+/// match by (sender, receiver, tag) in the order they were posted. A message has up to 2^63 - 1 bytes. The transport owns the
+/// bodies in flight, so it may be dropped at any time: it keeps (or leaks) memory that the network may still access.
 pub trait Transport {
     /// This rank.
     fn rank(&self) -> Rank;
 
-    /// How many ranks there are.
+    /// Number of ranks.
     fn ranks(&self) -> usize;
 
     /// A label of the node this rank runs on: ranks with equal labels can share memory. (Not a node's number.)
     fn node_label(&self) -> usize;
 
-    /// Whether ranks of one host are to use shared memory where hints leave it open: not where the ranks are a stand-in
-    /// for ranks elsewhere, as threads are.
+    /// Whether ranks of one host use shared memory if no hint says so. False for ranks that simulate ranks on several hosts,
+    /// as threads do.
     fn shares_memory(&self) -> bool;
 
-    /// Lets the fabric deliver what other ranks wait for, while this one waits for something that is not a message.
+    /// Lets the fabric progress messages while this rank waits for something else.
     ///
     /// # Errors
     /// [`crate::Error::Fabric`] when the fabric is broken, or another rank has died.
     fn progress(&mut self) -> Result<()>;
 
-    /// Posts a send. `tag` is below 2^15 (the least that MPI grants).
+    /// Posts a send. `tag` is below 2^15 (the minimum that MPI guarantees).
     ///
     /// # Errors
     /// [`crate::Error::Fabric`] when the fabric is broken.
     fn send(&mut self, to: Rank, tag: u16, mode: SendMode, message: Message) -> Result<Ticket>;
 
-    /// Posts a receive of at most `capacity` bytes; what arrives may be shorter.
+    /// Posts a receive of at most `capacity` bytes; the message may be shorter.
     ///
     /// # Errors
     /// [`crate::Error::Fabric`] when the fabric is broken.
     fn receive(&mut self, from: Rank, tag: u16, capacity: u64) -> Result<Ticket>;
 
-    /// Makes progress and appends what has completed since the last call.
+    /// Makes progress, and appends the sends and receives that have completed since the last call.
     ///
     /// # Errors
     /// [`crate::Error::Fabric`] when the fabric is broken, a message was longer than its receive's capacity, or another
     /// rank has died.
     fn poll(&mut self, done: &mut Vec<Completion>) -> Result<()>;
 
-    /// Waits inside the fabric until a part of `ticket`'s message has gone or come, and appends what has then completed.
-    /// A fabric that is better polled returns at once, with nothing.
+    /// Blocks inside the fabric until a part of `ticket`'s message is sent or received, and appends completions. A fabric in
+    /// which polling is better returns at once.
     ///
     /// # Errors
     /// Those of [`Transport::poll`].
@@ -78,14 +78,14 @@ pub trait Transport {
         Ok(())
     }
 
-    /// How a rank with nothing to do gives the core away.
+    /// The wait of a rank with nothing to do.
     fn idle(&self) -> Arc<dyn Idle>;
 
-    /// What stops this fabric for all ranks, for good: afterwards no rank waits for another. It may end the process.
+    /// A function that stops this fabric for all ranks: afterwards no rank waits for another. It may end the process.
     fn stop(&self) -> Stop;
 
-    /// A further context over the same ranks, so that two files never mix their messages.
-    /// Collective: all ranks call it, in the same order on each.
+    /// A transport over the same ranks with a context of its own, so that the messages of two files cannot match. Collective:
+    /// all ranks call it, in the same order.
     ///
     /// # Errors
     /// [`crate::Error::Fabric`] when the fabric is broken.
@@ -94,8 +94,8 @@ pub trait Transport {
 
 /// Waiting without spinning. Shared between the rank, which waits, and its helper threads, which wake it.
 pub trait Idle: Send + Sync {
-    /// Returns soon: after a message for this rank may have arrived, after [`Idle::wake`], or after a short while.
-    /// `rounds` counts the calls since something last happened, for fabrics that can only back off.
+    /// Returns when a message for this rank may have arrived, after [`Idle::wake`], or after a short time. `rounds` counts the
+    /// calls without progress, for fabrics that back off.
     fn idle(&self, rounds: u32);
 
     /// Ends the current or the next [`Idle::idle`] at once. Any thread may call it.

@@ -1,4 +1,4 @@
-//! How a rank waits for its futures: it polls, and gives the core away in between, the longer, the longer nothing happens.
+//! How a rank waits for its futures: it polls them, and yields or sleeps in between, longer while nothing happens.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,19 +10,19 @@ use super::shared::Watch;
 use super::transport::Idle;
 use crate::error::Result;
 
-/// How a rank waits for its futures; shared with them, so that waiting borrows nothing.
+/// See the module. Clones share one state, so that waiting does not borrow the endpoint.
 #[derive(Clone)]
 pub struct Waiting(Arc<State>);
 
-/// One thread at a time polls; which, may change.
+/// One thread at a time polls; it may be another one later.
 struct State {
     idle: Arc<dyn Idle>,
-    /// Counts whatever happened, so that a wait knows how long nothing has.
+    /// Counts progress, so that a wait can tell when there is none.
     events: AtomicU64,
-    /// The word that the future which was polled last waits for, if it is one in shared memory.
+    /// The word in shared memory that the last polled future waits for, if it does.
     watched: Mutex<Option<Watch>>,
     is_watched: AtomicBool,
-    /// Whether whoever polls waits for the end: then the future may block.
+    /// Whether the future may block: it is polled by [`Waiting::wait`].
     blocking: AtomicBool,
     failure: Failure,
 }
@@ -42,7 +42,7 @@ impl State {
     }
 }
 
-/// How long nothing has happened in a wait.
+/// The number of idle rounds of one wait.
 pub struct Quiet {
     rounds: u32,
     seen: u64,
@@ -54,7 +54,7 @@ impl Waiting {
         Self(Arc::new(State { idle, events, watched, is_watched, blocking, failure }))
     }
 
-    /// Polls `future` until it is done, idling while nothing happens.
+    /// Polls `future` until it is done, and idles while there is no progress.
     pub fn wait<T>(&self, mut future: Pin<&mut (impl Future<Output = T> + ?Sized)>) -> T {
         let mut context = Context::from_waker(Waker::noop());
         let mut quiet = self.quiet();
@@ -70,23 +70,23 @@ impl Waiting {
         }
     }
 
-    /// Says which word the future waits for that is polled, if it is one in shared memory.
+    /// Sets the word in shared memory that the polled future waits for.
     pub(super) fn watch(&self, watch: Option<Watch>) {
         self.0.watch(watch);
     }
 
-    /// Whether whoever polls waits for the end.
+    /// Whether the polled future may block.
     pub(super) fn may_block(&self) -> bool {
         self.0.blocking.load(Ordering::Relaxed)
     }
 
-    /// A wait begins: see [`Waiting::idle`].
+    /// Begins a wait: see [`Waiting::idle`].
     pub fn quiet(&self) -> Quiet {
         Quiet { rounds: 0, seen: self.0.events.load(Ordering::Relaxed) }
     }
 
-    /// Gives the core away for a while, after a poll of this endpoint's future has found it not done: the longer, the longer
-    /// nothing has happened. For those who poll by themselves, because they look after more than one future.
+    /// Yields the core or sleeps, after a poll of this endpoint's future has returned `Pending`; longer after many polls
+    /// without progress. For callers that poll several futures themselves.
     pub fn idle(&self, quiet: &mut Quiet) {
         let events = self.0.events.load(Ordering::Relaxed);
         quiet.rounds = if events == quiet.seen { quiet.rounds.saturating_add(1) } else { 0 };
@@ -98,10 +98,10 @@ impl Waiting {
         }
     }
 
-    /// Waits for a collective call, and stops the fabric if it fails on this rank alone, or panics ([`Failure`]).
+    /// Waits for a collective call. Stops the fabric if the call fails on this rank alone or panics ([`Failure`]).
     ///
     /// # Errors
-    /// The call's.
+    /// Those of the call.
     pub fn complete<T>(&self, call: Pin<&mut (impl Future<Output = Result<T>> + ?Sized)>) -> Result<T> {
         self.0.failure.begin();
         let _guard = self.0.failure.on_panic();
@@ -109,10 +109,10 @@ impl Waiting {
         self.0.failure.settle(outcome)
     }
 
-    /// As [`Waiting::complete`], for a call that is part of a longer future: whoever polls that one decides how to wait.
+    /// As [`Waiting::complete`], for a call that is part of a longer future, whose caller decides how to wait.
     ///
     /// # Errors
-    /// The call's.
+    /// Those of the call.
     pub async fn call<T>(&self, mut call: Pin<&mut (impl Future<Output = Result<T>> + ?Sized)>) -> Result<T> {
         self.0.failure.begin();
         let outcome = std::future::poll_fn(|context| {
@@ -122,24 +122,24 @@ impl Waiting {
         self.0.failure.settle(outcome.await)
     }
 
-    /// How this rank fails.
+    /// The handling of failures on this rank.
     pub fn failure(&self) -> &Failure {
         &self.0.failure
     }
 
-    /// What ends an idle rank's sleep; helper threads keep it.
+    /// The handle by which helper threads wake this rank.
     pub fn waker(&self) -> Arc<dyn Idle> {
         self.0.idle.clone()
     }
 
-    /// Something happened.
+    /// Records progress.
     pub fn event(&self) {
-        // Not a read, change and write in one: one thread at a time polls.
+        // No atomic increment is needed: one thread at a time polls.
         self.0.events.store(self.0.events.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 }
 
-/// Is not done at the first poll, and done at the second: in between, the caller can look at other things.
+/// Is pending at the first poll and done at the second, so that control returns to the caller once.
 pub async fn pause() {
     let mut first = true;
     std::future::poll_fn(move |_| if std::mem::take(&mut first) { Poll::Pending } else { Poll::Ready(()) }).await;

@@ -6,8 +6,8 @@
 
 use std::path::Path;
 
-use super::asked::{Asked, Given, Source, Unused};
-use super::elsewhere::cray::Specification;
+use super::file_hints::{FileHints, Given, Source, Unused};
+use super::foreign::cray::Specification;
 use super::{Hints, read_text};
 
 /// The variable.
@@ -50,20 +50,20 @@ impl Advice {
         advice
     }
 
-    /// Takes the advice for the file `name`, below all that is asked for already.
-    pub fn take(&self, asked: &mut Asked, name: &str) {
-        self.damaged.iter().for_each(|damaged| asked.leave_out(damaged.clone()));
+    /// Takes the advice for the file `name`, below all that is file_hints for already.
+    pub fn take(&self, file_hints: &mut FileHints, name: &str) {
+        self.damaged.iter().for_each(|damaged| file_hints.leave_out(damaged.clone()));
         let first = self.lines.iter().find(|(specification, _)| specification.is_for(name));
         if let Some((specification, source)) = first {
             for (key, value) in &specification.hints {
-                asked.take_below(Given::new(key, value, source.clone()));
+                file_hints.take_below(Given::new(key, value, source.clone()));
             }
         }
     }
 }
 
-impl Asked {
-    /// Takes a hint unless its key is asked for already. One that is not allowed is left out.
+impl FileHints {
+    /// Takes a hint unless its key is file_hints for already. One that is not allowed is left out.
     fn take_below(&mut self, given: Given) {
         if let Some(source) = self.source_of(&given.key) {
             let why = format!("overruled by {source}");
@@ -94,16 +94,19 @@ mod tests {
     fn the_first_line_that_fits_is_taken_below_the_rest() {
         let (advice, _directory) =
             advice("# from trib advise\n*F_h0.nc:cb_nodes=8:trib_kernel_data=pairwise\n*:cb_nodes=2\n");
-        let mut asked = Asked::default();
-        asked.program("cb_nodes", "5", "MPI_Info").unwrap();
-        advice.take(&mut asked, "/scratch/F_h0.nc");
-        assert_eq!((asked.hints().cb_nodes, asked.hints().kernel_data.to_string().as_str()), (Some(5), "pairwise"));
-        assert_eq!(asked.unused().len(), 1);
+        let mut file_hints = FileHints::default();
+        file_hints.program("cb_nodes", "5", "MPI_Info").unwrap();
+        advice.take(&mut file_hints, "/scratch/F_h0.nc");
         assert_eq!(
-            (asked.unused()[0].key.as_str(), asked.unused()[0].why.as_str()),
+            (file_hints.hints().cb_nodes, file_hints.hints().kernel_data.to_string().as_str()),
+            (Some(5), "pairwise")
+        );
+        assert_eq!(file_hints.unused().len(), 1);
+        assert_eq!(
+            (file_hints.unused()[0].key.as_str(), file_hints.unused()[0].why.as_str()),
             ("cb_nodes", "overruled by MPI_Info")
         );
-        let mut other = Asked::default();
+        let mut other = FileHints::default();
         advice.take(&mut other, "G.nc");
         assert_eq!(other.hints().cb_nodes, Some(2));
     }
@@ -111,14 +114,15 @@ mod tests {
     #[test]
     fn what_cannot_be_used_is_told_and_is_no_error() {
         let (advice, directory) = advice("*:trib_nothing=1:cb_nodes=none:cb_buffer_size=1M\nno hints at all\n");
-        let mut asked = Asked::default();
-        advice.take(&mut asked, "f");
-        assert_eq!(asked.hints().cb_buffer_size, 1 << 20);
-        let told: Vec<_> = asked.unused().iter().map(|unused| (unused.key.as_str(), unused.why.as_str())).collect();
+        let mut file_hints = FileHints::default();
+        advice.take(&mut file_hints, "f");
+        assert_eq!(file_hints.hints().cb_buffer_size, 1 << 20);
+        let told: Vec<_> =
+            file_hints.unused().iter().map(|unused| (unused.key.as_str(), unused.why.as_str())).collect();
         assert_eq!(told.len(), 3, "{told:?}");
         assert!(told[0].1.starts_with("damaged"), "{told:?}");
         assert!(told[1].0 == "trib_nothing" && told[2].0 == "cb_nodes", "{told:?}");
-        let mut nowhere = Asked::default();
+        let mut nowhere = FileHints::default();
         Advice::read(&directory.path().join("nowhere")).take(&mut nowhere, "f");
         assert!(nowhere.unused()[0].why.contains("nowhere"), "{nowhere:?}");
     }

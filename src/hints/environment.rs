@@ -1,4 +1,4 @@
-//! The hints that a process's environment has for its files, read once.
+//! The hints from the environment of a process, which are read once.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use super::advice::{self, Advice};
-use super::asked::{Asked, Given, Source};
-use super::elsewhere::cray::{self, Specification};
-use super::elsewhere::variables::{self, Meaning, NAMES, OMPIO};
-use super::elsewhere::{romio, why_not_this};
+use super::file_hints::{FileHints, Given, Source};
+use super::foreign::cray::{self, Specification};
+use super::foreign::variables::{self, Meaning, NAMES, OMPIO};
+use super::foreign::{romio, why_not_this};
 use super::{pairs, read_text};
 use crate::error::{Error, Result};
 
@@ -17,18 +17,18 @@ const TEXT: &str = "TRIB_HINTS";
 const FILE: &str = "TRIB_HINTS_FILE";
 const ROMIO: &str = "ROMIO_HINTS";
 
-/// Where ROMIO looks for hints of a whole system, unless ROMIO_HINTS names another file.
+/// ROMIO's file of system-wide hints, unless ROMIO_HINTS names another.
 const SYSTEM_FILE: &str = "/etc/romio-hints";
 
-/// What the environment has for every file, and for files by their names.
+/// The hints from the environment: for every file, and for files by name.
 ///
-/// From the highest: MPICH_MPIIO_HINTS, which the program cannot change; the program's own ([`Asked::program`]); TRIB_HINTS;
+/// From the highest: MPICH_MPIIO_HINTS, which the program cannot change; the program's own ([`FileHints::program`]); TRIB_HINTS;
 /// the file of TRIB_HINTS_FILE; variables of Intel, ROMIO and Open MPI; ROMIO's file of hints; the file of TRIB_ADVICE.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
-    /// For every file, below the program.
-    below: Asked,
-    /// For files by their names, above the program.
+    /// Hints for every file, which the program overrides.
+    below: FileHints,
+    /// Hints for files by name, which override the program's.
     above: Vec<Specification>,
     /// For files by their names, below all.
     advice: Advice,
@@ -38,33 +38,33 @@ pub struct Environment {
 type Variables = BTreeMap<String, OsString>;
 
 impl Environment {
-    /// That of this process: variables and files are read by the first call, and by no other.
+    /// The environment of this process. The first call reads variables and files. Local.
     ///
     /// # Errors
-    /// [`Error::Hint`] and [`Error::Argument`] for what is damaged in a variable or a file that one names, with its name and
-    /// line; [`Error::Io`] for a file that cannot be read. What is damaged in `/etc/romio-hints`, which users cannot mend, is
-    /// no error, but not used. Values of keys that are none of ours are never errors.
+    /// [`Error::Hint`] and [`Error::Argument`] for damaged text in a variable, or in a file that a variable names, with name and
+    /// line; [`Error::Io`] for a file that cannot be read. Damaged lines of `/etc/romio-hints`, which users cannot repair, are
+    /// ignored. Values of other libraries' keys are never errors.
     pub fn of_process() -> Result<&'static Self> {
         static READ: OnceLock<Result<Environment>> = OnceLock::new();
         let read = || Self::read(relevant(std::env::vars_os()), Path::new(SYSTEM_FILE));
         READ.get_or_init(read).as_ref().map_err(Clone::clone)
     }
 
-    /// What is asked of the file that the program calls `name`, before the program says anything itself. O(hints given).
-    pub fn asked(&self, name: &str) -> Asked {
-        let mut asked = self.below.clone();
-        self.advice.take(&mut asked, name);
+    /// What is file_hints of the file that the program calls `name`, before the program says anything itself. O(hints given).
+    pub fn file_hints(&self, name: &str) -> FileHints {
+        let mut file_hints = self.below.clone();
+        self.advice.take(&mut file_hints, name);
         let first = self.above.iter().find(|specification| specification.is_for(name));
         for (key, value) in first.iter().flat_map(|specification| &specification.hints) {
             let given = Given::new(key, value, cray::VARIABLE);
-            // That it is allowed has been checked.
-            let _ = take(&mut asked, given, Asked::take_above);
+            // The value has been checked before.
+            let _ = take(&mut file_hints, given, FileHints::take_above);
         }
-        asked
+        file_hints
     }
 
     fn read(mut variables: Variables, system_file: &Path) -> Result<Self> {
-        let mut below = Asked::default();
+        let mut below = FileHints::default();
         romio_file(&mut below, variables.remove(ROMIO), system_file)?;
         others(&mut below, &variables)?;
         if let Some(path) = variables.remove(FILE) {
@@ -78,14 +78,14 @@ impl Environment {
         let above = variables.remove(cray::VARIABLE).map(|text| utf8(cray::VARIABLE, text)).transpose()?;
         let above = cray::parse(&above.unwrap_or_default())?;
         for (key, value) in above.iter().flat_map(|specification| &specification.hints) {
-            take(&mut Asked::default(), Given::new(key, value, cray::VARIABLE), Asked::take_above)?;
+            take(&mut FileHints::default(), Given::new(key, value, cray::VARIABLE), FileHints::take_above)?;
         }
         let advice = variables.remove(advice::VARIABLE).map(|path| Advice::read(Path::new(&path))).unwrap_or_default();
         Ok(Self { below, above, advice })
     }
 }
 
-/// Those that are read here, and are not empty.
+/// The variables that are read here and are not empty.
 fn relevant(all: impl Iterator<Item = (OsString, OsString)>) -> Variables {
     let known = |name: &str| {
         [TEXT, FILE, ROMIO, cray::VARIABLE, advice::VARIABLE].contains(&name)
@@ -97,8 +97,8 @@ fn relevant(all: impl Iterator<Item = (OsString, OsString)>) -> Variables {
     named.filter(|(name, _)| known(name)).collect()
 }
 
-/// Takes the hints of ROMIO's file, the first line of a key over the later ones.
-fn romio_file(asked: &mut Asked, named: Option<OsString>, system_file: &Path) -> Result<()> {
+/// Sets the hints of ROMIO's file; the first line of a key wins.
+fn romio_file(file_hints: &mut FileHints, named: Option<OsString>, system_file: &Path) -> Result<()> {
     let (path, file) = match &named {
         Some(path) => (Path::new(path), format!("{ROMIO}={}", Path::new(path).display())),
         None => (system_file, system_file.display().to_string()),
@@ -110,21 +110,22 @@ fn romio_file(asked: &mut Asked, named: Option<OsString>, system_file: &Path) ->
     };
     for (line, pair) in romio::parse(&text, &file).into_iter().rev() {
         let source = || format!("{file}, line {line}");
-        let outcome = pair.and_then(|(key, value)| take(asked, Given::new(&key, &value, source()), Asked::take));
+        let outcome =
+            pair.and_then(|(key, value)| take(file_hints, Given::new(&key, &value, source()), FileHints::take));
         match (outcome, &named) {
             (Err(error), Some(_)) => return Err(error),
             (Err(Error::Argument { value, allowed, .. }), None) => {
-                asked.leave_out(Given::new("", &value, source()).because(format!("damaged; allowed: {allowed}")));
+                file_hints.leave_out(Given::new("", &value, source()).because(format!("damaged; allowed: {allowed}")));
             }
-            // One that is not allowed has been taken down.
+            // A value that is not allowed has been recorded as not used.
             _ => {}
         }
     }
     Ok(())
 }
 
-/// Takes what variables of other libraries say.
-fn others(asked: &mut Asked, variables: &Variables) -> Result<()> {
+/// Sets the hints from variables of other libraries.
+fn others(file_hints: &mut FileHints, variables: &Variables) -> Result<()> {
     if variables.is_empty() {
         return Ok(());
     }
@@ -135,19 +136,19 @@ fn others(asked: &mut Asked, variables: &Variables) -> Result<()> {
     for name in parameters.chain(NAMES) {
         let Some(value) = text(name)? else { continue };
         match variables::meaning(name, &value, is_on) {
-            Meaning::Hint(key, value) => take(asked, Given::new(key, &value, name.to_string()), Asked::take)?,
-            Meaning::Nothing(why) => asked.leave_out(Given::new(name, &value, name.to_string()).because(why)),
+            Meaning::Hint(key, value) => take(file_hints, Given::new(key, &value, name.to_string()), FileHints::take)?,
+            Meaning::Nothing(why) => file_hints.leave_out(Given::new(name, &value, name.to_string()).because(why)),
         }
     }
     Ok(())
 }
 
-/// Takes the hints of a text in our own form.
-fn text_of_ours(asked: &mut Asked, text: &str, source: impl Fn(usize) -> Source) -> Result<()> {
+/// Sets the hints of a text in this library's form.
+fn text_of_ours(file_hints: &mut FileHints, text: &str, source: impl Fn(usize) -> Source) -> Result<()> {
     for (line, pair) in pairs(text) {
         let source = source(line);
         let (key, value) = pair.map_err(|part| damaged(&source, part))?;
-        asked.take(Given::new(key, value, source.clone())).map_err(|error| located(error, &source))?;
+        file_hints.take(Given::new(key, value, source.clone())).map_err(|error| located(error, &source))?;
     }
     Ok(())
 }
@@ -156,17 +157,17 @@ fn damaged(source: &Source, part: &str) -> Error {
     Error::argument(source, format!("`{part}`"), "key=value, separated by ; or newlines")
 }
 
-/// Takes a hint that is meant for another library too: what only that one takes is left out.
-fn take(asked: &mut Asked, given: Given, how: fn(&mut Asked, Given) -> Result<()>) -> Result<()> {
+/// Sets a hint that is meant for another library too: a value that only that library accepts is recorded as not used.
+fn take(file_hints: &mut FileHints, given: Given, how: fn(&mut FileHints, Given) -> Result<()>) -> Result<()> {
     if let Some(why) = why_not_this(&given) {
-        asked.leave_out(given.because(why));
+        file_hints.leave_out(given.because(why));
         return Ok(());
     }
     let source = given.source.clone();
-    how(asked, given).map_err(|error| located(error, &source))
+    how(file_hints, given).map_err(|error| located(error, &source))
 }
 
-/// The error of a hint, with where it was given.
+/// Adds the source to the error of a hint.
 fn located(error: Error, source: &Source) -> Error {
     match error {
         Error::Hint { key, value, allowed } => Error::hint(format!("{key} of {source}"), value, allowed),
@@ -190,9 +191,9 @@ mod tests {
         Environment::read(relevant(all), Path::new("/nowhere"))
     }
 
-    /// Key, source and reason of what is not used.
-    fn unused(asked: &Asked) -> Vec<(String, String, String)> {
-        asked.unused().iter().map(|all| (all.key.clone(), all.source.to_string(), all.why.clone())).collect()
+    /// Key, source and reason of the hints that are not used.
+    fn unused(file_hints: &FileHints) -> Vec<(String, String, String)> {
+        file_hints.unused().iter().map(|all| (all.key.clone(), all.source.to_string(), all.why.clone())).collect()
     }
 
     fn told(key: &str, source: &str, why: &str) -> (String, String, String) {
@@ -203,8 +204,8 @@ mod tests {
     fn nothing_set_is_the_defaults() {
         let empty = read(&[("PATH", "/bin"), ("TRIB_HINTS", ""), ("ROMIO_HINTS", "")]).unwrap();
         assert_eq!(empty, Environment::default());
-        assert_eq!(empty.asked("f"), Asked::default());
-        assert_eq!(*empty.asked("f").hints(), Hints::default());
+        assert_eq!(empty.file_hints("f"), FileHints::default());
+        assert_eq!(*empty.file_hints("f").hints(), Hints::default());
     }
 
     #[test]
@@ -222,11 +223,11 @@ mod tests {
             ("TRIB_HINTS", "cb_nodes=4; romio_cb_write=disable; nc_thing=1"),
             ("MPICH_MPIIO_HINTS", "*.nc:striping_unit=65536:direct_io=true,*:striping_unit=1"),
         ]);
-        let mut asked = environment.unwrap().asked("/scratch/out.nc");
-        asked.program("cb_nodes", "5", "MPI_Info").unwrap();
-        asked.program("striping_unit", "7", "MPI_Info").unwrap();
-        asked.program("colour", "blue", "MPI_Info").unwrap();
-        asked.program("romio_cb_write", "maybe", "MPI_Info").unwrap_err();
+        let mut file_hints = environment.unwrap().file_hints("/scratch/out.nc");
+        file_hints.program("cb_nodes", "5", "MPI_Info").unwrap();
+        file_hints.program("striping_unit", "7", "MPI_Info").unwrap();
+        file_hints.program("colour", "blue", "MPI_Info").unwrap();
+        file_hints.program("romio_cb_write", "maybe", "MPI_Info").unwrap_err();
         let due = Hints {
             cb_nodes: Some(5),
             cb_buffer_size: 3 << 20,
@@ -236,13 +237,13 @@ mod tests {
             driver: DriverName::Lustre,
             ..Hints::default()
         };
-        assert_eq!(*asked.hints(), due);
+        assert_eq!(*file_hints.hints(), due);
         let line = |file: &Path, variable: &str, line: usize| format!("{variable}={}, line {line}", file.display());
         let romio = |number| line(&theirs, "ROMIO_HINTS", number);
         let own = |number| line(&ours, "TRIB_HINTS_FILE", number);
         let by = |source: &str| format!("overruled by {source}");
         assert_eq!(
-            unused(&asked),
+            unused(&file_hints),
             [
                 told("cb_nodes", &romio(3), &by(&romio(2))),
                 told("cb_nodes", &romio(2), &by("OMPI_MCA_io_ompio_num_aggregators")),
@@ -258,7 +259,7 @@ mod tests {
                 told("romio_cb_write", "MPI_Info", "not allowed; allowed: enable|disable|automatic"),
             ]
         );
-        let programs: Vec<_> = asked.programs().collect();
+        let programs: Vec<_> = file_hints.programs().collect();
         assert_eq!(
             programs,
             [("cb_nodes", "5"), ("striping_unit", "7"), ("colour", "blue"), ("romio_cb_write", "maybe")]
@@ -267,30 +268,30 @@ mod tests {
 
     #[test]
     fn a_program_that_changes_its_mind_is_not_overruled() {
-        let mut asked = read(&[("TRIB_HINTS", "cb_nodes=1")]).unwrap().asked("f");
+        let mut file_hints = read(&[("TRIB_HINTS", "cb_nodes=1")]).unwrap().file_hints("f");
         for count in 2..50 {
-            asked.program("cb_nodes", &count.to_string(), "MPI_Info").unwrap();
-            asked.program("colour", "red", "MPI_Info").unwrap();
+            file_hints.program("cb_nodes", &count.to_string(), "MPI_Info").unwrap();
+            file_hints.program("colour", "red", "MPI_Info").unwrap();
         }
-        assert_eq!(asked.hints().cb_nodes, Some(49));
+        assert_eq!(file_hints.hints().cb_nodes, Some(49));
         assert_eq!(
-            unused(&asked),
+            unused(&file_hints),
             [told("cb_nodes", "TRIB_HINTS", "overruled by MPI_Info"), told("colour", "MPI_Info", "unknown key")]
         );
     }
 
     #[test]
-    fn what_only_the_others_take_is_no_error() {
-        let asked = read(&[
+    fn values_of_other_libraries_are_no_error() {
+        let file_hints = read(&[
             ("MPICH_MPIIO_HINTS", "*:cb_config_list=n1,*:cb_nodes=0"),
             ("OMPI_MCA_io_ompio_num_aggregators", "-1"),
             ("OMPI_MCA_io_ompio_frobnicate", "yes"),
             ("I_MPI_FILESYSTEM_FORCE", "daos"),
             ("I_MPI_EXTRA_FILESYSTEM", "on"),
         ]);
-        let asked = asked.unwrap().asked("f");
-        assert_eq!(*asked.hints(), Hints::default());
-        let keys: Vec<_> = asked.unused().iter().map(|all| (all.key.as_str(), all.source.as_ref())).collect();
+        let file_hints = file_hints.unwrap().file_hints("f");
+        assert_eq!(*file_hints.hints(), Hints::default());
+        let keys: Vec<_> = file_hints.unused().iter().map(|all| (all.key.as_str(), all.source.as_ref())).collect();
         let variable = |name| (name, name);
         assert_eq!(
             keys,
@@ -305,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_met_where_it_is() {
+    fn errors_name_the_place_of_the_damage() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("hints");
         let file = path.to_str().unwrap();
@@ -320,8 +321,8 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             let error = read(&[("ROMIO_HINTS", file)]).unwrap_err().to_string();
             assert!(error.contains(&says.replace("FILE", file)), "{error}");
-            // Nobody who runs a program can mend the system's file.
-            let system = Environment::read(Variables::new(), &path).unwrap().asked("f");
+            // Users cannot repair the system's file.
+            let system = Environment::read(Variables::new(), &path).unwrap().file_hints("f");
             assert_eq!(system.unused().len(), 1, "{system:?}");
         }
         std::fs::write(&path, "cb_nodes=2\n cb_nodes 3").unwrap();
@@ -356,7 +357,7 @@ mod tests {
             let all = known.iter().chain(&NAMES).copied().collect::<Vec<_>>();
             let variables: Vec<_> = names.iter().filter_map(|&at| all.get(at)).map(|name| (*name, value.as_str())).collect();
             if !value.contains('\0') {
-                let _ = read(&variables).map(|environment| environment.asked(&name));
+                let _ = read(&variables).map(|environment| environment.file_hints(&name));
             }
         }
     }

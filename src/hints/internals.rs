@@ -1,6 +1,6 @@
 //! Hints of other libraries, for the fuzz targets (`fuzz/`).
 
-use super::elsewhere::{cray, romio};
+use super::foreign::{cray, romio};
 use crate::error::Result;
 
 /// The lines of ROMIO's file of hints.

@@ -65,7 +65,7 @@ What `trib_kernel_meta`, `trib_kernel_data` and `trib_two_layer_outer` take. `tr
 
 ";
 
-/// The page `docs/reference/hints.md`. A test holds the checked-in file to it.
+/// The page `docs/reference/hints.md`. A test compares the checked-in file with it.
 pub fn markdown() -> String {
     let table = Hints::default().table();
     let (ours, others): (Vec<_>, Vec<_>) = table.iter().partition(|row| row.key.starts_with(OURS));
@@ -77,14 +77,13 @@ pub fn markdown() -> String {
     page
 }
 
-/// The kernels as a table, the words for two layers among them: for `docs/reference/hints.md` and
-/// `docs/how-it-works/kernels.md`.
+/// The kernels and `two_layer` as a table, for `docs/reference/hints.md` and `docs/how-it-works/kernels.md`.
 pub fn kernels() -> String {
     let mut table =
         "| name | what it does | sends | limit by default | when to use it |\n|---|---|---|---|---|\n".to_string();
     let mut row = |name: &str, about: &str, sends: &str, limit: &str, when: &str| {
         let (about, when) = (cell(about), cell(when));
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(table, "| `{name}` | {about} | {sends} | {limit} | {when} |");
     };
     for kernel in KERNELS {
@@ -117,7 +116,7 @@ fn section(page: &mut String, title: &str, rows: &[&Row]) {
     for row in rows {
         let Row { key, default, unit, allowed, meaning, when, .. } = row;
         let default = if default.is_empty() { "none".to_string() } else { format!("`{default}`") };
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(
             page,
             "| `{key}` | {default} | {} | {unit} | {} | {} |",
@@ -137,7 +136,7 @@ mod tests {
     const BEGIN: &str = "<!-- Generated from src/exchange; regenerate with: ./generate -->\n";
     const END: &str = "<!-- End of what is generated -->\n";
 
-    /// Holds a file to `expected`, or writes it, if it differs, when asked to.
+    /// Compares a file with `expected`; writes it instead if regeneration is requested.
     fn hold(name: &str, expected: &str) {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
         let kept = std::fs::read_to_string(&path).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! Hints: every knob of the library, by one name in code, environment and files.
+//! Hints: every option of the library, with one name in code, environment and files.
 //!
-//! The table in `rows.rs` is the only list of hints: the struct, its defaults, the text form and `docs/reference/hints.md` all come
-//! from it. Text is `key=value`, separated by `;` or newlines, with `#` comments to the end of the line:
+//! The table in `rows.rs` is the only list of hints. The struct, its defaults, the text form and `docs/reference/hints.md` are
+//! made from it. Text is `key=value`, separated by `;` or newlines, with `#` comments to the end of the line:
 //!
 //! ```
 //! use tributary::Hints;
@@ -10,10 +10,10 @@
 //! # Ok::<(), tributary::Error>(())
 //! ```
 //!
-//! Keys that are none of ours are ignored, as MPI asks; an unknown key that begins with `trib_` is an error.
-//! What wins, from the highest: arguments of the call, the environment variable `TRIB_HINTS`, the file that
-//! `TRIB_HINTS_FILE` names, the defaults. [`Environment`] adds what users have for other MPI libraries: ROMIO's file of hints,
-//! Cray's hints by file name, variables of Intel and Open MPI.
+//! Unknown keys are ignored, as MPI requires; an unknown key that begins with `trib_` is an error. In descending precedence:
+//! arguments of the call, the environment variable `TRIB_HINTS`, the file that `TRIB_HINTS_FILE` names, the defaults.
+//! [`Environment`] adds hints for other MPI libraries: ROMIO's file of hints, Cray's hints by file name, variables of Intel and
+//! Open MPI. Hints are local: the caller passes the same on all ranks, which [`crate::File::open`] checks.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -26,9 +26,9 @@ use crate::exchange::Kernel;
 use crate::schedule::Throttle;
 
 mod advice;
-mod asked;
-mod elsewhere;
 mod environment;
+mod file_hints;
+mod foreign;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod internals;
@@ -37,8 +37,8 @@ mod names;
 mod rows;
 mod values;
 
-pub use asked::{Asked, Source, Unused};
 pub use environment::Environment;
+pub use file_hints::{FileHints, Source, Unused};
 pub use markdown::markdown;
 pub use names::{
     DriverName, KernelHint, Limit, OnFailure, Overlap, PlacementHint, RankListHint, Switch, TwoLayerInner,
@@ -48,10 +48,10 @@ pub(crate) use values::{SIZES, size};
 
 use rows::{KEYS, Key};
 
-/// Keys that begin so are ours alone.
+/// The prefix of keys that only this library has.
 const OURS: &str = "trib_";
 
-/// Hints of earlier versions, with what takes their place.
+/// Hints of earlier versions, with their replacements.
 const REMOVED: &[(&str, &str)] = &[
     ("trib_allgather", "the library's choice, locality_bruck, is used always"),
     ("trib_local_aggregators", "nc_num_aggrs_per_node says how many on every node"),
@@ -60,34 +60,33 @@ const REMOVED: &[(&str, &str)] = &[
     ("trib_plan_cache", "plans are kept always"),
 ];
 
-/// The most bytes of a file of hints: enough for a list of a million ranks.
+/// Most bytes of a file of hints: enough for a list of a million ranks.
 const LONGEST_FILE: u64 = 16 << 20;
 
-/// One hint for people: what it is now and what it could be.
+/// A hint as text: its value, and what is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     /// The key.
     pub key: &'static str,
     /// The value in force, as text that [`Hints::set`] takes.
     pub value: String,
-    /// The default, likewise.
+    /// The default, in the same form.
     pub default: String,
     /// The unit of a number; empty for words.
     pub unit: &'static str,
-    /// What is allowed.
+    /// The allowed values.
     pub allowed: &'static str,
-    /// What it does.
+    /// What the hint does.
     pub meaning: &'static str,
     /// Why a user sets it, in one sentence.
     pub when: &'static str,
 }
 
 impl Hints {
-    /// Sets one hint. Keys of others are ignored.
+    /// Sets one hint. Keys of other libraries are ignored.
     ///
     /// # Errors
-    /// [`Error::Hint`] for a value that is not allowed and for an unknown key that begins with `trib_`; nothing is changed
-    /// then.
+    /// [`Error::Hint`] for a value that is not allowed, and for an unknown key that begins with `trib_`. Nothing is changed then.
     pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
         match find(key) {
             Some(row) if (row.set)(self, value.trim()) => Ok(()),
@@ -97,7 +96,7 @@ impl Hints {
         }
     }
 
-    /// Sets all hints of a text; the last of equal keys wins.
+    /// Sets all hints of a text; of equal keys, the last wins.
     ///
     /// # Errors
     /// As [`Hints::set`], and [`Error::Argument`] for a part that is not `key=value`; nothing is changed then.
@@ -112,7 +111,7 @@ impl Hints {
         Ok(())
     }
 
-    /// The defaults with the hints of a text over them.
+    /// The hints of a text, and defaults for the others.
     ///
     /// # Errors
     /// As [`Hints::apply`].
@@ -122,7 +121,7 @@ impl Hints {
         Ok(hints)
     }
 
-    /// The defaults with the hints of a file over them.
+    /// The hints of a file, and defaults for the others.
     ///
     /// # Errors
     /// As [`Hints::apply`], [`Error::Io`] when the file cannot be read, and [`Error::Argument`] when it is longer than 16 MiB.
@@ -130,8 +129,8 @@ impl Hints {
         Self::parse(&read_text(path)?)
     }
 
-    /// The defaults, then the file that `TRIB_HINTS_FILE` names, then the text in `TRIB_HINTS`. Arguments of a call are to
-    /// be set over the result.
+    /// The hints of `TRIB_HINTS`, of the file that `TRIB_HINTS_FILE` names, and defaults, in descending precedence. Set the
+    /// arguments of a call over the result.
     ///
     /// # Errors
     /// As [`Hints::from_file`].
@@ -205,7 +204,7 @@ impl Hints {
         kernel.throttle(limit.map_or(Throttle::NONE, |limit| Throttle { limit: Some(limit), mode: self.throttle_mode }))
     }
 
-    /// The kernel that talks to the aggregators.
+    /// The kernel between senders and aggregators.
     fn outermost(&self, hint: KernelHint) -> &'static Kernel {
         match hint {
             KernelHint::Flat(kernel) => kernel,
@@ -213,13 +212,12 @@ impl Hints {
         }
     }
 
-    /// What one value alone cannot show: that hints fit each other and the number of ranks. To be called before any of
-    /// them is used.
+    /// Checks that the hints fit each other and the number of ranks. Call it before they are used.
     ///
     /// # Errors
-    /// [`Error::Hint`] for a field that holds what its text could not, a rank list that is no permutation, a placement that names a rank twice or one that is not
-    /// there, a count of aggregators that contradicts a list of them, a throttle for a coupled kernel other than 1, and I/O ranks that
-    /// leave no other rank or contradict a choice of aggregators.
+    /// [`Error::Hint`] for a field with a value that its text form does not allow; a rank list that is no permutation; a placement
+    /// with a rank that is listed twice or does not exist; a number of aggregators that contradicts a list of them; a throttle
+    /// other than 1 for a coupled kernel; I/O ranks that leave no compute rank or contradict a choice of aggregators.
     pub fn check(&self, ranks: usize) -> Result<()> {
         if *self == Self::default() {
             return Ok(());
@@ -262,7 +260,7 @@ impl Hints {
 }
 
 impl Hints {
-    /// Dedicated I/O ranks leave others to compute, and are the aggregators whatever else asks for some.
+    /// Checks that I/O ranks leave compute ranks, and that no other hint chooses aggregators.
     fn check_io_ranks(&self, ranks: usize) -> Result<()> {
         let io_ranks = self.io_ranks;
         if io_ranks == 0 {
@@ -282,7 +280,7 @@ impl Hints {
     }
 }
 
-/// A key and its value; a text that has none, as it stands.
+/// A key and its value, or the text if it is no such pair.
 type Pair<'a> = std::result::Result<(&'a str, &'a str), &'a str>;
 
 /// The pairs in a text, with the numbers of their lines from 1.
@@ -296,7 +294,7 @@ fn pair(part: &str) -> Pair<'_> {
     part.split_once('=').map(|(key, value)| (key.trim(), value.trim())).ok_or(part)
 }
 
-/// A file of hints.
+/// Reads a file of hints.
 fn read_text(path: &Path) -> Result<String> {
     let mut text = String::new();
     let file = std::fs::File::open(path).map_err(|cause| Error::io(0, "open", path, 0, &cause))?;
@@ -313,7 +311,7 @@ fn find(key: &str) -> Option<&'static Key> {
     KEYS.iter().find(|row| row.key == key)
 }
 
-/// The error of an unknown key: the known one that is closest, or all of them.
+/// The error of an unknown key, which names the closest known key, or all keys.
 fn unknown(key: &str, value: &str) -> Error {
     if let Some((_, instead)) = REMOVED.iter().find(|(removed, _)| *removed == key) {
         return Error::hint(key, value.trim(), format!("nothing, this hint was removed; {instead}"));
@@ -327,7 +325,7 @@ fn unknown(key: &str, value: &str) -> Error {
     Error::hint(key, value.trim(), format!("nothing, there is no such key; {advice}"))
 }
 
-/// How many letters must be put in, left out or replaced to make `a` into `b` (Levenshtein); O(|a| |b|).
+/// The Levenshtein distance of `a` and `b`; O(|a| |b|).
 fn edits(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.bytes().enumerate() {

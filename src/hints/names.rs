@@ -1,4 +1,4 @@
-//! The words that hints take as values, as enums: each spells itself, and nothing else spells it.
+//! The words that hints take as values, as enums with their spelling.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,7 +24,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// Every one, in the order of the documentation.
+            /// All values, in the order of the documentation.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
 
             pub(super) const CODEC: Codec<Self> =
@@ -166,7 +166,7 @@ pub enum RankListHint {
     Identity,
     /// One rank of every node, then the next of every node, ...
     NodeRoundRobin,
-    /// As given; [`super::Hints::check`] makes sure that it is a permutation of all ranks.
+    /// This list; [`super::Hints::check`] checks that it is a permutation of all ranks.
     Explicit(Vec<Rank>),
 }
 
@@ -212,15 +212,15 @@ pub(super) const PLACEMENT: Codec<PlacementHint> = Codec {
     allowed: || "default|stride:K with K >= 1|spread|lowest_per_node|list:R,R,...",
 };
 
-/// A limit on outstanding requests as hinted.
+/// A hint's limit on outstanding messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// The kernel's own ([`Kernel::default_limit`]).
     Default,
-    /// Everything at once.
+    /// No limit.
     None,
-    /// At most so many; never 0.
+    /// At most so many messages; never 0.
     At(u32),
 }
 
@@ -243,12 +243,12 @@ impl Limit {
 pub(super) const THROTTLE_MODE: Codec<ThrottleMode> = Codec {
     parse: |text| match text.to_ascii_lowercase().as_str() {
         "batch" => Some(ThrottleMode::Batch),
-        "window" => Some(ThrottleMode::Window),
+        "window" => Some(ThrottleMode::Sliding),
         _ => None,
     },
     print: |value| match value {
         ThrottleMode::Batch => "batch".into(),
-        ThrottleMode::Window => "window".into(),
+        ThrottleMode::Sliding => "window".into(),
     },
     allowed: || "batch|window",
 };

@@ -1,5 +1,5 @@
-//! The table of all hints. A new hint is one row here: key, field, type, default, codec, unit, meaning, and why a user sets
-//! it: what no user would set is a constant in the code.
+//! The table of all hints. A new hint is one row: key, field, type, default, codec, unit, meaning, and the reason why a user sets
+//! it. A value that no user would set is a constant in the code and no hint.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,14 +13,14 @@ use super::values::{
 use crate::exchange::{ASCENDING_ISSEND, BALANCED, Kernel};
 use crate::schedule::ThrottleMode;
 
-/// What the table knows of one key.
+/// A row of the table.
 pub(super) struct Key {
     pub(super) key: &'static str,
     pub(super) unit: &'static str,
     pub(super) allowed: fn() -> &'static str,
     pub(super) meaning: &'static str,
     pub(super) when: &'static str,
-    /// Takes the value over; false, and nothing changed, when it is not allowed.
+    /// Sets the value; returns false and changes nothing if it is not allowed.
     pub(super) set: fn(&mut Hints, &str) -> bool,
     pub(super) get: fn(&Hints) -> String,
 }
@@ -28,10 +28,10 @@ pub(super) struct Key {
 macro_rules! hints {
     ($($(#[doc = $doc:literal])+ $key:literal $field:ident: $type:ty = $default:expr, $codec:expr, $unit:literal,
        $when:literal;)+) => {
-        /// How a file is written and read: what the user asked for, and the defaults of everything else.
+        /// The hints of a file: the user's values, and defaults for the others.
         ///
-        /// Made by [`Hints::parse`], [`Hints::from_env`] or [`Default`]; must pass [`Hints::check`] once the number of
-        /// ranks is known. Equal on all ranks of a collective call, which is the caller's duty.
+        /// Made by [`Hints::parse`], [`Hints::from_env`] or [`Default`]; must pass [`Hints::check`] once the number of ranks is
+        /// known. The caller passes equal hints on all ranks of a collective call.
         #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(default, deny_unknown_fields)]
         pub struct Hints {
@@ -49,7 +49,7 @@ macro_rules! hints {
             }
         }
 
-        /// Every hint, in the order of the documentation.
+        /// All hints, in the order of the documentation.
         pub(super) const KEYS: &[Key] = &[$(Key {
             key: $key,
             unit: $unit,

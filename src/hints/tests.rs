@@ -157,7 +157,7 @@ fn throttles() {
     assert_eq!(throttle(""), (Throttle::batch(32), Throttle::batch(32)));
     assert_eq!(throttle("trib_kernel_meta=ascending_isend").0, Throttle::NONE);
     assert_eq!(throttle("trib_kernel_meta=ascending_issend;trib_throttle_meta=8").0, Throttle::batch(8));
-    assert_eq!(throttle("trib_kernel_data=spread_out;trib_throttle_mode=window").1, Throttle::window(32));
+    assert_eq!(throttle("trib_kernel_data=spread_out;trib_throttle_mode=window").1, Throttle::sliding(32));
     assert_eq!(throttle("trib_throttle_data=none;trib_throttle_mode=window").1, Throttle::NONE);
     assert_eq!(throttle("trib_throttle_data=0").1, Throttle::NONE);
     assert_eq!(throttle("trib_kernel_data=two_layer").1, Throttle::NONE);
@@ -166,7 +166,7 @@ fn throttles() {
 }
 
 #[test]
-fn what_fits_the_ranks() {
+fn hints_are_checked_against_the_ranks() {
     for text in [
         "",
         "trib_rank_list=3,0,2,1",
@@ -201,7 +201,7 @@ fn kernels_spell_themselves() {
         assert_eq!(kernel.to_string().parse(), Ok(kernel));
         assert_eq!(serde_json::to_value(kernel).unwrap(), kernel.to_string());
     }
-    assert_eq!(serde_json::to_value(ThrottleMode::Window).unwrap(), "window");
+    assert_eq!(serde_json::to_value(ThrottleMode::Sliding).unwrap(), "window");
 }
 
 /// Each coupled kernel, in the metadata phase, the data phase and between two layers.
@@ -252,7 +252,7 @@ fn every_hint_says_when_it_is_set() {
     }
 }
 
-/// Edits by the textbook recursion.
+/// The Levenshtein distance by the textbook recursion.
 fn slow_edits(a: &[u8], b: &[u8]) -> usize {
     match (a, b) {
         ([], rest) | (rest, []) => rest.len(),

@@ -1,20 +1,20 @@
-//! How values of hints are read and written: one [`Codec`] per kind of value.
+//! Parsing and printing of hints' values: one [`Codec`] per kind of value.
 
 use crate::topology::Rank;
 
-/// Reads and writes one kind of value. `parse(print(v)) == Some(v)` for every `v`.
+/// Parses and prints one kind of value. `parse(print(v)) == Some(v)` for every `v`.
 pub(super) struct Codec<T> {
-    /// `None` when the text is not allowed.
+    /// `None` if the text is not allowed.
     pub(super) parse: fn(&str) -> Option<T>,
     pub(super) print: fn(&T) -> String,
-    /// What `parse` accepts, for people.
+    /// What `parse` accepts, for messages.
     pub(super) allowed: fn() -> &'static str,
 }
 
-/// The word for "not hinted".
+/// The word for a value that no hint gives.
 const AUTO: &str = "auto";
 
-/// The largest size of anything: sums of a few still fit 64 bits.
+/// The largest size: sums of a few sizes still fit in 64 bits.
 const LARGEST: u64 = 1 << 62;
 
 pub(crate) const SIZES: &str = "1 to 2^62 bytes, also with k, M, G, T or KiB, MiB, GiB, TiB (powers of 1024)";
@@ -36,21 +36,21 @@ pub(super) const SIZE_OR_AUTO: Codec<Option<u64>> = Codec {
     allowed: || "auto|1 to 2^62 bytes, also with k, M, G, T or KiB, MiB, GiB, TiB (powers of 1024)",
 };
 
-/// How many, at least one, or `auto`.
+/// A number above 0, or `auto`.
 pub(super) const COUNT_OR_AUTO: Codec<Option<usize>> =
     Codec { parse: |text| auto_or(text, positive), print: print_auto, allowed: || "auto|1 or more" };
 
-/// A number of stripes, or `auto`. Lustre counts them in 16 bits.
+/// A number of stripes, or `auto`. Lustre's numbers have 16 bits.
 pub(super) const STRIPES_OR_AUTO: Codec<Option<u32>> = Codec {
     parse: |text| auto_or(text, |text| text.parse().ok().filter(|count| (1..=65_532).contains(count))),
     print: print_auto,
     allowed: || "auto|1 to 65532",
 };
 
-/// How many, at least one.
+/// A number above 0.
 pub(super) const COUNT: Codec<usize> = Codec { parse: positive, print: usize::to_string, allowed: || "1 or more" };
 
-/// How many; 0 has a meaning of its own.
+/// A number; 0 has a meaning of its own.
 pub(super) const COUNT_OR_ZERO: Codec<usize> =
     Codec { parse: |text| text.parse().ok(), print: usize::to_string, allowed: || "0 or more" };
 
@@ -58,14 +58,14 @@ pub(super) const COUNT_OR_ZERO: Codec<usize> =
 pub(super) const TRUTH: Codec<bool> =
     Codec { parse: |text| text.to_ascii_lowercase().parse().ok(), print: bool::to_string, allowed: || "true|false" };
 
-/// The path of a file, or none.
+/// The path of a file, or nothing.
 pub(super) const PATH: Codec<String> = Codec {
     parse: |text| (!text.contains([';', '#', '\n', '\r'])).then(|| text.to_string()),
     print: String::clone,
     allowed: || "a path without ; # and line breaks, or nothing",
 };
 
-/// ROMIO's list of hosts, of which only the wildcard is supported: the most aggregators of any one node.
+/// ROMIO's list of hosts, of which only the wildcard is supported: most aggregators of a node.
 pub(super) const PER_NODE: Codec<Option<usize>> = Codec {
     parse: |text| match text {
         "*" => Some(Some(1)),
@@ -79,7 +79,7 @@ pub(super) const PER_NODE: Codec<Option<usize>> = Codec {
     },
 };
 
-/// Ranks separated by commas, at least one.
+/// One or more ranks, separated by commas.
 pub(super) fn list(text: &str) -> Option<Vec<Rank>> {
     text.split(',').map(|rank| rank.trim().parse().ok()).collect()
 }

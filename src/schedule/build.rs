@@ -1,41 +1,42 @@
-//! Building schedules: operations in order, chained under a throttle.
+//! The builder of schedules: operations in order, chained under a throttle.
 
 use serde::{Deserialize, Serialize};
 
 use super::ir::{Action, Buffer, Op, OpId, Schedule, SendMode, Span};
 use crate::topology::Rank;
 
-/// How a limit on outstanding requests is kept.
+/// How a limit on outstanding messages is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ThrottleMode {
-    /// Post w, wait for all w, post the next w: the paper's and MPICH's way (main paper, section IV.B).
+    /// Post w messages, wait for all w, post the next w, as the paper and MPICH do (main paper, section IV.B).
     Batch,
-    /// Keep w in flight; the next starts as any one finishes.
-    Window,
+    /// Keep w messages in flight: the next starts when any one finishes. Text (hints, JSON) is `window`.
+    #[serde(rename = "window")]
+    Sliding,
 }
 
 /// A limit on the outstanding sends, and on the outstanding receives, of one rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Throttle {
-    /// At most so many; `None` posts everything at once. Never `Some(0)`.
+    /// At most so many messages; `None` posts all at once. Never `Some(0)`.
     pub limit: Option<u32>,
     /// How the limit is kept.
     pub mode: ThrottleMode,
 }
 
 impl Throttle {
-    /// Everything at once.
+    /// No limit: all messages are posted at once.
     pub const NONE: Self = Self { limit: None, mode: ThrottleMode::Batch };
 
-    /// Batches of `limit`; 0 means no limit.
+    /// Batches of `limit` messages; 0 means no limit.
     pub fn batch(limit: u32) -> Self {
         Self { limit: (limit > 0).then_some(limit), mode: ThrottleMode::Batch }
     }
 
-    /// A sliding window of `limit`; 0 means no limit.
-    pub fn window(limit: u32) -> Self {
-        Self { limit: (limit > 0).then_some(limit), mode: ThrottleMode::Window }
+    /// A sliding limit of `limit` messages; 0 means no limit.
+    pub fn sliding(limit: u32) -> Self {
+        Self { limit: (limit > 0).then_some(limit), mode: ThrottleMode::Sliding }
     }
 }
 
@@ -44,12 +45,12 @@ impl std::fmt::Display for Throttle {
         match (self.limit, self.mode) {
             (None, _) => write!(f, "none"),
             (Some(limit), ThrottleMode::Batch) => write!(f, "batch of {limit}"),
-            (Some(limit), ThrottleMode::Window) => write!(f, "window of {limit}"),
+            (Some(limit), ThrottleMode::Sliding) => write!(f, "window of {limit}"),
         }
     }
 }
 
-/// Collects operations; each call returns the id for later dependencies.
+/// Builds a schedule operation by operation. Each call returns the operation's id, for later dependencies; O(dependencies).
 #[derive(Debug, Default)]
 pub struct Builder {
     schedule: Schedule,
@@ -57,31 +58,31 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Messages added from here on belong to this stage (see [`Op::stage`]).
+    /// Sets the stage of the messages added from here on (see [`Op::stage`]).
     pub fn stage(&mut self, stage: u8) {
         self.stage = stage;
     }
 
-    /// The id that the next operation will get: all from one such id to a later one are a part of the schedule.
+    /// The id that the next operation will get. Two such ids bound a part of the schedule.
     pub fn next_id(&self) -> OpId {
         self.schedule.ops.len() as OpId
     }
 
-    /// Adds one operation that starts when all of `after` are finished.
+    /// Adds an operation that starts when all of `after` are finished.
     pub fn op(&mut self, action: Action, span: Span, after: &[OpId]) -> OpId {
         let from = self.schedule.after.len() as u32;
         self.schedule.after.extend_from_slice(after);
         let after = (from, self.schedule.after.len() as u32);
-        self.schedule.ops.push(Op { action, span, stage: self.stage, window: None, after });
+        self.schedule.ops.push(Op { action, span, stage: self.stage, sliding_limit: None, after });
         self.schedule.ops.len() as OpId - 1
     }
 
-    /// Adds a send.
+    /// Adds a send of `span` to rank `to`.
     pub fn send(&mut self, to: Rank, mode: SendMode, span: Span, after: &[OpId]) -> OpId {
         self.op(Action::Send { to, mode }, span, after)
     }
 
-    /// Adds a receive.
+    /// Adds a receive from rank `from` into `span`.
     pub fn receive(&mut self, from: Rank, span: Span, after: &[OpId]) -> OpId {
         self.op(Action::Receive { from }, span, after)
     }
@@ -91,26 +92,27 @@ impl Builder {
         self.op(Action::Copy { from }, span, after)
     }
 
-    /// Adds an operation that is finished when all of `after` are.
+    /// Adds an operation that does nothing and is finished when all of `after` are.
     pub fn join(&mut self, after: &[OpId]) -> OpId {
         self.op(Action::Join, Span::new(Buffer::Send, 0, 0), after)
     }
 
-    /// Adds `chain` in order under `throttle`, nothing of it before `after` is finished; returns the ids.
+    /// Adds the operations of `chain` in order under `throttle`; none starts before all of `after` are finished. Returns the
+    /// ids.
     ///
-    /// One chain is one rank's sends, or one rank's receives. **Why any mixture of throttles is free of deadlock**: if
-    /// all ranks order their chains by one key of the pair (sender, receiver), the incomplete message of smallest key
-    /// has nothing incomplete before it on either side, so both sides have started it.
+    /// A chain is one rank's sends, or one rank's receives. **Why any mixture of throttles is free of deadlock**: all ranks
+    /// order their chains by one key of the pair (sender, receiver). Take the incomplete message with the smallest key:
+    /// neither side has an incomplete message before it, so both sides have started it.
     pub fn chain(&mut self, chain: &[(Action, Span)], throttle: Throttle, after: &[OpId]) -> Vec<OpId> {
         match (throttle.limit, throttle.mode) {
             (Some(limit), ThrottleMode::Batch) if chain.len() > limit as usize => {
                 self.batches(chain, limit as usize, after)
             }
-            (Some(limit), ThrottleMode::Window) if chain.len() > limit as usize => {
-                let window = self.schedule.windows.len() as u16;
-                self.schedule.windows.push(limit);
+            (Some(limit), ThrottleMode::Sliding) if chain.len() > limit as usize => {
+                let sliding_limit = self.schedule.sliding_limits.len() as u16;
+                self.schedule.sliding_limits.push(limit);
                 let ids: Vec<OpId> = chain.iter().map(|(action, span)| self.op(*action, *span, after)).collect();
-                ids.iter().for_each(|&id| self.schedule.ops[id as usize].window = Some(window));
+                ids.iter().for_each(|&id| self.schedule.ops[id as usize].sliding_limit = Some(sliding_limit));
                 ids
             }
             _ => chain.iter().map(|(action, span)| self.op(*action, *span, after)).collect(),

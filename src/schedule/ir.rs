@@ -1,18 +1,18 @@
-//! The intermediate representation: one rank's operations and what must finish before what.
+//! The intermediate representation: one rank's operations and their dependencies.
 
 use crate::topology::Rank;
 
 /// Index of an operation in its schedule.
 pub type OpId = u32;
 
-/// A named buffer of the rank that runs the schedule. What memory stands behind a name is the executor's business.
+/// A named buffer of the rank that runs the schedule. The executor decides which memory a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Buffer {
-    /// What this rank gives.
+    /// The bytes that this rank contributes.
     Send,
-    /// What this rank gets.
+    /// The bytes that are for this rank.
     Receive,
-    /// What passes through: a local aggregator's incoming (0) and outgoing (1) sides, a reduction's partner, ...
+    /// A staging buffer by its number: what a local aggregator received (0) or sends on (1), a reduction's operand, ...
     Stage(u8),
 }
 
@@ -37,13 +37,13 @@ impl Span {
 /// When a send counts as finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SendMode {
-    /// When the bytes may be reused (MPI_Isend): the library may buffer, so a fast sender can run ahead.
+    /// When the buffer may be reused (MPI_Isend). MPI may buffer the message, so a fast sender can run ahead.
     Standard,
-    /// When the receiver has matched it (MPI_Issend): a sender never runs a round ahead of its receiver.
+    /// When the receiver has matched the message (MPI_Issend). A sender never runs a round ahead of its receiver.
     Synchronous,
 }
 
-/// How a reduction combines, over unsigned 64-bit little-endian integers.
+/// The operation of a reduction over unsigned 64-bit little-endian integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ReduceOp {
     /// Wrapping sum.
@@ -70,17 +70,17 @@ impl ReduceOp {
 pub enum Action {
     /// Sends the operation's span.
     Send {
-        /// To whom.
+        /// The receiver.
         to: Rank,
-        /// When it is finished.
+        /// When the send counts as finished.
         mode: SendMode,
     },
     /// Receives into the operation's span.
     Receive {
-        /// From whom.
+        /// The sender.
         from: Rank,
     },
-    /// Copies `from` to the operation's span. The executor may transform on the way (a local aggregator merges).
+    /// Copies `from` to the operation's span. The executor may transform the bytes (a local aggregator merges them).
     Copy {
         /// The source.
         from: Span,
@@ -89,7 +89,7 @@ pub enum Action {
     Reduce {
         /// The other operand.
         from: Span,
-        /// How.
+        /// The operation of the reduction.
         with: ReduceOp,
     },
     /// Does nothing; stands for "all of these are finished" in dependencies.
@@ -101,41 +101,41 @@ pub enum Action {
 pub struct Op {
     /// What it does.
     pub action: Action,
-    /// The bytes it does it to.
+    /// The bytes that the action sends, receives or writes.
     pub span: Span,
-    /// Messages match by (sender, receiver, stage) in the order they are started: two legs of one schedule between the
-    /// same ranks (member to local aggregator, local aggregator to aggregator) carry different stages.
+    /// Messages match by (sender, receiver, stage), in the order in which they are started. Two phases of one schedule
+    /// between the same ranks (member to local aggregator, local aggregator to aggregator) have different stages.
     pub stage: u8,
-    /// The window this operation is a member of, if any.
-    pub window: Option<u16>,
-    /// Where this operation's dependencies begin and end in [`Schedule::dependencies`].
+    /// The sliding limit that the operation counts towards: an index into [`Schedule::sliding_limits`].
+    pub sliding_limit: Option<u16>,
+    /// Begin and end of this operation's dependencies in `Schedule::after`.
     pub(super) after: (u32, u32),
 }
 
-/// One rank's operations, complete and immutable. Operations appear in an order in which each follows its dependencies.
+/// One rank's operations, complete and immutable. Each operation follows its dependencies in the list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Schedule {
     pub(super) ops: Vec<Op>,
     pub(super) after: Vec<OpId>,
-    pub(super) windows: Vec<u32>,
+    pub(super) sliding_limits: Vec<u32>,
 }
 
 impl Schedule {
-    /// All operations.
+    /// All operations; an [`OpId`] is an index into them.
     pub fn ops(&self) -> &[Op] {
         &self.ops
     }
 
-    /// What must have finished before operation `op` starts.
+    /// The operations that must have finished before operation `op` starts.
     pub fn dependencies(&self, op: OpId) -> &[OpId] {
         let (from, to) = self.ops[op as usize].after;
         &self.after[from as usize..to as usize]
     }
 
-    /// The limit of every sliding window: at most so many of its members are in flight; the next member, in order,
-    /// starts as any one finishes.
-    pub fn windows(&self) -> &[u32] {
-        &self.windows
+    /// The sliding limits: at most so many of the operations that name one are in flight. The next of them, in order, starts
+    /// when any one finishes.
+    pub fn sliding_limits(&self) -> &[u32] {
+        &self.sliding_limits
     }
 
     /// Number of messages this rank sends.
@@ -143,7 +143,7 @@ impl Schedule {
         self.ops.iter().filter(|op| matches!(op.action, Action::Send { .. })).count()
     }
 
-    /// The schedule as text, a line an operation: for golden tests and for people.
+    /// The schedule as text, one line per operation: for golden tests and for people.
     pub fn dump(&self) -> String {
         let mut text = String::new();
         for (id, op) in self.ops.iter().enumerate() {
@@ -156,7 +156,8 @@ impl Schedule {
                 Action::Reduce { from, with } => format!("{with:?} {} with {}", bytes(&op.span), bytes(from)),
                 Action::Join => "join".to_string(),
             };
-            let window = op.window.map_or(String::new(), |w| format!(" window {w}/{}", self.windows[w as usize]));
+            let window =
+                op.sliding_limit.map_or(String::new(), |w| format!(" window {w}/{}", self.sliding_limits[w as usize]));
             let after = self.dependencies(id as OpId);
             let after = if after.is_empty() { String::new() } else { format!(" after {after:?}") };
             text += &format!("{id}: {what}{window}{after}\n");

@@ -1,15 +1,15 @@
 //! A communication pattern as data: what one rank does, in which order, with which bytes.
 //!
-//! A [`Schedule`] is a small DAG of one rank's operations. The same schedule is run by an executor on a fabric, checked
-//! by the validators, and timed by the simulator of the laboratory. Nothing here waits, sends or allocates messages.
+//! A [`Schedule`] is a DAG of one rank's operations. An executor runs it on a fabric, the validators check it, and the
+//! laboratory's simulator times it. Nothing here waits, communicates or allocates messages; all calls are local.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`ir`] | operations, spans, dependencies, windows |
+//! | [`ir`] | operations, spans, dependencies, sliding limits |
 //! | [`build`] | the builder: chains of operations under a throttle |
-//! | [`progress`] | which operations may start now: the one bookkeeping of all executors |
-//! | `transpose` | a schedule backwards: what a collective read runs |
-//! | [`validate`] | exactly-once delivery, no deadlock without buffering, bounded requests |
+//! | [`progress`] | which operations may start now; all executors use it |
+//! | `transpose` | the reverse of a schedule, which a collective read runs |
+//! | [`validate`] | checks: exactly-once delivery, no deadlock without buffering, outstanding messages |
 
 pub mod build;
 pub mod ir;

@@ -1,4 +1,4 @@
-//! Which operations may start now: the bookkeeping that every executor, the validators and the simulator share.
+//! Which operations of a schedule may start now. Every executor, the validators and the simulator use it.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,26 +8,26 @@ use super::ir::{Action, OpId, Schedule};
 #[derive(Debug)]
 pub struct Progress {
     schedule: Schedule,
-    /// Unfinished dependencies of every operation.
+    /// Number of unfinished dependencies of every operation.
     missing: Vec<u32>,
-    /// Who waits for operation i: `waiting[heads[i]..heads[i + 1]]`.
+    /// The operations that depend on operation i: `waiting[heads[i]..heads[i + 1]]`.
     heads: Vec<u32>,
     waiting: Vec<OpId>,
-    windows: Vec<WindowState>,
+    sliding: Vec<SlidingState>,
     ready: VecDeque<OpId>,
     unfinished: usize,
 }
 
 #[derive(Debug, Default)]
-struct WindowState {
+struct SlidingState {
     members: Vec<OpId>,
-    /// Index in `members` of the next to start.
+    /// Index in `members` of the next operation to start.
     next: usize,
     in_flight: u32,
 }
 
 impl Progress {
-    /// Nothing started yet.
+    /// A schedule of which nothing has started.
     pub fn new(schedule: Schedule) -> Self {
         let count = schedule.ops.len();
         let missing: Vec<u32> = schedule.ops.iter().map(|op| op.after.1 - op.after.0).collect();
@@ -38,17 +38,17 @@ impl Progress {
         }
         let mut waiting = vec![0; schedule.after.len()];
         let mut fill = heads.clone();
-        let mut windows: Vec<WindowState> = schedule.windows.iter().map(|_| WindowState::default()).collect();
+        let mut sliding: Vec<SlidingState> = schedule.sliding_limits.iter().map(|_| SlidingState::default()).collect();
         for (id, op) in schedule.ops.iter().enumerate() {
             for &before in schedule.dependencies(id as OpId) {
                 waiting[fill[before as usize] as usize] = id as OpId;
                 fill[before as usize] += 1;
             }
-            if let Some(window) = op.window {
-                windows[window as usize].members.push(id as OpId);
+            if let Some(limit_index) = op.sliding_limit {
+                sliding[limit_index as usize].members.push(id as OpId);
             }
         }
-        let mut all = Self { schedule, missing, heads, waiting, windows, ready: VecDeque::new(), unfinished: count };
+        let mut all = Self { schedule, missing, heads, waiting, sliding, ready: VecDeque::new(), unfinished: count };
         (0..count as OpId).filter(|&id| all.missing[id as usize] == 0).collect::<Vec<_>>().into_iter().for_each(|id| {
             all.released(id);
         });
@@ -60,8 +60,8 @@ impl Progress {
         &self.schedule
     }
 
-    /// The next operation to start, joins excepted (they are done here). The caller reports it with
-    /// [`Progress::finish`] when it is finished.
+    /// The next operation to start; `None` if none may start now. Joins are finished here and never returned. The caller
+    /// calls [`Progress::finish`] when the operation has finished.
     pub fn next_ready(&mut self) -> Option<OpId> {
         while let Some(id) = self.ready.pop_front() {
             if self.schedule.ops[id as usize].action != Action::Join {
@@ -72,7 +72,7 @@ impl Progress {
         None
     }
 
-    /// Operation `id`, handed out before, is finished.
+    /// Records that operation `id`, which [`Progress::next_ready`] returned, has finished.
     pub fn finish(&mut self, id: OpId) {
         self.unfinished -= 1;
         for at in self.heads[id as usize]..self.heads[id as usize + 1] {
@@ -82,28 +82,29 @@ impl Progress {
                 self.released(waiter);
             }
         }
-        if let Some(window) = self.schedule.ops[id as usize].window {
-            self.windows[window as usize].in_flight -= 1;
-            self.admit(window);
+        if let Some(limit_index) = self.schedule.ops[id as usize].sliding_limit {
+            self.sliding[limit_index as usize].in_flight -= 1;
+            self.admit(limit_index);
         }
     }
 
-    /// Whether everything is finished.
+    /// Whether all operations are finished.
     pub fn is_done(&self) -> bool {
         self.unfinished == 0
     }
 
-    /// How many operations are not finished.
+    /// Number of operations that are not finished.
     pub fn unfinished(&self) -> usize {
         self.unfinished
     }
 
-    /// The operation that a rank may wait for alone: one of `in_flight` before whose end no further message can start,
-    /// whatever else ends; the earliest of several. None where another's end may start a message, which the rank must then
-    /// look for. `in_flight` are all that are started and not finished, ascending; nothing is ready. O(1) where everything
-    /// is started, else O(`in_flight` + what waits for it).
+    /// The operation on which a rank may block (MPI_Wait): no message can start before this operation has finished, whatever
+    /// others finish. The earliest, if there are several. `None` if the end of any of several operations may start a message:
+    /// the rank must then poll all of them. `in_flight` are the operations that are started and not finished, ascending;
+    /// nothing may be ready. O(1) where everything is started, else O(`in_flight` + operations that depend on them).
     ///
-    /// **Why a rank that blocks on it cannot deadlock**: it starts late nothing that it could have started without.
+    /// **Why a rank that blocks on it cannot deadlock**: every message that the rank could start starts as early as if the
+    /// rank had polled.
     pub fn awaited(
         &self,
         mut in_flight: impl DoubleEndedIterator<Item = OpId> + ExactSizeIterator + Clone,
@@ -112,7 +113,7 @@ impl Progress {
             return in_flight.next();
         }
         let mut ends = LookAhead::new(self);
-        // From the last, so that of a batch, all of which the next one waits for, it is the first.
+        // Backwards: the next batch waits for all of a batch, so this finds the batch's first operation.
         let last = in_flight.clone().rev().find(|&id| ends.start_a_message(id));
         let candidate = last.or_else(|| in_flight.clone().next())?;
         let mut ends = LookAhead::new(self);
@@ -120,18 +121,18 @@ impl Progress {
         (!others.any(|id| ends.start_a_message(id))).then_some(candidate)
     }
 
-    /// All that `id` depends on is finished.
+    /// Makes `id` ready, now that all its dependencies are finished; a sliding limit may still hold it back.
     fn released(&mut self, id: OpId) {
-        match self.schedule.ops[id as usize].window {
-            Some(window) => self.admit(window),
+        match self.schedule.ops[id as usize].sliding_limit {
+            Some(limit_index) => self.admit(limit_index),
             None => self.ready.push_back(id),
         }
     }
 
-    /// Starts members of a window, in order, while it has room.
-    fn admit(&mut self, window: u16) {
-        let limit = self.schedule.windows[window as usize];
-        let state = &mut self.windows[window as usize];
+    /// Makes operations under a sliding limit ready, in order, up to the limit.
+    fn admit(&mut self, limit_index: u16) {
+        let limit = self.schedule.sliding_limits[limit_index as usize];
+        let state = &mut self.sliding[limit_index as usize];
         while state.in_flight < limit
             && let Some(&next) = state.members.get(state.next)
             && self.missing[next as usize] == 0
@@ -143,10 +144,10 @@ impl Progress {
     }
 }
 
-/// What would start if operations ended.
+/// The operations that would start if others finished.
 struct LookAhead<'a> {
     progress: &'a Progress,
-    /// Where fewer dependencies would be unfinished than are now.
+    /// Number of unfinished dependencies, for operations that would have fewer than now.
     missing: BTreeMap<OpId, u32>,
 }
 
@@ -155,13 +156,14 @@ impl<'a> LookAhead<'a> {
         Self { progress, missing: BTreeMap::new() }
     }
 
-    /// Whether a message might start if `id` ended too. A member of a window may start with any other's end.
+    /// Whether a message might start if `id` finished too. Under a sliding limit, any operation's end may start the next.
     fn start_a_message(&mut self, id: OpId) -> bool {
         let Self { progress, missing } = self;
         let mut ended = vec![id];
         while let Some(id) = ended.pop() {
-            let window = progress.schedule.ops[id as usize].window.map(|window| &progress.windows[window as usize]);
-            if window.is_some_and(|window| window.next < window.members.len()) {
+            let sliding =
+                progress.schedule.ops[id as usize].sliding_limit.map(|index| &progress.sliding[index as usize]);
+            if sliding.is_some_and(|state| state.next < state.members.len()) {
                 return true;
             }
             for at in progress.heads[id as usize]..progress.heads[id as usize + 1] {
@@ -197,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_waits_for_all_of_it() {
+    fn the_next_batch_waits_for_the_whole_batch() {
         let mut progress = chain(Throttle::batch(2));
         assert_eq!(drain(&mut progress), [0, 1]);
         progress.finish(1);
@@ -207,8 +209,8 @@ mod tests {
     }
 
     #[test]
-    fn a_window_moves_with_any() {
-        let mut progress = chain(Throttle::window(2));
+    fn a_sliding_limit_moves_with_any_end() {
+        let mut progress = chain(Throttle::sliding(2));
         assert_eq!(drain(&mut progress), [0, 1]);
         progress.finish(1);
         assert_eq!(drain(&mut progress), [2]);
@@ -226,33 +228,33 @@ mod tests {
         assert_eq!(drain(&mut chain(Throttle::NONE)).len(), 5);
     }
 
-    /// Starts what is ready; what may then be waited for.
+    /// Starts everything that is ready and returns the operation to block on.
     fn awaited(progress: &mut Progress) -> Option<OpId> {
         let in_flight = drain(progress);
         progress.awaited(in_flight.into_iter())
     }
 
     #[test]
-    fn the_first_of_a_batch_and_nothing_of_a_window_is_awaited() {
+    fn the_first_of_a_batch_and_nothing_of_a_sliding_limit_is_awaited() {
         assert_eq!(awaited(&mut chain(Throttle::NONE)), Some(0));
         let mut batch = chain(Throttle::batch(2));
         assert_eq!(awaited(&mut batch), Some(0));
         batch.finish(0);
         assert_eq!(batch.awaited([1].into_iter()), Some(1));
-        let mut window = chain(Throttle::window(2));
-        assert_eq!(awaited(&mut window), None);
-        window.finish(0);
-        assert_eq!(drain(&mut window), [2]);
-        window.finish(2);
-        assert_eq!(drain(&mut window), [3]);
-        window.finish(1);
-        assert_eq!(drain(&mut window), [4]);
-        assert_eq!(window.awaited([3, 4].into_iter()), Some(3), "all are started");
-        assert_eq!(awaited(&mut chain(Throttle::window(1))), Some(0));
+        let mut sliding = chain(Throttle::sliding(2));
+        assert_eq!(awaited(&mut sliding), None);
+        sliding.finish(0);
+        assert_eq!(drain(&mut sliding), [2]);
+        sliding.finish(2);
+        assert_eq!(drain(&mut sliding), [3]);
+        sliding.finish(1);
+        assert_eq!(drain(&mut sliding), [4]);
+        assert_eq!(sliding.awaited([3, 4].into_iter()), Some(3), "all are started");
+        assert_eq!(awaited(&mut chain(Throttle::sliding(1))), Some(0));
     }
 
     #[test]
-    fn of_two_chains_the_one_that_goes_on_is_awaited() {
+    fn the_chain_with_further_messages_is_awaited() {
         let span = Span::new(Buffer::Receive, 0, 0);
         let receives: Vec<_> = (0..4).map(|from| (Action::Receive { from }, span)).collect();
         let sends: Vec<_> = (0..4).map(|to| (Action::Send { to, mode: SendMode::Standard }, span)).collect();
@@ -268,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_through_copies_and_joins_counts() {
+    fn messages_behind_copies_and_joins_count() {
         let span = Span::new(Buffer::Receive, 0, 0);
         let mut builder = Builder::default();
         let members: Vec<_> = (0..3).map(|from| builder.receive(from, span, &[])).collect();

@@ -1,23 +1,23 @@
-//! A schedule run backwards: what was sent is received, what was received is sent, what came last comes first.
+//! The transpose of a schedule: sends become receives, receives become sends, and the order is reversed.
 //!
-//! A collective read is a collective write with the roles reversed, and an exchange has a transpose as a matrix has one:
-//! if the schedules of all ranks move bytes from A to B, their transposes move them from B to A, through the same staging
-//! buffers. **Why the transposes are free of deadlock where the originals are**: all ranks chain their messages in one order
-//! ([`super::Builder::chain`]); the transposes chain them in that order backwards, which is one order on all ranks too. A
-//! throttle is kept: a batch backwards is a batch, and a window has the same limit.
+//! A collective read is a collective write with the roles reversed. If the schedules of all ranks move bytes from A to B,
+//! their transposes move them from B to A, through the same staging buffers. **Why the transposes are free of deadlock where
+//! the originals are**: all ranks chain their messages in one order ([`super::Builder::chain`]); the transposes use the
+//! reverse of it, which is one order on all ranks too. Throttles stay: a reversed batch is a batch, and a sliding limit keeps
+//! its number.
 
 use super::ir::{Action, Buffer, Op, OpId, Schedule, SendMode, Span};
 
 impl Schedule {
-    /// The schedule backwards; sends are in `mode`. [`Buffer::Send`] and [`Buffer::Receive`] change their names, staging
-    /// buffers keep theirs. None if it reduces: what was combined cannot be taken apart. O(operations + dependencies).
+    /// The transposed schedule, with sends in `mode`. [`Buffer::Send`] and [`Buffer::Receive`] change places, staging buffers
+    /// keep their names. `None` if the schedule has a reduction, which cannot be reversed. O(operations + dependencies).
     pub fn transposed(&self, mode: SendMode) -> Option<Self> {
         let last = self.ops.len().checked_sub(1).map_or(0, |last| last as OpId);
         let mut waiting: Vec<Vec<OpId>> = vec![Vec::new(); self.ops.len()];
         for id in 0..self.ops.len() as OpId {
             self.dependencies(id).iter().for_each(|&before| waiting[before as usize].push(last - id));
         }
-        let mut backwards = Self { windows: self.windows.clone(), ..Self::default() };
+        let mut backwards = Self { sliding_limits: self.sliding_limits.clone(), ..Self::default() };
         for (op, mut before) in self.ops.iter().zip(waiting).rev() {
             let (action, span) = match op.action {
                 Action::Send { to, .. } => (Action::Receive { from: to }, renamed(op.span)),
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn twice_is_the_schedule_itself() {
+    fn the_transpose_of_the_transpose_is_the_schedule() {
         let mut builder = Builder::default();
         let stage = Buffer::Stage(0);
         let first = builder.receive(1, span(stage, 0), &[]);
@@ -64,7 +64,7 @@ mod tests {
         let sends: Vec<_> = (0..5)
             .map(|to| (Action::Send { to, mode: SendMode::Synchronous }, span(Buffer::Send, to as u64 * 4)))
             .collect();
-        builder.chain(&sends, Throttle::window(2), &[copied]);
+        builder.chain(&sends, Throttle::sliding(2), &[copied]);
         builder.chain(&sends, Throttle::batch(2), &[]);
         let schedule = builder.finish();
         let backwards = schedule.transposed(SendMode::Standard).unwrap();
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn backwards_in_words() {
+    fn a_transpose_as_text() {
         let mut builder = Builder::default();
         let first = builder.receive(1, span(Buffer::Stage(0), 0), &[]);
         let copied = builder.copy(span(Buffer::Stage(0), 0), span(Buffer::Stage(1), 8), &[first]);

@@ -1,14 +1,14 @@
-//! Validators: what must hold of the schedules of all ranks together.
+//! The validators: checks of the schedules of all ranks together.
 //!
-//! [`run`] executes them without payload under **zero buffering**: every send, whatever its mode, finishes only together
-//! with its matching receive. Which operations can finish never shrinks when others finish, so one order of execution
-//! decides for all: if it stops before the end, every order does, and the schedules can deadlock.
+//! [`run`] executes the schedules without payload under **zero buffering**: every send, whatever its mode, finishes only
+//! together with its matching receive. An operation that can finish stays able to finish when others do. So one order of
+//! execution stands for all: if it stops before the end, every order does, and the schedules can deadlock.
 //!
-//! A rank that has started all it can **blocks** where [`Progress::awaited`] names an operation, as the executor does, and
-//! starts nothing before that one is finished.
+//! A rank that has started all it can **blocks** on the operation that [`Progress::awaited`] names, as the executor does, and
+//! starts nothing before that operation has finished.
 //!
-//! Bytes are tracked as fragments (origin rank, offset), through staging buffers too, so that exactly-once delivery is
-//! seen byte for byte and not only counted.
+//! Bytes are tracked as fragments (origin rank, offset), through staging buffers too, so exactly-once delivery is checked for
+//! every byte.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -19,44 +19,44 @@ use crate::topology::Rank;
 /// Bytes that must get from one rank's send buffer to another's receive buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivery {
-    /// The rank that has them.
+    /// The rank that sends the bytes.
     pub from: Rank,
-    /// First byte in its [`Buffer::Send`].
+    /// First byte in the [`Buffer::Send`] of `from`.
     pub from_offset: u64,
-    /// The rank that wants them.
+    /// The rank that receives the bytes.
     pub to: Rank,
-    /// First byte in its [`Buffer::Receive`].
+    /// First byte in the [`Buffer::Receive`] of `to`.
     pub to_offset: u64,
-    /// How many.
+    /// Number of bytes.
     pub len: u64,
 }
 
-/// What an execution looked like.
+/// Counts of an execution.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Evidence {
-    /// Messages sent (copies not counted).
+    /// Messages sent, without copies.
     pub messages: u64,
-    /// The most sends any rank had outstanding.
+    /// Most sends that any rank had outstanding.
     pub peak_sends: u32,
-    /// The most receives any rank had outstanding.
+    /// Most receives that any rank had outstanding.
     pub peak_receives: u32,
     /// How often a rank blocked on one operation.
     pub blocked: u64,
-    /// How often it could not, and looked for any.
-    pub looked: u64,
+    /// How often a rank had to poll all its operations instead.
+    pub polled: u64,
 }
 
-/// What does not hold.
+/// Why schedules are not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
-    /// Nothing can go on, but not everything is finished.
+    /// No operation can start or finish, but some are unfinished.
     #[error("deadlock without buffering: rank {rank} has {unfinished} unfinished operations, the first: {first}")]
     Deadlock {
         /// The lowest rank that is stuck.
         rank: Rank,
-        /// How many operations it has not finished.
+        /// Number of its unfinished operations.
         unfinished: usize,
-        /// One of them.
+        /// The first of them.
         first: String,
     },
     /// A message is longer or shorter than the receive it matches.
@@ -68,40 +68,40 @@ pub enum Violation {
         to: Rank,
         /// Bytes sent.
         sent: u64,
-        /// Bytes the receive is for.
+        /// Bytes that the receive expects.
         expected: u64,
     },
-    /// A byte was written twice.
+    /// A byte of a buffer was written twice.
     #[error("rank {rank}: byte {offset} of {buffer:?} is delivered twice")]
     Twice {
-        /// Where.
+        /// The rank.
         rank: Rank,
-        /// In which buffer.
+        /// Its buffer.
         buffer: Buffer,
-        /// Which byte.
+        /// The byte in the buffer.
         offset: u64,
     },
-    /// An operation reads bytes that nobody wrote.
+    /// An operation reads bytes that no operation has written.
     #[error("rank {rank} reads byte {offset} of {buffer:?} before it is there")]
     Unwritten {
-        /// Where.
+        /// The rank.
         rank: Rank,
-        /// In which buffer.
+        /// Its buffer.
         buffer: Buffer,
-        /// Which byte.
+        /// The byte in the buffer.
         offset: u64,
     },
-    /// A delivery did not happen, or brought other bytes.
+    /// A delivery did not happen, or other bytes arrived.
     #[error("not delivered as wanted: {0:?}")]
     Missing(Delivery),
-    /// Bytes were delivered that nobody wanted.
+    /// More bytes were delivered than wanted.
     #[error("rank {rank} received {received} bytes, {wanted} were wanted")]
     Surplus {
-        /// Where.
+        /// The rank.
         rank: Rank,
         /// Bytes in its receive buffer.
         received: u64,
-        /// Bytes it should have.
+        /// Bytes that it should have received.
         wanted: u64,
     },
 }
@@ -122,16 +122,16 @@ struct RankState {
     receives: u32,
     /// Sends and receives that are started and not finished.
     in_flight: BTreeSet<OpId>,
-    /// The one of them that the rank is blocked on.
-    awaits: Option<OpId>,
+    /// The operation that the rank is blocked on.
+    blocked_on: Option<OpId>,
 }
 
-/// One started, unmatched side of a message.
+/// Started and unmatched sends (or receives) by sender, receiver and stage.
 type Queue = HashMap<(Rank, Rank, u8), VecDeque<OpId>>;
 
-/// Executes the schedules of ranks 0, 1, ... and checks them: exactly `wanted` is delivered, each byte once; they end
-/// even if no message is ever buffered. The peaks of outstanding requests are returned for the caller to hold against
-/// its throttle. O(operations log operations).
+/// Executes the schedules of ranks 0, 1, ... and checks them: exactly `wanted` is delivered, each byte once, and the
+/// schedules end even if no message is buffered. The caller compares the peaks that it returns with its throttle.
+/// O(operations log operations).
 ///
 /// # Errors
 /// The first [`Violation`].
@@ -139,10 +139,10 @@ pub fn run(schedules: Vec<Schedule>, wanted: &[Delivery]) -> Result<Evidence, Vi
     run_blocking(schedules, wanted, |progress, in_flight| progress.awaited(in_flight.iter().copied()))
 }
 
-/// What a rank blocks on, of the operations that are in flight.
+/// Chooses the operation that a rank blocks on, among those in flight.
 type Awaited = fn(&Progress, &BTreeSet<OpId>) -> Option<OpId>;
 
-/// The same with ranks that block on what `awaited` names.
+/// As [`run`], with another choice of the operations on which ranks block.
 fn run_blocking(schedules: Vec<Schedule>, wanted: &[Delivery], awaited: Awaited) -> Result<Evidence, Violation> {
     let mut execution = Execution {
         states: schedules.iter().map(|_| RankState::default()).collect(),
@@ -172,27 +172,27 @@ struct Execution {
     states: Vec<RankState>,
     sends: Queue,
     receives: Queue,
-    /// Ranks that may have something to start.
+    /// Ranks that may have an operation to start.
     active: VecDeque<Rank>,
     evidence: Evidence,
 }
 
 impl Execution {
     fn is_blocked(&self, rank: Rank) -> bool {
-        let RankState { awaits, in_flight, .. } = &self.states[rank];
-        awaits.is_some_and(|id| in_flight.contains(&id))
+        let RankState { blocked_on, in_flight, .. } = &self.states[rank];
+        blocked_on.is_some_and(|id| in_flight.contains(&id))
     }
 
-    /// Nothing of `rank` is ready.
+    /// Blocks `rank`, which has nothing ready, on the operation that `awaited` names.
     fn block(&mut self, rank: Rank, awaited: Awaited) {
         let in_flight = &self.states[rank].in_flight;
         if in_flight.is_empty() {
             return;
         }
-        let awaits = awaited(&self.progress[rank], in_flight);
-        let count = if awaits.is_some() { &mut self.evidence.blocked } else { &mut self.evidence.looked };
+        let blocked_on = awaited(&self.progress[rank], in_flight);
+        let count = if blocked_on.is_some() { &mut self.evidence.blocked } else { &mut self.evidence.polled };
         *count += 1;
-        self.states[rank].awaits = awaits;
+        self.states[rank].blocked_on = blocked_on;
     }
 
     fn start(&mut self, rank: Rank, id: OpId) -> Result<(), Violation> {
@@ -204,7 +204,7 @@ impl Execution {
                 *peak += 1;
                 self.evidence.peak_sends = self.evidence.peak_sends.max(*peak);
                 self.sends.entry((rank, to, op.stage)).or_default().push_back(id);
-                self.meet(rank, to, op.stage)
+                self.match_message(rank, to, op.stage)
             }
             Action::Receive { from } => {
                 self.states[rank].in_flight.insert(id);
@@ -212,7 +212,7 @@ impl Execution {
                 *peak += 1;
                 self.evidence.peak_receives = self.evidence.peak_receives.max(*peak);
                 self.receives.entry((from, rank, op.stage)).or_default().push_back(id);
-                self.meet(from, rank, op.stage)
+                self.match_message(from, rank, op.stage)
             }
             Action::Copy { from } => {
                 let fragments = self.read(rank, from)?;
@@ -220,7 +220,7 @@ impl Execution {
                 self.progress[rank].finish(id);
                 Ok(())
             }
-            // Reductions replace what they combine; where bytes go is not theirs to say.
+            // A reduction changes values in place: no fragment moves.
             Action::Reduce { .. } | Action::Join => {
                 self.progress[rank].finish(id);
                 Ok(())
@@ -228,8 +228,8 @@ impl Execution {
         }
     }
 
-    /// Delivers the oldest message between two ranks if both sides have started it.
-    fn meet(&mut self, from: Rank, to: Rank, stage: u8) -> Result<(), Violation> {
+    /// Delivers the oldest message from `from` to `to` if both have started it.
+    fn match_message(&mut self, from: Rank, to: Rank, stage: u8) -> Result<(), Violation> {
         let key = (from, to, stage);
         let (Some(sends), Some(receives)) = (self.sends.get_mut(&key), self.receives.get_mut(&key)) else {
             return Ok(());
@@ -355,16 +355,16 @@ mod tests {
     }
 
     #[test]
-    fn two_that_send_first_deadlock_without_buffers() {
+    fn two_ranks_that_both_send_first_deadlock() {
         let both = vec![swap(0, true), swap(1, true)];
         assert!(matches!(run(both, &[]), Err(Violation::Deadlock { rank: 0, .. })));
         let evidence = run(vec![swap(0, true), swap(1, false)], &[deliver(0), deliver(1)]).unwrap();
-        assert_eq!(evidence, Evidence { messages: 2, peak_sends: 1, peak_receives: 1, blocked: 2, looked: 0 });
+        assert_eq!(evidence, Evidence { messages: 2, peak_sends: 1, peak_receives: 1, blocked: 2, polled: 0 });
     }
 
-    /// Two sends one after the other, and a receive that the peer answers them with.
+    /// Rank 0 sends twice; rank 1 answers after the second message.
     #[test]
-    fn a_rank_that_blocks_on_the_wrong_message_is_seen() {
+    fn blocking_on_the_wrong_message_deadlocks() {
         let bytes = |buffer, offset| Span::new(buffer, offset, 4);
         let both = || {
             let mut asks = Builder::default();
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_twice_and_surplus_are_seen() {
+    fn missing_doubled_and_surplus_bytes_are_found() {
         let good = || vec![swap(0, true), swap(1, false)];
         assert!(matches!(run(good(), &[deliver(0)]), Err(Violation::Surplus { rank: 0, .. })));
         let shifted = Delivery { from_offset: 1, len: 3, ..deliver(0) };

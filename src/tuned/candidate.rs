@@ -1,4 +1,4 @@
-//! An algorithm in some number of groups: what is measured, and what a table names.
+//! A candidate: an algorithm in a number of groups, which is measured and which an entry of a table names.
 
 use crate::collectives::{
     GATHERS, Gather, Groups, IN_PLACE, InPlace, Operation, Problem, Scheme, hierarchical, in_place::Part,
@@ -20,9 +20,9 @@ enum Sort {
 /// See the module.
 #[derive(Debug)]
 pub struct Candidate {
-    /// What it does.
+    /// The operation.
     pub operation: Operation,
-    /// In how many groups; 1: the inner algorithm as it is.
+    /// Number of groups; with 1, the inner algorithm runs alone.
     pub groups: usize,
     /// The algorithm inside the groups.
     pub inner: &'static str,
@@ -32,10 +32,10 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// By name.
+    /// The candidate with the algorithms of these names.
     ///
     /// # Errors
-    /// An operation that cannot be tuned, an algorithm that is none of its, zero groups.
+    /// An operation that cannot be tuned, a name that is no algorithm of the operation, zero groups.
     pub fn new(operation: Operation, groups: usize, inner: &str, outer: &str) -> Result<Self> {
         let sort = match operation {
             Operation::Broadcast | Operation::Reduce | Operation::Allreduce => {
@@ -50,19 +50,19 @@ impl Candidate {
                 return Err(Error::argument("operation", operation, words(OPERATIONS)));
             }
         };
-        // The registry's own words: they live as long as it.
+        // The names of the registry, which are static.
         let name = |name: &str| names(operation).find(|it| *it == name).unwrap_or_default();
         Ok(Self { operation, groups, inner: name(inner), outer: name(outer), sort })
     }
 
-    /// All for so many ranks: each algorithm as it is, and in as many groups as every factor of `ranks` between; if
-    /// `quick`, in as many as the factor nearest to the square root.
+    /// All candidates for `ranks` ranks: each algorithm alone, and in f groups for each factor f of `ranks` other than 1 and
+    /// `ranks`; if `quick`, only for the factor nearest to the square root.
     ///
     /// # Errors
     /// An operation that cannot be tuned.
     pub fn all(operation: Operation, ranks: usize, quick: bool) -> Result<Vec<Self>> {
         let factors: Vec<usize> = (2..ranks).filter(|&groups| ranks.is_multiple_of(groups)).collect();
-        // Of a pair of factors, groups and ranks in each, the larger is the smaller the nearer both are to the square root.
+        // The nearer a factor and its cofactor are to the square root, the smaller is the larger of the two.
         let nearest = factors.iter().copied().min_by_key(|&groups| groups.max(ranks / groups));
         let groups: Vec<usize> = if quick { nearest.into_iter().collect() } else { factors };
         let groups = || std::iter::once(1).chain(groups.iter().copied());
@@ -72,7 +72,7 @@ impl Candidate {
     /// The schedule of one rank.
     ///
     /// # Errors
-    /// A bad problem ([`Problem::check`]), more groups than ranks: alike on all ranks.
+    /// A bad problem ([`Problem::check`]), more groups than ranks: the same error on all ranks.
     pub fn schedule(&self, problem: &Problem<'_>) -> Result<Schedule> {
         match &self.sort {
             Sort::InPlace(scheme) => scheme.schedule(problem),
@@ -81,7 +81,7 @@ impl Candidate {
         }
     }
 
-    /// The schedule of a part in place; none if it is no such operation. More groups than ranks are one a rank.
+    /// The schedule of a part in place; `None` for gather and scatter. With more groups than ranks, each rank is a group.
     pub fn part(&self, part: &Part<'_>) -> Option<Schedule> {
         let Sort::InPlace(scheme) = &self.sort else { return None };
         let mut builder = Builder::default();
@@ -90,7 +90,7 @@ impl Candidate {
     }
 }
 
-/// The algorithms of an operation that a hierarchy can be made of.
+/// The algorithms of an operation that hierarchies can be built from.
 fn names(operation: Operation) -> Box<dyn Iterator<Item = &'static str>> {
     match operation {
         Operation::Gather | Operation::Scatter => Box::new(GATHERS.iter().map(|it| it.gather.name)),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_named() {
+    fn errors_name_unknown_algorithms() {
         let text = |operation, inner, outer| Candidate::new(operation, 2, inner, outer).unwrap_err().to_string();
         assert!(text(Operation::Reduce, "flat", "ring").starts_with("outer: ring; allowed: flat|"));
         assert!(text(Operation::Gather, "chain", "linear").starts_with("inner: chain; allowed: linear|"));

@@ -1,4 +1,4 @@
-//! A tuned table as the choice of an endpoint's agreements: of each operation, the entry nearest to ranks and size.
+//! A tuned table as the algorithms of an endpoint's agreements: for each operation, the entry nearest in ranks and size.
 
 use std::path::Path;
 
@@ -11,12 +11,12 @@ use crate::fabric::{Agreements, Endpoint};
 use crate::schedule::{ReduceOp, Schedule};
 use crate::topology::{Rank, Topology};
 
-/// See the module. What the table has no entry for is left to the library.
+/// See the module. For an operation without an entry, the library chooses.
 #[derive(Debug)]
 pub struct Chosen(Vec<(Entry, Candidate)>);
 
 impl Chosen {
-    /// The choice of a table.
+    /// The algorithms of a table.
     ///
     /// # Errors
     /// An entry that is not allowed ([`Entry::candidate`]).
@@ -25,8 +25,8 @@ impl Chosen {
         Ok(Self(table.entries.iter().map(entry).collect::<Result<_>>()?))
     }
 
-    /// The entry of that operation whose rank count is nearest, and of those the one whose size is, by ratio; the first of
-    /// several. O(entries).
+    /// The entry of `operation` with the nearest number of ranks, and among those the nearest size, both by ratio; the first of
+    /// several. `None` if the table has no entry of the operation. O(entries).
     pub fn nearest(&self, operation: Operation, ranks: usize, bytes: u64) -> Option<&(Entry, Candidate)> {
         let ratio = |a: f64, b: f64| (a.max(1.0) / b.max(1.0)).ln().abs();
         let distance =
@@ -66,10 +66,10 @@ impl Agreements for Chosen {
     }
 }
 
-/// Reads the table in `path` on rank 0 and gives it to all. Collective.
+/// Reads the table in file `path` on rank 0 and broadcasts it. Collective, with the same path.
 ///
 /// # Errors
-/// No file, or no table ([`Table::parse`]): the same on all ranks.
+/// A file that cannot be read or is no table ([`Table::parse`]): the same error on all ranks.
 pub async fn load(endpoint: &mut Endpoint, path: &str) -> Result<Chosen> {
     let path = Path::new(path);
     let read = match endpoint.rank() {

@@ -1,13 +1,13 @@
-//! The fastest collective algorithms, as a table in a file says: hint `trib_tuned_table`.
+//! A table of the fastest collective algorithms, from a file: hint `trib_tuned_table`.
 //!
-//! HiMPI's idea (Hasanov, thesis, 3.1.3 and appendix): the fastest algorithm of each operation, in its number of groups, is
-//! measured once (`trib tune collectives`), kept in a file, and used by the agreements of every file from then on.
+//! The idea is HiMPI's (Hasanov, thesis, 3.1.3 and appendix): `trib tune collectives` measures the fastest algorithm and number
+//! of groups for each operation once and writes them to a file; the agreements of every file then use them.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`candidate`] | what an entry names: an algorithm in some number of groups |
+//! | [`candidate`] | an algorithm in a number of groups |
 //! | [`table`] | the table, and its text |
-//! | [`chosen`] | a table as the choice of an endpoint's agreements |
+//! | [`chosen`] | a table as the algorithms of an endpoint's agreements |
 
 pub mod candidate;
 pub mod chosen;

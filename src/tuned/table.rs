@@ -1,6 +1,5 @@
-//! The tuned table: for some rank counts and sizes, the fastest algorithm of each operation. Text, in JSON.
-//!
-//! An entry a line:
+//! The tuned table: the fastest algorithm of each operation for some numbers of ranks and sizes. The text is JSON, with one
+//! entry on a line:
 //!
 //! ```json
 //! {
@@ -22,17 +21,17 @@ use crate::error::{Error, Result};
 /// The version of the text that this library reads and writes.
 pub const VERSION: i64 = 1;
 
-/// What was the fastest for one operation, rank count and size.
+/// The fastest algorithm for one operation, number of ranks and size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// What was measured.
+    /// The operation.
     pub operation: Operation,
-    /// On how many ranks.
+    /// Number of ranks.
     pub ranks: usize,
-    /// Bytes of the message; of a gather or scatter, of every rank's block.
+    /// Bytes of the message; for gather and scatter, of every rank's block.
     pub bytes: u64,
-    /// In how many groups; 1: the inner algorithm as it is.
+    /// Number of groups; with 1, the inner algorithm runs alone.
     pub groups: usize,
     /// The algorithm inside the groups.
     pub inner: String,
@@ -40,16 +39,16 @@ pub struct Entry {
     pub outer: String,
     /// Bytes of a segment, for algorithms that cut messages.
     pub segment: u64,
-    /// The mean time.
+    /// The mean time in seconds.
     pub seconds: f64,
-    /// Half the width of its confidence interval, as a part of it.
+    /// Half the width of the confidence interval of the mean, as a fraction of the mean.
     pub error: f64,
-    /// How often it was measured.
+    /// Number of measurements.
     pub repetitions: u32,
 }
 
 impl Entry {
-    /// The algorithm.
+    /// The algorithm that the entry names.
     ///
     /// # Errors
     /// The first value that is not allowed.
@@ -74,11 +73,11 @@ impl Entry {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
-    /// [`VERSION`].
+    /// The version of the text: [`VERSION`].
     pub version: i64,
-    /// What carried the messages.
+    /// The fabric on which the table was measured.
     pub fabric: String,
-    /// The fastest, for all operations, rank counts and sizes that were measured.
+    /// One entry for each operation, number of ranks and size that was measured.
     pub entries: Vec<Entry>,
 }
 
@@ -88,11 +87,11 @@ impl Table {
         Self { version: VERSION, fabric: fabric.to_string(), entries }
     }
 
-    /// Reads the text of the table called `name` in errors.
+    /// Parses the text of a table. Errors call the table `name`.
     ///
     /// # Errors
-    /// Text that is no table of this version, a line that is torn, an algorithm that is not there: [`Error::Argument`], with
-    /// the line or the entry.
+    /// Text that is no table of this version, a truncated line, an unknown algorithm: [`Error::Argument`] with the line or the
+    /// entry.
     pub fn parse(name: &str, text: &[u8]) -> Result<Self> {
         let what = format!("tuned table {name}");
         let allowed = format!(
@@ -125,7 +124,7 @@ impl Table {
         Ok(table)
     }
 
-    /// The text, which [`Table::parse`] reads.
+    /// The text of the table, for [`Table::parse`].
     pub fn text(&self) -> String {
         let line = |entry| format!("    {}", serde_json::to_string(entry).unwrap_or_default());
         let entries: Vec<String> = self.entries.iter().map(line).collect();
@@ -135,7 +134,7 @@ impl Table {
     }
 }
 
-/// Whether it begins as a table of the TOML that versions before JSON wrote: comments, then its version.
+/// Whether the text begins like a table in TOML, which earlier versions wrote: comments, then the version.
 fn is_toml(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let key = lines.next().and_then(|line| line.split_once('='));
@@ -176,9 +175,8 @@ mod tests {
         assert_eq!(Table::parse("t", empty.text().as_bytes()).unwrap(), empty);
     }
 
-    /// A file that was cut off anywhere is no table; most often the error says where.
     #[test]
-    fn what_is_torn_anywhere_is_refused() {
+    fn truncated_text_is_refused() {
         let text = table().text();
         for end in 0..text.trim_end().len() {
             let error = Table::parse("t", &text.as_bytes()[..end]).unwrap_err().to_string();
@@ -187,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_what_is_wrong() {
         let text = table().text();
         let changed = |from: &str, to: &str| {
             let changed = text.replacen(from, to, 1);
@@ -209,9 +207,9 @@ mod tests {
         assert!(Table::parse("t", b"[]").unwrap_err().to_string().starts_with("tuned table t: no version"));
     }
 
-    /// What `trib tune` wrote before: the error says how to get a table that can be read.
+    /// Earlier versions of `trib tune` wrote TOML. The error says how to get a new table.
     #[test]
-    fn a_table_in_toml_is_told_to_be_made_anew() {
+    fn a_table_in_toml_is_refused_with_advice() {
         let old = "# The fastest collectives, measured by `trib tune collectives`.\nversion = 1\nfabric = \"threads\"\nentries = [\n]\n";
         for text in [old, "version=1", "entries = []"] {
             let said = Table::parse("t", text.as_bytes()).unwrap_err().to_string();

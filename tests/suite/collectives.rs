@@ -106,8 +106,8 @@ fn overtaking(schedule: &Schedule) -> Option<(usize, usize)> {
             _ => continue,
         };
         if let Some(earlier) = last.insert(peer, id) {
-            let same_window = op.window.is_some() && op.window == schedule.ops()[earlier].window;
-            if !same_window && !waits[earlier].is_subset(&waits[id]) {
+            let share_limit = op.sliding_limit.is_some() && op.sliding_limit == schedule.ops()[earlier].sliding_limit;
+            if !share_limit && !waits[earlier].is_subset(&waits[id]) {
                 return Some((earlier, id));
             }
         }

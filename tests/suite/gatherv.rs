@@ -22,8 +22,8 @@ fn levels(ranks: usize) -> u32 {
 
 /// The invariant, at one level: the fixed root and the gather root of every cube, and nobody else, know its run.
 fn check_level(world: &World, sizes: &[u64], root: Rank) {
-    let (ranks, level) = (sizes.len(), world.all[0].knows().0);
-    let known: Vec<_> = world.all.iter().map(Construction::knows).collect();
+    let (ranks, level) = (sizes.len(), world.all[0].known_runs().0);
+    let known: Vec<_> = world.all.iter().map(Construction::known_runs).collect();
     for start in (0..ranks).step_by(1 << level) {
         let cube = start..(start + (1 << level)).min(ranks);
         let last = cube.end - 1;

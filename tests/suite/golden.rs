@@ -47,7 +47,7 @@ fn flat_kernels() {
     let at = |buffer, index: usize| Span::new(buffer, index as u64 * 10, 10);
     for kernel in KERNELS {
         let mut text = String::new();
-        for throttle in [Throttle::batch(2), Throttle::window(2)] {
+        for throttle in [Throttle::batch(2), Throttle::sliding(2)] {
             text += &format!("{}, {throttle}\n", kernel.name);
             for rank in 0..5 {
                 let sends: Vec<_> = (0..2)

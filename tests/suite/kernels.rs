@@ -98,7 +98,7 @@ impl Pattern {
             peak_sends: evidence.peak_sends.max(back.peak_receives),
             peak_receives: evidence.peak_receives.max(back.peak_sends),
             blocked: evidence.blocked.min(back.blocked),
-            looked: evidence.looked.max(back.looked),
+            polled: evidence.polled.max(back.polled),
         }
     }
 
@@ -208,9 +208,9 @@ fn bounded_legs(evidence: Evidence, inner: Throttle, outer: &Kernel) {
 
 const THROTTLES: [Throttle; 5] = [
     Throttle::NONE,
-    Throttle { limit: Some(1), mode: tributary::schedule::ThrottleMode::Window },
+    Throttle { limit: Some(1), mode: tributary::schedule::ThrottleMode::Sliding },
     Throttle { limit: Some(3), mode: tributary::schedule::ThrottleMode::Batch },
-    Throttle { limit: Some(4), mode: tributary::schedule::ThrottleMode::Window },
+    Throttle { limit: Some(4), mode: tributary::schedule::ThrottleMode::Sliding },
     Throttle { limit: Some(32), mode: tributary::schedule::ThrottleMode::Batch },
 ];
 
@@ -271,10 +271,10 @@ fn ranks_block_on_one_message_under_every_kernel_and_throttle() {
                 let layers = pattern.two_layer(&local, Inner::Direct, kernel, throttle);
                 let name = format!("{}, {throttle}, {ranks} ranks, {count} receivers", kernel.name);
                 assert!(waits.blocked > 0 && layers.blocked > 0, "{name}: {waits:?} {layers:?}");
-                let slides = throttle.mode == ThrottleMode::Window && throttle.limit > Some(1) && !kernel.coupled;
+                let slides = throttle.mode == ThrottleMode::Sliding && throttle.limit > Some(1) && !kernel.coupled;
                 let is_few = throttle.limit.is_none_or(|limit| count <= limit as usize + 1);
                 if is_few && !slides {
-                    assert_eq!(waits.looked, 0, "{name}");
+                    assert_eq!(waits.polled, 0, "{name}");
                 }
             }
         }

@@ -1,15 +1,15 @@
 //! `trib hints`, and the hints of a command: environment first, options over it.
 
 use tributary::Hints;
-use tributary::hints::{Asked, Environment};
+use tributary::hints::{Environment, FileHints};
 
 use crate::cli::HintsOptions;
 use crate::cli::replay::How;
 use crate::{Failure, listing, say};
 
 /// What the environment has for a file without a name, and `KEY=VALUE` options.
-fn with_options<'a>(options: impl IntoIterator<Item = &'a String>) -> Result<Asked, Failure> {
-    let mut asked = Environment::of_process()?.asked("");
+fn with_options<'a>(options: impl IntoIterator<Item = &'a String>) -> Result<FileHints, Failure> {
+    let mut asked = Environment::of_process()?.file_hints("");
     for option in options {
         asked.text(option)?;
     }

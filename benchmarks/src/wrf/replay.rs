@@ -56,7 +56,7 @@ impl Settings {
         let (kernel, local) = match hints.kernel_data {
             KernelHint::Flat(kernel) => (kernel, None),
             KernelHint::TwoLayer => {
-                let local = LocalAggregators::hinted(topology, hints.num_aggrs_per_node);
+                let local = LocalAggregators::from_hint(topology, hints.num_aggrs_per_node);
                 (hints.two_layer_outer, Some(Arc::new(local)))
             }
         };

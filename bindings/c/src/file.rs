@@ -123,7 +123,7 @@ unsafe fn arguments(
     .ok_or_else(|| Error::argument("mode", mode, "TRIB_CREATE, TRIB_UPDATE, TRIB_READ"))?;
     // SAFETY: not null, so it ends with 0.
     let path = PathBuf::from(OsStr::from_bytes(unsafe { CStr::from_ptr(path) }.to_bytes()));
-    let mut asked = Environment::of_process()?.asked(&path.to_string_lossy());
+    let mut asked = Environment::of_process()?.file_hints(&path.to_string_lossy());
     if !hints.is_null() {
         // SAFETY: not null, so it ends with 0.
         let text = unsafe { CStr::from_ptr(hints) };

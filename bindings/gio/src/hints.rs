@@ -22,7 +22,7 @@ const POSITIVE: [&str; 3] = ["cb_nodes", "striping_unit", "striping_factor"];
 /// # Errors
 /// What the environment, or a file that it names, has that is not allowed: as [`Environment::of_process`].
 pub fn at_open(name: &Path, entries: &[(String, String)]) -> Result<Hints> {
-    let mut asked = Environment::of_process()?.asked(&name.to_string_lossy());
+    let mut asked = Environment::of_process()?.file_hints(&name.to_string_lossy());
     // GIO's own name wins over ROMIO's.
     let (own, others): (Vec<_>, Vec<_>) = entries.iter().partition(|(key, _)| romio(key) != key);
     for (key, value) in others.into_iter().chain(own) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tributary::hints::{Asked, DriverName, Environment};
+use tributary::hints::{DriverName, Environment, FileHints};
 use tributary::{Error, Hints};
 
 use crate::abi::{MPI_Info, info};
@@ -12,7 +12,7 @@ use crate::abi::{MPI_Info, info};
 ///
 /// # Safety
 /// `info` is a valid info, or MPI_INFO_NULL.
-pub unsafe fn over(asked: &mut Asked, info: MPI_Info, call: &str, is_first: bool) {
+pub unsafe fn over(asked: &mut FileHints, info: MPI_Info, call: &str, is_first: bool) {
     // SAFETY: the caller's promise.
     for (key, value) in unsafe { info::entries(info) } {
         if let Err(error) = asked.program(&key, &value, format!("MPI_Info of {call}"))
@@ -30,15 +30,15 @@ pub unsafe fn over(asked: &mut Asked, info: MPI_Info, call: &str, is_first: bool
 ///
 /// # Safety
 /// As [`over`].
-pub unsafe fn at_open(name: &str, info: MPI_Info, is_first: bool) -> Result<Asked, Error> {
-    let mut asked = Environment::of_process()?.asked(name);
+pub unsafe fn at_open(name: &str, info: MPI_Info, is_first: bool) -> Result<FileHints, Error> {
+    let mut asked = Environment::of_process()?.file_hints(name);
     // SAFETY: the caller's promise.
     unsafe { over(&mut asked, info, "MPI_File_open", is_first) };
     Ok(asked)
 }
 
 /// Entries for MPI_File_get_info that the program asked for and nobody else knows: `known` are the keys that are there.
-pub fn kept(asked: &Asked, known: &BTreeSet<String>) -> Vec<(String, String)> {
+pub fn kept(asked: &FileHints, known: &BTreeSet<String>) -> Vec<(String, String)> {
     let programs = asked.programs().filter(|(key, _)| !known.contains(*key));
     programs.map(|(key, value)| (key.to_string(), value.to_string())).collect()
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tributary::engine::Direction;
-use tributary::hints::Asked;
+use tributary::hints::FileHints;
 
 use crate::abi::amode;
 use crate::backend::{Backend, Runner};
@@ -20,7 +20,7 @@ pub struct OpenFile {
     /// What this rank of the program sees of the file.
     pub view: View,
     /// What is asked of the file on this rank, and where it was asked for.
-    pub asked: Asked,
+    pub asked: FileHints,
     /// Whether the program asked for atomic mode.
     pub is_atomic: bool,
     /// A collective call between its begin and its end.
@@ -31,7 +31,7 @@ pub struct OpenFile {
 
 impl OpenFile {
     /// A file with the view that MPI gives every file: all bytes.
-    pub fn new(path: Arc<Path>, amode: c_int, is_first: bool, runner: Runner, asked: Asked) -> Self {
+    pub fn new(path: Arc<Path>, amode: c_int, is_first: bool, runner: Runner, asked: FileHints) -> Self {
         let view = View::Engine(KnownView::all());
         let backend = Backend::new(path, amode, is_first, runner);
         Self { backend, view, asked, is_atomic: false, split: None, queue: Queue::default() }
@@ -50,6 +50,6 @@ impl OpenFile {
 
     /// What is left under a handle whose file is closed.
     pub fn closed() -> Self {
-        Self::new(Path::new("").into(), 0, false, Runner::Mpi("closed".to_string()), Asked::default())
+        Self::new(Path::new("").into(), 0, false, Runner::Mpi("closed".to_string()), FileHints::default())
     }
 }

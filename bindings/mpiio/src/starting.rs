@@ -94,7 +94,7 @@ impl Starting {
     pub async fn start(mut self, path: &Path, amode: c_int) -> Result<Runner, Error> {
         let mut endpoint = alone(std::mem::replace(&mut self.channel, Channel::World).opened().await)?;
         let waiting = endpoint.waiting().clone();
-        waiting.failure().only_returns(self.hints.as_ref().is_ok_and(|hints| hints.on_failure == OnFailure::Return));
+        waiting.failure().set_returning(self.hints.as_ref().is_ok_and(|hints| hints.on_failure == OnFailure::Return));
         let decision = self.decide(path, amode, endpoint.rank());
         let mut lanes = self.lanes(&decision, endpoint.rank());
         waiting.call(pin!(allreduce(&mut endpoint, &LANES, &mut lanes))).await?;

@@ -54,7 +54,7 @@ impl Way {
                 Self { kernel, throttle, blocks, local: None }
             }
             KernelHint::TwoLayer => {
-                let local = LocalAggregators::hinted(topology, hints.num_aggrs_per_node);
+                let local = LocalAggregators::from_hint(topology, hints.num_aggrs_per_node);
                 Self { kernel: hints.two_layer_outer, throttle, blocks: false, local: Some(local) }
             }
         }

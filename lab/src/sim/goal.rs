@@ -124,12 +124,12 @@ impl Program {
 fn append(operations: &mut Vec<Operation>, schedule: &Schedule) {
     let first = operations.len() as u32;
     let calculation = |size, requires| Operation { of: Type::Calculation, peer: 0, size, tag: 0, requires };
-    let mut members: Vec<Vec<OpId>> = vec![Vec::new(); schedule.windows().len()];
+    let mut members: Vec<Vec<OpId>> = vec![Vec::new(); schedule.sliding_limits().len()];
     let mut waited_for = vec![false; schedule.ops().len()];
     for (id, op) in schedule.ops().iter().enumerate() {
         let mut before = schedule.dependencies(id as OpId).to_vec();
-        if let Some(window) = op.window {
-            let (members, limit) = (&mut members[window as usize], schedule.windows()[window as usize] as usize);
+        if let Some(window) = op.sliding_limit {
+            let (members, limit) = (&mut members[window as usize], schedule.sliding_limits()[window as usize] as usize);
             before.extend(members.len().checked_sub(limit).map(|earlier| members[earlier]));
             members.push(id as OpId);
         }
@@ -197,7 +197,7 @@ mod tests {
         let mut sender = Builder::default();
         let copied = sender.copy(span, span, &[]);
         let send = (Action::Send { to: 1, mode: SendMode::Standard }, span);
-        sender.chain(&[send, send, send], Throttle::window(1), &[copied]);
+        sender.chain(&[send, send, send], Throttle::sliding(1), &[copied]);
         let mut receiver = Builder::default();
         let receive = (Action::Receive { from: 0 }, span);
         receiver.chain(&[receive, receive, receive], Throttle::batch(2), &[]);

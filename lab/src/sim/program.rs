@@ -210,7 +210,7 @@ impl RunningChains {
             more: SmallVec::new(),
             unfinished: part.receives + part.sends + u32::from(part.own.is_some()),
             limit: part.throttle.limit.unwrap_or(u32::MAX),
-            window: part.throttle.mode == ThrottleMode::Window,
+            window: part.throttle.mode == ThrottleMode::Sliding,
             has_own: part.own.is_some(),
             own: part.own.unwrap_or(0),
         };

@@ -52,7 +52,7 @@ impl Workload for Written<'_> {
 
 #[test]
 fn chains_are_the_schedules_of_the_kernels() {
-    let limits = [Throttle::NONE, Throttle::batch(1), Throttle::batch(4), Throttle::window(1), Throttle::window(3)];
+    let limits = [Throttle::NONE, Throttle::batch(1), Throttle::batch(4), Throttle::sliding(1), Throttle::sliding(3)];
     for (ranks, receivers) in [(1, 1), (7, 1), (13, 5), (24, 4), (24, 24), (31, 17)] {
         for kernel in KERNELS {
             for throttle in limits {

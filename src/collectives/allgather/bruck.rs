@@ -1,4 +1,4 @@
-//! Bruck allgather: what a rank has doubles each step, by one message down the ranks.
+//! Bruck allgather: in each step every rank sends one message to a lower rank, and doubles the blocks that it has.
 //!
 //! Paper: Bienz, Gautam, Kharel, A Locality-Aware Bruck Allgather (EuroMPI/USA 2022), Algorithm 1, after Bruck et al. (1997).
 //! In step i rank r sends the first min(2^i, p - 2^i) blocks it has to rank r - 2^i, and appends what it gets from
@@ -30,8 +30,8 @@ fn schedule(problem: &Problem<'_>) -> Schedule {
     staged.place(problem, (problem.rank..problem.ranks()).chain(0..problem.rank), gathered.span)
 }
 
-/// Gathers among `ranks` the contributions of `circle`; this rank is `ranks[me]` and brings `own`. Contributions of no
-/// bytes are not sent: where only one is not empty this is a broadcast in ceil(log2) steps, each rank receiving once.
+/// Gathers the contributions of `circle` among `ranks`; this rank is `ranks[me]` and contributes `own`. Empty contributions
+/// are not sent. If only one is not empty, this is a broadcast in ceil(log2) steps in which each rank receives once.
 pub fn among(staged: &mut Staged, ranks: &[Rank], circle: &Circle, me: usize, own: Span) -> Gathered {
     let count = ranks.len();
     if count == 1 {

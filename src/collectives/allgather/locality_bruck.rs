@@ -1,18 +1,19 @@
 //! Locality-aware Bruck allgather: every rank of a region fetches from another region, then the region gathers.
 //!
 //! Paper: Bienz, Gautam, Kharel, A Locality-Aware Bruck Allgather (EuroMPI/USA 2022), section 3, Algorithm 2, equation 4.
-//! First each region gathers its own blocks (Algorithm 1). Then, in rounds: where region R has all of the d regions from R
-//! on, its rank l (l = 1, 2, ..., not 0) receives those of the d regions from R + l d on, from rank l there, and the region
-//! gathers what its ranks received; d grows by the factor q, the ranks of a region. With r = q^k regions a rank sends k
-//! messages and q + q^2 + ... + q^k blocks to other regions, at most ceil(log2 q) (k + 1) messages inside its own:
-//! k t_s + (q + ... + q^k) m t_w outside. Equation 4 has the last term of that sum, p / q blocks.
+//! First each region gathers its own blocks (Algorithm 1). Then come message rounds. Before a round, region R has the blocks
+//! of the d regions from R on. In the round, its rank l (l = 1, 2, ..., not 0) receives the blocks of the d regions from
+//! R + l d on, from rank l there; then the region gathers the blocks that its ranks received. d grows by the factor q, the
+//! number of ranks in a region. With r = q^k regions, a rank sends k messages with q + q^2 + ... + q^k blocks to other
+//! regions, and at most ceil(log2 q) (k + 1) messages inside its own: k t_s + (q + ... + q^k) m t_w outside. Equation 4 has
+//! the last term of that sum, p / q blocks.
 //!
-//! **Any shape.** Where r is no power of q, the last round fetches only the regions that are missing; ranks without a fetch
-//! bring nothing. Where regions differ in size, one with fewer ranks than fetches deals them out in equal shares; the factor
-//! is then the largest of those by which a rank of the smallest region has the fewest messages (a region of one rank: 2).
-//! **More levels**: what a region gathers, it gathers by the same algorithm over the regions inside it
-//! ([`locality_bruck`]); innermost is Algorithm 1. O(p) memory a rank, O(p) time a level where regions hold consecutive
-//! ranks (O(p log p) elsewhere).
+//! **Any shape.** If r is no power of q, the last round fetches only the missing regions, and ranks without a fetch
+//! contribute nothing. If regions differ in size, a region with fewer ranks than fetches distributes them evenly over its
+//! ranks. The factor is then the largest with which a rank of the smallest region has the fewest messages (2, if that region
+//! has one rank). **More levels**: a region gathers by the same algorithm over the regions inside it ([`locality_bruck`]); the
+//! innermost level is Algorithm 1. O(p) memory a rank; O(p) time a level where regions hold consecutive ranks, O(p log p)
+//! elsewhere.
 
 use super::bruck;
 use super::staged::{Circle, Gathered, Staged, part};
@@ -32,9 +33,9 @@ pub static LOCALITY_BRUCK: Algorithm = Algorithm {
     schedule: |problem| over(problem, &[problem.topology]),
 };
 
-/// The schedule of one rank over several levels of locality, the coarsest first (nodes, sockets, ...): each level is a
-/// topology of the same ranks, whose nodes are the level's regions. A region that reaches over several of the level above
-/// counts as several. Of no level: Algorithm 1.
+/// The schedule of one rank over several levels of locality, the coarsest first (nodes, sockets, ...). Each level is a
+/// topology of the same ranks; its nodes are the regions. A region that spans several regions of the level above counts as
+/// several. Without levels, the schedule is Algorithm 1.
 ///
 /// # Errors
 /// A level that does not have as many ranks as the problem.
@@ -60,8 +61,8 @@ fn over(problem: &Problem<'_>, levels: &[&Topology]) -> Schedule {
     staged.place(problem, turned, gathered.span)
 }
 
-/// Gathers among `ranks`, those of a region next to each other, the contributions of `circle`; this rank is `ranks[me]` and
-/// brings `own`.
+/// Gathers the contributions of `circle` among `ranks`, in which the ranks of a region are neighbours. This rank is
+/// `ranks[me]` and contributes `own`.
 fn among(staged: &mut Staged, levels: &[&Topology], ranks: &[Rank], circle: &Circle, me: usize, own: Span) -> Gathered {
     let Some((level, inner)) = levels.split_first() else {
         return bruck::among(staged, ranks, circle, me, own);
@@ -72,30 +73,34 @@ fn among(staged: &mut Staged, levels: &[&Topology], ranks: &[Rank], circle: &Cir
         return among(staged, inner, ranks, circle, me, own);
     }
     let (first, mates) = (regions.starts[here], regions.ranks(here));
-    // All regions, this one first.
+    // The blocks of all regions, this region first.
     let all = staged.scratch(circle.total());
     let factor = regions.factor();
     let mates_circle = Circle::new((0..mates.len()).map(|index| circle.bytes(first + index, 1)));
     let gathered = among(staged, inner, mates, &mates_circle, me - first, own);
-    staged.turn(gathered, &mates_circle, all);
+    staged.rotate_into(gathered, &mates_circle, all);
     let mut held = 1;
     while held < regions.count() {
         let round = regions.round(held, factor);
         let fetched = round.fetch(staged, here, me - first, all);
-        let brought = Circle::new((0..mates.len()).map(|index| round.brought(here, index)));
-        let gathered = among(staged, inner, mates, &brought, me - first, fetched);
-        staged.turn(gathered, &brought, part(all, regions.circle.bytes(here, held), brought.total()));
+        let fetched_sizes = Circle::new((0..mates.len()).map(|index| round.fetched_bytes(here, index)));
+        let gathered = among(staged, inner, mates, &fetched_sizes, me - first, fetched);
+        staged.rotate_into(
+            gathered,
+            &fetched_sizes,
+            part(all, regions.circle.bytes(here, held), fetched_sizes.total()),
+        );
         held = round.regions_from(round.fetches + 1).min(regions.count());
     }
     Gathered { span: all, first }
 }
 
-/// Consecutive ranks of one list, cut into regions.
+/// A list of ranks divided into regions of neighbours.
 struct Regions<'a> {
     all: &'a [Rank],
     /// The index of the first rank of every region, and the end.
     starts: Vec<usize>,
-    /// What the regions bring.
+    /// The bytes of each region.
     circle: Circle,
 }
 
@@ -116,8 +121,8 @@ impl<'a> Regions<'a> {
         &self.all[self.starts[region]..self.starts[region + 1]]
     }
 
-    /// By how much the number of regions held grows: the factor of fewest messages for a rank of the smallest region, the
-    /// largest of those; the ranks of a region where all are equal.
+    /// The factor by which the number of fetched regions grows in a round: the largest with the fewest messages for a rank of
+    /// the smallest region. It is the number of ranks of a region if all regions are equal.
     fn factor(&self) -> usize {
         let sizes = || self.starts.windows(2).map(|ends| ends[1] - ends[0]);
         let (smallest, largest) = (sizes().min().unwrap_or(1), sizes().max().unwrap_or(1));
@@ -137,38 +142,39 @@ impl<'a> Regions<'a> {
     }
 }
 
-/// One round of messages between regions.
+/// One message round between regions.
 struct Round<'a> {
     regions: &'a Regions<'a>,
-    /// How many regions every region has, from itself on.
+    /// Number of regions whose blocks every region has, from itself on.
     held: usize,
-    /// Fetches 1, 2, ... so many for each region.
+    /// Number of fetches for each region, counted from 1.
     fetches: usize,
 }
 
 impl Round<'_> {
-    /// How far away the regions of `fetch` begin.
+    /// The distance to the first region of `fetch`.
     fn regions_from(&self, fetch: usize) -> usize {
         fetch * self.held
     }
 
-    /// How many regions `fetch` brings.
+    /// The number of regions in `fetch`.
     fn regions_of(&self, fetch: usize) -> usize {
         self.held.min(self.regions.count() - self.regions_from(fetch))
     }
 
-    /// Bytes that `fetch` brings to region `to`.
+    /// The bytes of `fetch` for region `to`.
     fn bytes(&self, to: usize, fetch: usize) -> u64 {
         let from = (to + self.regions_from(fetch)) % self.regions.count();
         self.regions.circle.bytes(from, self.regions_of(fetch))
     }
 
-    /// Bytes that rank `index` of region `to` receives.
-    fn brought(&self, to: usize, index: usize) -> u64 {
+    /// The bytes that rank `index` of region `to` receives.
+    fn fetched_bytes(&self, to: usize, index: usize) -> u64 {
         served(self.regions.ranks(to).len(), self.fetches, index).map(|fetch| self.bytes(to, fetch)).sum()
     }
 
-    /// Sends and receives what falls to rank `index` of region `here`, which has its regions at the start of `all`.
+    /// Adds the sends and receives of rank `index` of region `here`, which has the blocks so far at the start of `all`.
+    /// Returns the space of the received blocks.
     fn fetch(&self, staged: &mut Staged, here: usize, index: usize, all: Span) -> Span {
         let count = self.regions.count();
         let mine = || served(self.regions.ranks(here).len(), self.fetches, index);
@@ -181,7 +187,7 @@ impl Round<'_> {
             let len = self.regions.circle.bytes(here, self.regions_of(fetch));
             staged.send(peer(to, fetch), part(all, 0, len));
         }
-        let fetched = staged.scratch(self.brought(here, index));
+        let fetched = staged.scratch(self.fetched_bytes(here, index));
         let mut at = 0;
         for fetch in mine() {
             let len = self.bytes(here, fetch);
@@ -192,12 +198,13 @@ impl Round<'_> {
     }
 }
 
-/// Which of the `ranks` of a region sends and receives `fetch`: its like where there are enough, else in equal shares.
+/// The rank of a region, among `ranks`, that sends and receives `fetch`: the one with that number if there are enough ranks,
+/// otherwise fetches are distributed evenly.
 fn server(ranks: usize, fetches: usize, fetch: usize) -> usize {
     if fetches < ranks { fetch } else { (fetch - 1) * ranks / fetches }
 }
 
-/// The fetches of which rank `index` is the server.
+/// The fetches that rank `index` serves.
 fn served(ranks: usize, fetches: usize, index: usize) -> std::ops::Range<usize> {
     if fetches >= ranks {
         return (index * fetches).div_ceil(ranks) + 1..((index + 1) * fetches).div_ceil(ranks) + 1;

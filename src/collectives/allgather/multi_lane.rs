@@ -1,8 +1,8 @@
 //! Multi-lane allgather: every node is cut into lanes, each lane gathers over all nodes, then each node gathers its lanes.
 //!
 //! Träff and Hunold, Decomposing MPI Collectives for Exploiting Multi-lane Communication (2020), as Bienz et al. 2022
-//! compare with it (sections 2.2 and 5). There are as many lanes as the smallest node has ranks. On nodes with more, a lane
-//! is several neighbours, who gather to the first of them (binomial). With q ranks on each of N nodes: ceil(log2 N) messages
+//! compare with it (sections 2.2 and 5). There are as many lanes as the smallest node has ranks. On larger nodes, a lane has
+//! several neighbouring ranks, which gather to the first of them (binomial). With q ranks on each of N nodes: ceil(log2 N) messages
 //! and (N - 1) m bytes a rank leave the node, ceil(log2 q) messages and (q - 1) N m bytes stay:
 //! (ceil(log2 N) + ceil(log2 q)) t_s + (p - 1) m t_w. Blocks lie by lane, so up to p copies; O(p) memory.
 
@@ -30,16 +30,16 @@ fn schedule(problem: &Problem<'_>) -> Schedule {
     through(problem, &Lanes { topology, lanes })
 }
 
-/// The ranks of every node, cut into equally many lanes.
+/// The ranks of every node, divided into the same number of lanes.
 pub struct Lanes<'a> {
     /// The nodes.
     pub topology: &'a Topology,
-    /// At most as many as the smallest node has ranks, at least one.
+    /// Number of lanes: 1 to the number of ranks of the smallest node.
     pub lanes: usize,
 }
 
 impl Lanes<'_> {
-    /// The indices on `node` that belong to `lane`; its first leads.
+    /// The indices on `node` that belong to `lane`; the first is the lane's leader.
     fn part(&self, node: Node, lane: usize) -> Range<usize> {
         let ranks = self.topology.ranks_on(node);
         lane * ranks / self.lanes..(lane + 1) * ranks / self.lanes
@@ -64,25 +64,26 @@ pub fn through(problem: &Problem<'_>, lanes: &Lanes<'_>) -> Schedule {
 
     let lane = ((me + 1) * lanes.lanes - 1) / members.len();
     let part = lanes.part(node, lane);
-    let mut brought = gather(&mut staged, problem, &members[part.clone()], me - part.start);
+    let mut contribution = gather(&mut staged, problem, &members[part.clone()], me - part.start);
     if me == part.start {
         let leaders: Vec<Rank> = (0..nodes).filter_map(|node| lanes.ranks(node, lane).next()).collect();
-        brought = bruck::among(&mut staged, &leaders, &circles[lane], node, brought).span;
+        contribution = bruck::among(&mut staged, &leaders, &circles[lane], node, contribution).span;
     }
 
-    // Who leads no lane brings nothing to its node.
-    let mut led = vec![None; members.len()];
-    (0..lanes.lanes).for_each(|lane| led[lanes.part(node, lane).start] = Some(lane));
-    let inside = Circle::new(led.iter().map(|lane| lane.map_or(0, |lane| circles[lane].total())));
-    let gathered = bruck::among(&mut staged, &members, &inside, me, brought);
-    // A lane's blocks lie as its leader got them: from this node on.
+    // Ranks that lead no lane contribute nothing.
+    let mut lane_of = vec![None; members.len()];
+    (0..lanes.lanes).for_each(|lane| lane_of[lanes.part(node, lane).start] = Some(lane));
+    let inside = Circle::new(lane_of.iter().map(|lane| lane.map_or(0, |lane| circles[lane].total())));
+    let gathered = bruck::among(&mut staged, &members, &inside, me, contribution);
+    // A lane's blocks lie in the order in which its leader received them: from this node on.
     let around = |lane| (node..nodes).chain(0..node).flat_map(move |node| lanes.ranks(node, lane));
-    let order = led[me..].iter().chain(&led[..me]).copied().flatten().flat_map(around);
+    let order = lane_of[me..].iter().chain(&lane_of[..me]).copied().flatten().flat_map(around);
     staged.place(problem, order, gathered.span)
 }
 
-/// Binomial gather of the blocks of `ranks` to the first of them; this rank is `ranks[me]`. What the first has in the end,
-/// in order; nothing for the others. Index i hands i..i + lowest bit of i down to i - lowest bit.
+/// Binomial gather of the blocks of `ranks` to the first of them; this rank is `ranks[me]`. Returns the gathered blocks in
+/// order on the first rank, and an empty span on the others. Index i sends the blocks i..i + (lowest bit of i) to
+/// i - (lowest bit of i).
 fn gather(staged: &mut Staged, problem: &Problem<'_>, ranks: &[Rank], me: usize) -> Span {
     let own = problem.own(Buffer::Send);
     if ranks.len() == 1 {

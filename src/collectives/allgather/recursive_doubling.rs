@@ -1,8 +1,8 @@
-//! Recursive doubling allgather: partners at doubling distances swap all they have.
+//! Recursive doubling allgather: partners at doubling distances exchange all blocks that they have.
 //!
-//! Bienz et al. 2022, section 2; Thakur, Rabenseifner, Gropp (2005). With p = 2^k + e ranks the first 2 e act in pairs: the
-//! odd one hands its block to the even one, which acts for both, and gets everything but its own back at the end, in one
-//! message or two. Blocks of an aligned group of actors are consecutive ranks', so every message is one span in place.
+//! Bienz et al. 2022, section 2; Thakur, Rabenseifner, Gropp (2005). With p = 2^k + e ranks, the first 2 e act in pairs. The
+//! odd rank sends its block to the even one, which acts for both; at the end the odd rank receives all other blocks in one or
+//! two messages. The blocks of an aligned group of actors belong to consecutive ranks, so every message is one span in place.
 //! Powers of two: log2 p t_s + (p - 1) m t_w. Others: at most (floor(log2 p) + 3) t_s + 2 (p - 1) m t_w at the pairs. O(p)
 //! memory for the sizes.
 

@@ -1,6 +1,6 @@
-//! Ring allgather: each step, every rank passes the block it got last to the next rank.
+//! Ring allgather: in each step, every rank sends the block that it received last to the next rank.
 //!
-//! p - 1 steps, in each one message a rank: (p - 1) t_s + (sum of all blocks) t_w for equal blocks.
+//! p - 1 steps with one message a rank each: (p - 1) t_s + (sum of all blocks) t_w for equal blocks.
 
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
 use crate::collectives::blocks::{OWN, ring_allgather};

@@ -1,17 +1,17 @@
-//! What the staged allgathers share: scratch space, messages and copies that follow one another, the last copy into place.
+//! Scratch space, ordered messages and the final copy: shared by the staged allgathers.
 //!
-//! A staged algorithm keeps what it has in an order of its own, so that every message is one span; at the end blocks are
-//! copied into rank order. Every send waits for all that came before it on its rank: messages of one pair of ranks
-//! therefore match in the order of the phases, with one stage for all. Receives wait for nothing.
+//! A staged algorithm keeps its blocks in an order of its own, so that every message is one span; the final copy puts them
+//! into rank order. Every send waits for all earlier receives and copies of its rank. Messages of a pair of ranks therefore
+//! match in the order of the phases, with one stage for all. Receives do not wait.
 
 use crate::collectives::algorithm::Problem;
 use crate::schedule::{Buffer, Builder, OpId, Schedule, SendMode, Span};
 use crate::topology::Rank;
 
-/// Where blocks wait.
+/// The scratch space.
 const SCRATCH: Buffer = Buffer::Stage(0);
 
-/// Bytes of contributions that stand in a circle. O(contributions) to set up, O(1) to ask.
+/// The sizes of contributions that are ordered in a circle. O(contributions) to build, O(1) per query.
 pub struct Circle(Vec<u64>);
 
 impl Circle {
@@ -26,12 +26,12 @@ impl Circle {
         Self(ends)
     }
 
-    /// How many there are.
+    /// Number of contributions.
     pub fn count(&self) -> usize {
         self.0.len() - 1
     }
 
-    /// Bytes of the `count` contributions (at most all) from `first` on, going round at the end.
+    /// Bytes of the `count` contributions (at most all) from `first` on, wrapping around at the end.
     pub fn bytes(&self, first: usize, count: usize) -> u64 {
         let end = first + count;
         match end.checked_sub(self.count()) {
@@ -40,12 +40,13 @@ impl Circle {
         }
     }
 
-    /// Where a contribution begins, counted from the first; of the one after the last: where all end.
+    /// The offset at which a contribution begins; for the index behind the last, the total.
     pub fn begin(&self, contribution: usize) -> u64 {
         self.0[contribution]
     }
 
-    /// The contributions that have some of the bytes `from..end`, and from where to where. O(log contributions + found).
+    /// The contributions that overlap the bytes `from..end`, each with begin and end of the overlap.
+    /// O(log contributions + found).
     pub fn overlapping(&self, from: u64, end: u64) -> impl Iterator<Item = (usize, u64, u64)> + '_ {
         let first = self.0.partition_point(|&begin| begin <= from).saturating_sub(1);
         (first..self.count())
@@ -54,52 +55,52 @@ impl Circle {
             .filter(|&(_, from, end)| from < end)
     }
 
-    /// Bytes of all.
+    /// Bytes of all contributions.
     pub fn total(&self) -> u64 {
         self.0[self.count()]
     }
 }
 
-/// All contributions of a circle, one after the other from `first` on, going round.
+/// All contributions of a circle, one after the other from `first` on, wrapping around.
 #[derive(Clone, Copy)]
 pub struct Gathered {
-    /// Where they lie.
+    /// The bytes of all contributions.
     pub span: Span,
-    /// Which is the first.
+    /// The contribution at the start of `span`.
     pub first: usize,
 }
 
-/// A schedule in the making, in which every phase follows all before it.
+/// Builds a schedule in which every phase follows all phases before it.
 #[derive(Default)]
 pub struct Staged {
     builder: Builder,
-    /// What everything from here on follows.
+    /// The operations that the next sends and copies wait for.
     before: Vec<OpId>,
     scratch: u64,
 }
 
 impl Staged {
-    /// Scratch space that nothing else uses.
+    /// Reserves `len` bytes of scratch space.
     pub fn scratch(&mut self, len: u64) -> Span {
         self.scratch += len;
         Span::new(SCRATCH, self.scratch - len, len)
     }
 
-    /// Sends, after all that was received and copied before.
+    /// Adds a send that waits for all earlier receives and copies.
     pub fn send(&mut self, to: Rank, span: Span) {
         if span.len > 0 {
             self.builder.send(to, SendMode::Standard, span, &self.before);
         }
     }
 
-    /// Receives; what follows waits for it.
+    /// Adds a receive; later sends and copies wait for it.
     pub fn receive(&mut self, from: Rank, span: Span) {
         if span.len > 0 {
             self.before.push(self.builder.receive(from, span, &[]));
         }
     }
 
-    /// Copies each first span to its second, after all that came before; what follows waits for the copies.
+    /// Adds copies of each first span to its second, after all earlier receives and copies; later operations wait for them.
     pub fn copy(&mut self, copies: impl IntoIterator<Item = (Span, Span)>) {
         let mut done = Vec::new();
         for (from, to) in copies {
@@ -112,8 +113,8 @@ impl Staged {
         }
     }
 
-    /// Copies what was gathered to `to`, the first contribution of the circle first.
-    pub fn turn(&mut self, gathered: Gathered, circle: &Circle, to: Span) {
+    /// Copies the gathered contributions to `to`, rotated so that contribution 0 is first.
+    pub fn rotate_into(&mut self, gathered: Gathered, circle: &Circle, to: Span) {
         let head = circle.bytes(gathered.first, circle.count() - gathered.first);
         let tail = circle.total() - head;
         let halves = [(0, tail, head), (head, 0, tail)];
@@ -121,7 +122,7 @@ impl Staged {
     }
 
     /// Copies the blocks of `order`, which lie one after the other from the start of `from`, to their places in the
-    /// receive buffer, and ends the schedule. O(ranks); neighbours in both orders are one copy.
+    /// receive buffer, and finishes the schedule. O(ranks); blocks that are neighbours in both orders are one copy.
     pub fn place(mut self, problem: &Problem<'_>, order: impl IntoIterator<Item = Rank>, from: Span) -> Schedule {
         let places = Circle::new(problem.sizes.iter().copied());
         let mut runs: Vec<(Rank, usize)> = Vec::new();

@@ -1,11 +1,11 @@
 //! Non-overlapping allreduce: a reduction, then a broadcast; both binomial here.
 //!
 //! 2 (p - 1) messages of m bytes in 2 ceil(log2 p) steps: the sum of equations 2.15 and 2.7 (Hasanov, thesis, 2.3.2.2):
-//! ceil(log2 p)(2 t_s + 2 m t_w + m t_c). The way for operators whose order counts; what the engine agrees with.
+//! ceil(log2 p)(2 t_s + 2 m t_w + m t_c). It suits operators that do not commute. The engine's agreement uses it.
 
 use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
-use crate::collectives::in_place::{InPlace, Part, wholly};
+use crate::collectives::in_place::{InPlace, Part, finished_broadcast};
 use crate::collectives::{broadcast, reduce};
 use crate::schedule::{Builder, OpId};
 
@@ -34,7 +34,7 @@ pub(super) fn reduce_and_broadcast(
     before: &[OpId],
 ) -> Vec<OpId> {
     let reduced = (reduce.append)(part, builder, before);
-    wholly(broadcast, part, builder, &reduced)
+    finished_broadcast(broadcast, part, builder, &reduced)
 }
 
 /// Equations 2.15 and 2.7.

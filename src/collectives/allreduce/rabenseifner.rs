@@ -3,8 +3,8 @@
 //! Reduce-scatter by recursive halving, allgather by recursive doubling. For long messages.
 //!
 //! For a power of two it takes 2 log2 p t_s + 2 (p - 1)/p m t_w + (p - 1)/p m t_c (Hasanov, thesis, 2.3.2.2, equation
-//! 2.19), in 2 p log2 p messages and 2 (p - 1) m bytes in all. Else pairs are folded as in the reduction, and the odd
-//! ones get the result at the end: 3 t_s + 2 m t_w + m/2 t_c more than for the next lower power of two.
+//! 2.19), in 2 p log2 p messages and 2 (p - 1) m bytes in all. For other numbers of ranks, pairs are folded as in the
+//! reduction, and the odd ranks get the result at the end: 3 t_s + 2 m t_w + m/2 t_c more than for the next lower power of two.
 
 use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
@@ -41,12 +41,12 @@ fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> 
     let cut = Cut::new(part.message, cores.size());
     let scattered = halving_reduce_scatter(part, &cores, &cut, builder, &halved);
     let here = doubling_allgather(&cores, &cut, OWN, builder, &scattered);
-    let told = partner.and_then(|extra| group.send(builder, extra, part.message, &here));
-    or_before(told.into_iter().collect(), &here)
+    let result = partner.and_then(|extra| group.send(builder, extra, part.message, &here));
+    or_before(result.into_iter().collect(), &here)
 }
 
-/// Equation 2.19, and what is said of other numbers.
+/// Equation 2.19; for other numbers of ranks, as the module says.
 fn time(rates: &Rates, ranks: f64, bytes: f64, segments: f64) -> f64 {
-    let told = if ranks.log2().fract() == 0.0 { 0.0 } else { rates.message(bytes) };
-    (reduce::RABENSEIFNER.time)(rates, ranks, bytes, segments) + told
+    let unfold = if ranks.log2().fract() == 0.0 { 0.0 } else { rates.message(bytes) };
+    (reduce::RABENSEIFNER.time)(rates, ranks, bytes, segments) + unfold
 }

@@ -1,7 +1,7 @@
 //! Recursive doubling allreduce: in step k, partners whose numbers differ in bit k exchange what they have and combine.
 //!
 //! log2 p steps of p messages of m bytes: log2 p (t_s + m t_w + m t_c) for a power of two (Hasanov, thesis, 2.3.2.2,
-//! equation 2.18); else the members beyond one hand over to a partner before and get the result after:
+//! equation 2.18). For other numbers, the extra members send to a partner first and get the result at the end:
 //! 2 (t_s + m t_w) + m t_c more than floor(log2 p) steps.
 
 use crate::collectives::Rates;
@@ -42,8 +42,8 @@ fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> 
         last = or_before(combined.into_iter().collect(), &last);
     }
     last = doubling(part, &cores, builder, last);
-    let told = partner.and_then(|extra| group.send(builder, extra, part.message, &last));
-    or_before(told.into_iter().collect(), &last)
+    let result = partner.and_then(|extra| group.send(builder, extra, part.message, &last));
+    or_before(result.into_iter().collect(), &last)
 }
 
 fn doubling(part: &Part<'_>, cores: &Group, builder: &mut Builder, mut last: Vec<OpId>) -> Vec<OpId> {
@@ -56,7 +56,7 @@ fn doubling(part: &Part<'_>, cores: &Group, builder: &mut Builder, mut last: Vec
     last
 }
 
-/// Equation 2.18, and what is said of other numbers.
+/// Equation 2.18; for other numbers of ranks, as the module says.
 fn time(rates: &Rates, ranks: f64, bytes: f64, _segments: f64) -> f64 {
     let steps = ranks.log2();
     let folded = if steps.fract() == 0.0 { 0.0 } else { rates.combined(bytes) + rates.message(bytes) };

@@ -24,7 +24,7 @@ pub static RING: InPlace = InPlace {
     time,
 };
 
-/// In segments of so many bytes on the first way round; whole blocks on the second.
+/// The first way round the ring is in segments of `segment` bytes, the second in whole blocks.
 pub(super) fn around(part: &Part<'_>, segment: u64, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let cut = Cut::new(part.message, part.group.size());
     let scattered = ring_reduce_scatter(part, &cut, segment, builder, before);

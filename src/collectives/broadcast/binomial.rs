@@ -1,7 +1,7 @@
 //! Binomial broadcast.
 //!
-//! Counting ranks from the root, a rank receives from the one without its lowest set bit and then sends to those with
-//! one lower bit more, the farthest first. p - 1 messages of m bytes in ceil(log2 p) steps: ceil(log2 p)(t_s + m t_w)
+//! Ranks are counted from the root. A rank receives from the rank without its lowest set bit, then sends to the ranks with
+//! one more lower bit, the farthest first. p - 1 messages of m bytes in ceil(log2 p) steps: ceil(log2 p)(t_s + m t_w)
 //! (Hasanov, thesis, 2.3.1.2, equation 2.7).
 
 use crate::collectives::Rates;

@@ -26,7 +26,7 @@ fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> 
     along(part, &[part.message], builder, before)
 }
 
-/// Passes the segments along the chain, each as soon as it is here.
+/// Sends the segments along the chain, each as soon as it has arrived.
 pub(super) fn along(part: &Part<'_>, segments: &[Span], builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let group = part.rooted();
     let me = group.me();

@@ -1,9 +1,8 @@
 //! Scatter-ring-allgather broadcast: the message is scattered in blocks by a binomial tree and gathered round a ring.
 //!
-//! A block that a member has from the scatter is not sent to it again: less than p^2 messages of m / p bytes or
-//! more, (p - 1) m bytes in all, the least there can be. For long messages:
-//!
-//! (ceil(log2 p) + p - 1) t_s + 2 (p - 1)/p m t_w for a power of two (Hasanov, thesis, 2.3.1.2, equation 2.8).
+//! A block that a member has from the scatter is not sent to it again: fewer than p^2 messages, and (p - 1) m bytes in all,
+//! which is the minimum. For long messages. For a power of two: (ceil(log2 p) + p - 1) t_s + 2 (p - 1)/p m t_w (Hasanov,
+//! thesis, 2.3.1.2, equation 2.8).
 
 use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};

@@ -1,9 +1,9 @@
-//! Binomial gather and scatter: neighbouring ranges of ranks join, the lower gather root keeping, whatever the sizes.
+//! Binomial gather and scatter: neighbouring ranges of ranks join, and the lower gather root receives, whatever the sizes.
 //!
-//! The tree is that of the ordered hypercubes, with the root of the operation as gather root of every cube that it is in, so
-//! that any root has the whole tree in ceil(log2 p) levels and every message is of consecutive blocks: nothing is rotated.
-//! p - 1 messages at most; ceil(log2 p) t_s + (sum of the others' blocks) t_w for equal blocks. A large block far from the
-//! root is passed on at every level: up to ceil(log2 p) (t_s + (sum of m_i) t_w) (irregular gather and scatter, section 1).
+//! The tree is that of the ordered hypercubes. The root of the operation is the gather root of every cube that it is in, so
+//! any root has the whole tree in ceil(log2 p) levels, every message has consecutive blocks, and nothing is rotated. At most
+//! p - 1 messages; ceil(log2 p) t_s + (sum of the others' blocks) t_w for equal blocks. A large block far from the root is
+//! forwarded at every level: up to ceil(log2 p) (t_s + (sum of m_i) t_w) (irregular gather and scatter, section 1).
 
 use super::gathering::{Append, Gather};
 use super::part::Part;
@@ -34,9 +34,9 @@ pub static SCATTER: Algorithm = Algorithm {
     ..GATHER
 };
 
-const APPEND: Append = |it, builder, before| {
-    let (me, root, sizes) = (it.group.me(), it.root, it.sizes);
-    Part::of(me, root, sizes[me], &joins(sizes, root, Rule::Oblivious)).append(it, builder, before)
+const APPEND: Append = |gathering, builder, before| {
+    let (me, root, sizes) = (gathering.group.me(), gathering.root, gathering.sizes);
+    Part::of(me, root, sizes[me], &joins(sizes, root, Rule::Oblivious)).append(gathering, builder, before)
 };
 
 /// Equation 2.24.

@@ -1,16 +1,17 @@
-//! The ordered tree from sizes that only their owners know (irregular gather and scatter, Lemma 3).
+//! Construction of the ordered tree from sizes that only their owners know (irregular gather and scatter, Lemma 3).
 //!
-//! Every cube has a **fixed root**, its last rank, whom all can compute, and a gather root, who depends on the sizes. Both
-//! know the cube's [`Run`]: who the gather root is, and how many bytes it holds. Where two cubes join, their fixed roots
-//! exchange these runs, then each passes on to its gather root what it has heard; both pairs then decide alike. Nothing is
-//! said that is known: that the operation's root receives wherever it takes part, all know.
+//! Every cube has a **fixed root**, its last rank, which all ranks can compute, and a gather root, which depends on the sizes.
+//! Both know the cube's [`Run`]: the gather root and its bytes. When two cubes join, their fixed roots exchange these runs,
+//! and each forwards the run that it received to its gather root. Then all four can decide who sends. A run that everybody
+//! knows is not sent: the root of the operation always receives.
 //!
-//! ceil(log2 p) levels of an exchange and (but in the first) one message more: at most (2 ceil(log2 p) - 1) t_s, messages
-//! of 32 bytes. With a threshold the runs that go to the root directly are listed for it, 32 bytes each, on the way: the
-//! fabric has no receive from any rank, so their number alone, which suffices the paper, would not.
+//! ceil(log2 p) levels with an exchange each, and one more message in all but the first: at most (2 ceil(log2 p) - 1) t_s with
+//! messages of 32 bytes. With a threshold, messages also list the runs that go to the root directly, 32 bytes each. (The paper
+//! needs only their number, but this fabric cannot receive from any source.)
 //!
-//! The peers of a level depend on what was heard in those before it: each level is two schedules, made when it comes.
-//! [`build`] and [`build_among`] run them. Among some ranks only, "rank" is the number of a member. The [`Part`] that results serves any number of gathers and scatters with the same sizes.
+//! The peers of a level depend on the runs received before, so each level is two schedules, which are made when it begins.
+//! [`build`] and [`build_among`] run them. In a group, "rank" is the number of a member. The resulting [`Part`] serves any
+//! number of gathers and scatters with the same sizes.
 
 use super::part::Part;
 use super::tree::{Rule, Run, join};
@@ -21,10 +22,10 @@ use crate::schedule::{Buffer, Builder, Schedule, SendMode, Span};
 use crate::topology::Rank;
 
 /// Bytes of an encoded run.
-const RUN: u64 = 32;
-/// Stages of the messages; those of the data have 0.
+const RUN_BYTES: u64 = 32;
+/// Stages of the messages; messages with data have stage 0.
 const EXCHANGE: u8 = 1;
-const NOTICE: u8 = 2;
+const FORWARD: u8 = 2;
 
 /// One rank's construction of the tree, a step at a time.
 #[derive(Debug)]
@@ -34,16 +35,16 @@ pub struct Construction {
     rule: Rule,
     /// Level d: cubes of 2^d ranks.
     level: u32,
-    /// The exchange of this level has been run.
+    /// Whether the exchange of this level has been run.
     exchanged: bool,
-    /// What this rank knows as fixed root of its cube; none if it is not.
+    /// The run of this rank's cube, if this rank is its fixed root.
     fixed: Option<Run>,
-    /// What this rank holds as gather root of its cube; none if it is not.
+    /// The run of this rank's cube, if this rank is its gather root.
     gathered: Option<Run>,
-    /// As fixed root: the runs of its cube that go to the root directly.
+    /// On a fixed root: the runs of its cube that go to the root directly.
     direct: Vec<Run>,
-    /// What was heard at this level of the neighbour: its run, then those of it that go to the root directly.
-    heard: Vec<Run>,
+    /// The runs received at this level: the neighbour's run, then those of its cube that go to the root directly.
+    neighbour_runs: Vec<Run>,
 }
 
 /// A cube and its neighbour at one level, seen from a rank.
@@ -53,18 +54,18 @@ struct Pair {
 }
 
 impl Construction {
-    /// Of a rank with `bytes` bytes.
+    /// The construction on a rank with `bytes` bytes. Subtrees of more than `threshold` bytes go to the root directly.
     ///
     /// # Errors
-    /// A root that is no rank.
+    /// A root that is not a rank.
     pub fn new(rank: Rank, ranks: usize, root: Rank, bytes: u64, threshold: Option<u64>) -> Result<Self> {
         Self::among(Group::world(rank, ranks), root, bytes, threshold)
     }
 
-    /// Of a member with `bytes` bytes; `root` is the number of a member.
+    /// As [`Construction::new`], among the members of `group`; `root` is the number of a member.
     ///
     /// # Errors
-    /// A root that is no member.
+    /// A root that is not a member.
     pub fn among(group: Group, root: usize, bytes: u64, threshold: Option<u64>) -> Result<Self> {
         if root >= group.size() {
             return Err(Error::argument("root", root, format!("0 to {}", group.size().saturating_sub(1))));
@@ -79,17 +80,17 @@ impl Construction {
             fixed: own,
             gathered: own,
             direct: Vec::new(),
-            heard: Vec::new(),
+            neighbour_runs: Vec::new(),
         })
     }
 
-    /// What this rank knows as fixed root, and what it holds as gather root, of its cube of 2^level ranks.
-    pub fn knows(&self) -> (u32, Option<Run>, Option<Run>) {
+    /// The level, and the run of this rank's cube of 2^level ranks: as its fixed root, and as its gather root.
+    pub fn known_runs(&self) -> (u32, Option<Run>, Option<Run>) {
         (self.level, self.fixed, self.gathered)
     }
 
-    /// The next schedule to run, and its memory; none when the tree is finished. All ranks take equally many steps; at
-    /// many of them a rank has nothing to do, and the schedule is empty.
+    /// The next schedule to run, and its memory; `None` when the tree is finished. All ranks take the same number of steps; a
+    /// rank that has nothing to do in a step gets an empty schedule.
     pub fn step(&self) -> Option<(Schedule, Buffers)> {
         if 1 << self.level >= self.group.size() {
             return None;
@@ -97,8 +98,8 @@ impl Construction {
         let mut builder = Builder::default();
         let mut buffers = Buffers::default();
         if let Some(pair) = self.pair() {
-            let capacity = RUN * (1 + pair.other.len() as u64);
-            if self.exchanged { self.notice(&pair, capacity) } else { self.exchange(&pair, capacity) }.put(
+            let capacity = RUN_BYTES * (1 + pair.other.len() as u64);
+            if self.exchanged { self.forward(&pair, capacity) } else { self.exchange(&pair, capacity) }.add_to(
                 &self.group,
                 &mut builder,
                 &mut buffers,
@@ -107,14 +108,14 @@ impl Construction {
         Some((builder.finish(), buffers))
     }
 
-    /// Takes in what the schedule of [`Construction::step`] brought.
+    /// Evaluates the messages that the schedule of [`Construction::step`] received.
     ///
     /// # Errors
-    /// A neighbour was to be heard and was not.
+    /// The neighbour's run is missing.
     pub fn advance(&mut self, buffers: &Buffers) -> Result<()> {
-        let brought = decode(buffers.get(Buffer::Receive));
-        if !brought.is_empty() {
-            self.heard = brought;
+        let runs = decode(buffers.get(Buffer::Receive));
+        if !runs.is_empty() {
+            self.neighbour_runs = runs;
         }
         if !self.exchanged {
             self.exchanged = true;
@@ -124,7 +125,7 @@ impl Construction {
         if let Some(pair) = self.pair() {
             self.join(&pair)?;
         }
-        self.heard.clear();
+        self.neighbour_runs.clear();
         self.level += 1;
         Ok(())
     }
@@ -135,7 +136,7 @@ impl Construction {
         self.part
     }
 
-    /// This rank's cube and the one it joins, if there is one.
+    /// This rank's cube and the cube that it joins; `None` if there is no such cube.
     fn pair(&self) -> Option<Pair> {
         let cube = |number: usize| (number << self.level)..((number + 1) << self.level).min(self.group.size());
         let number = self.part.own.gatherer >> self.level;
@@ -143,83 +144,85 @@ impl Construction {
         (other.start < self.group.size()).then(|| Pair { own: cube(number), other })
     }
 
-    /// Fixed roots tell each other of their cubes; of the root's cube there is nothing to tell. Directs are told only to
-    /// who needs them: the fixed root of the joined cube, or the root's.
-    fn exchange(&self, pair: &Pair, capacity: u64) -> Talk {
-        let Some(run) = self.fixed else { return Talk::default() };
+    /// The messages between the fixed roots of two cubes. The run of the root's cube is known and not sent. Direct runs are
+    /// sent only to the fixed root of the joined cube and to that of the root's cube.
+    fn exchange(&self, pair: &Pair, capacity: u64) -> RunMessages {
+        let Some(run) = self.fixed else { return RunMessages::default() };
         let (root, partner) = (&self.part.root, pair.other.end - 1);
         let listed = pair.own.start < pair.other.start || pair.other.contains(root);
         let directs = if listed { &self.direct[..] } else { &[] };
-        Talk {
+        RunMessages {
             stage: EXCHANGE,
-            say: (!pair.own.contains(root)).then(|| (partner, encode(run, directs))),
-            hear: (!pair.other.contains(root)).then_some((partner, capacity)),
+            send: (!pair.own.contains(root)).then(|| (partner, encode(run, directs))),
+            receive: (!pair.other.contains(root)).then_some((partner, capacity)),
         }
     }
 
-    /// A fixed root passes on to its gather root what it has heard, unless the two are one or nothing was to be heard.
-    fn notice(&self, pair: &Pair, capacity: u64) -> Talk {
+    /// The message from a fixed root to its gather root with the runs it received; none if both are one rank or nothing was
+    /// received.
+    fn forward(&self, pair: &Pair, capacity: u64) -> RunMessages {
         let (rank, root, last) = (self.part.own.gatherer, self.part.root, pair.own.end - 1);
-        let mut talk = Talk { stage: NOTICE, ..Talk::default() };
+        let mut messages = RunMessages { stage: FORWARD, ..RunMessages::default() };
         if pair.other.contains(&root) {
-            return talk;
+            return messages;
         }
-        if let Some((run, (first, directs))) = self.fixed.zip(self.heard.split_first())
+        if let Some((run, (first, directs))) = self.fixed.zip(self.neighbour_runs.split_first())
             && run.gatherer != rank
         {
-            talk.say = Some((run.gatherer, encode(*first, if run.gatherer == root { directs } else { &[] })));
+            messages.send = Some((run.gatherer, encode(*first, if run.gatherer == root { directs } else { &[] })));
         }
-        talk.hear = (self.gathered.is_some() && rank != last).then_some((last, capacity));
-        talk
+        messages.receive = (self.gathered.is_some() && rank != last).then_some((last, capacity));
+        messages
     }
 
-    /// Decides who sends, as fixed root, as gather root or both.
+    /// Joins two cubes, on their fixed roots and gather roots: decides who sends.
     fn join(&mut self, pair: &Pair) -> Result<()> {
         let (rank, root) = (self.part.own.gatherer, self.part.root);
         let Some(own) = self.gathered.or(self.fixed) else { return Ok(()) };
         let of_root = Run { gatherer: root, first: pair.other.start, end: pair.other.end, bytes: 0 };
-        let told = self.heard.first().copied();
-        let other = if pair.other.contains(&root) { Some(of_root) } else { told };
-        let silent = || Error::Internal { rank, what: format!("level {}: the neighbour was not heard", self.level) };
-        let other = other.ok_or_else(silent)?;
+        let received = self.neighbour_runs.first().copied();
+        let other = if pair.other.contains(&root) { Some(of_root) } else { received };
+        let missing =
+            || Error::Internal { rank, what: format!("level {}: the neighbour's run is missing", self.level) };
+        let other = other.ok_or_else(missing)?;
         let is_left = pair.own.start < pair.other.start;
         let (left, right) = if is_left { (own, other) } else { (other, own) };
         let join = join(left, right, root, self.rule);
         if self.gathered.is_some() {
             let sends = join.sent.gatherer == rank;
             self.part.to = self.part.to.or((sends && join.sent.bytes > 0).then_some(join.to));
-            self.gathered = (!sends).then_some(join.held);
+            self.gathered = (!sends).then_some(join.joined);
             if join.to == rank {
-                let directs = self.heard.get(1..).filter(|_| rank == root).unwrap_or_default();
+                let directs = self.neighbour_runs.get(1..).filter(|_| rank == root).unwrap_or_default();
                 let received = std::iter::once(&join.sent).chain(directs).filter(|run| run.bytes > 0);
                 self.part.received.extend(received);
             }
         }
-        self.fixed = (self.fixed.is_some() && !is_left).then_some(join.held);
-        if self.fixed.is_some() && join.held.gatherer != root {
-            self.direct.extend(self.heard.get(1..).unwrap_or_default());
+        self.fixed = (self.fixed.is_some() && !is_left).then_some(join.joined);
+        if self.fixed.is_some() && join.joined.gatherer != root {
+            self.direct.extend(self.neighbour_runs.get(1..).unwrap_or_default());
             self.direct.extend((join.is_direct() && join.sent.bytes > 0).then_some(join.sent));
         }
         Ok(())
     }
 }
 
-/// At most one message out and one in.
+/// At most one message to send and one to receive.
 #[derive(Debug, Default)]
-struct Talk {
+struct RunMessages {
     stage: u8,
-    say: Option<(Rank, Vec<u8>)>,
-    hear: Option<(Rank, u64)>,
+    send: Option<(Rank, Vec<u8>)>,
+    receive: Option<(Rank, u64)>,
 }
 
-impl Talk {
-    fn put(self, group: &Group, builder: &mut Builder, buffers: &mut Buffers) {
+impl RunMessages {
+    fn add_to(self, group: &Group, builder: &mut Builder, buffers: &mut Buffers) {
         builder.stage(self.stage);
-        if let Some((to, bytes)) = self.say {
+        if let Some((to, bytes)) = self.send {
             builder.send(group.rank_of(to), SendMode::Standard, Span::new(Buffer::Send, 0, bytes.len() as u64), &[]);
             buffers.set(Buffer::Send, bytes);
         }
-        if let Some((from, capacity)) = self.hear {
+        if let Some((from, capacity)) = self.receive {
             builder.receive(group.rank_of(from), Span::new(Buffer::Receive, 0, capacity), &[]);
         }
     }
@@ -238,24 +241,24 @@ fn decode(bytes: &[u8]) -> Vec<Run> {
         end: word(run, 2) as Rank,
         bytes: word(run, 3),
     };
-    bytes.chunks_exact(RUN as usize).map(run).collect()
+    bytes.chunks_exact(RUN_BYTES as usize).map(run).collect()
 }
 
 /// Constructs the tree. Collective: every rank calls it with the same root and threshold, and its own number of bytes.
 /// At most (2 ceil(log2 p) - 1) t_s.
 ///
 /// # Errors
-/// A root that is no rank, alike on all ranks and before anything is sent; the fabric's.
+/// A root that is not a rank: the same on all ranks, before anything is sent. Errors of the fabric.
 pub async fn build(endpoint: &mut Endpoint, root: Rank, bytes: u64, threshold: Option<u64>) -> Result<Part> {
     let world = Group::world(endpoint.rank(), endpoint.ranks());
     Ok(build_among(endpoint, world, root, bytes, threshold).await?.0)
 }
 
-/// The same among the members of a group; also what this rank has sent for it. Collective over the members, who all know
-/// the group. The part, and `root`, are of numbers of members.
+/// As [`build`], among the members of a group. Also returns the traffic of this rank. Collective over the members, which all
+/// pass the same group. `root` and the ranks in the part are member numbers.
 ///
 /// # Errors
-/// A root that is no member, alike on all and before anything is sent; the fabric's.
+/// A root that is not a member: the same on all members, before anything is sent. Errors of the fabric.
 pub async fn build_among(
     endpoint: &mut Endpoint,
     group: Group,

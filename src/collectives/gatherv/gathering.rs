@@ -1,4 +1,4 @@
-//! Gathers among any ranks, as parts of a hierarchy: what they have, and the algorithms that can do it.
+//! Gathers among any ranks, as parts of a hierarchy.
 
 use std::cell::Cell;
 
@@ -7,24 +7,24 @@ use crate::collectives::algorithm::{Algorithm, Problem};
 use crate::collectives::group::Group;
 use crate::schedule::{Buffer, Builder, OpId, Schedule, SendMode, Span};
 
-/// Blocks that pass through ranks other than the root lie here.
-const PASSING: Buffer = Buffer::Stage(0);
+/// The blocks that ranks other than the root forward.
+const FORWARDED: Buffer = Buffer::Stage(0);
 
-/// One gather among the members of a group; equal on all members but for the group's own place, `own` and `into`.
+/// One gather among the members of a group. All fields but the group's own number, `own` and `into` are equal on all members.
 pub struct Gathering<'a> {
-    /// Who takes part.
+    /// The members.
     pub group: Group,
     /// The member that gets all blocks.
     pub root: usize,
     /// Bytes of every member's block.
     pub sizes: &'a [u64],
-    /// Where this rank has its block when what is before is finished.
+    /// This rank's block, once the operations before the gather are finished.
     pub own: Span,
-    /// At the root: where all blocks go, in the members' order. The own block may lie at its place there already.
+    /// At the root: the place of all blocks, in the members' order. The own block may lie there already.
     pub into: Span,
     /// Bytes of a first segment, for algorithms that cut messages.
     pub segment: u64,
-    /// Where space for what passes through this rank begins to be free.
+    /// Begin of the free space for forwarded blocks.
     pub free: &'a Cell<u64>,
 }
 
@@ -34,38 +34,38 @@ impl Gathering<'_> {
         self.group.me() == self.root
     }
 
-    /// Space for `len` bytes that pass through this rank.
-    pub fn passing(&self, len: u64) -> Span {
-        Span::new(PASSING, self.free.replace(self.free.get() + len), len)
+    /// Reserves space for `len` bytes that this rank forwards.
+    pub fn forwarded(&self, len: u64) -> Span {
+        Span::new(FORWARDED, self.free.replace(self.free.get() + len), len)
     }
 }
 
-/// Adds the operations of this rank's part, none of which starts before the given ones are finished; returns what must
-/// finish before all blocks are at the root.
+/// Adds this rank's operations of a gather, which start after the given ones. Returns the operations after which all blocks
+/// are at the root.
 pub type Append = fn(&Gathering<'_>, &mut Builder, &[OpId]) -> Vec<OpId>;
 
 /// An algorithm of gather and scatter among any ranks.
 #[derive(Debug)]
 pub struct Gather {
-    /// What the registry holds of the gather.
+    /// The registry's row of the gather.
     pub gather: &'static Algorithm,
-    /// What the registry holds of the scatter.
+    /// The registry's row of the scatter.
     pub scatter: &'static Algorithm,
-    /// The operations of the gather.
+    /// Adds the gather.
     pub append: Append,
-    /// Those of the gather that, backwards, is the scatter.
+    /// Adds the gather whose transpose is the scatter.
     pub append_backwards: Append,
-    /// The time that theory gives it for so many ranks and bytes of a block.
+    /// The time in the model of the source, for a number of ranks and bytes of a block.
     pub time: fn(&Rates, f64, f64) -> f64,
 }
 
 impl Gather {
-    /// The gather of one rank of all.
+    /// One rank's schedule of the gather among all ranks.
     pub fn gather(&self, problem: &Problem<'_>) -> Schedule {
         among_all(problem, self.append)
     }
 
-    /// The scatter of one rank of all.
+    /// One rank's schedule of the scatter among all ranks.
     pub fn scatter(&self, problem: &Problem<'_>) -> Schedule {
         backwards(among_all(problem, self.append_backwards))
     }
@@ -90,8 +90,8 @@ pub fn among_all(
     builder.finish()
 }
 
-/// The scatter that a gather is backwards.
+/// The scatter that is the transpose of a gather.
 pub fn backwards(gather: Schedule) -> Schedule {
-    // Only a reduction has no transpose.
+    // Only a schedule with a reduction has no transpose.
     gather.transposed(SendMode::Standard).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
-//! Linear gather and scatter: every rank sends its block to the root, or gets it from there, without a tree.
+//! Linear gather and scatter: every rank sends its block to the root, or receives it from the root, without a tree.
 //!
-//! p - 1 messages at the root, at most 32 of them outstanding: (p - 1) t_s + (sum of the others' blocks) t_w. Each byte
-//! travels once; fit for large blocks. (Irregular gather and scatter, section 1, names it as what libraries do.)
+//! p - 1 messages at the root, at most 32 of them outstanding: (p - 1) t_s + (sum of the others' blocks) t_w. Each byte is
+//! sent once, which suits large blocks. MPI libraries use it (irregular gather and scatter, section 1).
 
 use super::gathering::{Append, Gather};
 use super::part::Part;
@@ -33,7 +33,9 @@ pub static SCATTER: Algorithm = Algorithm {
     ..GATHER
 };
 
-const APPEND: Append = |it, builder, before| part(it.group.me(), it.root, it.sizes).append(it, builder, before);
+const APPEND: Append = |gathering, builder, before| {
+    part(gathering.group.me(), gathering.root, gathering.sizes).append(gathering, builder, before)
+};
 
 fn part(rank: Rank, root: Rank, sizes: &[u64]) -> Part {
     let mut part = Part::new(rank, root, sizes[rank]);

@@ -1,11 +1,10 @@
-//! Linear gather and scatter with synchronization: nobody sends a block before its receiver says that it is waiting.
+//! Linear gather and scatter with synchronization: a block is sent only when its receiver has said that it is ready.
 //!
-//! The root of a gather asks one rank after the other with an empty message; a rank sends a first segment of at most
-//! `segment` bytes and the rest, synchronously. When the first segment is there the root asks the next rank, so that the
-//! question travels while the rest arrives. A scatter is the gather's mirror image: every rank tells the root that it is
-//! waiting, and the root sends to those that do. So no block waits in a buffer of the receiver, however many ranks there
-//! are. 3 (p - 1) messages; t_s + (p - 1)(2 t_s + m t_w) (Hasanov, thesis, 2.3.3.1, equation 2.23), the first segments being
-//! shorter than the blocks.
+//! The root of a gather sends an empty request to one rank after the other. A rank answers with a first segment of at most
+//! `segment` bytes and then the rest, synchronously. When the first segment has arrived, the root sends the next request, so
+//! that its latency overlaps with the rest of the block. In a scatter, every rank tells the root that it is ready, and the
+//! root then sends. So no block waits in a buffer of the receiver, however many ranks there are. 3 (p - 1) messages;
+//! t_s + (p - 1)(2 t_s + m t_w) (Hasanov, thesis, 2.3.3.1, equation 2.23), if the first segments are shorter than the blocks.
 
 use super::gathering::{Gather, Gathering};
 use crate::collectives::Rates;
@@ -35,71 +34,70 @@ pub static SCATTER: Algorithm = Algorithm {
     ..GATHER
 };
 
-/// The message of no bytes.
-const WORD: Span = Span { buffer: Buffer::Send, offset: 0, len: 0 };
+/// The empty message.
+const EMPTY: Span = Span { buffer: Buffer::Send, offset: 0, len: 0 };
 
-/// A block in a first segment and the rest, if there is one.
+/// The first segment of a block, and the rest if there is one.
 fn halves(block: Span, segment: u64) -> impl Iterator<Item = Span> {
     let first = block.len.min(segment);
     let rest = Span::new(block.buffer, block.offset + first, block.len - first);
     [Span { len: first, ..block }, rest].into_iter().filter(|half| half.len > 0)
 }
 
-/// Where the blocks of the other members go, of those that have one; and the copy of the root's own.
-fn others(it: &Gathering<'_>, builder: &mut Builder, before: &[OpId]) -> (Vec<(usize, Span)>, Vec<OpId>) {
-    let mut at = it.into.offset;
+/// The nonempty blocks of the other members with their places on the root, and the copy of the root's own block.
+fn others(gathering: &Gathering<'_>, builder: &mut Builder, before: &[OpId]) -> (Vec<(usize, Span)>, Vec<OpId>) {
+    let mut at = gathering.into.offset;
     let mut blocks = Vec::new();
     let mut copied = Vec::new();
-    for (member, &len) in it.sizes.iter().enumerate().filter(|&(_, &len)| len > 0) {
-        let block = Span::new(it.into.buffer, at, len);
+    for (member, &len) in gathering.sizes.iter().enumerate().filter(|&(_, &len)| len > 0) {
+        let block = Span::new(gathering.into.buffer, at, len);
         at += len;
-        if member != it.root {
-            blocks.push((it.group.rank_of(member), block));
-        } else if block != it.own {
-            copied.push(builder.copy(it.own, block, before));
+        if member != gathering.root {
+            blocks.push((gathering.group.rank_of(member), block));
+        } else if block != gathering.own {
+            copied.push(builder.copy(gathering.own, block, before));
         }
     }
     (blocks, copied)
 }
 
-fn append(it: &Gathering<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
-    let root = it.group.rank_of(it.root);
-    if !it.is_root() {
-        if it.own.len == 0 {
+fn append(gathering: &Gathering<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
+    let root = gathering.group.rank_of(gathering.root);
+    if !gathering.is_root() {
+        if gathering.own.len == 0 {
             return before.to_vec();
         }
-        let asked = builder.receive(root, WORD, before);
+        let asked = builder.receive(root, EMPTY, before);
         let send = |half| builder.send(root, SendMode::Synchronous, half, &[asked]);
-        return halves(it.own, it.segment).map(send).collect();
+        return halves(gathering.own, gathering.segment).map(send).collect();
     }
-    let (blocks, mut here) = others(it, builder, before);
+    let (blocks, mut here) = others(gathering, builder, before);
     let mut last = before.to_vec();
     for (from, block) in blocks {
-        let arrived: Vec<_> = halves(block, it.segment).map(|half| builder.receive(from, half, &last)).collect();
-        builder.send(from, SendMode::Standard, WORD, &last);
+        let arrived: Vec<_> = halves(block, gathering.segment).map(|half| builder.receive(from, half, &last)).collect();
+        builder.send(from, SendMode::Standard, EMPTY, &last);
         last = vec![arrived[0]];
         here.extend(arrived);
     }
     or_before(here, before)
 }
 
-/// A gather in which the root tells every rank that its block is there: backwards, every rank tells the root that it
-/// waits.
-fn append_backwards(it: &Gathering<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
-    let root = it.group.rank_of(it.root);
-    let backwards = |block| halves(block, it.segment).collect::<Vec<_>>().into_iter().rev();
-    if !it.is_root() {
-        if it.own.len == 0 {
+/// A gather in which the root confirms every block. In its transpose, every rank tells the root that it is ready.
+fn append_backwards(gathering: &Gathering<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
+    let root = gathering.group.rank_of(gathering.root);
+    let backwards = |block| halves(block, gathering.segment).collect::<Vec<_>>().into_iter().rev();
+    if !gathering.is_root() {
+        if gathering.own.len == 0 {
             return before.to_vec();
         }
-        let sent = backwards(it.own).map(|half| builder.send(root, SendMode::Standard, half, before)).collect();
-        builder.receive(root, WORD, before);
+        let sent = backwards(gathering.own).map(|half| builder.send(root, SendMode::Standard, half, before)).collect();
+        builder.receive(root, EMPTY, before);
         return sent;
     }
-    let (blocks, mut here) = others(it, builder, before);
+    let (blocks, mut here) = others(gathering, builder, before);
     for (from, block) in blocks.into_iter().rev() {
         let arrived: Vec<_> = backwards(block).map(|half| builder.receive(from, half, before)).collect();
-        builder.send(from, SendMode::Standard, WORD, &arrived);
+        builder.send(from, SendMode::Standard, EMPTY, &arrived);
         here.extend(arrived);
     }
     or_before(here, before)

@@ -1,11 +1,11 @@
-//! Minimum spanning tree gather and scatter: ranges of ranks are halved, and each half has one rank that holds all of it.
+//! Minimum spanning tree gather and scatter: ranges of ranks are halved, and one rank gathers each half.
 //!
-//! The root holds all ranks. Who holds a range takes its own half; the rank of the other half that is farthest away, the
-//! last of the upper or the first of the lower, holds that, and both go on. Each holder of a half sends it to the holder of
-//! the whole (the scatter: gets it), one message of consecutive blocks. p - 1 messages at most; for p a power of two and
-//! equal blocks ceil(log2 p) t_s + (p - 1) m t_w, the lower bounds of both (Hasanov, thesis, 2.3.3.1, equation 2.25, where
-//! m is the sum of all blocks). Unlike the binomial tree's, its ranges differ by at most one rank wherever p is not a power
-//! of two.
+//! The root gathers the whole range. The rank that gathers a range also gathers the half that it is in; the other half is
+//! gathered by its farthest rank, the last of an upper half or the first of a lower one; and so on. The rank of a half sends
+//! its blocks to the rank of the whole range in one message (in a scatter it receives them). At most p - 1 messages; for p a
+//! power of two and equal blocks ceil(log2 p) t_s + (p - 1) m t_w, the lower bounds of both terms (Hasanov, thesis, 2.3.3.1,
+//! equation 2.25, where m is the sum of all blocks). Unlike in the binomial tree, the two halves differ by at most one rank if
+//! p is not a power of two.
 
 use super::binomial;
 use super::gathering::{Append, Gather};
@@ -37,9 +37,11 @@ pub static SCATTER: Algorithm = Algorithm {
     ..GATHER
 };
 
-const APPEND: Append = |it, builder, before| part(it.group.me(), it.root, it.sizes).append(it, builder, before);
+const APPEND: Append = |gathering, builder, before| {
+    part(gathering.group.me(), gathering.root, gathering.sizes).append(gathering, builder, before)
+};
 
-/// Down the halves that the rank is in. O(p).
+/// This rank's part, found by descending through the halves that the rank is in. O(p).
 fn part(rank: Rank, root: Rank, sizes: &[u64]) -> Part {
     let mut part = Part::new(rank, root, sizes[rank]);
     let (mut range, mut holder) = (0..sizes.len(), root);

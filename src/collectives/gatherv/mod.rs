@@ -1,13 +1,13 @@
-//! Gather and scatter of blocks that may differ in size: the root gets, or gives, the block of every rank.
+//! Gather and scatter of blocks that may differ in size: the root receives, or sends, the block of every rank.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `linear`, `linear_synchronized`, `binomial`, `minimum_spanning_tree`, `ordered` | the algorithms of the registry, where all ranks know all sizes |
-//! | [`gathering`] | a gather among any ranks: what hierarchies are made of |
+//! | `linear`, `linear_synchronized`, `binomial`, `minimum_spanning_tree`, `ordered` | the algorithms of the registry; all ranks know all sizes |
+//! | [`gathering`] | a gather among any ranks, from which hierarchies are built |
 //! | `levels` | hierarchies of gathers |
-//! | [`tree`] | ordered hypercubes and how they join: what trees are made of |
+//! | [`tree`] | ordered hypercubes, and how two of them join |
 //! | [`part`] | one rank's part of a tree, and its schedule |
-//! | [`construct`] | the same tree from sizes that only their owners know, by exchanges between fixed roots |
+//! | [`construct`] | the ordered tree from sizes that only their owners know |
 
 mod binomial;
 pub mod construct;
@@ -36,15 +36,15 @@ use crate::fabric::{Buffers, Endpoint};
 use crate::schedule::Buffer;
 use crate::topology::Rank;
 
-/// Brings the bytes of every rank to `root`, one after the other in rank order; the others get nothing. No rank knows how
-/// many another has: the ordered tree is constructed first. A subtree of more than `threshold` bytes is not passed on, but
-/// goes to the root directly. Collective. At most 3 ceil(log2 p) t_s + (sum + largest subtree) t_w, if without a threshold.
+/// Gives `root` the bytes of every rank, one after the other in rank order; the other ranks get nothing. A rank need not know
+/// another rank's number of bytes: the ordered tree is constructed first. A subtree of more than `threshold` bytes goes to the
+/// root directly. Collective. At most 3 ceil(log2 p) t_s + (sum + largest subtree) t_w without a threshold.
 ///
 /// To gather the same sizes again without the construction, keep the [`part::Part`] of [`construct::build`] and run its
 /// schedule.
 ///
 /// # Errors
-/// A root that is no rank, alike on all ranks and before anything is sent; the fabric's.
+/// A root that is not a rank: the same on all ranks, before anything is sent. Errors of the fabric.
 pub async fn gatherv(endpoint: &mut Endpoint, root: Rank, bytes: Vec<u8>, threshold: Option<u64>) -> Result<Vec<u8>> {
     let part = construct::build(endpoint, root, bytes.len() as u64, threshold).await?;
     let mut buffers = Buffers::default();
@@ -56,13 +56,13 @@ pub async fn gatherv(endpoint: &mut Endpoint, root: Rank, bytes: Vec<u8>, thresh
     Ok(buffers.take(Buffer::Receive))
 }
 
-/// Gives every rank its `len` bytes of `all`, which `root` has, one block after the other in rank order; the others'
-/// argument is ignored. Not even the root needs to know another's `len`. Collective. As [`gatherv`], and an agreement
-/// that the blocks are as long as `all`: 2 ceil(log2 p) t_s more.
+/// Gives every rank its block of `len` bytes of `all`. `root` has `all`, the blocks one after the other in rank order; the
+/// argument is ignored on the other ranks. Not even the root need know another rank's `len`. Collective. Costs what
+/// [`gatherv`] does, and 2 ceil(log2 p) t_s for an agreement that the blocks add up to `all`.
 ///
 /// # Errors
-/// A root that is no rank, blocks that are together shorter or longer than `all`: alike on all ranks and before any of it
-/// is sent. The fabric's.
+/// A root that is not a rank; blocks that do not add up to `all`: the same on all ranks, before any data is sent. Errors of the
+/// fabric.
 pub async fn scatterv(
     endpoint: &mut Endpoint,
     root: Rank,

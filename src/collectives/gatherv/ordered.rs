@@ -1,19 +1,19 @@
-//! The linear-time ordered tree, for irregular gather and scatter: where two ranges join, the one with fewer bytes sends.
+//! The linear-time ordered tree, for irregular gather and scatter: when two ranges join, the one with fewer bytes sends.
 //!
-//! Irregular gather and scatter, Lemmas 1 to 3 and Theorem 1. Large blocks stay where they are while small ones come to
-//! them: the data take at most ceil(log2 p) t_s and a transfer time linear in the sum of all blocks, whatever their sizes.
-//! Here every rank knows all sizes and finds the tree by itself; `construct` is for ranks that know only their own.
+//! Irregular gather and scatter, Lemmas 1 to 3 and Theorem 1. Large blocks stay where they are, and small ones are sent to
+//! them. The data takes at most ceil(log2 p) t_s and a transfer time linear in the sum of all blocks, whatever their sizes.
+//! Here every rank knows all sizes and computes the tree by itself; `construct` is for ranks that know only their own size.
 //!
-//! **How linear.** A gather root g other than the operation's root has its cube H after at most d t_s + S(H) t_w, S(H) the
-//! bytes of the whole cube: of two that join, the smaller was ready by S(H') and the larger by S(H''), and
-//! max(S', S'') + min(S', S'') = S' + S''. A root that is given cannot choose to be the larger one: it may wait for a
-//! neighbour that holds more than itself, and has all after at most ceil(log2 p) t_s + (sum + largest subtree) t_w, that
-//! is within twice the sum over i other than the root that Theorem 1 states. One port a rank; a message is passed on when
-//! it has arrived whole.
+//! **Why linear.** A gather root other than the operation's root has the blocks of its cube H after at most d t_s + S(H) t_w,
+//! where S(H) is the bytes of the cube. Proof: of two cubes that join, one was ready after S' and the other after S'', and
+//! max(S', S'') + min(S', S'') = S' + S''. The operation's root is given and may be the smaller of two: it may wait for a
+//! neighbour that has more bytes. It has all blocks after at most ceil(log2 p) t_s + (sum + largest subtree) t_w, which is
+//! within the bound of Theorem 1, twice the sum over i other than the root. A rank has one port, and forwards a message when
+//! all of it has arrived.
 //!
-//! With a threshold (section 3), a subtree of more bytes goes to the root directly: more startups there, but large blocks
-//! travel once. A run that no longer borders on its neighbour, because one between went directly, goes directly as well, so
-//! that every message stays one of consecutive blocks.
+//! With a threshold (section 3), a subtree of more bytes goes to the root directly: more startups there, but large blocks are
+//! sent once. If a run between two neighbours went to the root directly, they are no longer adjacent; the one that would send
+//! then sends to the root directly too, so that every message has consecutive blocks.
 
 use super::binomial;
 use super::gathering::{Append, Gather};
@@ -22,7 +22,7 @@ use super::tree::{Rule, joins};
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
 use crate::topology::Rank;
 
-/// See the module. The time is that for equal blocks, where it is a binomial tree.
+/// See the module. The time is that of equal blocks, for which the tree is a binomial tree.
 pub static ORDERED: Gather =
     Gather { gather: &GATHER, scatter: &SCATTER, append: APPEND, append_backwards: APPEND, time: binomial::time };
 
@@ -63,7 +63,9 @@ pub static SCATTER_THRESHOLD: Algorithm = Algorithm {
     ..GATHER_THRESHOLD
 };
 
-const APPEND: Append = |it, builder, before| part(it.group.me(), it.root, it.sizes, None).append(it, builder, before);
+const APPEND: Append = |gathering, builder, before| {
+    part(gathering.group.me(), gathering.root, gathering.sizes, None).append(gathering, builder, before)
+};
 
 fn direct(problem: &Problem<'_>) -> Part {
     part(problem.rank, problem.root, problem.sizes, Some(problem.segment))

@@ -1,21 +1,21 @@
 //! Ordered gather trees: ranks in consecutive ranges that join pairwise, level by level, into larger ones.
 //!
-//! At level d the ranks are cut into ordered hypercubes `[a 2^d, (a + 1) 2^d)`, the last of them possibly incomplete. Each has
-//! a gather root, who holds the blocks of a [`Run`] of consecutive ranks, in rank order. Where two neighbours join, one
-//! gather root sends all that it holds to the other; the [`Rule`] says which. (Irregular gather and scatter, Lemmas 1 and 2.)
+//! At level d the ranks are divided into ordered hypercubes `[a 2^d, (a + 1) 2^d)`; the last may be incomplete. Each has a
+//! gather root, which has the blocks of a [`Run`] of consecutive ranks, in rank order. When two neighbours join, one gather
+//! root sends its run to the other; the [`Rule`] says which. (Irregular gather and scatter, Lemmas 1 and 2.)
 
 use crate::topology::Rank;
 
 /// The blocks of consecutive ranks `first..end`, gathered by one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
-    /// Who holds them.
+    /// The rank that has gathered them.
     pub gatherer: Rank,
     /// The lowest rank.
     pub first: Rank,
-    /// One past the highest.
+    /// One past the highest rank.
     pub end: Rank,
-    /// Their bytes.
+    /// Bytes of the blocks.
     pub bytes: u64,
 }
 
@@ -29,35 +29,35 @@ impl Run {
 /// Which of two gather roots sends to the other. The root of the operation always receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
-    /// The one of the higher ranks sends, whatever the sizes: a binomial tree.
+    /// The gather root of the higher ranks sends, whatever the sizes: a binomial tree.
     Oblivious,
-    /// The one with fewer bytes sends (Lemma 1), the higher one if both hold the same. With a threshold, a run of more
-    /// bytes than that goes to the root directly, and so does one that no longer borders on the other.
+    /// The gather root with fewer bytes sends (Lemma 1), or the higher one if both have the same. With a threshold, a run of
+    /// more bytes goes to the root directly, and so does a run that is not adjacent to the other.
     BySize {
-        /// Bytes.
+        /// The threshold in bytes.
         threshold: Option<u64>,
     },
 }
 
-/// What happens where two neighbours join.
+/// The join of two neighbouring cubes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Join {
-    /// What is sent; of no bytes, then there is no message.
+    /// The run that is sent; if it is empty, there is no message.
     pub sent: Run,
-    /// To whom: the other gather root, or the root.
+    /// The receiver: the other gather root, or the root.
     pub to: Rank,
-    /// What the joined cube's gather root holds then.
-    pub held: Run,
+    /// The run of the joined cube's gather root.
+    pub joined: Run,
 }
 
 impl Join {
-    /// Whether the run passes the other gather root by.
+    /// Whether the run goes to the root directly and not to the other gather root.
     pub fn is_direct(&self) -> bool {
-        self.to != self.held.gatherer
+        self.to != self.joined.gatherer
     }
 }
 
-/// Joins what two neighbouring cubes hold, `left` of the lower ranks.
+/// Joins the runs of two neighbouring cubes; `left` is that of the lower ranks.
 pub fn join(left: Run, right: Run, root: Rank, rule: Rule) -> Join {
     let right_holds = match rule {
         _ if left.gatherer == root => false,
@@ -72,13 +72,13 @@ pub fn join(left: Run, right: Run, root: Rank, rule: Rule) -> Join {
         _ => false,
     };
     if direct {
-        return Join { sent, to: root, held: holder };
+        return Join { sent, to: root, joined: holder };
     }
-    let held = Run { first: left.first, end: right.end, bytes: left.bytes + right.bytes, ..holder };
-    Join { sent, to: holder.gatherer, held }
+    let joined = Run { first: left.first, end: right.end, bytes: left.bytes + right.bytes, ..holder };
+    Join { sent, to: holder.gatherer, joined }
 }
 
-/// All joins of the tree over `sizes`, level by level, those without a message left out. O(p).
+/// All joins of the tree over `sizes` that send a message, level by level. O(p).
 pub fn joins(sizes: &[u64], root: Rank, rule: Rule) -> Vec<Join> {
     let mut cubes: Vec<Run> = sizes.iter().enumerate().map(|(rank, &bytes)| Run::own(rank, bytes)).collect();
     let mut all = Vec::new();
@@ -87,7 +87,7 @@ pub fn joins(sizes: &[u64], root: Rank, rule: Rule) -> Vec<Join> {
             [left, right] => {
                 let join = join(left, right, root, rule);
                 all.push(join);
-                join.held
+                join.joined
             }
             _ => pair[0],
         });

@@ -3,16 +3,15 @@
 //!
 //! Paper: Kang, Träff, Al-Bahrani, Agrawal, Choudhary, Liao, Scalable Algorithms for MPI Intergroup Allgather and
 //! Allgatherv (Parallel Computing 85, 2019), Algorithm 1. Of p >= q ranks the larger group A is divided into q
-//! subgroups of neighbours whose sizes differ by at most one, the larger first (section 4). Rank j of B and the ranks
-//! of subgroup j exchange: each of these sends its block and gets a segment of b_j's. What arrives is in rank order on
-//! both sides, so an allgather inside each group ends it, in place: by dissemination, as section 4 counts log p
-//! startups.
+//! subgroups of neighbours whose sizes differ by at most one, the larger first (section 4). Rank j of B exchanges with the
+//! ranks of subgroup j: each of these sends its block and receives a segment of b_j's block. The received bytes are in rank
+//! order on both sides, so an allgather in place inside each group completes the operation. It is dissemination, because
+//! section 4 counts log p startups.
 //!
 //! At most ceil(p/q) + 2 ceil(log2 p) rounds. 2 p messages between the groups, inside at most 2 p ceil(log2 p) + 2 q
-//! ceil(log2 q); every rank gets every byte of the other group once. For p a multiple of q, transfer time at most M +
-//! k_B t_w, M = max(p k_A, q k_B) t_w being the least there can be (Theorem 1). Otherwise the largest subgroup sets the
-//! pace: q ceil(p/q) k_A in place of p k_A. Blocks of a group may differ in size, but nothing balances them then. O(p +
-//! q) memory.
+//! ceil(log2 q); every rank gets every byte of the other group once. If q divides p, the transfer time is at most M + k_B t_w,
+//! where M = max(p k_A, q k_B) t_w is the minimum (Theorem 1). Otherwise the largest subgroup takes longest: q ceil(p/q) k_A in
+//! place of p k_A. Blocks of a group may differ in size, but they are not balanced. O(p + q) memory.
 
 use super::Pair;
 use super::exchange::{Side, share};
@@ -40,8 +39,8 @@ fn schedule(problem: &Problem<'_>) -> Schedule {
     builder.finish()
 }
 
-/// As Algorithm 1 cuts. More blocks than receivers: every receiver gets those of a subgroup of senders. Fewer: every
-/// sender's block is cut into segments for a subgroup of receivers.
+/// The cut of Algorithm 1. With more senders than receivers, every receiver gets the blocks of a subgroup of senders. With
+/// fewer, every sender's block is cut into segments for a subgroup of receivers.
 pub fn by_subgroups(blocks: &Circle, receivers: usize) -> Circle {
     let senders = blocks.count();
     if senders >= receivers {
@@ -60,9 +59,9 @@ pub fn by_subgroups(blocks: &Circle, receivers: usize) -> Circle {
     Circle::new((0..senders).flat_map(segments))
 }
 
-/// The most time that it takes for equal blocks: the first line of equation 3, the exchange and then the longer of the
-/// two allgathers, whose steps have one message or two. Where q does not divide p, the larger subgroups and the larger
-/// segments count. If B's allgather is the longer, this transfer time is exact.
+/// An upper bound of the time for equal blocks (first line of equation 3): the exchange, then the longer of the two
+/// allgathers, whose steps have one or two messages. If q does not divide p, the larger subgroups and segments count. The
+/// transfer time is exact if B's allgather is the longer.
 pub fn time(rates: &Rates, pair: &Pair) -> f64 {
     let Pair { p, q, k_a, k_b } = pair.larger_first();
     let (most, fewest) = ((p / q).ceil(), (p / q).floor());
@@ -72,7 +71,7 @@ pub fn time(rates: &Rates, pair: &Pair) -> f64 {
     exchange + inside(q, most * k_a).max(inside(p, k_b / fewest))
 }
 
-/// The bound of Theorem 1 on the transfer time, if the smaller group's size divides the larger's: M + k_B t_w.
+/// The bound of Theorem 1 on the transfer time, M + k_B t_w, for groups of which the smaller's size divides the larger's.
 pub fn bound(rates: &Rates, pair: &Pair) -> f64 {
     pair.least(rates) + pair.larger_first().k_b * rates.byte
 }

@@ -1,21 +1,21 @@
-//! Intergroup allgatherv: every rank gets an equal part of the other group's full message, whatever the blocks; then an
-//! allgather inside both groups.
+//! Intergroup allgatherv: every rank gets an equal part of the other group's full message; then an allgather inside both
+//! groups.
 //!
-//! Paper: Kang et al. 2019 (see `allgather`), Algorithm 2, section 4.1. The bytes of a group are numbered through, in
-//! rank order, and cut into as many parts as the other group has ranks; the parts differ by at most one byte, the
-//! larger first. A large block goes to several ranks in several messages, small ones to one rank together. The order of
-//! messages is that of the paper (see `exchange`). An allgather by dissemination, in place, ends it. That all ranks
-//! know all sizes takes the place of the paper's Allreduce and Exscan.
+//! Paper: Kang et al. 2019 (see `allgather`), Algorithm 2, section 4.1. The bytes of a group, in rank order, are cut into as
+//! many parts as the other group has ranks; the parts differ by at most one byte, the larger first. A large block goes to
+//! several ranks in several messages; several small blocks go to one rank. The messages have the order of the paper (see
+//! `exchange`). An allgather by dissemination, in place, completes the operation. All ranks know all sizes, so the paper's
+//! Allreduce and Exscan are not needed.
 //!
-//! At most p + q - 1 messages each way between the groups, at most 2 p ceil(log2 p) + 2 q ceil(log2 q) inside; every
-//! rank gets every byte of the other group once. A rank's rounds: its receivers, or senders if those are more, and at
-//! most 2 ceil(log2 p).
+//! At most p + q - 1 messages each way between the groups, and at most 2 p ceil(log2 p) + 2 q ceil(log2 q) inside; every rank
+//! gets every byte of the other group once. A rank's message rounds: the larger of its numbers of senders and receivers, and
+//! at most 2 ceil(log2 p).
 //!
-//! Transfer time at most M + max(block) t_w, M = max(sum of A's blocks, sum of B's) t_w being the least there can be:
-//! the second expression of Theorem 3, equation 4, less the log(pq) t_w of the Allreduce. It takes equal parts, that is
-//! sums which are multiples of the number of receivers; [`time`] is for any. The *first* expression of equation 4 does
-//! not hold with one port a rank: its proof lets the allgather in B (Line 26) run in parallel with the sends of B's
-//! blocks (Lines 22-24), which need the same ports. O(p + q) memory.
+//! The transfer time is at most M + max(block) t_w, where M = max(sum of A's blocks, sum of B's) t_w is the minimum. This is
+//! the second expression of Theorem 3, equation 4, less the log(pq) t_w of the Allreduce. It assumes equal parts: sums that
+//! are multiples of the number of receivers; [`time`] is for any sums. The *first* expression of equation 4 does not hold with
+//! one port a rank: its proof lets the allgather in B (Line 26) run in parallel with the sends of B's blocks (Lines 22-24),
+//! which need the same ports. O(p + q) memory.
 
 use super::Pair;
 use super::exchange::{Side, share};
@@ -43,7 +43,7 @@ fn schedule(problem: &Problem<'_>) -> Schedule {
     builder.finish()
 }
 
-/// As Algorithm 2 cuts (Lines 5-11 and 15-21).
+/// The cut of Algorithm 2 (Lines 5-11 and 15-21).
 fn evenly(blocks: &Circle, receivers: usize) -> Circle {
     Circle::new((0..receivers).map(|receiver| share(blocks.total(), receivers, receiver)))
 }
@@ -54,8 +54,8 @@ pub fn bound(rates: &Rates, pair: &Pair, largest: f64) -> f64 {
     pair.least(rates) + (largest + (pair.p * pair.q).log2()) * rates.byte
 }
 
-/// The most time that it takes, parts rounded up to whole bytes: the exchange, which the largest block or part ends,
-/// then the longer of the two allgathers. Never above [`bound`] where the parts are equal.
+/// An upper bound of the time, with parts rounded up to whole bytes: the exchange, which ends with the largest block or part,
+/// then the longer of the two allgathers. Never above [`bound`] if the parts are equal.
 pub fn time(rates: &Rates, pair: &Pair, largest: f64) -> f64 {
     let Pair { p, q, k_a, k_b } = *pair;
     let (of_a, of_b) = ((p * k_a / q).ceil(), (q * k_b / p).ceil());

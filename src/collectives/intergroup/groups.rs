@@ -4,7 +4,7 @@
 use crate::error::{Error, Result};
 use crate::topology::Rank;
 
-/// Groups A and B, each in the order in which its blocks lie. Either may be empty; a rank may be in neither.
+/// Groups A and B, each in the order of its blocks. Either may be empty, and a rank may be in neither.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TwoGroups {
     a: Vec<Rank>,
@@ -12,7 +12,7 @@ pub struct TwoGroups {
 }
 
 impl TwoGroups {
-    /// The groups of these members. O(members log members).
+    /// Groups with these members. Local; O(members log members).
     ///
     /// # Errors
     /// A rank that is named twice.
@@ -35,10 +35,10 @@ impl TwoGroups {
         &self.b
     }
 
-    /// Whether all members are among `ranks` ranks. O(members).
+    /// Checks that all members are below `ranks`. O(members).
     ///
     /// # Errors
-    /// A member that is not.
+    /// A member that is not a rank.
     pub fn check(&self, ranks: usize) -> Result<()> {
         match self.a.iter().chain(&self.b).find(|&&member| member >= ranks) {
             Some(member) => Err(Error::argument("rank in a group", member, format!("0 to {}", ranks - 1))),
@@ -46,7 +46,7 @@ impl TwoGroups {
         }
     }
 
-    /// The group of a rank, its number there, and the other group; none if it is in neither. O(members).
+    /// The group of a rank, its number there, and the other group; `None` if the rank is in neither. O(members).
     pub fn locate(&self, rank: Rank) -> Option<(&[Rank], usize, &[Rank])> {
         let number = |group: &[Rank]| group.iter().position(|&member| member == rank);
         let in_a = number(&self.a).map(|number| (self.a(), number, self.b()));

@@ -1,17 +1,17 @@
-//! Allgather between two groups: every rank gets the blocks of all ranks of the *other* group, none of its own.
+//! Allgather between two groups: every rank gets the blocks of all ranks of the *other* group and none of its own.
 //!
-//! Compute ranks and I/O ranks that tell each other ranges and domains are such groups, and so are the two sides of an
-//! MPI inter-communicator. Kang et al., Scalable Algorithms for MPI Intergroup Allgather and Allgatherv (2019).
+//! Compute ranks and I/O ranks are such groups, and so are the two sides of an MPI inter-communicator. Kang et al., Scalable
+//! Algorithms for MPI Intergroup Allgather and Allgatherv (2019).
 //!
 //! | file | holds |
 //! |---|---|
 //! | [`mod@allgather`] | Algorithm 1: for equal blocks |
 //! | [`allgatherv`] | Algorithm 2: for any blocks |
 //! | [`two_step`] | the larger group's allgather inside and across subgroups (EuroMPI 2018) |
-//! | [`mod@root_gathering`] | the baseline, what libraries do |
-//! | `exchange` | what all but the baseline begin with: parts of the full message, and the order of sends |
+//! | [`mod@root_gathering`] | the baseline: what MPI libraries do |
+//! | `exchange` | the first step of all but the baseline: parts of the full message, and the order of sends |
 //! | `groups` | [`TwoGroups`] |
-//! | `reduction` | numbers of both groups combined, by exchanges between them only |
+//! | `reduction` | an allreduce over both groups, by exchanges between them only |
 
 pub mod allgather;
 pub mod allgatherv;
@@ -33,8 +33,7 @@ use crate::fabric::{Buffers, Endpoint};
 use crate::schedule::{Buffer, ReduceOp};
 use crate::topology::Topology;
 
-/// Two groups as the cost formulas see them: p ranks with blocks of k_A bytes (in the mean), q ranks with blocks of
-/// k_B.
+/// Two groups in the cost formulas: p ranks with blocks of k_A bytes (in the mean), and q ranks with blocks of k_B bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
     /// Ranks of A.
@@ -48,24 +47,24 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// M: the least transfer time there can be, that of the longer full message (section 2.2).
+    /// M: the minimum of the transfer time, that of the longer full message (section 2.2).
     pub fn least(&self, rates: &Rates) -> f64 {
         (self.p * self.k_a).max(self.q * self.k_b) * rates.byte
     }
 
-    /// With the larger group as A.
+    /// The pair with the larger group as A.
     pub fn larger_first(self) -> Self {
         if self.p < self.q { Self { p: self.q, q: self.p, k_a: self.k_b, k_b: self.k_a } } else { self }
     }
 }
 
-/// Gives every rank the bytes of all ranks of the other group, one after the other in that group's order; a rank in
-/// neither group gives and gets nothing. No rank knows how many another has: an allgather of all sizes comes first,
-/// then [`allgatherv`]. Collective over all ranks of the endpoint. O(log(p + q)) and at most p + q rounds; the bound of
-/// [`allgatherv::bound`] with 8 (p + q) bytes more.
+/// Gives every rank the bytes of all ranks of the other group, one after the other in that group's order. A rank in neither
+/// group contributes and gets nothing. A rank need not know another rank's size: an allgather of all sizes comes first, then
+/// [`allgatherv`]. Collective over all ranks of the endpoint. O(log(p + q)) and at most p + q message rounds; transfer time as
+/// [`allgatherv::bound`] and 8 (p + q) bytes more.
 ///
 /// # Errors
-/// Groups with a member that is no rank, alike on all ranks and before anything is sent; the fabric's.
+/// A group member that is not a rank: the same on all ranks, before anything is sent. Errors of the fabric.
 pub async fn intergroup_allgatherv(endpoint: &mut Endpoint, groups: &TwoGroups, bytes: Vec<u8>) -> Result<Vec<u8>> {
     let ranks = endpoint.ranks();
     groups.check(ranks)?;
@@ -76,7 +75,7 @@ pub async fn intergroup_allgatherv(endpoint: &mut Endpoint, groups: &TwoGroups, 
     of_known_sizes(endpoint, groups, &sizes, bytes).await
 }
 
-/// As [`intergroup_allgatherv`], where all ranks know that rank r has `sizes[r]` bytes.
+/// As [`intergroup_allgatherv`], if all ranks know that rank r has `sizes[r]` bytes.
 async fn of_known_sizes(endpoint: &mut Endpoint, groups: &TwoGroups, sizes: &[u64], bytes: Vec<u8>) -> Result<Vec<u8>> {
     let (rank, topology) = (endpoint.rank(), Topology::blocks(endpoint.ranks(), 1)?);
     let (with, groups) = (ReduceOp::Max, Some(groups));

@@ -1,7 +1,7 @@
-//! Numbers of two groups combined over all ranks, by exchanges between the groups only.
+//! Allreduce over two groups, by exchanges between the groups only.
 //!
-//! Each rank gets the numbers of the other group and combines them. Its own group's are missing; the other group has just
-//! combined those, so the first rank of each group hands its result over in a second exchange.
+//! Each rank gets the numbers of the other group and combines them. The other group has then combined the numbers of this
+//! group, and its first rank sends the result in a second exchange.
 
 use super::{TwoGroups, of_known_sizes};
 use crate::error::Result;
@@ -9,11 +9,12 @@ use crate::fabric::Endpoint;
 use crate::schedule::ReduceOp;
 use crate::topology::Rank;
 
-/// Combines each lane over the ranks of both groups, neither of them empty; every one of them gets the results in `lanes`.
-/// Two [`super::allgatherv`]s: of 8 bytes a lane from every rank, then from one rank of each group. Collective over all ranks of the endpoint.
+/// Combines each lane over the ranks of both groups; every rank of a group gets the results in `lanes`. Neither group may be
+/// empty. Collective over all ranks of the endpoint. Two [`super::allgatherv`]s of 8 bytes a lane: from every rank, then from
+/// one rank of each group.
 ///
 /// # Errors
-/// Groups with a member that is no rank, alike on all ranks and before anything is sent; the fabric's.
+/// A group member that is not a rank: the same on all ranks, before anything is sent. Errors of the fabric.
 pub async fn intergroup_allreduce(
     endpoint: &mut Endpoint,
     groups: &TwoGroups,
@@ -29,8 +30,8 @@ pub async fn intergroup_allreduce(
     let theirs = of_known_sizes(endpoint, groups, &vec![len; ranks], bytes(lanes)).await?;
     let theirs = combined(&theirs, ops);
     let sizes: Vec<u64> = (0..ranks).map(|rank| if is_first(rank) { len } else { 0 }).collect();
-    let told = if is_first(rank) { bytes(&theirs) } else { Vec::new() };
-    let ours = of_known_sizes(endpoint, groups, &sizes, told).await?;
+    let result = if is_first(rank) { bytes(&theirs) } else { Vec::new() };
+    let ours = of_known_sizes(endpoint, groups, &sizes, result).await?;
     let ours = combined(&ours, ops);
     for (at, lane) in lanes.iter_mut().enumerate() {
         *lane = ops[at].apply(ours[at], theirs[at]);
@@ -38,7 +39,7 @@ pub async fn intergroup_allreduce(
     Ok(())
 }
 
-/// The lanes of all ranks in `bytes`, combined; at least one rank's.
+/// The lanes of all ranks in `bytes`, combined. `bytes` has the lanes of one rank or more.
 fn combined(bytes: &[u8], ops: &[ReduceOp]) -> Vec<u64> {
     let mut all = bytes.as_chunks::<8>().0.iter().map(|lane| u64::from_le_bytes(*lane));
     let mut lanes: Vec<u64> = all.by_ref().take(ops.len()).collect();
@@ -57,13 +58,13 @@ mod tests {
     use crate::fabric::threads;
 
     #[test]
-    fn it_is_the_fold_over_both() {
+    fn it_is_the_fold_over_both_groups() {
         for (p, q) in [(1, 1), (2, 1), (1, 3), (5, 3), (3, 8), (13, 4)] {
             let ranks = p + q;
             let all = threads::run(ranks, |transport| {
                 let mut endpoint = Endpoint::new(transport);
                 let (rank, waiting) = (endpoint.rank(), endpoint.waiting().clone());
-                // B is the odd ranks, as far as there are, and the last ones.
+                // Even ranks first, then odd ranks: A has the first p of this order, B the rest.
                 let mut order: Vec<Rank> = (0..ranks).step_by(2).chain((0..ranks).skip(1).step_by(2)).collect();
                 let b = order.split_off(p);
                 let groups = TwoGroups::new(order, b).unwrap();

@@ -1,13 +1,13 @@
-//! Root gathering: one root a group gathers, the roots exchange, each broadcasts in its group. What MPI libraries do.
+//! Root gathering, as MPI libraries do it: a root in each group gathers, the roots exchange, and each broadcasts in its group.
 //!
-//! Kang et al. 2019 (see `allgather`), section 3.1, as they describe MPICH's: the gathers of both groups run in
-//! parallel; then A's full message goes to B's root and is broadcast there; then B's goes to A's root and is broadcast.
-//! Gathers are binomial where all blocks of a group are equal and linear where they differ; broadcasts scatter and
-//! gather round a ring, a factor of two above the best.
+//! Kang et al. 2019 (see `allgather`), section 3.1, describe MPICH's: the gathers of both groups run in parallel; then A's
+//! full message goes to B's root and is broadcast there; then B's full message goes to A's root and is broadcast. Gathers are
+//! binomial if all blocks of a group are equal, otherwise linear; broadcasts are a scatter and a ring allgather, a factor of
+//! two above the best.
 //!
 //! Transfer time max((p - 1) k_A, (q - 1) k_B) t_w, and about 3 (p k_A + q k_B) t_w: equation 2. The paper's startups
-//! are logarithmic; this ring has p + q. At most p + q + p^2 + q^2 messages. The roots keep a copy of their group's
-//! message. It is the baseline of the other algorithms, not for use.
+//! are logarithmic; this ring has p + q. At most p + q + p^2 + q^2 messages. The roots keep a copy of their group's message.
+//! It is the baseline of the other algorithms and not meant for use.
 
 use super::Pair;
 use super::exchange::Side;
@@ -15,13 +15,13 @@ use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation, Problem};
 use crate::collectives::blocks::{below, children, lowest_bit};
 use crate::collectives::broadcast::SCATTER_RING_ALLGATHER;
-use crate::collectives::in_place::{Lanes, Part, wholly};
+use crate::collectives::in_place::{Lanes, Part, finished_broadcast};
 use crate::schedule::{Action, Buffer, Builder, OpId, Schedule, SendMode, Span, Throttle};
 
-/// Where the blocks of a rank's own group are gathered.
+/// The gathered blocks of the rank's own group.
 const GATHERED: Buffer = Buffer::Stage(0);
-/// A root's outstanding receives.
-const WINDOW: u32 = 32;
+/// The most receives that a root has outstanding.
+const OUTSTANDING: u32 = 32;
 
 /// See the module.
 pub static ROOT_GATHERING: Algorithm = Algorithm {
@@ -50,14 +50,14 @@ fn schedule(problem: &Problem<'_>) -> Schedule {
     let message = side.received();
     let lanes = Lanes::All(problem.with);
     let part = Part { group: side.group.clone(), root: 0, message, lanes, segment: problem.segment };
-    let here = wholly(&SCATTER_RING_ALLGATHER, &part, &mut builder, &here);
+    let here = finished_broadcast(&SCATTER_RING_ALLGATHER, &part, &mut builder, &here);
     if is_root && !gives_first && gathered.len > 0 {
         builder.send(root, SendMode::Standard, gathered, &here);
     }
     builder.finish()
 }
 
-/// Gathers the blocks of the own group at its first rank. Returns what must finish before they are there, and sent on.
+/// Gathers the blocks of the own group at its first rank. Returns the operations after which they are there and forwarded.
 fn gather(side: &Side<'_>, builder: &mut Builder) -> Vec<OpId> {
     let tree = Tree::of(side);
     let me = side.group.me();
@@ -75,14 +75,14 @@ fn gather(side: &Side<'_>, builder: &mut Builder) -> Vec<OpId> {
     if passes && own.len > 0 {
         here.push(builder.copy(own, Span { buffer: GATHERED, ..own }, &[]));
     }
-    here.extend(builder.chain(&chain, Throttle::window(WINDOW), &[]));
+    here.extend(builder.chain(&chain, Throttle::sliding(OUTSTANDING), &[]));
     let all = if passes { run(me) } else { own };
     let sent = tree.parent(me).and_then(|parent| side.group.send(builder, parent, all, &here));
     here.extend(sent);
     here
 }
 
-/// The tree of a gather to member 0, of runs of neighbours.
+/// The tree of a gather to member 0. Each member gathers a range of neighbours.
 struct Tree {
     size: usize,
     is_binomial: bool,
@@ -107,7 +107,7 @@ impl Tree {
         if self.is_binomial { me.checked_sub(lowest_bit(me, self.size)) } else { (me > 0).then_some(0) }
     }
 
-    /// The end of the members that a member gathers.
+    /// The end of the range `me..end` that a member gathers.
     fn end(&self, me: usize) -> usize {
         match me {
             _ if self.is_binomial => below(me, self.size),

@@ -1,4 +1,5 @@
-//! Binary tree reduction: member i combines what members 2 i + 1 and 2 i + 2 send, and sends on, a segment at a time.
+//! Binary tree reduction: member i combines the messages of members 2 i + 1 and 2 i + 2 with its own and sends the result on,
+//! a segment at a time.
 //!
 //! (p - 1) X messages of m / X bytes: 2 (log2(p + 1) + X - 2)(t_s + m/X t_w + m/X t_c) for a full tree (Hasanov,
 //! thesis, 2.3.2.1, equation 2.14).

@@ -1,9 +1,8 @@
 //! Binomial reduction.
 //!
-//! Counting ranks from the root, in step k a rank with bit k set sends what it has to the rank without it and is done;
-//! the other combines. Every step has its own place for what arrives, so that partners may come in any order. p - 1
-//! messages of m bytes in ceil(log2 p) steps: ceil(log2 p)(t_s + m t_w + m t_c) (Hasanov, thesis, 2.3.2.1, equation
-//! 2.15).
+//! Ranks are counted from the root. In step k, a rank with bit k set sends its partial result to the rank without that bit,
+//! which combines, and is finished. Every step has its own receive buffer, so messages may arrive in any order. p - 1 messages
+//! of m bytes in ceil(log2 p) steps: ceil(log2 p)(t_s + m t_w + m t_c) (Hasanov, thesis, 2.3.2.1, equation 2.15).
 
 use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};

@@ -1,4 +1,5 @@
-//! Chain (linear tree) reduction: from the last rank on, every rank combines what the one after it sends, and sends on.
+//! Chain (linear tree) reduction: starting with the last rank, every rank combines the message of the rank after it with its
+//! own and sends the result on.
 //!
 //! p - 1 messages of m bytes one after the other: (p - 1)(t_s + m t_w + m t_c) (Hasanov, thesis, 2.3.2.1, equation
 //! 2.12).
@@ -23,8 +24,8 @@ pub static CHAIN: InPlace = InPlace {
     time,
 };
 
-/// Combines segment after segment up the tree in which member i has the children `arity` i + 1 to `arity` i + `arity`,
-/// each sent on as soon as it is complete. One place for what arrives: m / X bytes.
+/// Combines segment after segment up the tree in which member i has the children `arity` i + 1 to `arity` i + `arity`. A
+/// segment is sent as soon as it is complete. The receive buffer has m / X bytes.
 pub(super) fn up(
     part: &Part<'_>,
     arity: usize,

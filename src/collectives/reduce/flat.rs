@@ -1,7 +1,7 @@
 //! Flat tree reduction: the root receives from one rank after the other, and combines.
 //!
-//! p - 1 messages of m bytes into one place of m bytes: (p - 1)(t_s + m t_w + m t_c) (Hasanov, thesis, 2.3.2.1,
-//! equation 2.10).
+//! p - 1 messages of m bytes into a buffer of m bytes: (p - 1)(t_s + m t_w + m t_c) (Hasanov, thesis, 2.3.2.1, equation
+//! 2.10).
 
 use crate::collectives::Rates;
 use crate::collectives::algorithm::{Algorithm, Operation};
@@ -23,7 +23,7 @@ pub static FLAT: InPlace = InPlace {
     time,
 };
 
-/// In pieces: the root takes all pieces of one rank, then those of the next.
+/// The root receives all pieces of one rank, then those of the next.
 pub(super) fn one_by_one(part: &Part<'_>, pieces: &[Span], builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
     let group = part.rooted();
     if group.me() > 0 {

@@ -1,9 +1,9 @@
-//! In-order binary tree reduction: every rank combines what those before it have, its own, and what those after it
-//! have.
+//! In-order binary tree reduction: every rank combines the result of the ranks before it, its own lanes, and the result of the
+//! ranks after it.
 //!
-//! The lanes are combined in rank order whatever the root, as operators that do not commute need it. The root is the
-//! top of the tree, with the middle of the ranks before it and of those after it below. p - 1 messages of m bytes into
-//! two places. 2 (log2(p + 1) - 1)(t_s + m t_w + m t_c) at most for a full tree, that is the root in the middle
+//! The lanes are combined in rank order whatever the root, which operators that do not commute need. The root is the top of
+//! the tree; its children are the middle of the ranks before it and the middle of those after it. p - 1 messages of m bytes
+//! into two buffers. At most 2 (log2(p + 1) - 1)(t_s + m t_w + m t_c) for a full tree, which has the root in the middle
 //! (Hasanov, thesis, 2.3.2.1, equation 2.14 with one segment); any other root costs at most two steps more.
 
 use crate::collectives::Rates;
@@ -30,8 +30,9 @@ pub static IN_ORDER_BINARY: InPlace = InPlace {
 #[derive(Debug, PartialEq, Eq)]
 struct Neighbours {
     parent: Option<usize>,
-    /// The tops of the members before it and after it that are below it.
+    /// The child among the members before it.
     left: Option<usize>,
+    /// The child among the members after it.
     right: Option<usize>,
 }
 
@@ -53,20 +54,20 @@ fn append(part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> 
     let places = [part.scratch(0, len), part.scratch(len, len)];
     let left = tree.left.and_then(|left| group.receive(builder, left, places[0], before));
     let right = tree.right.and_then(|right| group.receive(builder, right, places[1], before));
-    // What is combined grows where the first operand is.
-    let grown = if left.is_some() { places[0] } else { part.message };
+    // The partial result replaces the first operand.
+    let partial = if left.is_some() { places[0] } else { part.message };
     let mut last = before.to_vec();
     if let Some(left) = left {
         last.push(left);
-        last = or_before(part.combine(builder, 0, part.message, grown, &last).into_iter().collect(), &last);
+        last = or_before(part.combine(builder, 0, part.message, partial, &last).into_iter().collect(), &last);
     }
     if let Some(right) = right {
         last.push(right);
-        last = or_before(part.combine(builder, 0, places[1], grown, &last).into_iter().collect(), &last);
+        last = or_before(part.combine(builder, 0, places[1], partial, &last).into_iter().collect(), &last);
     }
     let moved = match tree.parent {
-        Some(parent) => group.send(builder, parent, grown, &last),
-        None => left.is_some().then(|| builder.copy(grown, part.message, &last)),
+        Some(parent) => group.send(builder, parent, partial, &last),
+        None => left.is_some().then(|| builder.copy(partial, part.message, &last)),
     };
     or_before(moved.into_iter().collect(), &last)
 }
@@ -81,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_are_below_the_root_in_few_steps() {
+    fn every_member_is_a_few_steps_below_the_root() {
         for size in 1..70 {
             for root in 0..size {
                 for me in 0..size {

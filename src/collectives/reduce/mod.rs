@@ -1,5 +1,5 @@
-//! Reduce: the root gets all ranks' lanes, combined. All in place (see [`super::in_place`]); members are counted from
-//! the root but where the order of combination counts.
+//! Reduce: the root gets all ranks' lanes, combined. All algorithms work in place (see [`super::in_place`]). Members are
+//! counted from the root, except in `in_order_binary`.
 
 mod binary;
 mod binomial;

@@ -1,7 +1,7 @@
 //! Flat tree reduction in segments: the root receives from one rank after the other, a segment at a time, and combines.
 //!
-//! X (p - 1) messages of m / X bytes into one place of m / X bytes: X (p - 1)(t_s + m/X t_w + m/X t_c) (Hasanov, thesis,
-//! 2.3.2.1, equation 2.11). It takes longer than the flat tree by the startups; what it saves is memory at the root.
+//! X (p - 1) messages of m / X bytes into a buffer of m / X bytes: X (p - 1)(t_s + m/X t_w + m/X t_c) (Hasanov, thesis,
+//! 2.3.2.1, equation 2.11). It has more startups than the flat tree and saves memory at the root.
 
 use super::flat::one_by_one;
 use crate::collectives::Rates;

@@ -1,14 +1,14 @@
-//! A failure of one rank where there is no endpoint yet to fail by, as the environment's hints have it end.
+//! A failure of one rank that has no endpoint yet, handled as the environment's hints say.
 
 use crate::error::Result;
 use crate::fabric::mpi::{end_job, is_running};
 use crate::hints::{Hints, OnFailure};
 
-/// Passes on an outcome of one rank where there is no endpoint yet to fail by, and ends the job over an error, unless
-/// the environment's hints say `trib_on_failure=return`. Outside of MPI no other rank waits.
+/// Returns the outcome of a rank that has no endpoint yet. Ends the job first if the outcome is an error, unless the
+/// environment's hints say `trib_on_failure=return`. Outside of MPI no other rank waits, and nothing is ended. Local.
 ///
 /// # Errors
-/// The outcome's.
+/// That of the outcome.
 pub fn alone<T>(outcome: Result<T>) -> Result<T> {
     if let Err(error) = &outcome
         && is_running()

@@ -1,4 +1,4 @@
-//! A shared file that all ranks write and read together: open, close, and what calls on it have in common.
+//! A shared file that all ranks write and read together: open and close, and the common parts of its calls.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -25,8 +25,8 @@ use crate::fabric::{Endpoint, pool};
 use crate::hints::{DriverName, Hints, OnFailure};
 use crate::topology::{Rank, Topology};
 
-/// An open file. Every method that says so is collective: all ranks call it, in the same order on each, and all get the
-/// same error or none.
+/// An open file. Methods that say so are collective: all ranks call them, in the same order, and all get the same error or
+/// none. Other methods are local.
 pub struct File {
     pub(in crate::engine) endpoint: Endpoint,
     pub(in crate::engine) setup: Setup,
@@ -36,14 +36,14 @@ pub struct File {
     pub(in crate::engine) queue: Option<WindowQueue>,
     pub(in crate::engine) cached: Option<Cached>,
     fan_in: BTreeMap<u32, u64>,
-    /// A write that was handed over to I/O ranks and is not ended.
+    /// A write that I/O ranks have not finished yet.
     pub(in crate::engine) handed_over: Option<HandedOver>,
     /// Windows in the memory that the ranks share.
     arena: Option<Arc<Arena>>,
-    /// Whether in some call it was not sure that ranks write different bytes.
+    /// Whether in some call ranks may have written the same bytes.
     pub(in crate::engine) may_overlap: bool,
     /// Whether in the last read ranks wanted different bytes, for sure, where they may read by themselves.
-    pub(in crate::engine) reads_apart: bool,
+    pub(in crate::engine) reads_disjoint: bool,
     /// The calls so far, where they are captured.
     pub(in crate::engine) recording: Option<Recording>,
     /// Set while an operation runs; still set if one was dropped in the middle.
@@ -51,15 +51,16 @@ pub struct File {
 }
 
 impl File {
-    /// Opens `path` on all ranks of `endpoint`, which is the file's alone from here on. Collective.
+    /// Opens `path` on all ranks of `endpoint`, which the file owns until [`File::close`]. Collective, with the same path, mode
+    /// and hints.
     ///
     /// # Errors
-    /// Bad hints, or the file cannot be made or opened: the same on all ranks.
+    /// Bad or different arguments, or the file cannot be created or opened: the same on all ranks.
     pub fn open(endpoint: Endpoint, path: impl Into<PathBuf>, mode: Mode, hints: Hints) -> Result<Self> {
         Self::open_on(endpoint, path, mode, hints, Arc::new(SystemFiles))
     }
 
-    /// As [`File::open`], with the file's I/O behind `files`. Collective.
+    /// As [`File::open`], with another storage in place of the operating system's files. Collective.
     ///
     /// # Errors
     /// As [`File::open`].
@@ -74,7 +75,7 @@ impl File {
         waiting.wait(pin!(Self::opened(endpoint, path.into(), mode, hints, files)))
     }
 
-    /// As [`File::open`], for a program that polls futures by itself: opening goes on when it is polled. Collective.
+    /// As [`File::open`], as a future that the program polls. Collective.
     ///
     /// # Errors
     /// As [`File::open`].
@@ -90,7 +91,7 @@ impl File {
         files: Arc<dyn OpenStorage>,
     ) -> Result<Self> {
         let waiting = endpoint.waiting().clone();
-        waiting.failure().only_returns(hints.on_failure == OnFailure::Return);
+        waiting.failure().set_returning(hints.on_failure == OnFailure::Return);
         let target = Target::of_process();
         let setup = waiting.call(pin!(Setup::open(&mut endpoint, &*files, path, mode, hints, target))).await?;
         let target = target.filter(|_| setup.is_captured);
@@ -106,7 +107,7 @@ impl File {
     ) -> Self {
         let (storage, queue, cached, handed_over) = Default::default();
         let arena = endpoint.shared().filter(|_| setup.shares_memory).map(|shared| Arc::new(Arena::new(shared)));
-        let (fan_in, may_overlap, reads_apart, busy) = Default::default();
+        let (fan_in, may_overlap, reads_disjoint, busy) = Default::default();
         let recording = target.map(|target| Recording::new(target, endpoint.rank(), endpoint.ranks()));
         Self {
             endpoint,
@@ -119,13 +120,13 @@ impl File {
             handed_over,
             arena,
             may_overlap,
-            reads_apart,
+            reads_disjoint,
             recording,
             busy,
         }
     }
 
-    /// An operation that was dropped has messages on their way that nobody expects any more.
+    /// Checks that no operation was dropped before its end: its messages may still be in flight.
     pub(in crate::engine) fn usable(&self) -> Result<()> {
         if self.busy {
             let allowed = "only to close it, which gives no endpoint back";
@@ -134,21 +135,21 @@ impl File {
         Ok(())
     }
 
-    /// A call begins, on a file that is usable.
+    /// Begins a call.
     pub(in crate::engine) fn begin(&mut self) -> Result<()> {
         self.usable()?;
         self.busy = true;
         Ok(())
     }
 
-    /// It has ended. What other ranks do not know of may have left messages under way.
+    /// Ends a call. After an error that other ranks do not know, messages may be in flight, and the file is not usable.
     pub(in crate::engine) fn end<T>(&mut self, outcome: &Result<T>) {
         let failure = self.endpoint.waiting().failure();
-        self.busy = outcome.as_ref().is_err_and(|error| failure.is_alone(error));
+        self.busy = outcome.as_ref().is_err_and(|error| failure.is_unagreed(error));
     }
 
-    /// The plan of an exchange: the one of an earlier call, if it was the same on all ranks but for where in the file, or else
-    /// a new one. Everything of a plan that moves stays as it is, but for the windows' places in the file.
+    /// The plan of an exchange. An earlier plan is reused if every rank's access is the same, shifted in the file by the same
+    /// number of bytes; then only the windows' offsets change. Otherwise a new plan is made.
     pub(in crate::engine) async fn plan(
         &mut self,
         file: &Extents,
@@ -157,10 +158,10 @@ impl File {
         clock: &mut Clock,
         done: &mut CallTotals,
     ) -> Result<Arc<Plan>> {
-        let mut moved = 0;
+        let mut shift = 0;
         let plan = match self.cached.as_ref().and_then(|cached| cached.plan(agreed, &self.setup)) {
             Some((plan, by)) => {
-                (done.reused, moved) = (true, by);
+                (done.reused, shift) = (true, by);
                 plan
             }
             None => {
@@ -168,7 +169,7 @@ impl File {
                 let windows = self.setup.hints.write_buffers.saturating_sub(made);
                 let plan = Plan::make(&mut self.endpoint, &self.setup, agreed, file, layout, windows, clock).await?;
                 done.metadata = plan.announced.traffic;
-                done.in_memory = plan.announced.left;
+                done.in_memory = plan.announced.shared_bytes;
                 let plan = Arc::new(plan);
                 self.cached = Some(Cached::new(file, layout, agreed.end, plan.clone()));
                 plan
@@ -178,12 +179,12 @@ impl File {
             self.queue = Some(self.open_queue());
         }
         if let Some(queue) = &mut self.queue {
-            queue.move_windows(moved);
+            queue.shift_windows(shift);
         }
         Ok(plan)
     }
 
-    /// The end of an exchange: the worker's part, and the counts.
+    /// Ends an exchange: waits for the worker and adds up the counts.
     pub(in crate::engine) async fn settle(&mut self, done: &mut CallTotals) {
         if let Some(queue) = &mut self.queue {
             done.outcome = queue.finish().await;
@@ -224,10 +225,10 @@ impl File {
         WindowQueue::new(worker, &self.setup.hints, self.setup.window_terms().1, rank, path)
     }
 
-    /// How many ranks the aggregators exchanged with in each round of all calls so far. Collective; the same on all ranks.
+    /// The fan-in of the aggregators over all rounds of all calls so far; the same on all ranks. Collective.
     ///
     /// # Errors
-    /// The fabric's; or an operation was dropped in the middle.
+    /// Those of the fabric; an operation was dropped before its end.
     pub fn fan_in(&mut self) -> Result<FanIn> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
@@ -250,18 +251,19 @@ impl File {
         }))
     }
 
-    /// Waits until everything written so far is stored. Collective.
+    /// Waits until everything written so far is on stable storage (fsync). Collective.
     ///
     /// # Errors
-    /// The first rank's, on every rank, also that of a write that was handed over; or an operation was dropped in the middle.
+    /// The error of the lowest rank, on every rank, including that of a write that I/O ranks finish; an operation was dropped
+    /// before its end.
     pub fn sync(&mut self) -> Result<()> {
         self.sync_after(Ok(()))
     }
 
-    /// As [`File::sync`], where the caller has synchronised something of its own, with this outcome on this rank. Collective.
+    /// As [`File::sync`], for a caller that has synchronised something of its own with outcome `own`. Collective.
     ///
     /// # Errors
-    /// As [`File::sync`], or the first rank's `own`, on every rank.
+    /// As [`File::sync`], or the `own` error of the lowest rank, on every rank.
     pub fn sync_after(&mut self, own: Result<()>) -> Result<()> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
@@ -272,19 +274,18 @@ impl File {
         waiting.complete(pin!(agree(&mut self.endpoint, synced)))
     }
 
-    /// Closes the file and gives the endpoint back. Collective: no rank returns before all have written, and closed their
-    /// handles, so that the file may be removed or its file system unmounted at once.
+    /// Closes the file and returns the endpoint. Collective: no rank returns before all have written and closed their handles,
+    /// so the file may be removed or its file system unmounted at once.
     ///
     /// # Errors
-    /// What the file system reports on closing on any rank, or that of a write that was handed over, on every rank; or the
-    /// fabric's. Where an operation was dropped,
-    /// the file is closed at once, without the other ranks, and the endpoint goes with it.
+    /// The error of closing on any rank, or of a write that I/O ranks finish, on every rank; those of the fabric. If an
+    /// operation was dropped before its end, the file is closed at once, without the other ranks, and the endpoint is lost.
     pub fn close(self) -> Result<Endpoint> {
         let waiting = self.endpoint.waiting().clone();
         waiting.wait(pin!(self.close_async()))
     }
 
-    /// As [`File::close`], for a program that polls futures by itself. Collective.
+    /// As [`File::close`], as a future that the program polls. Collective.
     ///
     /// # Errors
     /// As [`File::close`].
@@ -307,7 +308,7 @@ impl File {
         let settled = settled.map_err(|cause| Error::io(rank, "close", path, 0, &cause));
         self.usable()?;
         waiting.call(pin!(agree(&mut self.endpoint, settled))).await?;
-        pool::rest();
+        pool::advise_unused();
         completed?;
         if !self.setup.hints.tuned_table.is_empty() {
             self.endpoint.use_agreements(None);
@@ -315,7 +316,7 @@ impl File {
         Ok(())
     }
 
-    /// Makes an outcome of each rank the same on all: if any has an error, all get that of the lowest such rank. Collective.
+    /// Agrees on an outcome: if any rank has an error, all ranks get the error of the lowest such rank. Collective.
     ///
     /// # Errors
     /// The agreed error.
@@ -324,15 +325,15 @@ impl File {
         waiting.complete(pin!(agree(&mut self.endpoint, outcome)))
     }
 
-    /// Takes part in a collective write or read with an error in place of an access: the call fails on every rank, with the
-    /// error of the lowest rank that has one, which is returned. Collective: the other ranks call [`File::write_all`] or
-    /// [`File::read_all`], or have errors of their own.
+    /// Takes part in a collective write or read with an error in place of an access. The call fails on every rank with the
+    /// error of the lowest rank that has one, which is returned. Collective: the other ranks call [`File::write_all`],
+    /// [`File::read_all`] or this method.
     pub fn refuse(&mut self, error: Error) -> Error {
         let waiting = self.endpoint.waiting().clone();
         waiting.wait(pin!(self.refuse_async(error)))
     }
 
-    /// As [`File::refuse`], for a program that polls futures by itself. Collective.
+    /// As [`File::refuse`], as a future that the program polls. Collective.
     pub async fn refuse_async(&mut self, error: Error) -> Error {
         match self.begin() {
             Ok(()) => self.begun_refusal(error).await,
@@ -340,8 +341,7 @@ impl File {
         }
     }
 
-    /// As [`File::refuse`], for the part of a call that other ranks start and test: the operation's outcome is the error.
-    /// Collective.
+    /// As [`File::refuse`], for a call that other ranks start as an operation. The operation's outcome is the error. Collective.
     pub fn start_refuse(&mut self, error: Error) -> Operation<'_, CallReport> {
         let waiting = self.endpoint.waiting().clone();
         let begun = self.begin();
@@ -361,14 +361,14 @@ impl File {
             self.record(Direction::Write, (&Extents::empty(), &BufferLayout::Contiguous), started, Err(error));
         }
         let rank = self.endpoint.rank();
-        outcome.err().unwrap_or_else(|| Error::Internal { rank, what: "a refused call went well".to_string() })
+        outcome.err().unwrap_or_else(|| Error::Internal { rank, what: "a refused call succeeded".to_string() })
     }
 
     async fn refusal(&mut self, error: Error) -> Result<()> {
         self.complete().await?;
         let (none, contiguous, nothing) = (Extents::empty(), BufferLayout::Contiguous, Source::from(&[][..]));
         if self.setup.shares_memory {
-            // In its first meeting a write is a read.
+            // The first meetings of a write and of a read are the same.
             return self.write_shared(&none, &contiguous, nothing, Err(error)).await.map(drop);
         }
         self.agree_on_write((&none, &contiguous, nothing), Err(error), None).await.map(drop)
@@ -399,7 +399,7 @@ impl File {
         &self.setup.hints
     }
 
-    /// This file's end of the fabric, for collectives between writes.
+    /// The file's endpoint, for collectives between calls on the file.
     pub fn endpoint(&mut self) -> &mut Endpoint {
         &mut self.endpoint
     }
@@ -412,9 +412,9 @@ mod tests {
 
     fn goes_to_another_thread<T: Send>() {}
 
-    /// All of a file but its transport, which has the last word: MPI says from which threads it may be called.
+    /// All parts of a file but its transport: MPI decides which threads may call it.
     #[test]
-    fn what_a_file_shares_with_its_parts_may_move_between_threads() {
+    fn the_shared_parts_of_a_file_are_send() {
         goes_to_another_thread::<(Setup, Option<WindowQueue>, Option<Cached>, Option<HandedOver>)>();
         goes_to_another_thread::<(Arc<Arena>, Arc<dyn Storage>, Arc<dyn OpenStorage>)>();
         goes_to_another_thread::<(Waiting, Arc<shared::Shared>, Arc<shared::Group>)>();

@@ -1,4 +1,4 @@
-//! The end of a collective call: all ranks learn what became of it.
+//! The end of a collective call: all ranks agree on its outcome.
 
 use crate::collectives::{allreduce, broadcast_error};
 use crate::engine::api::report::{CallReport, Clock, Path, Seconds};
@@ -10,30 +10,30 @@ use crate::fabric::{Endpoint, Traffic};
 use crate::schedule::ReduceOp::{self, Max, Min, Sum};
 use crate::topology::Rank;
 
-/// What one call did on this rank, for the agreement.
+/// The numbers and the outcome of one call on this rank, for the agreement.
 pub struct CallTotals {
     /// Write or read.
     pub direction: Direction,
-    /// Which way the bytes went.
+    /// The path of the bytes.
     pub path: Path,
-    /// Why.
+    /// Why this path was chosen.
     pub why: String,
-    /// Whether the plan was the one of the call before.
+    /// Whether the plan of an earlier call was reused.
     pub reused: bool,
-    /// How many aggregators the call had.
+    /// Number of aggregators of the call.
     pub aggregators: usize,
-    /// What the metadata phase sent.
+    /// Messages and bytes that the metadata phase sent.
     pub metadata: Traffic,
     /// Bytes of lists that went through memory of the node.
     pub in_memory: u64,
-    /// What the data phase did.
+    /// Counts of the data phase.
     pub counts: DataCounts,
-    /// What became of the bytes.
+    /// The outcome of the I/O.
     pub outcome: Outcome,
 }
 
 impl CallTotals {
-    /// Nothing yet.
+    /// The totals of a call that has just begun.
     pub fn new(direction: Direction) -> Self {
         Self {
             direction,
@@ -49,10 +49,10 @@ impl CallTotals {
     }
 }
 
-/// Agrees on the outcome: one allreduce of 14 scalars; if a rank failed, its error goes to all. Collective.
+/// Agrees on the outcome of a call. Collective: one allreduce of 14 scalars, and a broadcast of the error if a rank failed.
 ///
 /// # Errors
-/// The error of the lowest rank that has one, on every rank; or the fabric's.
+/// The error of the lowest rank that has one, on every rank; those of the fabric.
 pub async fn finish_call(
     endpoint: &mut Endpoint,
     agreed: Agreed,
@@ -81,13 +81,13 @@ pub async fn finish_call(
         failed,
     ];
     allreduce(endpoint, &OPS, &mut lanes).await?;
-    let [moved, metadata_bytes, metadata_messages, data_messages, in_memory, rounds, times @ .., failed] = lanes;
+    let [transferred, metadata_bytes, metadata_messages, data_messages, in_memory, rounds, times @ .., failed] = lanes;
     if failed != u64::MAX {
         return Err(broadcast_error(endpoint, failed as Rank, outcome.error.as_ref()).await?);
     }
     let (bytes_written, bytes_read) = match direction {
-        Direction::Write => (moved, 0),
-        Direction::Read => (0, moved),
+        Direction::Write => (transferred, 0),
+        Direction::Read => (0, transferred),
     };
     let [flatten, metadata, data, placement, io, agreement, total] = times.map(|micros| micros as f64 / 1e6);
     Ok(CallReport {

@@ -1,10 +1,9 @@
-//! Dedicated I/O mode (hint `trib_io_ranks`): compute ranks hand their bytes over to ranks that only aggregate, and go on
-//! computing while those write. What came of a write is agreed at the next call on the file, at its sync or its close.
+//! Dedicated I/O ranks (hint `trib_io_ranks`): compute ranks send their bytes to ranks that only aggregate, and continue
+//! computing while those write. The outcome of a write is agreed at the next call on the file, or at its sync or close.
 //!
-//! A compute rank's call takes the exchange only: its last message is matched when an I/O rank has taken it. An I/O rank has at
-//! most `trib_write_buffers` windows behind it when its call returns; for more, it takes the next when one is written.
-//! Compute ranks (p) and I/O ranks (q) tell each other ranges and sums by intergroup exchanges: each gets what the other
-//! group has, and then the fold of its own group's, which only the other group could make.
+//! A compute rank's call takes only as long as the exchange. An I/O rank returns with at most `trib_write_buffers` windows not
+//! yet written; if there are more, it waits for one to be written before it takes the next. Compute ranks and I/O ranks agree
+//! on ranges and sums by exchanges between the two groups ([`crate::collectives::intergroup`]).
 
 use std::pin::pin;
 
@@ -16,7 +15,7 @@ use crate::engine::plan::Agreed;
 use crate::error::{Error, Result};
 use crate::topology::Rank;
 
-/// A write whose bytes are with the I/O ranks.
+/// A write that I/O ranks have received and not finished.
 pub struct HandedOver {
     agreed: Agreed,
     done: CallTotals,
@@ -24,16 +23,16 @@ pub struct HandedOver {
 }
 
 impl File {
-    /// The ranks that only aggregate, ascending; none without the hint `trib_io_ranks`.
+    /// The I/O ranks, ascending; empty without the hint `trib_io_ranks`.
     pub fn io_ranks(&self) -> &[Rank] {
         self.setup.io.as_ref().map_or(&[], |groups| groups.b())
     }
 
-    /// Waits until the last write is in the file, where it was handed over to I/O ranks, and tells what it did; nothing if
-    /// there is none. Collective.
+    /// Waits until I/O ranks have finished the last write, and returns its report; `None` if no write is unfinished.
+    /// Collective.
     ///
     /// # Errors
-    /// The write's, of the lowest rank that has one, on every rank; or an operation was dropped in the middle.
+    /// The write's error of the lowest rank that has one, on every rank; an operation was dropped before its end.
     pub fn complete_write(&mut self) -> Result<Option<CallReport>> {
         if self.handed_over.is_none() {
             return self.usable().map(|()| None);
@@ -42,7 +41,7 @@ impl File {
         waiting.wait(pin!(self.complete_write_async()))
     }
 
-    /// As [`File::complete_write`], for a program that polls futures by itself. Collective.
+    /// As [`File::complete_write`], as a future that the program polls. Collective.
     ///
     /// # Errors
     /// As [`File::complete_write`].
@@ -55,7 +54,7 @@ impl File {
         waiting.call(pin!(self.finish_write())).await
     }
 
-    /// The same where only its error counts: before every other call.
+    /// Finishes an earlier write before another call. Only its error counts.
     pub(in crate::engine) async fn complete(&mut self) -> Result<()> {
         self.finish_write().await.map(drop)
     }
@@ -70,7 +69,7 @@ impl File {
         finish_call(&mut self.endpoint, agreed, done, clock).await.map(Some)
     }
 
-    /// Leaves a write to end later. The report has what is known of it on every rank.
+    /// Defers the end of a write. The report has the numbers that every rank knows now.
     pub(in crate::engine) fn hand_over(&mut self, agreed: Agreed, done: CallTotals, clock: Clock) -> CallReport {
         let report = CallReport {
             path: done.path,
@@ -92,10 +91,10 @@ impl File {
         report
     }
 
-    /// I/O ranks only aggregate.
+    /// Checks that this rank has no data if it is an I/O rank.
     ///
     /// # Errors
-    /// Data on one of them.
+    /// Data on an I/O rank.
     pub(in crate::engine) fn may_have_data(&self, file: &Extents) -> Result<()> {
         let rank = self.endpoint.rank();
         if file.count() > 0 && self.io_ranks().binary_search(&rank).is_ok() {

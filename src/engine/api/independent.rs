@@ -1,7 +1,7 @@
-//! What one rank does to the file without the others, and the size of the file.
+//! Independent writes and reads of one rank, and the size of the file.
 //!
-//! Nothing is cached: what a call here has written is there for every rank's next call, collective or not, once the
-//! caller has made sure that this comes after that (a barrier, a collective call).
+//! Nothing is cached. Bytes that a call here has written are visible to every later call of any rank, if the caller orders the
+//! two calls (by a barrier or a collective call).
 
 use std::pin::pin;
 
@@ -17,20 +17,20 @@ use crate::error::{About, Error, IoClass, Result};
 use crate::schedule::ReduceOp;
 
 impl File {
-    /// Writes `bytes` at `offset`. This rank alone: no message is sent, and the rank's own thread does the I/O. Returns how
-    /// many bytes it wrote, which is all of them.
+    /// Writes `bytes` at byte `offset` of the file and returns their number. Local: no message is sent, and the calling thread
+    /// does the I/O.
     ///
     /// # Errors
-    /// An end beyond 2^63 - 1, a file opened for reading, the system's error on this rank; or an operation was dropped in
-    /// the middle. Some of the bytes may be in the file then.
+    /// An end beyond 2^63 - 1, a file opened for reading, an error of the system; an operation was dropped before its end. Some
+    /// of the bytes may then be in the file.
     pub fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<u64> {
         self.write_at_from(offset, bytes.into())
     }
 
-    /// As [`File::write_at`], of all of `source`, which may be memory of a device.
+    /// As [`File::write_at`], for all of `source`, which may be memory of a device. Local.
     ///
     /// # Errors
-    /// As [`File::write_at`]; or memory of a device that cannot be copied.
+    /// As [`File::write_at`]; device memory that cannot be copied.
     pub fn write_at_from(&mut self, offset: u64, source: Source<'_>) -> Result<u64> {
         self.usable()?;
         self.writable("write", offset)?;
@@ -48,22 +48,22 @@ impl File {
         let _quiet = without_size_signal();
         let mut written = 0;
         let outcome = guarded("write", offset, || write_all(&*storage, bytes, offset, &mut written));
-        self.told(outcome.map(|()| written))
+        self.with_context(outcome.map(|()| written))
     }
 
-    /// Reads into `bytes` from `offset` on. This rank alone, as [`File::write_at`]. Returns how many bytes the file had
-    /// there; those behind its end stay as they were.
+    /// Reads into `bytes` from byte `offset` of the file on. Returns the number of bytes before the end of the file; the rest
+    /// of `bytes` is unchanged. Local, as [`File::write_at`].
     ///
     /// # Errors
-    /// As [`File::write_at`]; what the buffer holds is of no meaning then.
+    /// As [`File::write_at`]; the contents of `bytes` are then undefined.
     pub fn read_at(&mut self, offset: u64, bytes: &mut [u8]) -> Result<u64> {
         self.read_at_into(offset, bytes.into())
     }
 
-    /// As [`File::read_at`], into all of `sink`, which may be memory of a device.
+    /// As [`File::read_at`], into all of `sink`, which may be memory of a device. Local.
     ///
     /// # Errors
-    /// As [`File::read_at`]; or memory of a device that cannot be copied.
+    /// As [`File::read_at`]; device memory that cannot be copied.
     pub fn read_at_into(&mut self, offset: u64, sink: Sink<'_>) -> Result<u64> {
         self.usable()?;
         let len = sink.span() as u64;
@@ -78,31 +78,32 @@ impl File {
         let storage = self.storage()?;
         let (_, mut sink) = target.memory();
         let read = guarded("read", offset, || read_present(&*storage, sink.piece(0, len), offset));
-        let mut outcome = Outcome { bytes: self.told(read)?, ..Outcome::default() };
+        let mut outcome = Outcome { bytes: self.with_context(read)?, ..Outcome::default() };
         self.deliver(&mut target, &file, &mut outcome);
         outcome.error.map_or(Ok(outcome.bytes), Err)
     }
 
-    /// The size of the file in bytes, as the system tells this rank now. This rank alone.
+    /// The size of the file in bytes, as the system reports it to this rank now. Local.
     ///
     /// # Errors
-    /// A device or a pipe, which has no size; the system's error; or an operation was dropped in the middle.
+    /// A device or a pipe, which has no size; an error of the system; an operation was dropped before its end.
     pub fn size(&mut self) -> Result<u64> {
         self.usable()?;
         let storage = self.storage()?;
         let size = || storage.size().map_err(|cause| Failure { operation: "stat", offset: 0, cause });
-        match self.told(guarded("stat", 0, size))? {
+        match self.with_context(guarded("stat", 0, size))? {
             u64::MAX => Err(Error::argument("size of the file", "a device or a pipe has none", "a regular file")),
             size => Ok(size),
         }
     }
 
-    /// Makes the file `len` bytes long: cut there, or zeros behind what there was. Collective: rank 0 does it when all ranks
-    /// have come, and all return when it is done. Two allreduces, 4 ceil(log2 p) t_s, and what agreement on an error costs.
+    /// Sets the size of the file to `len` bytes; a longer file is cut, a shorter one extended with zeros. Collective, with the
+    /// same length: rank 0 does it when all ranks have called, and all return when it is done. Two allreduces,
+    /// 4 ceil(log2 p) t_s, and the cost of an agreement on an error.
     ///
     /// # Errors
-    /// The same on every rank: different lengths, a length beyond 2^63 - 1, a file opened for reading, the system's on
-    /// rank 0; or an operation was dropped in the middle.
+    /// The same on every rank: different lengths, a length beyond 2^63 - 1, a file opened for reading, an error of the system
+    /// on rank 0; an operation was dropped before its end.
     pub fn set_len(&mut self, len: u64) -> Result<()> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
@@ -124,10 +125,10 @@ impl File {
         let storage = self.storage()?;
         let _quiet = without_size_signal();
         let failure = |cause| Failure { operation: "truncate", offset: len, cause };
-        self.told(guarded("truncate", len, || storage.set_len(len).map_err(failure)))
+        self.with_context(guarded("truncate", len, || storage.set_len(len).map_err(failure)))
     }
 
-    /// What a file opened for reading says to a change.
+    /// Checks that the file was not opened for reading only.
     fn writable(&self, operation: &str, offset: u64) -> Result<()> {
         if self.setup.mode != Mode::Read {
             return Ok(());
@@ -142,13 +143,13 @@ impl File {
         })
     }
 
-    /// A failure as this rank's error.
-    fn told<T>(&self, outcome: std::result::Result<T, Failure>) -> Result<T> {
+    /// Turns a failure into an error with this rank and the path.
+    fn with_context<T>(&self, outcome: std::result::Result<T, Failure>) -> Result<T> {
         outcome.map_err(|failure| failure.of(self.endpoint.rank(), &self.setup.path))
     }
 }
 
-/// The rule for all extents: no end beyond 2^63 - 1.
+/// Checks that the end is not beyond 2^63 - 1.
 fn check_range(offset: u64, len: u64) -> Result<()> {
     Extents::contiguous(offset, len).map(|_| ())
 }

@@ -2,15 +2,15 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `file`, `write`, `read` | [`file::File`]: what a caller uses |
-//! | `setup`, `terms` | what is fixed at open: topology, driver, aggregators, kernels; that all ranks ask for the same |
-//! | `finish_call`, `operation` | the agreement at the end; a call that is tested and waited for |
+//! | `file`, `write`, `read` | [`file::File`] with its collective calls |
+//! | `setup`, `terms` | what is fixed at open: topology, driver, aggregators, kernels; the check that all ranks pass the same |
+//! | `finish_call`, `operation` | the agreement at the end of a call; non-blocking calls |
 //! | `handing_over` | dedicated I/O ranks: writes that end later |
 //! | `staging` | memory of a device, copied to the host or from there |
 //! | `independent` | what one rank does alone; the size of the file |
 //! | `capturing` | calls recorded for a capture, which is stored at the close |
 //! | `alone` | a failure of one rank that has no endpoint yet |
-//! | `report` | what a call did, in numbers |
+//! | `report` | the numbers of a call |
 
 #[cfg(feature = "mpi")]
 pub(in crate::engine) mod alone;

@@ -1,4 +1,4 @@
-//! A collective operation in flight: started, tested, waited for.
+//! Non-blocking collective operations.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,28 +7,29 @@ use std::task::{Context, Poll, Waker};
 use crate::error::{Error, Result};
 use crate::fabric::Waiting;
 
-/// A collective operation in flight. It goes on only inside [`Operation::test`] and [`Operation::wait`].
+/// A non-blocking collective operation. It makes progress only inside [`Operation::test`] and [`Operation::wait`].
 ///
-/// With several operations in flight, on several files, wait for them in the same order on every rank, or test them in
-/// turn: waiting for one does not move the others.
+/// With several operations in flight, on several files, wait for them in the same order on every rank, or test them in turn:
+/// waiting for one does not progress the others.
 ///
-/// Dropped before its end, it leaves the file fit for closing only: every later call on this rank
-/// is an error. Other ranks are not told; those that still wait for this rank's part go on waiting, as with any collective
-/// call that not all ranks make. Windows that are complete by then may be in the file.
-#[must_use = "an operation goes on only when it is tested or waited for"]
+/// If it is dropped before its end, the file can only be closed: every later call on this rank is an error. Other ranks do not
+/// learn of it, and may wait for ever for this rank's part, as in any collective call that not all ranks make. Windows that
+/// are complete by then may be in the file.
+#[must_use = "an operation makes progress only when it is tested or waited for"]
 pub struct Operation<'a, T> {
-    /// Gone once it is done.
+    /// `None` once it is done.
     future: Option<Pin<Box<dyn Future<Output = Result<T>> + 'a>>>,
     waiting: Waiting,
 }
 
 impl<'a, T> Operation<'a, T> {
-    /// An operation that `future` carries out ([`Waiting::call`]).
+    /// The operation that `future` carries out ([`Waiting::call`]).
     pub(in crate::engine) fn new(future: Pin<Box<dyn Future<Output = Result<T>> + 'a>>, waiting: Waiting) -> Self {
         Self { future: Some(future), waiting }
     }
 
-    /// Goes on as far as it can without waiting for other ranks or for buffers; the outcome, once, when it is done.
+    /// Makes all progress that is possible without waiting for other ranks or for buffers. Returns the outcome when the
+    /// operation is done, once; `None` before and after.
     pub fn test(&mut self) -> Option<Result<T>> {
         match self.future.as_mut()?.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(outcome) => {
@@ -39,10 +40,10 @@ impl<'a, T> Operation<'a, T> {
         }
     }
 
-    /// Goes on to the end, giving the core away while there is nothing to do.
+    /// Waits for the end of the operation; yields the core or sleeps while there is nothing to do.
     ///
     /// # Errors
-    /// The operation's; or its outcome has been given by [`Operation::test`] already.
+    /// That of the operation; [`Operation::test`] has already returned the outcome.
     pub fn wait(mut self) -> Result<T> {
         match &mut self.future {
             Some(future) => self.waiting.wait(future.as_mut()),

@@ -1,4 +1,4 @@
-//! The collective read: the same road the other way.
+//! The collective read.
 
 use std::pin::pin;
 
@@ -11,7 +11,7 @@ use crate::engine::api::report::{CallReport, Clock, Path};
 use crate::engine::api::setup::Setup;
 use crate::engine::api::staging::Target;
 use crate::engine::data::reading::Reading;
-use crate::engine::opening::is_own;
+use crate::engine::opening::is_direct;
 use crate::engine::plan::duplicate_reads::{DuplicateRead, duplicate_reads};
 use crate::engine::plan::{self, Agreed, Direction};
 use crate::engine::storage::direct_read;
@@ -20,28 +20,28 @@ use crate::engine::storage::{Failure, guarded};
 use crate::error::Result;
 use crate::hints::Switch;
 
-/// What one rank got from a collective read.
+/// The result of a collective read on one rank.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadReport {
-    /// Bytes of this rank's access that lie before the end of the file; what lies behind it stays as it was in the buffer.
+    /// Bytes of this rank's access before the end of the file. The rest of the buffer is unchanged.
     pub bytes: u64,
-    /// The call; the same on all ranks.
+    /// The report of the call; the same on all ranks.
     pub call: CallReport,
 }
 
 impl File {
     /// Reads the extents `file` into `buffer` (laid out as `layout`), together with all ranks. Collective; a rank that wants
-    /// nothing calls it with no extents. Ranks may want the same bytes. Holes of the file read as zeros; bytes behind its
-    /// end, and bytes of the buffer outside of `layout`, are left alone. Costs what a write of the same access costs, with
-    /// aggregators that send and ranks that receive.
+    /// nothing passes no extents. Ranks may want the same bytes. Holes of the file read as zeros. Bytes of the buffer that are
+    /// outside `layout` or stand for bytes behind the end of the file are unchanged. Costs what a write of the same access
+    /// costs; aggregators send and ranks receive.
     ///
     /// # Errors
-    /// The first rank's argument or I/O error, on every rank; what the buffers hold is of no meaning then.
+    /// The argument or I/O error of the lowest rank, on every rank. The contents of the buffers are then undefined.
     pub fn read_all(&mut self, file: &Extents, layout: &BufferLayout, buffer: &mut [u8]) -> Result<ReadReport> {
         self.read_all_into(file, layout, buffer.into())
     }
 
-    /// As [`File::read_all`], into memory of which only what `layout` names may be touched. Collective.
+    /// As [`File::read_all`], into memory of which only the bytes of `layout` are accessed. Collective.
     ///
     /// # Errors
     /// As [`File::read_all`].
@@ -54,8 +54,7 @@ impl File {
         outcome
     }
 
-    /// As [`File::read_all_into`], for a program that polls futures by itself: the call goes on when it is polled.
-    /// Collective.
+    /// As [`File::read_all_into`], as a future that the program polls. Collective.
     ///
     /// # Errors
     /// As [`File::read_all`].
@@ -69,7 +68,7 @@ impl File {
         self.begun_read(file, layout, sink).await
     }
 
-    /// Starts a collective read, which goes on whenever the operation is tested or waited for. Collective.
+    /// Starts a non-blocking collective read. Collective.
     pub fn start_read_all<'a>(
         &'a mut self,
         file: &'a Extents,
@@ -79,7 +78,7 @@ impl File {
         self.start_read_all_into(file, layout, buffer.into())
     }
 
-    /// As [`File::start_read_all`], into memory of which only what `layout` names may be touched. Collective.
+    /// As [`File::start_read_all`], into memory of which only the bytes of `layout` are accessed. Collective.
     pub fn start_read_all_into<'a>(
         &'a mut self,
         file: &'a Extents,
@@ -116,8 +115,8 @@ impl File {
         self.read_by_messages(file, target, access).await
     }
 
-    /// The opening, then what is left. Where the ranks have read different bytes before, those with large or few pieces read
-    /// them before they agree: nobody waits for anybody. (Where all want the same, one reads it.)
+    /// The first agreement, then the rest of the read. If ranks wanted different bytes in the last read, those with large or
+    /// few pieces read them before the agreement, so that they need not wait. (If all want the same bytes, one rank reads them.)
     async fn read_by_messages(
         &mut self,
         file: &Extents,
@@ -126,7 +125,7 @@ impl File {
     ) -> Result<ReadReport> {
         let mut clock = Clock::start();
         let (layout, sink) = target.memory();
-        let is_early = access.is_ok() && self.reads_apart && is_own(file, &self.setup, Direction::Read);
+        let is_early = access.is_ok() && self.reads_disjoint && is_direct(file, &self.setup, Direction::Read);
         let mut early = is_early.then(|| self.read_directly(file, layout, sink));
         if let Some(outcome) = &mut early {
             self.deliver(&mut target, file, outcome);
@@ -138,10 +137,10 @@ impl File {
         let opened = self.agree_on_read(file, layout, checked, early.as_ref()).await?;
         clock.agreement.lap();
         let Setup { hints, hosts, .. } = &self.setup;
-        let may_be_own = hints.cb_read == Switch::Automatic && !hints.no_indep_rw && hosts.is_some();
+        let may_be_direct = hints.cb_read == Switch::Automatic && !hints.no_indep_rw && hosts.is_some();
         // A read in which nobody wanted anything says nothing of the next.
         if opened.all.bytes > 0 {
-            self.reads_apart = may_be_own && opened.disjoint == Some(true);
+            self.reads_disjoint = may_be_direct && opened.disjoint == Some(true);
         }
         let got = early.as_ref().map_or(0, |outcome| outcome.bytes);
         if opened.is_over() {
@@ -153,7 +152,7 @@ impl File {
         }
         let agreed = Agreed { disjoint: opened.disjoint.unwrap_or(opened.left.disjoint), ..opened.left };
         let (mut path, mut why) = plan::choose_path(&agreed, &self.setup, Direction::Read);
-        let is_few = opened.few && self.reads_apart && self.setup.window_terms().1 == 1;
+        let is_few = opened.few && self.reads_disjoint && self.setup.window_terms().1 == 1;
         if path == Path::Exchange && is_few {
             (path, why) = (Path::Direct, "few pieces that do not overlap".to_string());
         }
@@ -180,7 +179,7 @@ impl File {
         Ok(ReadReport { bytes, call })
     }
 
-    /// Where the file ends, on the first aggregator; the others leave it to that one.
+    /// The end of the file on the first aggregator; `u64::MAX` on the other ranks.
     fn file_end(&mut self) -> Result<u64> {
         let rank = self.endpoint.rank();
         if self.setup.roles.aggregators.first() != Some(&rank) {
@@ -189,7 +188,7 @@ impl File {
         self.own_file_end()
     }
 
-    /// Where the file ends, as the system tells this rank.
+    /// The end of the file, as the system reports it to this rank.
     fn own_file_end(&mut self) -> Result<u64> {
         let rank = self.endpoint.rank();
         let storage = self.storage()?;

@@ -1,4 +1,4 @@
-//! What a collective call did, in numbers: agreed over all ranks, the same on each.
+//! The report of a collective call: numbers over all ranks, the same on each.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,21 +11,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Path {
-    /// Two phases.
+    /// The two-phase exchange.
     Exchange,
     /// Through memory that all ranks share.
     Shared,
-    /// To rank 0, with the agreement: it wrote all.
+    /// To rank 0, with the agreement: rank 0 wrote all bytes.
     Root,
     /// Every rank writes, or reads, its own extents.
     Direct,
-    /// There was nothing to write, or to read.
+    /// There were no bytes to write or read.
     #[default]
     Nothing,
 }
 
 impl Path {
-    /// As reports say it.
+    /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Exchange => "exchange",
@@ -46,7 +46,7 @@ impl std::fmt::Display for Path {
 /// Seconds of each phase: the most of any rank (file I/O overlaps the exchange, so the parts may exceed the total).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Seconds {
-    /// Cutting the access by aggregator.
+    /// Dividing the access by aggregator.
     pub flatten: f64,
     /// Metadata exchange.
     pub metadata: f64,
@@ -54,9 +54,9 @@ pub struct Seconds {
     pub data: f64,
     /// Copying into windows.
     pub placement: f64,
-    /// In the file system.
+    /// I/O in the file system.
     pub io: f64,
-    /// Agreeing on ranges, errors and these numbers.
+    /// Agreement on ranges, errors and these numbers.
     pub agreement: f64,
     /// From start to end.
     pub total: f64,
@@ -77,23 +77,23 @@ impl std::ops::AddAssign for Seconds {
 /// One collective call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallReport {
-    /// Which way the bytes went.
+    /// The path of the bytes.
     pub path: Path,
-    /// Why.
+    /// Why this path was chosen.
     pub why: Cow<'static, str>,
-    /// Whether flattening, plan and metadata of the call before were used again.
+    /// Whether the plan of an earlier call, with its flattened lists and metadata, was reused.
     pub plan_reused: bool,
-    /// Aggregators of this call.
+    /// Number of aggregators.
     pub aggregators: usize,
-    /// Extents, as the ranks gave them.
+    /// Number of extents, as the ranks passed them.
     pub requests: u64,
-    /// Bytes asked to be written, or read.
+    /// Bytes to write or read.
     pub bytes: u64,
-    /// Bytes that are in the file (bytes that ranks write twice count once).
+    /// Bytes written to the file. Bytes that several ranks write count once.
     pub bytes_written: u64,
-    /// Bytes that were read: those that lie before the end of the file.
+    /// Bytes read: those before the end of the file.
     pub bytes_read: u64,
-    /// The most windows with data that any aggregator had.
+    /// Most windows with data on any aggregator.
     pub rounds: u64,
     /// Bytes of metadata messages.
     pub metadata_bytes: u64,
@@ -101,26 +101,26 @@ pub struct CallReport {
     pub metadata_messages: u64,
     /// Messages of the data phase.
     pub data_messages: u64,
-    /// Bytes of lists and of data that went from member to local aggregator, or back, through memory of their node: 0 where the
-    /// inner layer of `two_layer` is messages, or there is none.
+    /// Bytes of lists and data that members and local aggregators exchanged through shared memory; 0 without `two_layer`, or
+    /// if members send messages.
     pub in_memory: u64,
     /// Time by phase.
     pub seconds: Seconds,
 }
 
-/// How many ranks an aggregator exchanged with in a round, itself included; over all aggregators and rounds.
+/// The number of ranks that an aggregator exchanged with in a round, itself included; over all aggregators and rounds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct FanIn {
-    /// The least.
+    /// The minimum.
     pub min: u32,
     /// The median (the lower of two).
     pub median: u32,
-    /// The most.
+    /// The maximum.
     pub max: u32,
 }
 
 impl FanIn {
-    /// From (fan-in, how often), in any order.
+    /// The fan-in of pairs (fan-in, number of rounds), in any order.
     pub fn of(counts: impl IntoIterator<Item = (u32, u64)>) -> Self {
         let mut counts: Vec<_> = counts.into_iter().filter(|(_, times)| *times > 0).collect();
         counts.sort_unstable();
@@ -135,10 +135,10 @@ impl FanIn {
     }
 }
 
-/// A stopwatch for one phase among several that take turns.
+/// A stopwatch for one of several phases that follow one another.
 #[derive(Debug)]
 pub struct Lap {
-    /// When the clock started, and how many nanoseconds later the last lap of any phase was.
+    /// The start of the clock, and the nanoseconds from there to the last lap of any phase.
     start: Instant,
     last: Arc<AtomicU64>,
     /// Time so far.
@@ -163,13 +163,13 @@ pub struct Clock {
     pub metadata: Lap,
     /// See [`Seconds`].
     pub agreement: Lap,
-    /// What is counted by itself: the rounds, the direct path, waiting for writes.
+    /// Time that is counted elsewhere: the rounds, the direct path, the wait for writes.
     pub elsewhere: Lap,
     start: Instant,
 }
 
 impl Clock {
-    /// Starts.
+    /// Starts the clock.
     pub fn start() -> Self {
         let start = Instant::now();
         let last = Arc::default();

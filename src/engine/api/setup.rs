@@ -1,4 +1,4 @@
-//! What is fixed when a file is opened: who is where, who aggregates, by which kernels.
+//! What is fixed when a file is opened: topology, driver, aggregators and kernels.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use crate::collectives::allgather;
 use crate::collectives::allgather::LOCALITY_BRUCK;
 use crate::collectives::intergroup::TwoGroups;
 use crate::drivers::{Driver, DriverHints, Layout, Mode, OpenStorage, driver};
-use crate::engine::api::terms::{self, Asked, Created};
+use crate::engine::api::terms::{self, Created, OpenArguments};
 use crate::engine::capture::target::Target;
 use crate::engine::metadata::phase::Phase;
 use crate::engine::shared::{self, Tiling};
@@ -39,17 +39,17 @@ pub struct Setup {
     pub driver_name: DriverName,
     /// The driver.
     pub driver: Box<dyn Driver>,
-    /// How the file lies on its file system.
+    /// The layout of the file on its file system.
     pub layout: Layout,
-    /// Who aggregates, and how they are reached.
+    /// The aggregators, and the phases to them.
     pub roles: Roles,
-    /// The same with the first aggregator only: the short path of tiny calls.
+    /// The roles of tiny calls: the first aggregator only.
     pub tiny: Roles,
-    /// With dedicated I/O ranks: the compute ranks, and them.
+    /// With dedicated I/O ranks: the compute ranks and the I/O ranks.
     pub io: Option<TwoGroups>,
     /// Whether collective calls go through memory that the ranks share.
     pub shares_memory: bool,
-    /// Which ranks are on which host, where calls begin with a sweep over hosts.
+    /// The hosts of the ranks, if calls begin with a sweep over hosts.
     pub hosts: Option<Arc<Hosts>>,
     /// Whether all ranks record their calls for a capture.
     pub is_captured: bool,
@@ -57,13 +57,13 @@ pub struct Setup {
     pub tiling: Tiling,
 }
 
-/// The aggregators, and the ways to them.
+/// The aggregators, and the phases to them.
 pub struct Roles {
     /// The aggregators, ascending.
     pub aggregators: Arc<[Rank]>,
-    /// How metadata travels.
+    /// The metadata phase.
     pub metadata: Phase,
-    /// How data travels.
+    /// The data phase.
     pub data: Phase,
 }
 
@@ -77,7 +77,7 @@ impl Roles {
 }
 
 impl Setup {
-    /// Makes (or empties) the file on rank 0 and works out the rest. Collective.
+    /// Creates, empties or opens the file on rank 0, and computes the rest. Collective.
     ///
     /// # Errors
     /// Bad hints, no tuned table where one is hinted, or the file cannot be made: the same on all ranks.
@@ -89,13 +89,13 @@ impl Setup {
         hints: Hints,
         capture: Option<&Target>,
     ) -> Result<Self> {
-        let asked = Asked { files, path: &path, mode, hints: &hints };
+        let asked = OpenArguments { files, path: &path, mode, hints: &hints };
         // Ranks that have had a file before know how to sweep: then one sweep checks the terms and makes the file.
         let early = match endpoint.hosts().filter(|_| endpoint.agreements().is_none()).cloned() {
             Some(hosts) => Ok(terms::sweep_terms(endpoint, &hosts, &asked, capture).await?),
             None => Err(terms::check_alike(endpoint, &asked, capture).await?),
         };
-        // Only now: ranks that were given different hints would not all come.
+        // Only after the check: with different hints, not all ranks would take part.
         if may_share(endpoint, &hints, false) {
             endpoint.share(shared::CONTROL, shared::AREA).await?;
         }
@@ -120,7 +120,7 @@ impl Setup {
         Ok(Self { path, mode, driver_name: name, shares_memory, hosts, is_captured, tiling: Tiling::of(key), ..setup })
     }
 
-    /// Works out everything that needs no file and no messages: for planning at any scale.
+    /// Computes everything that needs neither a file nor messages, for planning at any scale. Local.
     ///
     /// # Errors
     /// Bad hints.
@@ -164,7 +164,7 @@ impl Setup {
         })
     }
 
-    /// The memory for windows in shared memory, and the bytes that the file system locks together.
+    /// The bytes of shared memory for windows, and the bytes that the file system locks as a unit.
     pub fn window_terms(&self) -> (u64, u64) {
         (self.hints.cb_buffer_size, self.driver.lock_unit(&self.layout))
     }
@@ -174,14 +174,14 @@ impl Setup {
         Sieve::new(switch, self.window_terms().1)
     }
 
-    /// Who aggregates a call of so many bytes.
+    /// The roles of a call of `bytes` bytes over all ranks.
     pub fn roles(&self, bytes: u64) -> &Roles {
         if bytes <= self.hints.tiny_call { &self.tiny } else { &self.roles }
     }
 }
 
-/// Whether hints let ranks share memory, if they can: all ranks, or (`in_nodes`) those of each node. Where nodes are
-/// pretended, the ranks of one do, and only if the hint says so.
+/// Whether the hints let ranks share memory: all ranks, or (`in_nodes`) those of each node. Ranks of simulated nodes share it
+/// inside each node, and only if the hint says so.
 fn may_share(endpoint: &Endpoint, hints: &Hints, in_nodes: bool) -> bool {
     let pretended = (1..endpoint.ranks()).contains(&hints.ranks_per_node);
     let allowed = match hints.shared_memory {
@@ -192,8 +192,8 @@ fn may_share(endpoint: &Endpoint, hints: &Hints, in_nodes: bool) -> bool {
     allowed && hints.io_ranks == 0 && hints.tuned_table.is_empty()
 }
 
-/// Finds out which ranks are on one host, for calls to begin with a sweep over hosts; none where all ranks share memory, or
-/// agree in another way. Collective.
+/// Finds the hosts of the ranks, so that calls begin with a sweep over hosts. `None` if all ranks share memory or agree by
+/// other algorithms. Collective.
 async fn find_hosts(endpoint: &mut Endpoint, hints: &Hints) -> Result<Option<Arc<Hosts>>> {
     let ranks = endpoint.ranks();
     let meets = may_share(endpoint, hints, false) && endpoint.shared().is_some();
@@ -203,9 +203,9 @@ async fn find_hosts(endpoint: &mut Endpoint, hints: &Hints) -> Result<Option<Arc
     }
     if !may_share(endpoint, hints, true) {
         endpoint.forget_hosts();
-        return Ok(Some(Arc::new(Hosts::apart(endpoint.rank(), ranks))));
+        return Ok(Some(Arc::new(Hosts::one_rank_each(endpoint.rank(), ranks))));
     }
-    // Pretended nodes are all on this host.
+    // Simulated nodes are all on this host.
     let label = endpoint.rank().checked_div(hints.ranks_per_node);
     let spins = |here| host::processors() >= if label.is_some() { ranks } else { here };
     let hosts = endpoint.find_hosts(hints.ranks_per_node, label, spins).await?;
@@ -213,34 +213,34 @@ async fn find_hosts(endpoint: &mut Endpoint, hints: &Hints) -> Result<Option<Arc
     Ok(Some(hosts))
 }
 
-/// Gives the members of every local aggregator memory that they share, where a kernel has any and the hints allow it.
+/// Maps shared memory for the members of every local aggregator, if a kernel has local aggregators and the hints allow it.
 /// Collective.
 async fn share_in_nodes(endpoint: &mut Endpoint, setup: &mut Setup) -> Result<()> {
     let Setup { roles, tiny, hints, topology, .. } = setup;
     let local = roles.metadata.local.as_ref().or(roles.data.local.as_ref());
-    let Some(local) = local.filter(|local| may_share(endpoint, hints, true) && local.gather()).cloned() else {
+    let Some(local) = local.filter(|local| may_share(endpoint, hints, true) && local.has_members()).cloned() else {
         return Ok(());
     };
-    // Pretended nodes are all on this host.
+    // Simulated nodes are all on this host.
     let here = match hints.ranks_per_node {
         0 => topology.ranks_on(topology.node_of(endpoint.rank())),
         _ => endpoint.ranks(),
     };
-    let group = endpoint.share_in_groups(local.all_of(), node::AREA, here <= host::processors()).await?;
+    let group = endpoint.share_in_groups(local.by_rank(), node::AREA, here <= host::processors()).await?;
     for phase in [&mut roles.metadata, &mut roles.data, &mut tiny.metadata, &mut tiny.data] {
         phase.group = group.clone().filter(|_| phase.local.is_some());
     }
     Ok(())
 }
 
-/// Compute ranks and I/O ranks.
+/// The groups of compute ranks and I/O ranks.
 fn two_groups(ranks: usize, io_ranks: &[Rank]) -> Result<TwoGroups> {
     let compute = (0..ranks).filter(|rank| io_ranks.binary_search(rank).is_err()).collect();
     TwoGroups::new(compute, io_ranks.to_vec())
 }
 
-/// The topology the hints pretend, or the one the fabric tells: an allgather of labels, once a file, among ranks that do not
-/// yet know who shares a node. Ranks that share memory do.
+/// The topology that the hints simulate, or that of the fabric: an allgather of node labels per file, which ranks that share
+/// memory do not need. Collective.
 async fn find_topology(endpoint: &mut Endpoint, hints: &Hints) -> Result<Topology> {
     if hints.ranks_per_node > 0 {
         return Topology::blocks(endpoint.ranks(), hints.ranks_per_node);
@@ -269,10 +269,10 @@ fn phase(
     let (kernel, local) = match name {
         KernelHint::Flat(kernel) => (kernel, None),
         KernelHint::TwoLayer => {
-            let local = LocalAggregators::hinted(topology, hints.num_aggrs_per_node);
+            let local = LocalAggregators::from_hint(topology, hints.num_aggrs_per_node);
             let local = match hints.overlap {
                 Overlap::Any => local,
-                Overlap::RankOrder => local.of_consecutive_ranks(),
+                Overlap::RankOrder => local.with_consecutive_members(),
             };
             (hints.two_layer_outer, Some(Arc::new(local)))
         }

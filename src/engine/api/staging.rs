@@ -1,8 +1,8 @@
-//! Device memory: what the processor may not touch goes through a copy in memory of the host, one after the other in the
-//! order of the call, which takes as much memory as the rank's bytes.
+//! Device memory: bytes that the processor may not access are copied to, or from, host memory of the size of the rank's bytes,
+//! where they lie one after the other in the order of the call.
 //!
-//! Each piece of a layout is a copy of its own, by the runtime whose memory it is (pieces that follow one another are one):
-//! what lies between pieces is not touched on a device either. A rank that cannot copy has an error of its call, which all ranks agree on as on any other.
+//! Each piece of a layout is copied by itself, by the runtime of its memory; adjacent pieces are copied together. Bytes between
+//! pieces are not accessed on a device either. On a rank that cannot copy, the call has an error, on which all ranks agree.
 
 use crate::access::pieces::pieces;
 use crate::access::{BufferLayout, Extent, Extents, Piece, Sink, Source};
@@ -11,11 +11,11 @@ use crate::engine::api::file::File;
 use crate::engine::storage::window_queue::Outcome;
 use crate::error::{About, Error, IoClass, Result};
 
-/// Where bytes of a read are put.
+/// The memory that a read fills.
 pub struct Target<'a> {
     layout: &'a BufferLayout,
     sink: Sink<'a>,
-    /// In place of the memory of a device.
+    /// Host memory in place of a device's.
     staged: Option<Vec<u8>>,
 }
 
@@ -25,7 +25,7 @@ impl<'a> Target<'a> {
         Self { layout, sink, staged: None }
     }
 
-    /// The memory that is read into.
+    /// The memory to read into.
     pub fn memory(&mut self) -> (&BufferLayout, Sink<'_>) {
         match &mut self.staged {
             Some(bytes) => (&BufferLayout::Contiguous, Sink::from(&mut bytes[..])),
@@ -35,10 +35,10 @@ impl<'a> Target<'a> {
 }
 
 impl File {
-    /// Copies the `len` bytes of a write to `bytes`; leaves it empty where none of them is in the memory of a device.
+    /// Copies the `len` bytes of a write to `bytes`, if any of them are in device memory; otherwise leaves `bytes` empty. Local.
     ///
     /// # Errors
-    /// No memory, the runtime's, or a runtime that does not copy; this rank's own.
+    /// No memory, an error of the runtime, a runtime whose copies are not supported. On this rank only.
     #[cold]
     pub(in crate::engine) fn stage_write(
         &self,
@@ -57,7 +57,7 @@ impl File {
             match self.copies(&mut survey, from)? {
                 None => to.copy_from_slice(source.piece(memory, len)),
                 Some((name, copies)) => {
-                    // SAFETY: a piece of the layout, of which whoever made the source has promised that it may be read.
+                    // SAFETY: the caller of `Source::from_raw_parts` has promised that a piece of the layout may be read.
                     let copied = unsafe { copies.to_host(from, to) };
                     copied.map_err(|cause| self.not_copied("write from", name, cause))?;
                 }
@@ -66,7 +66,7 @@ impl File {
         })
     }
 
-    /// Has a read of `len` bytes go to memory of the host, where the target's is a device's.
+    /// Makes a read of `len` bytes go to host memory, if the target has device memory. Local.
     ///
     /// # Errors
     /// As [`File::stage_write`].
@@ -79,8 +79,8 @@ impl File {
         Ok(())
     }
 
-    /// Brings what was read to the device, if that is where it goes. Memory for bytes of `file` that lie behind its end stays
-    /// as it is. An error is the outcome's.
+    /// Copies the bytes read to the device, if the target has device memory. Memory for bytes behind the end of the file is
+    /// unchanged. An error goes into `outcome`. Local.
     pub(in crate::engine) fn deliver(&self, target: &mut Target<'_>, file: &Extents, outcome: &mut Outcome) {
         if let (Some(bytes), None) = (&target.staged, &outcome.error) {
             let (layout, sink) = (target.layout, &mut target.sink);
@@ -99,7 +99,7 @@ impl File {
             match self.copies(&mut survey, to)? {
                 None => sink.piece(memory, len).copy_from_slice(from),
                 Some((name, copies)) => {
-                    // SAFETY: a piece of the layout, of which whoever made the sink has promised that it may be written.
+                    // SAFETY: the caller of `Sink::from_raw_parts` has promised that a piece of the layout may be written.
                     let copied = unsafe { copies.to_device(from, to) };
                     copied.map_err(|cause| self.not_copied("read into", name, cause))?;
                 }
@@ -108,10 +108,10 @@ impl File {
         })
     }
 
-    /// Whether a piece of the layout is a device's: a question for each piece, fewer where they are small and close.
+    /// Whether a piece of the layout is in device memory. One query per piece, fewer if pieces are small and close together.
     ///
     /// # Errors
-    /// One is of a runtime that does not copy.
+    /// A piece in memory of a runtime whose copies are not supported.
     fn has_device_memory(&self, layout: &BufferLayout, len: u64, place: impl Fn(u64, u64) -> usize) -> Result<bool> {
         let (mut survey, mut any) = (Survey::default(), false);
         for Part { memory, len, .. } in in_memory(layout, len) {
@@ -120,7 +120,7 @@ impl File {
         Ok(any)
     }
 
-    /// How bytes at `address` are copied, and whose they are; none for memory of the host.
+    /// The name and the copies of the runtime of `address`; `None` for host memory.
     fn copies(&self, survey: &mut Survey, address: usize) -> Result<Option<(&'static str, &'static dyn Copies)>> {
         let Some(runtime) = survey.of(address) else { return Ok(None) };
         let refused = || {
@@ -152,11 +152,11 @@ impl File {
     }
 }
 
-/// Bytes that follow one another, in memory and in the order of the call.
+/// Bytes that are contiguous in memory and in the order of the call.
 struct Part {
-    /// Where they are in the caller's memory,
+    /// Offset in the caller's memory.
     memory: u64,
-    /// and among the bytes of the call.
+    /// Offset among the bytes of the call.
     at: usize,
     len: u64,
 }
@@ -186,7 +186,7 @@ fn before<'a>(end: u64, file: &'a Extents, layout: &'a BufferLayout) -> impl Ite
     pieces(file, layout).map(clipped).filter(|part| part.len > 0)
 }
 
-/// Tells `each` of the parts, those that follow one another as one.
+/// Calls `each` for the parts; adjacent parts are joined.
 fn in_one(parts: impl Iterator<Item = Part>, mut each: impl FnMut(Part) -> Result<()>) -> Result<()> {
     let mut open: Option<Part> = None;
     for part in parts {
@@ -200,7 +200,7 @@ fn in_one(parts: impl Iterator<Item = Part>, mut each: impl FnMut(Part) -> Resul
     open.map_or(Ok(()), each)
 }
 
-/// Where a file ends of whose extents `got` bytes lie before its end.
+/// The end of a file if `got` bytes of the extents `file` lie before it.
 fn end_of(file: &Extents, got: u64) -> u64 {
     if got >= file.bytes() {
         return u64::MAX;
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_a_file_by_what_was_read() {
+    fn the_end_of_a_file_from_the_bytes_read() {
         let file =
             Extents::from_extents([(100, 10), (0, 5), (50, 10)].map(|(offset, len)| Extent { offset, len })).unwrap();
         for (got, end) in [(0, 0), (3, 3), (5, 5), (6, 51), (15, 60), (24, 109)] {

@@ -1,4 +1,4 @@
-//! What ranks open a file with: the same on all, or an error on all; and the file that rank 0 then makes.
+//! The check that all ranks open a file with the same arguments, and the creation of the file on rank 0.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
@@ -13,17 +13,17 @@ use crate::engine::shared::Tiling;
 use crate::engine::storage::guarded;
 use crate::error::{About, Error, Result};
 use crate::fabric::Endpoint;
-use crate::fabric::shared::{HANDED_IN, Hosts};
+use crate::fabric::shared::{Hosts, MAX_CONTRIBUTION};
 use crate::hints::{DriverName, Hints};
 use crate::schedule::ReduceOp;
 use crate::topology::Rank;
 
-/// What rank 0 tells of the file that it has made or found.
+/// The properties of the file that rank 0 has created or opened; rank 0 broadcasts them.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Created {
     /// The driver, never [`DriverName::Auto`].
     pub name: DriverName,
-    /// How the file lies.
+    /// The layout of the file.
     pub layout: Layout,
     /// The key of the tiling.
     pub key: u64,
@@ -33,7 +33,7 @@ pub struct Created {
 
 /// What a rank opens, and with what.
 #[derive(Clone, Copy)]
-pub struct Asked<'a> {
+pub struct OpenArguments<'a> {
     /// What makes and opens files.
     pub files: &'a dyn OpenStorage,
     /// The file.
@@ -44,7 +44,7 @@ pub struct Asked<'a> {
     pub hints: &'a Hints,
 }
 
-impl Asked<'_> {
+impl OpenArguments<'_> {
     /// What must be the same on all ranks, as a number.
     fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
@@ -60,9 +60,13 @@ fn differ() -> Error {
 
 /// Checks the hints. Ranks that were given different files or hints would wait for each other for ever; here they all get an
 /// error. True where all have the same capture in mind. Collective.
-pub async fn check_alike(endpoint: &mut Endpoint, asked: &Asked<'_>, capture: Option<&Target>) -> Result<bool> {
-    let checked = asked.hints.check(endpoint.ranks());
-    let (own, capture) = (asked.fingerprint(), Target::fingerprint(capture));
+pub async fn check_alike(
+    endpoint: &mut Endpoint,
+    arguments: &OpenArguments<'_>,
+    capture: Option<&Target>,
+) -> Result<bool> {
+    let checked = arguments.hints.check(endpoint.ranks());
+    let (own, capture) = (arguments.fingerprint(), Target::fingerprint(capture));
     let mut lanes = [own, own, u64::from(checked.is_err()), capture, capture];
     let (min, max) = (ReduceOp::Min, ReduceOp::Max);
     allreduce(endpoint, &[min, max, max, min, max], &mut lanes).await?;
@@ -84,42 +88,47 @@ fn captured(rank: Rank, [least, most]: [u64; 2]) -> bool {
     least == most && least != 0
 }
 
-/// Makes the file on rank 0, which tells all of it. Collective.
-pub async fn create_on_first(endpoint: &mut Endpoint, asked: &Asked<'_>, is_captured: bool) -> Result<Created> {
-    let created = if endpoint.rank() == 0 { Some(create(asked, is_captured)) } else { None };
-    told(&broadcast(endpoint, 0, &serde_json::to_vec(&created).unwrap_or_default()).await?)
+/// Creates or opens the file on rank 0, and broadcasts its properties. Collective.
+pub async fn create_on_first(
+    endpoint: &mut Endpoint,
+    arguments: &OpenArguments<'_>,
+    is_captured: bool,
+) -> Result<Created> {
+    let created = if endpoint.rank() == 0 { Some(create(arguments, is_captured)) } else { None };
+    decode_created(&broadcast(endpoint, 0, &serde_json::to_vec(&created).unwrap_or_default()).await?)
 }
 
-/// [`check_alike`] and [`create_on_first`] in one sweep, for ranks that know who is on which host. Collective.
+/// [`check_alike`] and [`create_on_first`] in one sweep, for ranks that know their hosts. Collective.
 pub async fn sweep_terms(
     endpoint: &mut Endpoint,
     hosts: &Hosts,
-    asked: &Asked<'_>,
+    arguments: &OpenArguments<'_>,
     capture: Option<&Target>,
 ) -> Result<Created> {
-    let checked = asked.hints.check(endpoint.ranks());
-    let own = asked.fingerprint();
+    let checked = arguments.hints.check(endpoint.ranks());
+    let own = arguments.fingerprint();
     let captures = [Target::fingerprint(capture); 2];
-    let open = |captures| create(asked, captured(0, captures));
+    let open = |captures| create(arguments, captured(0, captures));
     let mut terms = Terms { least: own, most: own, bad: checked.is_err(), captures, open: &open };
     let answer = sweep(endpoint, hosts, &mut terms).await?;
     if answer.is_empty() {
-        // Some rank's hints are bad, or what rank 0 has to say is too long.
+        // A rank's hints are bad, or rank 0's answer is too long for a sweep.
         agree(endpoint, checked).await?;
-        let is_captured = check_alike(endpoint, asked, capture).await?;
-        return create_on_first(endpoint, asked, is_captured).await;
+        let is_captured = check_alike(endpoint, arguments, capture).await?;
+        return create_on_first(endpoint, arguments, is_captured).await;
     }
-    told(&answer)
+    decode_created(&answer)
 }
 
-/// What rank 0 told.
-fn told(told: &[u8]) -> Result<Created> {
-    let internal = |_| Error::Internal { rank: 0, what: "the layout was not told".to_string() };
-    let told: Option<Result<Created>> = serde_json::from_slice(told).map_err(internal)?;
-    told.unwrap_or_else(|| Err(Error::Internal { rank: 0, what: "rank 0 told no layout".to_string() }))
+/// Decodes the answer of rank 0.
+fn decode_created(answer: &[u8]) -> Result<Created> {
+    let internal = |_| Error::Internal { rank: 0, what: "the properties of the file cannot be decoded".to_string() };
+    let decoded: Option<Result<Created>> = serde_json::from_slice(answer).map_err(internal)?;
+    decoded
+        .unwrap_or_else(|| Err(Error::Internal { rank: 0, what: "rank 0 sent no properties of the file".to_string() }))
 }
 
-/// A rank's part in the sweep.
+/// A rank's contribution to the sweep.
 struct Terms<'a> {
     least: u64,
     most: u64,
@@ -151,18 +160,18 @@ impl Sweep for Terms<'_> {
         }
         let created = if self.least == self.most { (self.open)(self.captures) } else { Err(differ()) };
         let answer = serde_json::to_vec(&Some(created)).unwrap_or_default();
-        if answer.len() > HANDED_IN { Vec::new() } else { answer }
+        if answer.len() > MAX_CONTRIBUTION { Vec::new() } else { answer }
     }
 }
 
 /// On rank 0: the file, made or found. A storage that panics fails: the other ranks wait for what this one tells.
-fn create(asked: &Asked<'_>, is_captured: bool) -> Result<Created> {
-    let created = guarded("open", 0, || Ok(made(asked, is_captured)));
-    created.unwrap_or_else(|failure| Err(failure.of(0, asked.path)))
+fn create(arguments: &OpenArguments<'_>, is_captured: bool) -> Result<Created> {
+    let created = guarded("open", 0, || Ok(made(arguments, is_captured)));
+    created.unwrap_or_else(|failure| Err(failure.of(0, arguments.path)))
 }
 
-fn made(asked: &Asked<'_>, is_captured: bool) -> Result<Created> {
-    let Asked { files, path, mode, hints } = *asked;
+fn made(arguments: &OpenArguments<'_>, is_captured: bool) -> Result<Created> {
+    let OpenArguments { files, path, mode, hints } = *arguments;
     let name = hints.driver.resolved(files, path);
     let (driver, hints) = (driver_on(files, name, path), hints.for_driver());
     let file = match mode {

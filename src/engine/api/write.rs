@@ -10,7 +10,7 @@ use crate::engine::api::finish_call::{CallTotals, finish_call};
 use crate::engine::api::operation::Operation;
 use crate::engine::api::report::{CallReport, Clock, Path};
 use crate::engine::data::writing::Writing;
-use crate::engine::opening::{Access, is_own};
+use crate::engine::opening::{Access, is_direct};
 use crate::engine::plan::{self, Agreed, Direction};
 use crate::engine::storage::direct;
 use crate::engine::storage::window_queue::Outcome;
@@ -18,16 +18,16 @@ use crate::error::{Error, Result};
 use crate::hints::Switch;
 
 impl File {
-    /// Writes `buffer` (laid out as `layout`) to the extents `file`, together with all ranks. Collective; a rank without
-    /// data calls it with no extents. Where ranks overlap, see the hint `trib_overlap`.
+    /// Writes `buffer` (laid out as `layout`) to the extents `file`, together with all ranks. Collective; a rank without data
+    /// passes no extents. The hint `trib_overlap` says which bytes stay if ranks overlap.
     ///
     /// # Errors
-    /// The first rank's argument or I/O error, on every rank. Bytes of other ranks and windows are in the file then.
+    /// The argument or I/O error of the lowest rank, on every rank. Bytes of other ranks and windows may then be in the file.
     pub fn write_all(&mut self, file: &Extents, layout: &BufferLayout, buffer: &[u8]) -> Result<CallReport> {
         self.write_all_from(file, layout, buffer.into())
     }
 
-    /// As [`File::write_all`], of memory of which only what `layout` names may be looked at. Collective.
+    /// As [`File::write_all`], from memory of which only the bytes of `layout` are accessed. Collective.
     ///
     /// # Errors
     /// As [`File::write_all`].
@@ -40,8 +40,7 @@ impl File {
         outcome
     }
 
-    /// As [`File::write_all_from`], for a program that polls futures by itself: the call goes on when it is polled.
-    /// Collective.
+    /// As [`File::write_all_from`], as a future that the program polls. Collective.
     ///
     /// # Errors
     /// As [`File::write_all`].
@@ -55,7 +54,7 @@ impl File {
         self.begun_write(file, layout, source).await
     }
 
-    /// Starts a collective write, which goes on whenever the operation is tested or waited for. Collective.
+    /// Starts a non-blocking collective write. Collective.
     pub fn start_write_all<'a>(
         &'a mut self,
         file: &'a Extents,
@@ -65,7 +64,7 @@ impl File {
         self.start_write_all_from(file, layout, buffer.into())
     }
 
-    /// As [`File::start_write_all`], of memory of which only what `layout` names may be looked at. Collective.
+    /// As [`File::start_write_all`], from memory of which only the bytes of `layout` are accessed. Collective.
     pub fn start_write_all_from<'a>(
         &'a mut self,
         file: &'a Extents,
@@ -73,7 +72,7 @@ impl File {
         source: Source<'a>,
     ) -> Operation<'a, CallReport> {
         let waiting = self.endpoint.waiting().clone();
-        // Not with the first test, so that an operation dropped before it counts as dropped on every rank.
+        // Here and not in the first test: an operation dropped before its first test counts as dropped too.
         let begun = self.begin();
         let future = Box::pin(async move {
             begun?;
@@ -111,12 +110,12 @@ impl File {
         self.write_by_messages((file, layout, source), writable).await
     }
 
-    /// The opening, in which a small write is done; then what is left.
+    /// The first agreement, in which a small write is done, then the rest of the write.
     async fn write_by_messages(&mut self, access: Access<'_>, checked: Result<()>) -> Result<CallReport> {
         let mut clock = Clock::start();
         let (file, layout, source) = access;
-        // Large pieces are written before the ranks agree, each rank when it comes: nobody waits for anybody. If it turns
-        // out that bytes may be given twice, they are written again.
+        // Each rank writes its large pieces before the agreement, so that it need not wait. If ranks may overlap, the bytes are
+        // written again.
         let mut early = (checked.is_ok() && self.writes_early(file)).then(|| self.write_directly(file, layout, source));
         let failed = early.as_mut().and_then(|outcome| outcome.error.take());
         let checked = failed.map_or(checked, Err);
@@ -131,7 +130,7 @@ impl File {
                 clock.total(),
             ));
         }
-        let some_are_written = opened.moved > 0;
+        let some_are_written = opened.transferred > 0;
         let mut disjoint = opened.disjoint;
         if some_are_written && disjoint.is_none() {
             disjoint = Some(plan::truly_disjoint(&mut self.endpoint, &self.setup, file).await?);
@@ -146,7 +145,7 @@ impl File {
             let access = (own.as_ref().unwrap_or(file), layout, source);
             return self.write_rest(access, (opened.left, opened.all), disjoint, early, clock).await;
         }
-        let all = if some_are_written { Agreed { moved: None, ..opened.all } } else { opened.all };
+        let all = if some_are_written { Agreed { shift: None, ..opened.all } } else { opened.all };
         self.write_rest(access, (all, all), disjoint, None, clock).await
     }
 
@@ -157,11 +156,11 @@ impl File {
             && hints.cb_write == Switch::Automatic
             && !hints.no_indep_rw
             && !self.may_overlap
-            && is_own(file, &self.setup, Direction::Write)
+            && is_direct(file, &self.setup, Direction::Write)
     }
 
-    /// Writes what is agreed to be left of all that the call is about. `disjoint`: whether no byte is given twice, if that is
-    /// known. `early` is what this rank has written already.
+    /// Writes the bytes that are left after the agreement. `disjoint` says whether ranks overlap, if that is known. `early` is
+    /// the outcome of this rank's writes before the agreement.
     async fn write_rest(
         &mut self,
         (file, layout, source): Access<'_>,

@@ -98,7 +98,7 @@ impl Recording {
         };
         let first = self.encoder.lists();
         let lately = self.held.iter().enumerate().rev().take(COMPARED);
-        let found = lately.filter(|(_, before)| list.moved_from(before).is_some()).map(|(index, _)| index).next();
+        let found = lately.filter(|(_, before)| list.shift_from(before).is_some()).map(|(index, _)| index).next();
         let index = found.unwrap_or_else(|| {
             self.take_room(list.memory() as u64);
             self.held.push(list.clone());

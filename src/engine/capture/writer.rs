@@ -81,7 +81,7 @@ impl Lists {
         let Some((start, _)) = list.span() else {
             return Place::default();
         };
-        let found = self.lately.iter().find(|(_, before)| list.moved_from(before).is_some()).map(|(number, _)| *number);
+        let found = self.lately.iter().find(|(_, before)| list.shift_from(before).is_some()).map(|(number, _)| *number);
         let number = found.unwrap_or_else(|| {
             self.encoder.add_list(list);
             self.lately.push((self.encoder.lists() - 1, list.clone()));

@@ -5,20 +5,20 @@ use std::io;
 use crate::engine::data::coverage::Coverage;
 use crate::fabric::pool::Block;
 
-/// The memory of one window, and what of it is there.
+/// The memory of one window, and which of its bytes have data.
 #[derive(Debug, Default)]
 pub struct WindowBuffer {
     /// The window's bytes.
     pub bytes: Block,
-    /// Which of them have data.
+    /// Which of the bytes have data.
     pub coverage: Coverage,
 }
 
 impl WindowBuffer {
-    /// Makes room for `len` bytes; what they hold is of no meaning until placed.
+    /// Makes room for `len` bytes, which have no defined value yet.
     ///
     /// # Errors
-    /// Memory that is not to be had.
+    /// The system has no memory left.
     pub fn reserve(&mut self, len: u64) -> io::Result<()> {
         let len = usize::try_from(len).map_err(io::Error::other)?;
         if len > self.bytes.capacity() {

@@ -1,8 +1,8 @@
 //! Which bytes of a window have data: a bit for each.
 //!
-//! The count of newly set bits is exact whatever overlaps, so "as many bytes as the window holds" proves a full window
-//! without sorting or merging the pieces (bytes received alone would not: two ranks that write the same bytes hide a
-//! hole of that size), and "fewer than came" proves an overlap. Holes are found by scanning words.
+//! The count of newly set bits is exact even if pieces overlap. So a count equal to the window's size proves a full window
+//! without sorting the pieces, and a count below the bytes received proves an overlap. (The number of received bytes alone
+//! proves nothing: an overlap may hide a hole of the same size.) Holes are found by scanning words.
 
 use std::collections::TryReserveError;
 
@@ -16,7 +16,7 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Nothing covered; keeps its memory.
+    /// Clears all bits; keeps the memory.
     pub fn clear(&mut self) {
         self.words.clear();
         (self.len, self.covered) = (0, 0);
@@ -31,7 +31,7 @@ impl Coverage {
     /// Bytes `from..from + len` are there.
     ///
     /// # Errors
-    /// Memory that is not to be had.
+    /// The system has no memory left.
     #[inline]
     pub fn mark(&mut self, from: u64, len: u64) -> Result<(), TryReserveError> {
         let end = from + len;
@@ -58,7 +58,7 @@ impl Coverage {
         Ok(())
     }
 
-    /// How many bytes are there.
+    /// Number of covered bytes.
     pub fn covered(&self) -> u64 {
         self.covered
     }
@@ -84,7 +84,7 @@ impl Coverage {
         })
     }
 
-    /// The first byte at or behind `at`, before `to`, that is covered (or is not).
+    /// The first byte in `at..to` that is covered (or, if not `wanted`, is not).
     fn next(&self, mut at: u64, to: u64, wanted: bool) -> Option<u64> {
         while at < to {
             let (word, bit) = ((at / 64) as usize, at % 64);

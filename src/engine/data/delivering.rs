@@ -1,5 +1,4 @@
-//! A round of a read in memory: what the schedule's buffers are, how a window's bytes get into messages and messages into
-//! the caller's memory.
+//! The memory of a round of a read: how a window's bytes get into messages, and messages into the caller's memory.
 
 use std::time::{Duration, Instant};
 
@@ -11,53 +10,53 @@ use crate::engine::data::flow::Outflow;
 use crate::engine::data::rounds::Rounds;
 use crate::engine::data::windows::Windows;
 use crate::engine::metadata::variable_exchange::slot_of;
-use crate::engine::two_layer::gather_tree::Passing;
+use crate::engine::two_layer::gather_tree::ForwardedBytes;
 use crate::engine::two_layer::local_aggregation::{LocalAggregation, LocalRound};
 use crate::engine::two_layer::node::Inside;
 use crate::error::{Error, Result};
-use crate::exchange::two_layer::{GATHERED, HELD, MERGED, PASSED, Share, aggregator_at};
+use crate::exchange::two_layer::{FORWARDED, GATHERED, MERGED, MERGED_SHARED, Share, aggregator_at};
 use crate::fabric::execute::check_whole;
 use crate::fabric::shared::Watch;
 use crate::fabric::{self, Memory};
 use crate::schedule::{Buffer, Op, ReduceOp, Span};
 use crate::topology::Rank;
 
-/// What stands behind the buffers of a round's schedule in a read.
+/// The memory behind the buffers of a round's schedule in a read.
 pub struct Delivering<'r, 'a> {
     /// This rank.
     pub rank: Rank,
-    /// What it gets.
+    /// The messages to this rank.
     pub incoming: &'r RoundReceives,
-    /// What it relays.
-    pub relay: LocalRound,
-    /// How.
-    pub relaying: Option<&'r mut LocalAggregation>,
-    /// What passes through it inside the node.
-    pub passing: Passing,
-    /// The same where its node shares memory.
+    /// On a local aggregator: the messages of its members in this round.
+    pub local_round: LocalRound,
+    /// On a local aggregator: the state over all rounds.
+    pub local_aggregation: Option<&'r mut LocalAggregation>,
+    /// Bytes that this rank forwards in a gather tree.
+    pub forwarded: ForwardedBytes,
+    /// This rank's part in the shared memory of its node.
     pub inside: Option<&'r mut Inside<'a>>,
-    /// What it gets, as cursors.
+    /// The cursors of the bytes that this rank gets.
     pub outflows: &'r mut [Outflow],
-    /// What it hands out, as cursors.
+    /// The cursors of the bytes that this aggregator sends.
     pub windows: &'r mut Windows,
     /// The caller's memory.
     pub user: Sink<'r>,
     /// This aggregator's window.
     pub window: Option<Window>,
-    /// Its bytes; none if reading has failed: zeros go out, and the agreement says why.
+    /// The window's bytes; `None` if reading failed: zeros are sent, and the agreement reports the error.
     pub read: Option<&'r [u8]>,
-    /// Time spent in placing.
+    /// Time spent in copying.
     pub placement: Duration,
 }
 
-/// What a rank gets in one round.
+/// The messages that a rank gets in one round.
 #[derive(Default)]
 pub struct RoundReceives {
     /// The outflows with data in this round.
     pub due: Vec<usize>,
     /// (address in the receive buffer, outflow, bytes), ascending.
     pub parts: Vec<(u64, usize, u64)>,
-    /// By ascending aggregator; a share of this rank itself has length 0.
+    /// The shares by ascending aggregator; the share from this rank itself has length 0.
     pub shares: Vec<Share>,
     /// The outflow from this rank itself.
     pub own: Option<usize>,
@@ -76,7 +75,7 @@ impl Delivering<'_, '_> {
         }
     }
 
-    /// Puts a message for address `at` where its parts belong in the caller's memory.
+    /// Copies the parts of a message for address `at` to their places in the caller's memory.
     fn deliver(&mut self, at: u64, mut message: Bytes) -> Result<()> {
         let begin = Instant::now();
         let first = self.incoming.parts.partition_point(|part| part.0 < at);
@@ -95,26 +94,26 @@ impl Delivering<'_, '_> {
         Ok(())
     }
 
-    /// Takes what this rank has for itself straight from its window.
+    /// Copies this rank's own bytes directly from its window.
     fn deliver_own(&mut self, id: usize) {
         let begin = Instant::now();
         let (Some(window), Some(own)) = (&self.window, self.incoming.own) else { return };
         match self.read {
             Some(read) => self.outflows[own].take(window, read, self.user.reborrow()),
             None => {
-                // As from any other aggregator.
+                // Zeros, as another aggregator would send.
                 let zeros = vec![0; self.outflows[own].file.pass(window).bytes as usize];
                 self.outflows[own].scatter(&zeros, self.user.reborrow());
             }
         }
-        // The announced list stands for the same bytes.
+        // The announced list has the same bytes: its cursor must pass them too.
         if let Some(inflow) = self.windows.inflow(id) {
             inflow.drop_window(window);
         }
         self.placement += begin.elapsed();
     }
 
-    /// Takes what this rank wants of an aggregator out of the memory of its node.
+    /// Copies this rank's bytes from an aggregator out of the shared memory of its node.
     fn take_inside(&mut self, from: Span, to: Span) -> Result<()> {
         let begin = Instant::now();
         let id = Rounds::outflow_of(self.outflows, aggregator_at(from.offset)).filter(|_| to.len > 0);
@@ -128,18 +127,18 @@ impl Delivering<'_, '_> {
     fn merged(&mut self, to: Span, merged: &[u8]) -> Result<()> {
         match &mut self.inside {
             Some(inside) => inside.arrived(to, merged),
-            None => match &mut self.relaying {
-                Some(relaying) => relaying.split(&mut self.relay, to.offset, merged),
+            None => match &mut self.local_aggregation {
+                Some(local_aggregation) => local_aggregation.split(&mut self.local_round, to.offset, merged),
                 None => Ok(()),
             },
         }
     }
 
-    /// A share that came through this rank as its own local aggregator.
-    fn deliver_relayed(&mut self, at: u64) -> Result<()> {
+    /// Copies this rank's own share of a message that it received as local aggregator.
+    fn deliver_own_share(&mut self, at: u64) -> Result<()> {
         let part = self.incoming.parts.iter().find(|part| part.0 == at);
-        let (Some(&(_, outflow, _)), Some(relaying)) = (part, &self.relaying) else { return Ok(()) };
-        let bytes = relaying.own_part(&self.relay, self.outflows[outflow].file.aggregator());
+        let (Some(&(_, outflow, _)), Some(local_aggregation)) = (part, &self.local_aggregation) else { return Ok(()) };
+        let bytes = local_aggregation.own_part(&self.local_round, self.outflows[outflow].file.aggregator());
         self.deliver(at, bytes)
     }
 }
@@ -147,8 +146,8 @@ impl Delivering<'_, '_> {
 impl Memory for Delivering<'_, '_> {
     fn read(&mut self, span: Span) -> Result<fabric::Message> {
         Ok(match span.buffer {
-            GATHERED => self.relay.message(span),
-            PASSED => self.passing.get(span.offset, span.len),
+            GATHERED => self.local_round.message(span),
+            FORWARDED => self.forwarded.get(span.offset, span.len),
             _ if span.len == 0 => Bytes::new(),
             _ => self.message(slot_of(span.offset), span.len),
         })
@@ -160,8 +159,8 @@ impl Memory for Delivering<'_, '_> {
                 check_whole(from, span, &message)?;
                 self.deliver(span.offset, message)
             }
-            PASSED => {
-                self.passing.put(span.offset, message);
+            FORWARDED => {
+                self.forwarded.put(span.offset, message);
                 Ok(())
             }
             _ => self.merged(span, &message),
@@ -175,13 +174,13 @@ impl Memory for Delivering<'_, '_> {
                 let message = self.message(slot_of(from.offset), from.len);
                 self.merged(to, &message)?;
             }
-            (HELD, Buffer::Receive) => self.take_inside(from, to)?,
-            (PASSED, Buffer::Receive) => {
-                let own = self.passing.get(from.offset, from.len);
+            (MERGED_SHARED, Buffer::Receive) => self.take_inside(from, to)?,
+            (FORWARDED, Buffer::Receive) => {
+                let own = self.forwarded.get(from.offset, from.len);
                 self.deliver(to.offset, own)?;
             }
-            (MERGED, Buffer::Receive) => self.deliver_relayed(to.offset)?,
-            // Shares are put together when a member's message is read.
+            (MERGED, Buffer::Receive) => self.deliver_own_share(to.offset)?,
+            // Shares are assembled when a member's message is read.
             (MERGED, GATHERED) => {}
             (from, to) => {
                 let what = format!("a round copies from {from:?} to {to:?}");

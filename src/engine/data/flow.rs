@@ -1,7 +1,7 @@
-//! Flows: the cursor of one (rank, aggregator) pair, on either side, walked window by window.
+//! Flows: cursors over the packed list of one (rank, aggregator) pair, window by window.
 //!
-//! Sender and aggregator hold the same packed list, so both know every message's size without asking. A flow moves
-//! forward only: all rounds together cost O(extents).
+//! Sender and aggregator have the same list, so both know the size of every message. A flow moves forward only: all rounds
+//! together cost O(extents).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,16 +17,16 @@ use crate::engine::storage::copy::copy_to;
 use crate::fabric::pool::Block;
 use crate::topology::Rank;
 
-/// What a flow has in one window.
+/// The bytes of a flow in one window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passed {
     /// Bytes.
     pub bytes: u64,
-    /// Highest end; the window's start where there is nothing.
+    /// Highest end; the window's start if there are no bytes.
     pub end: u64,
 }
 
-/// A packed list, window by window.
+/// A cursor over a packed list, window by window.
 #[derive(Debug, Clone)]
 pub struct Flow {
     aggregator: usize,
@@ -34,7 +34,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// What goes to (or comes for) `aggregator`.
+    /// The flow to (or, on the aggregator, of) `aggregator`.
     pub fn new(aggregator: usize, packed: Packed) -> Self {
         Self { aggregator, cursor: PackedCursor::new(packed) }
     }
@@ -49,7 +49,7 @@ impl Flow {
         self.cursor.peek().map(|extent| domains.window(self.aggregator, extent.offset))
     }
 
-    /// Passes all extents of `window` and returns what there was.
+    /// Passes all extents of `window` and returns their bytes.
     pub fn pass(&mut self, window: &Window) -> Passed {
         let mut passed = Passed { bytes: 0, end: window.start };
         while let Some(extent) = self.cursor.take_before(window.end) {
@@ -102,7 +102,7 @@ impl Flow {
     }
 }
 
-/// What a rank sends to one aggregator, and where in its buffer it is.
+/// The bytes that a rank sends to one aggregator, and their places in its buffer.
 #[derive(Debug, Clone)]
 pub struct Outflow {
     /// The file side.
@@ -119,7 +119,7 @@ impl Outflow {
         Self { file: Flow::new(aggregator, file), memory: PackedCursor::new(memory), total }
     }
 
-    /// No fewer bytes than it has in its next window.
+    /// An upper bound of the bytes in its next window.
     pub fn most_bytes(&self, domains: &Domains) -> u64 {
         let window = self.file.window(domains).map_or(0, |window| window.len());
         window.min(self.total)
@@ -133,7 +133,7 @@ impl Outflow {
         bytes
     }
 
-    /// Where the next bytes of windows that have been passed are in the buffer, piece by piece.
+    /// Calls `part` for the places in the buffer of the next `left` bytes, whose windows have been passed.
     #[inline]
     pub fn memory_pieces(&mut self, mut left: u64, mut part: impl FnMut(Extent)) {
         while left > 0
@@ -144,19 +144,19 @@ impl Outflow {
         }
     }
 
-    /// Places the window's bytes straight where they belong: this rank is the aggregator itself.
+    /// Copies the window's bytes directly into it: this rank is the aggregator.
     pub fn place(&mut self, window: &Window, source: Source<'_>, into: &mut [u8]) {
         self.meet(window, |position, piece| copy(into, position, source.piece(piece.offset, piece.len)));
     }
 
-    /// Takes the window's bytes straight from it: this rank is the aggregator itself.
+    /// Copies the window's bytes directly out of it: this rank is the aggregator.
     pub fn take(&mut self, window: &Window, from: &[u8], mut sink: Sink<'_>) {
         self.meet(window, |position, piece| {
             copy_to(sink.piece(piece.offset, piece.len), &from[position as usize..][..piece.len as usize]);
         });
     }
 
-    /// Every part of the window's bytes that is contiguous in the window and in the buffer.
+    /// Calls `part` for each part of the window's bytes that is contiguous in the window and in the buffer.
     fn meet(&mut self, window: &Window, mut part: impl FnMut(u64, Extent)) {
         while let Some(extent) = self.file.next_in(window) {
             let mut position = window.position(extent.offset);
@@ -171,7 +171,7 @@ impl Outflow {
         }
     }
 
-    /// Puts a message with the next bytes of this flow, whose window has been passed, where they belong in the buffer.
+    /// Copies a message with the next bytes of this flow, whose window has been passed, to their places in the buffer.
     pub fn scatter(&mut self, message: &[u8], mut sink: Sink<'_>) {
         let mut rest = message;
         while !rest.is_empty()
@@ -184,25 +184,25 @@ impl Outflow {
     }
 }
 
-/// What comes from one source. Sizes are asked for when a round begins, extents when its bytes are there, hence two
-/// cursors over the one list.
+/// The bytes from one source. There are two cursors over the list: sizes are needed when a round begins, extents when its
+/// bytes have arrived.
 #[derive(Debug, Clone)]
 pub struct Inflow {
-    /// Who sends.
+    /// The sender.
     pub source: Rank,
-    /// The cursor that is ahead.
+    /// The cursor for sizes, which is ahead.
     pub sizing: Flow,
     placing: Flow,
 }
 
 impl Inflow {
-    /// What `source` announced for `aggregator`.
+    /// The inflow of the list that `source` announced for `aggregator`.
     pub fn new(source: Rank, aggregator: usize, packed: Packed) -> Self {
         let sizing = Flow::new(aggregator, packed);
         Self { source, placing: sizing.clone(), sizing }
     }
 
-    /// Copies a message to where its bytes belong in the window; whether it had just the bytes that were announced.
+    /// Copies a message to the places of its bytes in the window. Returns whether its size is the announced one.
     /// O(extents in the window + bytes).
     pub fn place(&mut self, window: &Window, message: &Bytes, into: &mut [u8]) -> bool {
         let mut at = 0;
@@ -214,7 +214,7 @@ impl Inflow {
         at == message.len()
     }
 
-    /// The window's bytes that the source asked for, one after the other.
+    /// The window's bytes that the source wants, one after the other.
     pub fn collect(&mut self, window: &Window, from: &[u8], len: u64) -> Bytes {
         let mut message = Block::take(len as usize).unwrap_or_default();
         let mut rest = message.extend(len as usize);
@@ -224,7 +224,7 @@ impl Inflow {
         message.into_message()
     }
 
-    /// Passes the extents of a window whose bytes nobody wants any more.
+    /// Passes the extents of a window whose bytes are dropped after an error.
     pub fn drop_window(&mut self, window: &Window) {
         self.placing.pass(window);
     }
@@ -243,12 +243,12 @@ fn append(rest: &mut &mut [u8], bytes: &[u8]) {
     *rest = behind;
 }
 
-/// Which flow has bytes in which round next; finding a round's flows costs O(log flows) each, not a scan of all.
+/// The next round of each flow. Finding the flows of a round costs O(log flows) each.
 #[derive(Debug, Default)]
 pub struct Agenda(BinaryHeap<Reverse<(u64, usize)>>);
 
 impl Agenda {
-    /// Files flow `id` under its next window, if it has one.
+    /// Enters flow `id` under its next window, if it has one.
     pub fn file(&mut self, id: usize, flow: &Flow, domains: &Domains) {
         if let Some(window) = flow.window(domains) {
             self.0.push(Reverse((window.index, id)));
@@ -260,7 +260,7 @@ impl Agenda {
         self.0.peek().map(|Reverse((round, _))| *round)
     }
 
-    /// All flows with bytes in `round`, ascending; they are off the agenda until filed again.
+    /// Removes and returns all flows with bytes in `round`, ascending.
     pub fn take(&mut self, round: u64) -> Vec<usize> {
         let mut due = Vec::new();
         while let Some(&Reverse((next, id))) = self.0.peek()

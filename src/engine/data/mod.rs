@@ -1,12 +1,12 @@
-//! The data phase: rounds of windows, and the bytes that go into them or out of them.
+//! The data phase: rounds, in each of which an aggregator fills or empties one window.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`flow`] | the cursors of one rank and aggregator, on both sides |
-//! | [`windows`], [`coverage`], [`buffer`] | what an aggregator holds in a round; which bytes of it are there; its memory |
-//! | [`rounds`] | where a rank stands |
-//! | [`writing`], [`placing`] | the rounds of a write, and one of them in memory |
-//! | [`reading`], [`delivering`] | the rounds of a read, and one of them in memory |
+//! | [`flow`] | the cursors of a (rank, aggregator) pair, on both sides |
+//! | [`windows`], [`coverage`], [`buffer`] | the windows of an aggregator; which of their bytes have data; their memory |
+//! | [`rounds`] | the state of a rank over all rounds |
+//! | [`writing`], [`placing`] | the rounds of a write, and the memory of one round |
+//! | [`reading`], [`delivering`] | the rounds of a read, and the memory of one round |
 
 pub(in crate::engine) mod buffer;
 pub(in crate::engine) mod coverage;

@@ -1,4 +1,4 @@
-//! A round of a write in memory: what the schedule's buffers are, and how messages get into the window.
+//! The memory of a round of a write: how bytes get into messages, and messages into the window.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -11,92 +11,92 @@ use crate::engine::data::flow::Outflow;
 use crate::engine::data::rounds::Rounds;
 use crate::engine::data::windows::Windows;
 use crate::engine::metadata::variable_exchange::slot_of;
-use crate::engine::two_layer::gather_tree::Passing;
+use crate::engine::two_layer::gather_tree::ForwardedBytes;
 use crate::engine::two_layer::local_aggregation::{LocalAggregation, LocalRound};
 use crate::engine::two_layer::node::Inside;
 use crate::error::{Error, Result};
-use crate::exchange::two_layer::{GATHERED, HELD, MERGED, PASSED, Share, aggregator_at};
+use crate::exchange::two_layer::{FORWARDED, GATHERED, MERGED, MERGED_SHARED, Share, aggregator_at};
 use crate::fabric::execute::check_whole;
 use crate::fabric::shared::Watch;
 use crate::fabric::{self, Memory};
 use crate::schedule::{Buffer, Op, ReduceOp, Span};
 use crate::topology::Rank;
 
-/// What stands behind the buffers of a round's schedule in a write.
+/// The memory behind the buffers of a round's schedule in a write.
 pub struct Placing<'r, 'a> {
     /// This rank.
     pub rank: Rank,
-    /// What it sends.
+    /// The messages of this rank.
     pub outgoing: &'r RoundSends,
-    /// What it relays.
-    pub relay: LocalRound,
-    /// How.
-    pub relaying: Option<&'r mut LocalAggregation>,
-    /// What passes through it inside the node.
-    pub passing: Passing,
-    /// The same where its node shares memory.
+    /// On a local aggregator: the messages of its members in this round.
+    pub local_round: LocalRound,
+    /// On a local aggregator: the state over all rounds.
+    pub local_aggregation: Option<&'r mut LocalAggregation>,
+    /// Bytes that this rank forwards in a gather tree.
+    pub forwarded: ForwardedBytes,
+    /// This rank's part in the shared memory of its node.
     pub inside: Option<&'r mut Inside<'a>>,
-    /// What it sends, as cursors.
+    /// The cursors of the bytes that this rank sends.
     pub outflows: &'r mut [Outflow],
-    /// What it gets, as cursors.
+    /// The cursors of the bytes that this aggregator gets.
     pub windows: &'r mut Windows,
     /// The caller's memory.
     pub user: Source<'r>,
     /// This aggregator's window.
     pub window: Option<Window>,
-    /// Where to place; none when the window's bytes are not wanted any more.
+    /// The window's memory; `None` if its bytes are dropped after an error.
     pub placed: Option<&'r mut [u8]>,
-    /// Where sources overlap: what came of each inflow, until all is there.
-    pub held: Option<BTreeMap<usize, Arrived>>,
-    /// Time spent in placing.
+    /// If sources overlap: the bytes of each inflow, which are placed when all have arrived.
+    pub deferred: Option<BTreeMap<usize, Arrived>>,
+    /// Time spent in copying.
     pub placement: Duration,
 }
 
-/// What a rank sends in one round.
+/// The messages that a rank sends in one round.
 #[derive(Default)]
 pub struct RoundSends {
     /// The outflows with data in this round.
     pub due: Vec<usize>,
     /// The messages' bytes, one after the other.
     pub packed: Bytes,
-    /// Where each message begins in `packed`, and its aggregator.
+    /// The begin of each message in `packed`, and its aggregator.
     pub starts: Vec<(u64, usize)>,
-    /// By ascending aggregator; a share of this rank itself has length 0.
+    /// The shares by ascending aggregator; the share for this rank itself has length 0.
     pub shares: Vec<Share>,
     /// The outflow to this rank itself.
     pub own: Option<usize>,
 }
 
-/// What an inflow brought.
+/// The bytes of an inflow.
 pub enum Arrived {
     /// A message.
     Message(Bytes),
-    /// It is this rank's own; the bytes are in the caller's memory.
+    /// This rank's own bytes, which are in the caller's memory.
     Own,
 }
 
 impl Placing<'_, '_> {
-    /// Puts what came of inflow `id` where it belongs; or keeps it, where the order matters.
+    /// Copies the bytes of inflow `id` into the window, or defers that if sources overlap.
     fn arrived(&mut self, id: usize, what: Arrived) -> Result<()> {
-        if let Some(held) = &mut self.held {
-            // A message may lie in memory that its sender needs for the next.
+        if let Some(deferred) = &mut self.deferred {
+            // A message may lie in memory that its sender needs for the next one.
             let what = match what {
                 Arrived::Message(message) => Arrived::Message(Bytes::copy_from_slice(&message)),
                 Arrived::Own => Arrived::Own,
             };
-            held.insert(id, what);
+            deferred.insert(id, what);
             return Ok(());
         }
         self.place(id, what)
     }
 
-    /// Places what was kept by ascending source: of bytes that several ranks write, the highest rank's stay, in every
-    /// window alike, so that no extent is ever a mixture.
+    /// Copies the deferred bytes into the window by ascending source. Of bytes that several ranks write, the highest rank's
+    /// stay in every window, so that no extent is a mixture.
     ///
     /// # Errors
-    /// Messages that are not of the announced size.
-    pub fn place_held(&mut self) -> Result<()> {
-        for (id, what) in self.held.take().unwrap_or_default() {
+    /// A message that does not have the announced size.
+    pub fn place_deferred(&mut self) -> Result<()> {
+        for (id, what) in self.deferred.take().unwrap_or_default() {
             self.place(id, what)?;
         }
         Ok(())
@@ -131,7 +131,7 @@ impl Placing<'_, '_> {
         Err(Error::Internal { rank: self.rank, what })
     }
 
-    /// Places what this rank has for itself.
+    /// Copies this rank's own bytes into the window.
     fn place_own(&mut self, id: usize) {
         let (Some(window), Some(own)) = (&self.window, self.outgoing.own) else { return };
         if let Some(placed) = &mut self.placed {
@@ -139,13 +139,13 @@ impl Placing<'_, '_> {
         } else {
             self.outflows[own].file.pass(window);
         }
-        // The announced list stands for the same bytes.
+        // The announced list has the same bytes: its cursor must pass them too.
         if let Some(inflow) = self.windows.inflow(id) {
             inflow.drop_window(window);
         }
     }
 
-    /// Puts what this rank has for an aggregator into the memory of its node.
+    /// Copies this rank's bytes for an aggregator into the shared memory of its node.
     fn put_inside(&mut self, from: Span, to: Span) -> Result<()> {
         let begin = Instant::now();
         let id = Rounds::outflow_of(self.outflows, aggregator_at(to.offset)).filter(|_| from.len > 0);
@@ -167,8 +167,8 @@ impl Placing<'_, '_> {
             let end = starts.get(index + 1).map_or(packed.len() as u64, |next| next.0);
             Some(packed.slice(starts[index].0 as usize..end as usize))
         };
-        match &mut self.relaying {
-            Some(relaying) => relaying.merge(&self.relay, span.offset, own),
+        match &mut self.local_aggregation {
+            Some(local_aggregation) => local_aggregation.merge(&self.local_round, span.offset, own),
             None => Bytes::new(),
         }
     }
@@ -178,7 +178,7 @@ impl Memory for Placing<'_, '_> {
     fn read(&mut self, span: Span) -> Result<fabric::Message> {
         Ok(match span.buffer {
             MERGED => self.merged(span),
-            PASSED => self.passing.get(span.offset, span.len),
+            FORWARDED => self.forwarded.get(span.offset, span.len),
             _ => self.outgoing.packed.slice(span.offset as usize..(span.offset + span.len) as usize),
         })
     }
@@ -188,12 +188,12 @@ impl Memory for Placing<'_, '_> {
         match span.buffer {
             Buffer::Receive if span.len == 0 => Ok(()),
             Buffer::Receive => self.arrived(slot_of(span.offset), Arrived::Message(message)),
-            PASSED => {
-                self.passing.put(span.offset, message);
+            FORWARDED => {
+                self.forwarded.put(span.offset, message);
                 Ok(())
             }
             _ => {
-                self.relay.arrived(span, message);
+                self.local_round.arrived(span, message);
                 Ok(())
             }
         }
@@ -206,12 +206,12 @@ impl Memory for Placing<'_, '_> {
                 let message = self.merged(from);
                 self.arrived(slot_of(to.offset), Arrived::Message(message))?;
             }
-            (Buffer::Send, PASSED) => {
+            (Buffer::Send, FORWARDED) => {
                 let own = self.read(from)?;
-                self.passing.put(to.offset, own);
+                self.forwarded.put(to.offset, own);
             }
-            (Buffer::Send, HELD) => self.put_inside(from, to)?,
-            // Members' shares are dealt out when the merged message is read.
+            (Buffer::Send, MERGED_SHARED) => self.put_inside(from, to)?,
+            // Members' shares are merged when the merged message is read.
             (Buffer::Send | GATHERED, MERGED) => {}
             (from, to) => {
                 let what = format!("a round copies from {from:?} to {to:?}");

@@ -1,7 +1,7 @@
-//! The rounds of a read: read ahead, exchange backwards, deliver.
+//! The rounds of a read: read ahead, exchange, deliver.
 //!
-//! Every round runs the transpose of the schedule that a write of the same access would run: aggregators send, ranks
-//! receive, under the same kernel and throttle. While a window is delivered, the next one is being read.
+//! Every round runs the transpose of the schedule that a write of the same access would run: aggregators send and ranks
+//! receive, under the same kernel and throttle. While one window is exchanged, the next ones are read from the file.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use crate::engine::metadata::phase::Phase;
 use crate::engine::plan::{Direction, Plan};
 use crate::engine::storage::window_queue::WindowQueue;
 use crate::engine::storage::worker::Task;
-use crate::engine::two_layer::gather_tree::Passing;
+use crate::engine::two_layer::gather_tree::ForwardedBytes;
 use crate::error::{Error, Result};
 use crate::exchange::ReceiverIndex;
 use crate::exchange::two_layer::Share;
@@ -26,26 +26,26 @@ use crate::schedule::Buffer;
 pub struct Reading<'a> {
     at: Rounds<'a>,
     sink: Sink<'a>,
-    /// Windows that are opened and, but for an error, being read.
-    ahead: VecDeque<Ahead>,
+    /// The windows being read, or not read after an error.
+    ahead: VecDeque<WindowAhead>,
 }
 
-struct Ahead {
+struct WindowAhead {
     round: u64,
     opened: Opened,
-    asked: bool,
+    submitted: bool,
 }
 
 impl<'a> Reading<'a> {
-    /// At the first round of a plan.
+    /// The state before the first round of a plan.
     pub fn new(plan: &'a Plan, phase: &'a Phase, sink: Sink<'a>) -> Self {
         Self { at: Rounds::new(plan, phase, Direction::Read), sink, ahead: VecDeque::new() }
     }
 
-    /// Runs all rounds. Windows come from `queue`, which only aggregators need. Collective over the ranks that want data.
+    /// Runs all rounds. Aggregators read windows through `queue`. Collective over the ranks that want data.
     ///
     /// # Errors
-    /// The fabric's. A failure to read is no error here: it stays in the queue for the agreement, and anything is delivered.
+    /// Those of the fabric. A failure to read stays in the queue for the agreement; the bytes delivered are then undefined.
     pub async fn run(mut self, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<DataCounts> {
         while let Some(round) = self.next_round() {
             self.round(round, endpoint, queue).await?;
@@ -64,18 +64,20 @@ impl<'a> Reading<'a> {
         let begin = Instant::now();
         let messages = opened.as_ref().map_or(&[][..], |opened| &opened.messages);
         let incoming = self.expect(round);
-        let relaying = self.at.relaying.as_mut();
-        let relay = relaying.map(|relaying| relaying.round(round, self.at.domains)).unwrap_or_default();
-        let schedule = self.at.schedule(round, &incoming.shares, &relay, messages);
+        let local_aggregation = self.at.local_aggregation.as_mut();
+        let local_round = local_aggregation
+            .map(|local_aggregation| local_aggregation.round(round, self.at.domains))
+            .unwrap_or_default();
+        let schedule = self.at.schedule(round, &incoming.shares, &local_round, messages);
         let rank = self.at.rank();
         let schedule = schedule.transposed(self.at.phase.route.kernel.mode);
         let schedule = schedule.ok_or_else(|| Error::Internal { rank, what: "a round reduces".to_string() })?;
         let mut memory = Delivering {
             rank,
             incoming: &incoming,
-            relay,
-            relaying: self.at.relaying.as_mut(),
-            passing: Passing::default(),
+            local_round,
+            local_aggregation: self.at.local_aggregation.as_mut(),
+            forwarded: ForwardedBytes::default(),
             inside: self.at.inside.as_mut(),
             outflows: &mut self.at.outflows,
             windows: &mut self.at.windows,
@@ -97,8 +99,7 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// This aggregator's window of `round`, if it has one, with its bytes, if they could be read; the ones behind it are
-    /// on their way then.
+    /// This aggregator's window of `round`, if it has one, with its bytes, if they could be read. Starts to read the next ones.
     async fn take_window(
         &mut self,
         round: u64,
@@ -111,20 +112,20 @@ impl<'a> Reading<'a> {
         let Some(ahead) = self.ahead.pop_front() else { return (None, None) };
         self.at.counts.opened(ahead.opened.messages.len());
         let window = match queue {
-            Some(queue) if ahead.asked => queue.read().await,
+            Some(queue) if ahead.submitted => queue.read().await,
             _ => None,
         };
         self.look_ahead(queue, false).await;
         (Some(ahead.opened), window)
     }
 
-    /// Asks for as many windows as there are buffers; with `one`, for one in any case, since no buffer is out then.
+    /// Starts to read as many windows as there are free buffers; with `one`, waits for a buffer for the first.
     async fn look_ahead(&mut self, queue: &mut Option<WindowQueue>, one: bool) {
         while let Some(round) = self.at.windows.next_round()
             && (one && self.ahead.is_empty() || queue.as_ref().is_some_and(WindowQueue::has_room))
             && let Some(mut opened) = self.at.windows.open(round, self.at.domains, Buffer::Receive)
         {
-            let mut asked = false;
+            let mut submitted = false;
             if let Some(queue) = queue {
                 let len = opened.window.len();
                 if opened.coverage.is_none() {
@@ -133,18 +134,18 @@ impl<'a> Reading<'a> {
                 if let Some(mut buffer) = queue.buffer(len).await {
                     buffer.coverage = opened.coverage.take().unwrap_or_default();
                     queue.submit(Task::Read, opened.window, buffer);
-                    asked = true;
+                    submitted = true;
                 }
             }
-            let failed = !asked;
-            self.ahead.push_back(Ahead { round, opened, asked });
+            let failed = !submitted;
+            self.ahead.push_back(WindowAhead { round, opened, submitted });
             if failed {
                 return;
             }
         }
     }
 
-    /// What this rank gets in the round, aggregator after aggregator.
+    /// The messages that this rank gets in the round, by ascending aggregator.
     fn expect(&mut self, round: u64) -> RoundReceives {
         let mut all = RoundReceives { due: self.at.leaving.take(round), ..RoundReceives::default() };
         let mut at = 0;

@@ -1,7 +1,6 @@
-//! An aggregator's windows, round after round: who has bytes for them (or wants bytes of them), and which bytes.
+//! The windows of an aggregator, round after round, with the messages for them.
 //!
-//! All of it is known from the metadata before any data moves: the sizes of the messages, the bytes that are covered, and
-//! whether sources overlap.
+//! The sizes of the messages, the covered bytes and overlaps of sources are known from the metadata, before any data is sent.
 
 use crate::drivers::{Domains, Window};
 use crate::engine::data::coverage::Coverage;
@@ -13,12 +12,12 @@ use crate::exchange::Transfer;
 use crate::schedule::{Buffer, Span};
 use crate::topology::Rank;
 
-/// The windows of one aggregator; none on any other rank.
+/// The windows of one aggregator; empty on any other rank.
 pub struct Windows {
-    /// By ascending source.
+    /// The inflows by ascending source.
     inflows: Vec<Inflow>,
     agenda: Agenda,
-    /// Memory of a coverage that is not needed any more.
+    /// Memory for the next coverage.
     spare: Coverage,
     /// How pieces are known to tile a window, and whether it is likely that they do.
     tiling: Tiling,
@@ -28,14 +27,14 @@ pub struct Windows {
 /// One window with data.
 #[derive(Debug)]
 pub struct Opened {
-    /// No larger than from the first byte with data (of several stripes: from the start of its stripe) to the last, however
-    /// large the hints make a window.
+    /// The window, trimmed to its first and last byte with data. (A window of several stripes begins at the start of the
+    /// stripe.)
     pub window: Window,
-    /// Which of its bytes have data; none where there is no memory even for that.
+    /// Which of its bytes have data; `None` if there is no memory for that.
     pub coverage: Option<Coverage>,
     /// Whether sources overlap.
     pub overlap: bool,
-    /// One message for each source, ascending; in the slot of its inflow.
+    /// One message for each source, ascending, in the slot of its inflow.
     pub messages: Vec<Transfer<Rank>>,
 }
 
@@ -55,7 +54,7 @@ fn total(window: &Window, passed: &[Passed]) -> (u64, u64) {
 }
 
 impl Windows {
-    /// At the first round.
+    /// The windows of aggregator `own`, before the first round of a plan.
     pub fn new(own: usize, plan: &Plan) -> Self {
         let inflow = |(source, packed): &(Rank, _)| Inflow::new(*source, own, Clone::clone(packed));
         let inflows: Vec<_> = plan.announced.incoming.iter().map(inflow).collect();
@@ -70,7 +69,7 @@ impl Windows {
         self.agenda.next_round()
     }
 
-    /// The window of `round`, if this aggregator has one; its messages have their places in `buffer`. Rounds ascend.
+    /// The window of `round`, if this aggregator has one, with its messages in `buffer`. Rounds must ascend.
     /// O(extents in the window).
     pub fn open(&mut self, round: u64, domains: &Domains, buffer: Buffer) -> Option<Opened> {
         let due = self.agenda.take(round);
@@ -122,7 +121,7 @@ impl Windows {
         self.inflows.get_mut(id)
     }
 
-    /// Takes memory back.
+    /// Keeps the memory of a coverage for the next one.
     pub fn recycle(&mut self, coverage: Coverage) {
         self.spare = coverage;
     }

@@ -12,7 +12,7 @@ use crate::engine::metadata::phase::Phase;
 use crate::engine::plan::{Direction, Plan};
 use crate::engine::storage::window_queue::WindowQueue;
 use crate::engine::storage::worker::Task;
-use crate::engine::two_layer::gather_tree::Passing;
+use crate::engine::two_layer::gather_tree::ForwardedBytes;
 use crate::error::Result;
 use crate::exchange::two_layer::Share;
 use crate::exchange::{ReceiverIndex, Transfer};
@@ -28,15 +28,15 @@ pub struct Writing<'a> {
 }
 
 impl<'a> Writing<'a> {
-    /// At the first round of a plan.
+    /// The state before the first round of a plan.
     pub fn new(plan: &'a Plan, phase: &'a Phase, source: Source<'a>) -> Self {
         Self { at: Rounds::new(plan, phase, Direction::Write), source }
     }
 
-    /// Runs all rounds. Windows go to `queue`, which only aggregators need. Collective over the ranks that have data.
+    /// Runs all rounds. Aggregators write windows through `queue`. Collective over the ranks that have data.
     ///
     /// # Errors
-    /// The fabric's. A failure to write is no error here: it stays in the queue for the agreement.
+    /// Those of the fabric. A failure to write stays in the queue for the agreement.
     pub async fn run(mut self, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<DataCounts> {
         while let Some(round) = self.at.next_round() {
             self.round(round, endpoint, queue).await?;
@@ -51,26 +51,30 @@ impl<'a> Writing<'a> {
         let (mut buffer, receives) = self.make_room(opened, queue).await;
         let begin = Instant::now();
         let outgoing = self.pack(round);
-        let relay =
-            self.at.relaying.as_mut().map(|relaying| relaying.round(round, self.at.domains)).unwrap_or_default();
-        let schedule = self.at.schedule(round, &outgoing.shares, &relay, &receives);
+        let local_round = self
+            .at
+            .local_aggregation
+            .as_mut()
+            .map(|local_aggregation| local_aggregation.round(round, self.at.domains))
+            .unwrap_or_default();
+        let schedule = self.at.schedule(round, &outgoing.shares, &local_round, &receives);
         let mut memory = Placing {
             rank: self.at.rank(),
             outgoing: &outgoing,
-            relay,
-            relaying: self.at.relaying.as_mut(),
-            passing: Passing::default(),
+            local_round,
+            local_aggregation: self.at.local_aggregation.as_mut(),
+            forwarded: ForwardedBytes::default(),
             inside: self.at.inside.as_mut(),
             outflows: &mut self.at.outflows,
             windows: &mut self.at.windows,
             user: self.source,
             window,
             placed: buffer.as_mut().map(|buffer| &mut buffer.bytes[..]),
-            held: overlap.then(BTreeMap::new),
+            deferred: overlap.then(BTreeMap::new),
             placement: Duration::ZERO,
         };
         let traffic = endpoint.run(schedule, &mut memory, DATA).await?;
-        memory.place_held()?;
+        memory.place_deferred()?;
         let placement = memory.placement;
         self.at.counts.traffic += traffic;
         self.at.counts.placement += placement;
@@ -82,7 +86,7 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
-    /// A buffer for the window, if its bytes are wanted, and what will arrive for it.
+    /// A buffer for the window, unless its bytes are dropped after an error, and the messages for it.
     async fn make_room(
         &mut self,
         opened: Option<Opened>,
@@ -102,15 +106,15 @@ impl<'a> Writing<'a> {
         (buffer, opened.messages)
     }
 
-    /// Collects what this rank sends in the round, message after message. What it has for itself stays in the caller's
-    /// memory, unless it goes through a local aggregator; so does everything that goes through memory of the node.
+    /// Packs the messages that this rank sends in the round. Bytes for this rank itself stay in the caller's memory, unless
+    /// they go through a local aggregator; so do bytes that go through shared memory of the node.
     fn pack(&mut self, round: u64) -> RoundSends {
         let mut out = RoundSends { due: self.at.leaving.take(round), ..RoundSends::default() };
         let mut packed = Block::default();
         if self.at.inside.is_none() {
             let most = |id: &usize| self.at.outflows[*id].most_bytes(self.at.domains);
             let bytes: u64 = out.due.iter().map(most).sum();
-            // One block for all, if there is one; else it grows.
+            // One block for all messages; if there is no memory for it, an empty one, which grows.
             packed = Block::take(bytes as usize).unwrap_or_default();
         }
         for &id in &out.due {

@@ -1,8 +1,8 @@
-//! The metadata phase: who writes what, told to those who must know.
+//! The metadata phase: ranks send their lists of extents to the ranks that need them.
 //!
-//! Who must know what follows from the **data** kernel: with a flat one, an aggregator needs every rank's list; with
-//! `two_layer`, a local aggregator needs its members' lists and an aggregator each local aggregator's merged list. How it
-//! travels follows from the **metadata** kernel. The two are chosen apart, so there are four cases.
+//! The **data** kernel determines who needs which list: with a flat kernel, an aggregator needs every rank's list; with
+//! `two_layer`, a local aggregator needs its members' lists, and an aggregator each local aggregator's merged list. The
+//! **metadata** kernel determines how lists are sent. The two are chosen independently, so there are four cases.
 
 pub(in crate::engine) mod phase;
 pub(in crate::engine) mod variable_exchange;
@@ -26,43 +26,43 @@ use crate::fabric::shared::Group;
 use crate::fabric::{Endpoint, Traffic};
 use crate::topology::Rank;
 
-/// Of the messages between members and their local aggregator.
-pub const INNER: u16 = FIRST_FREE_TAG;
-const OUTER: u16 = FIRST_FREE_TAG + 1;
+/// The tag of the messages between members and their local aggregator.
+pub const MEMBER_TAG: u16 = FIRST_FREE_TAG;
+const AGGREGATOR_TAG: u16 = FIRST_FREE_TAG + 1;
 
 /// Lists by aggregator, ascending.
 pub type Lists = Vec<(usize, Packed)>;
 
-/// What a local aggregator relays in the data phase.
+/// The plan of a local aggregator for the data phase.
 #[derive(Debug, Clone)]
 pub struct LocalPlan {
-    /// Its members that write anything, itself first if it does, with their lists.
+    /// Its members with data, ascending, with their lists.
     pub members: Vec<(Rank, Lists)>,
-    /// What it sends on, by ascending aggregator; members are indices into `members`.
+    /// The merged lists by ascending aggregator; members are indices into `members`.
     pub merged: Vec<Merged>,
 }
 
-/// What a rank knows when the metadata phase is over.
+/// The result of the metadata phase on one rank.
 #[derive(Debug, Clone, Default)]
 pub struct Announced {
     /// On an aggregator: every source of data, ascending, with its list.
     pub incoming: Vec<(Rank, Packed)>,
-    /// On a local aggregator with a two-layer data kernel.
-    pub relay: Option<LocalPlan>,
-    /// With a two-layer data kernel along an ordered tree: this rank's part of it.
+    /// On a local aggregator with a two-layer data kernel: its plan.
+    pub local_plan: Option<LocalPlan>,
+    /// With a two-layer data kernel along an ordered tree: this rank's part of the tree.
     pub tree: Option<MemberTree>,
-    /// With a two-layer data kernel whose members share memory: this rank's part of it. There is no relay then.
+    /// With a two-layer data kernel whose members share memory: this rank's part. There is no local plan then.
     pub in_memory: Option<InMemory>,
-    /// What this rank sent.
+    /// Messages and bytes that this rank sent.
     pub traffic: Traffic,
-    /// Bytes of lists that it left in memory of its node in place of a message.
-    pub left: u64,
+    /// Bytes of lists that it passed through shared memory of its node in place of a message.
+    pub shared_bytes: u64,
 }
 
 /// Runs the metadata phase. Collective.
 ///
 /// # Errors
-/// The fabric's, or [`Error::Codec`] for bytes that are not encoded lists.
+/// Those of the fabric; [`Error::Codec`] for bytes that are not encoded lists, on this rank only.
 pub async fn announce(
     endpoint: &mut Endpoint,
     metadata: &Phase,
@@ -72,12 +72,12 @@ pub async fn announce(
 ) -> Result<Announced> {
     let mut announced = Announced::default();
     let mut gathered = None;
-    // Lists that cannot be read are an error of this rank only; it is kept until all have exchanged.
+    // An error in decoding lists is on this rank only; it is kept until all ranks have exchanged.
     let mut damage = Ok(());
     if let Some(local) = metadata.local.as_ref().or(data.local.as_ref()) {
-        let Gathered { bodies, traffic, left } = gather(endpoint, metadata, data, local, outgoing).await?;
+        let Gathered { bodies, traffic, shared_bytes } = gather(endpoint, metadata, data, local, outgoing).await?;
         announced.traffic += traffic;
-        announced.left = left;
+        announced.shared_bytes = shared_bytes;
         if local.aggregator_of(metadata.route.rank) == metadata.route.rank {
             let lists = bodies.and_then(|bodies| read_members(bodies, domains.aggregators()));
             gathered = Some(lists.unwrap_or_else(|error| {
@@ -87,10 +87,10 @@ pub async fn announce(
         }
     }
     if let Some(local) = &data.local {
-        announced.relay = gathered.clone().map(|members| relay(members, domains));
+        announced.local_plan = gathered.clone().map(|members| make_local_plan(members, domains));
         if let Some(group) = &data.group {
-            let (aggregators, relay) = (data.route.receivers.len(), announced.relay.as_ref());
-            let agreed = agree_on_places(endpoint, group, aggregators, relay, outgoing, domains).await?;
+            let (aggregators, local_plan) = (data.route.receivers.len(), announced.local_plan.as_ref());
+            let agreed = agree_on_places(endpoint, group, aggregators, local_plan, outgoing, domains).await?;
             damage = damage.and(agreed.map(|in_memory| announced.in_memory = in_memory));
         } else if let Some(threshold) = data.threshold {
             let members = members(local, data.route.rank);
@@ -101,13 +101,15 @@ pub async fn announce(
     }
     let rank = metadata.route.rank;
     let aggregators = metadata.route.receivers.len();
-    let bodies: Vec<Vec<u8>> = match (&metadata.local, &announced.relay, gathered) {
+    let bodies: Vec<Vec<u8>> = match (&metadata.local, &announced.local_plan, gathered) {
         (None, ..) => by_aggregator(aggregators, outgoing.iter().map(|o| (o.aggregator, &o.file))),
-        (Some(_), Some(relay), _) => by_aggregator(aggregators, relay.merged.iter().map(|m| (m.aggregator, &m.file))),
+        (Some(_), Some(local_plan), _) => {
+            by_aggregator(aggregators, local_plan.merged.iter().map(|m| (m.aggregator, &m.file)))
+        }
         (Some(_), None, Some(members)) => by_member(aggregators, &members),
         (Some(_), None, None) => Vec::new(),
     };
-    announced.relay = announced.relay.filter(|_| announced.in_memory.is_none());
+    announced.local_plan = announced.local_plan.filter(|_| announced.in_memory.is_none());
     let targets: Vec<_> = bodies.into_iter().map(Bytes::from).enumerate().collect();
     let is_aggregator = metadata.route.receivers.binary_search(&rank).is_ok();
     let sources = match (&metadata.local, is_aggregator) {
@@ -115,7 +117,8 @@ pub async fn announce(
         (None, true) => (0..metadata.route.ranks).collect(),
         (Some(local), true) => local.all(),
     };
-    let (bodies, traffic) = variable_exchange::exchange(endpoint, &metadata.route, &targets, &sources, OUTER).await?;
+    let (bodies, traffic) =
+        variable_exchange::exchange(endpoint, &metadata.route, &targets, &sources, AGGREGATOR_TAG).await?;
     announced.traffic += traffic;
     for (&source, body) in sources.iter().zip(bodies) {
         match (&metadata.local, &data.local) {
@@ -133,22 +136,21 @@ pub async fn announce(
     Ok(announced)
 }
 
-/// Who shares the local aggregator of `rank`.
+/// The members of the local aggregator of `rank`.
 fn members(local: &LocalAggregators, rank: Rank) -> Members {
     Members::new(local.members_of(local.aggregator_of(rank)), rank)
 }
 
-/// What came of members' lists.
+/// The gathered lists of members.
 struct Gathered {
-    /// On the local aggregator; bodies that cannot be told apart are an error.
+    /// On the local aggregator: the encoded lists of each member, or an error in decoding.
     bodies: Result<Vec<(Rank, Bytes)>>,
     traffic: Traffic,
-    /// What this rank left in memory.
-    left: u64,
+    /// Bytes that this rank passed through shared memory.
+    shared_bytes: u64,
 }
 
-/// Members hand their lists to their local aggregator, which gets the bodies of its members, itself among them; the others
-/// get none.
+/// Gathers the lists of members on their local aggregator, its own included. The other ranks get none.
 async fn gather(
     endpoint: &mut Endpoint,
     metadata: &Phase,
@@ -171,25 +173,25 @@ async fn gather(
             (Ok(bodies), traffic)
         }
     };
-    Ok(Gathered { bodies, traffic, left: 0 })
+    Ok(Gathered { bodies, traffic, shared_bytes: 0 })
 }
 
-/// Every member leaves its body in memory for its local aggregator.
+/// Every member passes its lists to its local aggregator through shared memory.
 async fn gather_in_memory(endpoint: &mut Endpoint, group: &Group, body: Vec<u8>) -> Result<Gathered> {
     let (mut bodies, traffic) = (Vec::new(), Traffic::default());
-    let left = body.len() as u64;
+    let shared_bytes = body.len() as u64;
     if !group.leads() {
         group.put(endpoint, group.me(), &body).await?;
-        return Ok(Gathered { bodies: Ok(bodies), traffic, left });
+        return Ok(Gathered { bodies: Ok(bodies), traffic, shared_bytes });
     }
     bodies.push((group.members()[0], Bytes::from(body)));
     for (index, &member) in group.members().iter().enumerate().skip(1) {
         bodies.push((member, Bytes::from(group.take(endpoint, index).await?)));
     }
-    Ok(Gathered { bodies: Ok(bodies), traffic, left: 0 })
+    Ok(Gathered { bodies: Ok(bodies), traffic, shared_bytes: 0 })
 }
 
-/// Every member sends its body to its local aggregator itself.
+/// Every member sends its lists directly to its local aggregator.
 async fn gather_directly(
     endpoint: &mut Endpoint,
     route: &Route,
@@ -205,11 +207,11 @@ async fn gather_directly(
     let inner = Route { receivers: all, ..route.clone() };
     let members = local.members_of(route.rank);
     let (bodies, traffic) =
-        variable_exchange::exchange(endpoint, &inner, &[(target, body.into())], &members, INNER).await?;
+        variable_exchange::exchange(endpoint, &inner, &[(target, body.into())], &members, MEMBER_TAG).await?;
     Ok((members.into_iter().zip(bodies).collect(), traffic))
 }
 
-/// The lists of the members that have any.
+/// The lists of the members that have some.
 fn read_members(bodies: Vec<(Rank, Bytes)>, aggregators: usize) -> Result<Vec<(Rank, Lists)>> {
     let mut lists = Vec::with_capacity(bodies.len());
     for (member, body) in bodies {
@@ -221,7 +223,7 @@ fn read_members(bodies: Vec<(Rank, Bytes)>, aggregators: usize) -> Result<Vec<(R
     Ok(lists)
 }
 
-fn relay(members: Vec<(Rank, Lists)>, domains: &Domains) -> LocalPlan {
+fn make_local_plan(members: Vec<(Rank, Lists)>, domains: &Domains) -> LocalPlan {
     let mut by_aggregator = std::collections::BTreeMap::<usize, Lists>::new();
     for (index, (_, lists)) in members.iter().enumerate() {
         for (aggregator, packed) in lists {
@@ -232,7 +234,7 @@ fn relay(members: Vec<(Rank, Lists)>, domains: &Domains) -> LocalPlan {
     LocalPlan { merged: merged.collect(), members }
 }
 
-/// What an aggregator would have got from the local aggregators, made from the lists of all ranks.
+/// The merged lists of the local aggregators, made by an aggregator from the lists of all ranks.
 fn merge_by_local(
     aggregator: usize,
     incoming: Vec<(Rank, Packed)>,
@@ -246,14 +248,14 @@ fn merge_by_local(
     groups.into_iter().map(|(rank, lists)| (rank, Merged::of(aggregator, &lists, domains).file)).collect()
 }
 
-/// One body for each aggregator: its list, or nothing.
+/// One message body for each aggregator: its list, or nothing.
 fn by_aggregator<'a>(aggregators: usize, lists: impl Iterator<Item = (usize, &'a Packed)>) -> Vec<Vec<u8>> {
     let mut bodies = vec![Vec::new(); aggregators];
     lists.for_each(|(aggregator, packed)| packed.write(&mut bodies[aggregator]));
     bodies
 }
 
-/// One body for each aggregator: (member, list) for every member that has data for it.
+/// One message body for each aggregator: (member, list) for every member that has data for it.
 fn by_member(aggregators: usize, members: &[(Rank, Lists)]) -> Vec<Vec<u8>> {
     let mut bodies = vec![Vec::new(); aggregators];
     for (member, lists) in members {
@@ -265,7 +267,7 @@ fn by_member(aggregators: usize, members: &[(Rank, Lists)]) -> Vec<Vec<u8>> {
     bodies
 }
 
-/// A body of one list, or of none.
+/// Decodes a body of one list or none.
 fn plain(mut body: Bytes) -> Result<Option<Packed>> {
     if body.is_empty() {
         return Ok(None);
@@ -273,7 +275,7 @@ fn plain(mut body: Bytes) -> Result<Option<Packed>> {
     checked(Packed::read(&mut body)?).map(Some)
 }
 
-/// A body of lists, each behind a number below `limit`.
+/// Decodes a body of lists, each behind a number below `limit`.
 fn tagged(mut body: Bytes, limit: usize) -> Result<Lists> {
     let mut lists = Vec::new();
     while !body.is_empty() {
@@ -287,7 +289,7 @@ fn tagged(mut body: Bytes, limit: usize) -> Result<Lists> {
     Ok(lists)
 }
 
-/// Lists of the engine ascend; everything behind relies on it.
+/// Checks that a list ascends, on which the engine relies.
 fn checked(packed: Packed) -> Result<Packed> {
     match packed.summary().ascending {
         true => Ok(packed),

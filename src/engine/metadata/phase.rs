@@ -1,4 +1,4 @@
-//! A phase's way: the route between senders and aggregators, and who gathers in between.
+//! The configuration of a phase: the route between senders and aggregators, and the local aggregators.
 
 use std::sync::Arc;
 
@@ -9,23 +9,23 @@ use crate::fabric::shared::Group;
 use crate::schedule::{Buffer, Schedule, Span};
 use crate::topology::Rank;
 
-/// Which way a phase goes.
+/// The configuration of the metadata phase or of the data phase.
 #[derive(Debug, Clone)]
 pub struct Phase {
-    /// Between the senders and the aggregators.
+    /// The route between the senders and the aggregators.
     pub route: Route,
-    /// With two layers: who gathers for whom.
+    /// With two layers: the local aggregators.
     pub local: Option<Arc<LocalAggregators>>,
-    /// Whether they gather along an ordered tree, and from how many bytes a subtree goes to them directly.
+    /// If they gather along an ordered tree: a subtree of more bytes goes to the local aggregator directly.
     pub threshold: Option<u64>,
-    /// With two layers, where the members of this rank's local aggregator share memory.
+    /// With two layers, if the members of this rank's local aggregator share memory: their group.
     pub group: Option<Arc<Group>>,
 }
 
 impl Phase {
-    /// The schedule of one round's data: `shares` is what this rank has, by ascending aggregator, one after the other in
-    /// [`Buffer::Send`]; `members` what a local aggregator gathers, along `tree` if there is one; `receives` what an
-    /// aggregator gets. With `merged`, what the local aggregator sends, they share memory.
+    /// The schedule of one round. `shares` are this rank's by ascending aggregator, one after the other in [`Buffer::Send`].
+    /// `members` are the shares that a local aggregator gathers, along `tree` if there is one. `receives` are the messages to
+    /// an aggregator. With `merged`, the messages of the local aggregator, members share memory.
     pub fn schedule(
         &self,
         shares: &[Share],

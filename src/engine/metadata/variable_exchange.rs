@@ -1,8 +1,8 @@
-//! Exchange of bodies whose sizes only their senders know: the metadata phase.
+//! Variable-size exchange: messages whose sizes only their senders know, as in the metadata phase.
 //!
-//! Every sender sends every one of its targets a head: the length of its body and the first bytes of it. Most metadata
-//! fits; what does not follows in a second exchange, for which both sides now know the sizes. No Alltoall of counts comes
-//! before: a head costs what a count would.
+//! Every sender sends each of its targets a head: the length of the message body and its first bytes. Most metadata fits into
+//! heads. The rest follows in a second exchange, for which both sides know the sizes. No Alltoall of counts is needed, because
+//! a head costs as much as a count.
 
 use bytes::Bytes;
 
@@ -12,33 +12,33 @@ use crate::fabric::{self, Endpoint, Memory, Traffic};
 use crate::schedule::{Buffer, ReduceOp, Span};
 use crate::topology::Rank;
 
-/// Most of a body that travels with its length: a head is 2 KiB, an eager message on any MPI. (On the E3SM F case at 21,600
-/// ranks in Cori's layout a list has 1,455 bytes on average.)
+/// Most bytes of a body in a head. A head has 2 KiB, an eager message on any MPI. (In the E3SM F case on 21,600 ranks in Cori's
+/// layout, a list has 1,455 bytes on average.)
 pub const HEAD: usize = 2040;
 /// Bytes of the length.
 pub const LENGTH: usize = 8;
 /// Of less than so many bytes a head is mostly unused memory.
 const SHORT: usize = 1 << 10;
 
-/// Each body has an address range of its own in the named buffers, this far from the next.
+/// Distance between the offsets of two bodies in the named buffers.
 const SLOT: u64 = 1 << 40;
 
-/// The address of the `index`-th slot.
+/// The offset of slot `index`.
 pub fn slot(index: usize) -> u64 {
     index as u64 * SLOT
 }
 
-/// The slot of an address.
+/// The slot of an offset.
 pub fn slot_of(offset: u64) -> usize {
     (offset / SLOT) as usize
 }
 
-/// Sends each of `targets` (indices of the route's receivers, ascending) its body and returns the bodies of `sources`
-/// (ascending; none unless this rank is a receiver). Every rank that lists this rank as a source has listed it as a
-/// target, and the other way round; a body may be empty. Collective over the ranks that have targets or sources.
+/// Sends each of `targets` (indices of the route's receivers, ascending) its body, and returns the bodies from `sources`
+/// (ascending; empty unless this rank is a receiver). If rank a has b as a target, b must have a as a source, and the other
+/// way round; a body may be empty. Collective over the ranks that have targets or sources.
 ///
 /// # Errors
-/// The fabric's, also where a head does not say what follows it: its sender may send more, which nobody can expect.
+/// Those of the fabric; a damaged head, after which the exchange cannot continue.
 pub async fn exchange(
     endpoint: &mut Endpoint,
     route: &Route,
@@ -47,14 +47,14 @@ pub async fn exchange(
     tag: u16,
 ) -> Result<(Vec<Bytes>, Traffic)> {
     let heads = targets.iter().map(|(_, body)| head(body)).collect();
-    let mut heads = Bodies { outgoing: heads, incoming: vec![Bytes::new(); sources.len()] };
+    let mut heads = ExchangeMemory { outgoing: heads, incoming: vec![Bytes::new(); sources.len()] };
     let lengths: Vec<usize> = heads.outgoing.iter().map(Bytes::len).collect();
     let sends = messages(targets.iter().map(|t| ReceiverIndex(t.0)).zip(lengths), Buffer::Send);
     let receives = messages(sources.iter().map(|&source| (source, LENGTH + HEAD)), Buffer::Receive);
     let mut traffic = endpoint.run(route.schedule(&sends, &receives), &mut heads, tag).await?;
 
     let tails = targets.iter().map(|(_, body)| body.slice(body.len().min(HEAD)..)).collect();
-    let mut tails = Bodies { outgoing: tails, incoming: vec![Bytes::new(); sources.len()] };
+    let mut tails = ExchangeMemory { outgoing: tails, incoming: vec![Bytes::new(); sources.len()] };
     let sends =
         messages(targets.iter().map(|t| ReceiverIndex(t.0)).zip(tails.outgoing.iter().map(Bytes::len)), Buffer::Send);
     let mut missing = Vec::with_capacity(sources.len());
@@ -67,7 +67,7 @@ pub async fn exchange(
     Ok((whole.collect(), traffic))
 }
 
-/// One message for each (peer, length) of any length, in slots of their position.
+/// One message for each (peer, length) with a length above 0, in the slot of its position.
 fn messages<Peer>(all: impl Iterator<Item = (Peer, usize)>, buffer: Buffer) -> Vec<Transfer<Peer>> {
     let place = |(index, (peer, len))| Transfer { peer, span: Span::new(buffer, slot(index), len as u64) };
     all.enumerate().filter(|(_, (_, len))| *len > 0).map(place).collect()
@@ -80,7 +80,7 @@ fn head(body: &Bytes) -> Bytes {
     Bytes::from(head)
 }
 
-/// How many bytes are still to come behind a head.
+/// The number of bytes that follow a head in the second exchange.
 fn rest(head: &Bytes) -> Result<usize> {
     let length = head.get(..LENGTH).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
     let here = head.len().saturating_sub(LENGTH);
@@ -98,13 +98,13 @@ fn join(head: Bytes, tail: Bytes) -> Bytes {
     Bytes::from([&head[LENGTH..], &tail[..]].concat())
 }
 
-/// Bodies by slot.
-struct Bodies {
+/// The memory of the exchange: message bodies by slot.
+struct ExchangeMemory {
     outgoing: Vec<Bytes>,
     incoming: Vec<Bytes>,
 }
 
-impl Memory for Bodies {
+impl Memory for ExchangeMemory {
     fn read(&mut self, span: Span) -> Result<fabric::Message> {
         Ok(if span.len == 0 { Bytes::new() } else { self.outgoing[slot_of(span.offset)].clone() })
     }

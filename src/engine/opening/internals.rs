@@ -1,25 +1,25 @@
 //! The messages of an opening, for the fuzz targets (`fuzz/`): all are bytes to others.
 
-use super::brought::Brought;
+use super::contribution::Contribution;
 use super::opened::Answer;
 use crate::access::Extent;
 use crate::topology::Rank;
 
-/// What ranks bring, decoded and encoded again.
-pub fn brought(body: &[u8]) -> Vec<u8> {
-    Brought::from(body).body()
+/// What ranks contribute, decoded and encoded again.
+pub fn contribution(body: &[u8]) -> Vec<u8> {
+    Contribution::from(body).body()
 }
 
 /// What two messages are when they are merged.
 pub fn merged(one: &[u8], other: &[u8]) -> Vec<u8> {
-    let mut all = Brought::from(one);
-    all.merge(Brought::from(other));
+    let mut all = Contribution::from(one);
+    all.merge(Contribution::from(other));
     all.body()
 }
 
 /// The pieces that rank 0 would write: whose, where in the file, their data.
 pub fn pieces(body: &[u8]) -> Vec<(Rank, Extent, Vec<u8>)> {
-    let data = Brought::from(body).data;
+    let data = Contribution::from(body).data;
     let bytes = |at: usize, len: u64| data.bytes()[at..][..len as usize].to_vec();
     data.pieces().into_iter().map(|(rank, extent, at)| (rank, extent, bytes(at, extent.len))).collect()
 }

@@ -1,10 +1,10 @@
-//! The first agreement of a collective call where ranks exchange messages: a sweep over hosts.
+//! The first agreement of a collective call of ranks that exchange messages: a sweep over hosts.
 //!
-//! What ranks bring ([`brought`]) is merged on its way to rank 0: arguments, ranges, what was written already, and the data
-//! itself while it is small ([`small`]), which rank 0 then writes. So a call of little data is one sweep, and so is one whose
-//! ranks have all written their own large pieces. Any other goes on with what is agreed now.
+//! The contributions of ranks ([`contribution`]) are merged on their way to rank 0: ranges, errors, bytes written already, and small
+//! data ([`small`]), which rank 0 then writes. So a call with little data takes one sweep, and so does a call whose ranks have
+//! all written their own large pieces. Any other call continues with the agreed ranges.
 
-mod brought;
+mod contribution;
 #[cfg(feature = "internals")]
 pub mod internals;
 mod opened;
@@ -25,27 +25,27 @@ use crate::engine::storage::{Storage, guarded, without_size_signal};
 use crate::error::{Error, Result};
 use crate::hints::Switch;
 use crate::topology::Rank;
-use brought::Brought;
+use contribution::Contribution;
 use opened::Answer;
 pub use opened::OpenedCall;
-use small::Blocks;
+use small::SmallData;
 
-/// A rank's pieces are looked at, whether all tile the range, where they are so few. What it has written itself always is.
-const LOOKED_AT: u64 = 1024;
-/// So many pieces of a rank are a few: moving each by itself costs less than messages.
+/// The tiling is computed for at most so many pieces of a rank; for pieces that the rank has written directly, always.
+const MAX_CHECKED_PIECES: u64 = 1024;
+/// At most so many pieces of a rank are few: a system call for each costs less than messages.
 const FEW: u64 = 4;
-/// The mean size from which few pieces are written so, and from which many are: what a system call costs.
+/// The mean sizes in bytes from which few pieces, and any number of pieces, are written directly: the cost of a system call.
 const NOT_SMALL: u64 = 4 << 10;
 const LARGE: u64 = 16 << 10;
 
-/// An access to be written: the file's side, the memory's, the memory.
+/// An access to write: extents of the file, layout of the memory, the memory.
 pub type Access<'a> = (&'a Extents, &'a BufferLayout, Source<'a>);
 
 impl File {
-    /// Agrees on a write, of which this rank has written its own `early`, or not. Collective.
+    /// The first agreement of a write. `early` is the outcome if this rank has written its bytes already. Collective.
     ///
     /// # Errors
-    /// The lowest rank's, on every rank.
+    /// The error of the lowest rank, on every rank.
     pub(in crate::engine) async fn agree_on_write(
         &mut self,
         (file, layout, source): Access<'_>,
@@ -58,24 +58,24 @@ impl File {
         let may_be_small = hints.tiny_call > 0
             && hints.cb_write != Switch::Disable
             && self.setup.roles.aggregators.first() == Some(&0);
-        let looks = early.is_some() || file.count() <= LOOKED_AT;
-        let mut brought = Brought::new(file, again, looks.then_some(self.setup.tiling));
+        let looks = early.is_some() || file.count() <= MAX_CHECKED_PIECES;
+        let mut contribution = Contribution::new(file, again, looks.then_some(self.setup.tiling));
         match early {
-            Some(outcome) => brought.served(outcome.bytes, outcome.busy.as_micros() as u64),
+            Some(outcome) => contribution.served(outcome.bytes, outcome.busy.as_micros() as u64),
             None if may_be_small && checked.is_ok() => {
-                brought.data = Blocks::of(self.endpoint.rank(), file, layout, source);
+                contribution.data = SmallData::of(self.endpoint.rank(), file, layout, source);
             }
             None => {}
         }
         let small = (may_be_small && self.endpoint.rank() == 0).then(|| self.storage());
-        self.open_call(brought, file, again, checked.map(|()| u64::MAX), small).await
+        self.open_call(contribution, file, again, checked.map(|()| u64::MAX), small).await
     }
 
-    /// Agrees on a read, of which this rank has read its own `early`, or not; `checked` is the end of the file where this rank
-    /// has looked, or else `u64::MAX`. Collective.
+    /// The first agreement of a read. `early` is the outcome if this rank has read its bytes already; `checked` is the end of
+    /// the file, or `u64::MAX` if this rank has not checked it. Collective.
     ///
     /// # Errors
-    /// The lowest rank's, on every rank.
+    /// The error of the lowest rank, on every rank.
     pub(in crate::engine) async fn agree_on_read(
         &mut self,
         file: &Extents,
@@ -85,18 +85,18 @@ impl File {
     ) -> Result<OpenedCall> {
         let rest = if early.is_some() { &Extents::empty() } else { file };
         let again = self.cached.as_ref().map_or(Again::No, |cached| cached.again(rest, layout));
-        let tiling = (file.count() <= LOOKED_AT).then_some(self.setup.tiling);
-        let mut brought = Brought::new(file, again, tiling);
-        brought.limit = checked.as_ref().map_or(u64::MAX, |limit| *limit);
+        let tiling = (file.count() <= MAX_CHECKED_PIECES).then_some(self.setup.tiling);
+        let mut contribution = Contribution::new(file, again, tiling);
+        contribution.limit = checked.as_ref().map_or(u64::MAX, |limit| *limit);
         if let Some(outcome) = early {
-            brought.served(outcome.bytes, outcome.busy.as_micros() as u64);
+            contribution.served(outcome.bytes, outcome.busy.as_micros() as u64);
         }
-        self.open_call(brought, file, again, checked, None).await
+        self.open_call(contribution, file, again, checked, None).await
     }
 
     async fn open_call(
         &mut self,
-        mut brought: Brought,
+        mut contribution: Contribution,
         file: &Extents,
         again: Again,
         checked: Result<u64>,
@@ -107,10 +107,10 @@ impl File {
             return Ok(OpenedCall::plain(agreed));
         };
         if checked.is_err() {
-            brought.fail(self.endpoint.rank());
+            contribution.fail(self.endpoint.rank());
         }
         let mut opening =
-            Opening { setup: &self.setup, rank: self.endpoint.rank(), brought, small, error: checked.err() };
+            OpeningSweep { setup: &self.setup, rank: self.endpoint.rank(), contribution, small, error: checked.err() };
         let answer = sweep(&mut self.endpoint, &hosts, &mut opening).await?;
         let error = opening.error;
         match Answer::get(&answer) {
@@ -122,23 +122,23 @@ impl File {
     }
 }
 
-/// A rank's part in the sweep.
-struct Opening<'a> {
+/// A rank's contribution to the sweep.
+struct OpeningSweep<'a> {
     setup: &'a Setup,
     rank: Rank,
-    brought: Brought,
-    /// On rank 0, the file, if small data may be written to it.
+    contribution: Contribution,
+    /// On rank 0: the file, if small data may be written to it.
     small: Option<Result<Arc<dyn Storage>>>,
     error: Option<Error>,
 }
 
-impl Opening<'_> {
-    /// Writes the data of all ranks, if all of it came and it is little: bytes, and microseconds. Not over bytes that ranks may
-    /// have written by themselves: these are then exchanged with it, in the order that is asked for.
+impl OpeningSweep<'_> {
+    /// Writes the data of all ranks, if all of it is small; returns bytes and microseconds. Does not write over bytes that ranks
+    /// may have written directly: these are then exchanged together, in the requested order.
     fn write_small(&mut self) -> Result<Option<(u64, u64)>> {
-        let Brought { left, data, moved, .. } = &self.brought;
+        let Contribution { left, data, transferred, .. } = &self.contribution;
         let Some(storage) = self.small.take() else { return Ok(None) };
-        let is_over_others = *moved > 0 && self.brought.are_disjoint(self.setup.tiling) != Some(true);
+        let is_over_others = *transferred > 0 && self.contribution.are_disjoint(self.setup.tiling) != Some(true);
         if !data.are_all() || left.bytes == 0 || left.bytes > self.setup.hints.tiny_call || is_over_others {
             return Ok(None);
         }
@@ -151,32 +151,32 @@ impl Opening<'_> {
     }
 }
 
-impl Sweep for Opening<'_> {
+impl Sweep for OpeningSweep<'_> {
     fn body(&self) -> Vec<u8> {
-        self.brought.body()
+        self.contribution.body()
     }
 
     fn merge(&mut self, body: &[u8]) {
-        self.brought.merge(Brought::from(body));
+        self.contribution.merge(Contribution::from(body));
     }
 
     fn decide(&mut self) -> Vec<u8> {
         let mut written = None;
-        if self.brought.failed().is_none() {
+        if self.contribution.failed().is_none() {
             match self.write_small() {
                 Ok(outcome) => written = outcome,
                 Err(error) => {
-                    self.brought.fail(self.rank);
+                    self.contribution.fail(self.rank);
                     self.error = Some(error);
                 }
             }
         }
-        Answer::of(&self.brought, self.setup.tiling, written).put()
+        Answer::of(&self.contribution, self.setup.tiling, written).put()
     }
 }
 
-/// The mean size from which pieces are written, and read, by their owners: where the file system locks no larger units, what a
-/// system call costs; elsewhere the hint.
+/// The mean size in bytes from which ranks write and read pieces directly: the cost of a system call, or the hint if the file
+/// system locks larger units.
 pub fn large(setup: &Setup) -> u64 {
     match setup.window_terms().1 {
         1 => setup.hints.direct_min.min(LARGE),
@@ -184,9 +184,9 @@ pub fn large(setup: &Setup) -> u64 {
     }
 }
 
-/// Whether a rank moves such pieces by itself: they are large, or few and not small, where the file system locks no larger
-/// units.
-pub fn is_own(file: &Extents, setup: &Setup, direction: Direction) -> bool {
+/// Whether a rank writes or reads `file` directly: its pieces are large, or few and not small, and the file system locks no
+/// larger units.
+pub fn is_direct(file: &Extents, setup: &Setup, direction: Direction) -> bool {
     if file.count() == 0 {
         return false;
     }

@@ -1,97 +1,98 @@
-//! What all ranks know after the opening of a call, and how rank 0 tells it.
+//! The result of the first agreement of a call, and its encoding.
 
 use std::time::Duration;
 
 use super::FEW;
-use super::brought::{Amount, Brought};
+use super::contribution::{Amount, Contribution};
 use crate::collectives::sweep::words;
 use crate::engine::api::report::{CallReport, Path, Seconds};
 use crate::engine::plan::{Agreed, Direction};
 use crate::engine::shared::Tiling;
 use crate::topology::Rank;
 
-/// What all ranks know after the opening of a call.
+/// The result of the first agreement of a call, the same on all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenedCall {
-    /// What the call is about.
+    /// The ranges and sizes of the whole call.
     pub all: Agreed,
-    /// What is left of it, if no byte is given twice.
+    /// Those that are left after direct writes or reads, if ranks do not overlap.
     pub left: Agreed,
-    /// Whether no byte is given twice, if anybody knows.
+    /// Whether no two ranks have the same byte, if that is known.
     pub disjoint: Option<bool>,
     /// Whether no rank has more than a few pieces.
     pub few: bool,
-    /// Bytes that ranks have written, or read, by themselves, and the most microseconds that took any.
-    pub moved: u64,
+    /// Bytes that ranks have written or read directly.
+    pub transferred: u64,
+    /// The most microseconds that a rank took for them.
     micros: u64,
-    /// Rank 0 has written all, so many bytes.
+    /// The bytes that rank 0 has written, if it has written all.
     pub written: Option<u64>,
 }
 
 impl OpenedCall {
-    /// From an agreement on ranges alone.
+    /// The result of an agreement on ranges alone.
     pub fn plain(agreed: Agreed) -> Self {
-        Self { all: agreed, left: agreed, disjoint: None, few: false, moved: 0, micros: 0, written: None }
+        Self { all: agreed, left: agreed, disjoint: None, few: false, transferred: 0, micros: 0, written: None }
     }
 
-    /// Whether every rank has done its own.
+    /// Whether nothing is left to do.
     pub fn is_over(&self) -> bool {
         self.left.bytes == 0 && self.all.bytes > 0
     }
 
-    /// The report of a call that is over with its opening.
+    /// The report of a call that ends with the first agreement.
     pub fn report(&self, direction: Direction, path: Path, why: &'static str, total: Duration) -> CallReport {
         let total = total.as_secs_f64();
         let io = self.micros as f64 / 1e6;
-        let moved = self.written.unwrap_or_default() + self.moved;
+        let transferred = self.written.unwrap_or_default() + self.transferred;
         CallReport {
             path,
             why: why.into(),
             aggregators: usize::from(self.written.is_some()),
             requests: self.all.requests,
             bytes: self.all.bytes,
-            bytes_written: if direction == Direction::Write { moved } else { 0 },
-            bytes_read: if direction == Direction::Read { moved } else { 0 },
+            bytes_written: if direction == Direction::Write { transferred } else { 0 },
+            bytes_read: if direction == Direction::Read { transferred } else { 0 },
             seconds: Seconds { io, agreement: (total - io).max(0.0), total, ..Seconds::default() },
             ..CallReport::default()
         }
     }
 }
 
-/// What rank 0 tells all.
+/// The answer of rank 0.
 pub struct Answer {
     /// The lowest rank with an error.
     pub failed: Option<Rank>,
-    /// The rest, of no meaning then.
+    /// The result; undefined if a rank failed.
     pub opened: OpenedCall,
 }
 
 impl Answer {
-    /// What came of all that was brought; `written`: bytes, and microseconds, if rank 0 wrote little data.
-    pub fn of(brought: &Brought, tiling: Tiling, written: Option<(u64, u64)>) -> Self {
+    /// The answer to the merged contributions. `written` has bytes and microseconds, if rank 0 has written small data.
+    pub fn of(contribution: &Contribution, tiling: Tiling, written: Option<(u64, u64)>) -> Self {
         let agreed = |amount: &Amount| Agreed {
             start: amount.start,
-            end: amount.end.min(brought.limit),
+            end: amount.end.min(contribution.limit),
             bytes: amount.bytes,
             requests: amount.requests,
             disjoint: amount.spans <= amount.end.saturating_sub(amount.start),
-            moved: brought.moved_by(),
+            shift: contribution.shift(),
         };
         let opened = OpenedCall {
-            all: agreed(&brought.all),
-            left: agreed(&brought.left),
-            disjoint: brought.are_disjoint(tiling),
-            few: brought.all.most <= FEW,
-            moved: brought.moved,
-            micros: brought.micros.max(written.map_or(0, |(_, micros)| micros)),
+            all: agreed(&contribution.all),
+            left: agreed(&contribution.left),
+            disjoint: contribution.are_disjoint(tiling),
+            few: contribution.all.most <= FEW,
+            transferred: contribution.transferred,
+            micros: contribution.micros.max(written.map_or(0, |(_, micros)| micros)),
             written: written.map(|(bytes, _)| bytes),
         };
-        Self { failed: brought.failed(), opened }
+        Self { failed: contribution.failed(), opened }
     }
 
-    /// As bytes.
+    /// The answer as bytes.
     pub fn put(&self) -> Vec<u8> {
-        let OpenedCall { all, left, disjoint, few, moved, micros, written } = &self.opened;
+        let OpenedCall { all, left, disjoint, few, transferred, micros, written } = &self.opened;
         let agreed =
             |agreed: &Agreed| [agreed.start, agreed.end, agreed.bytes, agreed.requests, u64::from(agreed.disjoint)];
         let optional = |number: Option<u64>| [u64::from(number.is_some()), number.unwrap_or_default()];
@@ -99,14 +100,14 @@ impl Answer {
         lanes.extend(optional(self.failed.map(|rank| rank as u64)));
         lanes.extend(agreed(all));
         lanes.extend(agreed(left));
-        lanes.extend(optional(all.moved.map(|by| by as u64)));
+        lanes.extend(optional(all.shift.map(|by| by as u64)));
         lanes.extend(optional(disjoint.map(u64::from)));
         lanes.extend(optional(*written));
-        lanes.extend([*moved, *micros, u64::from(*few)]);
+        lanes.extend([*transferred, *micros, u64::from(*few)]);
         lanes.iter().flat_map(|lane| lane.to_le_bytes()).collect()
     }
 
-    /// From bytes.
+    /// The answer from bytes.
     pub fn get(answer: &[u8]) -> Self {
         let mut lanes = words(answer);
         let mut next = || lanes.next().unwrap_or_default();
@@ -120,12 +121,12 @@ impl Answer {
             bytes,
             requests,
             disjoint: disjoint != 0,
-            moved: by,
+            shift: by,
         };
         let disjoint = optional([next(), next()]).map(|disjoint| disjoint != 0);
         let written = optional([next(), next()]);
-        let (moved, micros, few) = (next(), next(), next() != 0);
-        let opened = OpenedCall { all: agreed(all), left: agreed(left), disjoint, few, moved, micros, written };
+        let (transferred, micros, few) = (next(), next(), next() != 0);
+        let opened = OpenedCall { all: agreed(all), left: agreed(left), disjoint, few, transferred, micros, written };
         Self { failed: failed.map(|rank| rank as Rank), opened }
     }
 }
@@ -135,14 +136,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_gives_back_what_was_decided() {
-        let agreed = Agreed { start: 3, end: 90, bytes: 40, requests: 7, disjoint: true, moved: Some(-5) };
+    fn an_answer_survives_encoding() {
+        let agreed = Agreed { start: 3, end: 90, bytes: 40, requests: 7, disjoint: true, shift: Some(-5) };
         let left = Agreed { start: 9, bytes: 10, disjoint: false, ..agreed };
         for (failed, disjoint, written) in
             [(None, None, Some(3)), (Some(2), Some(true), None), (None, Some(false), None)]
         {
             let opened =
-                OpenedCall { all: agreed, left, disjoint, few: written.is_some(), moved: 30, micros: 8, written };
+                OpenedCall { all: agreed, left, disjoint, few: written.is_some(), transferred: 30, micros: 8, written };
             let back = Answer::get(&Answer { failed, opened }.put());
             assert_eq!((back.failed, back.opened), (failed, opened));
         }

@@ -1,31 +1,31 @@
-//! Data that is small enough to travel with the opening: rank 0 writes what all have brought.
+//! Small data, which ranks contribute to the first agreement: rank 0 writes the data of all.
 
 use crate::access::{BufferLayout, Extent, Extents, Source, Walk};
 use crate::engine::shared::small;
 use crate::engine::storage::{Failure, Storage};
 use crate::topology::Rank;
 
-/// Bytes of a rank's block, and of all blocks together.
+/// Most bytes of a rank's block, and of all blocks together.
 const OF_ONE: u64 = 12 << 10;
 const OF_ALL: usize = 56 << 10;
-/// Bytes before a block: rank, extents.
+/// Bytes before a block: rank, number of extents.
 const HEAD: usize = 16;
 const EXTENT: usize = 16;
 
-/// Blocks of ranks, one after the other: rank, number of extents, extents, their bytes. Or a note that they were too large.
+/// The blocks of ranks, one after the other: rank, number of extents, extents, their bytes; or a mark that they are too large.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Blocks {
+pub struct SmallData {
     bytes: Vec<u8>,
     too_large: bool,
 }
 
-impl Blocks {
-    /// A note that data stays where it is.
+impl SmallData {
+    /// The mark that the data is too large.
     pub fn too_large() -> Self {
         Self { bytes: Vec::new(), too_large: true }
     }
 
-    /// A rank's data, if it is small.
+    /// The block of a rank, if its data is small.
     pub fn of(rank: Rank, file: &Extents, layout: &BufferLayout, source: Source<'_>) -> Self {
         let extents = file.count().saturating_mul(EXTENT as u64);
         if file.count() == 0 {
@@ -42,16 +42,17 @@ impl Blocks {
             put(extent.offset);
             put(extent.len);
         }
-        Walk::new(file, layout).until(u64::MAX, |piece| bytes.extend_from_slice(source.piece(piece.memory, piece.len)));
+        Walk::new(file, layout)
+            .visit_before(u64::MAX, |piece| bytes.extend_from_slice(source.piece(piece.memory, piece.len)));
         Self { bytes, too_large: false }
     }
 
-    /// Whether all data is here.
+    /// Whether the blocks have all data.
     pub fn are_all(&self) -> bool {
         !self.too_large
     }
 
-    /// Those of others too.
+    /// Appends the blocks of other ranks.
     pub fn merge(&mut self, other: Self) {
         if self.too_large || other.too_large || self.bytes.len() + other.bytes.len() > OF_ALL {
             *self = Self::too_large();
@@ -60,12 +61,12 @@ impl Blocks {
         self.bytes.extend_from_slice(&other.bytes);
     }
 
-    /// How many bytes follow, for [`Blocks::from`].
+    /// The length of the encoding, for [`SmallData::from`].
     pub fn len(&self) -> u64 {
         if self.too_large { u64::MAX } else { self.bytes.len() as u64 }
     }
 
-    /// The bytes.
+    /// The encoding.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -94,8 +95,8 @@ impl Blocks {
         pieces
     }
 
-    /// Writes all of it: in the order of the file and joined, or where pieces overlap, in the order of ranks, so that the
-    /// highest rank's bytes stay. `written` counts bytes.
+    /// Writes all blocks: in the order of the file, with adjacent pieces joined; or, if pieces overlap, in the order of ranks,
+    /// so that the highest rank's bytes stay. `written` counts bytes.
     ///
     /// # Errors
     /// The first write that fails.
@@ -149,13 +150,13 @@ mod tests {
     fn damaged_blocks_are_data_that_did_not_come() {
         let file = Extents::strided(5, 3, 10, 4).unwrap();
         let source = [7u8; 12];
-        let good = Blocks::of(2, &file, &BufferLayout::Contiguous, Source::from(&source[..]));
-        assert_eq!(Blocks::from(good.bytes(), good.len()), good);
+        let good = SmallData::of(2, &file, &BufferLayout::Contiguous, Source::from(&source[..]));
+        assert_eq!(SmallData::from(good.bytes(), good.len()), good);
         assert_eq!(good.pieces().len(), 4);
         let damaged = |at: usize, number: u64| {
             let mut bytes = good.bytes().to_vec();
             bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
-            Blocks::from(&bytes, bytes.len() as u64)
+            SmallData::from(&bytes, bytes.len() as u64)
         };
         for count in [0, 3, 5, 1 << 60, u64::MAX / 16 + 2, u64::MAX] {
             assert!(!damaged(8, count).are_all(), "{count} extents");
@@ -164,7 +165,7 @@ mod tests {
             assert!(!damaged(at, number).are_all(), "{number} at {at}");
         }
         for len in [0, 1, HEAD as u64, good.len() - 1] {
-            assert_eq!(Blocks::from(good.bytes(), len).are_all(), len == 0, "{len} bytes");
+            assert_eq!(SmallData::from(good.bytes(), len).are_all(), len == 0, "{len} bytes");
         }
     }
 }

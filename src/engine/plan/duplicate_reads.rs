@@ -1,13 +1,13 @@
-//! Bytes of the file that one rank wants at several places of its buffer: they are asked for once, and copied.
+//! Bytes of the file that one rank wants at several places of its buffer: they are read once, and copied.
 
 use crate::access::pieces::Piece;
 use crate::access::{BufferLayout, Extents, Sink};
 use crate::engine::plan::flatten::{in_order, overlap};
 
-/// A part of the buffer that gets what another part has got.
+/// A part of the buffer that gets a copy of another part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DuplicateRead {
-    /// First byte of the one that is read.
+    /// First byte of the part that is read.
     from: u64,
     /// First byte of the copy.
     to: u64,
@@ -15,8 +15,8 @@ pub struct DuplicateRead {
     pub len: u64,
 }
 
-/// The parts that [`crate::engine::plan::flatten::flatten`] leaves out, below `limit`. Nothing, at no cost, for ascending extents;
-/// otherwise O(extents log extents) time and 64 bytes each.
+/// The parts below `limit` that [`crate::engine::plan::flatten::flatten`] leaves out. For ascending extents there are none, at no
+/// cost; otherwise O(extents log extents) time and 64 bytes each.
 pub fn duplicate_reads(file: &Extents, layout: &BufferLayout, limit: u64) -> Vec<DuplicateRead> {
     let mut duplicate_reads = Vec::new();
     if file.is_ascending() {
@@ -37,7 +37,7 @@ pub fn duplicate_reads(file: &Extents, layout: &BufferLayout, limit: u64) -> Vec
     duplicate_reads
 }
 
-/// Finds the bytes of `wanted` among the pieces that are read, which ascend and hold all of them.
+/// Finds the bytes of `wanted` among the pieces `kept` that are read. These ascend and have all of the bytes.
 fn find(kept: &[Piece], mut wanted: Piece, duplicate_reads: &mut Vec<DuplicateRead>) {
     let mut index = kept.partition_point(|piece| piece.offset + piece.len <= wanted.offset);
     while wanted.len > 0
@@ -52,7 +52,7 @@ fn find(kept: &[Piece], mut wanted: Piece, duplicate_reads: &mut Vec<DuplicateRe
 }
 
 impl DuplicateRead {
-    /// Copies it.
+    /// Copies the part.
     pub fn copy(&self, sink: &mut Sink<'_>) {
         sink.copy_within(self.from, self.to, self.len);
     }

@@ -1,26 +1,26 @@
-//! Flattening: one pass over an access, each piece into the stream of the aggregator that owns it.
+//! Flattening: one pass over an access that divides it by aggregator.
 //!
-//! A stream is two packed lists: where the bytes go in the file (which is also the metadata message, byte for byte) and
-//! where they are in the caller's buffer. Nothing is kept per extent. O(extents); O(extents log extents) time and 32 bytes
-//! each where the access is not ascending and must be sorted first.
+//! For each aggregator it makes two packed lists: the places of the bytes in the file (which is the metadata message, byte for
+//! byte) and in the caller's buffer. Nothing else is kept per extent. O(extents) time; an access that does not ascend is sorted
+//! first, in O(extents log extents) time and 32 bytes each.
 
 use crate::access::pieces::{Piece, pieces, pieces_of_extents};
 use crate::access::{BufferLayout, Extent, Extents, Packed, Packer};
 use crate::drivers::Domains;
 
-/// What one rank has for one aggregator.
+/// The lists of one rank for one aggregator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListsToSend {
     /// Index of the aggregator.
     pub aggregator: usize,
-    /// Extents of the file, ascending and free of overlap.
+    /// Extents of the file, ascending and without overlaps.
     pub file: Packed,
     /// The same bytes in the buffer, in the same order.
     pub memory: Packed,
 }
 
-/// Divides an access by owner; aggregators without data are left out, the others ascend. What lies at or behind `limit` is
-/// left out (a read ends where the file does).
+/// Divides an access by aggregator; returns the aggregators with data, ascending. Bytes at or behind `limit` are left out (a
+/// read ends at the end of the file).
 pub fn flatten(file: &Extents, layout: &BufferLayout, domains: &Domains, limit: u64) -> Vec<ListsToSend> {
     let mut streams: Vec<Option<Box<Stream>>> = Vec::new();
     streams.resize_with(domains.aggregators(), || None);
@@ -34,15 +34,15 @@ pub fn flatten(file: &Extents, layout: &BufferLayout, domains: &Domains, limit: 
     streams.filter_map(|(aggregator, stream)| Some(stream?.finish(aggregator))).collect()
 }
 
-/// The pieces of any access by the offset of their extent, then as they come: of extents that overlap, the one with the
-/// lower offset, or else the earlier, is first with all its pieces. 32 bytes a piece.
+/// The pieces of any access, sorted by the offset of their extent, then by their sequence. Of extents that overlap, the one
+/// with the lower offset, or else the earlier, comes first with all its pieces. 32 bytes a piece.
 pub fn in_order(file: &Extents, layout: &BufferLayout) -> impl Iterator<Item = Piece> {
     let mut all: Vec<(u64, Piece)> = pieces_of_extents(file, layout).collect();
     all.sort_by_key(|(extent, _)| *extent);
     all.into_iter().map(|(_, piece)| piece)
 }
 
-/// The bytes at the front of a piece that earlier ones have.
+/// The number of bytes at the front of a piece that earlier pieces cover.
 pub fn overlap(piece: &Piece, covered: u64) -> u64 {
     covered.saturating_sub(piece.offset).min(piece.len)
 }
@@ -50,18 +50,18 @@ pub fn overlap(piece: &Piece, covered: u64) -> u64 {
 struct Divider<'a> {
     domains: &'a Domains,
     streams: Vec<Option<Box<Stream>>>,
-    /// The owner of the bytes up to `until`.
+    /// The aggregator of the bytes up to `until`.
     owner: usize,
     until: u64,
-    /// Everything below is taken already.
+    /// The end of the bytes that earlier pieces cover.
     covered: u64,
-    /// Nothing from here on is wanted.
+    /// Bytes from here on are left out.
     limit: u64,
 }
 
 impl Divider<'_> {
-    /// Adds a piece, cut where ownership changes. Pieces come [`in_order`]; what overlaps an earlier one is dropped (MPI
-    /// leaves open which of a rank's own overlapping bytes stay).
+    /// Adds a piece, cut at the borders of file domains. Pieces come [`in_order`]; bytes that an earlier piece covers are
+    /// dropped (MPI leaves open which of a rank's own overlapping bytes stay).
     fn add(&mut self, mut piece: Piece) {
         piece = piece.behind(overlap(&piece, self.covered));
         piece.len = piece.len.min(self.limit.saturating_sub(piece.offset));
@@ -81,8 +81,8 @@ impl Divider<'_> {
 
 #[derive(Default)]
 struct Stream {
-    file: Joining,
-    memory: Joining,
+    file: CoalescingPacker,
+    memory: CoalescingPacker,
 }
 
 impl Stream {
@@ -91,14 +91,14 @@ impl Stream {
     }
 }
 
-/// A packer that joins extents that adjoin.
+/// A packer that coalesces adjacent extents.
 #[derive(Default)]
-pub struct Joining {
+pub struct CoalescingPacker {
     packer: Packer,
     last: Option<Extent>,
 }
 
-impl Joining {
+impl CoalescingPacker {
     /// Appends an extent.
     #[inline]
     pub fn push(&mut self, extent: Extent) {
@@ -112,7 +112,7 @@ impl Joining {
         }
     }
 
-    /// The joined list.
+    /// The packed list.
     pub fn finish(mut self) -> Packed {
         if let Some(last) = self.last {
             self.packer.push(last);

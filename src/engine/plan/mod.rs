@@ -1,4 +1,4 @@
-//! The plan of one collective call: what all ranks agree on before they exchange, and which path they take.
+//! The plan of a collective call: the agreement before an exchange, the choice of the path, and the lists to exchange.
 
 pub(in crate::engine) mod duplicate_reads;
 pub(in crate::engine) mod flatten;
@@ -20,67 +20,67 @@ use crate::hints::{Hints, Overlap, Switch};
 use crate::schedule::ReduceOp::{self, Max, Min, Sum};
 use crate::topology::Rank;
 
-/// Parts of the range in which bytes are counted for domains by density.
+/// Number of parts of the range in which bytes are counted, for file domains by density.
 pub const HISTOGRAM: usize = 1024;
 
-/// Why ranges that overlap are exchanged.
+/// The reason in reports why ranges that overlap are exchanged.
 pub const OVERLAP: &str = "the ranges of ranks overlap";
 
-/// What one collective call moves, over all ranks.
+/// The range and the size of one collective call, over all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Agreed {
     /// Lowest offset.
     pub start: u64,
-    /// Highest end, or that of the file where a read goes beyond it.
+    /// Highest end; for a read, at most the end of the file.
     pub end: u64,
     /// Bytes.
     pub bytes: u64,
-    /// Extents, as the ranks gave them.
+    /// Number of extents, as the ranks passed them.
     pub requests: u64,
-    /// Whether the lengths of the ranks' ranges add up to no more than the whole: if not, ranges overlap; if so, they may
-    /// all the same, and leave a gap elsewhere.
+    /// Whether the lengths of the ranks' ranges add up to at most the length of the whole range. If not, ranges overlap. If so,
+    /// they may still overlap and leave a gap elsewhere.
     pub disjoint: bool,
-    /// How far every rank's access lies behind that of its plan, if that is all that is new of any.
-    pub moved: Option<i64>,
+    /// The shift in bytes of every rank's access from that of its cached plan, if that is the only change on all ranks.
+    pub shift: Option<i64>,
 }
 
-/// What a rank's access is to that of the plan it keeps.
+/// How a rank's access relates to that of its cached plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Again {
-    /// Another one.
+    /// It is another access.
     No,
-    /// The same, so many bytes further on.
-    Moved(i64),
-    /// Nothing, as it was then: wherever the others have moved.
+    /// It is the same access, shifted by so many bytes.
+    Shifted(i64),
+    /// Both are empty, so any shift of the other ranks fits.
     Nothing,
 }
 
 impl Again {
-    /// Whether it is one again, and from where to where it may have moved, for the agreement: unsigned, in order.
+    /// For the agreement: whether the plan fits, and the least and the greatest shift that fit, as unsigned numbers in order.
     pub fn lanes(self) -> [u64; 3] {
         let biased = |by: i64| by as u64 ^ (1 << 63);
         match self {
             Self::No => [0, 0, 0],
-            Self::Moved(by) => [1, biased(by), biased(by)],
+            Self::Shifted(by) => [1, biased(by), biased(by)],
             Self::Nothing => [1, u64::MAX, 0],
         }
     }
 
-    /// What all ranks have agreed on.
+    /// The shift that all ranks agree on, from the combined lanes.
     pub fn agreed(again: u64, lowest: u64, highest: u64) -> Option<i64> {
-        let moved = |by: u64| (by ^ (1 << 63)) as i64;
-        // Where no rank has anything, nothing has moved.
-        let moved = if lowest > highest { Some(0) } else { (lowest == highest).then(|| moved(lowest)) };
-        moved.filter(|_| again == 1)
+        let shift = |by: u64| (by ^ (1 << 63)) as i64;
+        // If no rank has data, the shift is 0.
+        let shift = if lowest > highest { Some(0) } else { (lowest == highest).then(|| shift(lowest)) };
+        shift.filter(|_| again == 1)
     }
 }
 
-/// Agrees on ranges and sizes, with one allreduce of scalars: 2 ceil(log2 p) (t_s + 80 t_w); with dedicated I/O ranks, by
-/// exchanges between the two groups. A rank whose arguments are bad makes the call fail on all. `checked` is the end of the
-/// file, where this rank has looked and it matters, or else `u64::MAX`. Collective.
+/// Agrees on ranges and sizes. Collective: one allreduce of 10 scalars, 2 ceil(log2 p) (t_s + 80 t_w); with dedicated I/O ranks,
+/// exchanges between the two groups. `checked` is an error of this rank's arguments, which makes the call fail on all ranks; or
+/// the end of the file, or `u64::MAX` if this rank has not checked it.
 ///
 /// # Errors
-/// The lowest rank's error, on every rank.
+/// The error of the lowest rank, on every rank.
 pub async fn agree_on_ranges(
     endpoint: &mut Endpoint,
     io: Option<&TwoGroups>,
@@ -104,16 +104,16 @@ pub async fn agree_on_ranges(
         return Err(broadcast_error(endpoint, failed as Rank, checked.err().as_ref()).await?);
     }
     let disjoint = spans <= end.saturating_sub(start);
-    let moved = Again::agreed(again, lowest, highest);
-    Ok(Agreed { start, end: end.min(limit), bytes, requests, disjoint, moved })
+    let shift = Again::agreed(again, lowest, highest);
+    Ok(Agreed { start, end: end.min(limit), bytes, requests, disjoint, shift })
 }
 
-/// Which way a call moves bytes.
+/// The direction of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// To the file.
+    /// From memory to the file.
     Write,
-    /// From it.
+    /// From the file to memory.
     Read,
 }
 
@@ -129,9 +129,9 @@ impl Direction {
 
 /// Chooses the path and says why. Pure: the same on all ranks.
 ///
-/// The rule of `automatic`: an exchange moves every byte twice and costs a message for each (rank, aggregator) and
-/// round; it pays where requests are small or interleave. Ranges that do not overlap, with [`large`] requests on average, go
-/// directly. (A write then makes sure of it: [`truly_disjoint`].)
+/// The rule of `automatic`: an exchange moves every byte twice and costs a message for each (rank, aggregator) and round. It
+/// pays if requests are small or interleave. Ranges that do not overlap, with [`large`] requests on average, take the direct
+/// path. (A write verifies first that they do not overlap: [`truly_disjoint`].)
 pub fn choose_path(agreed: &Agreed, setup: &Setup, direction: Direction) -> (Path, String) {
     let hints = &setup.hints;
     let (switch, key) = match direction {
@@ -151,7 +151,7 @@ pub fn choose_path(agreed: &Agreed, setup: &Setup, direction: Direction) -> (Pat
         return (Path::Exchange, "romio_no_indep_rw=true".to_string());
     }
     if direction == Direction::Write && hints.overlap == Overlap::RankOrder {
-        // Nothing here proves that ranges do not overlap.
+        // Ranges may overlap.
         return (Path::Exchange, "trib_overlap=rank_order".to_string());
     }
     let mean = agreed.bytes / agreed.requests.max(1);
@@ -172,11 +172,11 @@ pub fn choose_path(agreed: &Agreed, setup: &Setup, direction: Direction) -> (Pat
     }
 }
 
-/// Whether no two ranks' ranges overlap, beyond doubt: [`Agreed::disjoint`] is fooled by a gap elsewhere. Collective; an
-/// allgather of 16 bytes a rank, for calls of large requests only.
+/// Whether no two ranks' ranges overlap. Unlike [`Agreed::disjoint`], this is exact. Collective: an allgather of 16 bytes a
+/// rank, for calls of large requests only.
 ///
 /// # Errors
-/// The fabric's.
+/// Those of the fabric.
 pub async fn truly_disjoint(endpoint: &mut Endpoint, setup: &Setup, file: &Extents) -> Result<bool> {
     let (start, end) = file.span().unwrap_or((NO_RANGE, NO_RANGE));
     let own = [start.to_le_bytes(), end.to_le_bytes()].concat();
@@ -195,25 +195,26 @@ pub async fn truly_disjoint(endpoint: &mut Endpoint, setup: &Setup, file: &Exten
     Ok(ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0))
 }
 
-/// What stands for the range of a rank without data: behind all others.
+/// The range of a rank without data, which sorts behind all others.
 const NO_RANGE: u64 = u64::MAX;
 
-/// Everything about a call that the same call again can use again.
+/// The parts of a call that a later call with the same access can reuse.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The file, divided.
+    /// The file domains.
     pub domains: Domains,
-    /// What this rank sends, or wants.
+    /// The lists of the bytes that this rank sends, or wants.
     pub outgoing: Vec<ListsToSend>,
-    /// What this rank was told.
+    /// The lists that this rank received.
     pub announced: Announced,
 }
 
 impl Plan {
-    /// Divides the file, flattens the access, and tells the aggregators, which are to make so many windows. Collective.
+    /// Divides the file, flattens the access, and runs the metadata phase. Collective. `new_windows` is the number of window
+    /// buffers that this aggregator still has to allocate.
     ///
     /// # Errors
-    /// The fabric's; or an aggregator has no memory for a round, on all ranks.
+    /// Those of the fabric; an aggregator has no memory for a round (the same on all ranks).
     pub async fn make(
         endpoint: &mut Endpoint,
         setup: &Setup,
@@ -236,9 +237,9 @@ impl Plan {
         let outgoing = flatten(file, layout, &domains, agreed.end);
         clock.flatten.lap();
         let announced = announce(endpoint, &roles.metadata, &roles.data, &domains, &outgoing).await;
-        // Lists that cannot be read are an error that can be agreed: all have exchanged. A broken exchange is not.
+        // An error in decoding lists can be agreed, because all ranks have exchanged. A broken exchange cannot.
         let announced = match announced {
-            Err(error) if endpoint.waiting().failure().is_alone(&error) && !matches!(error, Error::Codec { .. }) => {
+            Err(error) if endpoint.waiting().failure().is_unagreed(&error) && !matches!(error, Error::Codec { .. }) => {
                 return Err(error);
             }
             announced => {
@@ -252,8 +253,8 @@ impl Plan {
     }
 }
 
-/// Whether this aggregator has memory for a round: for its messages, as many bytes as a window has, and for so many windows
-/// that are not there yet. While a round goes on it is too late to say so: other ranks send already.
+/// Checks that this aggregator has memory for a round: for its messages, of up to a window's bytes, and for `new_windows`
+/// windows. During a round it would be too late, because other ranks send already.
 fn has_memory(rank: Rank, announced: &Announced, hints: &Hints, new_windows: usize) -> Result<()> {
     let incoming = announced.incoming.iter().fold(0u64, |sum, (_, list)| sum.saturating_add(list.summary().bytes));
     let window = incoming.min(hints.cb_buffer_size).max(1);
@@ -267,11 +268,11 @@ fn has_memory(rank: Rank, announced: &Announced, hints: &Hints, new_windows: usi
     Err(Error::NoMemory { rank, bytes, what })
 }
 
-/// How many bytes of `file` lie in each of [`HISTOGRAM`] equal parts of the agreed range. O(extents + parts touched).
+/// The number of bytes of `file` in each of [`HISTOGRAM`] equal parts of the agreed range. O(extents + parts with data).
 pub fn count_bytes(file: &Extents, agreed: &Agreed) -> Vec<u64> {
     let width = (agreed.end - agreed.start).div_ceil(HISTOGRAM as u64).max(1);
     let mut parts = vec![0; HISTOGRAM];
-    // Most extents lie in the part of the one before: no division for those.
+    // Most extents lie in the same part as the one before, and need no division.
     let (mut part, mut from, mut until) = (0, 0, 0);
     for mut extent in file.iter() {
         extent.len = extent.len.min(agreed.end.saturating_sub(extent.offset));
@@ -289,33 +290,33 @@ pub fn count_bytes(file: &Extents, agreed: &Agreed) -> Vec<u64> {
     parts
 }
 
-/// A plan and what it is the plan of.
+/// A plan with its access.
 pub struct Cached {
     file: Extents,
     layout: BufferLayout,
-    /// The end that was agreed.
+    /// The agreed end of the call.
     end: u64,
     plan: std::sync::Arc<Plan>,
 }
 
 impl Cached {
-    /// Keeps a plan.
+    /// Caches a plan.
     pub fn new(file: &Extents, layout: &BufferLayout, end: u64, plan: std::sync::Arc<Plan>) -> Self {
         Self { file: file.clone(), layout: layout.clone(), end, plan }
     }
 
-    /// What that access is to the one of this plan. O(encoded size of the access).
+    /// How an access relates to that of this plan. O(encoded size of the access).
     pub fn again(&self, file: &Extents, layout: &BufferLayout) -> Again {
-        match file.moved_from(&self.file).filter(|_| self.layout == *layout) {
+        match file.shift_from(&self.file).filter(|_| self.layout == *layout) {
             None => Again::No,
             Some(_) if file.count() == 0 => Again::Nothing,
-            Some(by) => Again::Moved(by),
+            Some(by) => Again::Shifted(by),
         }
     }
 
-    /// The plan and how far its windows are to be moved, if all ranks have it, and may move it (`setup`).
+    /// The plan and the shift of its windows in bytes, if the plan fits on all ranks and the shift fits the layout (`setup`).
     pub fn plan(&self, agreed: &Agreed, setup: &Setup) -> Option<(std::sync::Arc<Plan>, i64)> {
-        let by = agreed.moved?;
+        let by = agreed.shift?;
         let aggregators = setup.roles(agreed.bytes).aggregators.len();
         let is_whole = by.unsigned_abs().is_multiple_of(setup.driver.period(&setup.layout, aggregators));
         let is_it = is_whole && agreed.end == self.end.wrapping_add(by as u64);
@@ -323,7 +324,7 @@ impl Cached {
     }
 }
 
-/// An error of this rank's arguments, found before anything is sent.
+/// Checks this rank's arguments, before anything is sent.
 pub fn check_access(file: &Extents, layout: &BufferLayout, buffer: usize) -> Result<()> {
     layout.check(file.bytes(), buffer)?;
     match file.span() {

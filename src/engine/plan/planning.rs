@@ -1,6 +1,6 @@
-//! Planning without running: what a collective write of any number of ranks would exchange.
+//! Planning without running: counts what a collective write of any number of ranks would exchange.
 //!
-//! One rank at a time is flattened and forgotten, so the memory is that of one rank and of the counters.
+//! Ranks are flattened one at a time, so the memory is that of one rank and of the counters. All calls are local.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::hints::Hints;
 use crate::topology::{Rank, Topology};
 
-/// The first pass: ranges and, for drivers that divide by density, where the bytes lie.
+/// The first pass: the range of all ranks and, for drivers that divide by density, a histogram of the bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Ranges {
     start: u64,
@@ -42,40 +42,40 @@ impl Ranges {
         self.bytes += file.bytes();
     }
 
-    /// Adds what another counted.
+    /// Adds the ranks that another has counted.
     pub fn merge(&mut self, other: Self) {
         self.start = self.start.min(other.start);
         self.end = self.end.max(other.end);
         self.bytes += other.bytes;
     }
 
-    /// Where the bytes of `file` lie, in the parts the engine counts in.
+    /// The bytes of `file` in each of the engine's [`HISTOGRAM`] parts of the range.
     pub fn histogram(&self, file: &Extents) -> Vec<u64> {
         let agreed =
-            Agreed { start: self.start, end: self.end, bytes: self.bytes, requests: 0, disjoint: true, moved: None };
+            Agreed { start: self.start, end: self.end, bytes: self.bytes, requests: 0, disjoint: true, shift: None };
         count_bytes(file, &agreed)
     }
 
-    /// The histogram of nothing.
+    /// A histogram without bytes.
     pub fn empty_histogram(&self) -> Vec<u64> {
         vec![0; HISTOGRAM]
     }
 }
 
-/// What ranks exchange; adds up.
+/// Counts of the exchange of ranks, which can be added.
 #[derive(Debug, Clone, Default)]
 pub struct Exchanged {
-    /// Extents after flattening: what is told to aggregators.
+    /// Extents after flattening, as aggregators receive them.
     pub extents: u64,
     /// Bytes of data.
     pub bytes: u64,
-    /// Bytes of metadata as it is sent: lists, and their lengths.
+    /// Bytes of metadata messages: lists, and their lengths.
     pub metadata_bytes: u64,
     /// Metadata messages.
     pub metadata_messages: u64,
     /// Data messages.
     pub data_messages: u64,
-    /// Senders of each (aggregator, round).
+    /// Number of senders of each (aggregator, round).
     senders: BTreeMap<(u32, u64), u32>,
 }
 
@@ -93,14 +93,14 @@ impl AddAssign for Exchanged {
 }
 
 impl Exchanged {
-    /// The most windows with data of any aggregator.
+    /// Most windows with data on any aggregator.
     pub fn rounds(&self) -> u64 {
         let mut windows = BTreeMap::<u32, u64>::new();
         self.senders.keys().for_each(|(aggregator, _)| *windows.entry(*aggregator).or_default() += 1);
         windows.into_values().max().unwrap_or(0)
     }
 
-    /// How many ranks an aggregator receives from in a round.
+    /// The fan-in of the aggregators over all rounds.
     pub fn fan_in(&self) -> FanIn {
         let mut counts = BTreeMap::<u32, u64>::new();
         self.senders.values().for_each(|senders| *counts.entry(*senders).or_default() += 1);
@@ -115,7 +115,7 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// Divides the file. `histogram` is the sum of [`Ranges::histogram`] over all ranks where the driver wants one.
+    /// Divides the file. `histogram` is the sum of [`Ranges::histogram`] over all ranks, for drivers that divide by density.
     ///
     /// # Errors
     /// Bad hints.
@@ -140,8 +140,8 @@ impl Planner {
         &self.aggregators
     }
 
-    /// What `rank` sends with flat kernels: a head (and a tail where it does not fit) to every aggregator, then a message
-    /// for each of its windows. O(extents) time.
+    /// The counts of `rank` with flat kernels: a head to every aggregator (and a second message if the list does not fit), then
+    /// a message for each of its windows. O(extents) time.
     pub fn rank(&self, rank: Rank, file: &Extents, layout: &BufferLayout) -> Exchanged {
         let outgoing = flatten(file, layout, &self.domains, u64::MAX);
         let aggregators = &self.aggregators;

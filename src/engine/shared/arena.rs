@@ -1,7 +1,7 @@
-//! The memory of the windows: a ring of them, a bit for every byte, and how far every rank has come.
+//! The memory of windows in shared memory: a ring of windows, a bit for every byte, and the position of every rank.
 //!
-//! Window k of a call is the bytes of the file from `base + k * window` on; it lies in place `k mod ring` of the ring. A
-//! rank may touch window k when window `k - ring` is done with.
+//! Window k of a call is the bytes of the file from `base + k * window` on; it lies in place `k mod ring` of the ring. A rank
+//! may access window k when window `k - ring` is finished.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -11,49 +11,49 @@ use crate::access::Extent;
 use crate::fabric::shared::{Shared, SharedMemory, Signal};
 use crate::topology::Rank;
 
-/// The most memory of the ring, in bytes.
+/// Most bytes of the ring.
 const MOST: usize = 64 << 20;
-/// Bytes of a window, but for a file system that locks other units.
+/// Bytes of a window, unless the file system locks larger units.
 pub const WINDOW: u64 = 1 << 20;
-/// Bytes of a ring, at most: what caches hold, so that a window is written, and its place taken again, before it leaves them.
+/// The usual size of the ring in bytes: it fits in caches, so a window is written and its place reused before it is evicted.
 const CACHED: u64 = 4 << 20;
-/// Windows of a ring that are wanted even so.
+/// Fewest windows of a ring, even if they exceed [`CACHED`].
 const AHEAD: u64 = 4;
-/// The most windows in the ring.
+/// Most windows in the ring.
 const PLACES: usize = 256;
 const LINE: usize = 64;
-/// The most ranks that have a place for how far they are.
+/// Most ranks.
 const RANKS: usize = 1024;
 const PAGE: usize = 4096;
-/// What is reserved before the first call.
+/// Bytes that are reserved before the first call.
 pub const CONTROL: usize = ((2 + RANKS + PLACES) * LINE).next_multiple_of(PAGE);
-/// All that the windows may take of the shared memory.
+/// Most bytes of shared memory for windows.
 pub const AREA: usize = CONTROL + MOST / 8 + MOST;
-/// Bytes of the file system's page cache that one first touch maps.
+/// Bytes around an accessed byte that a page fault maps.
 const AROUND: usize = 64 << 10;
 
-/// The signal that counts what was written, read or passed.
+/// The signal of progress: windows written, read or passed.
 pub const PROGRESS: usize = 0;
-/// The signal that counts turns.
+/// The signal that counts turns of ranks.
 pub const TURN: usize = 1;
 
-/// What a call's windows are. Equal on all ranks.
+/// The windows of a call, equal on all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Windows {
-    /// Where the first begins.
+    /// Offset of the first window.
     pub base: u64,
     /// The first byte of data.
     pub start: u64,
-    /// The end of the last.
+    /// The end of the data.
     pub end: u64,
-    /// Bytes of one.
+    /// Bytes of a window.
     pub window: u64,
-    /// How many the ring holds.
+    /// Number of windows in the ring.
     pub ring: u64,
 }
 
 impl Windows {
-    /// Windows over `start..end`, in a ring of up to `memory` bytes; `unit` is what the file system locks.
+    /// Windows over `start..end`, in a ring of up to `memory` bytes; `unit` is the unit in bytes that the file system locks.
     pub fn over(start: u64, end: u64, memory: u64, unit: u64) -> Self {
         let window = if unit > 1 && unit <= MOST as u64 / 2 { unit } else { WINDOW.min(memory.max(1)) };
         let base = start - start % window;
@@ -63,7 +63,7 @@ impl Windows {
         Self { base, start, end, window, ring }
     }
 
-    /// How many there are.
+    /// Number of windows.
     pub fn count(&self) -> u64 {
         (self.end - self.base).div_ceil(self.window)
     }
@@ -74,7 +74,7 @@ impl Windows {
         (offset - self.base) / self.window
     }
 
-    /// The bytes of window `number` that the call is about.
+    /// The bytes of window `number` between the start and the end of the data.
     pub fn extent(&self, number: u64) -> Extent {
         let from = self.base + number * self.window;
         let (start, end) = (from.max(self.start), (from + self.window).min(self.end));
@@ -90,12 +90,12 @@ impl Windows {
 /// The memory, as one rank sees it.
 pub struct Arena {
     shared: Arc<Shared>,
-    /// How much of the ring this rank has touched.
+    /// Bytes of the ring that this rank has mapped.
     touched: AtomicUsize,
 }
 
 impl Arena {
-    /// Over the memory of an endpoint.
+    /// The arena in the shared memory of an endpoint.
     pub fn new(shared: Arc<Shared>) -> Self {
         Self { shared, touched: AtomicUsize::new(0) }
     }
@@ -113,7 +113,7 @@ impl Arena {
         self.shared.signal(number)
     }
 
-    /// The hash that all ranks use: the first that comes throws the key.
+    /// The hash that all ranks use: the first rank to call chooses its key at random.
     pub fn tiling(&self) -> Tiling {
         let key = self.memory().long(self.line(0));
         if key.load(Ordering::Acquire) == 0 {
@@ -123,22 +123,22 @@ impl Arena {
         Tiling::of(key.load(Ordering::Acquire))
     }
 
-    /// Held by the rank that writes windows.
+    /// The lock of the rank that writes windows.
     pub fn writer(&self) -> &AtomicU32 {
         self.memory().word(self.line(0) + 8)
     }
 
-    /// Set where a call has to be done again, rank after rank.
+    /// Set if a call has to be repeated, rank after rank.
     pub fn again(&self) -> &AtomicU32 {
         self.memory().word(self.line(0) + 12)
     }
 
-    /// The first window that is not written.
+    /// The first window that is not written yet.
     pub fn unwritten(&self) -> &AtomicU64 {
         self.memory().long(self.line(0) + 16)
     }
 
-    /// Bytes that were written.
+    /// Bytes written.
     pub fn written(&self) -> &AtomicU64 {
         self.memory().long(self.line(0) + 24)
     }
@@ -153,46 +153,46 @@ impl Arena {
         self.memory().long(self.line(0) + 40)
     }
 
-    /// Of a call that is done again: the first window of the part that is being done.
+    /// In a repeated call: the first window of the current part.
     pub fn part(&self) -> &AtomicU64 {
         self.memory().long(self.line(1 + RANKS + PLACES))
     }
 
-    /// The first window behind it that a rank has data for.
+    /// In a repeated call: the first window behind the current part for which a rank has data.
     pub fn upcoming(&self) -> &AtomicU64 {
         self.memory().long(self.line(1 + RANKS + PLACES) + 8)
     }
 
-    /// The first window that a rank may still touch.
+    /// The first window that a rank may still access.
     pub fn position(&self, rank: Rank) -> &AtomicU64 {
         self.memory().long(self.line(1 + rank))
     }
 
-    /// What pieces in a window add up to, by its place.
+    /// The sum of the hashes of the pieces in a window, by its place.
     pub fn sum(&self, windows: &Windows, number: u64) -> &AtomicU64 {
         self.memory().long(self.line(1 + RANKS + (number % windows.ring) as usize))
     }
 
-    /// Bytes that were placed in a window; of a read, whose place it is: see [`super::taking`].
-    pub fn held(&self, windows: &Windows, number: u64) -> &AtomicU64 {
+    /// In a write, the bytes placed in a window. In a read, the state of its place: see [`super::window_reader`].
+    pub fn placed(&self, windows: &Windows, number: u64) -> &AtomicU64 {
         self.memory().long(self.line(1 + RANKS + (number % windows.ring) as usize) + 8)
     }
 
-    /// The window that all ranks have come to.
+    /// The first window that not all ranks have passed.
     pub fn passed(&self, ranks: usize) -> u64 {
         (0..ranks).map(|rank| self.position(rank).load(Ordering::SeqCst)).min().unwrap_or(0)
     }
 
-    /// Takes memory for a ring and its bits, and gets everything ready for a call. By the last rank to arrive at a meeting.
+    /// Reserves memory for a ring and its bits, and resets the state for a call. Called by the last rank to arrive at a meeting.
     ///
     /// # Errors
-    /// The system's: there is no memory.
+    /// The system has no memory left.
     pub fn prepare(&self, windows: &Windows, ranks: usize) -> std::io::Result<()> {
         let reserved = self.memory().long(self.line(0) + 48);
         let (have, bytes) = (reserved.load(Ordering::Acquire), windows.bytes());
         if bytes > have {
             let bits = self.shared.area() + CONTROL;
-            // Whole words, with all of the one that the last byte is in.
+            // Whole words, including the word of the last byte.
             let (from, to) = (have / 64 * 8, bytes.div_ceil(64) * 8);
             self.memory().reserve(bits + from as usize, (to - from) as usize)?;
             self.memory().reserve(bits + MOST / 8 + have as usize, (bytes - have) as usize)?;
@@ -203,7 +203,7 @@ impl Arena {
         (0..ranks).for_each(|rank| self.position(rank).store(0, Ordering::Relaxed));
         for number in 0..windows.ring {
             self.sum(windows, number).store(0, Ordering::Relaxed);
-            self.held(windows, number).store(0, Ordering::Relaxed);
+            self.placed(windows, number).store(0, Ordering::Relaxed);
         }
         self.writer().store(0, Ordering::Relaxed);
         self.again().store(0, Ordering::Relaxed);
@@ -214,13 +214,12 @@ impl Arena {
         Ok(())
     }
 
-    /// Maps the memory of a window in few steps before its bytes are touched one by one: reading a byte maps what lies
-    /// around it.
+    /// Maps the memory of a window with few page faults before its pieces are copied: reading a byte maps its surroundings.
     pub fn touch(&self, windows: &Windows, number: u64) {
         let end = ((number % windows.ring + 1) * windows.window) as usize;
         let mut at = self.touched.load(Ordering::Relaxed);
         while at < end {
-            // SAFETY: reserved memory of the ring; the value is of no meaning.
+            // SAFETY: reserved memory of the ring; the value is ignored.
             unsafe { self.ring().add(at).read_volatile() };
             at += AROUND;
         }
@@ -231,33 +230,33 @@ impl Arena {
         self.memory().at(self.shared.area() + CONTROL + MOST / 8)
     }
 
-    /// Where a byte of the file lies. The rank may touch its window, and the byte is before its end.
+    /// The address of a byte of the file. The rank must be allowed to access its window.
     #[inline]
     pub fn place(&self, windows: &Windows, offset: u64) -> *mut u8 {
         let place = windows.of(offset) % windows.ring * windows.window + (offset - windows.base) % windows.window;
         self.ring().wrapping_add(place as usize)
     }
 
-    /// The bytes of an extent, which lies in windows whose places follow one another.
+    /// The bytes of an extent in windows whose places are adjacent.
     ///
     /// # Safety
-    /// Nobody changes them meanwhile.
+    /// No rank writes the bytes while the slice is used.
     pub unsafe fn bytes(&self, windows: &Windows, extent: Extent) -> &[u8] {
         // SAFETY: within the ring, which is mapped and reserved; the caller's promise.
         unsafe { std::slice::from_raw_parts(self.place(windows, extent.offset), extent.len as usize) }
     }
 
-    /// As [`Arena::bytes`], to be written.
+    /// As [`Arena::bytes`], for writing.
     ///
     /// # Safety
-    /// Nobody else uses them meanwhile.
+    /// No rank accesses the bytes otherwise while the slice is used.
     #[allow(clippy::mut_from_ref)]
     pub unsafe fn bytes_mut(&self, windows: &Windows, extent: Extent) -> &mut [u8] {
         // SAFETY: within the ring, which is mapped and reserved; the caller's promise.
         unsafe { std::slice::from_raw_parts_mut(self.place(windows, extent.offset), extent.len as usize) }
     }
 
-    /// The word of bits that holds the byte at `offset`, and its number there.
+    /// The word with the bit of the byte at `offset`, and the number of the bit.
     #[inline]
     fn bit(&self, windows: &Windows, offset: u64) -> (&AtomicU64, u64) {
         let place = windows.of(offset) % windows.ring * windows.window + (offset - windows.base) % windows.window;
@@ -279,7 +278,7 @@ impl Arena {
         twice
     }
 
-    /// The runs of marked bytes of a window, which are marked no more then. By whoever writes it.
+    /// The runs of marked bytes of a window; clears their marks. Called by the rank that writes the window.
     pub fn take_runs(&self, windows: &Windows, extent: Extent, runs: &mut Vec<Extent>) {
         runs.clear();
         let (mut offset, mut left) = (extent.offset, extent.len);
@@ -287,7 +286,7 @@ impl Arena {
             let (word, bit) = self.bit(windows, offset);
             let count = (64 - bit).min(left);
             let mask = (u64::MAX >> (64 - count)) << bit;
-            // Atomic, since a window of an odd size shares its last word with the next.
+            // Atomic, because the last word may belong to the next window too.
             let mut own = (word.fetch_and(!mask, Ordering::AcqRel) & mask) >> bit;
             let mut at = offset;
             while own != 0 {

@@ -1,4 +1,4 @@
-//! The end of a call: what became of it on every rank, and the report that all return.
+//! The end of a call: its outcome on every rank, and the report that all ranks return.
 
 use std::borrow::Cow;
 
@@ -11,99 +11,99 @@ use crate::fabric::Endpoint;
 use crate::fabric::shared::Slots;
 use crate::topology::Rank;
 
-/// Nobody failed.
+/// No rank failed.
 const NOBODY: u64 = u64::MAX;
 
-/// What a rank tells of a call.
+/// The outcome of a call on one rank.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Closing {
-    /// It has an error.
+    /// Whether the rank has an error.
     pub failed: bool,
-    /// Bytes that got into the file, or out of it.
-    pub moved: u64,
-    /// Microseconds: copying, in the file system, waiting, in all.
+    /// Bytes written or read.
+    pub transferred: u64,
+    /// Microseconds of copying, I/O, waiting, and in total.
     pub micros: [u64; 4],
 }
 
-/// What all ranks together tell.
+/// The outcome of a call on all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Closed {
     /// The lowest rank with an error.
     pub failed: Option<Rank>,
-    /// The sum.
-    pub moved: u64,
-    /// The most of any rank.
+    /// Bytes written or read by all ranks.
+    pub transferred: u64,
+    /// The maximum over all ranks.
     pub micros: [u64; 4],
-    /// The call must be done again, in order.
+    /// Whether the call must be repeated, rank after rank.
     pub again: bool,
-    /// What the signal of turns counts now.
+    /// The current value of the signal of turns.
     pub turn: u32,
 }
 
 impl Closing {
-    /// Into a slot.
+    /// Writes the outcome to a slot.
     pub fn put(&self, slot: &mut [u8]) {
         let [a, b, c, d] = self.micros;
-        put(slot, &[u64::from(self.failed), self.moved, a, b, c, d]);
+        put(slot, &[u64::from(self.failed), self.transferred, a, b, c, d]);
     }
 
     fn get(slot: &[u8]) -> Self {
-        let [failed, moved, a, b, c, d, ..] = lanes(slot);
-        Self { failed: failed != 0, moved, micros: [a, b, c, d] }
+        let [failed, transferred, a, b, c, d, ..] = lanes(slot);
+        Self { failed: failed != 0, transferred, micros: [a, b, c, d] }
     }
 }
 
 impl Closed {
-    /// Sums up. By the last rank to arrive.
+    /// The outcome on all ranks, from their slots. Called by the last rank to arrive.
     pub fn of(slots: Slots<'_>) -> Self {
-        let mut all = Self { failed: None, moved: 0, micros: [0; 4], again: false, turn: 0 };
+        let mut all = Self { failed: None, transferred: 0, micros: [0; 4], again: false, turn: 0 };
         for rank in 0..slots.ranks() {
             let one = Closing::get(slots.of(rank));
             if one.failed && all.failed.is_none() {
                 all.failed = Some(rank);
             }
-            all.moved += one.moved;
+            all.transferred += one.transferred;
             all.micros.iter_mut().zip(one.micros).for_each(|(most, own)| *most = (*most).max(own));
         }
         all
     }
 
-    /// Into the verdict.
+    /// Writes the outcome to the verdict.
     pub fn put(&self, verdict: &mut [u8]) {
         let [a, b, c, d] = self.micros;
         let failed = self.failed.map_or(NOBODY, |rank| rank as u64);
-        put(verdict, &[failed, self.moved, a, b, c, d, u64::from(self.again), u64::from(self.turn)]);
+        put(verdict, &[failed, self.transferred, a, b, c, d, u64::from(self.again), u64::from(self.turn)]);
     }
 
-    /// From the verdict.
+    /// Reads the outcome from the verdict.
     pub fn get(verdict: &[u8]) -> Self {
-        let [failed, moved, a, b, c, d, again, turn, ..] = lanes(verdict);
+        let [failed, transferred, a, b, c, d, again, turn, ..] = lanes(verdict);
         let failed = (failed != NOBODY).then_some(failed as Rank);
-        Self { failed, moved, micros: [a, b, c, d], again: again != 0, turn: turn as u32 }
+        Self { failed, transferred, micros: [a, b, c, d], again: again != 0, turn: turn as u32 }
     }
 }
 
-/// What all ranks know of a call before its end.
+/// The facts of a call that all ranks know before its end.
 #[derive(Debug, Clone, Copy)]
 pub struct Known {
     /// Write or read.
     pub direction: Direction,
-    /// Which way the bytes went.
+    /// The path of the bytes.
     pub path: Path,
-    /// Why.
+    /// Why this path was chosen.
     pub why: &'static str,
-    /// Extents, as the ranks gave them.
+    /// Number of extents, as the ranks passed them.
     pub count: u64,
-    /// Bytes that were asked for.
+    /// Bytes to write or read.
     pub bytes: u64,
-    /// Windows.
+    /// Number of windows.
     pub rounds: u64,
 }
 
-/// The report; or the error of the lowest rank that has one, on every rank. Collective.
+/// The report of a call. Collective.
 ///
 /// # Errors
-/// That error, or the fabric's.
+/// The error of the lowest rank that has one, on every rank; those of the fabric.
 pub async fn report(
     endpoint: &mut Endpoint,
     known: Known,
@@ -114,8 +114,8 @@ pub async fn report(
         return Err(broadcast_error(endpoint, failed, error).await?);
     }
     let (bytes_written, bytes_read) = match known.direction {
-        Direction::Write => (closed.moved, 0),
-        Direction::Read => (0, closed.moved),
+        Direction::Write => (closed.transferred, 0),
+        Direction::Read => (0, closed.transferred),
     };
     let [placement, io, agreement, total] = closed.micros.map(|micros| micros as f64 / 1e6);
     Ok(CallReport {

@@ -1,42 +1,40 @@
-//! Collective writes and reads of ranks that share memory: no messages, no copies but one, one wait for a small call.
+//! Collective writes and reads of ranks that share memory: no messages, one copy, and one wait for a small call.
 //!
 //! ```text
 //! a write:  meet (arguments; small data) -> each rank places its bytes in the windows, windows are written as they are
 //!           complete -> meet (outcome)
-//! a read:   serve oneself where that is cheap -> meet -> windows are read once, each rank takes its bytes -> meet
+//! a read:   read directly where that is cheap -> meet -> windows are read once, each rank takes its bytes -> meet
 //! ```
 //!
-//! A meeting ([`crate::fabric::shared`]) lets the last rank that arrives look at what all have brought. It decides for
-//! everyone which way the call goes, and does small calls whole: then the call costs every rank one wait.
+//! At a meeting ([`crate::fabric::shared`]) the last rank to arrive reads the slots of all ranks. It chooses the path of the
+//! call, and does a small call completely: then the call costs every rank one wait.
 //!
-//! The windows are a ring of shared memory that is mapped by all ranks: each copies its own bytes to where they lie, all
-//! cores at once. Every rank goes through the file upwards and tells how far it is; what all have passed is complete and is
-//! written by whoever comes by first, one at a time, since file systems lock a file for the time of a write anyway.
+//! The windows are a ring in shared memory that all ranks map. Each rank copies its own bytes to their places, in parallel.
+//! Every rank goes through the file in ascending order and publishes its position. A window that all ranks have passed is
+//! complete; the first rank that notices writes it. One rank writes at a time, because file systems lock a file during a write.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`opening`] | what a rank brings, and what the last one decides |
-//! | [`small`] | calls that fit the slots |
-//! | [`arena`] | the memory: how far ranks are, the ring, its bits |
-//! | [`tiling`] | a fingerprint by which pieces of several ranks are known to tile a range |
-//! | [`own`] | what a rank writes by itself |
-//! | [`placing`] | a rank's bytes into the windows |
-//! | [`drain`] | complete windows to the file |
-//! | [`ordered`] | ranks one after the other, where they overlap |
-//! | [`taking`] | windows from the file, and a rank's bytes out of them |
-//! | [`copy`] | short copies |
+//! | [`opening`] | the first meeting: the contribution of a rank, and the decision |
+//! | [`small`] | calls that fit in the slots |
+//! | [`arena`] | the ring of windows, its bits, the positions of ranks |
+//! | [`tiling`] | a hash that shows whether pieces of several ranks tile a range |
+//! | [`placing`] | copies a rank's bytes into the windows |
+//! | [`window_writer`] | writes complete windows to the file |
+//! | [`ordered`] | places ranks one after the other, if they overlap |
+//! | [`window_reader`] | reads windows from the file, and copies a rank's bytes out of them |
 //! | [`write`](mod@write), [`read`](mod@read) | the two calls |
 
 mod arena;
 mod closing;
-mod drain;
 mod opening;
 mod ordered;
 mod placing;
 mod read;
 pub(in crate::engine) mod small;
-mod taking;
 mod tiling;
+mod window_reader;
+mod window_writer;
 mod write;
 
 pub use arena::{AREA, Arena, CONTROL};

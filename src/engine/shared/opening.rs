@@ -1,4 +1,4 @@
-//! What every rank brings to a call, and what the last to arrive makes of it.
+//! The first meeting of a call: the contribution of every rank, and the decision of the last to arrive.
 
 use super::tiling::Tiling;
 use crate::access::Extents;
@@ -7,50 +7,49 @@ use crate::fabric::shared::{SLOT, Slots};
 use crate::hints::{Hints, Overlap, Switch};
 use crate::topology::Rank;
 
-/// Numbers of an opening, and of a verdict, in their slots.
+/// Number of integers at the start of a slot, and of a verdict.
 pub const LANES: usize = 16;
-/// Bytes of a slot that are left for small data.
+/// Bytes of a slot for small data.
 pub const ROOM: usize = SLOT - 8 * LANES;
-/// A rank's pieces, of so many or fewer, are looked at before the call: whether large ones tile the range. What a rank has
-/// written by itself is always looked at.
-const LOOKED_AT: u64 = 1024;
-/// Pieces of this mean size or more are written by their owners, where nothing overlaps: a copy less, and a system call
-/// costs what so many bytes cost.
+/// The tiling is computed for at most so many pieces of a rank; for pieces that the rank has written directly, always.
+const MAX_CHECKED_PIECES: u64 = 1024;
+/// Pieces of this mean size in bytes or more are written directly, if ranks do not overlap: that saves a copy, and a system
+/// call costs about as much as so many bytes.
 const LARGE: u64 = 16 << 10;
-/// The same of a few pieces, where every rank has a core of its own and nobody waits for one.
+/// The same for few pieces, if every rank has a core of its own.
 const LARGE_ALONE: u64 = 4 << 10;
-/// So many are a few. They are written by their owners also where they lie so far apart that windows would be mostly empty.
+/// At most so many pieces are few. They are written directly also if windows would be mostly empty.
 const FEW: u64 = 8;
 
-/// What a rank brings.
+/// The contribution of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Opening {
-    /// Its arguments are bad, or it has an error already.
+    /// Whether the rank has an error.
     pub failed: bool,
     /// Lowest offset.
     pub start: u64,
     /// Highest end; 0 without data.
     pub end: u64,
-    /// Bytes, those that it gave twice once.
+    /// Bytes left to write or read; bytes that the rank has twice count once.
     pub bytes: u64,
-    /// Bytes and extents, as it gave them.
+    /// Bytes of the access, as the rank passed it.
     pub asked: u64,
-    /// Likewise.
+    /// Extents of the access, as the rank passed it.
     pub count: u64,
-    /// Extents as they are written.
+    /// Extents left to write or read.
     pub pieces: u64,
-    /// The data is in the slot, as so many extents; else `u64::MAX`.
+    /// Number of extents, if the data is in the slot; otherwise `u64::MAX`.
     pub inline: u64,
-    /// What its pieces add to the tiling, if that is known.
+    /// The sum of the pieces' hashes ([`Tiling`]), if it is known.
     pub tiles: Option<u64>,
-    /// It has read, or written, its own already.
+    /// Whether the rank has written or read its bytes directly.
     pub served: bool,
-    /// Of one that has: the bytes that were moved.
-    pub moved: u64,
+    /// The bytes written or read directly.
+    pub transferred: u64,
 }
 
 impl Opening {
-    /// A rank's own, without data in it: what it is to do of what it was `asked`.
+    /// The contribution of a rank that has `file` left to do of the access `asked`, without data.
     pub fn new(file: &Extents, asked: &Extents, failed: bool) -> Self {
         let (start, end) = file.span().unwrap_or((u64::MAX, 0));
         Self {
@@ -64,20 +63,20 @@ impl Opening {
             inline: u64::MAX,
             tiles: None,
             served: false,
-            moved: 0,
+            transferred: 0,
         }
     }
 
-    /// Looks at the pieces, if that costs little beside what was or is to be done.
+    /// Adds the sum of the pieces' hashes, if that is cheap compared with the call.
     pub fn with_tiles(mut self, file: &Extents, tiling: Tiling) -> Self {
-        if self.pieces <= LOOKED_AT || self.served {
+        if self.pieces <= MAX_CHECKED_PIECES || self.served {
             let add = |sum: u64, piece: crate::Extent| sum.wrapping_add(tiling.piece(piece.offset, piece.end()));
             self.tiles = Some(file.iter().fold(0, add));
         }
         self
     }
 
-    /// Into a slot.
+    /// Writes the contribution to a slot.
     pub fn put(&self, slot: &mut [u8]) {
         let flags = u64::from(self.failed) | u64::from(self.served) << 1 | u64::from(self.tiles.is_some()) << 2;
         let lanes = [
@@ -89,22 +88,22 @@ impl Opening {
             self.pieces,
             self.inline,
             self.tiles.unwrap_or_default(),
-            self.moved,
+            self.transferred,
             self.asked,
         ];
         put(slot, &lanes);
     }
 
-    /// From a slot.
+    /// Reads a contribution from a slot.
     pub fn get(slot: &[u8]) -> Self {
-        let [flags, start, end, bytes, count, pieces, inline, tiles, moved, asked, ..] = lanes(slot);
+        let [flags, start, end, bytes, count, pieces, inline, tiles, transferred, asked, ..] = lanes(slot);
         let tiles = (flags & 4 != 0).then_some(tiles);
         let (failed, served) = (flags & 1 != 0, flags & 2 != 0);
-        Self { failed, served, start, end, bytes, asked, count, pieces, inline, tiles, moved }
+        Self { failed, served, start, end, bytes, asked, count, pieces, inline, tiles, transferred }
     }
 }
 
-/// Numbers at the start of a slot.
+/// The integers at the start of a slot.
 pub fn lanes(slot: &[u8]) -> [u64; LANES] {
     let mut all = [0; LANES];
     for (lane, bytes) in all.iter_mut().zip(slot.chunks_exact(8)) {
@@ -113,12 +112,12 @@ pub fn lanes(slot: &[u8]) -> [u64; LANES] {
     all
 }
 
-/// Puts numbers at the start of a slot.
+/// Writes integers to the start of a slot.
 pub fn put(slot: &mut [u8], lanes: &[u64]) {
     slot.chunks_exact_mut(8).zip(lanes).for_each(|(place, lane)| place.copy_from_slice(&lane.to_le_bytes()));
 }
 
-/// All openings of a call, summed up.
+/// The contributions of all ranks together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Total {
     /// The lowest rank with an error.
@@ -129,27 +128,27 @@ pub struct Total {
     pub end: u64,
     /// Bytes.
     pub bytes: u64,
-    /// Bytes and extents, as they were given.
+    /// Bytes of the accesses, as the ranks passed them.
     pub asked: u64,
-    /// Likewise.
+    /// Extents of the accesses, as the ranks passed them.
     pub count: u64,
-    /// Extents as they are written.
+    /// Extents left to write or read.
     pub pieces: u64,
-    /// The most of any rank.
+    /// Most pieces of any rank.
     pub most_pieces: u64,
     /// Whether all data is in the slots.
     pub inline: bool,
-    /// Whether no byte is given twice, for sure.
+    /// Whether certainly no two ranks have the same byte.
     pub disjoint: bool,
-    /// Whether no rank is left that has something to do.
+    /// Whether no rank has anything left to do.
     pub served: bool,
-    /// Bytes that ranks have moved by themselves.
-    pub moved: u64,
+    /// Bytes that ranks have written or read directly.
+    pub transferred: u64,
 }
 
 impl Total {
-    /// Sums up what is left to do. Of a write where bytes may be given twice, that is everything: what ranks wrote by
-    /// themselves is written again, in order. O(ranks log ranks).
+    /// Sums up what is left to do. In a write in which ranks may overlap, that is everything: bytes that ranks wrote directly
+    /// are written again, in order. O(ranks log ranks).
     pub fn of(slots: Slots<'_>, direction: Direction, tiling: Tiling) -> Self {
         Self::over((0..slots.ranks()).map(|rank| Opening::get(slots.of(rank))), direction, tiling)
     }
@@ -168,7 +167,7 @@ impl Total {
             inline: true,
             disjoint,
             served: true,
-            moved: 0,
+            transferred: 0,
         };
         for (rank, opening) in openings.enumerate() {
             if opening.failed && all.failed.is_none() {
@@ -177,7 +176,7 @@ impl Total {
             all.count = all.count.saturating_add(opening.count);
             all.asked = all.asked.saturating_add(opening.asked);
             if opening.served && (disjoint || direction == Direction::Read) {
-                all.moved = all.moved.saturating_add(opening.moved);
+                all.transferred = all.transferred.saturating_add(opening.transferred);
                 continue;
             }
             if opening.bytes > 0 {
@@ -202,13 +201,13 @@ impl Total {
         self.bytes / self.pieces.max(1)
     }
 
-    /// Bytes from the first to the last.
+    /// The length of the range.
     pub fn span(&self) -> u64 {
         self.end.saturating_sub(self.start)
     }
 }
 
-/// Whether no byte is given twice: the ranges of ranks do not meet, whatever their order, or their pieces tile the whole.
+/// Whether no two ranks have the same byte: their ranges do not overlap, in any order, or their pieces tile the whole range.
 fn are_disjoint(openings: impl Iterator<Item = Opening> + Clone, tiling: Tiling) -> bool {
     let (mut tiles, mut ascends, mut start, mut end) = (Some(0u64), true, u64::MAX, 0);
     for opening in openings.clone() {
@@ -225,22 +224,22 @@ fn are_disjoint(openings: impl Iterator<Item = Opening> + Clone, tiling: Tiling)
     ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0)
 }
 
-/// Which way a call goes.
+/// The path of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// No rank has data.
     Nothing,
-    /// Out of the slots, by the last to arrive.
+    /// The last rank to arrive writes the data from the slots.
     Slots,
-    /// Every rank its own.
-    Own,
+    /// Every rank writes or reads its own bytes directly.
+    Direct,
     /// Through windows in shared memory.
     Windows,
-    /// Every rank has done its own.
-    CallTotals,
+    /// Every rank has already written or read its own bytes.
+    AlreadyDone,
 }
 
-/// A way, and why: its number travels.
+/// A path and its reason, as an index of [`CHOICES`].
 pub type Choice = usize;
 
 const NOTHING: Choice = 0;
@@ -251,48 +250,48 @@ const OVERLAP: Choice = 4;
 const LARGE_PIECES: Choice = 5;
 const FAR_APART: Choice = 6;
 const SMALL_PIECES: Choice = 7;
-const OWN_ALREADY: Choice = 8;
-/// Chosen late, where windows were chosen first.
+const ALREADY_DONE: Choice = 8;
+/// Replaces the choice of windows if there is no memory for them.
 pub const NO_MEMORY: Choice = 9;
 
-/// Every choice that there is.
+/// All choices.
 pub const CHOICES: [(Way, &str); 10] = [
     (Way::Nothing, "no rank has data"),
     (Way::Slots, "small enough for the slots of a meeting"),
     (Way::Windows, "collective buffering is enabled by hint"),
-    (Way::Own, "collective buffering is disabled by hint"),
+    (Way::Direct, "collective buffering is disabled by hint"),
     (Way::Windows, "ranks may overlap"),
-    (Way::Own, "large pieces that do not overlap"),
-    (Way::Own, "few pieces far apart"),
+    (Way::Direct, "large pieces that do not overlap"),
+    (Way::Direct, "few pieces far apart"),
     (Way::Windows, "small pieces"),
-    (Way::CallTotals, "every rank its own, large pieces that do not overlap"),
-    (Way::Own, "no memory for windows"),
+    (Way::AlreadyDone, "every rank its own, large pieces that do not overlap"),
+    (Way::Direct, "no memory for windows"),
 ];
 
-/// How many bytes of windows a byte of data may cost where every rank could do its own pieces.
+/// Most bytes of windows per byte of data; beyond, few pieces are written or read directly.
 const SPARSE: u64 = 64;
 
-/// The mean size from which pieces are moved by their owners: by what a system call costs, or where the file system locks
-/// larger units (`unit` above 1), by the hint.
+/// The mean size in bytes from which pieces are written or read directly: the cost of a system call, or the hint if the file
+/// system locks larger units (`unit` above 1).
 fn large(hints: &Hints, unit: u64) -> u64 {
     if unit > 1 { hints.direct_min } else { hints.direct_min.min(LARGE) }
 }
 
-/// Whether a rank writes such pieces before it meets the others. `alone`: every rank has a core of its own.
+/// Whether a rank writes `file` directly before it meets the others. `alone` says that every rank has a core of its own.
 pub fn is_early(file: &Extents, hints: &Hints, unit: u64, alone: bool) -> bool {
     let large =
         if alone && unit == 1 && file.count() <= FEW { hints.direct_min.min(LARGE_ALONE) } else { large(hints, unit) };
     file.count() > 0 && file.bytes() / file.count() >= large
 }
 
-/// Chooses the way of a call. Pure.
+/// Chooses the path of a call. Pure.
 pub fn choose(total: &Total, direction: Direction, hints: &Hints, unit: u64) -> Choice {
     let switch = match direction {
         Direction::Write => hints.cb_write,
         Direction::Read => hints.cb_read,
     };
-    if total.served && total.moved > 0 {
-        return OWN_ALREADY;
+    if total.served && total.transferred > 0 {
+        return ALREADY_DONE;
     }
     if total.bytes == 0 || total.start >= total.end {
         return NOTHING;
@@ -329,9 +328,9 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_gives_back_what_was_put() {
+    fn a_contribution_survives_its_slot() {
         let file = Extents::strided(7, 10, 30, 9).unwrap();
-        let own = Opening { inline: 4, moved: 3, ..opening(&file, Tiling::of(1)) };
+        let own = Opening { inline: 4, transferred: 3, ..opening(&file, Tiling::of(1)) };
         let mut slot = vec![0u8; SLOT];
         own.put(&mut slot);
         assert_eq!(Opening::get(&slot), own);
@@ -341,16 +340,16 @@ mod tests {
     }
 
     #[test]
-    fn large_pieces_are_their_owners_where_none_overlap() {
+    fn large_pieces_without_overlaps_are_written_directly() {
         let strided = |rank: u64, len: u64| Extents::strided(rank * len, len, 4 * len as i64, 8).unwrap();
         let all = |len| (0..4).map(|rank| strided(rank, len)).collect::<Vec<_>>();
-        assert_eq!(way(&all(64 << 10)), Way::Own, "interleaved, and tiled");
+        assert_eq!(way(&all(64 << 10)), Way::Direct, "interleaved, and tiled");
         assert_eq!(way(&all(64)), Way::Windows);
         let mut overlapping = all(64 << 10);
         overlapping[2] = strided(1, 64 << 10);
         assert_eq!(way(&overlapping), Way::Windows);
         let block = |at: u64| Extents::contiguous(at, 1 << 20).unwrap();
-        assert_eq!(way(&[block(5 << 20), block(0), block(9 << 20)]), Way::Own, "apart, in any order");
+        assert_eq!(way(&[block(5 << 20), block(0), block(9 << 20)]), Way::Direct, "apart, in any order");
         assert_eq!(way(&[block(0), block(1 << 19)]), Way::Windows);
         assert_eq!(way(&[Extents::empty(), Extents::empty()]), Way::Nothing);
     }

@@ -1,9 +1,9 @@
-//! A rank's bytes into the windows, while complete ones go to the file.
+//! Copies a rank's bytes into the windows, while complete windows are written.
 
 use std::sync::atomic::Ordering;
 
 use super::arena::{Arena, PROGRESS, Windows};
-use super::drain::{Drain, Known};
+use super::window_writer::{DataKnown, WindowWriter};
 use crate::access::{Extent, Source, Walk};
 use crate::engine::storage::copy::copy;
 use crate::error::Result;
@@ -12,49 +12,54 @@ use crate::fabric::Endpoint;
 /// A position behind all windows.
 pub const DONE: u64 = u64::MAX;
 
-/// Places all of an access: for each of its windows, waits until its place is free, copies, and tells that it has passed.
-/// O(pieces + windows with data).
+/// Places all of an access: for each of its windows, waits until the place is free, copies, and publishes the new position.
+/// Collective. O(pieces + windows with data).
 ///
 /// # Errors
-/// The fabric's.
-pub async fn place(endpoint: &mut Endpoint, drain: &Drain<'_>, mut walk: Walk<'_>, source: Source<'_>) -> Result<()> {
-    let Drain { arena, windows, rank, .. } = *drain;
+/// Those of the fabric.
+pub async fn place(
+    endpoint: &mut Endpoint,
+    writer: &WindowWriter<'_>,
+    mut walk: Walk<'_>,
+    source: Source<'_>,
+) -> Result<()> {
+    let WindowWriter { arena, windows, rank, .. } = *writer;
     while let Some(at) = walk.position() {
         let number = windows.of(at);
-        // What this rank has nothing for is passed, and so is what lies before.
+        // All windows before the next one with data of this rank are passed.
         arena.position(rank).store(number, Ordering::SeqCst);
-        drain.try_write();
-        wait_for_place(endpoint, drain, number).await?;
+        writer.try_write();
+        wait_for_place(endpoint, writer, number).await?;
         arena.touch(&windows, number);
         let limit = windows.extent(number).end();
-        let (held, sum) = match drain.known {
-            Known::BySum(tiling) => {
+        let (placed, sum) = match writer.known {
+            DataKnown::BySum(tiling) => {
                 let mut sum = 0u64;
-                let held = copy_pieces(arena, &windows, number, &mut walk, limit, source, |piece| {
+                let placed = copy_pieces(arena, &windows, number, &mut walk, limit, source, |piece| {
                     sum = sum.wrapping_add(tiling.piece(piece.offset, piece.end()));
                 });
-                (held, sum)
+                (placed, sum)
             }
-            Known::ByBits => {
+            DataKnown::ByBits => {
                 let mut twice = false;
-                let held = copy_pieces(arena, &windows, number, &mut walk, limit, source, |piece| {
+                let placed = copy_pieces(arena, &windows, number, &mut walk, limit, source, |piece| {
                     twice |= arena.mark(&windows, piece);
                 });
                 if twice {
                     arena.again().store(1, Ordering::SeqCst);
                 }
-                (held, 0)
+                (placed, 0)
             }
         };
         arena.sum(&windows, number).fetch_add(sum, Ordering::AcqRel);
-        arena.held(&windows, number).fetch_add(held, Ordering::AcqRel);
+        arena.placed(&windows, number).fetch_add(placed, Ordering::AcqRel);
     }
     arena.position(rank).store(DONE, Ordering::SeqCst);
-    drain.try_write();
+    writer.try_write();
     Ok(())
 }
 
-/// Copies the pieces of one window; returns their bytes.
+/// Copies the pieces of one window; returns the number of bytes.
 #[inline]
 fn copy_pieces(
     arena: &Arena,
@@ -67,27 +72,27 @@ fn copy_pieces(
 ) -> u64 {
     let from = windows.base + number * windows.window;
     let place = arena.place(windows, from);
-    let mut held = 0;
-    walk.until(limit, |piece| {
+    let mut placed = 0;
+    walk.visit_before(limit, |piece| {
         let bytes = source.piece(piece.memory, piece.len);
-        // SAFETY: the window is this rank's to touch, and the piece lies in it: it begins at or behind `from`, since pieces
-        // ascend, and ends before `limit`. Where ranks overlap the bytes are of no meaning, and the call is done again.
+        // SAFETY: this rank may access the window, and the piece lies in it: it begins at or behind `from`, because pieces
+        // ascend, and ends before `limit`. If ranks overlap, the bytes are undefined and the call is repeated.
         unsafe { copy(bytes.as_ptr(), place.add((piece.offset - from) as usize), bytes.len()) };
         note(Extent { offset: piece.offset, len: piece.len });
-        held += piece.len;
+        placed += piece.len;
     });
-    held
+    placed
 }
 
-/// Waits until the window that had the place is written.
-async fn wait_for_place(endpoint: &mut Endpoint, drain: &Drain<'_>, number: u64) -> Result<()> {
+/// Waits until the window that has the place is written.
+async fn wait_for_place(endpoint: &mut Endpoint, writer: &WindowWriter<'_>, number: u64) -> Result<()> {
     loop {
-        let seen = drain.arena.signal(PROGRESS).get();
-        if number < drain.arena.unwritten().load(Ordering::SeqCst) + drain.windows.ring {
+        let seen = writer.arena.signal(PROGRESS).get();
+        if number < writer.arena.unwritten().load(Ordering::SeqCst) + writer.windows.ring {
             return Ok(());
         }
-        drain.try_write();
-        if number >= drain.arena.unwritten().load(Ordering::SeqCst) + drain.windows.ring {
+        writer.try_write();
+        if number >= writer.arena.unwritten().load(Ordering::SeqCst) + writer.windows.ring {
             endpoint.wait_for(PROGRESS, seen).await?;
         }
     }

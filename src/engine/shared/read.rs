@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::arena::{Arena, WINDOW, Windows};
 use super::closing::{Closed, Closing, Known, report};
 use super::opening::{CHOICES, Choice, NO_MEMORY, Opening, Total, Way, choose, lanes, put};
-use super::taking::Taking;
+use super::window_reader::WindowReader;
 use super::write::close_own;
 use crate::access::{BufferLayout, Extents, Walk};
 use crate::collectives::broadcast_error;
@@ -21,25 +21,25 @@ use crate::fabric::shared::Slots;
 use crate::hints::Switch;
 use crate::topology::Rank;
 
-/// A rank reads its pieces itself if they have so many bytes on average,
+/// A rank reads its pieces directly if they have at least this mean size in bytes;
 const LARGE: u64 = 32 << 10;
-/// if they are so few,
+/// or if there are at most so many;
 const FEW: u64 = 4;
-/// or if the gaps between them are no more than a quarter of what they span.
+/// or if the gaps between them are at most this fraction (a quarter) of their span;
 const DENSE: u64 = 4;
-/// Or if they lie so many bytes apart on average: a window would be read mostly for nothing.
+/// or if their mean distance is at least so many bytes, because most bytes of a window would be read in vain.
 const SPARSE: u64 = 8 << 10;
 
-/// What the last rank to arrive decided.
+/// The decision of the last rank to arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Verdict {
     failed: Option<Rank>,
     choice: Choice,
     count: u64,
     bytes: u64,
-    /// Whether all ranks have what they want.
+    /// Whether all ranks have read their bytes.
     served: bool,
-    moved: u64,
+    transferred: u64,
     windows: Windows,
     /// Whether most bytes of the windows are wanted.
     is_dense: bool,
@@ -77,7 +77,7 @@ impl File {
             let (path, why) =
                 if bytes == 0 { (Path::Nothing, why) } else { (Path::Direct, "every rank reads its own") };
             let micros = [0, own.busy.as_micros() as u64, 0, begin.elapsed().as_micros() as u64];
-            let closed = Closed { failed: None, moved: verdict.moved, micros, again: false, turn: 0 };
+            let closed = Closed { failed: None, transferred: verdict.transferred, micros, again: false, turn: 0 };
             let call = report(&mut self.endpoint, known(path, why), closed, None).await?;
             return Ok(ReadReport { bytes: got, call });
         }
@@ -88,7 +88,7 @@ impl File {
                 let (taken, call) = self.take_windows(rest, &mut target, got, &arena, &verdict, known, begin).await?;
                 Ok(ReadReport { bytes: taken, call })
             }
-            Way::Nothing | Way::Slots | Way::Own | Way::CallTotals => {
+            Way::Nothing | Way::Slots | Way::Direct | Way::AlreadyDone => {
                 let mut outcome = Outcome { bytes: got, ..Outcome::default() };
                 if !served {
                     let (layout, sink) = target.memory();
@@ -102,7 +102,7 @@ impl File {
         }
     }
 
-    /// Whether this rank reads its access by itself, before it meets the others: reads do not disturb each other.
+    /// Whether this rank reads its access directly, before it meets the others. (Reads do not conflict.)
     fn reads_itself(&self, file: &Extents) -> bool {
         let Some((start, end)) = file.span() else { return true };
         match self.setup.hints.cb_read {
@@ -132,7 +132,7 @@ impl File {
         let tiling = arena.tiling();
         let storage = self.storage();
         let (rank, ranks, setup) = (self.endpoint.rank(), self.endpoint.ranks(), &self.setup);
-        let opening = Opening { served, moved: got, ..Opening::new(file, file, error.is_some()) };
+        let opening = Opening { served, transferred: got, ..Opening::new(file, file, error.is_some()) };
         let mut late = None;
         let decide = |slots: Slots<'_>, verdict: &mut [u8]| {
             let mut total = Total::of(slots, Direction::Read, tiling);
@@ -174,7 +174,7 @@ impl File {
         begin: Instant,
     ) -> Result<(u64, CallReport)> {
         let storage = self.storage();
-        let taking = Taking {
+        let taking = WindowReader {
             arena,
             windows: verdict.windows,
             reads_ahead: verdict.is_dense,
@@ -197,7 +197,7 @@ impl File {
         let total = begin.elapsed();
         let micros = [total.saturating_sub(taking.busy.get()), taking.busy.get(), Default::default(), total];
         let micros = micros.map(|time: std::time::Duration| time.as_micros() as u64);
-        let closing = Closing { failed: error.is_some(), moved: taken, micros };
+        let closing = Closing { failed: error.is_some(), transferred: taken, micros };
         self.endpoint.meet(|slot| closing.put(slot), |slots, verdict| Closed::of(slots).put(verdict)).await?;
         let closed = Closed::get(self.endpoint.met().map_or(&[], |met| met.verdict()));
         Ok((taken, report(&mut self.endpoint, known, closed, error.as_ref()).await?))
@@ -212,7 +212,7 @@ impl Verdict {
             count: total.count,
             bytes: total.asked,
             served: total.served,
-            moved: total.moved,
+            transferred: total.transferred,
             windows: Windows::over(0, 0, WINDOW, 1),
             is_dense: false,
         }
@@ -222,18 +222,18 @@ impl Verdict {
         let Windows { base, start, end, window, ring } = self.windows;
         let flags = self.choice as u64 | u64::from(self.served) << 8 | u64::from(self.is_dense) << 9;
         let failed = self.failed.map_or(u64::MAX, |rank| rank as u64);
-        put(verdict, &[flags, failed, self.count, self.bytes, self.moved, base, start, end, window, ring]);
+        put(verdict, &[flags, failed, self.count, self.bytes, self.transferred, base, start, end, window, ring]);
     }
 
     fn get(verdict: &[u8]) -> Self {
-        let [flags, failed, count, bytes, moved, base, start, end, window, ring, ..] = lanes(verdict);
+        let [flags, failed, count, bytes, transferred, base, start, end, window, ring, ..] = lanes(verdict);
         Self {
             failed: (failed != u64::MAX).then_some(failed as Rank),
             choice: (flags & 0xff) as Choice,
             count,
             bytes,
             served: flags & 1 << 8 != 0,
-            moved,
+            transferred,
             windows: Windows { base, start, end, window, ring },
             is_dense: flags & 1 << 9 != 0,
         }

@@ -1,4 +1,4 @@
-//! Calls that fit the slots of a meeting: every rank brings its bytes, and the last to arrive writes them all.
+//! Calls whose data fits in the slots of a meeting: the last rank to arrive writes the data of all.
 
 use std::cell::RefCell;
 
@@ -7,19 +7,19 @@ use crate::access::{BufferLayout, Extent, Extents, Source, Walk};
 use crate::engine::storage::{Failure, Storage, write_all};
 use crate::fabric::shared::Slots;
 
-/// Where extents begin in a slot.
+/// Offset of the extents in a slot.
 const EXTENTS: usize = 8 * LANES;
-/// Bytes of an extent there.
+/// Bytes of an extent in a slot.
 const EXTENT: usize = 16;
-/// A piece of somebody's slot.
+/// An extent of the file, and its bytes in a slot.
 type Part<'a> = (Extent, &'a [u8]);
 
-/// Whether an access fits.
+/// Whether an access fits in a slot.
 pub fn fits(file: &Extents) -> bool {
     file.count() <= (ROOM / EXTENT) as u64 && file.count() * EXTENT as u64 + file.bytes() <= ROOM as u64
 }
 
-/// Puts an access that fits into this rank's slot, behind the opening.
+/// Writes an access that fits to this rank's slot, behind the integers of its [`Opening`].
 pub fn put(slot: &mut [u8], file: &Extents, layout: &BufferLayout, source: Source<'_>) {
     let (mut at, mut data) = (EXTENTS, EXTENTS + file.count() as usize * EXTENT);
     for extent in file.iter() {
@@ -27,7 +27,7 @@ pub fn put(slot: &mut [u8], file: &Extents, layout: &BufferLayout, source: Sourc
         slot[at + 8..at + EXTENT].copy_from_slice(&extent.len.to_le_bytes());
         at += EXTENT;
     }
-    Walk::new(file, layout).until(u64::MAX, |piece| {
+    Walk::new(file, layout).visit_before(u64::MAX, |piece| {
         let len = piece.len as usize;
         slot[data..data + len].copy_from_slice(source.piece(piece.memory, piece.len));
         data += len;
@@ -40,12 +40,12 @@ thread_local! {
 }
 
 struct Scratch {
-    parts: Vec<Brought>,
+    parts: Vec<SlotPiece>,
     joined: Vec<u8>,
 }
 
-/// Writes what all ranks brought: in the order of the file and joined, or where pieces overlap, in the order of ranks, so
-/// that the highest rank's bytes stay. `written` counts bytes.
+/// Writes the data of all ranks: in the order of the file, with adjacent pieces joined; or, if pieces overlap, in the order of
+/// ranks, so that the highest rank's bytes stay. `written` counts bytes.
 pub fn write(storage: &dyn Storage, slots: Slots<'_>, written: &mut u64) -> Result<(), Failure> {
     SCRATCH.with_borrow_mut(|Scratch { parts, joined }| {
         parts.clear();
@@ -56,19 +56,19 @@ pub fn write(storage: &dyn Storage, slots: Slots<'_>, written: &mut u64) -> Resu
     })
 }
 
-/// A piece that a rank brought: the rank, the piece, and where its bytes are in what the rank brought.
-pub type Brought = (usize, Extent, usize);
+/// A piece of a rank's data: the rank, the extent of the file, and the offset of its bytes in the rank's data.
+pub type SlotPiece = (usize, Extent, usize);
 
-/// As [`write()`], of pieces in the order of the ranks; or, if not all are, to be sorted so. `of` is what a rank brought.
+/// As [`write()`], for pieces in the order of ranks, or in any order, in which case they are sorted. `of` is the data of a rank.
 pub fn write_parts<'a>(
     storage: &dyn Storage,
-    parts: &mut [Brought],
+    parts: &mut [SlotPiece],
     joined: &mut Vec<u8>,
     of: impl Fn(usize) -> &'a [u8],
     written: &mut u64,
 ) -> Result<(), Failure> {
-    let part = |&(rank, extent, at): &Brought| (extent, &of(rank)[at..][..extent.len as usize]);
-    let ascends = |parts: &[Brought]| parts.windows(2).all(|pair| pair[0].1.end() <= pair[1].1.offset);
+    let part = |&(rank, extent, at): &SlotPiece| (extent, &of(rank)[at..][..extent.len as usize]);
+    let ascends = |parts: &[SlotPiece]| parts.windows(2).all(|pair| pair[0].1.end() <= pair[1].1.offset);
     if !ascends(parts) {
         parts.sort_unstable_by_key(|part| part.1.offset);
     }
@@ -84,9 +84,9 @@ pub fn write_parts<'a>(
     Ok(())
 }
 
-fn collect(rank: usize, slot: &[u8], parts: &mut Vec<Brought>) {
+fn collect(rank: usize, slot: &[u8], parts: &mut Vec<SlotPiece>) {
     let opening = Opening::get(slot);
-    // A rank that has written its own by itself left nothing.
+    // A rank that has written its bytes directly has no data in its slot.
     if opening.bytes == 0 || opening.inline == u64::MAX {
         return;
     }
@@ -101,7 +101,7 @@ fn collect(rank: usize, slot: &[u8], parts: &mut Vec<Brought>) {
     }
 }
 
-/// Pieces that adjoin are one write.
+/// Writes pieces; adjacent pieces are one write.
 fn write_joined<'a>(
     storage: &dyn Storage,
     parts: impl Iterator<Item = Part<'a>>,
@@ -126,8 +126,8 @@ fn write_joined<'a>(
     Ok(())
 }
 
-/// How many bytes of the file the parts cover.
-fn union(parts: &mut [Brought]) -> u64 {
+/// The number of bytes of the file that the parts cover.
+fn union(parts: &mut [SlotPiece]) -> u64 {
     parts.sort_unstable_by_key(|part| part.1.offset);
     let (mut covered, mut until) = (0, 0);
     for (_, extent, _) in parts.iter() {

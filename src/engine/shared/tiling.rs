@@ -1,40 +1,40 @@
-//! Whether the pieces of several ranks tile a range, without looking at any two of them together.
+//! A hash that shows whether the pieces of several ranks tile a range, without comparing pieces.
 //!
-//! Every piece `[start, end)` adds `h(end) - h(start)`, h a keyed 64-bit hash. Where pieces adjoin, the terms cancel: if
-//! pieces tile `[a, b)`, the sum is `h(b) - h(a)`. And only then, but for chance: if the sum is that, then (but for a
-//! coincidence of 64 bits) starts and `b` are the same collection of offsets as ends and `a`. From `a` on, each piece then
-//! ends where another starts, or at `b`. As pieces go forward there are no circles, so all pieces lie on that one way: none
-//! overlap, nothing is missing. For a random function the chance of an error is 2^-64 a window. In its place stands a mixer in
-//! which every bit of the offset changes half of the result (that of SplitMix64), with a random key, so that no pattern meets
-//! a coincidence on purpose or every time.
+//! Every piece `[start, end)` adds `h(end) - h(start)`, where h is a keyed 64-bit hash. Between adjacent pieces, the terms
+//! cancel: if pieces tile `[a, b)`, the sum is `h(b) - h(a)`. The converse holds except for a coincidence of 64 bits: if the sum
+//! is `h(b) - h(a)`, the starts and `b` are the same multiset of offsets as the ends and `a`. So from `a` on, each piece ends
+//! where another starts, or at `b`. Pieces are not empty, so there are no cycles and all pieces lie on this one path: none
+//! overlap, and no byte is missing. For a random function, the probability of an error is 2^-64 per window. The function here
+//! is the mixer of SplitMix64, in which every bit of the offset changes half of the result, with a random key, so that no access
+//! pattern can cause a coincidence on purpose or every time.
 //!
-//! A piece costs two multiplications, an atomic addition is needed once a window, and sums of ranks add up in any order.
+//! A piece costs two multiplications; a window costs one atomic addition. The sums of ranks add up in any order.
 
 use std::hash::{BuildHasher, RandomState};
 
-/// The hash, by its key; equal on all ranks.
+/// The key of the hash, equal on all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tiling {
     key: u64,
 }
 
 impl Tiling {
-    /// A key that nobody can guess.
+    /// A random key.
     pub fn random() -> Self {
         Self { key: RandomState::new().hash_one(0u8) }
     }
 
-    /// One with the key of another rank.
+    /// The hash with the key of another rank.
     pub fn of(key: u64) -> Self {
         Self { key }
     }
 
-    /// What other ranks make the same of.
+    /// The key, for other ranks.
     pub fn key(&self) -> u64 {
         self.key
     }
 
-    /// What a piece adds.
+    /// The number that a piece adds to the sum.
     #[inline]
     pub fn piece(&self, start: u64, end: u64) -> u64 {
         self.hash(end).wrapping_sub(self.hash(start))

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use super::arena::{Arena, TURN, Windows};
 use super::closing::{Closed, Closing, Known, report};
-use super::drain::{self, Drain};
 use super::opening::{CHOICES, Choice, NO_MEMORY, Opening, Total, Way, choose, is_early, lanes, put};
+use super::window_writer::{self, WindowWriter};
 use super::{ordered, placing, small};
 use crate::access::{BufferLayout, Extent, Extents, Source, Walk};
 use crate::collectives::broadcast_error;
@@ -23,25 +23,26 @@ use crate::fabric::shared::Slots;
 use crate::hints::Switch;
 use crate::topology::Rank;
 
-/// What the last rank to arrive decided.
+/// The decision of the last rank to arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Verdict {
-    /// The rank whose error all return.
+    /// The rank whose error all ranks return.
     failed: Option<Rank>,
     choice: Choice,
     count: u64,
     bytes: u64,
     windows: Windows,
-    /// Whether the bytes are as many as the range has.
+    /// Whether there are as many bytes as in the range.
     may_tile: bool,
-    /// Whether no byte is given twice, for sure.
+    /// Whether certainly no two ranks have the same byte.
     disjoint: bool,
-    /// What it has written, and in how many microseconds.
+    /// Bytes written so far.
     written: u64,
+    /// Microseconds that the last rank took to write.
     micros: u64,
 }
 
-/// An access: the file's side, the memory's, the memory.
+/// An access: extents of the file, layout of the memory, the memory.
 type Access<'a> = (&'a Extents, &'a BufferLayout, Source<'a>);
 
 impl File {
@@ -62,8 +63,8 @@ impl File {
         let (file, layout) = sorted.as_ref().map_or((file, layout), |(file, layout)| (file, layout));
         let storage = self.storage();
         let arena = self.arena()?;
-        // Large pieces are written before the ranks meet, each rank when it comes: nobody waits for anybody. If it turns
-        // out that bytes were given twice, they are written again, in order.
+        // Each rank writes its large pieces before the meeting, so that it need not wait. If ranks overlap, the bytes are
+        // written again, in order.
         let early = (checked.is_ok() && self.writes_itself(file)).then(|| self.write_directly(file, layout, source));
         let (early, checked) = match early {
             Some(Outcome { error: Some(error), .. }) => (None, Err(error)),
@@ -81,18 +82,18 @@ impl File {
         let path = match way {
             Way::Nothing => Path::Nothing,
             Way::Slots | Way::Windows => Path::Shared,
-            Way::Own | Way::CallTotals => Path::Direct,
+            Way::Direct | Way::AlreadyDone => Path::Direct,
         };
         let Verdict { count, bytes, .. } = verdict;
         let known = Known { direction: Direction::Write, path, why, count, bytes, rounds: 0 };
         match way {
-            Way::Nothing | Way::Slots | Way::CallTotals => {
+            Way::Nothing | Way::Slots | Way::AlreadyDone => {
                 let busy = early.map_or(verdict.micros, |outcome| outcome.busy.as_micros() as u64);
                 let micros = [0, busy, 0, begin.elapsed().as_micros() as u64];
-                let closed = Closed { failed: None, moved: verdict.written, micros, again: false, turn: 0 };
+                let closed = Closed { failed: None, transferred: verdict.written, micros, again: false, turn: 0 };
                 report(&mut self.endpoint, known, closed, None).await
             }
-            Way::Own => {
+            Way::Direct => {
                 let outcome = match early {
                     Some(outcome) if verdict.disjoint => outcome,
                     _ => self.write_directly(file, layout, source),
@@ -108,7 +109,7 @@ impl File {
         }
     }
 
-    /// The first meeting: arguments and small data; the last to arrive decides, and writes what is small.
+    /// The first meeting: arguments and small data. The last rank to arrive decides, and writes small data.
     async fn open_write(
         &mut self,
         (file, layout, source): Access<'_>,
@@ -120,7 +121,7 @@ impl File {
     ) -> Result<(Verdict, Option<Error>)> {
         let tiling = arena.tiling();
         let mut opening = Opening::new(file, asked, checked.is_err());
-        (opening.served, opening.moved) = (served.is_some(), served.unwrap_or_default());
+        (opening.served, opening.transferred) = (served.is_some(), served.unwrap_or_default());
         if checked.is_ok() && served.is_none() && small::fits(file) {
             opening.inline = file.count();
         } else {
@@ -139,12 +140,12 @@ impl File {
             let (memory, unit) = setup.window_terms();
             let mut all = Verdict::of(&total, choose(&total, Direction::Write, &setup.hints, unit), (memory, unit));
             let failure = match (all.failed, CHOICES[all.choice].0) {
-                (Some(_), _) | (None, Way::Nothing | Way::Own | Way::CallTotals) => Ok(()),
+                (Some(_), _) | (None, Way::Nothing | Way::Direct | Way::AlreadyDone) => Ok(()),
                 (None, Way::Slots) => write_slots(storage, slots, &mut all, rank, &setup.path),
                 (None, Way::Windows) => match arena.prepare(&all.windows, ranks) {
                     Ok(()) => {
-                        // What ranks wrote by themselves counts too.
-                        arena.written().store(total.moved, Ordering::Release);
+                        // Bytes that ranks wrote directly count too.
+                        arena.written().store(total.transferred, Ordering::Release);
                         Ok(())
                     }
                     Err(_) if total.disjoint => {
@@ -163,7 +164,7 @@ impl File {
         Ok((Verdict::get(self.endpoint.met().map_or(&[], |met| met.verdict())), own_error))
     }
 
-    /// Whether this rank writes its access by itself, before it meets the others.
+    /// Whether this rank writes its access directly, before it meets the others.
     fn writes_itself(&self, file: &Extents) -> bool {
         let hints = &self.setup.hints;
         let alone = self.endpoint.shared().is_some_and(|shared| shared.spins());
@@ -180,11 +181,15 @@ impl File {
         known: Known,
         begin: Instant,
     ) -> Result<CallReport> {
-        let mut drain = Drain {
+        let mut writer = WindowWriter {
             arena,
             windows: verdict.windows,
             ranks: self.endpoint.ranks(),
-            known: if verdict.may_tile { drain::Known::BySum(arena.tiling()) } else { drain::Known::ByBits },
+            known: if verdict.may_tile {
+                window_writer::DataKnown::BySum(arena.tiling())
+            } else {
+                window_writer::DataKnown::ByBits
+            },
             storage,
             sieve: self.setup.sieve(self.setup.hints.ds_write),
             rank: self.endpoint.rank(),
@@ -192,53 +197,53 @@ impl File {
             error: None.into(),
         };
         let mut placed = Instant::now();
-        placing::place(&mut self.endpoint, &drain, Walk::new(file, layout), source).await?;
+        placing::place(&mut self.endpoint, &writer, Walk::new(file, layout), source).await?;
         let mut spent = placed.elapsed();
-        let mut closed = close_windows(&mut self.endpoint, &drain, spent, begin).await?;
+        let mut closed = close_windows(&mut self.endpoint, &writer, spent, begin).await?;
         if closed.failed.is_none() && closed.again {
-            drain.known = drain::Known::ByBits;
+            writer.known = window_writer::DataKnown::ByBits;
             placed = Instant::now();
-            ordered::place(&mut self.endpoint, &drain, Walk::new(file, layout), source, closed.turn).await?;
+            ordered::place(&mut self.endpoint, &writer, Walk::new(file, layout), source, closed.turn).await?;
             spent += placed.elapsed();
-            closed = close_windows(&mut self.endpoint, &drain, spent, begin).await?;
+            closed = close_windows(&mut self.endpoint, &writer, spent, begin).await?;
         }
-        let error = drain.error.take();
+        let error = writer.error.take();
         report(&mut self.endpoint, known, closed, error.as_ref()).await
     }
 }
 
-/// The end of a call in which every rank did its own. Collective.
+/// Ends a call in which every rank wrote or read its own bytes directly. Collective.
 pub async fn close_own(endpoint: &mut Endpoint, known: Known, outcome: Outcome, begin: Instant) -> Result<CallReport> {
     let micros = [0, outcome.busy.as_micros() as u64, 0, begin.elapsed().as_micros() as u64];
-    let closing = Closing { failed: outcome.error.is_some(), moved: outcome.bytes, micros };
+    let closing = Closing { failed: outcome.error.is_some(), transferred: outcome.bytes, micros };
     endpoint.meet(|slot| closing.put(slot), |slots, verdict| Closed::of(slots).put(verdict)).await?;
     let closed = Closed::get(endpoint.met().map_or(&[], |met| met.verdict()));
     report(endpoint, known, closed, outcome.error.as_ref()).await
 }
 
-/// The end of placing: the last rank to arrive writes what is left. Where the call must be done again, everything is made
-/// ready for that. Collective.
+/// Ends the placing: the last rank to arrive writes the remaining windows. If the call must be repeated, it resets the state.
+/// Collective.
 async fn close_windows(
     endpoint: &mut Endpoint,
-    drain: &Drain<'_>,
+    writer: &WindowWriter<'_>,
     placed: std::time::Duration,
     begin: Instant,
 ) -> Result<Closed> {
-    let arena = drain.arena;
+    let arena = writer.arena;
     let micros = [placed.as_micros() as u64, 0, 0, begin.elapsed().as_micros() as u64];
-    let closing = Closing { failed: false, moved: 0, micros };
+    let closing = Closing { failed: false, transferred: 0, micros };
     let decide = |slots: Slots<'_>, verdict: &mut [u8]| {
-        drain.try_write();
+        writer.try_write();
         let mut all = Closed::of(slots);
         let failed = arena.failed().load(Ordering::Acquire);
         all.failed = (failed != 0).then(|| failed as usize - 1);
-        all.moved = arena.written().load(Ordering::Acquire);
+        all.transferred = arena.written().load(Ordering::Acquire);
         all.micros[1] = arena.busy().load(Ordering::Acquire);
         all.again = arena.again().load(Ordering::SeqCst) != 0;
         all.turn = arena.signal(TURN).get();
         if all.again {
-            // The memory is there, so this cannot fail.
-            let _ = arena.prepare(&drain.windows, drain.ranks);
+            // The memory is reserved already, so this cannot fail.
+            let _ = arena.prepare(&writer.windows, writer.ranks);
         }
         all.put(verdict);
     };
@@ -263,7 +268,7 @@ fn write_slots(
     Ok(())
 }
 
-/// The access in ascending order, with bytes that it has twice once. 64 bytes a piece.
+/// The access in ascending order, without bytes that an earlier extent has. 64 bytes a piece.
 pub fn ascending(file: &Extents, layout: &BufferLayout) -> Result<(Extents, BufferLayout)> {
     let (mut to, mut from, mut covered) = (Vec::new(), Vec::new(), 0);
     for piece in in_order(file, layout) {
@@ -295,7 +300,7 @@ impl Verdict {
             windows: Windows::over(total.start.min(total.end), total.end, memory, unit),
             may_tile: total.bytes == total.span(),
             disjoint: total.disjoint,
-            written: total.moved,
+            written: total.transferred,
             micros: 0,
         }
     }
@@ -329,7 +334,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_verdict_comes_back() {
+    fn a_verdict_survives_encoding() {
         let windows = Windows::over(5, 9 << 20, 4 << 20, 1);
         let (count, bytes, written, micros) = (1, 2, 4, 5);
         let (failed, choice, may_tile, disjoint) = (Some(3), 7, true, false);
@@ -342,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn an_access_that_goes_back_is_put_in_order() {
+    fn an_access_that_does_not_ascend_is_sorted() {
         let file = Extents::from_list([(20, 5), (0, 4), (2, 4)].map(|(offset, len)| Extent { offset, len })).unwrap();
         let (to, from) = ascending(&file, &BufferLayout::Contiguous).unwrap();
         assert_eq!(to.iter().map(|e| (e.offset, e.len)).collect::<Vec<_>>(), [(0, 6), (20, 5)]);

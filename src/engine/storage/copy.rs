@@ -1,4 +1,4 @@
-//! Short copies without a call: most pieces of irregular patterns have a few dozen bytes.
+//! Short copies without a call of memcpy: most pieces of irregular patterns have a few dozen bytes.
 
 /// Copies bytes to a place that is as long.
 ///
@@ -14,8 +14,8 @@ pub fn copy_to(place: &mut [u8], bytes: &[u8]) {
 /// Copies `len` bytes.
 ///
 /// # Safety
-/// `from` is valid for reads of `len` bytes, `to` for writes, and they do not overlap. Nobody else touches those at `to`,
-/// or somebody else's bytes there are of no meaning.
+/// `from` is valid for reads of `len` bytes, `to` for writes, and they do not overlap. No other thread or process accesses the
+/// bytes at `to`, or the result is not used.
 #[inline(always)]
 pub unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
     // SAFETY: each arm copies within `len` bytes of both: two words that may overlap each other at the ends.

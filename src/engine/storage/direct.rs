@@ -1,4 +1,4 @@
-//! The direct path of a write: every rank writes its own extents, from where the bytes are, or packed where they are small.
+//! The direct path of a write: every rank writes its own extents, large pieces from the caller's memory, small ones packed.
 
 use std::time::Instant;
 
@@ -27,7 +27,7 @@ pub fn write(
     let written = scratch::with(|packed| {
         let mut packing = Packing { storage, packed, at: 0, len: 0, written: &mut bytes, failure: None };
         guarded("write", file.span().map_or(0, |(start, _)| start), || {
-            Walk::new(file, layout).until(u64::MAX, |piece| packing.add(piece, source));
+            Walk::new(file, layout).visit_before(u64::MAX, |piece| packing.add(piece, source));
             packing.flush();
             packing.failure.take().map_or(Ok(()), Err)
         })
@@ -38,11 +38,12 @@ pub fn write(
 struct Packing<'a> {
     storage: &'a dyn Storage,
     packed: &'a mut Vec<u8>,
-    /// Where in the file the packed bytes go, and how many they are.
+    /// File offset of the packed bytes.
     at: u64,
+    /// Number of packed bytes.
     len: usize,
     written: &'a mut u64,
-    /// What went wrong first; nothing is written after it.
+    /// The first failure; nothing is written after it.
     failure: Option<Failure>,
 }
 

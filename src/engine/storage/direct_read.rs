@@ -1,4 +1,4 @@
-//! The direct path of a read: every rank reads its own extents. For requests that no exchange can improve.
+//! The direct path of a read: every rank reads its own extents.
 
 use std::cell::RefCell;
 use std::time::Instant;
@@ -10,12 +10,12 @@ use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Failure, Storage, read_present};
 
 thread_local! {
-    /// Kept, so that no call makes its own.
+    /// Kept between calls, so that they allocate nothing.
     static PIECES: RefCell<Vec<Piece>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Reads what the file has of the access, going over gaps of up to `bridge` bytes. Memory for bytes beyond the end of the
-/// file stays as it is. Local.
+/// Reads the access, with gaps of up to `bridge` bytes read over. Memory for bytes behind the end of the file is unchanged.
+/// Local.
 pub fn read(
     storage: &dyn Storage,
     file: &Extents,
@@ -27,8 +27,8 @@ pub fn read(
     let mut pieces = PIECES.take();
     pieces.clear();
     let (bytes, pieces) = scratch::with(|span| {
-        let mut group = Group { storage, sink, bridge, pieces, span, bytes: 0, failure: None };
-        Walk::new(file, layout).until(u64::MAX, |piece| group.add(piece));
+        let mut group = ReadGroup { storage, sink, bridge, pieces, span, bytes: 0, failure: None };
+        Walk::new(file, layout).visit_before(u64::MAX, |piece| group.add(piece));
         group.flush();
         (group.failure.take().map_or(Ok(group.bytes), Err), group.pieces)
     });
@@ -38,20 +38,20 @@ pub fn read(
 }
 
 /// Pieces that are read in one call.
-struct Group<'a> {
+struct ReadGroup<'a> {
     storage: &'a dyn Storage,
     sink: Sink<'a>,
     bridge: u64,
-    /// Ascending, free of overlap, from the first's start to the last's end [`CACHED`] bytes at most, or one piece.
+    /// Ascending pieces without overlaps that span at most [`CACHED`] bytes; or one piece.
     pieces: Vec<Piece>,
     span: &'a mut Vec<u8>,
     /// Bytes that the file had.
     bytes: u64,
-    /// What went wrong first; nothing is read after it.
+    /// The first failure; nothing is read after it.
     failure: Option<Failure>,
 }
 
-impl Group<'_> {
+impl ReadGroup<'_> {
     #[inline]
     fn add(&mut self, piece: Piece) {
         if let (Some(first), Some(last)) = (self.pieces.first(), self.pieces.last()) {
@@ -70,7 +70,7 @@ impl Group<'_> {
             let place = self.sink.piece(first.memory, first.len);
             let read = match self.pieces.len() {
                 1 => read_present(self.storage, place, first.offset),
-                _ => self.read_apart(first.offset, last.offset + last.len),
+                _ => self.read_span(first.offset, last.offset + last.len),
             };
             match read {
                 Ok(bytes) => self.bytes += bytes,
@@ -80,8 +80,8 @@ impl Group<'_> {
         self.pieces.clear();
     }
 
-    /// Reads what the pieces span, and takes it apart; returns how many bytes of them the file had.
-    fn read_apart(&mut self, start: u64, end: u64) -> Result<u64, Failure> {
+    /// Reads the span of the pieces, and copies the pieces out of it. Returns the number of their bytes that the file has.
+    fn read_span(&mut self, start: u64, end: u64) -> Result<u64, Failure> {
         let len = (end - start) as usize;
         if self.span.len() < len {
             self.span.resize(CACHED, 0);

@@ -1,4 +1,4 @@
-//! How the bytes of a window get into the file and out of it: whole, run by run, or with the holes between them.
+//! Data sieving: writes and reads a window as a whole, run by run, or with the holes between the runs.
 
 use std::ops::Range;
 
@@ -116,7 +116,7 @@ pub fn read_window(
     Ok(())
 }
 
-/// A contiguous part of the file, and where it begins in the buffer.
+/// A contiguous part of the file, and its offset in the buffer.
 struct Segment {
     extent: Extent,
     at: u64,

@@ -1,5 +1,4 @@
-//! The file side of an aggregator in one call: window buffers, the worker that carries them to the file and from it, and
-//! what has become of the windows.
+//! The queue of an aggregator's windows: window buffers, the worker that writes and reads them, and the outcome.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -14,28 +13,28 @@ use crate::fabric::waiting::pause;
 use crate::hints::Hints;
 use crate::topology::Rank;
 
-/// What a rank wrote or read in one call.
+/// The outcome of a rank's I/O in one call.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// Bytes that got into the file, or that the file had for this rank.
+    /// Bytes written, or read before the end of the file.
     pub bytes: u64,
     /// Time spent in the file system.
     pub busy: Duration,
-    /// What went wrong first.
+    /// The first error.
     pub error: Option<Error>,
 }
 
-/// Window buffers and the worker they go to. With no worker (the file could not be opened) windows are dropped, so that
-/// the exchange goes on to its agreed end.
+/// Window buffers and their worker. Without a worker (the file could not be opened) windows are dropped, so that the exchange
+/// continues to the agreement at its end.
 pub struct WindowQueue {
     worker: Option<Worker>,
     free: Vec<WindowBuffer>,
-    /// Windows that are read, in the order they were asked for.
+    /// The windows that have been read, in the order of submission.
     read: VecDeque<WindowBuffer>,
     made: usize,
     in_flight: usize,
-    /// How far the windows of the call lie behind those of its plan, in bytes.
-    moved: i64,
+    /// The shift in bytes of the call's windows from those of its plan.
+    shift: i64,
     hints: Hints,
     /// Bytes that the file system locks together.
     unit: u64,
@@ -52,37 +51,37 @@ impl WindowQueue {
             Err(error) => (None, Some(error)),
         };
         let outcome = Outcome { error, ..Outcome::default() };
-        let (free, read, made, in_flight, moved) = Default::default();
-        Self { worker, free, read, made, in_flight, moved, hints: hints.clone(), unit, rank, path, outcome }
+        let (free, read, made, in_flight, shift) = Default::default();
+        Self { worker, free, read, made, in_flight, shift, hints: hints.clone(), unit, rank, path, outcome }
     }
 
-    /// Windows that are handed over from here on lie so many bytes behind their places in the plan.
-    pub fn move_windows(&mut self, by: i64) {
-        self.moved = by;
+    /// Sets the shift in bytes of all windows submitted from here on.
+    pub fn shift_windows(&mut self, by: i64) {
+        self.shift = by;
     }
 
-    /// Most buffers that may exist.
+    /// Most buffers that the queue may allocate.
     pub fn limit(&self) -> usize {
         self.hints.write_buffers.max(1)
     }
 
-    /// Whether [`WindowQueue::buffer`] would give one without waiting.
+    /// Whether [`WindowQueue::buffer`] would return a buffer without waiting.
     pub fn has_room(&self) -> bool {
         !self.failed() && (!self.free.is_empty() || self.made < self.limit())
     }
 
-    /// Whether no further window of the call is placed, or read.
+    /// Whether the call has failed: no further window is placed or read.
     fn failed(&self) -> bool {
         self.worker.is_none() || self.outcome.error.is_some()
     }
 
-    /// How many buffers there are.
+    /// Number of buffers allocated.
     pub fn made(&self) -> usize {
         self.made
     }
 
-    /// A buffer for a window of `len` bytes; waits until one is free. None once the outcome has an error (no worker, no
-    /// memory, a failed write): then no further window of the call is placed, or read.
+    /// A buffer for a window of `len` bytes; waits until one is free. `None` once the outcome has an error (no worker, no
+    /// memory, a failed write): no further window of the call is then placed or read.
     pub async fn buffer(&mut self, len: u64) -> Option<WindowBuffer> {
         loop {
             self.collect();
@@ -108,13 +107,13 @@ impl WindowQueue {
         }
     }
 
-    /// There is no memory for a window of `len` bytes: an error of the call.
+    /// Records that there is no memory for a window of `len` bytes, an error of the call.
     pub fn no_memory(&mut self, len: u64) {
         let what = "a window; a smaller cb_buffer_size needs less".to_string();
         self.outcome.error.get_or_insert(Error::NoMemory { rank: self.rank, bytes: len, what });
     }
 
-    /// Hands a window over, to be written or read.
+    /// Submits a window to be written or read.
     pub fn submit(&mut self, task: Task, window: Window, buffer: WindowBuffer) {
         if let Some(worker) = &self.worker {
             let hint = match task {
@@ -122,12 +121,12 @@ impl WindowQueue {
                 Task::Read => self.hints.ds_read,
             };
             let sieve = Sieve::new(hint, self.unit);
-            worker.submit(Job { task, window: window.moved(self.moved), buffer, sieve });
+            worker.submit(Job { task, window: window.moved(self.shift), buffer, sieve });
             self.in_flight += 1;
         }
     }
 
-    /// The window that was asked for first, when it is read; none if the worker is gone.
+    /// Waits for the window that was submitted first for reading; `None` if the worker is gone.
     pub async fn read(&mut self) -> Option<WindowBuffer> {
         loop {
             self.collect();
@@ -139,12 +138,12 @@ impl WindowQueue {
         }
     }
 
-    /// Takes back the buffer of a window that has been delivered.
+    /// Returns the buffer of a window that has been delivered.
     pub fn give_back(&mut self, buffer: WindowBuffer) {
         self.free.push(buffer);
     }
 
-    /// Waits for all windows and returns what became of them; the queue is then ready for the next call.
+    /// Waits for all windows and returns the outcome. The queue is then ready for the next call.
     pub async fn finish(&mut self) -> Outcome {
         while self.in_flight > 0 {
             self.collect();
@@ -155,8 +154,8 @@ impl WindowQueue {
         std::mem::take(&mut self.outcome)
     }
 
-    /// Takes back what is done. A worker that is gone is no reason to leave the exchange either: its windows are lost, and
-    /// the agreement says so.
+    /// Collects finished windows. If the worker is gone, its windows are lost; the exchange continues, and the agreement
+    /// reports the error.
     fn collect(&mut self) {
         while let Some(worker) = &self.worker {
             match worker.poll() {
@@ -190,7 +189,7 @@ impl WindowQueue {
 mod tests {
     use super::*;
 
-    /// Or else a read that has failed would open window after window that nobody asks for.
+    /// Otherwise a failed read would open one window after the other.
     #[test]
     fn there_is_no_room_once_the_call_has_failed() {
         let error = Error::argument("file", "is gone", "to be there");

@@ -1,5 +1,4 @@
-//! A helper thread that writes full windows, and reads windows ahead, while others are exchanged. It never touches the
-//! fabric.
+//! A helper thread that writes full windows, and reads windows ahead, while others are exchanged. It never calls the fabric.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -12,43 +11,43 @@ use crate::engine::storage::sieve::{Sieve, read_window, write_window};
 use crate::engine::storage::{Failure, Storage, block_size_signal, guarded};
 use crate::fabric::Idle;
 
-/// What is to be done with a window: the bytes that are covered go to the file, or come from it.
+/// What to do with the covered bytes of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Task {
-    /// Write them.
+    /// Write the bytes.
     Write,
-    /// Read them; what lies beyond the end of the file is zeros.
+    /// Read the bytes; bytes behind the end of the file are zeros.
     Read,
 }
 
-/// A window with something to be done.
+/// A window to write or read.
 pub struct Job {
-    /// What.
+    /// What to do.
     pub task: Task,
-    /// Where in the file.
+    /// Its place in the file.
     pub window: Window,
-    /// Where in memory.
+    /// Its memory.
     pub buffer: WindowBuffer,
     /// What to do about gaps.
     pub sieve: Sieve,
 }
 
-/// A window written or read, or not.
+/// A window that was written or read, or has failed.
 #[derive(Debug)]
 pub struct WindowDone {
-    /// What was to be done.
+    /// The task.
     pub task: Task,
-    /// The buffer: free for the next window, or with what was read.
+    /// The buffer: free for the next window after a write, with the bytes after a read.
     pub buffer: WindowBuffer,
-    /// Bytes that got into the file.
+    /// Bytes written.
     pub bytes: u64,
     /// Time spent in the file system.
     pub busy: Duration,
-    /// What went wrong first, if anything.
+    /// The first failure.
     pub failure: Option<Failure>,
 }
 
-/// The helper thread of one file on one aggregator. Dropping it waits for what was submitted.
+/// The helper thread of one file on one aggregator. A drop waits for all submitted windows.
 pub struct Worker {
     jobs: Option<Sender<Job>>,
     finished: Receiver<WindowDone>,
@@ -56,10 +55,10 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Starts the thread; `waker` ends the rank's idling when a window is done.
+    /// Starts the thread; it wakes the rank through `waker` when a window is done.
     ///
     /// # Errors
-    /// The system's, when it has no thread to give.
+    /// The system cannot start a thread.
     pub fn start(storage: Arc<dyn Storage>, waker: Arc<dyn Idle>) -> std::io::Result<Self> {
         let (jobs, inbox) = channel::<Job>();
         let (outbox, finished) = channel();
@@ -79,10 +78,10 @@ impl Worker {
         Ok(Self { jobs: Some(jobs), finished, thread: Some(thread) })
     }
 
-    /// Hands a window over. The buffer comes back with [`Worker::poll`], in the order of submission.
+    /// Submits a window. [`Worker::poll`] returns it, in the order of submission.
     pub fn submit(&self, job: Job) {
         if let Some(jobs) = &self.jobs {
-            // The thread ends only when `jobs` is dropped; if it were gone all the same, poll reports it.
+            // The thread ends only when `jobs` is dropped; if it is gone nevertheless, `poll` reports it.
             let _ = jobs.send(job);
         }
     }
@@ -105,22 +104,22 @@ impl Drop for Worker {
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
-            // A panic outside of the storage has been reported by poll, or nobody waits for it.
+            // `poll` has reported a panic outside of the storage, or no window was waited for.
             let _ = thread.join();
         }
     }
 }
 
-/// Makes the calling thread one that a library runs beside the program's own: it takes none of the program's signals, and
-/// does not stay on the single core of its rank.
+/// Makes the calling thread a helper thread of a library: it blocks the program's signals, and does not stay on the single core
+/// of its rank.
 pub fn leave_to_program() {
     leave_single_core();
-    // A mask that cannot be set leaves the signals to chance, as for any thread.
+    // If the mask cannot be set, the thread may get signals, as any thread may.
     let _ = nix::sys::signal::SigSet::all().thread_block();
 }
 
-/// A thread inherits the core that its rank is bound to. A rank that spins in MPI and its helper would take turns there, so
-/// the helper may run on all cores that the system allows the process. A wider binding stays.
+/// A thread inherits the core that its rank is bound to, where a rank that spins in MPI would compete with it. So the helper
+/// may run on all cores that the system allows the process. A wider binding stays.
 #[cfg(target_os = "linux")]
 fn leave_single_core() {
     use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -129,7 +128,7 @@ fn leave_single_core() {
     if sched_getaffinity(this).is_ok_and(|bound| is_in(&bound) == 1) {
         let mut all = CpuSet::new();
         (0..CpuSet::count()).for_each(|core| all.set(core).unwrap_or_default());
-        // The system leaves out what is not allowed. Where it refuses, the thread stays where it is.
+        // The system ignores cores that are not allowed. If it refuses, the thread stays on its core.
         let _ = sched_setaffinity(this, &all);
     }
 }
@@ -137,8 +136,7 @@ fn leave_single_core() {
 #[cfg(not(target_os = "linux"))]
 fn leave_single_core() {}
 
-/// Writes or reads one window. After a failure nothing more is tried, so that a full disk is asked once and not once a
-/// window.
+/// Writes or reads one window. After a failure, nothing more is tried: a full disk fails once and not once a window.
 fn perform(storage: &dyn Storage, job: Job, failed: bool) -> WindowDone {
     let Job { task, window, mut buffer, sieve } = job;
     let begin = Instant::now();

@@ -1,13 +1,13 @@
-//! The inner layer of `two_layer` along an ordered gather tree: lists to the local aggregator, then data, round after round.
+//! The layer between members and local aggregators along an ordered gather tree: first the lists, then the data of each round.
 //!
-//! Irregular gather and scatter, Lemma 3: trees are built by the members themselves from sizes that only they know. There
-//! are two a plan. That of the lists is for once. That of the data is built from what each member has in its **largest round**,
-//! and every round of every call with this plan uses it: where sizes repeat, it is the tree of Theorem 1 for each round, and
-//! elsewhere no message of any round is larger than the tree was built for. So the threshold holds in every round.
+//! Irregular gather and scatter, Lemma 3: the members build trees from sizes that only they know. A plan has two trees. The tree
+//! of the lists is used once. The tree of the data is built from the bytes of each member's **largest round**, and is used in
+//! every round of every call with this plan. If sizes repeat, it is the tree of Theorem 1 for each round; otherwise no message of
+//! a round is larger than those the tree was built for. So the threshold holds in every round.
 //!
-//! Who passes bytes on must know how many there are. So each subtree tells its gather root its bytes, round by round, once a
-//! plan. (The local aggregator has the lists and needs no telling.) A member that has nothing in a round, for itself or for
-//! others, has no part in it.
+//! A member that forwards bytes must know their number. So each subtree sends its gather root a table of its bytes in each
+//! round, once a plan. (The local aggregator has the lists and needs no tables.) In a round, a member without bytes of its own
+//! or of others takes no part.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::collectives::gatherv::part::Part;
 use crate::collectives::gatherv::tree::Run;
 use crate::drivers::Domains;
 use crate::engine::data::flow::Flow;
-use crate::engine::metadata::INNER;
+use crate::engine::metadata::MEMBER_TAG;
 use crate::engine::metadata::variable_exchange;
 use crate::engine::plan::flatten::ListsToSend;
 use crate::engine::two_layer::local_aggregation::LocalRound;
@@ -32,26 +32,26 @@ use crate::fabric::{Buffers, Endpoint, Traffic};
 use crate::schedule::Buffer;
 use crate::topology::Rank;
 
-/// Bytes by round, those without any left out.
+/// Bytes by round, without rounds of 0 bytes.
 type ByRound = BTreeMap<u64, u64>;
 
-/// One local aggregator's members, seen from one of them.
+/// The members of one local aggregator, as one of them sees them.
 #[derive(Debug, Clone)]
 pub struct Members {
-    /// Ascending; the local aggregator is the first.
+    /// The members, ascending; the local aggregator is the first.
     ranks: Arc<[Rank]>,
-    /// Which of them this rank is.
+    /// This rank's index in `ranks`.
     me: usize,
 }
 
 impl Members {
-    /// The `members` of a local aggregator, of whom `rank` is one.
+    /// The `members` of a local aggregator; `rank` is one of them.
     pub fn new(members: Vec<Rank>, rank: Rank) -> Self {
         let me = members.partition_point(|&member| member < rank);
         Self { ranks: members.into(), me }
     }
 
-    /// Them as a group, for schedules.
+    /// The members as a group, for schedules.
     pub fn group(&self) -> Group {
         Group::of(self.ranks.clone(), self.me)
     }
@@ -60,12 +60,12 @@ impl Members {
         self.me == 0
     }
 
-    /// Brings the members' bodies to the local aggregator, which gets the bodies that are not empty, by ascending member;
-    /// the others get none. What arrives and is no body is the inner error, of the local aggregator only. Collective over
+    /// Gathers the members' bodies on the local aggregator, which gets those that are not empty, by ascending member; the other
+    /// members get none. The inner result is an error on the local aggregator if the gathered bytes are damaged. Collective over
     /// the members.
     ///
     /// # Errors
-    /// The fabric's.
+    /// Those of the fabric.
     pub async fn gather(
         &self,
         endpoint: &mut Endpoint,
@@ -82,7 +82,7 @@ impl Members {
         let (part, mut traffic) = build_among(endpoint, group.clone(), 0, framed.len() as u64, Some(threshold)).await?;
         let mut buffers = Buffers::default();
         buffers.set(Buffer::Send, framed);
-        traffic += endpoint.run(part.gather_among(&group), &mut buffers, INNER).await?;
+        traffic += endpoint.run(part.gather_among(&group), &mut buffers, MEMBER_TAG).await?;
         Ok((self.unframed(buffers.take(Buffer::Receive).into()), traffic))
     }
 
@@ -102,21 +102,22 @@ impl Members {
     }
 }
 
-/// A rank's part of the tree that data take, and what passes through it in which round.
+/// A rank's part of the tree of the data, and the bytes that it forwards in each round.
 #[derive(Debug, Clone)]
 pub struct MemberTree {
     members: Members,
     part: Part,
-    /// What comes of each run of the part; of none on the local aggregator.
+    /// The bytes by round of each run that this rank receives; empty on the local aggregator.
     passed: Vec<ByRound>,
 }
 
 impl MemberTree {
-    /// Builds the tree for what members send (or, in a read, get). Damaged tables are the inner error, of this rank only.
-    /// Collective over the members; at most (2 ceil(log2 m) - 1) t_s for the tree, and ceil(log2 m) for its tables.
+    /// Builds the tree for the bytes that members send (or, in a read, get). The inner result is an error on this rank only if
+    /// tables are damaged. Collective over the members; at most (2 ceil(log2 m) - 1) t_s for the tree, and ceil(log2 m) t_s for
+    /// its tables.
     ///
     /// # Errors
-    /// The fabric's.
+    /// Those of the fabric.
     pub async fn build(
         endpoint: &mut Endpoint,
         route: &Route,
@@ -137,22 +138,22 @@ impl MemberTree {
         Ok((tables.map(|passed| Self { passed, ..tree }), traffic))
     }
 
-    /// The tables of those whose bytes this rank passes on.
+    /// Receives the tables of the subtrees whose bytes this rank forwards.
     async fn receive_tables(&self, endpoint: &mut Endpoint, route: &Route) -> Result<(Vec<Bytes>, Traffic)> {
         if self.members.leads() || self.part.received.is_empty() {
             return Ok((Vec::new(), Traffic::default()));
         }
         let sources: Vec<Rank> = self.part.received.iter().map(|run| self.members.ranks[run.gatherer]).collect();
-        variable_exchange::exchange(endpoint, &to(route, route.rank), &[], &sources, INNER).await
+        variable_exchange::exchange(endpoint, &to(route, route.rank), &[], &sources, MEMBER_TAG).await
     }
 
-    /// Tells who passes this rank's bytes on how many they are.
+    /// Sends this rank's table to the member that forwards its bytes.
     async fn send_table(&self, endpoint: &mut Endpoint, route: &Route, table: &ByRound) -> Result<Traffic> {
         let Some(gatherer) = self.part.to.filter(|&gatherer| gatherer != self.part.root) else {
             return Ok(Traffic::default());
         };
         let route = to(route, self.members.ranks[gatherer]);
-        Ok(variable_exchange::exchange(endpoint, &route, &[(0, encode(table))], &[], INNER).await?.1)
+        Ok(variable_exchange::exchange(endpoint, &route, &[(0, encode(table))], &[], MEMBER_TAG).await?.1)
     }
 
     /// The members, for the schedules of rounds.
@@ -160,19 +161,19 @@ impl MemberTree {
         self.members.group()
     }
 
-    /// The next round after those below `from` in which bytes of others pass through this rank.
+    /// The first round from `from` on in which this rank forwards bytes of others.
     pub fn next_round(&self, from: u64) -> Option<u64> {
         self.passed.iter().filter_map(|table| Some(*table.range(from..).next()?.0)).min()
     }
 
-    /// This rank's part in `round`: it has `shares` itself, and on the local aggregator members have what `relay` says.
-    pub fn part(&self, round: u64, shares: &[Share], relay: &LocalRound) -> Part {
+    /// This rank's part in `round`: it has `shares` itself; on the local aggregator, `local_round` has the members' shares.
+    pub fn part(&self, round: u64, shares: &[Share], local_round: &LocalRound) -> Part {
         let leads = self.members.leads();
         let bytes = if leads { 0 } else { total(shares) };
         let of_run = |(index, run): (usize, &Run)| Run {
             bytes: match self.passed.get(index) {
                 Some(table) => table.get(&round).copied().unwrap_or(0),
-                None => self.relayed(run, relay),
+                None => self.run_bytes(run, local_round),
             },
             ..*run
         };
@@ -183,16 +184,16 @@ impl MemberTree {
         Part { own, root: self.part.root, received, to: self.part.to.filter(|_| has_any) }
     }
 
-    /// What the members of a run have together.
-    fn relayed(&self, run: &Run, relay: &LocalRound) -> u64 {
+    /// The bytes of the members of a run.
+    fn run_bytes(&self, run: &Run, local_round: &LocalRound) -> u64 {
         let ranks = &self.members.ranks[run.first..run.end];
-        let first = relay.members.partition_point(|(member, _)| *member < ranks[0]);
-        let of_run = relay.members[first..].iter().take_while(|(member, _)| *member <= ranks[ranks.len() - 1]);
+        let first = local_round.members.partition_point(|(member, _)| *member < ranks[0]);
+        let of_run = local_round.members[first..].iter().take_while(|(member, _)| *member <= ranks[ranks.len() - 1]);
         of_run.map(|(_, shares)| total(shares)).sum()
     }
 }
 
-/// The way to one receiver, by the same kernel.
+/// The route to one receiver, by the same kernel.
 fn to(route: &Route, receiver: Rank) -> Route {
     Route { receivers: [receiver].into(), ..route.clone() }
 }
@@ -201,7 +202,7 @@ fn total(shares: &[Share]) -> u64 {
     shares.iter().map(|share| share.len).sum()
 }
 
-/// What a rank has in each round. O(extents).
+/// The bytes of a rank in each round. O(extents).
 fn by_round(outgoing: &[ListsToSend], domains: &Domains) -> ByRound {
     let mut all = ByRound::new();
     for out in outgoing {
@@ -221,7 +222,7 @@ fn sum(own: &ByRound, tables: &[ByRound]) -> ByRound {
     all
 }
 
-/// Pairs (rounds since the one before, bytes).
+/// Encodes a table as pairs (rounds since the one before, bytes).
 fn encode(table: &ByRound) -> Bytes {
     let (mut out, mut before) = (Vec::new(), 0);
     for (&round, &bytes) in table {
@@ -244,17 +245,17 @@ fn decode(bytes: Bytes) -> Result<ByRound> {
     Ok(table)
 }
 
-/// What passes through a member in one round, by its place in [`crate::exchange::two_layer::PASSED`].
+/// The bytes that a member forwards in one round, by their offset in [`crate::exchange::two_layer::FORWARDED`].
 #[derive(Debug, Default)]
-pub struct Passing(BTreeMap<u64, Bytes>);
+pub struct ForwardedBytes(BTreeMap<u64, Bytes>);
 
-impl Passing {
-    /// Bytes for address `at` are here.
+impl ForwardedBytes {
+    /// Stores bytes at offset `at`.
     pub fn put(&mut self, at: u64, bytes: Bytes) {
         self.0.insert(at, bytes);
     }
 
-    /// The `len` bytes at `at`: out of what came as one, without a copy, or put together.
+    /// The `len` bytes at `at`: without a copy if they arrived in one message, otherwise assembled.
     pub fn get(&self, at: u64, len: u64) -> Bytes {
         if let Some((start, bytes)) = self.0.range(..=at).next_back()
             && at + len <= start + bytes.len() as u64
@@ -271,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_survive_and_what_is_none_is_refused() {
+    fn tables_survive_encoding_and_damaged_ones_are_refused() {
         for table in [ByRound::new(), ByRound::from([(0, 1)]), ByRound::from([(3, 9), (4, 1 << 40), (u64::MAX, 2)])] {
             assert_eq!(decode(encode(&table)).unwrap(), table);
         }
@@ -282,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_name_members_and_what_is_none_is_refused() {
+    fn frames_name_members_and_damaged_ones_are_refused() {
         let members = Members::new(vec![4, 6, 9], 4);
         let bodies = members.unframed(vec![0, 1, 7, 2, 2, 8, 9].into()).unwrap();
         assert_eq!(bodies, [(4, Bytes::from(vec![7])), (9, Bytes::from(vec![8, 9]))]);
@@ -293,12 +294,12 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_is_put_together_in_order() {
-        let mut passing = Passing::default();
-        passing.put(2, vec![3, 4, 5].into());
-        passing.put(0, vec![1, 2].into());
-        assert_eq!(passing.get(0, 5), [1, 2, 3, 4, 5][..]);
-        assert_eq!(passing.get(3, 2), [4, 5][..]);
-        assert_eq!(passing.get(0, 0), [][..]);
+    fn forwarded_bytes_are_assembled_in_order() {
+        let mut forwarded = ForwardedBytes::default();
+        forwarded.put(2, vec![3, 4, 5].into());
+        forwarded.put(0, vec![1, 2].into());
+        assert_eq!(forwarded.get(0, 5), [1, 2, 3, 4, 5][..]);
+        assert_eq!(forwarded.get(3, 2), [4, 5][..]);
+        assert_eq!(forwarded.get(0, 0), [][..]);
     }
 }

@@ -1,4 +1,4 @@
-//! A local aggregator in the data phase: its members' bytes in, merged messages out; or, in a read, the other way.
+//! A local aggregator in the data phase: it merges its members' bytes into messages; in a read, it splits messages for them.
 
 use std::collections::BTreeMap;
 
@@ -14,41 +14,41 @@ use crate::exchange::two_layer::Share;
 use crate::schedule::Span;
 use crate::topology::Rank;
 
-/// The cursors of a local aggregator over all rounds.
+/// The state of a local aggregator over all rounds.
 pub struct LocalAggregation {
     members: Vec<Rank>,
-    /// Flow and member index; the sizes of what members send.
+    /// The flows of the members, each with its member index; they give the sizes of messages.
     flows: Vec<(usize, Flow)>,
     agenda: Agenda,
     mergers: BTreeMap<usize, Merger>,
-    /// Index of this rank among the members, if it writes anything: always the first.
+    /// Index of this rank among the members with data, if it has any: always the first.
     own: Option<usize>,
 }
 
-/// One round of it.
+/// One round of a local aggregator.
 #[derive(Debug, Default)]
 pub struct LocalRound {
     /// The other members that send in this round, with their shares, ascending.
     pub members: Vec<(Rank, Vec<Share>)>,
-    /// (address in the gathered buffer, member index, shares) of each message.
+    /// (offset in the gathered buffer, member index, shares) of each message.
     messages: Vec<(u64, usize, Vec<Share>)>,
-    /// (address in the merged buffer, aggregator) of each merged message.
+    /// (offset in the merged buffer, aggregator) of each merged message.
     merged: Vec<(u64, usize)>,
-    /// What each member has for (or, in a read, gets from) each aggregator, as it arrives.
+    /// The bytes that have arrived, by (member, aggregator).
     arrived: BTreeMap<(usize, usize), Bytes>,
 }
 
 impl LocalAggregation {
-    /// At the first round; `own` rank is the lowest member.
-    pub fn new(relay: &LocalPlan, own: Rank, domains: &Domains) -> Self {
+    /// The state before the first round. Rank `own` is the lowest member.
+    pub fn new(local_plan: &LocalPlan, own: Rank, domains: &Domains) -> Self {
         let mut all = Self {
-            members: relay.members.iter().map(|(rank, _)| *rank).collect(),
+            members: local_plan.members.iter().map(|(rank, _)| *rank).collect(),
             flows: Vec::new(),
             agenda: Agenda::default(),
-            mergers: relay.merged.iter().map(|merged| (merged.aggregator, Merger::new(merged))).collect(),
-            own: relay.members.iter().position(|(rank, _)| *rank == own),
+            mergers: local_plan.merged.iter().map(|merged| (merged.aggregator, Merger::new(merged))).collect(),
+            own: local_plan.members.iter().position(|(rank, _)| *rank == own),
         };
-        for (member, (_, lists)) in relay.members.iter().enumerate() {
+        for (member, (_, lists)) in local_plan.members.iter().enumerate() {
             for (aggregator, packed) in lists {
                 let flow = Flow::new(*aggregator, packed.clone());
                 all.agenda.file(all.flows.len(), &flow, domains);
@@ -63,11 +63,11 @@ impl LocalAggregation {
         self.agenda.next_round()
     }
 
-    /// Opens a round: who sends what.
+    /// Opens a round.
     pub fn round(&mut self, round: u64, domains: &Domains) -> LocalRound {
         let mut shares: BTreeMap<usize, Vec<Share>> = BTreeMap::new();
         let mut totals: BTreeMap<usize, u64> = BTreeMap::new();
-        // Flows are filed member by member, each by ascending aggregator, so both orders come out right.
+        // Flows are numbered by member, then by aggregator, so shares ascend in both.
         for id in self.agenda.take(round) {
             let (member, flow) = &mut self.flows[id];
             let Some(window) = flow.window(domains) else { continue };
@@ -95,10 +95,10 @@ impl LocalAggregation {
         opened
     }
 
-    /// A merged message of a read has arrived at address `at`: deals it back into what each member asked for.
+    /// In a read: splits the merged message at offset `at` into the bytes that each member wants.
     ///
     /// # Errors
-    /// A message that is not what was announced: no other rank knows of it.
+    /// A message that does not have the announced size; on this rank only.
     pub fn split(&mut self, round: &mut LocalRound, at: u64, merged: &[u8]) -> Result<()> {
         let Some(&(_, aggregator)) = round.merged.iter().find(|(start, _)| *start == at) else { return Ok(()) };
         let Some(merger) = self.mergers.get_mut(&aggregator) else { return Ok(()) };
@@ -110,13 +110,13 @@ impl LocalAggregation {
         Ok(())
     }
 
-    /// What this rank itself asked of an aggregator, once it has been dealt back.
+    /// In a read: the bytes from an aggregator that this rank itself wants, once its message is split.
     pub fn own_part(&self, round: &LocalRound, aggregator: usize) -> Bytes {
         let part = self.own.and_then(|own| round.arrived.get(&(own, aggregator)));
         part.cloned().unwrap_or_default()
     }
 
-    /// The merged message at address `at`; `own` gives what this rank itself has for an aggregator.
+    /// The merged message at offset `at`; `own` returns this rank's own bytes for an aggregator.
     pub fn merge(&mut self, round: &LocalRound, at: u64, own: impl Fn(usize) -> Option<Bytes>) -> Bytes {
         let Some(&(_, aggregator)) = round.merged.iter().find(|(start, _)| *start == at) else { return Bytes::new() };
         let source = |member: usize| match self.own {
@@ -130,7 +130,7 @@ impl LocalAggregation {
 }
 
 impl LocalRound {
-    /// What one member, or several that follow one another, sent for `span` has arrived: cuts it into their shares.
+    /// Splits a message that has arrived for `span`, from one member or from several consecutive ones, into their shares.
     pub fn arrived(&mut self, span: Span, mut message: Bytes) {
         let arrived = self.shares_in(span).map(|(member, share)| {
             let bytes = message.split_to((share.len as usize).min(message.len()));
@@ -140,8 +140,7 @@ impl LocalRound {
         self.arrived.extend(arrived);
     }
 
-    /// The message of a read from `span`, to one member or for several that follow one another: their shares, once all of
-    /// them have been dealt back.
+    /// In a read: the message from `span` to one member, or for several consecutive ones, once all their shares are there.
     pub fn message(&self, span: Span) -> Bytes {
         let part = |(member, share): (usize, &Share)| self.arrived.get(&(member, share.aggregator.0)).cloned();
         let mut parts: Vec<Bytes> = self.shares_in(span).map(|share| part(share).unwrap_or_default()).collect();

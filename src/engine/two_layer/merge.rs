@@ -1,7 +1,7 @@
-//! What a local aggregator makes of its members' extents: one list, and the order in which their bytes follow it.
+//! Merges the extents of members: one list, and the order in which the members' bytes follow it.
 //!
-//! Merging happens once, with the metadata; in the rounds the bytes are only dealt out in the recorded order, without a
-//! heap and without looking at offsets. The order compresses as the extents do. A read deals the other way.
+//! Merging is done once, in the metadata phase. In the rounds, bytes are copied in the recorded order, without a heap and without
+//! offsets. The order compresses as the extents do. A read uses it in the other direction.
 
 use bytes::Bytes;
 
@@ -9,7 +9,7 @@ use crate::access::pairs::{PairCursor, PairEncoder};
 use crate::access::{Extent, Packed};
 use crate::drivers::Domains;
 use crate::engine::data::flow::Flow;
-use crate::engine::plan::flatten::Joining;
+use crate::engine::plan::flatten::CoalescingPacker;
 use crate::engine::two_layer::overlaps::{Overlaps, shared};
 
 /// Marks the end of a window in the order.
@@ -20,19 +20,19 @@ const END: i64 = -1;
 pub struct Merged {
     /// Index of the aggregator.
     pub aggregator: usize,
-    /// Extents of the file, ascending, joined, free of overlap.
+    /// Extents of the file, ascending, coalesced, without overlaps.
     pub file: Packed,
-    /// Pairs (2 x member + whether to leave the bytes out, length), with [`END`] behind each window's.
+    /// Pairs (2 x member + whether to leave the bytes out, length), with [`END`] behind those of each window.
     order: Bytes,
 }
 
 impl Merged {
-    /// Merges the lists of (member, extents), window by window: O(extents log extents in a window). Of bytes that several
-    /// members have, the highest member's stay.
+    /// Merges the lists of members, window by window: O(extents log extents of a window). Of bytes that several members have,
+    /// the highest member's stay.
     pub fn of(aggregator: usize, members: &[(usize, Packed)], domains: &Domains) -> Self {
         let mut flows: Vec<_> =
             members.iter().map(|(member, packed)| (*member, Flow::new(aggregator, packed.clone()))).collect();
-        let (mut file, mut order) = (Joining::default(), PairEncoder::default());
+        let (mut file, mut order) = (CoalescingPacker::default(), PairEncoder::default());
         let mut extents: Vec<(Extent, usize)> = Vec::new();
         while let Some(window) = flows.iter().filter_map(|(_, flow)| flow.window(domains)).min_by_key(|w| w.index) {
             for (member, flow) in &mut flows {
@@ -64,7 +64,8 @@ impl Merged {
 /// A step of the recorded order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// The next `len` bytes of `member`; left out if a higher member's, which came directly before, stay in their place.
+    /// The next `len` bytes of `member`. They are left out if the same bytes of a higher member, which come directly before,
+    /// stay.
     Bytes {
         /// Index of the member.
         member: usize,
@@ -89,7 +90,7 @@ impl Merged {
     }
 }
 
-/// Deals members' bytes out in the recorded order, a window at a time.
+/// Copies members' bytes in the recorded order, a window at a time.
 #[derive(Debug, Clone)]
 pub struct Merger {
     order: Bytes,
@@ -97,12 +98,12 @@ pub struct Merger {
 }
 
 impl Merger {
-    /// At the first window.
+    /// A merger before the first window.
     pub fn new(merged: &Merged) -> Self {
         Self { order: merged.order.clone(), cursor: PairCursor::default() }
     }
 
-    /// The next window's merged bytes; `sources[m]` is what member m has for it, and then what is left of that: nothing.
+    /// The next window's merged bytes. `sources[m]` are the bytes of member m for it, all of which are consumed.
     pub fn merge(&mut self, sources: &mut [&[u8]]) -> Bytes {
         let mut out = Vec::with_capacity(sources.iter().map(|source| source.len()).sum());
         while let Some((code, len)) = self.cursor.next(&self.order)
@@ -118,9 +119,8 @@ impl Merger {
         Bytes::from(out)
     }
 
-    /// The other way round: cuts the next window's merged bytes into what each of `members` members asked for. What
-    /// was left out follows directly behind the same bytes of another member. `None` if these are not all of the window's
-    /// bytes, or more.
+    /// The inverse: splits the next window's merged bytes into those that each of `members` members wants. Bytes that are left
+    /// out in a write are copied from the member directly before. `None` if `merged` does not have the window's size.
     pub fn split(&mut self, merged: &[u8], members: usize) -> Option<Vec<Vec<u8>>> {
         let mut out = vec![Vec::new(); members];
         let mut at = 0;

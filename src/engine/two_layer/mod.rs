@@ -1,10 +1,10 @@
-//! The layer inside a node: what local aggregators and their members hand each other.
+//! The layer inside a node, between local aggregators and their members.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`overlaps`], [`merge`], [`local_aggregation`] | what a local aggregator does with its members' extents and bytes |
+//! | [`overlaps`], [`merge`], [`local_aggregation`] | how a local aggregator merges its members' extents and bytes |
 //! | [`gather_tree`] | the ordered trees between a local aggregator and its members |
-//! | [`node`] | what goes between them in memory that they share |
+//! | [`node`] | the same layer in shared memory |
 
 pub(in crate::engine) mod gather_tree;
 pub(in crate::engine) mod local_aggregation;

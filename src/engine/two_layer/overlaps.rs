@@ -1,4 +1,4 @@
-//! Extents of several members that overlap, taken apart into parts that members share as a whole.
+//! Splits overlapping extents of several members into parts that each member has as a whole or not at all.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::access::Extent;
 /// An extent and the member that has it.
 pub type Owned = (Extent, usize);
 
-/// Ascending extents in groups: an extent that overlaps one before it is in that one's group.
+/// Groups ascending extents: an extent that overlaps an earlier one is in its group.
 pub struct Overlaps<'a>(&'a [Owned]);
 
 impl<'a> Overlaps<'a> {
@@ -34,11 +34,11 @@ impl<'a> Iterator for Overlaps<'a> {
     }
 }
 
-/// Gives `part` the parts of a group, ascending: each once for the highest member that has it, then, marked, for each
-/// other. O(parts log members) time; memory for the extents only, since where many members have what one has in pieces,
-/// there are members x pieces parts.
+/// Calls `part` for the parts of a group, ascending: for each part first with the highest member that has it, then, marked, with
+/// each other member that has it. O(parts log members) time. Parts are not stored, because there may be members x pieces of
+/// them.
 pub fn shared(overlap: &[Owned], mut part: impl FnMut(Extent, usize, bool)) {
-    // (offset, whether it begins, member): where one ends and another begins, the ends come first.
+    // (offset, whether it is a begin, member): at one offset, ends sort before begins.
     let ends = overlap.iter().map(|(extent, member)| (extent.end(), false, *member));
     let starts = overlap.iter().map(|(extent, member)| (extent.offset, true, *member));
     let mut changes: Vec<_> = ends.chain(starts).collect();
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_touches_is_apart_and_what_overlaps_is_together() {
+    fn adjacent_extents_are_apart_and_overlapping_ones_together() {
         let all = [(extent(0, 5), 0), (extent(5, 9), 1), (extent(6, 7), 0), (extent(8, 12), 2), (extent(20, 21), 0)];
         let sizes: Vec<_> = Overlaps::of(&all).map(<[_]>::len).collect();
         assert_eq!(sizes, [1, 3, 1]);

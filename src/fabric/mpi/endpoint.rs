@@ -1,16 +1,16 @@
-//! One rank's end of an MPI communicator: posts, polls, and cuts long messages into MPI messages.
+//! One rank's end of an MPI communicator: posts and polls messages, and splits long messages into MPI messages.
 //!
-//! **Long messages.** An MPI message has at most 2^31 - 1 bytes, and its receiver knows a capacity, not a length. A body
-//! travels in chunks of `chunk` bytes (the same on all ranks), and *a full chunk is always followed by another; a
-//! shorter one, perhaps empty, is the last*. So a body below `chunk` bytes is one MPI message, and one of exactly
-//! `k * chunk` bytes ends with an empty message. The sender posts all chunks at once; the receiver posts the first
-//! receive at once and each further one when the chunk before it came in full.
+//! **Long messages.** An MPI message has at most 2^31 - 1 bytes, and its receiver knows a capacity but not the length. A
+//! message is sent in chunks of `chunk` bytes (the same on all ranks): *a full chunk is always followed by another; a shorter
+//! one, perhaps empty, is the last*. So a message below `chunk` bytes is one MPI message, and one of exactly `k * chunk` bytes
+//! ends with an empty chunk. The sender posts all chunks at once. The receiver posts the first receive at once, and each
+//! further one when the chunk before has arrived in full.
 //!
-//! First chunks travel under the message's tag, all others under `tag + 2^15`. So the receives posted for the *next*
-//! messages of the same sender and tag cannot catch a chunk of this one. The further chunks of all messages of one
-//! sender and tag form one MPI-ordered stream, which the receiver takes in the order in which the messages were posted:
-//! only the head of a *lane* (the long receives of one sender and tag) has a further receive posted. A receive whose
-//! capacity is below `chunk` can never see a full chunk (MPI reports the truncation), so it needs no lane.
+//! First chunks have the message's tag, all others `tag + 2^15`. So a receive posted for the *next* message of the same sender
+//! and tag cannot match a chunk of this one. The further chunks of all messages of one sender and tag form one MPI-ordered
+//! stream, which the receiver takes in the order in which the messages were posted: of a *lane* (the long receives of one
+//! sender and tag), only the first has a further receive posted. A receive with a capacity below `chunk` never gets a full
+//! chunk (MPI reports the truncation), so it needs no lane.
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_int;
@@ -29,17 +29,17 @@ use crate::fabric::{Completion, Idle, Message, Stop, Ticket, Transport};
 use crate::schedule::SendMode;
 use crate::topology::Rank;
 
-/// The longest MPI message that is sent, in bytes, unless the constructor says otherwise: 1 GiB.
+/// The default length of the longest MPI message, in bytes: 1 GiB.
 pub const DEFAULT_CHUNK: usize = 1 << 30;
 
-/// Tags of the trait are below this; the chunks after the first add it.
+/// Tags of messages are below this; chunks after the first add it to their tag.
 const TAGS: c_int = 1 << 15;
 
-/// One rank's end of a communicator of its own. Belongs to the thread that made it, which must be one that may call MPI.
+/// One rank's end of a communicator of its own. It stays on the thread that made it, which must be one that may call MPI.
 ///
-/// Dropping it with messages in flight is safe and never waits: receives are cancelled, bodies that the network may still
-/// touch are leaked, and so is the communicator, lest its stray messages turn up in the next one. (MPI libraries have some
-/// thousands of communicators.) A send that nobody receives may still hold up MPI_Finalize.
+/// A drop with messages in flight is safe and never waits. It cancels receives, and leaks message bodies that the network may
+/// still access; it leaks the communicator too, so that no stray message can match in another one. (MPI libraries have some
+/// thousands of communicators.) A send that is never received may still delay MPI_Finalize.
 pub struct MpiEndpoint {
     comm: Comm,
     chunk: usize,
@@ -50,19 +50,18 @@ pub struct MpiEndpoint {
     next: Ticket,
     failed: Option<Error>,
     idle: Arc<Backoff>,
-    /// MPI is not finalised before this endpoint is gone. After `comm`: dropped in this order.
+    /// Keeps MPI from being finalised. Declared after `comm`, so dropped after it.
     session: Option<Rc<Session>>,
 }
 
 impl MpiEndpoint {
-    /// An endpoint on a duplicate of `comm`; `comm` itself stays untouched. Collective over its ranks: one
-    /// MPI_Comm_dup.
+    /// An endpoint on a duplicate of `comm`, which itself is not used. Collective over its ranks: one MPI_Comm_dup.
     ///
     /// The duplicate is freed when the endpoint is dropped. If MPI is finalised first, every later call on the endpoint
     /// is an error, and dropping it frees nothing.
     ///
     /// # Errors
-    /// [`Error::Fabric`] in MPI's words, where the error handler of `comm` lets it return.
+    /// [`Error::Fabric`] with MPI's error text, if the error handler of `comm` returns.
     ///
     /// # Safety
     /// MPI is initialised. `comm` is a valid intracommunicator. The thread is one that may call MPI.
@@ -71,7 +70,7 @@ impl MpiEndpoint {
         unsafe { Self::from_raw_with_chunk(comm, DEFAULT_CHUNK) }
     }
 
-    /// As [`MpiEndpoint::from_raw`], with MPI messages of at most `chunk` bytes, `1..=2^31 - 1`, the same on all ranks.
+    /// As [`MpiEndpoint::from_raw`], with MPI messages of at most `chunk` bytes (1 to 2^31 - 1, the same on all ranks).
     ///
     /// # Errors
     /// A chunk out of range, and those of [`MpiEndpoint::from_raw`].
@@ -87,15 +86,15 @@ impl MpiEndpoint {
         Ok(Self::over(comm, chunk, None))
     }
 
-    /// As [`MpiEndpoint::from_raw`], without waiting for other ranks: the endpoint is there when the future is done. MPI is
-    /// called at once, so calls on several communicators come in the order of the program. Collective over the ranks of
-    /// `comm`: one MPI_Comm_idup.
+    /// As [`MpiEndpoint::from_raw`], without waiting for other ranks: the future returns the endpoint. MPI_Comm_idup is called
+    /// before this function returns, so calls on several communicators keep the order of the program. Collective over the ranks
+    /// of `comm`.
     ///
     /// # Errors
     /// Those of [`MpiEndpoint::from_raw`].
     ///
     /// # Safety
-    /// That of [`MpiEndpoint::from_raw`]; `comm` lives until the future is done.
+    /// That of [`MpiEndpoint::from_raw`]; `comm` is not freed before the future is done.
     pub unsafe fn start_from_raw(comm: MPI_Comm) -> Result<impl Future<Output = Result<Self>>> {
         // SAFETY: the caller's promise.
         let mut duplicating = unsafe { Comm::start_duplicate_of(comm)? };
@@ -128,7 +127,7 @@ impl MpiEndpoint {
     }
 
     /// Whether the endpoint can still be used: nothing has failed before, and MPI is there.
-    fn usable(&self) -> Result<()> {
+    fn check_usable(&self) -> Result<()> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
@@ -139,12 +138,12 @@ impl MpiEndpoint {
         Ok(())
     }
 
-    /// Remembers the first failure: after it the communicator's messages no longer match, so nothing more is tried.
+    /// Remembers a failure. After it the communicator's messages may no longer match, so every later call fails too.
     fn remember<T>(&mut self, outcome: Result<T>) -> Result<T> {
         outcome.inspect_err(|error| self.failed = Some(error.clone()))
     }
 
-    fn accept(&self, peer: Rank, tag: u16) -> Result<()> {
+    fn check_peer(&self, peer: Rank, tag: u16) -> Result<()> {
         if peer >= self.comm.ranks {
             return Err(Error::argument("rank of the peer", peer, format!("0 to {}", self.comm.ranks - 1)));
         }
@@ -169,7 +168,7 @@ impl MpiEndpoint {
         Ok(further)
     }
 
-    /// Posts all chunks of a body that is already among the flights, where it stays put until they are taken.
+    /// Posts all chunks of `body`. A clone of it is in `flights` already, which keeps its memory until all chunks are sent.
     fn post_send(&mut self, ticket: Ticket, to: Rank, tag: u16, mode: SendMode, body: &Message) -> Result<()> {
         let mut mpi_tag = c_int::from(tag);
         for number in 0..=body.len() / self.chunk {
@@ -178,14 +177,14 @@ impl MpiEndpoint {
             if number == 1 {
                 mpi_tag = self.further_tag(tag)?;
             }
-            // SAFETY: a clone of `body` is among the flights until every chunk has ended, or leaked.
+            // SAFETY: a clone of `body` is in `flights` until every chunk has ended, or is leaked.
             let request = unsafe { self.comm.send(chunk, to, mpi_tag, mode)? };
             self.requests.push(request, ticket);
         }
         Ok(())
     }
 
-    /// Posts the receive of the next chunk of `ticket`, if it waits for one and its turn has come.
+    /// Posts the receive of the next chunk of `ticket`, if it waits for one and is first in its lane.
     fn post_further(&mut self, key: (Rank, u16), ticket: Ticket) -> Result<()> {
         let is_head = self.lanes.get(&key).and_then(VecDeque::front) == Some(&ticket);
         let further_tag = self.further_tag(key.1);
@@ -200,8 +199,8 @@ impl MpiEndpoint {
         Ok(())
     }
 
-    /// Takes note of one ended MPI message.
-    fn take(&mut self, ended: &Finished, done: &mut Vec<Completion>) -> Result<()> {
+    /// Records an MPI message that has ended.
+    fn record(&mut self, ended: &Finished, done: &mut Vec<Completion>) -> Result<()> {
         let ticket = ended.ticket;
         let Some(flight) = self.flights.get_mut(&ticket) else {
             return Err(Error::Internal { rank: self.comm.rank, what: format!("no message has ticket {ticket}") });
@@ -230,7 +229,7 @@ impl MpiEndpoint {
         }
     }
 
-    /// Hands a complete message over; the next in its lane may go on.
+    /// Reports a complete message, and continues the next in its lane.
     fn deliver(&mut self, key: (Rank, u16), ticket: Ticket, done: &mut Vec<Completion>) -> Result<()> {
         let Some(Flight::Receive(incoming)) = self.flights.remove(&ticket) else { return Ok(()) };
         done.push(Completion { ticket, message: Some(incoming.body.into_message()) });
@@ -252,7 +251,7 @@ impl MpiEndpoint {
         let mut finished = std::mem::take(&mut self.finished);
         self.requests.test_some(&mut finished)?;
         for ended in finished.drain(..) {
-            self.take(&ended, done)?;
+            self.record(&ended, done)?;
         }
         self.finished = finished;
         Ok(())
@@ -262,7 +261,7 @@ impl MpiEndpoint {
         let mut finished = std::mem::take(&mut self.finished);
         self.requests.wait(ticket, &mut finished);
         for ended in finished.drain(..) {
-            self.take(&ended, done)?;
+            self.record(&ended, done)?;
         }
         self.finished = finished;
         Ok(())
@@ -298,14 +297,14 @@ impl Transport for MpiEndpoint {
     }
 
     fn progress(&mut self) -> Result<()> {
-        self.usable()?;
+        self.check_usable()?;
         let outcome = self.comm.progress();
         self.remember(outcome)
     }
 
     fn send(&mut self, to: Rank, tag: u16, mode: SendMode, message: Message) -> Result<Ticket> {
-        self.usable()?;
-        self.accept(to, tag)?;
+        self.check_usable()?;
+        self.check_peer(to, tag)?;
         let ticket = self.ticket();
         let chunks = message.len() / self.chunk + 1;
         self.flights.insert(ticket, Flight::Send { to, tag, body: message.clone(), chunks });
@@ -315,8 +314,8 @@ impl Transport for MpiEndpoint {
     }
 
     fn receive(&mut self, from: Rank, tag: u16, capacity: u64) -> Result<Ticket> {
-        self.usable()?;
-        self.accept(from, tag)?;
+        self.check_usable()?;
+        self.check_peer(from, tag)?;
         let incoming = Incoming::new(from, tag, capacity)?;
         let ticket = self.ticket();
         let outcome = self.start_receive(ticket, incoming);
@@ -325,15 +324,15 @@ impl Transport for MpiEndpoint {
     }
 
     fn poll(&mut self, done: &mut Vec<Completion>) -> Result<()> {
-        self.usable()?;
+        self.check_usable()?;
         let outcome = self.advance(done);
         self.remember(outcome)
     }
 
     fn wait(&mut self, ticket: Ticket, done: &mut Vec<Completion>) -> Result<()> {
-        self.usable()?;
-        // The next chunk of a long message is posted when the one before has come, for which the rank must look.
-        if !self.lanes.is_empty() || sleeping::never() {
+        self.check_usable()?;
+        // Long messages need polling: the receive of a chunk is posted when the chunk before has arrived.
+        if !self.lanes.is_empty() || sleeping::is_known_to_spin() {
             return Ok(());
         }
         let outcome = self.wait_for(ticket, done);
@@ -349,7 +348,7 @@ impl Transport for MpiEndpoint {
     }
 
     fn duplicate(&mut self) -> Result<Box<dyn Transport>> {
-        self.usable()?;
+        self.check_usable()?;
         let comm = self.comm.duplicate()?;
         Ok(Box::new(Self::over(comm, self.chunk, self.session.clone())))
     }
@@ -360,7 +359,7 @@ impl Drop for MpiEndpoint {
         let flights = std::mem::take(&mut self.flights);
         self.comm.is_quiet = self.failed.is_none() && flights.is_empty();
         if std::thread::panicking() || is_finalised() {
-            // MPI must not be called any more, and may still touch every body.
+            // MPI must not be called any more, and may still access every body.
             std::mem::forget(flights);
             return;
         }

@@ -1,4 +1,4 @@
-//! Messages on their way, and the memory that MPI reads and writes meanwhile.
+//! Messages in flight, and the memory that MPI reads and writes for them.
 
 use std::ffi::c_int;
 
@@ -8,9 +8,9 @@ use crate::fabric::Message;
 use crate::fabric::pool::Block;
 use crate::topology::Rank;
 
-/// A message that is on its way.
+/// A message in flight.
 pub(super) enum Flight {
-    /// The body, and how many of its chunks are not taken yet.
+    /// The body, and the number of its chunks that are not sent yet.
     Send {
         to: Rank,
         tag: u16,
@@ -18,7 +18,7 @@ pub(super) enum Flight {
         body: Message,
         chunks: usize,
     },
-    /// What has come so far.
+    /// The part received so far.
     Receive(Incoming),
 }
 
@@ -27,9 +27,9 @@ pub(super) struct Incoming {
     pub(super) from: Rank,
     pub(super) tag: u16,
     pub(super) capacity: usize,
-    /// Room for `capacity` bytes; the length is what has come.
+    /// A block of `capacity` bytes; its length is the number of bytes received.
     pub(super) body: Block,
-    /// The last chunk was full, and the receive of the next is not posted yet.
+    /// Whether the last chunk was full and the receive of the next is not posted yet.
     pub(super) waiting: bool,
 }
 
@@ -42,16 +42,16 @@ impl Incoming {
         Ok(Self { from, tag, capacity, body, waiting: false })
     }
 
-    /// Starts the receive of the next chunk behind what has come.
+    /// Posts the receive of the next chunk behind the received bytes.
     pub(super) fn post(&mut self, comm: &Comm, chunk: usize, tag: c_int) -> Result<Request> {
         let length = (self.capacity - self.body.len()).min(chunk);
         let from = self.body.len();
         let room = &mut self.body.whole_mut()[from..][..length];
-        // SAFETY: the block never grows, and is among the flights until the chunk has ended, or leaked.
+        // SAFETY: the block never grows, and is in `flights` until the chunk has ended, or is leaked.
         unsafe { comm.receive(room.as_mut_ptr(), room.len(), self.from, tag) }
     }
 
-    /// Counts in a chunk that has come.
+    /// Adds a chunk of `bytes` bytes to the received bytes.
     pub(super) fn grow(&mut self, bytes: usize) {
         let length = (self.body.len() + bytes).min(self.capacity);
         self.body.set_len(length);

@@ -12,14 +12,14 @@ use std::time::Duration;
 
 use crate::fabric::Idle;
 
-/// Polls without progress during which the core is only yielded.
+/// Number of polls without progress after which the rank sleeps instead of yielding.
 const YIELDS: u32 = 50;
 /// The same where each rank has a core: about a millisecond, so that only long waits sleep.
 const YIELDS_ALONE: u32 = 1_000;
 /// How long a rank then sleeps between polls.
 const SLEEP: Duration = Duration::from_micros(50);
 
-/// Belongs to the thread that made it.
+/// The wait of the thread that made it.
 pub(super) struct Backoff {
     rank: Thread,
     woken: AtomicBool,

@@ -1,7 +1,7 @@
-//! Two groups that an inter-communicator connects, as the ranks of one endpoint.
+//! The two groups of an inter-communicator as the ranks of one endpoint.
 //!
-//! A fabric has one numbering of ranks, and an allgather inside a group sends within it, which an inter-communicator
-//! cannot. So both groups are merged; who is in which follows from the order, which keeps each group's ranks in a row.
+//! A fabric has one numbering of ranks, and its ranks send inside a group too, which an inter-communicator cannot do. So both
+//! groups are merged. In the merged order, the ranks of each group are consecutive.
 
 use std::ops::Range;
 
@@ -12,14 +12,12 @@ use crate::error::Result;
 use crate::topology::Rank;
 
 impl MpiEndpoint {
-    /// An endpoint over both groups of the inter-communicator `comm`, which itself stays untouched, and the ranks of
-    /// the two groups there, in the order that they have in their groups; equal on all ranks. Which group comes first
-    /// is MPI's choice. Collective over both groups: one MPI_Intercomm_merge, and what [`MpiEndpoint::from_raw`] does
-    /// inside nodes.
+    /// An endpoint over both groups of the inter-communicator `comm`, which itself is not used further, and the ranges of the
+    /// two groups' ranks there, the same on all ranks. The ranks of a group keep their order. MPI chooses which group is first.
+    /// Collective over both groups: one MPI_Intercomm_merge.
     ///
     /// # Errors
-    /// An intra-communicator; [`crate::Error::Fabric`] in MPI's words, where the error handler of `comm` lets it
-    /// return.
+    /// An intra-communicator; [`crate::Error::Fabric`] with MPI's error text, if the error handler of `comm` returns.
     ///
     /// # Safety
     /// MPI is initialised. `comm` is a valid communicator. The thread is one that may call MPI.

@@ -1,12 +1,13 @@
-//! The fabric of supercomputers: MPI point-to-point messages, started, polled, and waited for inside MPI where one of them
-//! must come first and MPI sleeps meanwhile (`sleeping`).
+//! The fabric of supercomputers: non-blocking MPI point-to-point messages. They are polled; a rank blocks in MPI on a message
+//! only if nothing else can start before it and this MPI sleeps while it waits (`sleeping`).
 //!
-//! A program calls [`initialise`] and asks the [`World`] for endpoints. A library that lives inside somebody else's MPI
-//! program makes endpoints from the communicators it is given, with [`MpiEndpoint::from_raw`]. A program that uses rsmpi (the
+//! A program calls [`initialise`] and gets endpoints from the [`World`]. A library inside an MPI program makes endpoints from
+//! the communicators it is given, with [`MpiEndpoint::from_raw`]. A program that uses rsmpi (the
 //! crate `mpi`) makes them from any communicator of that crate, with `MpiEndpoint::from_communicator` (feature `rsmpi`).
 //!
-//! MPI is called through its C interface, because every return code must be looked at and requests of all sizes must be
-//! polled together: by name, through `tributary_abi`, so that a program or library runs under every MPI. Only the rank's own thread calls it (MPI_THREAD_FUNNELED); helper threads never do.
+//! MPI is called through its C interface, because every return code is checked and requests of all sizes are polled together.
+//! Functions are found by name through `tributary_abi`, so a program or library runs under every MPI. Only the rank's own
+//! thread calls MPI (MPI_THREAD_FUNNELED); helper threads never do.
 
 use std::rc::Rc;
 
@@ -27,17 +28,17 @@ pub use endpoint::{DEFAULT_CHUNK, MpiEndpoint};
 pub use native::Native;
 pub use tributary_abi::MPI_Comm;
 
-/// What a rank that panics returns to the launcher, as a Rust program does.
+/// The exit code of a rank that panics, as of a Rust program.
 const PANICKED: i32 = 101;
 
-/// Initialises MPI, unless somebody else has. Collective over the program: every rank calls it.
+/// Initialises MPI, unless it is initialised already. Collective over the program: every rank calls it.
 ///
-/// A program that is linked with no MPI library gets one first: that of `$TRIB_MPI`, or the one that belongs to the launcher
-/// which started it, where the dynamic linker or a folder beside `mpiexec` has it.
+/// A program that is not linked with an MPI library loads one first: that of `$TRIB_MPI`, or the one of the launcher that
+/// started it, if the dynamic linker or a folder beside `mpiexec` has it.
 ///
 /// An MPI that is initialised here returns errors instead of aborting (MPI_ERRORS_RETURN on MPI_COMM_WORLD and
-/// MPI_COMM_SELF). In somebody else's MPI program those handlers stay as they are, and MPICH asks the one of
-/// MPI_COMM_WORLD when a message does not fit its receive: by default it then aborts the program.
+/// MPI_COMM_SELF). If the program has initialised MPI itself, its error handlers stay. MPICH calls the one of MPI_COMM_WORLD
+/// when a message is longer than its receive, which by default aborts the program.
 ///
 /// # Errors
 /// [`Error::Fabric`] when there is no MPI library, or one whose binary interface is not known; when MPI was already
@@ -55,7 +56,7 @@ pub fn initialise() -> Result<World> {
     Ok(World { session: Rc::new(Session { ours }) })
 }
 
-/// What is to be said against making an endpoint from the communicator that a program gives; None when nothing is. Local.
+/// Why no endpoint can be made from the communicator `comm`; `None` if one can. Local.
 ///
 /// # Safety
 /// `comm` is a communicator or MPI_COMM_NULL, if the process has an MPI library and has initialised it.
@@ -84,36 +85,36 @@ pub unsafe fn objection(comm: MPI_Comm) -> Option<String> {
     }
 }
 
-/// The name and version of the MPI library that this program runs on, as in `MPICH Version: 4.0.2`.
-/// Callable at any time; empty where there is none (yet).
+/// The name and version of the MPI library that this program runs on, as in `MPICH Version: 4.0.2`. Empty if no MPI library is
+/// loaded (yet). Local; may be called at any time.
 pub fn library() -> String {
     raw::library()
 }
 
-/// What a rank returns to the launcher that ends the job over `why`.
+/// The exit code of a job that [`end_job`] ends.
 const FAILED: i32 = 70;
 
-/// Says `why` on standard error and ends all ranks of the program: MPI_Abort on MPI_COMM_WORLD. For a failure that the
-/// other ranks cannot be told of, and would wait for. MPI is initialised; where it was finalised, only this process ends.
+/// Writes `why` to standard error and ends all ranks of the program: MPI_Abort on MPI_COMM_WORLD. It is for a failure that
+/// the other ranks do not know of. Only this process ends if MPI is not running. Local.
 pub fn end_job(why: &Error) {
     eprintln!("tributary: {why}; the other ranks cannot be told, so the job ends (hint trib_on_failure=abort)");
     if !is_running() {
         std::process::exit(FAILED);
     }
-    // Some launchers drop what is on its way when a rank ends the job.
+    // Some launchers lose output that is still on its way when a rank ends the job.
     std::thread::sleep(std::time::Duration::from_millis(100));
     raw::abort(FAILED)
 }
 
-/// Whether MPI is initialised, and not finalised. Not collective.
+/// Whether MPI is initialised and not finalised. Local.
 pub fn is_running() -> bool {
     raw::is_initialised().unwrap_or(false) && !raw::is_finalised()
 }
 
 /// All ranks of an MPI program.
 ///
-/// MPI is finalised when the world and the endpoints made from it are gone, if [`initialise`] initialised it. A world
-/// that is dropped by a panic aborts all ranks: nobody waits for a rank that is gone.
+/// If [`initialise`] initialised MPI, it is finalised when the world and the endpoints made from it are dropped. If a panic
+/// drops the world, all ranks are aborted, so that none waits for a rank that is gone.
 pub struct World {
     session: Rc<Session>,
 }
@@ -122,15 +123,15 @@ impl World {
     /// An endpoint over all ranks, in a communication context of its own. Collective.
     ///
     /// # Errors
-    /// [`Error::Fabric`] in MPI's words.
+    /// [`Error::Fabric`] with MPI's error text.
     pub fn endpoint(&self) -> Result<MpiEndpoint> {
         self.endpoint_with_chunk(DEFAULT_CHUNK)
     }
 
-    /// As [`World::endpoint`], with MPI messages of at most `chunk` bytes, `1..=2^31 - 1`, the same on all ranks.
+    /// As [`World::endpoint`], with MPI messages of at most `chunk` bytes (1 to 2^31 - 1, the same on all ranks).
     ///
     /// # Errors
-    /// A chunk out of range, or [`Error::Fabric`] in MPI's words.
+    /// A chunk out of range, or [`Error::Fabric`] with MPI's error text.
     pub fn endpoint_with_chunk(&self, chunk: usize) -> Result<MpiEndpoint> {
         // SAFETY: MPI is initialised on this thread (`World` is not `Send`). If it was not initialised here, it may be gone
         // by now: then MPI says so.
@@ -138,7 +139,7 @@ impl World {
         Ok(endpoint.holding(self.session.clone()))
     }
 
-    /// Ends all ranks at once; the launcher returns `code`. For a rank that cannot go on while others wait for it.
+    /// Ends all ranks; the launcher returns `code`. For a rank that cannot continue while others wait for it. Local.
     pub fn abort(&self, code: i32) -> ! {
         raw::abort(code)
     }

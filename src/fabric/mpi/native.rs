@@ -1,7 +1,7 @@
-//! MPI's own collectives on bytes, blocking: what the algorithms of this library are compared with. Nothing else uses them.
+//! MPI's own blocking collectives on bytes. They serve only to compare this library's algorithms with them.
 //!
-//! They run on MPI_COMM_WORLD, which no endpoint does; so ours and theirs never meet. All are collective over the program's
-//! ranks, every rank with the same root and sizes.
+//! They run on MPI_COMM_WORLD, which no endpoint uses, so their messages cannot match this library's. All are collective over
+//! the program's ranks, with the same root and sizes on every rank.
 
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
@@ -15,17 +15,17 @@ use crate::topology::Rank;
 
 /// The collectives of the MPI library.
 pub struct Native {
-    /// MPI stays initialised.
+    /// Keeps MPI initialised.
     _session: Rc<Session>,
     rank: Rank,
     ranks: usize,
 }
 
 impl World {
-    /// The collectives of the MPI library, over all ranks. Not collective.
+    /// The collectives of the MPI library, over all ranks. Local.
     ///
     /// # Errors
-    /// [`Error::Fabric`] in MPI's words.
+    /// [`Error::Fabric`] with MPI's error text.
     pub fn native(&self) -> Result<Native> {
         let (mut rank, mut ranks) = (0, 0);
         // SAFETY: MPI is initialised; each call writes one int.
@@ -46,7 +46,7 @@ impl Native {
     /// MPI_Barrier.
     ///
     /// # Errors
-    /// [`Error::Fabric`] in MPI's words, as of all functions here.
+    /// [`Error::Fabric`] with MPI's error text, as of all functions here.
     pub fn barrier(&self) -> Result<()> {
         // SAFETY: MPI is initialised, and the communicator valid.
         raw::check("MPI_Barrier", unsafe { ffi::MPI_Barrier(raw::world()) })
@@ -82,7 +82,7 @@ impl Native {
         raw::check("MPI_Gatherv", rc)
     }
 
-    /// MPI_Scatter: the backwards [`Native::gather`].
+    /// MPI_Scatter: the root's `all` in blocks of the length of `own`, one to each rank.
     ///
     /// # Errors
     /// MPI's; a length that does not fit.
@@ -97,7 +97,7 @@ impl Native {
         raw::check("MPI_Scatter", rc)
     }
 
-    /// MPI_Scatterv: the backwards [`Native::gatherv`].
+    /// MPI_Scatterv: the root's `all` in blocks of these `sizes`, one to each rank.
     ///
     /// # Errors
     /// MPI's; a length that does not fit.
@@ -173,7 +173,8 @@ impl Native {
         Err(Error::argument("root", root, format!("0 to {}", self.ranks - 1)))
     }
 
-    /// Blocks of `sizes`, of which this rank's has `own` bytes, and all together `all`, where it holds them.
+    /// Counts and displacements for `sizes`. Checks that this rank's block has `own` bytes, and that a buffer of `all` bytes
+    /// holds all blocks.
     fn blocks(&self, sizes: &[u64], own: usize, all: Option<usize>) -> Result<Blocks> {
         if sizes.len() != self.ranks {
             return Err(Error::argument("number of sizes", sizes.len(), format!("{}, one a rank", self.ranks)));
@@ -201,12 +202,12 @@ fn count(len: u64) -> Result<c_int> {
     c_int::try_from(len).map_err(|_| Error::argument("bytes in all", len, "2^31 - 1 or less: MPI counts in int"))
 }
 
-/// Where MPI reads from. Of an empty slice Rust gives any address, which may be MPI_IN_PLACE (1 in Open MPI): null then.
+/// The address that MPI reads from; null for an empty slice, whose address in Rust may equal MPI_IN_PLACE (1 in Open MPI).
 fn read<T>(slice: &[T]) -> *const c_void {
     if slice.is_empty() { std::ptr::null() } else { slice.as_ptr().cast() }
 }
 
-/// Where MPI writes to; likewise.
+/// The address that MPI writes to; null for an empty slice.
 fn written<T>(slice: &mut [T]) -> *mut c_void {
     if slice.is_empty() { std::ptr::null_mut() } else { slice.as_mut_ptr().cast() }
 }

@@ -1,4 +1,4 @@
-//! MPI calls whose return codes are looked at, and handles that free themselves. No policy.
+//! MPI calls with checked return codes, and handles that are freed on drop.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -8,20 +8,20 @@ use crate::error::{Error, Result};
 use crate::schedule::SendMode;
 use crate::topology::Rank;
 
-/// Turns the return code of `call` into a result, in MPI's own words.
+/// Turns the return code of `call` into a result, with MPI's error text.
 pub(super) fn check(call: &str, code: c_int) -> Result<()> {
     check_with(|| call.to_string(), code)
 }
 
-/// As [`check`], for calls whose name costs something to spell.
+/// As [`check`], with a name that is made only for an error.
 pub(super) fn check_with(call: impl FnOnce() -> String, code: c_int) -> Result<()> {
-    if code == ffi::SUCCESS { Ok(()) } else { Err(Error::Fabric(format!("{}: {}", call(), words(code)))) }
+    if code == ffi::SUCCESS { Ok(()) } else { Err(Error::Fabric(format!("{}: {}", call(), error_text(code)))) }
 }
 
 /// Longer than the longest error text and the longest version text of any MPI library.
 const LONGEST_TEXT: usize = 8192;
 
-fn words(code: c_int) -> String {
+fn error_text(code: c_int) -> String {
     if code == ffi::MISSING {
         return "this process has no MPI library, or one without this function".to_string();
     }
@@ -36,7 +36,7 @@ fn words(code: c_int) -> String {
     String::from_utf8_lossy(&text).lines().map(str::trim).collect::<Vec<_>>().join("; ")
 }
 
-/// Whether MPI_Init has been called, by whomever.
+/// Whether MPI_Init has been called, by this library or the program.
 pub(super) fn is_initialised() -> Result<bool> {
     let mut flag = 0;
     // SAFETY: callable at any time; writes one int.
@@ -44,7 +44,7 @@ pub(super) fn is_initialised() -> Result<bool> {
     Ok(flag != 0)
 }
 
-/// Whether MPI_Finalize has been called. An MPI that cannot even tell counts as gone.
+/// Whether MPI_Finalize has been called; true also if MPI_Finalized fails.
 pub(super) fn is_finalised() -> bool {
     let mut flag = 0;
     // SAFETY: callable at any time; writes one int.
@@ -64,8 +64,8 @@ pub(super) fn is_callable_here() -> Result<bool> {
     Ok(level > constants().thread_funneled || is_main != 0)
 }
 
-/// MPI_Init_thread(MPI_THREAD_FUNNELED); returns whether that level was granted. Errors come back as codes from then on,
-/// also those of calls that belong to no communicator of ours: MPICH reports a failed MPI_Testsome to MPI_COMM_WORLD.
+/// MPI_Init_thread(MPI_THREAD_FUNNELED). Returns whether that level was granted. Afterwards errors are returned as codes, also
+/// those on MPI_COMM_WORLD, to which MPICH reports a failed MPI_Testsome.
 pub(super) fn init() -> Result<bool> {
     let funneled = constants().thread_funneled;
     let mut granted = 0;
@@ -83,7 +83,7 @@ fn return_errors(comm: ffi::MPI_Comm) -> Result<()> {
     check("MPI_Comm_set_errhandler", unsafe { ffi::MPI_Comm_set_errhandler(comm, handles().errors_return) })
 }
 
-/// MPI_Finalize; a failure can no longer be told to anybody.
+/// MPI_Finalize; its return code is ignored, because MPI is gone either way.
 pub(super) fn finalise() {
     // SAFETY: called by the last owner of the session, on the thread that initialised MPI.
     unsafe { ffi::MPI_Finalize() };
@@ -96,7 +96,7 @@ pub(super) fn abort(code: c_int) -> ! {
     std::process::exit(code)
 }
 
-/// Whether `comm` connects two groups.
+/// Whether `comm` is an inter-communicator.
 ///
 /// # Safety
 /// `comm` is a communicator, and MPI is initialised.
@@ -107,7 +107,7 @@ pub(super) unsafe fn is_intercommunicator(comm: ffi::MPI_Comm) -> Result<bool> {
     Ok(flag != 0)
 }
 
-/// What this MPI calls itself, on one line.
+/// The first line of this MPI's version text.
 pub(super) fn library() -> String {
     let mut text = vec![0u8; LONGEST_TEXT + 1];
     let mut length = 0;
@@ -122,7 +122,7 @@ pub(super) fn world() -> ffi::MPI_Comm {
     handles().comm_world
 }
 
-/// What a call is given whose status is not wanted.
+/// MPI_STATUS_IGNORE.
 pub(super) fn status_ignore() -> *mut ffi::MPI_Status {
     constants().status_ignore as usize as *mut ffi::MPI_Status
 }
@@ -130,11 +130,11 @@ pub(super) fn status_ignore() -> *mut ffi::MPI_Status {
 /// A started send or receive.
 pub(super) type Request = ffi::MPI_Request;
 
-/// A communicator of our own: errors come back as codes, and it is freed on drop.
+/// A communicator of this library: errors are returned as codes, and it is freed on drop.
 pub(super) struct Comm {
     handle: ffi::MPI_Comm,
-    /// Whether to free it on drop. A communicator on which messages may still be under way must stay: MPI would give
-    /// its context to the next communicator, which would then receive them.
+    /// Whether to free it on drop. If messages may still be in flight it must not be freed: MPI would reuse its context for
+    /// the next communicator, which could then receive them.
     pub(super) is_quiet: bool,
     pub(super) rank: Rank,
     pub(super) ranks: usize,
@@ -151,24 +151,24 @@ impl Comm {
         // SAFETY: the caller vouches for `parent`.
         check("MPI_Comm_dup", unsafe { ffi::MPI_Comm_dup(parent, &mut handle) })?;
         let mut comm = Self { handle, is_quiet: true, rank: 0, ranks: 0, highest_tag: 0 };
-        comm.learn()?;
+        comm.query()?;
         Ok(comm)
     }
 
-    /// Starts to duplicate `parent`. Collective over its ranks; waits for none of them.
+    /// Starts to duplicate `parent` (MPI_Comm_idup). Collective over its ranks; does not wait for them.
     ///
     /// # Safety
-    /// As [`Comm::duplicate_of`]; `parent` lives until the duplicate is there.
+    /// As [`Comm::duplicate_of`]; `parent` is not freed before the duplicate is complete.
     pub(super) unsafe fn start_duplicate_of(parent: ffi::MPI_Comm) -> Result<Duplicating> {
         let handle = Box::into_raw(Box::new(handles().comm_null));
         let mut request = handles().request_null;
-        // SAFETY: the caller vouches for `parent`; the handle stays where it is, also if the duplicate is given up.
+        // SAFETY: the caller vouches for `parent`; the handle's memory stays valid, also if the duplicate is given up.
         check("MPI_Comm_idup", unsafe { ffi::MPI_Comm_idup(parent, handle, &mut request) })?;
         Ok(Duplicating { handle, request })
     }
 
-    /// Both groups of the inter-communicator `parent` in one, and how many ranks the group has that comes first there.
-    /// Collective over both.
+    /// Both groups of the inter-communicator `parent` merged, and the number of ranks of the group that is first there.
+    /// Collective over both groups.
     ///
     /// # Safety
     /// `parent` is a valid communicator, MPI is initialised, and this is the thread that may call it.
@@ -185,21 +185,21 @@ impl Comm {
             check("MPI_Comm_remote_size", ffi::MPI_Comm_remote_size(parent, &mut remote))?;
         }
         let mut handle = handles().comm_null;
-        // SAFETY: a valid inter-communicator. No group says that it is the high one: MPI chooses which comes first.
+        // SAFETY: a valid inter-communicator. Both groups pass `high` = 0, so MPI chooses their order.
         check("MPI_Intercomm_merge", unsafe { ffi::MPI_Intercomm_merge(parent, 0, &mut handle) })?;
         let mut comm = Self { handle, is_quiet: true, rank: 0, ranks: 0, highest_tag: 0 };
-        comm.learn()?;
+        comm.query()?;
         let is_first = comm.rank == rank as Rank;
         Ok((comm, (if is_first { local } else { remote }) as usize))
     }
 
-    /// A further communicator over the same ranks. Collective.
+    /// A duplicate over the same ranks. Collective.
     pub(super) fn duplicate(&self) -> Result<Self> {
         // SAFETY: our own handle is valid until drop.
         unsafe { Self::duplicate_of(self.handle) }
     }
 
-    fn learn(&mut self) -> Result<()> {
+    fn query(&mut self) -> Result<()> {
         let (mut rank, mut ranks) = (0, 0);
         return_errors(self.handle)?;
         // SAFETY: a valid communicator; writes one int.
@@ -211,7 +211,7 @@ impl Comm {
         Ok(())
     }
 
-    /// Lets MPI look after messages of any communicator, without taking one.
+    /// Lets MPI progress messages of all communicators; receives none.
     pub(super) fn progress(&self) -> Result<()> {
         let mut found = 0;
         let (any_source, any_tag) = (constants().any_source, constants().any_tag);
@@ -222,7 +222,7 @@ impl Comm {
     /// Starts a send of at most `c_int::MAX` bytes.
     ///
     /// # Safety
-    /// `body` must stay where it is, unchanged, until the request is complete.
+    /// `body` stays valid and unchanged until the request is complete.
     pub(super) unsafe fn send(&self, body: &[u8], to: Rank, tag: c_int, mode: SendMode) -> Result<Request> {
         let (at, count) = (body.as_ptr().cast::<c_void>(), body.len() as c_int);
         // SAFETY: `body` is valid for `count` bytes until completion (the caller's promise); `to` was checked.
@@ -238,10 +238,10 @@ impl Comm {
         Ok(request)
     }
 
-    /// Starts a receive of at most `capacity` bytes, itself at most `c_int::MAX`, into `at`.
+    /// Starts a receive of at most `capacity` bytes (at most `c_int::MAX`) into `at`.
     ///
     /// # Safety
-    /// `at` must be valid for writes of `capacity` bytes, and not otherwise touched, until the request is complete.
+    /// `at` is valid for writes of `capacity` bytes, and not accessed otherwise, until the request is complete.
     pub(super) unsafe fn receive(&self, at: *mut u8, capacity: usize, from: Rank, tag: c_int) -> Result<Request> {
         // SAFETY: `at` is valid for `capacity` bytes until completion (the caller's promise); `from` was checked.
         let (rc, request) = unsafe {
@@ -255,25 +255,25 @@ impl Comm {
     }
 }
 
-/// A communicator that is being made. Dropped before it is there, it leaks: MPI still writes its handle.
+/// A duplicate in progress. If it is dropped before it is complete, the handle's memory leaks, because MPI still writes it.
 pub(super) struct Duplicating {
     handle: *mut ffi::MPI_Comm,
     request: Request,
 }
 
 impl Duplicating {
-    /// The communicator, once, when it is there. Never waits.
+    /// The communicator, when it is complete; returned once. Never waits.
     pub(super) fn test(&mut self) -> Result<Option<Comm>> {
         let mut flag = 0;
-        // SAFETY: the request of the duplicate, or the null request once it is there; the status is not wanted.
+        // SAFETY: the request of the duplicate, or the null request once it is complete; the status is ignored.
         check("MPI_Test", unsafe { ffi::MPI_Test(&mut self.request, &mut flag, status_ignore()) })?;
         if flag == 0 || self.handle.is_null() {
             return Ok(None);
         }
-        // SAFETY: from a box, which MPI no longer touches; taken back once.
+        // SAFETY: from a box, which MPI no longer accesses; taken back once.
         let handle = unsafe { *Box::from_raw(std::mem::replace(&mut self.handle, std::ptr::null_mut())) };
         let mut comm = Comm { handle, is_quiet: true, rank: 0, ranks: 0, highest_tag: 0 };
-        comm.learn()?;
+        comm.query()?;
         Ok(Some(comm))
     }
 }

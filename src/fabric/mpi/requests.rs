@@ -1,4 +1,4 @@
-//! All requests in flight, tested together by MPI_Testsome, or waited for one at a time.
+//! All requests in flight: tested together by MPI_Testsome, or waited for one at a time by MPI_Wait.
 
 use std::collections::HashSet;
 use std::ffi::c_int;
@@ -10,9 +10,9 @@ use super::sleeping;
 use crate::error::{Error, Result};
 use crate::fabric::Ticket;
 
-/// A request that has ended, well or badly.
+/// A request that has ended, with or without an error.
 pub(super) struct Finished {
-    /// Whose.
+    /// The message that it belongs to.
     pub(super) ticket: Ticket,
     /// MPI's code for this request.
     pub(super) code: c_int,
@@ -20,7 +20,7 @@ pub(super) struct Finished {
 }
 
 impl Finished {
-    /// How many bytes a receive got.
+    /// Number of bytes received.
     pub(super) fn bytes(&self) -> Result<usize> {
         let mut count = 0;
         // SAFETY: a status that MPI filled in for a completed receive of bytes.
@@ -29,7 +29,7 @@ impl Finished {
     }
 }
 
-/// All requests in flight, without gaps, as MPI_Testsome wants them.
+/// All requests in flight, without gaps, as MPI_Testsome needs them.
 #[derive(Default)]
 pub(super) struct Requests {
     requests: Row<Request>,
@@ -39,13 +39,13 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    /// Adds one. Several may share a ticket.
+    /// Adds a request. Several may have one ticket.
     pub(super) fn push(&mut self, request: Request, ticket: Ticket) {
         self.requests.push(request);
         self.tickets.push(ticket);
     }
 
-    /// Appends what has ended since the last call. One MPI_Testsome: O(requests in flight), never waits.
+    /// Appends the requests that have ended since the last call. One MPI_Testsome: O(requests in flight), never waits.
     pub(super) fn test_some(&mut self, finished: &mut Vec<Finished>) -> Result<()> {
         let n = self.requests.len();
         if n == 0 {
@@ -79,20 +79,20 @@ impl Requests {
         Ok(())
     }
 
-    /// Waits until the oldest request of `ticket`, if it has one, has ended, and appends it. One MPI_Wait: MPI_Waitsome and
-    /// MPI_Waitany spin in MPICH where MPI_Wait sleeps.
+    /// Waits for the oldest request of `ticket`, if it has one, and appends it. One MPI_Wait, which sleeps in some MPICH where
+    /// MPI_Waitsome and MPI_Waitany spin.
     pub(super) fn wait(&mut self, ticket: Ticket, finished: &mut Vec<Finished>) {
         let Some(at) = self.tickets.iter().position(|&other| other == ticket) else { return };
         let mut status = MPI_Status::zeroed();
         // SAFETY: an active request, and room for its status.
-        let code = sleeping::observed(|| unsafe { ffi::MPI_Wait(self.requests.place(at), &mut status) });
+        let code = sleeping::measured(|| unsafe { ffi::MPI_Wait(self.requests.place(at), &mut status) });
         self.requests.swap_remove(at);
         self.tickets.swap_remove(at);
         finished.push(Finished { ticket, code, status });
     }
 
-    /// Gives up everything in flight: receives are cancelled, what MPI will not let go of is left to it.
-    /// Returns the tickets whose memory MPI may still touch. Never waits.
+    /// Gives up all requests in flight: cancels receives, and frees requests that do not end. Returns the tickets whose memory
+    /// MPI may still access. Never waits.
     pub(super) fn abandon(&mut self, is_receive: impl Fn(Ticket) -> bool) -> HashSet<Ticket> {
         let mut touched = HashSet::new();
         for (at, ticket) in self.tickets.iter().enumerate() {
@@ -104,7 +104,7 @@ impl Requests {
         for (at, ticket) in self.tickets.iter().enumerate() {
             if !ends_soon(self.requests.place(at)) {
                 touched.insert(*ticket);
-                // SAFETY: an active request; its buffer stays (the caller leaks it).
+                // SAFETY: an active request; the caller leaks its buffer.
                 unsafe { ffi::MPI_Request_free(self.requests.place(at)) };
             }
         }
@@ -114,12 +114,12 @@ impl Requests {
     }
 }
 
-/// A cancelled receive, or a send already taken by the network, ends within a few tests.
+/// Whether a request ends within a few tests, as a cancelled receive and a send that has left do.
 fn ends_soon(request: *mut Request) -> bool {
     const TESTS: usize = 100;
     (0..TESTS).any(|_| {
         let mut ended = 0;
-        // SAFETY: a valid request; the status is not wanted.
+        // SAFETY: a valid request; the status is ignored.
         let rc = unsafe { ffi::MPI_Test(request, &mut ended, status_ignore()) };
         rc == ffi::SUCCESS && ended != 0
     })

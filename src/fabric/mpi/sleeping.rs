@@ -1,29 +1,30 @@
 //! Whether this MPI sleeps while a rank waits in it.
 //!
-//! MPI libraries and their settings differ: MPICH 4.0.2 sleeps on ch3:sock and spins on ch4, Open MPI spins, or yields and
-//! spins. A rank that spins may hold the core of the rank that it waits for: 16 ranks of BTIO on 2 cores take 3 times as long
-//! in an MPI_Wait of ch4 as when they poll and back off, and polling loses nothing where each has a core. So a rank waits in
-//! MPI only where that sleeps, which the first waits tell: a thread that slept gave its core away of its own accord, one
-//! that spun has used time without that.
+//! MPI libraries and their settings differ: MPICH 4.0.2 sleeps on ch3:sock and spins on ch4; Open MPI spins, or yields and
+//! spins. A rank that spins may occupy the core of the rank that it waits for: 16 ranks of BTIO on 2 cores take 3 times as
+//! long in an MPI_Wait of ch4 as when they poll and back off. Polling costs nothing if each rank has a core. So a rank waits in
+//! MPI only if that MPI sleeps. The first waits show it: a thread that slept has voluntary context switches; one that spun has
+//! used processor time without any.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Waits of this process in which MPI slept.
 static SLEPT: AtomicU32 = AtomicU32::new(0);
-/// Processor time of those in which it did not, in microseconds.
+/// Processor time of the waits in which it spun, in microseconds.
 static SPUN: AtomicU64 = AtomicU64::new(0);
-/// So many waits say that MPI sleeps, unless it has spun for `SPIN` before: then it spins. Waits are then no longer looked at.
+/// After so many waits in which MPI slept, it counts as sleeping, and waits are no longer measured.
 const SLEEPS: u32 = 3;
+/// After so much processor time in which MPI spun, it counts as spinning.
 const SPIN: Duration = Duration::from_millis(1);
 
-/// Whether a rank that waits in MPI is known to hold its core.
-pub(super) fn never() -> bool {
+/// Whether a rank that waits in MPI is known to spin.
+pub(super) fn is_known_to_spin() -> bool {
     SLEPT.load(Ordering::Relaxed) < SLEEPS && u128::from(SPUN.load(Ordering::Relaxed)) >= SPIN.as_micros()
 }
 
-/// Waits, and learns from it.
-pub(super) fn observed<T>(wait: impl FnOnce() -> T) -> T {
+/// Runs `wait`, and measures whether MPI slept in it.
+pub(super) fn measured<T>(wait: impl FnOnce() -> T) -> T {
     if SLEPT.load(Ordering::Relaxed) >= SLEEPS {
         return wait();
     }
@@ -38,21 +39,21 @@ pub(super) fn observed<T>(wait: impl FnOnce() -> T) -> T {
     outcome
 }
 
-/// The processor time between the two, if the thread never slept.
+/// The processor time between two measurements; `None` if the thread slept.
 fn spun(before: &Usage, after: &Usage) -> Option<Duration> {
     (after.given_away == before.given_away).then(|| after.time.saturating_sub(before.time))
 }
 
-/// What this thread has used so far.
+/// The resource usage of this thread.
 #[derive(Debug, Clone, Copy)]
 struct Usage {
     time: Duration,
-    /// How often it gave its core away of its own accord. Yielding does not count.
+    /// Voluntary context switches; yields do not count.
     given_away: std::ffi::c_long,
 }
 
 impl Usage {
-    /// None where the system does not tell.
+    /// `None` if the system has no such counts.
     #[cfg(target_os = "linux")]
     fn now() -> Option<Self> {
         use nix::sys::resource::{UsageWho, getrusage};
@@ -75,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sleeping_and_spinning_are_told_apart() {
+    fn sleeping_and_spinning_are_distinguished() {
         let before = Usage::now().unwrap();
         std::thread::sleep(Duration::from_millis(2));
         assert_eq!(spun(&before, &Usage::now().unwrap()), None);

@@ -1,7 +1,7 @@
-//! Memory that a few ranks of one host share among ranks of many: a leader and those it works for.
+//! Memory shared by a group of ranks on one host: a leader and its members.
 //!
-//! The leader makes it, the others map it ([`Endpoint::share_in_groups`]). Every member has two *mailboxes*, rings of bytes
-//! for bodies of any size: one to the leader, one from it. Behind the mailboxes lies what the users of the memory make of it.
+//! The leader makes it, and the others map it ([`Endpoint::share_in_groups`]). Every member has two *mailboxes*, one to the
+//! leader and one from it: ring buffers for messages of any size. Behind the mailboxes is the area of the memory's users.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,28 +17,28 @@ const LINE: usize = 64;
 const PAGE: usize = 4096;
 /// Bytes of a mailbox.
 const MAILBOX: usize = 16 << 10;
-/// Where mailboxes begin: behind the signals.
+/// Offset of the mailboxes, behind the signals.
 const MAILBOXES: usize = PAGE;
 /// Signals for the users of the memory.
 const SIGNALS: usize = 2;
-/// What a leader tells: host, process, descriptor.
+/// Bytes of the address that a leader sends: host, process, descriptor.
 const ADDRESS: usize = 24;
-/// The tag under which it does.
+/// The tag of that message.
 const TAG: u16 = crate::collectives::FIRST_FREE_TAG;
 
 /// The memory of one group, as one of its members sees it.
 #[derive(Debug)]
 pub struct Group {
-    /// Ascending; the leader is the first.
+    /// The members, ascending; the leader is the first.
     members: Vec<Rank>,
-    /// Which of them this rank is.
+    /// This rank's index in `members`.
     me: usize,
     memory: Arc<SharedMemory>,
     spins: bool,
     calls: AtomicU64,
 }
 
-/// A mailbox: counters of the bytes that went in and out, and a signal for either.
+/// A mailbox: counters of the bytes written and read, and a signal that advances with each of them.
 struct Mailbox<'a> {
     written: &'a AtomicU64,
     read: &'a AtomicU64,
@@ -52,7 +52,7 @@ impl Group {
         &self.members
     }
 
-    /// Which of them this rank is.
+    /// This rank's index in [`Group::members`].
     pub fn me(&self) -> usize {
         self.me
     }
@@ -62,33 +62,33 @@ impl Group {
         self.me == 0
     }
 
-    /// The memory; its users' part is from [`Group::area`] to its size, and nothing of that is reserved.
+    /// The memory. The area for users is from [`Group::area`] to the end; none of it is reserved yet.
     pub fn memory(&self) -> &Arc<SharedMemory> {
         &self.memory
     }
 
-    /// Where the users' part begins.
+    /// Offset of the area for users.
     pub fn area(&self) -> usize {
         head(self.members.len())
     }
 
-    /// One of 2 signals that nobody else uses.
+    /// One of 2 signals for the users of the memory.
     pub fn signal(&self, number: usize) -> Signal<'_> {
         assert!(number < SIGNALS, "there are {SIGNALS} signals");
         Signal::new(self.memory.word(number * LINE), self.memory.word(number * LINE + 4))
     }
 
-    /// What to watch until signal `number` is no longer `seen`.
+    /// A watch for the change of signal `number` from `seen`.
     pub fn watch(&self, number: usize, seen: u32) -> Watch {
         self.signal(number).watch(seen, self.spins)
     }
 
-    /// Numbers the calls that go through this memory, from 1. All members ask for the same calls.
+    /// The number of the next call that uses this memory, from 1. All members call it for the same calls.
     pub fn next_call(&self) -> u64 {
         self.calls.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// That of a member to the leader, or from it.
+    /// The mailbox of a member: to the leader, or from it.
     fn mailbox(&self, member: usize, to_leader: bool) -> Mailbox<'_> {
         let at = MAILBOXES + (2 * member + usize::from(to_leader)) * (LINE + MAILBOX);
         Mailbox {
@@ -99,20 +99,20 @@ impl Group {
         }
     }
 
-    /// From a member to the leader, or from the leader to a member: puts a body into the mailbox; returns when all of it is in
-    /// there, which for one of more than 16 KiB is when the other side has begun to take it.
+    /// Puts a message into the mailbox from `member` to the leader (called on the member) or from the leader to `member`
+    /// (called on the leader). Returns when all of it is in the mailbox; for more than 16 KiB, the other side must take some.
     ///
     /// # Errors
-    /// The fabric's.
+    /// Those of the fabric.
     pub async fn put(&self, endpoint: &mut Endpoint, member: usize, body: &[u8]) -> Result<()> {
         self.put_bytes(endpoint, member, &(body.len() as u64).to_le_bytes()).await?;
         self.put_bytes(endpoint, member, body).await
     }
 
-    /// The other side of [`Group::put`]: takes the next body out of the mailbox; waits for it.
+    /// Waits for the next message that the other side has [`put`](Group::put) into the mailbox, and takes it.
     ///
     /// # Errors
-    /// The fabric's.
+    /// Those of the fabric.
     pub async fn take(&self, endpoint: &mut Endpoint, member: usize) -> Result<Vec<u8>> {
         let mut len = Vec::with_capacity(8);
         self.take_bytes(endpoint, member, 8, &mut len).await?;
@@ -132,7 +132,8 @@ impl Group {
                 self.wait(endpoint, mailbox.changed, seen).await?;
                 continue;
             }
-            // SAFETY: reserved bytes of the mailbox that the other side has read, and does not read before they are counted.
+            // SAFETY: reserved bytes of the mailbox, which the other side has read and reads again only after `written` counts
+            // them.
             unsafe { std::ptr::copy_nonoverlapping(now.as_ptr(), mailbox.bytes.add(at), now.len()) };
             mailbox.written.fetch_add(now.len() as u64, Ordering::Release);
             mailbox.changed.advance();
@@ -146,14 +147,14 @@ impl Group {
         while into.len() < end {
             let mailbox = self.mailbox(member, self.leads());
             let seen = mailbox.changed.get();
-            let (at, there) = mailbox.there();
+            let (at, there) = mailbox.available();
             let now = there.min(end - into.len());
             if now == 0 {
                 self.wait(endpoint, mailbox.changed, seen).await?;
                 continue;
             }
-            // SAFETY: reserved bytes of the mailbox that the other side has written, and does not touch before they are
-            // counted as read.
+            // SAFETY: reserved bytes of the mailbox, which the other side has written and writes again only after `read` counts
+            // them.
             into.extend_from_slice(unsafe { std::slice::from_raw_parts(mailbox.bytes.add(at), now) });
             mailbox.read.fetch_add(now as u64, Ordering::Release);
             mailbox.changed.advance();
@@ -174,41 +175,41 @@ impl Group {
 }
 
 impl Mailbox<'_> {
-    /// Where the next bytes go, and how many may go there in one piece.
+    /// The position of the next write, and the number of bytes that can be written there contiguously.
     fn room(&self) -> (usize, usize) {
         let (written, read) = (self.written.load(Ordering::Relaxed), self.read.load(Ordering::Acquire));
         let at = (written % MAILBOX as u64) as usize;
         (at, (MAILBOX - (written - read) as usize).min(MAILBOX - at))
     }
 
-    /// Where the next bytes are, and how many are there in one piece.
-    fn there(&self) -> (usize, usize) {
+    /// The position of the next read, and the number of bytes that can be read there contiguously.
+    fn available(&self) -> (usize, usize) {
         let (read, written) = (self.read.load(Ordering::Relaxed), self.written.load(Ordering::Acquire));
         let at = (read % MAILBOX as u64) as usize;
         (at, ((written - read) as usize).min(MAILBOX - at))
     }
 }
 
-/// Bytes of a memory before its users' part.
+/// Bytes of the memory before the area for users.
 fn head(members: usize) -> usize {
     (MAILBOXES + 2 * members * (LINE + MAILBOX)).next_multiple_of(PAGE)
 }
 
-/// What [`Endpoint::share_in_groups`] made, and for which groups.
+/// The result of [`Endpoint::share_in_groups`], with its groups.
 pub(in crate::fabric) struct Grouped {
     leader_of: Vec<u32>,
     group: Option<Arc<Group>>,
 }
 
 impl Endpoint {
-    /// Maps memory that the ranks of one leader share (`leader_of[rank]`, the lowest of its ranks), with `area` bytes for its
-    /// users, if all of every leader's ranks are on one host and it is to be had everywhere; none otherwise, and none for a
-    /// rank that is alone. `spins`: every rank of this host has a core. For the same groups as the last time it costs
-    /// nothing; else a message from each leader to each of its ranks, and an allreduce. Collective, with the same arguments but
-    /// `spins`.
+    /// Maps memory that the ranks with one leader share, with `area` bytes for its users. `leader_of[rank]` is the lowest rank
+    /// of the group. `None` on all ranks if the ranks of a group are on several hosts or the memory cannot be had on one of
+    /// them; `None` for a rank that is alone in its group. `spins` says that every rank of this host has a core. Collective,
+    /// with the same arguments except `spins`. A message from each leader to each of its ranks, and an allreduce; nothing if
+    /// the groups are those of the last call.
     ///
     /// # Errors
-    /// The fabric's.
+    /// Those of the fabric.
     pub async fn share_in_groups(&mut self, leader_of: &[u32], area: usize, spins: bool) -> Result<Option<Arc<Group>>> {
         if let Some(made) = self.grouped().filter(|made| made.leader_of == leader_of) {
             return Ok(made.group.clone());
@@ -227,7 +228,7 @@ impl Endpoint {
         Ok(group)
     }
 
-    /// The leader makes it, `reserved` bytes of it reserved, and tells the others where it is.
+    /// Makes the memory on the leader, with `reserved` bytes reserved, and maps it on the other members.
     pub(super) async fn map_in_group(
         &mut self,
         members: &[Rank],
@@ -242,11 +243,11 @@ impl Endpoint {
         if self.rank() != leader {
             builder.receive(leader, Span::new(Buffer::Receive, 0, ADDRESS as u64), &[]);
             self.run(builder.finish(), &mut buffers, TAG).await?;
-            let told = buffers.take(Buffer::Receive);
+            let received = buffers.take(Buffer::Receive);
             let number =
-                |at: usize| told.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
+                |at: usize| received.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
             let (Some(there), Some(process), Some(descriptor)) = (number(0), number(8), number(16)) else {
-                return Err(Error::Fabric(format!("{} bytes tell where memory is", told.len())));
+                return Err(Error::Fabric(format!("the address of shared memory has {} bytes", received.len())));
             };
             let here = process > 0 && there == host;
             return Ok(here.then(|| SharedMemory::open((process as u32, descriptor as i32), size).ok()).flatten());
@@ -270,7 +271,7 @@ mod tests {
     use std::pin::pin;
 
     #[test]
-    fn bodies_of_any_size_go_there_and_back() {
+    fn messages_of_any_size_go_there_and_back() {
         let body = |member: usize, back: usize| {
             let len = [0, 1, MAILBOX - 8, MAILBOX + 1, 5 * MAILBOX + 77][(member + back) % 5];
             (0..len).map(|at| (at % 251 + member + back) as u8).collect::<Vec<_>>()
@@ -281,7 +282,7 @@ mod tests {
             let waiting = endpoint.waiting().clone();
             waiting.wait(pin!(async {
                 let Some(group) = endpoint.share_in_groups(&leader_of, 1 << 20, false).await.unwrap() else {
-                    assert_eq!(endpoint.rank(), 3, "who is alone shares with nobody");
+                    assert_eq!(endpoint.rank(), 3, "a rank alone shares with nobody");
                     return;
                 };
                 let again = endpoint.share_in_groups(&leader_of, 1 << 20, false).await.unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! Which ranks are on one host and can map the same memory: those whose host name, boot and namespaces are the same.
+//! The host of a process. Processes with the same host name, boot, namespaces and user can map the same memory.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::OnceLock;
@@ -18,8 +18,8 @@ pub fn label() -> u64 {
     })
 }
 
-/// How many processors the ranks of this host may use, as far as this one knows: those that it may run on; where it is bound
-/// to a single one, all, since every rank is then taken to have its own.
+/// The number of processors that the ranks of this host may use: those that this process may run on. If it is bound to a
+/// single one, every rank is assumed to have its own, and all processors count.
 pub fn processors() -> usize {
     static COUNT: OnceLock<usize> = OnceLock::new();
     *COUNT.get_or_init(|| {
@@ -32,7 +32,7 @@ pub fn processors() -> usize {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_process_is_on_the_host_it_is_on() {
+    fn label_and_processors_are_known() {
         assert_eq!(super::label(), super::label());
         assert!(super::processors() >= 1);
     }

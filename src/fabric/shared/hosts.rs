@@ -1,9 +1,9 @@
-//! The ranks of each host, where they are on several: they hand in to one of them, which speaks with the other hosts.
+//! The hosts of the ranks. On each host, the ranks contribute to a leader, which communicates with the other hosts.
 //!
-//! The lowest rank of a host is its *leader*. Its memory has a slot for every rank of the host. The others leave what they
-//! have in their slots; the last of them wakes the leader, which takes all of it, does what is to be done with other
-//! leaders, and puts an answer where everyone reads it. A rank writes its slot again only after the answer, and the leader
-//! writes an answer only after all have come, so one set of slots is enough.
+//! The lowest rank of a host is its *leader*. The host's shared memory has a slot for every rank. The ranks write their
+//! contributions into their slots; the last of them wakes the leader, which reads all slots, communicates with the other
+//! leaders, and writes an answer that all ranks of the host read. A rank writes its slot again only after the answer, and the
+//! leader writes an answer only after all have contributed, so one set of slots is enough.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,19 +17,19 @@ use crate::topology::Rank;
 
 const LINE: usize = 64;
 const PAGE: usize = 4096;
-/// The signal that all have come, the count of those that have, the signal that the answer is there.
-const ALL_CAME: usize = 0;
-const CAME: usize = LINE;
+/// Offsets of the signal that all have contributed, of their count, and of the signal that the answer is there.
+const ALL_ARRIVED: usize = 0;
+const ARRIVED: usize = LINE;
 const ANSWERED: usize = 2 * LINE;
-/// Where the answer and the slots are; each begins with its length.
+/// Offsets of the answer and of the slots; each begins with its length.
 const ANSWER: usize = PAGE;
 const SLOTS: usize = ANSWER + SLOT;
 const SLOT: usize = 16 << 10;
 const LENGTH: usize = 8;
-/// Bytes that a rank may hand in, and that a leader may answer.
-pub const HANDED_IN: usize = SLOT - LENGTH;
+/// Most bytes of a rank's contribution, and of a leader's answer.
+pub const MAX_CONTRIBUTION: usize = SLOT - LENGTH;
 
-/// Which ranks are on which host, and the memory of this one's.
+/// The hosts of all ranks, and the shared memory of this host.
 #[derive(Debug)]
 pub struct Hosts {
     /// A label of each rank's host.
@@ -38,7 +38,7 @@ pub struct Hosts {
     leaders: Vec<Rank>,
     /// This rank's host, as an index into the leaders.
     host: usize,
-    /// The memory of this host; none where this rank is alone.
+    /// The memory of this host; `None` if this rank is alone there.
     here: Option<Here>,
     /// Whether the ranks of this host have a core each, for all that is known.
     spins: bool,
@@ -46,7 +46,7 @@ pub struct Hosts {
 
 #[derive(Debug)]
 struct Here {
-    /// This rank among those of its host; the leader is 0.
+    /// This rank's number among those of its host; the leader has 0.
     me: usize,
     ranks: usize,
     memory: SharedMemory,
@@ -54,8 +54,8 @@ struct Here {
 }
 
 impl Hosts {
-    /// Every rank on a host of its own: nobody hands in.
-    pub fn apart(rank: Rank, ranks: usize) -> Self {
+    /// Every rank on a host of its own.
+    pub fn one_rank_each(rank: Rank, ranks: usize) -> Self {
         Self { labels: (0..ranks).collect(), leaders: (0..ranks).collect(), host: rank, here: None, spins: false }
     }
 
@@ -79,7 +79,7 @@ impl Hosts {
         self.host
     }
 
-    /// Whether this rank speaks for its host.
+    /// Whether this rank is the leader of its host.
     pub fn leads(&self) -> bool {
         self.here.as_ref().is_none_or(|here| here.me == 0)
     }
@@ -89,12 +89,12 @@ impl Hosts {
         self.leaders.len() < self.labels.len()
     }
 
-    /// On a leader, after [`Endpoint::all_handed_in`]: what the others of its host have handed in, in rank order.
-    pub fn handed_in(&self) -> impl Iterator<Item = &[u8]> {
+    /// On a leader, after [`Endpoint::await_contributions`]: the contributions of the other ranks of its host, in rank order.
+    pub fn contributions(&self) -> impl Iterator<Item = &[u8]> {
         self.here.iter().flat_map(|here| (1..here.ranks).map(|member| here.get(SLOTS + member * SLOT)))
     }
 
-    /// On a leader: gives all of its host the answer, at most [`HANDED_IN`] bytes. They may hand in again.
+    /// On a leader: answers all ranks of its host, with at most [`MAX_CONTRIBUTION`] bytes. They may then contribute again.
     pub fn answer(&self, answer: &[u8]) {
         if let Some(here) = &self.here {
             here.put(ANSWER, answer);
@@ -108,14 +108,14 @@ impl Here {
         Signal::new(self.memory.word(at), self.memory.word(at + 4))
     }
 
-    fn came(&self) -> &AtomicU32 {
-        self.memory.word(CAME)
+    fn arrived(&self) -> &AtomicU32 {
+        self.memory.word(ARRIVED)
     }
 
     fn put(&self, at: usize, bytes: &[u8]) {
-        assert!(bytes.len() <= HANDED_IN, "{} bytes for a slot of {HANDED_IN}", bytes.len());
+        assert!(bytes.len() <= MAX_CONTRIBUTION, "{} bytes for a slot of {MAX_CONTRIBUTION}", bytes.len());
         let place = self.memory.at(at);
-        // SAFETY: reserved; a slot is its rank's until it has come, the answer is the leader's until it has answered.
+        // SAFETY: reserved; a slot belongs to its rank until it has contributed, the answer to the leader until it has answered.
         unsafe {
             place.cast::<u64>().write(bytes.len() as u64);
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), place.add(LENGTH), bytes.len());
@@ -124,23 +124,23 @@ impl Here {
 
     fn get(&self, at: usize) -> &[u8] {
         let place = self.memory.at(at);
-        // SAFETY: reserved, and written before the signal that the reader has seen; nobody writes it before the reader has
-        // come or answered again. The length is bounded in case another process damaged it.
+        // SAFETY: reserved, and written before the signal that the reader has seen; nobody writes it before the reader
+        // contributes or answers again. The length is bounded in case another process damaged it.
         unsafe {
-            let len = (place.cast::<u64>().read() as usize).min(HANDED_IN);
+            let len = (place.cast::<u64>().read() as usize).min(MAX_CONTRIBUTION);
             std::slice::from_raw_parts(place.add(LENGTH), len)
         }
     }
 }
 
 impl Endpoint {
-    /// Finds out which ranks are on one host, by `label` or, without one, by the fabric's, and maps memory for those of each.
-    /// Where that is not to be had on any host, every rank is on its own. For the same `key` as the last time it costs
-    /// nothing; else an allgather of 8 bytes, a message from each leader to each of its ranks, and an allreduce. `spins`:
-    /// whether so many ranks of this host have a core each. Collective, with the same `key`.
+    /// Finds the ranks of each host, by `label` or the fabric's label, and maps memory for each host. If the memory cannot be
+    /// had on one host, every rank counts as a host of its own. `spins` says whether a number of ranks have a core each on this
+    /// host. Collective, with the same `key`. An allgather of 8 bytes, a message from each leader to each of its ranks, and an
+    /// allreduce; nothing if `key` is that of the last call.
     ///
     /// # Errors
-    /// The fabric's.
+    /// Those of the fabric.
     pub async fn find_hosts(
         &mut self,
         key: usize,
@@ -156,7 +156,7 @@ impl Endpoint {
         let memory = self.map_in_group(&here, SLOTS + here.len() * SLOT, SLOTS + here.len() * SLOT).await?;
         let mut all = [u64::from(here.len() == 1 || memory.is_some())];
         crate::collectives::allreduce(self, &[ReduceOp::Min], &mut all).await?;
-        let mut hosts = Hosts::apart(rank, labels.len());
+        let mut hosts = Hosts::one_rank_each(rank, labels.len());
         hosts.spins = spins(here.len());
         if all[0] == 1 {
             let mut seen = std::collections::HashSet::new();
@@ -171,44 +171,45 @@ impl Endpoint {
         Ok(hosts)
     }
 
-    /// An allgather of labels among ranks that do not yet know who is where.
+    /// An allgather of the ranks' labels.
     async fn all_labels(&mut self, own: usize) -> Result<Vec<usize>> {
-        let apart = crate::Topology::blocks(self.ranks(), 1)?;
+        let one_node_each = crate::Topology::blocks(self.ranks(), 1)?;
         let how = &crate::collectives::allgather::BRUCK;
-        let all = crate::collectives::allgather(self, &apart, how, &(own as u64).to_le_bytes()).await?;
+        let all = crate::collectives::allgather(self, &one_node_each, how, &(own as u64).to_le_bytes()).await?;
         Ok(all.as_chunks::<8>().0.iter().map(|label| u64::from_le_bytes(*label) as usize).collect())
     }
 
-    /// On a rank that does not lead: hands in, and waits for the answer. Every rank of the host comes.
+    /// On a rank that is not a leader: contributes `body`, at most [`MAX_CONTRIBUTION`] bytes, and waits for the answer. Every
+    /// other rank of the host must contribute, and the leader answer.
     ///
     /// # Errors
-    /// The fabric's.
-    pub async fn hand_in(&mut self, hosts: &Hosts, body: &[u8]) -> Result<Vec<u8>> {
+    /// Those of the fabric.
+    pub async fn contribute(&mut self, hosts: &Hosts, body: &[u8]) -> Result<Vec<u8>> {
         let Some(here) = &hosts.here else { return Ok(Vec::new()) };
         let answered = here.signal(ANSWERED);
         let seen = answered.get();
         here.put(SLOTS + here.me * SLOT, body);
-        if here.came().fetch_add(1, Ordering::AcqRel) + 2 == here.ranks as u32 {
-            here.came().store(0, Ordering::Relaxed);
-            here.signal(ALL_CAME).advance();
+        if here.arrived().fetch_add(1, Ordering::AcqRel) + 2 == here.ranks as u32 {
+            here.arrived().store(0, Ordering::Relaxed);
+            here.signal(ALL_ARRIVED).advance();
         }
-        self.until(answered, seen, here.spins).await?;
+        self.wait_for_change(answered, seen, here.spins).await?;
         Ok(here.get(ANSWER).to_vec())
     }
 
-    /// On a leader: waits until the others of its host have handed in for the `number`th time.
+    /// On a leader: waits until all other ranks of its host have contributed.
     ///
     /// # Errors
-    /// The fabric's.
-    pub async fn all_handed_in(&mut self, hosts: &Hosts) -> Result<()> {
+    /// Those of the fabric.
+    pub async fn await_contributions(&mut self, hosts: &Hosts) -> Result<()> {
         let Some(here) = &hosts.here else { return Ok(()) };
-        // Answers count the times before this one.
+        // The signal has advanced as often as answers were given.
         let seen = here.signal(ANSWERED).get();
-        self.until(here.signal(ALL_CAME), seen, here.spins).await
+        self.wait_for_change(here.signal(ALL_ARRIVED), seen, here.spins).await
     }
 
-    /// Waits until a signal is no longer `seen`, and looks after messages now and then.
-    async fn until(&mut self, signal: Signal<'_>, seen: u32, spins: bool) -> Result<()> {
+    /// Waits until a signal is no longer `seen`, and progresses messages now and then.
+    async fn wait_for_change(&mut self, signal: Signal<'_>, seen: u32, spins: bool) -> Result<()> {
         let mut looks = 0u32;
         while signal.get() == seen {
             if looks > 0 {
@@ -229,7 +230,7 @@ mod tests {
     use std::pin::pin;
 
     #[test]
-    fn what_is_handed_in_is_answered_host_by_host() {
+    fn contributions_are_answered_host_by_host() {
         threads::run(8, |transport| {
             let mut endpoint = Endpoint::new(transport);
             let (me, waiting) = (endpoint.rank(), endpoint.waiting().clone());
@@ -241,19 +242,19 @@ mod tests {
                 assert_eq!(hosts.leads(), [0, 1, 5].contains(&me));
                 assert!(hosts.shares());
                 for round in 0..200 {
-                    let own = vec![me as u8; (round * 97 + me) % HANDED_IN];
-                    let expected = vec![round as u8; (round * 61) % HANDED_IN];
+                    let own = vec![me as u8; (round * 97 + me) % MAX_CONTRIBUTION];
+                    let expected = vec![round as u8; (round * 61) % MAX_CONTRIBUTION];
                     if hosts.leads() {
-                        endpoint.all_handed_in(&hosts).await.unwrap();
+                        endpoint.await_contributions(&hosts).await.unwrap();
                         let others: Vec<Rank> =
                             (0..8).filter(|&rank| rank != me && hosts.labels()[rank] == label).collect();
-                        assert_eq!(hosts.handed_in().count(), others.len());
-                        for (body, rank) in hosts.handed_in().zip(others) {
-                            assert_eq!(body, vec![rank as u8; (round * 97 + rank) % HANDED_IN]);
+                        assert_eq!(hosts.contributions().count(), others.len());
+                        for (body, rank) in hosts.contributions().zip(others) {
+                            assert_eq!(body, vec![rank as u8; (round * 97 + rank) % MAX_CONTRIBUTION]);
                         }
                         hosts.answer(&expected);
                     } else {
-                        assert_eq!(endpoint.hand_in(&hosts, &own).await.unwrap(), expected);
+                        assert_eq!(endpoint.contribute(&hosts, &own).await.unwrap(), expected);
                     }
                 }
             }));

@@ -1,7 +1,7 @@
-//! A meeting of all ranks in shared memory: everyone leaves something in a slot, the last to arrive decides, all read it.
+//! A meeting of all ranks in shared memory: each rank fills its slot, the last to arrive writes a verdict, and all read it.
 //!
-//! Two sets of slots and verdicts take turns. A rank writes to a set again only at the second meeting after, when all have
-//! come to the one in between and so have read what they want: one meeting costs one wait.
+//! Two sets of slots and verdicts are used in turn. A rank writes to a set again at the second meeting after. By then all ranks
+//! have arrived at the meeting in between, so they have finished reading. So a meeting costs one wait.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,38 +14,38 @@ use crate::fabric::Endpoint;
 use crate::schedule::ReduceOp;
 use crate::topology::Rank;
 
-/// Bytes that a rank can leave.
+/// Bytes of a slot.
 pub const SLOT: usize = 16 << 10;
-/// Bytes that the last one can answer.
+/// Bytes of the verdict.
 pub const VERDICT: usize = 4096;
-/// A cache line, so that ranks do not write into each other's.
+/// A cache line; words of different ranks are on different lines.
 const LINE: usize = 64;
-/// Words of the meeting: a line each.
+/// Offsets of the meeting's words, one on a line.
 const GENERATION: usize = 0;
 const ARRIVED: usize = LINE;
-/// Lines that users of the memory may take as signals.
+/// Offset of the lines for signals of the memory's users.
 const FREE_LINES: usize = 2 * LINE;
 const VERDICTS: usize = 1024;
 const SLOTS: usize = VERDICTS + 2 * VERDICT;
-/// Users get whole pages.
+/// The area for users begins on a page.
 const PAGE: usize = 4096;
-/// More ranks than these on a host go by messages.
+/// With more ranks on a host, no memory is shared.
 const MOST_RANKS: usize = 1024;
 
-/// What all ranks of an endpoint share on their host.
+/// The memory that all ranks of an endpoint share on their host.
 #[derive(Debug)]
 pub struct Shared {
     rank: Rank,
     ranks: usize,
     memory: SharedMemory,
-    /// Where the users' part begins.
+    /// Offset of the area for users.
     area: usize,
-    /// Counts meetings.
+    /// Number of meetings so far.
     met: AtomicU32,
     spins: bool,
 }
 
-/// All slots of a meeting, for the last to arrive.
+/// All slots of a meeting.
 #[derive(Debug, Clone, Copy)]
 pub struct Slots<'a> {
     shared: &'a Shared,
@@ -53,12 +53,12 @@ pub struct Slots<'a> {
 }
 
 impl<'a> Slots<'a> {
-    /// How many ranks there are.
+    /// Number of ranks.
     pub fn ranks(&self) -> usize {
         self.shared.ranks
     }
 
-    /// What a rank has left.
+    /// The slot of a rank.
     pub fn of(&self, rank: Rank) -> &'a [u8] {
         assert!(rank < self.shared.ranks, "a rank that does not exist");
         // SAFETY: reserved; all ranks have arrived and do not write to this set before the meeting after next.
@@ -66,19 +66,19 @@ impl<'a> Slots<'a> {
     }
 }
 
-/// A meeting that is over: what is there can be read until the next one.
+/// A meeting that is over. Slots and verdict can be read until the next one.
 #[derive(Debug, Clone, Copy)]
 pub struct Met<'a> {
-    /// What the ranks left.
+    /// The slots of all ranks.
     pub slots: Slots<'a>,
 }
 
 impl<'a> Met<'a> {
-    /// What the last to arrive answered.
+    /// The verdict of the last rank to arrive.
     pub fn verdict(&self) -> &'a [u8] {
         let Slots { shared, set } = self.slots;
-        // SAFETY: reserved; the last rank wrote it before it let the others go on, and nobody writes it before the meeting
-        // after next.
+        // SAFETY: reserved; the last rank wrote it before it released the others, and nobody writes it before the meeting after
+        // next.
         unsafe { std::slice::from_raw_parts(shared.memory.at(VERDICTS + set * VERDICT), VERDICT) }
     }
 }
@@ -89,22 +89,22 @@ impl Shared {
         Self { rank, ranks, area: head(ranks), memory, met: AtomicU32::new(0), spins }
     }
 
-    /// Whether a rank has a core of its own.
+    /// Whether every rank has a core of its own.
     pub fn spins(&self) -> bool {
         self.spins
     }
 
-    /// The memory, for those who use the part behind the meetings.
+    /// The memory. The area for users is from [`Shared::area`] to the end.
     pub fn memory(&self) -> &SharedMemory {
         &self.memory
     }
 
-    /// Where that part begins; it goes up to the memory's size, and nothing of it is reserved.
+    /// Offset of the area for users, which extends to the end of the memory.
     pub fn area(&self) -> usize {
         self.area
     }
 
-    /// One of 8 signals that nobody else uses.
+    /// One of 8 signals for the users of the memory.
     pub fn signal(&self, number: usize) -> Signal<'_> {
         assert!(number < 8, "there are 8 signals");
         self.line(FREE_LINES + number * LINE)
@@ -118,8 +118,8 @@ impl Shared {
         SLOTS + (set * self.ranks + rank) * SLOT
     }
 
-    /// This rank comes: `leave` fills its slot; on the last rank `decide` then looks at all of them, and fills the verdict.
-    /// `None` where the rank was the last, else what to wait for.
+    /// This rank arrives: `leave` fills its slot. On the last rank, `decide` then reads all slots and fills the verdict.
+    /// Returns `None` on the last rank, otherwise the generation to wait for.
     fn arrive(
         &self,
         leave: impl FnOnce(&mut [u8]),
@@ -139,7 +139,7 @@ impl Shared {
         }
         // SAFETY: reserved; the others wait, and read it only after the generation has advanced.
         let verdict = unsafe { std::slice::from_raw_parts_mut(self.memory.at(VERDICTS + set * VERDICT), VERDICT) };
-        // The others must not wait for a decision that never comes.
+        // If the decision panics, the others must not wait for it.
         let decided = catch_unwind(AssertUnwindSafe(|| decide(slots, verdict)));
         self.broken().store(u32::from(decided.is_err()), Ordering::Release);
         arrived.store(0, Ordering::Release);
@@ -150,30 +150,30 @@ impl Shared {
         (Met { slots }, None)
     }
 
-    /// Set where the last rank to arrive panicked.
+    /// Not 0 if the last rank to arrive panicked.
     fn broken(&self) -> &AtomicU32 {
         self.memory.word(ARRIVED + 4)
     }
 
-    /// What this rank waits for: that the meeting which it saw as `seen` is over.
+    /// The watch for the end of the meeting of generation `seen`; `None` if it is over.
     fn open(&self, seen: u32) -> Option<Watch> {
         let generation = self.line(GENERATION);
         (generation.get() == seen).then(|| generation.watch(seen, self.spins))
     }
 }
 
-/// Bytes of a memory before its users' part.
+/// Bytes of the memory before the area for users.
 fn head(ranks: usize) -> usize {
     (SLOTS + 2 * ranks * SLOT).next_multiple_of(PAGE)
 }
 
 impl Endpoint {
-    /// Maps memory that all ranks share, of up to `area` bytes for its users, `reserved` of them reserved, if they are on one
-    /// host and it is to be had. Tried once; after that, and where there is none, it costs nothing. The first time two
-    /// allreduces and a broadcast of messages. Collective, with the same sizes.
+    /// Maps memory that all ranks share, if they are on one host and have the memory. Its area for users has `area` bytes, of
+    /// which the first `reserved` are reserved. Collective, with the same sizes. The first call costs two allreduces and a
+    /// broadcast of messages; later calls do nothing.
     ///
     /// # Errors
-    /// The fabric's.
+    /// Those of the fabric. A lack of memory is none.
     pub async fn share(&mut self, reserved: usize, area: usize) -> Result<()> {
         if !self.is_sharing_tried() {
             let made = self.make_shared(reserved, area).await?;
@@ -196,9 +196,9 @@ impl Endpoint {
         let mut memory = if rank == 0 { make().ok() } else { None };
         let (process, descriptor) = memory.as_ref().map_or((0, 0), SharedMemory::address);
         let address = [u64::from(process).to_le_bytes(), (descriptor as u64).to_le_bytes()].concat();
-        let told = broadcast(self, 0, &address).await?;
+        let received = broadcast(self, 0, &address).await?;
         let number =
-            |at: usize| told.get(at..at + 8).map_or(0, |b| u64::from_le_bytes(b.try_into().unwrap_or_default()));
+            |at: usize| received.get(at..at + 8).map_or(0, |b| u64::from_le_bytes(b.try_into().unwrap_or_default()));
         if rank > 0 && number(0) > 0 {
             memory = SharedMemory::open((number(0) as u32, number(8) as i32), size).ok();
         }
@@ -207,10 +207,11 @@ impl Endpoint {
         Ok(memory.filter(|_| all[0] == 1).map(|memory| Shared::new(rank, ranks, memory)))
     }
 
-    /// Meets all other ranks, as [`Shared`] says. Collective; only where there is shared memory.
+    /// Meets all other ranks: `leave` fills this rank's slot, and on the last rank `decide` fills the verdict. Collective. One
+    /// wait.
     ///
     /// # Errors
-    /// The fabric's; there is no shared memory.
+    /// Those of the fabric; the ranks share no memory; the last rank panicked.
     pub async fn meet(
         &mut self,
         leave: impl FnOnce(&mut [u8]),
@@ -234,10 +235,11 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Waits until `signal` is no longer `seen`, or a while. Only where there is shared memory.
+    /// Waits until signal `signal` of the shared memory is no longer `seen`, or for a short time. Does nothing without shared
+    /// memory.
     ///
     /// # Errors
-    /// The fabric's.
+    /// Those of the fabric.
     pub async fn wait_for(&mut self, signal: usize, seen: u32) -> Result<()> {
         let Some(shared) = self.shared() else { return Ok(()) };
         let word = shared.signal(signal);
@@ -253,7 +255,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// What the last meeting left.
+    /// The last meeting; `None` without shared memory.
     pub fn met(&self) -> Option<Met<'_>> {
         let shared = self.shared_ref()?;
         let set = (shared.met.load(Ordering::Relaxed).wrapping_sub(1) % 2) as usize;

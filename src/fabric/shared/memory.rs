@@ -1,8 +1,8 @@
-//! Memory shared by the processes of one host: a file without a name that rank 0 makes and the others map.
+//! Memory shared by the processes of one host: an anonymous file that one process makes and the others map.
 //!
-//! It never has a name in any file system (memfd_create; the others open it through rank 0's /proc entry), so a crash
-//! leaves nothing behind. Its size is an upper bound: memory is taken by [`SharedMemory::reserve`], which fails where none
-//! is to be had, so that no touch of it can end the process.
+//! It has no name in a file system (memfd_create; the others open it through the maker's /proc entry), so a crash leaves
+//! nothing behind. Its size is an upper bound. [`SharedMemory::reserve`] allocates memory and fails if there is none, so that
+//! no access can end the process.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -19,25 +19,25 @@ pub struct SharedMemory {
 }
 
 impl SharedMemory {
-    /// New memory of up to `size` bytes, none of it reserved.
+    /// New memory of up to `size` bytes, none of them reserved.
     ///
     /// # Errors
-    /// The system's.
+    /// Those of the system.
     pub fn make(size: usize) -> io::Result<Self> {
         let file = nameless()?;
         file.set_len(size as u64)?;
         Self::of(file, size)
     }
 
-    /// What [`SharedMemory::open`] of another process needs: (process, descriptor).
+    /// The address for [`SharedMemory::open`] in another process: (process, descriptor).
     pub fn address(&self) -> (u32, i32) {
         (std::process::id(), self.file.as_raw_fd())
     }
 
-    /// The memory that another process of this host, or this one, has made and still holds.
+    /// Maps the memory that another process of this host, or this one, has made and still has.
     ///
     /// # Errors
-    /// The system's; a size that is not what was made.
+    /// Those of the system; a size that differs from the one made.
     pub fn open((process, descriptor): (u32, i32), size: usize) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(format!("/proc/{process}/fd/{descriptor}"))?;
         if file.metadata()?.len() != size as u64 {
@@ -51,34 +51,34 @@ impl SharedMemory {
         Ok(Self { file, map })
     }
 
-    /// Takes memory for the bytes from `offset` on; what was taken before stays as it is. New bytes are 0.
+    /// Allocates memory for the `len` bytes from `offset` on. Bytes that had memory keep their values; new bytes are 0.
     ///
     /// # Errors
-    /// The system's: there is no memory left, or a limit is reached.
+    /// The system has no memory left, or a limit is reached.
     pub fn reserve(&self, offset: usize, len: usize) -> io::Result<()> {
         let take = nix::fcntl::posix_fallocate(&self.file, offset as libc::off_t, len as libc::off_t);
         take.map_err(io::Error::from)
     }
 
-    /// Gives memory back; the bytes must be reserved again before they are touched.
+    /// Frees the memory of these bytes; they must be reserved again before they are accessed.
     pub fn release(&self, offset: usize, len: usize) {
         #[cfg(target_os = "linux")]
         {
             use nix::fcntl::FallocateFlags;
             let how = FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE;
-            // Memory that cannot be given back stays taken until the end.
+            // Memory that cannot be freed stays allocated until the end.
             let _ = nix::fcntl::fallocate(&self.file, how, offset as libc::off_t, len as libc::off_t);
         }
         #[cfg(not(target_os = "linux"))]
         let _ = (offset, len);
     }
 
-    /// Bytes from the start to the end.
+    /// The size in bytes, reserved or not.
     pub fn size(&self) -> usize {
         self.map.len()
     }
 
-    /// The place of a byte. `offset` is within the size.
+    /// The address of the byte at `offset`, which is within the size.
     #[inline]
     pub fn at(&self, offset: usize) -> *mut u8 {
         debug_assert!(offset <= self.map.len());
@@ -106,7 +106,7 @@ impl SharedMemory {
 fn nameless() -> io::Result<File> {
     use nix::sys::memfd::{MFdFlags, memfd_create};
     let descriptor = memfd_create(c"tributary", MFdFlags::MFD_CLOEXEC)?;
-    // SAFETY: a descriptor that was just made, and is handed over.
+    // SAFETY: a new descriptor, whose ownership moves to the file.
     Ok(unsafe { File::from_raw_fd(descriptor.into_raw_fd()) })
 }
 

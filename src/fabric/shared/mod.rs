@@ -1,18 +1,17 @@
-//! Memory that all ranks of an endpoint share when they run on one host, and how they meet there.
+//! Memory that the ranks of one host share, and meetings there.
 //!
-//! Ranks of one host need no messages to agree: each writes what it has into a slot of its own, and the one that arrives
-//! last looks at all slots, does what is to be done once, and writes a verdict that the others read. So a meeting wakes
-//! every rank once, and costs t_s of a cache line where ranks have a core each. Works under every MPI, also those that call
-//! each rank a node.
+//! Ranks of one host can agree without messages. Each rank fills its own slot; the last to arrive reads all slots and writes a
+//! verdict that the others read. A meeting wakes every rank once, and costs the transfer of a cache line if each rank has a
+//! core. It works under every MPI, also if MPI counts each rank as a node.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`host`] | which ranks are on one host |
-//! | [`memory`] | the memory: made by rank 0, mapped by all, gone with the last process |
+//! | [`host`] | the host of a process |
+//! | [`memory`] | the memory: made by one process, mapped by all, gone with the last |
 //! | [`signal`] | a word to wait on |
-//! | [`meeting`] | slots, the last to arrive, the verdict |
-//! | [`group`] | memory of a few ranks among many: those of one node |
-//! | [`hosts`] | who speaks for the ranks of each of several hosts, and what they hand in |
+//! | [`meeting`] | meetings of all ranks: slots and the verdict |
+//! | [`group`] | memory of a group of ranks on one node |
+//! | [`hosts`] | several hosts: their leaders, and the contributions of their ranks |
 
 pub mod group;
 pub mod host;
@@ -23,7 +22,7 @@ pub mod signal;
 
 pub use group::Group;
 pub(super) use group::Grouped;
-pub use hosts::{HANDED_IN, Hosts};
+pub use hosts::{Hosts, MAX_CONTRIBUTION};
 pub use meeting::{Met, SLOT, Shared, Slots, VERDICT};
 pub use memory::SharedMemory;
 pub use signal::{Signal, Watch};

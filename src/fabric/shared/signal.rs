@@ -1,21 +1,21 @@
-//! A word in shared memory that ranks wait on: they spin where each has a core, and else sleep until it is changed.
+//! A word in shared memory that ranks wait on. They spin if each has a core, otherwise they sleep until it changes.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Rounds of looking before a rank that has a core of its own sleeps: about a millisecond.
+/// Number of polls before a rank with a core of its own sleeps: about a millisecond.
 const SPINS: u32 = 20_000;
-/// After so many it lets others run in between, in case the core is not its own after all.
+/// After so many polls it yields in between, in case other ranks need the core.
 const POLITE: u32 = 2_000;
-/// How long the first sleep takes at most: then the rank looks after its messages, as MPI's progress rule asks.
+/// Longest time of the first sleep. Afterwards the rank progresses its messages, as MPI's progress rule demands.
 const SHORTEST: Duration = Duration::from_millis(1);
-/// The longest one.
+/// Longest time of a sleep.
 const LONGEST: Duration = Duration::from_millis(16);
-/// Of a rank that waits for messages as well: so many looks before it sleeps, and how long it sleeps.
+/// For a rank that waits for messages too: the number of polls before it sleeps, and the time that it sleeps.
 const LOOKS: u32 = 50;
 const BRIEF: Duration = Duration::from_micros(50);
 
-/// A counter that is waited on; 8 bytes of shared memory.
+/// A counter that ranks wait on; 8 bytes of shared memory.
 #[derive(Debug, Clone, Copy)]
 pub struct Signal<'a> {
     value: &'a AtomicU32,
@@ -23,18 +23,18 @@ pub struct Signal<'a> {
 }
 
 impl<'a> Signal<'a> {
-    /// Two words beside each other.
+    /// The signal in these two words.
     pub fn new(value: &'a AtomicU32, sleepers: &'a AtomicU32) -> Self {
         Self { value, sleepers }
     }
 
-    /// What it counts.
+    /// The value of the counter.
     #[inline]
     pub fn get(&self) -> u32 {
         self.value.load(Ordering::Acquire)
     }
 
-    /// Counts on, and wakes all who wait for that.
+    /// Increments the counter and wakes all waiting ranks.
     #[inline]
     pub fn advance(&self) {
         self.value.fetch_add(1, Ordering::SeqCst);
@@ -43,17 +43,17 @@ impl<'a> Signal<'a> {
         }
     }
 
-    /// What to watch until it is no longer `seen`.
+    /// A watch for the change of the counter from `seen`. `spins` says that the rank has a core of its own.
     pub fn watch(&self, seen: u32, spins: bool) -> Watch {
         let [value, sleepers] = [self.value, self.sleepers].map(|word| std::ptr::from_ref(word).expose_provenance());
         Watch { value, sleepers, seen, spins, brief: false }
     }
 }
 
-/// A word that a rank waits on. It outlives the wait, which is its maker's duty.
+/// A word that a rank waits on. The caller of [`Watch::wait`] ensures that the word is still mapped.
 #[derive(Debug, Clone, Copy)]
 pub struct Watch {
-    /// Addresses of an AtomicU32 each: whichever thread waits.
+    /// Addresses of two `AtomicU32`; as integers, they may go to the thread that waits.
     value: usize,
     sleepers: usize,
     seen: u32,
@@ -62,12 +62,12 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// For a rank that waits for messages as well: it gives the core away, and soon looks after them.
+    /// The watch for a rank that waits for messages too: it yields the core and returns soon.
     pub fn briefly(self) -> Self {
         Self { brief: true, ..self }
     }
 
-    /// Returns when the word has changed, or after a while. `round` counts the waits since something last happened.
+    /// Returns when the word has changed, or after a short time. `round` counts the waits without progress.
     ///
     /// # Safety
     /// The words are still mapped.
@@ -93,11 +93,11 @@ impl Watch {
     }
 }
 
-/// Sleeps unless `word` is not `seen`; until [`wake_all`] or the end of `time`. (Not private: other processes wake it.)
+/// Sleeps while `word` is `seen`, until [`wake_all`] or the end of `time`. (Not FUTEX_PRIVATE: other processes wake it.)
 #[cfg(target_os = "linux")]
 fn sleep_while(word: &AtomicU32, seen: u32, time: Duration) {
     let time = libc::timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
-    // SAFETY: a mapped word and a time that both live through the call; whatever it returns, the caller looks again.
+    // SAFETY: the word is mapped and the time lives through the call; the caller checks the word whatever is returned.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, seen, &raw const time) };
 }
 

@@ -115,7 +115,7 @@ fn machine(arguments: &AllToManyArguments) -> Result<Machine, Failure> {
 }
 
 fn options(arguments: &AllToManyArguments, topology: &Topology) -> Result<AllToManyOptions, Failure> {
-    let throttle = if arguments.window { Throttle::window } else { Throttle::batch };
+    let throttle = if arguments.window { Throttle::sliding } else { Throttle::batch };
     Ok(AllToManyOptions {
         topology: topology.clone(),
         receivers: arguments.receivers,

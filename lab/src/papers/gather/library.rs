@@ -52,7 +52,7 @@ impl Library {
     /// MPI_Gatherv: the root receives from all; a rank without bytes sends nothing.
     pub(super) fn gatherv(self, root: Rank, sizes: &[u64]) -> Vec<Schedule> {
         let mode = if self == Self::Mvapich { SendMode::Synchronous } else { SendMode::Standard };
-        let throttle = if self == Self::OpenMpi { Throttle::window(1) } else { Throttle::NONE };
+        let throttle = if self == Self::OpenMpi { Throttle::sliding(1) } else { Throttle::NONE };
         (0..sizes.len()).map(|rank| linear(rank, root, sizes, mode, throttle)).collect()
     }
 

@@ -94,9 +94,9 @@ fn between(world: &World, rank: Rank, schedule: &Schedule) -> Schedule {
     };
     let mut builder = Builder::default();
     let sends = chain(&|action| matches!(*action, Action::Send { to, .. } if is_other(to)));
-    builder.chain(&sends, Throttle::window(1), &[]);
+    builder.chain(&sends, Throttle::sliding(1), &[]);
     let receives = chain(&|action| matches!(*action, Action::Receive { from } if is_other(from)));
-    builder.chain(&receives, Throttle::window(1), &[]);
+    builder.chain(&receives, Throttle::sliding(1), &[]);
     builder.finish()
 }
 

@@ -1,4 +1,4 @@
-//! A rank's part of the inner layer in the rounds of a call.
+//! A rank's part of the layer in shared memory, in the rounds of a call.
 
 use std::collections::BTreeMap;
 
@@ -14,26 +14,26 @@ use crate::engine::plan::Direction;
 use crate::engine::storage::copy::copy;
 use crate::error::{Error, Result};
 use crate::exchange::ReceiverIndex;
-use crate::exchange::two_layer::{HELD, MERGED, Share, aggregator_at};
+use crate::exchange::two_layer::{MERGED, MERGED_SHARED, Share, aggregator_at};
 use crate::fabric::shared::{Group, Watch};
 use crate::schedule::{Action, Op, Span};
 
-/// The signal that says where messages lie.
+/// The signal that places of messages are published.
 const PUBLISHED: usize = 0;
-/// The signal that says that members have placed, or taken, all of a message.
+/// The signal that members have placed, or taken, all bytes of a message.
 const COUNTED: usize = 1;
 
-/// Where a rank stands in the inner layer.
+/// The state of a rank in the layer.
 pub struct Inside<'a> {
     group: &'a Group,
     direction: Direction,
     call: u64,
     round: u64,
-    /// By outflow.
+    /// The cursors of each outflow.
     places: Vec<Cursors>,
-    /// On the local aggregator.
+    /// On the local aggregator: its messages.
     outer: Option<Outer<'a>>,
-    /// The signal as it was before anything was not ready.
+    /// The value of the signal before an operation was found not ready.
     seen: Option<u32>,
     /// Bytes that this rank has copied.
     pub bytes: u64,
@@ -44,18 +44,18 @@ struct Cursors {
     left_out: PackedCursor,
 }
 
-/// What a local aggregator sends, or gets.
+/// The messages that a local aggregator sends, or gets.
 struct Outer<'a> {
     ring: Ring,
     messages: &'a [Messages],
-    flows: Vec<Ahead>,
+    flows: Vec<UpcomingMessages>,
     agenda: Agenda,
-    /// Those of this round, by aggregator.
+    /// The messages of this round, by aggregator.
     now: BTreeMap<usize, Place>,
 }
 
-/// The messages of one aggregator that are to come.
-struct Ahead {
+/// The cursor over the messages to or from one aggregator.
+struct UpcomingMessages {
     flow: Flow,
     left_out: PairCursor,
     /// The position that has been reached.
@@ -63,7 +63,7 @@ struct Ahead {
 }
 
 impl<'a> Inside<'a> {
-    /// At the first round of a call. By all members.
+    /// The state before the first round of a call. Called by all members.
     pub fn new(plan: &'a InMemory, direction: Direction, domains: &Domains) -> Self {
         let cursors = |of: &Places| Cursors {
             at: PackedCursor::new(of.at.clone()),
@@ -82,12 +82,12 @@ impl<'a> Inside<'a> {
         }
     }
 
-    /// The next round in which the local aggregator sends, or gets, anything.
+    /// The next round in which the local aggregator sends, or gets, a message.
     pub fn next_round(&self) -> Option<u64> {
         self.outer.as_ref()?.agenda.next_round()
     }
 
-    /// Opens a round; what the local aggregator sends in it, or gets, by ascending aggregator.
+    /// Opens a round. Returns the messages that the local aggregator sends, or gets, by ascending aggregator.
     pub fn open(&mut self, round: u64, domains: &Domains) -> Vec<Share> {
         self.round = round;
         self.outer.as_mut().map(|outer| outer.open(round, domains)).unwrap_or_default()
@@ -98,16 +98,16 @@ impl<'a> Inside<'a> {
         let ready = match (op.action, op.span.buffer) {
             (Action::Send { .. }, MERGED) => self.is_full(op.span),
             (Action::Copy { from }, _) if from.buffer == MERGED => self.is_full(from),
-            (Action::Copy { from }, _) if from.buffer == HELD => self.place(from).is_some(),
+            (Action::Copy { from }, _) if from.buffer == MERGED_SHARED => self.place(from).is_some(),
             (Action::Receive { .. } | Action::Copy { .. }, MERGED) => self.make_room(op.span),
-            (Action::Copy { .. }, HELD) if self.outer.is_some() => self.make_room(op.span),
-            (Action::Copy { .. }, HELD) => self.place(op.span).is_some(),
+            (Action::Copy { .. }, MERGED_SHARED) if self.outer.is_some() => self.make_room(op.span),
+            (Action::Copy { .. }, MERGED_SHARED) => self.place(op.span).is_some(),
             _ => true,
         };
         if ready { true } else { self.look_again(op) }
     }
 
-    /// Something was not ready: remembers the signal as it is before the second look, which decides.
+    /// Remembers the signal after an operation was not ready, and checks the operation again: the signal may have changed.
     fn look_again(&mut self, op: &Op) -> bool {
         if self.seen.is_some() {
             return false;
@@ -130,7 +130,7 @@ impl<'a> Inside<'a> {
         Entry::of(self.group, aggregator)
     }
 
-    /// Where the message of a span lies, once that is known.
+    /// The place of the message of a span, once it is published.
     fn place(&self, span: Span) -> Option<Place> {
         self.entry(aggregator_at(span.offset)).place((self.call, self.round))
     }
@@ -139,7 +139,7 @@ impl<'a> Inside<'a> {
         self.place(span).is_some() && self.entry(aggregator_at(span.offset)).is_done()
     }
 
-    /// Room for the message of a span; of one that goes out, all members then learn where it is.
+    /// Makes room for the message of a span. In a write, publishes its place.
     fn make_room(&mut self, span: Span) -> bool {
         let aggregator = aggregator_at(span.offset);
         let Some(outer) = &mut self.outer else { return true };
@@ -159,7 +159,7 @@ impl<'a> Inside<'a> {
         }
     }
 
-    /// The whole message to an aggregator, as it lies in memory.
+    /// The message to an aggregator, in shared memory.
     pub fn message(&mut self, span: Span) -> Bytes {
         let aggregator = aggregator_at(span.offset);
         let Some(outer) = &mut self.outer else { return Bytes::new() };
@@ -167,10 +167,10 @@ impl<'a> Inside<'a> {
         place.map(|place| outer.ring.message(self.group, aggregator, place)).unwrap_or_default()
     }
 
-    /// A message from an aggregator has arrived, for which there is room.
+    /// Copies a message from an aggregator to its room, and publishes its place.
     ///
     /// # Errors
-    /// It is not of the size that is known.
+    /// A message that does not have the expected size.
     pub fn arrived(&mut self, span: Span, message: &[u8]) -> Result<()> {
         let aggregator = aggregator_at(span.offset);
         let Some(outer) = &mut self.outer else { return Ok(()) };
@@ -180,14 +180,14 @@ impl<'a> Inside<'a> {
             return Err(self.internal(what));
         }
         let to = bytes_at(self.group.memory(), self.group.area(), place.at);
-        // SAFETY: room of that size in reserved memory, which nobody else touches before it is published.
+        // SAFETY: room of that size in reserved memory, which no other rank accesses before it is published.
         unsafe { std::ptr::copy_nonoverlapping(message.as_ptr(), to, message.len()) };
         outer.ring.hand_out(aggregator);
         self.publish(aggregator);
         Ok(())
     }
 
-    /// Copies this rank's `bytes` of a window, those of outflow `id`, to where they belong in the message of `span`.
+    /// Copies this rank's `bytes` bytes of outflow `id` in a window to their places in the message of `span`.
     ///
     /// # Errors
     /// Places outside of the message.
@@ -195,7 +195,8 @@ impl<'a> Inside<'a> {
         self.pieces(span, id, bytes, outflow, |to, memory, left_out| {
             if !left_out {
                 let from = user.piece(memory.offset, memory.len);
-                // SAFETY: `to` has room for these bytes, in which nobody else has any: what members share is left out but of one.
+                // SAFETY: `to` has room for these bytes, and only this rank writes them: of bytes that several members have, all
+                // but one member leave theirs out.
                 unsafe { copy(from.as_ptr(), to, from.len()) };
             }
         })?;
@@ -203,7 +204,7 @@ impl<'a> Inside<'a> {
         Ok(())
     }
 
-    /// Takes this rank's `bytes` of a window, those of outflow `id`, from the message of `span`.
+    /// Copies this rank's `bytes` bytes of outflow `id` in a window out of the message of `span`.
     ///
     /// # Errors
     /// Places outside of the message.
@@ -224,8 +225,8 @@ impl<'a> Inside<'a> {
         }
     }
 
-    /// Every part of the window's bytes that is contiguous in the message and in the caller's memory: where it is in the one,
-    /// in the other, and whether a write leaves it out.
+    /// Calls `part` for each part of the window's bytes that is contiguous in the message and in the caller's memory, with its
+    /// address in the message, its extent in memory, and whether a write leaves it out.
     fn pieces(
         &mut self,
         span: Span,
@@ -265,7 +266,7 @@ impl<'a> Inside<'a> {
 impl<'a> Outer<'a> {
     fn new(plan: &'a InMemory, domains: &Domains) -> Self {
         let messages = &plan.messages[..];
-        let ahead = |of: &Messages| Ahead {
+        let ahead = |of: &Messages| UpcomingMessages {
             flow: Flow::new(of.aggregator, of.file.clone()),
             left_out: PairCursor::default(),
             position: 0,
@@ -280,7 +281,7 @@ impl<'a> Outer<'a> {
         self.now.clear();
         let mut shares = Vec::new();
         for id in self.agenda.take(round) {
-            let Ahead { flow, left_out, position } = &mut self.flows[id];
+            let UpcomingMessages { flow, left_out, position } = &mut self.flows[id];
             let Some(window) = flow.window(domains) else { continue };
             let len = flow.pass(&window).bytes;
             let left_out = left_out.next(&self.messages[id].left_out).map_or(0, |(_, bytes)| bytes);

@@ -1,22 +1,21 @@
-//! The inner layer of `two_layer` in memory that the ranks of a local aggregator share: a copy in place of a message.
+//! The layer between a local aggregator and its members in memory that they share: copies in place of messages.
 //!
-//! The local aggregator merges its members' lists once, with the metadata, and tells each member where its bytes lie in the
-//! messages that it will send ([`places`]). In a round of a write it makes room for these messages in a ring of shared memory,
-//! one after the other in the order of its sends, and says where; the members, all at once, copy their bytes from the
-//! caller's buffer to where they belong; a message that has all its bytes goes out of the ring as it is. So a byte is copied
-//! once inside the node. A read is the same backwards: a message that arrives is copied into the ring, and members take their
-//! bytes from there.
+//! The local aggregator merges its members' lists once, in the metadata phase, and sends each member the places of its bytes in
+//! the messages ([`places`]). In a round of a write, it makes room for these messages in a ring of shared memory, in the order
+//! of its sends, and publishes their places. All members copy their bytes from the caller's buffer to these places in parallel.
+//! A complete message is sent from the ring. So a byte is copied once inside the node. In a read, a message that arrives is
+//! copied into the ring, and members copy their bytes from there.
 //!
-//! **Why it cannot deadlock.** Take, of all messages between local aggregators and aggregators that are not delivered, the
-//! first in the order of (round, step). Its local aggregator makes room in the order of its chain, so all that lies in the
-//! ring was before it, is delivered, and gives its room back; an empty ring has room for any message. Its members have finished the
-//! rounds before, and in this one wait for nothing but that room. (See
+//! **Why it cannot deadlock.** Of all undelivered messages between local aggregators and aggregators, take the first in the
+//! order of (round, step). Its local aggregator makes room in the order of its chain, so all messages in the ring come before
+//! it, are delivered, and free their room; an empty ring has room for any message. Its members have finished the rounds before,
+//! and in this round wait only for that room. (See
 //! `docs/how-it-works/schedules.md#why-no-throttle-can-deadlock`.)
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`places`] | where members' bytes lie, told with the metadata |
-//! | [`ring`] | the ring, and who is told where a message lies |
+//! | [`places`] | the places of members' bytes, which the metadata phase sends |
+//! | [`ring`] | the ring, and the published places of messages |
 //! | [`inside`] | a rank's part in the rounds |
 
 mod inside;
@@ -33,8 +32,8 @@ mod tests {
     use crate::fabric::{Endpoint, threads};
     use crate::{BufferLayout, Extents, File, Hints, Mode};
 
-    /// The ring holds one message of the largest size here, and a round has one for each of 5 aggregators, of several sizes: they
-    /// wait for each other under every throttle, in writes and, the other way round, in reads.
+    /// The ring has room for one message of the largest size, and a round has a message for each of 5 aggregators, of several
+    /// sizes. They wait for each other under every throttle, in writes and in reads.
     #[test]
     fn messages_that_wait_for_room_all_get_it() {
         let directory = tempfile::tempdir().unwrap();

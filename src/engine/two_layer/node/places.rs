@@ -1,7 +1,7 @@
-//! Where the bytes of members lie in the messages of their local aggregator.
+//! The places of members' bytes in the messages of their local aggregator.
 //!
-//! A position counts the bytes of all messages to (or from) one aggregator, round after round. Positions of one member ascend
-//! with its extents in the file, and compress as these do.
+//! A position counts the bytes of all messages to (or from) one aggregator, round after round. The positions of one member
+//! ascend with its extents in the file, and compress as they do.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,54 +20,54 @@ use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::fabric::shared::Group;
 
-/// Where the bytes of one member for one aggregator lie.
+/// The places of one member's bytes for one aggregator.
 #[derive(Debug, Clone, Default)]
 pub struct Places {
-    /// All of them, in the order of the file.
+    /// All places, in the order of the file.
     pub at: Packed,
-    /// Those of them where a higher member's bytes lie: a read takes them, a write leaves them out.
+    /// The places of bytes that a higher member has too: a read takes them, a write leaves them out.
     pub left_out: Packed,
 }
 
 /// The messages of a local aggregator to one aggregator.
 #[derive(Debug, Clone)]
 pub struct Messages {
-    /// The aggregator.
+    /// Index of the aggregator.
     pub aggregator: usize,
-    /// What they hold.
+    /// The extents of the file in the messages.
     pub file: Packed,
-    /// Pairs (0, bytes that are left out), a message each.
+    /// A pair (0, bytes that are left out) for each message.
     pub left_out: Bytes,
 }
 
-/// What a rank needs for the rounds of a plan in memory.
+/// A rank's part of a plan in shared memory.
 #[derive(Debug, Clone)]
 pub struct InMemory {
-    /// Who shares it.
+    /// The group that shares the memory.
     pub group: Arc<Group>,
-    /// By outgoing list.
+    /// The places of each outgoing list.
     pub places: Vec<Places>,
-    /// On the local aggregator, by ascending aggregator.
+    /// On the local aggregator: its messages by ascending aggregator.
     pub messages: Vec<Messages>,
-    /// Bytes of the ring; only the local aggregator needs to know.
+    /// Bytes of the ring, on the local aggregator.
     pub ring: usize,
 }
 
-/// Whether a body tells places, or that there is no memory for the messages of this plan.
+/// The first byte of a body: members send messages because there is no memory, or the body has places.
 const MESSAGES: u8 = 0;
 const PLACES: u8 = 1;
 
-/// Members learn from their local aggregator where their bytes lie, and whether they go through memory at all: not if there is no
-/// memory for the largest message. `relay` is what the local aggregator has merged, on it alone. Damaged places are the inner
-/// error, of this rank only. Collective over the members.
+/// The local aggregator sends its members their places; `None` if there is no memory for the largest message, and members send
+/// messages. `local_plan` is the plan of the local aggregator, on it alone. The inner result is an error on this rank only if places
+/// are damaged. Collective over the members.
 ///
 /// # Errors
-/// The fabric's.
+/// Those of the fabric.
 pub async fn agree_on_places(
     endpoint: &mut Endpoint,
     group: &Arc<Group>,
     aggregators: usize,
-    relay: Option<&LocalPlan>,
+    local_plan: Option<&LocalPlan>,
     outgoing: &[ListsToSend],
     domains: &Domains,
 ) -> Result<Result<Option<InMemory>>> {
@@ -79,23 +79,23 @@ pub async fn agree_on_places(
         }));
     }
     let empty = LocalPlan { members: Vec::new(), merged: Vec::new() };
-    let relay = relay.unwrap_or(&empty);
-    let ring = ring::reserve(group, aggregators, needed(&relay.merged, domains));
-    let (mut places, messages) = merge(relay);
+    let local_plan = local_plan.unwrap_or(&empty);
+    let ring = ring::reserve(group, aggregators, needed(&local_plan.merged, domains));
+    let (mut places, messages) = merge(local_plan);
     for (index, &rank) in group.members().iter().enumerate().skip(1) {
-        let of = relay.members.binary_search_by_key(&rank, |(member, _)| *member);
+        let of = local_plan.members.binary_search_by_key(&rank, |(member, _)| *member);
         let body = match ring {
             Some(_) => write(of.map_or(&[], |of| &places[of])),
             None => vec![MESSAGES],
         };
         group.put(endpoint, index, &body).await?;
     }
-    let own = relay.members.first().is_some_and(|(member, _)| *member == group.members()[0]);
+    let own = local_plan.members.first().is_some_and(|(member, _)| *member == group.members()[0]);
     let places = if own { std::mem::take(&mut places[0]) } else { Vec::new() };
     Ok(Ok(ring.map(|ring| InMemory { group: group.clone(), places, messages, ring })))
 }
 
-/// The largest message, and the most that a round has of them, each as it lies in the ring.
+/// The bytes of the largest message and of the largest round in the ring.
 fn needed(merged: &[Merged], domains: &Domains) -> (u64, u64) {
     let (mut largest, mut rounds) = (0, BTreeMap::<u64, u64>::new());
     for merged in merged {
@@ -110,11 +110,11 @@ fn needed(merged: &[Merged], domains: &Domains) -> (u64, u64) {
 }
 
 /// The places of every member that has data, by aggregator, and the messages. O(pieces).
-fn merge(relay: &LocalPlan) -> (Vec<Vec<Places>>, Vec<Messages>) {
-    let mut all = vec![Vec::new(); relay.members.len()];
-    let mut messages = Vec::with_capacity(relay.merged.len());
-    for merged in &relay.merged {
-        let mut placing: BTreeMap<usize, Placing> = BTreeMap::new();
+fn merge(local_plan: &LocalPlan) -> (Vec<Vec<Places>>, Vec<Messages>) {
+    let mut all = vec![Vec::new(); local_plan.members.len()];
+    let mut messages = Vec::with_capacity(local_plan.merged.len());
+    for merged in &local_plan.merged {
+        let mut placing: BTreeMap<usize, PlacesBuilder> = BTreeMap::new();
         let (mut position, mut left_out, mut twice) = (0, 0, PairEncoder::default());
         for part in merged.parts() {
             match part {
@@ -127,7 +127,7 @@ fn merge(relay: &LocalPlan) -> (Vec<Vec<Places>>, Vec<Messages>) {
                     position += len;
                 }
                 Part::End => {
-                    placing.values_mut().for_each(Placing::cut);
+                    placing.values_mut().for_each(PlacesBuilder::cut);
                     twice.push((0, left_out));
                     left_out = 0;
                 }
@@ -140,15 +140,15 @@ fn merge(relay: &LocalPlan) -> (Vec<Vec<Places>>, Vec<Messages>) {
     (all, messages)
 }
 
-/// Places in the making: what adjoins is joined within a message.
+/// Builds places; adjacent places are coalesced within a message.
 #[derive(Default)]
-struct Placing {
+struct PlacesBuilder {
     at: Packer,
     left_out: Packer,
     last: Option<(Extent, bool)>,
 }
 
-impl Placing {
+impl PlacesBuilder {
     fn push(&mut self, extent: Extent, left_out: bool) {
         match &mut self.last {
             Some((last, same)) if *same == left_out && last.end() == extent.offset => last.len += extent.len,
@@ -183,7 +183,7 @@ fn write(places: &[Places]) -> Vec<u8> {
     body
 }
 
-/// The places of what this rank has, if it has been told any.
+/// Decodes the places of this rank; `None` if members send messages.
 fn read(mut body: Bytes, outgoing: &[ListsToSend]) -> Result<Option<Vec<Places>>> {
     let damaged = |what: &str| Error::Codec { at: 0, what: format!("places in the node: {what}") };
     if body.is_empty() {
@@ -210,10 +210,9 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// What a write puts to its places, and leaves out, is what dealing in the recorded order makes; what a read takes
-        /// from there is what dealing back gives.
+        /// Writes to the places give the merged message of [`Merger::merge`], and reads give what [`Merger::split`] does.
         #[test]
-        fn places_are_where_the_dealer_puts_bytes(
+        fn places_agree_with_the_merger(
             lists in prop::collection::vec(prop::collection::vec((0u64..30, 1u64..12), 0..12), 1..5),
             window in 8u64..64
         ) {

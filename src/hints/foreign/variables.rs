@@ -1,21 +1,21 @@
-//! Variables of other MPI libraries that say what a hint of ours says: Intel's, ROMIO's, Open MPI's.
+//! Environment variables of Intel MPI, ROMIO and Open MPI that correspond to hints.
 //!
 //! Sources: Intel MPI Library Developer Reference, "File System Support" and "Other Environment Variables"; ROMIO's
 //! ROMIO_FSTYPE_FORCE; `ompi_info --param io ompio --level 9` of Open MPI 4.1.
 
-/// What a variable says here.
+/// The meaning of a variable here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Meaning {
-    /// The value of this hint.
+    /// It sets this hint to this value.
     Hint(&'static str, String),
-    /// Nothing; why.
+    /// It has no meaning here, for this reason.
     Nothing(String),
 }
 
 /// Parameters of Open MPI's OMPIO.
 pub const OMPIO: &str = "OMPI_MCA_io_ompio_";
 
-/// Variables of one name, from the one that counts least. Of two that say the same, the later is the newer name.
+/// The names of single variables, in ascending precedence. Of two names for one thing, the later is the newer.
 pub const NAMES: [&str; 13] = [
     ROMIO_FORCE,
     "I_MPI_EXTRA_FILESYSTEM",
@@ -34,8 +34,8 @@ pub const NAMES: [&str; 13] = [
 
 const ROMIO_FORCE: &str = "ROMIO_FSTYPE_FORCE";
 
-/// What a variable of [`NAMES`], or one that begins with [`OMPIO`], says. `is_on` tells whether Intel's switch for file systems
-/// is not off.
+/// The meaning of a variable of [`NAMES`], or of one that begins with [`OMPIO`]. `is_on` says that Intel's switch for file
+/// systems is not off.
 pub fn meaning(name: &str, value: &str, is_on: bool) -> Meaning {
     let nothing = |why: &str| Meaning::Nothing(why.to_string());
     if let Some(parameter) = name.strip_prefix(OMPIO) {

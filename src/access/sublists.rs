@@ -1,5 +1,5 @@
-//! A sequence of extents in as few parts as it is held in: a run is one part whatever its number of extents. Inner loops
-//! over a part know their step, so that what a node costs is paid once a part and not once an extent.
+//! A sequence of extents as sublists. A run is one sublist, whatever its number of extents. An inner loop over a sublist
+//! has a fixed step, so the cost of decoding a node is paid once a sublist and not once an extent.
 
 use std::cell::RefCell;
 
@@ -9,31 +9,31 @@ use super::node::{Base, Group, Level, Node, Odometer};
 use super::packed::PackedIter;
 use super::plain::PlainIter;
 
-/// Extents of a list that are decoded at a time.
-const DECODED: usize = 512;
+/// How many extents of a packed list are decoded at a time.
+const DECODED_EXTENTS: usize = 512;
 
-/// A part of a sequence.
+/// Consecutive extents of a sequence.
 #[derive(Debug, Clone, Copy)]
-pub enum Batch<'a> {
+pub enum Sublist<'a> {
     /// `count` extents, `stride` bytes from start to start.
     Run {
-        /// The first.
+        /// The first extent.
         first: Extent,
-        /// From start to start.
+        /// Bytes from the start of an extent to the start of the next.
         stride: i64,
-        /// How many.
+        /// Number of extents.
         count: u64,
     },
-    /// These, each moved by `shift` bytes.
+    /// A list of extents, each shifted by `shift` bytes.
     List {
-        /// As they were given.
+        /// The extents before the shift.
         extents: &'a [Extent],
-        /// How far they are moved.
+        /// Bytes to add to every offset.
         shift: i64,
     },
 }
 
-impl Batch<'_> {
+impl Sublist<'_> {
     /// Number of extents.
     #[inline]
     pub fn len(&self) -> u64 {
@@ -43,51 +43,51 @@ impl Batch<'_> {
         }
     }
 
-    /// Whether it has no extents.
+    /// Whether the sublist has no extents.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// An extent by its place; `index` is below the length.
+    /// The extent with number `index`, which must be below [`Sublist::len`].
     #[inline]
     pub fn get(&self, index: u64) -> Extent {
         match self {
-            Self::Run { first, stride, .. } => moved(*first, stride.wrapping_mul(index as i64)),
-            Self::List { extents, shift } => moved(extents[index as usize], *shift),
+            Self::Run { first, stride, .. } => shifted(*first, stride.wrapping_mul(index as i64)),
+            Self::List { extents, shift } => shifted(extents[index as usize], *shift),
         }
     }
 }
 
-/// The parts of a sequence, in sequence. O(parts), and for packed lists O(extents).
-pub struct Batches<'a> {
+/// Walks a sequence sublist by sublist. O(sublists) in all, and O(extents) where a list is packed.
+pub struct Sublists<'a> {
     nodes: std::slice::Iter<'a, Node>,
-    /// How far all nodes are moved.
+    /// How far all nodes are shifted, in bytes.
     by: i64,
     state: State<'a>,
-    /// The part reached, but for a group, which has it.
+    /// The current sublist. Inside a group, the group's own walk has it.
     current: Current,
     decoded: Decoded,
 }
 
-/// Extents of a list that were decoded last.
+/// The extents that were decoded last.
 #[derive(Default)]
 struct Decoded(Vec<Extent>);
 
 thread_local! {
-    /// Rooms of walks that have ended, for later ones: a repeated call allocates nothing.
-    static ROOMS: RefCell<Vec<Vec<Extent>>> = const { RefCell::new(Vec::new()) };
+    /// Buffers of finished walks, for later ones: a repeated call allocates nothing.
+    static FREE_BUFFERS: RefCell<Vec<Vec<Extent>>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Decoded {
-    /// Decodes some.
+    /// Decodes the next extents of `list`, at most [`DECODED_EXTENTS`].
     fn fill(&mut self, list: &mut ListIter<'_>) {
         if self.0.capacity() == 0 {
-            self.0 = ROOMS.with_borrow_mut(Vec::pop).unwrap_or_else(|| Vec::with_capacity(DECODED));
+            self.0 = FREE_BUFFERS.with_borrow_mut(Vec::pop).unwrap_or_else(|| Vec::with_capacity(DECODED_EXTENTS));
         }
         self.0.clear();
         match list {
-            ListIter::Packed(list) => self.0.extend(list.take(DECODED)),
-            ListIter::Plain(list) => self.0.extend(list.take(DECODED)),
+            ListIter::Packed(list) => self.0.extend(list.take(DECODED_EXTENTS)),
+            ListIter::Plain(list) => self.0.extend(list.take(DECODED_EXTENTS)),
         }
     }
 }
@@ -95,20 +95,20 @@ impl Decoded {
 impl Drop for Decoded {
     fn drop(&mut self) {
         if self.0.capacity() > 0 {
-            // A thread that is at its end has no more use for it.
-            let _ = ROOMS.try_with(|rooms| rooms.borrow_mut().push(std::mem::take(&mut self.0)));
+            // A thread that is ending needs the buffer no more.
+            let _ = FREE_BUFFERS.try_with(|rooms| rooms.borrow_mut().push(std::mem::take(&mut self.0)));
         }
     }
 }
 
 enum State<'a> {
-    /// The next node is to be taken.
+    /// Between two nodes.
     Between,
-    /// One extent along its innermost level, at every outer one.
+    /// One extent repeated along the innermost level, and the repetitions of the outer levels.
     One(Extent, Level, Odometer<'a>),
-    /// A list, at every level, and where its decoding stands.
+    /// A list, its repetitions, and the repetition that is being decoded.
     List(&'a Base, i64, Odometer<'a>, Option<(ListIter<'a>, i64)>),
-    /// A group, at every level, and where its copies stand.
+    /// A group, its repetitions, and the repetition whose copies are being walked.
     Group(&'a Group, i64, Odometer<'a>, Option<Copies<'a>>),
 }
 
@@ -129,18 +129,18 @@ impl<'a> ListIter<'a> {
 
 struct Copies<'a> {
     places: Box<dyn Iterator<Item = i64> + 'a>,
-    inside: Option<Box<Batches<'a>>>,
+    inside: Option<Box<Sublists<'a>>>,
 }
 
 #[derive(Clone, Copy)]
 enum Current {
     Run(Extent, Level),
-    /// What was decoded last, moved.
+    /// The extents decoded last, shifted.
     Decoded(i64),
 }
 
-impl<'a> Batches<'a> {
-    /// All of `extents`, before its first part.
+impl<'a> Sublists<'a> {
+    /// A walk over all of `extents`, before its first sublist. O(1).
     pub fn new(extents: &'a Extents) -> Self {
         Self::of(&extents.nodes, 0)
     }
@@ -155,7 +155,7 @@ impl<'a> Batches<'a> {
         }
     }
 
-    /// Goes on to the next part, which is not empty; false at the end.
+    /// Moves to the next sublist, which is not empty. Returns false at the end.
     pub fn advance(&mut self) -> bool {
         loop {
             let (next, by) = (&mut self.state, self.by);
@@ -166,7 +166,7 @@ impl<'a> Batches<'a> {
                 },
                 State::One(extent, inner, outer) => {
                     if let Some(at) = outer.next() {
-                        self.current = Current::Run(moved(*extent, at.wrapping_add(by)), *inner);
+                        self.current = Current::Run(shifted(*extent, at.wrapping_add(by)), *inner);
                         return true;
                     }
                     *next = State::Between;
@@ -200,7 +200,7 @@ impl<'a> Batches<'a> {
                         return true;
                     }
                     match copies.places.next() {
-                        Some(by) => copies.inside = Some(Box::new(Batches::of(&group.nodes, by))),
+                        Some(by) => copies.inside = Some(Box::new(Sublists::of(&group.nodes, by))),
                         None => *open = None,
                     }
                 }
@@ -208,15 +208,15 @@ impl<'a> Batches<'a> {
         }
     }
 
-    /// The part reached by the last [`Batches::advance`] that was true.
+    /// The sublist that the last [`Sublists::advance`] reached; it must have returned true.
     #[inline]
-    pub fn current(&self) -> Batch<'_> {
+    pub fn current(&self) -> Sublist<'_> {
         if let State::Group(_, _, _, Some(Copies { inside: Some(inside), .. })) = &self.state {
             return inside.current();
         }
         match self.current {
-            Current::Run(first, Level { stride, count }) => Batch::Run { first, stride, count },
-            Current::Decoded(shift) => Batch::List { extents: &self.decoded.0, shift },
+            Current::Run(first, Level { stride, count }) => Sublist::Run { first, stride, count },
+            Current::Decoded(shift) => Sublist::List { extents: &self.decoded.0, shift },
         }
     }
 }
@@ -235,7 +235,7 @@ fn enter(node: &Node) -> State<'_> {
 }
 
 #[inline]
-fn moved(extent: Extent, by: i64) -> Extent {
+fn shifted(extent: Extent, by: i64) -> Extent {
     Extent { offset: extent.offset.wrapping_add(by as u64), len: extent.len }
 }
 
@@ -245,11 +245,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn expanded(extents: &Extents) -> Vec<Extent> {
-        let (mut batches, mut all) = (Batches::new(extents), Vec::new());
-        while batches.advance() {
-            let batch = batches.current();
-            assert!(!batch.is_empty());
-            all.extend((0..batch.len()).map(|index| batch.get(index)));
+        let (mut sublists, mut all) = (Sublists::new(extents), Vec::new());
+        while sublists.advance() {
+            let sublist = sublists.current();
+            assert!(!sublist.is_empty());
+            all.extend((0..sublist.len()).map(|index| sublist.get(index)));
         }
         all
     }

@@ -1,12 +1,12 @@
-//! Whether one sequence of extents is another one, some way further on: a time step behind the one before.
+//! Whether one sequence of extents is another one shifted by some bytes, as one time step behind the one before.
 
 use super::extents::Extents;
 use super::node::{Base, Node};
 
 impl Extents {
-    /// How far this sequence lies behind `before` (below 0: in front of it), if that is all that tells them apart; None if it
-    /// is not. O(encoded size) where both are made alike, O(extents) otherwise.
-    pub fn moved_from(&self, before: &Self) -> Option<i64> {
+    /// The bytes by which every extent of `before` is shifted here (below 0: towards the start of the file). `None` if the
+    /// sequences differ in more than such a shift. O(encoded size) where both were built alike, O(extents) otherwise.
+    pub fn shift_from(&self, before: &Self) -> Option<i64> {
         let (now, then) = (&self.summary, &before.summary);
         let by = now.start.wrapping_sub(then.start) as i64;
         let is_alike = (now.count, now.bytes, now.ascending) == (then.count, then.bytes, then.ascending)
@@ -18,18 +18,18 @@ impl Extents {
             return Some(0);
         }
         let is_made_alike = self.nodes.len() == before.nodes.len()
-            && self.nodes.iter().zip(&before.nodes).all(|(own, other)| is_moved(own, other, by));
-        let is_moved = is_made_alike
+            && self.nodes.iter().zip(&before.nodes).all(|(own, other)| is_shifted(own, other, by));
+        let is_shifted = is_made_alike
             || self
                 .iter()
                 .zip(before.iter())
                 .all(|(own, other)| own.len == other.len && own.offset == other.offset.wrapping_add(by as u64));
-        is_moved.then_some(by)
+        is_shifted.then_some(by)
     }
 }
 
-/// Whether a node is another one, `by` bytes further on. False also where their bases only hide it.
-fn is_moved(own: &Node, other: &Node, by: i64) -> bool {
+/// Whether `own` is `other` shifted by `by` bytes. May be false for equal extents that are held differently.
+fn is_shifted(own: &Node, other: &Node, by: i64) -> bool {
     own.levels == other.levels
         && match (&own.base, &other.base) {
             (Base::One(own), Base::One(other)) => {
@@ -50,29 +50,29 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_moved_is_found(
+        fn a_shift_is_found(
             list in prop::collection::vec((0u64..500, 1u64..9), 0..12), by in 0u64..300, listed: bool, other in 0usize..12,
         ) {
             let extents = |by: u64| list.iter().map(move |&(offset, len)| Extent { offset: offset + by, len });
             let before = Extents::from_list(extents(0)).unwrap();
-            // Moved as a whole, or made anew from other offsets.
+            // Built from other offsets, or shifted as a whole.
             let after = if listed { Extents::from_list(extents(by)).unwrap() } else { before.clone().shift(by).unwrap() };
             let due = if list.is_empty() { 0 } else { by as i64 };
-            prop_assert_eq!(after.moved_from(&before), Some(due));
-            prop_assert_eq!(before.moved_from(&after), Some(-due));
+            prop_assert_eq!(after.shift_from(&before), Some(due));
+            prop_assert_eq!(before.shift_from(&after), Some(-due));
             if let Some(extent) = list.get(other) {
                 let mut changed = list.clone();
                 changed[other] = (extent.0 + 1, extent.1);
                 let changed = Extents::from_list(changed.iter().map(|&(offset, len)| Extent { offset, len })).unwrap();
-                prop_assert!(list.len() == 1 || changed.moved_from(&before).is_none());
+                prop_assert!(list.len() == 1 || changed.shift_from(&before).is_none());
             }
         }
     }
 
     #[test]
-    fn runs_and_groups_are_moved_without_being_walked() {
+    fn shifts_of_runs_are_found_without_walking_them() {
         let run = Extents::strided(0, 8, 64, 1 << 40).unwrap();
-        assert_eq!(run.clone().shift(72).unwrap().moved_from(&run), Some(72));
-        assert_eq!(Extents::strided(0, 8, 72, 4).unwrap().moved_from(&Extents::strided(0, 8, 64, 4).unwrap()), None);
+        assert_eq!(run.clone().shift(72).unwrap().shift_from(&run), Some(72));
+        assert_eq!(Extents::strided(0, 8, 72, 4).unwrap().shift_from(&Extents::strided(0, 8, 64, 4).unwrap()), None);
     }
 }

@@ -1,16 +1,16 @@
-//! What one rank, or several together, bring to the opening of a call.
+//! The contribution of a rank, or of several merged ranks, to the first agreement of a call.
 
-use super::ranges::Ranges;
-use super::small::Blocks;
+use super::ranges::RankRanges;
+use super::small::SmallData;
 use crate::access::Extents;
 use crate::collectives::sweep::words;
 use crate::engine::plan::Again;
 use crate::engine::shared::Tiling;
 
-/// Nobody.
+/// No rank.
 const NOBODY: u64 = u64::MAX;
 
-/// How much ranks have, and where.
+/// The bytes of ranks and their range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Amount {
     /// Lowest offset.
@@ -19,20 +19,20 @@ pub struct Amount {
     pub end: u64,
     /// Bytes.
     pub bytes: u64,
-    /// Extents, as the ranks gave them.
+    /// Number of extents, as the ranks passed them.
     pub requests: u64,
-    /// The lengths of the ranks' ranges, summed.
+    /// Sum of the lengths of the ranks' ranges.
     pub spans: u64,
-    /// The most extents of any rank.
+    /// Most extents of any rank.
     pub most: u64,
 }
 
 impl Amount {
-    /// Nothing.
+    /// No bytes.
     const NONE: Self = Self { start: u64::MAX, end: 0, bytes: 0, requests: 0, spans: 0, most: 0 };
     const LANES: usize = 6;
 
-    /// One rank's.
+    /// The amount of one rank.
     pub fn of(file: &Extents) -> Self {
         match file.span() {
             Some((start, end)) => Self {
@@ -65,32 +65,32 @@ impl Amount {
     }
 }
 
-/// What one rank, or several together, bring.
+/// See the module.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Brought {
+pub struct Contribution {
     /// The lowest rank with an error.
     failed: u64,
-    /// What the call is about.
+    /// The amount of the whole call.
     pub all: Amount,
-    /// What is left of it, where ranks have written, or read, their own already.
+    /// The amount that is left after ranks have written or read their own bytes directly.
     pub left: Amount,
-    /// What the access is to that of the kept plan ([`Again`]).
+    /// How the access relates to that of the cached plan ([`Again`]).
     again: [u64; 3],
-    /// Where the file ends, as far as somebody looked.
+    /// The end of the file; `u64::MAX` if no rank has checked it.
     pub limit: u64,
-    /// What the pieces add to the tiling of the range; none where some rank has not looked.
+    /// The sum of the pieces' hashes ([`Tiling`]); `None` if some rank has not computed it.
     tiles: Option<u64>,
-    /// Bytes that ranks have written, or read, by themselves, and the most microseconds that took any.
-    pub moved: u64,
-    /// See `moved`.
+    /// Bytes that ranks have written or read directly.
+    pub transferred: u64,
+    /// The most microseconds that a rank took for them.
     pub micros: u64,
-    ranges: Ranges,
-    /// The data itself, while it is small.
-    pub data: Blocks,
+    ranges: RankRanges,
+    /// The data, if it is small.
+    pub data: SmallData,
 }
 
-impl Brought {
-    /// What a rank brings that has `file` to write or read.
+impl Contribution {
+    /// The contribution of a rank that writes or reads `file`.
     pub fn new(file: &Extents, again: Again, tiling: Option<Tiling>) -> Self {
         let all = Amount::of(file);
         let add =
@@ -102,14 +102,14 @@ impl Brought {
             again: again.lanes(),
             limit: u64::MAX,
             tiles: tiling.map(|tiling| file.iter().fold(0, |sum, piece| add(sum, piece, tiling))),
-            moved: 0,
+            transferred: 0,
             micros: 0,
-            ranges: Ranges::of(file.span()),
-            data: if all.bytes == 0 { Blocks::default() } else { Blocks::too_large() },
+            ranges: RankRanges::of(file.span()),
+            data: if all.bytes == 0 { SmallData::default() } else { SmallData::too_large() },
         }
     }
 
-    /// This rank has an error.
+    /// Records that `rank` has an error.
     pub fn fail(&mut self, rank: crate::Rank) {
         self.failed = self.failed.min(rank as u64);
     }
@@ -119,28 +119,29 @@ impl Brought {
         (self.failed != NOBODY).then_some(self.failed as crate::Rank)
     }
 
-    /// This rank has written, or read, all that it has: so many bytes, in so many microseconds.
+    /// Records that this rank has written or read all its bytes directly, in `micros` microseconds.
     pub fn served(&mut self, bytes: u64, micros: u64) {
-        (self.left, self.moved, self.micros) = (Amount::NONE, bytes, micros);
-        self.data = Blocks::default();
+        (self.left, self.transferred, self.micros) = (Amount::NONE, bytes, micros);
+        self.data = SmallData::default();
     }
 
-    /// How far all accesses lie behind those of the plan.
-    pub fn moved_by(&self) -> Option<i64> {
+    /// The shift of all accesses from those of the cached plan, if it is the same on all ranks.
+    pub fn shift(&self) -> Option<i64> {
         let [again, lowest, highest] = self.again;
         Again::agreed(again, lowest, highest)
     }
 
-    /// Whether no byte is given twice: ranges do not meet, or the pieces tile the whole range. None where nobody can tell.
+    /// Whether no two ranks have the same byte: their ranges do not overlap, or the pieces tile the whole range. `None` if this
+    /// is not known.
     pub fn are_disjoint(&self, tiling: Tiling) -> Option<bool> {
         if self.all.bytes == 0 || self.tiles == Some(tiling.piece(self.all.start, self.all.end)) {
             return Some(true);
         }
-        // Ranges that interleave say nothing of the pieces in them: these may overlap.
-        self.ranges.are_apart()
+        // In ranges that overlap, pieces may overlap or not.
+        self.ranges.are_disjoint()
     }
 
-    /// Takes in what others bring.
+    /// Merges the contribution of other ranks.
     pub fn merge(&mut self, other: Self) {
         self.failed = self.failed.min(other.failed);
         self.all.add(&other.all);
@@ -149,20 +150,20 @@ impl Brought {
         self.again = [self.again[0].min(again), self.again[1].min(lowest), self.again[2].max(highest)];
         self.limit = self.limit.min(other.limit);
         self.tiles = self.tiles.zip(other.tiles).map(|(own, other)| own.wrapping_add(other));
-        self.moved = self.moved.saturating_add(other.moved);
+        self.transferred = self.transferred.saturating_add(other.transferred);
         self.micros = self.micros.max(other.micros);
         self.ranges.merge(other.ranges);
         self.data.merge(other.data);
     }
 
-    /// Everything, on its way to others.
+    /// The contribution as bytes.
     pub fn body(&self) -> Vec<u8> {
         let mut lanes = vec![self.failed];
         lanes.extend(self.all.lanes());
         lanes.extend(self.left.lanes());
         lanes.extend(self.again);
         lanes.extend([self.limit, u64::from(self.tiles.is_some()), self.tiles.unwrap_or_default()]);
-        lanes.extend([self.moved, self.micros]);
+        lanes.extend([self.transferred, self.micros]);
         self.ranges.put(&mut lanes);
         lanes.push(self.data.len());
         let mut body: Vec<u8> = lanes.iter().flat_map(|lane| lane.to_le_bytes()).collect();
@@ -170,7 +171,7 @@ impl Brought {
         body
     }
 
-    /// What others have sent.
+    /// The contribution from bytes.
     pub fn from(body: &[u8]) -> Self {
         let mut lanes = words(body);
         let mut read = 0;
@@ -181,12 +182,12 @@ impl Brought {
         let failed = next();
         let [all, left] = [(); 2].map(|()| Amount::from([(); Amount::LANES].map(|()| next())));
         let again = [(); 3].map(|()| next());
-        let [limit, is_tiled, tiles, moved, micros] = [(); 5].map(|()| next());
-        let ranges = Ranges::get(&mut std::iter::from_fn(|| Some(next())));
+        let [limit, is_tiled, tiles, transferred, micros] = [(); 5].map(|()| next());
+        let ranges = RankRanges::get(&mut std::iter::from_fn(|| Some(next())));
         let len = next();
-        let data = Blocks::from(body.get(8 * read..).unwrap_or_default(), len);
+        let data = SmallData::from(body.get(8 * read..).unwrap_or_default(), len);
         let tiles = (is_tiled != 0).then_some(tiles);
-        Self { failed, all, left, again, limit, tiles, moved, micros, ranges, data }
+        Self { failed, all, left, again, limit, tiles, transferred, micros, ranges, data }
     }
 }
 
@@ -195,27 +196,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_gives_back_what_was_brought() {
+    fn a_contribution_survives_encoding() {
         let file = Extents::strided(7, 10, 30, 9).unwrap();
-        let mut one = Brought::new(&file, Again::Moved(-70), Some(Tiling::of(5)));
-        assert_eq!(Brought::from(&one.body()), one);
+        let mut one = Contribution::new(&file, Again::Shifted(-70), Some(Tiling::of(5)));
+        assert_eq!(Contribution::from(&one.body()), one);
         one.served(90, 12);
         one.fail(3);
         one.limit = 1000;
-        assert_eq!(Brought::from(&one.body()), one);
-        let mut none = Brought::new(&Extents::empty(), Again::Nothing, None);
-        assert_eq!(Brought::from(&none.body()), none);
+        assert_eq!(Contribution::from(&one.body()), one);
+        let mut none = Contribution::new(&Extents::empty(), Again::Nothing, None);
+        assert_eq!(Contribution::from(&none.body()), none);
         none.merge(one.clone());
-        assert_eq!((none.failed(), none.moved_by(), none.all, none.left), (Some(3), Some(-70), one.all, Amount::NONE));
+        assert_eq!((none.failed(), none.shift(), none.all, none.left), (Some(3), Some(-70), one.all, Amount::NONE));
     }
 
     #[test]
-    fn pieces_that_tile_and_ranges_that_are_apart_are_disjoint() {
+    fn tiling_pieces_and_disjoint_ranges_are_disjoint() {
         let tiling = Tiling::of(11);
         let all = |files: &[Extents], look: bool| {
             let look = look.then_some(tiling);
-            let mut all = Brought::new(&Extents::empty(), Again::No, Some(tiling));
-            files.iter().for_each(|file| all.merge(Brought::new(file, Again::No, look)));
+            let mut all = Contribution::new(&Extents::empty(), Again::No, Some(tiling));
+            files.iter().for_each(|file| all.merge(Contribution::new(file, Again::No, look)));
             all.are_disjoint(tiling)
         };
         let strided = |rank: u64| Extents::strided(rank * 8, 8, 32, 9).unwrap();

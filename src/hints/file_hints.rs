@@ -1,13 +1,13 @@
-//! What is asked of one file: the hints in force, where each came from, and which were given and are not used.
+//! The hints requested for one file: those in force with their sources, and those that are not used.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 
-use super::{Hints, elsewhere, find};
+use super::{Hints, find, foreign};
 use crate::error::{Error, Result};
 
-/// Where a hint was given, for people: `TRIB_HINTS`, `ROMIO_HINTS=/etc/hints, line 3`, `MPI_Info of MPI_File_open`.
+/// The source of a hint, for messages: `TRIB_HINTS`, `ROMIO_HINTS=/etc/hints, line 3`, `MPI_Info of MPI_File_open`.
 pub type Source = Cow<'static, str>;
 
 /// A hint that was given.
@@ -21,28 +21,27 @@ pub(super) struct Given {
 /// A hint that was given and is not used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unused {
-    /// Its key.
+    /// The key.
     pub key: String,
-    /// Its value, as it was given.
+    /// The value, as it was given.
     pub value: String,
-    /// Where it was given.
+    /// The source.
     pub source: Source,
-    /// Why it is not used.
+    /// Why the hint is not used.
     pub why: String,
 }
 
-/// The hints of one file.
-///
-/// Made by [`super::Environment::asked`], or empty by [`Default`]; the program's own come over it by [`Asked::program`].
+/// The hints of one file. Made by [`super::Environment::file_hints`], or empty by [`Default`]. [`FileHints::program`] adds the program's
+/// own. All methods are local.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct FileHints {
     hints: Hints,
-    /// What is in force; each key once.
+    /// The hints in force; each key once.
     used: Vec<Given>,
     unused: Vec<Unused>,
-    /// Keys that the program cannot change, and whose they are.
+    /// The keys that the program cannot change, with their sources.
     above: Vec<(String, Source)>,
-    /// The program's, by what it called last; each key once.
+    /// The latest hint of the program for each key.
     program: Vec<Given>,
 }
 
@@ -57,17 +56,17 @@ impl Given {
     }
 }
 
-impl Asked {
+impl FileHints {
     /// The hints in force.
     pub fn hints(&self) -> &Hints {
         &self.hints
     }
 
-    /// Takes what the program asks for with the file, over what it asked for before. A key of
-    /// [`super::Environment`] that the program cannot change stays as it is.
+    /// Sets a hint of the program for this file; it overrides an earlier one. A key that [`super::Environment`] does not let
+    /// the program change stays as it is.
     ///
     /// # Errors
-    /// As [`Hints::set`]; the hint is then among those that are not used, and the file's others are as they were.
+    /// As [`Hints::set`]; the hint is then among those that are not used, and all others are unchanged.
     pub fn program(&mut self, key: &str, value: &str, source: impl Into<Source>) -> Result<()> {
         let given = Given::new(key, value, source);
         self.program.retain(|before| before.key != key);
@@ -77,17 +76,17 @@ impl Asked {
             self.leave_out(given.because(why));
             return Ok(());
         }
-        // What the program asked for before was in force until now.
+        // The program's earlier hint is no longer in force.
         self.used.retain(|before| before.key != key || !self.program.iter().any(|own| own.source == before.source));
         self.take(given)
     }
 
-    /// Takes the hints of a text in the form of [`Hints::apply`], as [`Asked::program`] does each.
+    /// Sets the hints of a text in the form of [`Hints::apply`], each as [`FileHints::program`] does.
     ///
     /// # Errors
     /// As [`Hints::apply`].
     pub fn text(&mut self, text: &str) -> Result<()> {
-        // The whole of it first: a text with an error changes nothing.
+        // Check the whole text first: a text with an error changes nothing.
         Hints::default().apply(text)?;
         for (key, value) in super::pairs(text).filter_map(|(_, pair)| pair.ok()) {
             self.program(key, value, "the program")?;
@@ -95,7 +94,7 @@ impl Asked {
         Ok(())
     }
 
-    /// All that the program asked for, used or not, by key: the latest value of each.
+    /// The latest value of each key that the program has set, used or not.
     pub fn programs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.program.iter().map(|given| (given.key.as_str(), given.value.as_str()))
     }
@@ -105,7 +104,7 @@ impl Asked {
         &self.unused
     }
 
-    /// The hints that are in force because they were given, as if they were not used because of `why(key)`, where it says so.
+    /// The given hints in force that have no effect, for the reason that `why(key)` returns.
     pub fn without_effect<'a>(
         &'a self,
         why: impl Fn(&str) -> Option<String> + 'a,
@@ -113,20 +112,20 @@ impl Asked {
         self.used.iter().filter_map(move |given| why(&given.key).map(|why| given.clone().because(why)))
     }
 
-    /// Takes a hint that no program can change.
+    /// Sets a hint that the program cannot change.
     pub(super) fn take_above(&mut self, given: Given) -> Result<()> {
         self.above.retain(|(key, _)| *key != given.key);
         self.above.push((given.key.clone(), given.source.clone()));
         self.take(given)
     }
 
-    /// Takes a hint over what was given before.
+    /// Sets a hint; it overrides an earlier one.
     ///
     /// # Errors
     /// As [`Hints::set`].
     pub(super) fn take(&mut self, given: Given) -> Result<()> {
         if find(&given.key).is_none() && !given.key.starts_with(super::OURS) {
-            let why = elsewhere::why_not(&given.key);
+            let why = foreign::why_not(&given.key);
             self.leave_out(given.because(why));
             return Ok(());
         }

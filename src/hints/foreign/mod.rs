@@ -1,22 +1,22 @@
-//! Hints that users have already, for other libraries: how they are written there, and what they say here.
+//! Hints for other MPI libraries that users have already: their forms, and their meanings here.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`romio`] | ROMIO's file of hints |
 //! | [`cray`] | Cray's hints by the name of the file |
-//! | [`variables`] | variables of Intel, ROMIO and Open MPI that say what a hint of ours says |
-//! | `glob` | names by shell patterns |
+//! | [`variables`] | variables of Intel, ROMIO and Open MPI that correspond to hints |
+//! | `glob` | shell patterns for names |
 //!
-//! And why a key of theirs is not used here: [`why_not`].
+//! [`why_not`] says why a key of another library is not used.
 
 pub mod cray;
 mod glob;
 pub mod romio;
 pub mod variables;
 
-use super::asked::Given;
+use super::file_hints::Given;
 
-/// Keys of others that are known, and say nothing to this library; a key that ends in `*` stands for all that begin so.
+/// Known keys of other libraries that this library does not use, with the reason. A key that ends in `*` is a prefix.
 const KNOWN: [(&str, &str); 15] = [
     ("ind_rd_buffer_size", "independent reads are the MPI library's"),
     ("ind_wr_buffer_size", "independent writes are the MPI library's"),
@@ -35,13 +35,13 @@ const KNOWN: [(&str, &str); 15] = [
     ("access_style", "the calls themselves show it"),
 ];
 
-/// Why a key that is in no table of ours is not used.
+/// Why an unknown key is not used.
 pub fn why_not(key: &str) -> &'static str {
     let is = |known: &str| known.strip_suffix('*').map_or(known == key, |start| key.starts_with(start));
     KNOWN.iter().find(|(known, _)| is(known)).map_or("unknown key", |(_, why)| why)
 }
 
-/// Why a value that the library which it is meant for takes is not used here, if it is not.
+/// Why a value that is valid in another library is not used here; `None` if it is used.
 pub(super) fn why_not_this(given: &Given) -> Option<&'static str> {
     let least = ["cb_nodes", "striping_unit", "striping_factor"];
     match given.key.as_str() {

@@ -1,8 +1,7 @@
 //! Cray's MPICH_MPIIO_HINTS: hints by the name of the file.
 //!
-//! `pattern:key=value:key=value,pattern:...`. A file takes the hints of the first pattern that is all of the name which
-//! MPI_File_open was given, and these go over what the program asks for. Source: HPE Cray MPI, intro_mpi(3),
-//! MPICH_MPIIO_HINTS.
+//! `pattern:key=value:key=value,pattern:...`. A file gets the hints of the first pattern that matches the whole name passed to
+//! MPI_File_open. They override the program's hints. Source: HPE Cray MPI, intro_mpi(3), MPICH_MPIIO_HINTS.
 
 use super::glob;
 use crate::error::{Error, Result};
@@ -10,19 +9,19 @@ use crate::error::{Error, Result};
 /// The variable.
 pub const VARIABLE: &str = "MPICH_MPIIO_HINTS";
 
-/// Whose value may have colons of its own: `cb_config_list=*:8`.
+/// A key whose value may contain colons: `cb_config_list=*:8`.
 const WITH_COLONS: &str = "cb_config_list";
 
 /// The hints of the files that a pattern names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Specification {
     pattern: String,
-    /// Keys and values, in the order in which they are given.
+    /// Keys and values, in their order.
     pub hints: Vec<(String, String)>,
 }
 
 impl Specification {
-    /// Whether it is for the file that the program calls `name`.
+    /// Whether the pattern matches the file name `name`.
     pub fn is_for(&self, name: &str) -> bool {
         glob::matches(&self.pattern, name)
     }
@@ -59,7 +58,7 @@ fn damaged(specification: &str, part: &str) -> Error {
 /// The specifications of a text.
 ///
 /// # Errors
-/// The first that is none.
+/// The first part that is no specification.
 pub fn parse(text: &str) -> Result<Vec<Specification>> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(Specification::parse).collect()
 }

@@ -1,8 +1,8 @@
-//! Windows from the file, each read by one rank, and every rank's bytes out of them.
+//! Reads windows from the file, each by one rank, and copies every rank's bytes out of them.
 //!
-//! The place of a window has a state: which window it is for, and whether its bytes are there. Who finds a window that
-//! nobody reads reads it; who finds it being read by another reads a later one ahead, as far as the ring goes. A place is
-//! free for the next window when all ranks have passed the one before.
+//! The place of a window has a state: the window's number, and whether its bytes are there. A rank that needs a window reads
+//! it, if no other rank does; if another rank reads it, this rank reads a later window ahead, within the ring. A place is free
+//! for the next window when all ranks have passed the one before.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -18,15 +18,15 @@ use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::topology::Rank;
 
-/// What taking bytes out of windows needs.
-pub struct Taking<'a> {
+/// The reader of windows.
+pub struct WindowReader<'a> {
     /// The windows.
     pub arena: &'a Arena,
-    /// Which.
+    /// The windows of the call.
     pub windows: Windows,
-    /// Whether windows are read that this rank has not come to.
+    /// Whether this rank reads windows ahead.
     pub reads_ahead: bool,
-    /// How many ranks take.
+    /// Number of ranks.
     pub ranks: usize,
     /// This rank, and the file's name, for errors.
     pub rank: Rank,
@@ -34,22 +34,23 @@ pub struct Taking<'a> {
     pub path: &'a std::path::Path,
     /// The file, or why this rank cannot open it.
     pub storage: &'a Result<Arc<dyn Storage>>,
-    /// The first error of this rank; the call goes on to its end all the same.
+    /// The first error of this rank; it continues with the call.
     pub error: RefCell<Option<Error>>,
     /// Time in the file system.
     pub busy: std::cell::Cell<Duration>,
 }
 
-/// A window's state: its number and whether it is there, or 0.
+/// The state of a window that is being read. (0 is the state of an empty place.)
 fn reading(number: u64) -> u64 {
     (number + 1) * 2
 }
 
-impl Taking<'_> {
-    /// Takes all of an access into the caller's memory; returns its bytes. What lies behind the windows' end is left alone.
+impl WindowReader<'_> {
+    /// Copies all of an access into the caller's memory; returns the number of bytes. Memory for bytes behind the end of the
+    /// windows is unchanged.
     ///
     /// # Errors
-    /// The fabric's.
+    /// Those of the fabric.
     pub async fn take(&self, endpoint: &mut Endpoint, mut walk: Walk<'_>, mut sink: Sink<'_>) -> Result<u64> {
         let Self { arena, windows, rank, .. } = *self;
         let mut taken = 0;
@@ -61,9 +62,9 @@ impl Taking<'_> {
             let extent = windows.extent(number);
             let from = windows.base + number * windows.window;
             let place = arena.place(&windows, from).cast_const();
-            walk.until(extent.end(), |piece| {
+            walk.visit_before(extent.end(), |piece| {
                 let bytes = sink.piece(piece.memory, piece.len);
-                // SAFETY: the window's bytes are there and stay until this rank has passed it; the piece lies in it.
+                // SAFETY: the window's bytes are there, and stay until this rank has passed it; the piece lies in the window.
                 unsafe { copy(place.add((piece.offset - from) as usize), bytes.as_mut_ptr(), bytes.len()) };
                 taken += piece.len;
             });
@@ -73,7 +74,7 @@ impl Taking<'_> {
         Ok(taken)
     }
 
-    /// This rank is done with what lies before a window.
+    /// Publishes that this rank has passed all windows before `number`.
     fn pass(&self, number: u64) {
         let position = self.arena.position(self.rank);
         if position.load(Ordering::Relaxed) < number {
@@ -86,7 +87,7 @@ impl Taking<'_> {
         let Self { arena, windows, .. } = *self;
         loop {
             let seen = arena.signal(PROGRESS).get();
-            if arena.held(&windows, number).load(Ordering::Acquire) == reading(number) + 1 {
+            if arena.placed(&windows, number).load(Ordering::Acquire) == reading(number) + 1 {
                 return Ok(());
             }
             let free = arena.passed(self.ranks).saturating_add(windows.ring).min(windows.count());
@@ -96,14 +97,14 @@ impl Taking<'_> {
                 continue;
             };
             self.read(mine);
-            arena.held(&windows, mine).store(reading(mine) + 1, Ordering::Release);
+            arena.placed(&windows, mine).store(reading(mine) + 1, Ordering::Release);
             arena.signal(PROGRESS).advance();
         }
     }
 
-    /// Takes it on to read a window, if nobody has.
+    /// Claims a window for reading; returns false if another rank has.
     fn claim(&self, number: u64) -> bool {
-        let state = self.arena.held(&self.windows, number);
+        let state = self.arena.placed(&self.windows, number);
         let before = state.load(Ordering::Acquire);
         let (mine, order) = (reading(number), Ordering::AcqRel);
         before < mine && state.compare_exchange(before, mine, order, Ordering::Acquire).is_ok()

@@ -1,4 +1,4 @@
-//! Complete windows to the file: by whoever comes by, one rank at a time, upwards.
+//! Writes complete windows to the file, in ascending order. Any rank may do so, but only one at a time.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -13,28 +13,28 @@ use crate::engine::storage::{Failure, Storage, guarded, read_all, without_size_s
 use crate::error::{Error, Result};
 use crate::topology::Rank;
 
-/// The most bytes in one write.
+/// Most bytes in one write.
 const MOST: u64 = 8 << 20;
 
-/// How it is known which bytes of a window have data.
+/// How the bytes with data in a window are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
-    /// All of them, if the sum of its pieces says so.
+pub enum DataKnown {
+    /// All bytes have data, if the sum of the pieces' hashes is right.
     BySum(Tiling),
-    /// By a bit each.
+    /// A bit for each byte.
     ByBits,
 }
 
-/// What writing windows needs.
-pub struct Drain<'a> {
+/// The writer of windows.
+pub struct WindowWriter<'a> {
     /// The windows.
     pub arena: &'a Arena,
-    /// Which.
+    /// The windows of the call.
     pub windows: Windows,
-    /// How many ranks place.
+    /// Number of ranks.
     pub ranks: usize,
-    /// How it is known what to write.
-    pub known: Known,
+    /// How the bytes with data are known.
+    pub known: DataKnown,
     /// The file, or why this rank cannot open it.
     pub storage: &'a Result<Arc<dyn Storage>>,
     /// What to do about holes.
@@ -49,12 +49,12 @@ pub struct Drain<'a> {
 
 thread_local! {
     static RUNS: RefCell<Vec<Extent>> = const { RefCell::new(Vec::new()) };
-    /// What was read to fill holes; of the size of a window.
+    /// The bytes read to fill holes; of the size of a window.
     static THERE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-impl Drain<'_> {
-    /// Writes what is complete, unless another rank is doing so. Whoever completes a window calls this, so none is left.
+impl WindowWriter<'_> {
+    /// Writes all complete windows, unless another rank does so. A rank that completes a window calls this, so none is left.
     pub fn try_write(&self) {
         let Self { arena, ranks, .. } = *self;
         loop {
@@ -66,7 +66,7 @@ impl Drain<'_> {
                 return;
             }
             self.write_complete();
-            // Another rank may have completed a window and seen the writer still there: look once more.
+            // Another rank may have completed a window while the lock was taken: check once more.
             arena.writer().store(0, Ordering::SeqCst);
         }
     }
@@ -81,7 +81,7 @@ impl Drain<'_> {
             if from >= passed {
                 break;
             }
-            // What lies behind the ring has no data: nobody could have placed any.
+            // Windows behind the ring have no data yet.
             let to = passed.min(from + windows.ring);
             let next = self.write_some(from, to);
             arena.unwritten().store(if next == to { passed } else { next }, Ordering::SeqCst);
@@ -90,7 +90,8 @@ impl Drain<'_> {
         arena.busy().fetch_add(begin.elapsed().as_micros() as u64, Ordering::Relaxed);
     }
 
-    /// Writes windows from `from` on, together as far as they are full and lie together; returns the first that is not done.
+    /// Writes windows from `from` on. Full windows that are adjacent in memory are one write. Returns the first window that is
+    /// not written.
     fn write_some(&self, from: u64, to: u64) -> u64 {
         let Self { arena, windows, .. } = *self;
         let mut full: Option<Extent> = None;
@@ -102,16 +103,16 @@ impl Drain<'_> {
             if full.is_some() && (wraps || !joins) {
                 break;
             }
-            let held = arena.held(&windows, next).swap(0, Ordering::AcqRel);
+            let placed = arena.placed(&windows, next).swap(0, Ordering::AcqRel);
             let sum = arena.sum(&windows, next).swap(0, Ordering::AcqRel);
-            if held == 0 {
+            if placed == 0 {
                 if full.is_some() {
                     break;
                 }
-            } else if self.is_full(extent, held, sum) {
+            } else if self.is_full(extent, placed, sum) {
                 full = Some(full.map_or(extent, |full| Extent { len: full.len + extent.len, ..full }));
             } else {
-                // The full ones before it first: they are lower in the file.
+                // First the full windows before it, which are lower in the file.
                 self.write_full(full.take());
                 self.write_runs(extent);
                 return next + 1;
@@ -122,19 +123,19 @@ impl Drain<'_> {
         next
     }
 
-    /// Whether all of a window is there.
-    fn is_full(&self, extent: Extent, held: u64, sum: u64) -> bool {
+    /// Whether all bytes of a window have data.
+    fn is_full(&self, extent: Extent, placed: u64, sum: u64) -> bool {
         match self.known {
-            Known::BySum(tiling) => {
+            DataKnown::BySum(tiling) => {
                 let full = sum == tiling.piece(extent.offset, extent.end());
                 if !full {
-                    // A hole that an overlap of its size hid: the call is done again, in order.
+                    // An overlap hid a hole of the same size: the call is repeated, rank after rank.
                     self.arena.again().store(1, Ordering::SeqCst);
                 }
                 full
             }
-            Known::ByBits => {
-                held >= extent.len
+            DataKnown::ByBits => {
+                placed >= extent.len
                     && RUNS.with_borrow_mut(|runs| {
                         self.arena.take_runs(&self.windows, extent, runs);
                         let full = runs.first() == Some(&extent);
@@ -151,7 +152,7 @@ impl Drain<'_> {
 
     fn write_full(&self, extent: Option<Extent>) {
         let Some(extent) = extent else { return };
-        // SAFETY: all ranks have passed these windows, and none comes to their places before they are written.
+        // SAFETY: all ranks have passed these windows, and none accesses their places before they are written.
         let bytes = unsafe { self.arena.bytes(&self.windows, extent) };
         self.store(|storage| {
             let mut written = 0;
@@ -162,7 +163,7 @@ impl Drain<'_> {
     }
 
     fn write_runs(&self, extent: Extent) {
-        if matches!(self.known, Known::BySum(_)) {
+        if matches!(self.known, DataKnown::BySum(_)) {
             return;
         }
         RUNS.with_borrow_mut(|runs| {
@@ -198,7 +199,7 @@ impl Drain<'_> {
         Ok(())
     }
 
-    /// Reads what is between the runs; false for a file that may be written and not read.
+    /// Reads the holes between the runs; returns false for a file that may not be read.
     fn fill_holes(&self, storage: &dyn Storage, runs: &[Extent], whole: Extent) -> std::result::Result<bool, Failure> {
         THERE.with_borrow_mut(|there| {
             let internal =
@@ -223,7 +224,7 @@ impl Drain<'_> {
         })
     }
 
-    /// Does something to the file, unless something has failed before.
+    /// Runs `act` on the file, unless a write has failed before.
     fn store(&self, act: impl FnOnce(&dyn Storage) -> std::result::Result<(), Failure>) {
         let failed = self.arena.failed();
         if failed.load(Ordering::Acquire) != 0 {

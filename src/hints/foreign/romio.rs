@@ -1,11 +1,11 @@
 //! ROMIO's file of hints: a key and a value on each line, `#` in the first column for a comment.
 //!
-//! Source: ROMIO's users guide, "Systemwide Hints"; where a key is on two lines, the first counts, as in ROMIO. ROMIO leaves
-//! out lines that it cannot read; here they are errors.
+//! Source: ROMIO's users guide, "Systemwide Hints". If a key is on two lines, the first counts, as in ROMIO. ROMIO ignores lines
+//! that it cannot parse; here they are errors.
 
 use crate::error::{Error, Result};
 
-/// The hints of a text with the numbers of their lines, from 1. An error names the line, after the words of `file`.
+/// The hints of a text, with line numbers from 1. An error names `file` and the line.
 pub fn parse(text: &str, file: &str) -> Vec<(usize, Result<(String, String)>)> {
     let numbered = text.lines().enumerate().map(|(index, line)| (index + 1, line));
     let meant = numbered.filter(|(_, line)| !line.starts_with('#') && !line.trim().is_empty());
@@ -26,7 +26,7 @@ mod tests {
     use super::parse;
 
     #[test]
-    fn lines_and_what_is_none() {
+    fn good_and_damaged_lines() {
         let text = "# cb_nodes 9\n\ncb_nodes 32\r\n\t romio_cb_write\tenable \ncb_nodes = 4\nalone\n";
         let lines: Vec<_> = parse(text, "f").into_iter().map(|(n, l)| (n, l.map_err(|e| e.to_string()))).collect();
         let pair = |key: &str, value: &str| Ok((key.to_string(), value.to_string()));

@@ -1,11 +1,11 @@
-//! Names by shell patterns.
+//! Shell patterns for names.
 
-/// Whether `pattern` is all of `name`: `*` is any characters (`/` too), `?` is one, `[a-z]` one of these, `[!a-z]` one of the
-/// others, `\` takes what follows for itself; a `[` without its `]` is itself. O(|pattern| |name|).
+/// Whether `pattern` matches all of `name`: `*` matches any characters (`/` too), `?` one character, `[a-z]` one of these,
+/// `[!a-z]` one of the others; `\` escapes the next character, and a `[` without `]` matches itself. O(|pattern| |name|).
 pub fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut p, mut n) = (0, 0);
-    // After the last star, and the first character that it does not take yet.
+    // The positions behind the last star, and of the first character that it does not match yet.
     let mut star: Option<(usize, usize)> = None;
     while n < name.len() {
         if pattern.get(p) == Some(&'*') {
@@ -24,7 +24,7 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     pattern[p..].iter().all(|&rest| rest == '*')
 }
 
-/// How many characters of the pattern's beginning take the character; none if they do not.
+/// The number of pattern characters at the beginning that match `character`; `None` if they do not match.
 fn one(pattern: &[char], character: char) -> Option<usize> {
     match pattern {
         ['?', ..] => Some(1),
@@ -42,7 +42,7 @@ fn one(pattern: &[char], character: char) -> Option<usize> {
     }
 }
 
-/// Where the set that begins here is closed: a `]` in its first place belongs to it.
+/// The position of the `]` that closes a set; a `]` in the first place belongs to the set.
 fn closing(set: &[char]) -> Option<usize> {
     let first = 1 + usize::from(matches!(set, ['!' | '^', ..]));
     set.iter().skip(first).position(|&c| c == ']').map(|at| at + first)
@@ -93,7 +93,7 @@ mod tests {
         ] {
             assert_eq!(matches(pattern, name), is, "{pattern} {name}");
         }
-        // Without a bound on what is tried again this would not end.
+        // With unbounded backtracking, this would not end.
         assert!(!matches(&"a*".repeat(2000), &"a".repeat(1999)));
         // A set as long as an environment variable can be takes no stack.
         assert!(matches(&format!("[{}b]", "a".repeat(2_000_000)), "b"));
