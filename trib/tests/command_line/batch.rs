@@ -182,7 +182,7 @@ fn a_job_that_was_killed_goes_on_where_it_was() {
     let whole = std::fs::read_to_string(&table).unwrap();
     std::fs::write(&table, format!("{whole}{{\"row\":\"infiniband 2 e3")).unwrap();
     let drawn = cluster.figures();
-    assert!(text(&drawn.stdout).contains("infiniband-2.jsonl:5: half a line"), "{}", text(&drawn.stderr));
+    assert!(text(&drawn.stdout).contains("infiniband-2.jsonl:5: an incomplete line"), "{}", text(&drawn.stderr));
 
     let said = ended(cluster.job("infiniband.slurm", &more).spawn().unwrap());
     assert!(said.contains("half a line is dropped") && said.contains("0 left"), "{said}");
