@@ -286,7 +286,7 @@ mod tests {
             let without = good.replace(&format!("\"{key}\""), "\"other\"");
             fails(&[("m-2.jsonl", without)], &["m-2.jsonl:1", &format!("missing field `{key}`")]);
         }
-        fails(&[("m-2.jsonl", format!("{good}{good}"))], &["m-2.jsonl:2", "m-2.jsonl:1 already"]);
+        fails(&[("m-2.jsonl", format!("{good}{good}"))], &["m-2.jsonl:2", "a duplicate of", "m-2.jsonl:1"]);
         let other = good.replace("\"machine\":\"m\"", "\"machine\":\"n\"");
         fails(&[("m-2.jsonl", good), ("n-2.jsonl", other)], &["machine n at", "n-2.jsonl:1, m at", "m-2.jsonl:1"]);
         let missing = read(Path::new("nowhere")).unwrap_err().to_string();
