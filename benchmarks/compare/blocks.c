@@ -4,7 +4,7 @@
 #define V options.values
 
 /* FLASH's checkpoint. Sizes: variables, blocks of a rank, cells of a block along a dimension. A variable is an array of doubles
-* whose slowest dimension counts the blocks of all ranks. Each variable is written by one call. */
+ * whose slowest dimension counts the blocks of all ranks. Each variable is written by one call. */
 void flash(struct plan *plan)
 {
     int blocks = (int)V[1], cells = (int)V[2];
@@ -69,7 +69,7 @@ static MPI_Datatype cells_in_memory(struct plan *plan, int parts, int cell)
 }
 
 /* NPB's BTIO on a square number of ranks. Sizes: points along a dimension, steps. The view is set once; every step continues
-* after the one before. */
+ * after the one before. */
 void btio(struct plan *plan)
 {
     int parts = 1, side = (int)V[0];
@@ -92,7 +92,7 @@ void btio(struct plan *plan)
 }
 
 /* A lattice; x is the fastest dimension in the file and among the ranks. Sizes: sites along x, y, z, t; ranks along x, y, z, t;
-* bytes of a site. */
+ * bytes of a site. */
 void block4d(struct plan *plan)
 {
     int sizes[5], own[5], at[5], rest = rank;

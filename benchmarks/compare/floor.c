@@ -1,5 +1,5 @@
 /* The floor: all ranks copy their bytes through shared memory, and one rank writes (or reads) them sequentially. No
-* collective write on one node can be faster, unless every rank writes by itself. */
+ * collective write on one node can be faster, unless every rank writes by itself. */
 #define _GNU_SOURCE
 #include "compare.h"
 #include <fcntl.h>

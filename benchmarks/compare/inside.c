@@ -1,5 +1,5 @@
 /* A preloaded library that measures the time that a process spends inside MPI_File_* functions, of whichever library. It
-* comes before every other library, preloaded ones included, and calls the next function of the same name.
+ * comes before every other library, preloaded ones included, and calls the next function of the same name.
  *
  * Every argument of these functions is an integer or a pointer in a register of its own, so calls pass as words, and nothing
  * here depends on the MPI. When the process ends, a file PID.json in the directory $TRIB_COMPARE_INSIDE has its numbers. */

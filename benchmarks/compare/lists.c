@@ -1,5 +1,5 @@
 /* Steps from list files: for step s, PREFIX.s.file has every rank's file extents and, if the memory has gaps,
-* PREFIX.s.memory has its memory extents. The form is the binary form of `trib replay list`: the 8 bytes TRIBLIST, a 32-bit 1, a
+ * PREFIX.s.memory has its memory extents. The form is the binary form of `trib replay list`: the 8 bytes TRIBLIST, a 32-bit 1, a
  * 32-bit 0, the number of ranks and their numbers of extents (64 bits each), then all extents, rank after rank, as pairs of
  * 64-bit offset and length. */
 #include "compare.h"

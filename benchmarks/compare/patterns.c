@@ -160,7 +160,7 @@ static void sparse(struct plan *plan)
 }
 
 /* Sizes: calls, pieces of a call, bytes of a piece, microseconds. Ranks compute between start and wait; in each call one
-* rank, in turn, computes twice as long as the others. */
+ * rank, in turn, computes twice as long as the others. */
 static void overlap(struct plan *plan)
 {
     for (long long call = 0; call < V[0]; call++) {

@@ -1,4 +1,4 @@
-//! Links between the pages of the repository lead somewhere: to a file that is there, to a heading that it has.
+//! Links between the pages of the repository lead to existing files and headings.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ fn anchors(page: &Path) -> BTreeSet<String> {
         .collect()
 }
 
-/// What the page's links lead to, without those to other sites.
+/// The targets of the page's links, without those to other sites.
 fn targets(page: &Path) -> Vec<String> {
     let prose = prose(page).replace("]\n(", "](");
     let targets = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')'));

@@ -1,5 +1,5 @@
 /* A matrix of doubles is divided into blocks, one for each rank. Each rank writes its block, reads its right neighbour's,
-* and checks that it holds what the neighbour has written. Rank 0 prints the report.
+ * and checks that it holds what the neighbour has written. Rank 0 prints the report.
  *
  *     mpicc checkerboard.c $(pkg-config --cflags --libs tributary) -o checkerboard
  *     mpiexec -n 4 ./checkerboard matrix.bin

@@ -1,10 +1,10 @@
 /* The functions of GIO on Tributary: the interface of GIO 1.0, with MPI. A program that is compiled against GIO's own gio.h
-* does not need this file.
-*
-* Functions return GIO_NOERR or a negative code; those of type MPI_Offset return a number of bytes, or a code. All ranks of
-* the file's communicator must call a collective function, in the same order on each rank, and all get the same code. The
-* one exception is an invalid handle: only the calling rank gets that error. docs/gio.md in Tributary's repository says how
-* to link, and lists the hints. */
+ * does not need this file.
+ *
+ * Functions return GIO_NOERR or a negative code; those of type MPI_Offset return a number of bytes, or a code. All ranks of
+ * the file's communicator must call a collective function, in the same order on each rank, and all get the same code. The
+ * one exception is an invalid handle: only the calling rank gets that error. docs/gio.md in Tributary's repository says how
+ * to link, and lists the hints. */
 #ifndef H_GIO
 #define H_GIO
 
@@ -54,14 +54,14 @@ const char *GIO_strerror(int err);
 const char *GIO_strerrno(int err);
 
 /* Opens a file on all ranks of a communicator. Collective. `amode` has flags of open(2): O_RDONLY, O_WRONLY or O_RDWR, with
-* O_CREAT, O_EXCL, O_TRUNC, and must be the same on all ranks. Name and hints are those of the first rank. */
+ * O_CREAT, O_EXCL, O_TRUNC, and must be the same on all ranks. Name and hints are those of the first rank. */
 int GIO_open(MPI_Comm comm, const char *filename, int amode, MPI_Info info, GIO_File *fh);
 
 /* Closes a file and sets *fh to GIO_FILE_NULL. Collective. */
 int GIO_close(GIO_File *fh);
 
 /* Brings this rank's part of the written data to stable storage. Not collective: all data is stored once all ranks have
-* called it. */
+ * called it. */
 int GIO_sync(GIO_File fh);
 
 /* Deletes a file. Not collective. */
@@ -77,13 +77,13 @@ int GIO_get_size(GIO_File fh, MPI_Offset *size);
 int GIO_get_info(GIO_File fh, MPI_Info *info_used);
 
 /* Writes and reads. Those that end with _all are collective; a rank without data calls them with counts of 0.
-*
-* Pair i of the file is file_lens[i] bytes at file_offs[i]; offsets ascend and pairs do not overlap. Pair j of memory is
-* buf_lens[j] bytes at buf + buf_offs[j], in any order; offsets may be negative. The bytes of memory, in the order of its
-* list, are those of the file; both lists have the same number of bytes. Lists and memory may be freed after the call.
-*
-* A write returns this rank's number of bytes. A read returns the number of them before the end of the file; memory for
-* bytes beyond the end is not changed. */
+ *
+ * Pair i of the file is file_lens[i] bytes at file_offs[i]; offsets ascend and pairs do not overlap. Pair j of memory is
+ * buf_lens[j] bytes at buf + buf_offs[j], in any order; offsets may be negative. The bytes of memory, in the order of its
+ * list, are those of the file; both lists have the same number of bytes. Lists and memory may be freed after the call.
+ *
+ * A write returns this rank's number of bytes. A read returns the number of them before the end of the file; memory for
+ * bytes beyond the end is not changed. */
 MPI_Offset GIO_write(GIO_File fh, const void *buf, MPI_Offset file_npairs, const MPI_Offset *file_offs,
                      const MPI_Offset *file_lens, MPI_Offset buf_npairs, const MPI_Offset *buf_offs,
                      const MPI_Offset *buf_lens);
@@ -98,7 +98,7 @@ MPI_Offset GIO_read_all(GIO_File fh, void *buf, MPI_Offset file_npairs, const MP
                         const MPI_Offset *buf_lens);
 
 /* Makes the list of a subarray: a pair for each row. The array has elements of `esize` bytes and begins at `disp`. The
-* caller must free() both arrays. Any number of dimensions; with 0, nothing happens. Not collective. */
+ * caller must free() both arrays. Any number of dimensions; with 0, nothing happens. Not collective. */
 int GIO_flatten_subarray(int ndims, int esize, MPI_Offset disp, const int *sizes, const int *subsizes, const int *starts,
                          MPI_Offset *npairs, MPI_Offset **offs, MPI_Offset **lens);
 

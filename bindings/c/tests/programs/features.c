@@ -1,5 +1,5 @@
 /* Every function does what the header says: random lists against a reference, operations in flight, independent calls,
-* sizes, hints, statistics, texts. */
+ * sizes, hints, statistics, texts. */
 #include "check.h"
 
 static const char *path;
@@ -14,7 +14,7 @@ static uint64_t next(uint64_t below) {
 enum { PIECES = 400, LONGEST = 60, SIZE = PIECES * LONGEST };
 
 /* One rank's part of a file. The file is cut into random pieces, and random ranks own most of them. A rank's pieces are
-* in random order, with gaps between them in memory. */
+ * in random order, with gaps between them in memory. */
 typedef struct {
     int64_t count, bytes, offsets[PIECES], lengths[PIECES], places[PIECES];
     unsigned char *memory;

@@ -1,5 +1,5 @@
 /* Bad input: every call returns the right code and message. A collective call returns the same on all ranks, whichever
-* rank had the bad input, and the next call succeeds. */
+ * rank had the bad input, and the next call succeeds. */
 #include "check.h"
 #include <sys/stat.h>
 #include <unistd.h>

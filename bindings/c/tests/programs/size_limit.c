@@ -1,5 +1,5 @@
 /* A file-size limit on one rank: by every path all ranks get the error, and SIGXFSZ, whose default action would end the
-* process, ends none. */
+ * process, ends none. */
 #include "check.h"
 #include <sys/resource.h>
 
