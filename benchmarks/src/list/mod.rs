@@ -33,6 +33,6 @@ mod pattern;
 mod text;
 
 pub use binary::write_binary;
-pub(crate) use held::Held;
+pub(crate) use extent_index::ExtentIndex;
 pub use lists::Lists;
 pub use pattern::List;
