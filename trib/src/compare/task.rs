@@ -18,7 +18,8 @@ pub fn check(measure: &MeasureOptions) -> Result<(), Failure> {
     if measure.minutes.is_nan() || measure.minutes <= 0.0 {
         return Err(Failure::new(format!("minutes: {}; allowed: above 0", measure.minutes)));
     }
-    if let Some(map) = [&measure.map_f, &measure.map_g, &measure.map_i].into_iter().flatten().find(|map| !map.is_file()) {
+    if let Some(map) = [&measure.map_f, &measure.map_g, &measure.map_i].into_iter().flatten().find(|map| !map.is_file())
+    {
         return Err(Failure::new(format!(
             "map: {}: no such file; allowed: a decomposition map of E3SM-IO",
             map.display()
