@@ -3,15 +3,15 @@
 # Variables are used where this is sourced.
 # shellcheck disable=SC2034
 
-# One line to standard error, and out.
+# Prints an error in one line and exits.
 fail() {
     echo "error: $*" >&2
     exit 1
 }
 
-# The Rust toolchain, against rust-version of Cargo.toml in the folder $1.
+# Checks the Rust toolchain against rust-version of Cargo.toml in the folder $1.
 check_rust() {
-    command -v cargo >/dev/null || fail "cargo is not there; install Rust from https://rustup.rs"
+    command -v cargo >/dev/null || fail "cargo is missing; install Rust from https://rustup.rs"
     local need have
     need=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "$1/Cargo.toml")
     have=$(rustc --version | cut -d' ' -f2)
@@ -19,7 +19,7 @@ check_rust() {
         fail "rustc is version $have; needed: $need or later (rustup update)"
 }
 
-# Sets MPICC to the first C compiler wrapper that is there; $MPICC, when set, is the only candidate.
+# Sets MPICC to the first C compiler wrapper that is installed; if $MPICC is set, it is the only candidate.
 find_mpicc() {
     local name
     for name in ${MPICC:-mpicc.mpich mpicc mpicc.openmpi}; do
@@ -39,7 +39,7 @@ find_mpiexec() {
     return 1
 }
 
-# mpich or openmpi: whose mpi.h the wrapper finds. Empty when it finds none.
+# Prints mpich or openmpi, the family of the mpi.h that the wrapper finds, or nothing if it finds none.
 mpi_family() {
     printf '#include <mpi.h>\n#if defined(OPEN_MPI)\nfamily=openmpi\n#elif defined(MPICH_VERSION)\nfamily=mpich\n#endif\n' |
         "$MPICC" -E -x c - 2>/dev/null | sed -n 's/^family=//p'
@@ -49,18 +49,18 @@ have_mpi() {
     find_mpicc && find_mpiexec && [[ -n $(mpi_family) ]]
 }
 
-# Makes sure of an MPI library with its compiler wrapper and launcher, which the tests run on; sets MPICC. Nothing is built
-# for it.
+# Makes sure that an MPI library with compiler wrapper and launcher is installed, on which the tests run; sets MPICC. The build
+# does not depend on it.
 setup_mpi() {
     if [[ -n ${MPICC:-} ]]; then
-        { find_mpicc && [[ -n $(mpi_family) ]]; } || fail "MPICC=$MPICC is not a C compiler that finds mpi.h; unset or correct it"
+        { find_mpicc && [[ -n $(mpi_family) ]]; } || fail "MPICC=$MPICC is not a C compiler wrapper that finds mpi.h; unset or correct it"
     fi
     have_mpi || install_mpi
-    have_mpi || fail "no usable MPI: MPICC=${MPICC:-(none)} must find mpi.h, and mpiexec must be there"
+    have_mpi || fail "no usable MPI: MPICC=${MPICC:-(none)} must find mpi.h, and mpiexec must be installed"
     echo "MPI: $MPICC ($(mpi_family))"
 }
 
-# Installs Debian packages, where that is possible.
+# Installs Debian packages, if possible.
 install_packages() {
     local sudo=""
     if [[ $EUID -ne 0 ]]; then
@@ -72,7 +72,7 @@ install_packages() {
     $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
 }
 
-# The MPI families that the bindings are tested on, and what Cargo is told to do so.
+# The MPI families on which the bindings are tested, and Cargo's arguments to do so.
 FAMILIES="mpich openmpi"
 BINDINGS=(--workspace --features mpi --test mpi_preload --test 'mpi_c_*' --test mpi_gio)
 
@@ -84,7 +84,7 @@ mpicc_of() {
     esac
 }
 
-# on_family FAMILY COMMAND...: with the compiler wrapper of the family, and its own launcher.
+# on_family FAMILY COMMAND...: runs a command with the compiler wrapper and launcher of a family.
 on_family() {
     local family=$1 limit=()
     shift
@@ -92,7 +92,7 @@ on_family() {
     env -u MPIEXEC MPICC="$(mpicc_of "$family")" ${limit[@]+"${limit[@]}"} "$@"
 }
 
-# What the tests of the bindings run: both families, Fortran, CMake, and other people's libraries and programs.
+# Installs what the tests of the bindings need: both families, Fortran, CMake, and other projects' libraries and programs.
 setup_bindings() {
     bindings_are_ready || install_packages mpich libmpich-dev openmpi-bin libopenmpi-dev g++ gfortran \
         binutils cmake pkg-config hdf5-tools libhdf5-mpich-dev libhdf5-openmpi-dev libpnetcdf-dev pnetcdf-bin python3-venv || true
@@ -103,7 +103,7 @@ setup_bindings() {
     .ci/wheels "$TRIB_MPI_WHEELS"
 }
 
-# Sets `missing` when something is.
+# Whether everything is installed; sets `missing` to what is not.
 bindings_are_ready() {
     local module
     missing=$(missing_of "$(mpicc_of mpich) $(mpicc_of openmpi) g++ gfortran nm objcopy readelf cmake pkg-config h5dump ncvalidator python3")
@@ -114,8 +114,8 @@ bindings_are_ready() {
     [[ -z $missing ]]
 }
 
-# Tests judge NetCDF files by the tools of NetCDF-C and PnetCDF. Debian's PnetCDF is linked with Open MPI, but brings its
-# library only: launcher and compiler wrappers stay what they are.
+# Installs the tools of NetCDF-C and PnetCDF, with which tests check NetCDF files. Debian's PnetCDF depends on Open MPI's
+# library only, so launcher and compiler wrappers do not change.
 setup_netcdf_tools() {
     local tools="ncdump ncgen nccopy ncvalidator cdfdiff ncmpidiff" missing
     missing=$(missing_of "$tools")
@@ -125,7 +125,7 @@ setup_netcdf_tools() {
         "(Debian, Ubuntu: apt-get install netcdf-bin pnetcdf-bin)"
 }
 
-# Scripts are read by shellcheck.
+# Installs shellcheck, which checks the scripts.
 setup_shellcheck() {
     command -v shellcheck >/dev/null || install_packages shellcheck || true
     command -v shellcheck >/dev/null || fail "shellcheck is missing (Debian, Ubuntu: apt-get install shellcheck)"
@@ -143,14 +143,14 @@ has_libclang() {
     [[ -n ${LIBCLANG_PATH:-} ]] || ldconfig -p | grep 'libclang[-0-9]*\.so' >/dev/null || compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null
 }
 
-# Instructions are counted by callgrind.
+# Installs valgrind, whose callgrind counts instructions.
 setup_valgrind() {
     command -v valgrind >/dev/null || install_packages valgrind || true
-    command -v valgrind >/dev/null || fail "valgrind is missing, and no instructions can be counted" \
+    command -v valgrind >/dev/null || fail "valgrind is missing, which counts instructions" \
         "(Debian, Ubuntu: apt-get install valgrind)"
 }
 
-# Which of the programs in a list of words are not there.
+# Prints those programs of a list of words that are not installed.
 missing_of() {
     local name
     for name in $1; do
@@ -163,18 +163,18 @@ install_mpi() {
         return
     fi
     cat >&2 <<'TEXT'
-error: no MPI library with its compiler wrapper and launcher was found, and none can be installed from here. Install
+error: no MPI library with compiler wrapper and launcher was found, and none can be installed automatically. Install
     Debian, Ubuntu:   apt-get install mpich libmpich-dev
     Fedora, RHEL:     dnf install mpich mpich-devel, then: module load mpi/mpich-x86_64
     openSUSE:         zypper install mpich mpich-devel
     Arch:             pacman -S openmpi
-    a supercomputer:  module load the MPI library; MPICC=cc where the compiler wrapper has that name
-or leave the MPI tests out: ./test --no-mpi
+    a supercomputer:  module load the MPI library; set MPICC=cc if the compiler wrapper has that name
+or run the tests without MPI: ./test --no-mpi
 TEXT
     exit 1
 }
 
-# What helps to build again after a small change costs a build of everything a tenth more time, and much of the disk.
+# Incremental compilation would make a full build a tenth slower, and use much disk space.
 export CARGO_INCREMENTAL=${CARGO_INCREMENTAL:-0}
 
 # fuzz_targets PROFILE CASES: damaged inputs of every kind. A workspace of its own, as cargo-fuzz has it.
@@ -187,7 +187,7 @@ summary=()
 slowest=""
 failures=0
 
-# step NAME COMMAND...: runs it under a time limit, goes on when it fails, keeps a line for the summary.
+# step NAME COMMAND...: runs a command under a time limit, continues if it fails, and adds a line to the summary.
 step() {
     local name=$1 start=$SECONDS code=0 log limit=()
     shift
@@ -211,7 +211,7 @@ step() {
     summary+=("$(printf '%-12s %5d s  %-40s %s' "$outcome" $((SECONDS - start)) "$name" "$tests")")
 }
 
-# Prints what ran, and exits: 0 when all of it went well.
+# Prints the summary and exits, with 0 if all steps succeeded.
 finish() {
     printf '\n=== summary\n'
     printf '%s\n' "${summary[@]}"

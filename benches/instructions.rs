@@ -4,9 +4,9 @@
 //!     cargo run --release -p tributary-benches             # compares with benches/instructions.txt
 //!     cargo run --release -p tributary-benches -- --renew  # writes that file
 //!
-//! Valgrind's callgrind runs this program again for each loop, and counts its second call only: what happens inside of
-//! [`tributary_counted`]. Two runs count the same. A count is that of one processor architecture and, but for a few per cent,
-//! of one compiler.
+//! Valgrind's callgrind runs this program again for each loop, and counts only its second call, inside
+//! [`tributary_counted`]. Two runs give the same count. Counts depend on the processor architecture and, by a few per cent,
+//! on the compiler.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,9 +15,9 @@ use std::time::Duration;
 
 use tributary_benches::LOOPS;
 
-/// Where the counts are that limits are made from: lines of architecture, loop, instructions.
+/// The file of reference counts: lines of architecture, loop, instructions.
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/instructions.txt");
-/// By how much a count may be above the one in the file: compilers and memory copies of other processors differ by a few.
+/// Factor by which a count may exceed the one in the file: compilers, and memory copies of other processors, differ a little.
 const MARGIN_PER_CENT: u64 = 15;
 const RENEW: &str = "cargo run --release -p tributary-benches -- --renew";
 
@@ -38,14 +38,14 @@ fn main() -> ExitCode {
     })
 }
 
-/// Callgrind collects while this runs, and finds it by its name.
+/// Callgrind counts while this function runs, which it finds by name.
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn tributary_counted(call: &mut &mut dyn FnMut()) {
     call();
 }
 
-/// Runs a loop twice; the second time is counted.
+/// Runs a loop twice; only the second run is counted.
 fn once(name: &str) -> Result<(), String> {
     let hot = LOOPS.iter().find(|hot| hot.name == name).ok_or_else(|| format!("no loop {name}"))?;
     (hot.run)(&|mut call| {

@@ -1,7 +1,7 @@
-//! The hot loops, on accesses as real codes make them: what is timed and whose instructions are counted.
+//! The hot loops that are timed and whose instructions are counted, on accesses as real codes make them.
 //!
-//! A rank that is alone on its fabric waits for nobody, and its file takes bytes without keeping them. So what is measured
-//! is what the library does for one rank, and nothing of the system.
+//! There is only one rank, so it never waits, and its file discards all bytes. So only the library's work for one rank is
+//! measured, and nothing of the operating system.
 
 use std::hint::black_box;
 use std::io;
@@ -19,9 +19,9 @@ pub type Caller<'a> = &'a (dyn Fn(&mut dyn FnMut()) -> Duration + Sync);
 
 /// A loop.
 pub struct Loop {
-    /// As limits and benchmarks name it.
+    /// Its name in limits and benchmarks.
     pub name: &'static str,
-    /// Makes what the loop works on, and has it called.
+    /// Prepares the loop's input, and runs the loop.
     pub run: fn(Caller<'_>) -> Duration,
 }
 
@@ -56,24 +56,24 @@ static PIECES: LazyLock<Extents> = LazyLock::new(|| {
 static CELL: LazyLock<Extents> =
     LazyLock::new(|| Extents::subarray(0, 40, &[64, 64, 64], &[32, 32, 32], &[0, 0, 0]).unwrap());
 
-/// Points of 40 bytes, as BTIO has them, with 8 bytes of something else behind each.
+/// Points of 40 bytes, as in BTIO, each followed by a gap of 8 bytes.
 fn points(bytes: u64) -> BufferLayout {
     BufferLayout::Extents(Extents::strided(0, 40, 48, bytes / 40).unwrap())
 }
 
-/// An application's arrays of offsets and lengths are taken over.
+/// Converts an application's arrays of offsets and lengths.
 fn take_list(call: Caller<'_>) -> Duration {
     let (offsets, lengths): (Vec<i64>, Vec<i64>) =
         PIECES.iter().map(|extent| (extent.offset as i64, extent.len as i64)).unzip();
     call(&mut || drop(black_box(Extents::from_arrays(&offsets, &lengths, 0).unwrap())))
 }
 
-/// A list is encoded, as it travels between nodes.
+/// Encodes a list for a message between nodes.
 fn pack_list(call: Caller<'_>) -> Duration {
     call(&mut || drop(black_box(PIECES.iter().collect::<Packed>())))
 }
 
-/// File side and memory side are walked together, a window after the other.
+/// Walks file extents and memory extents together, window by window.
 fn walk_both_sides(call: Caller<'_>) -> Duration {
     let (file, layout) = (&*CELL, points(CELL.bytes()));
     call(&mut || {
@@ -86,12 +86,12 @@ fn walk_both_sides(call: Caller<'_>) -> Duration {
     })
 }
 
-/// Pieces are placed in windows, which know them by their bits: others' bytes are missing.
+/// Places pieces in windows that track them by bits, because other ranks' bytes are missing.
 fn write_pieces_with_holes(call: Caller<'_>) -> Duration {
     written(&PIECES, &BufferLayout::Contiguous, "romio_cb_write=enable", call)
 }
 
-/// Pieces are placed in windows, which know by a sum that they are full.
+/// Places pieces in windows that know by a sum that they are full.
 fn write_pieces_that_tile(call: Caller<'_>) -> Duration {
     let mut end = 0;
     let pieces = PIECES.iter().map(|Extent { len, .. }| {
@@ -103,12 +103,12 @@ fn write_pieces_that_tile(call: Caller<'_>) -> Duration {
     written(&file, &layout, "romio_cb_write=enable", call)
 }
 
-/// Memory is packed, and written by its owner.
+/// Packs memory that its owner writes.
 fn write_own(call: Caller<'_>) -> Duration {
     written(&CELL, &points(CELL.bytes()), "romio_cb_write=disable", call)
 }
 
-/// Pieces are taken out of windows.
+/// Takes pieces out of windows.
 fn read_pieces(call: Caller<'_>) -> Duration {
     let mut buffer = vec![0; PIECES.bytes() as usize];
     on_a_file("romio_cb_read=enable", &mut |file| {
@@ -131,7 +131,7 @@ fn written(extents: &Extents, layout: &BufferLayout, hints: &str, call: Caller<'
     on_a_file(hints, &mut |file| call(&mut || drop(file.write_all(extents, layout, &buffer).unwrap())))
 }
 
-/// A file of one rank that shares memory with nobody but itself.
+/// A file of one rank in shared-memory mode.
 fn on_a_file(hints: &str, calls: &mut (dyn FnMut(&mut File) -> Duration + Send)) -> Duration {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
@@ -147,7 +147,7 @@ fn on_a_file(hints: &str, calls: &mut (dyn FnMut(&mut File) -> Duration + Send))
     took.unwrap()[0]
 }
 
-/// A file that keeps nothing and has everything.
+/// A file that discards writes and can be read everywhere.
 struct Nowhere;
 
 impl OpenStorage for Nowhere {

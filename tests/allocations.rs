@@ -1,4 +1,4 @@
-//! Calls that are repeated allocate nothing, on no rank and on no other thread, where ranks share memory.
+//! Repeated calls allocate nothing, on no rank and on no other thread, if ranks share memory.
 //!
 //! One test, because the allocator counts for the whole process.
 
@@ -17,7 +17,7 @@ const ROWS: usize = 5;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
-/// The system's allocator, which counts what it is asked for.
+/// The system's allocator, with a count of allocations.
 struct Counting;
 
 // SAFETY: the system's allocator does it all.
@@ -49,7 +49,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What a rank does again and again.
+/// The repeated calls of a rank.
 struct Case {
     name: &'static str,
     file: fn(u64) -> Extents,

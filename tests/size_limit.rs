@@ -1,5 +1,5 @@
-//! A file-size limit that is set while a file is open is an error of all ranks, and not the end of the process. (One test: the
-//! limit is that of the process.)
+//! A file-size limit that is set while a file is open is an error on all ranks, and not the end of the process. (There is only
+//! one test, because the limit applies to the process.)
 
 use std::sync::Barrier;
 

@@ -1,24 +1,24 @@
-//! How a function of the MPI library is called: by name, with handles as wide as the library has them.
+//! Calls functions of the MPI library by name, with handles of the library's width.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::find::find;
 
-/// An argument in both interfaces. Only handles differ.
+/// An argument for both widths of handles. Only handles differ.
 pub trait Argument: Copy {
-    /// As a library takes it whose handles are integers.
+    /// Its type for libraries whose handles are integers.
     type Narrow;
-    /// As a library takes it whose handles are pointers.
+    /// Its type for libraries whose handles are pointers.
     type Wide;
 
-    /// The argument for the first.
+    /// Converts it for a library with integer handles.
     fn narrow(self) -> Self::Narrow;
-    /// The argument for the second.
+    /// Converts it for a library with pointer handles.
     fn wide(self) -> Self::Wide;
 }
 
-/// Arguments that are the same in both.
+/// Arguments that are the same for both.
 macro_rules! same {
     ($([$($generic:tt)*] $type:ty;)+) => {$(
         impl<$($generic)*> Argument for $type {
@@ -50,7 +50,7 @@ same! {
     [] crate::functions::TypeDelete;
 }
 
-/// In place of the address of a function that the library does not have.
+/// Stands for the address of a function that the library does not have.
 static NOWHERE: u8 = 0;
 
 /// A function of the MPI library, looked up when it is first called.
@@ -60,20 +60,20 @@ pub struct Function {
 }
 
 impl Function {
-    /// A function by its name, with its terminator.
+    /// The function with this name, which includes its terminating 0.
     pub const fn new(name: &'static str) -> Self {
         let name = match CStr::from_bytes_with_nul(name.as_bytes()) {
             Ok(name) => name,
-            // For statics only, so this is an error of the compiler, not of a run.
-            Err(_) => panic!("a name that does not end with its terminator"),
+            // Evaluated at compile time only: this is used in statics.
+            Err(_) => panic!("the name has no terminating 0"),
         };
         Self { name, address: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
-    /// Where it is; none where the process has no MPI library, or one without this function.
+    /// Its address; none if the process has no MPI library, or the library lacks this function.
     #[inline]
     pub fn address(&self) -> Option<*mut c_void> {
-        // What was found is seen with the library that it was found in.
+        // Acquire: whoever sees the address also sees the library that it was found in.
         let address = self.address.load(Ordering::Acquire);
         if address.is_null() {
             return self.look_up();
@@ -81,10 +81,10 @@ impl Function {
         (!std::ptr::eq(address.cast(), &NOWHERE)).then_some(address)
     }
 
-    /// Two threads that look it up at once find the same.
+    /// Looks the function up. Two threads that do so at once find the same.
     #[cold]
     fn look_up(&self) -> Option<*mut c_void> {
-        // Without a library it is asked again: one may be loaded later.
+        // Without a library the look-up is repeated: one may be loaded later.
         let address = find().ok()?.address(self.name);
         let nowhere = (&raw const NOWHERE).cast_mut().cast();
         self.address.store(address.unwrap_or(nowhere), Ordering::Release);
@@ -98,8 +98,8 @@ impl Function {
 macro_rules! mpi_functions {
     ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?);)+) => {$(
         $(#[$attribute])*
-        #[doc = concat!("`", stringify!($name), "` of the MPI library of the process.\n\n# Safety\nWhat MPI's text says of ",
-            "the function: arguments of the types that it declares, MPI initialised where it must be.")]
+        #[doc = concat!("`", stringify!($name), "` of the MPI library of the process.\n\n# Safety\nThe requirements of the MPI ",
+        "standard: arguments of the declared types, and MPI initialised if the function needs it.")]
         #[allow(non_snake_case, reason = "MPI's names")]
         #[allow(clippy::too_many_arguments, reason = "MPI's functions")]
         #[inline]
@@ -108,7 +108,7 @@ macro_rules! mpi_functions {
             type Narrow = unsafe extern "C" fn($(<$type as $crate::Argument>::Narrow),*) -> ::std::ffi::c_int;
             type Wide = unsafe extern "C" fn($(<$type as $crate::Argument>::Wide),*) -> ::std::ffi::c_int;
             let Some(address) = FUNCTION.address() else { return $crate::MISSING };
-            // SAFETY: the function of this name, in the interface of the library that it is of; the caller's promises.
+            // SAFETY: the function of this name, with the ABI of its library; the caller's promises.
             unsafe {
                 match $crate::Width::of_process() {
                     $crate::Width::Narrow => {

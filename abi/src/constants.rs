@@ -1,5 +1,4 @@
-//! The numbers of `mpi.h`, for each binary interface. A test compares them with the header of every MPI library that is
-//! installed.
+//! The constants of `mpi.h` for each ABI. A test compares them with the header of every installed MPI library.
 
 use std::ffi::{CStr, c_int};
 
@@ -9,10 +8,10 @@ use crate::library::Library;
 use crate::status::Layout;
 use crate::word::Word;
 
-/// A row: our name, MPI's, and its number in the interfaces of MPICH, of Open MPI, and of the standard.
+/// A row: our name, MPI's name, and its number in MPICH's ABI, Open MPI's ABI and the standard ABI.
 macro_rules! numbers {
     ($($field:ident $name:ident $mpich:literal $open_mpi:literal $standard:literal;)+) => {
-        /// The numbers of one interface. Modes, classes of errors and so on are what MPI's text says of their names.
+        /// The constants of one ABI. The MPI standard defines their meanings.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub struct Constants {
             $(#[doc = concat!("`", stringify!($name), "`.")] pub $field: c_int,)+
@@ -24,7 +23,7 @@ macro_rules! numbers {
         static STANDARD: Constants = Constants { $($field: $standard,)+ status: Layout { source: 0, size: 8 } };
 
         impl Constants {
-            /// All of them, by MPI's names.
+            /// All constants, by MPI's names.
             pub fn by_name(&self) -> Vec<(&'static str, c_int)> {
                 vec![$((stringify!($name), self.$field)),+]
             }
@@ -101,7 +100,7 @@ numbers! {
 }
 
 impl Constants {
-    /// Those of an interface.
+    /// The constants of an ABI.
     #[inline]
     pub fn of(abi: Abi) -> &'static Self {
         match abi {
@@ -111,21 +110,21 @@ impl Constants {
         }
     }
 
-    /// Bytes of a status, and where in it MPI_SOURCE, MPI_TAG and MPI_ERROR begin.
+    /// Bytes of a status, and the offsets of MPI_SOURCE, MPI_TAG and MPI_ERROR in it.
     pub fn status_layout(&self) -> [usize; 4] {
         let Layout { source, size } = self.status;
         [size, source, source + 1, source + 2].map(|integers| integers * size_of::<c_int>())
     }
 }
 
-/// The numbers of the process's MPI library. Where there is none, those of MPICH's interface: no function takes them then.
+/// The constants of the process's MPI library. Without a library, those of MPICH's ABI, which no function uses then.
 #[inline]
 pub fn constants() -> &'static Constants {
     found().map_or(&MPICH, |mpi| mpi.constants())
 }
 
-/// A row: our name, its kind, MPI's name, and what it is in the interfaces of MPICH, of Open MPI (the address of a variable),
-/// and of the standard.
+/// A row: our name, its kind, MPI's name, and its value in MPICH's ABI, Open MPI's (the address of a variable) and the
+/// standard ABI.
 macro_rules! predefined {
     ($($field:ident $kind:ident $name:ident $mpich:literal $open_mpi:literal $standard:literal;)+) => {
         /// The predefined handles of an MPI library, by MPI's names.
@@ -138,7 +137,7 @@ macro_rules! predefined {
         static STANDARD_HANDLES: Handles = Handles { $($field: $kind::from_constant($standard)),+ };
 
         impl Handles {
-            /// Those of a library; the name of what it does not have.
+            /// The handles of a library; or the name of one that it lacks.
             pub(crate) fn of(abi: Abi, library: &Library) -> Result<Self, &'static str> {
                 let variable = |name: &'static CStr| {
                     let address = library.address(name).map(|address| address as Word);
@@ -151,7 +150,7 @@ macro_rules! predefined {
                 })
             }
 
-            /// All of them, by MPI's names, where they are numbers.
+            /// The handles that are numbers, by MPI's names.
             pub fn by_name(abi: Abi) -> Vec<(&'static str, Word)> {
                 match abi {
                     Abi::Mpich => vec![$((stringify!($name), $mpich)),+],
@@ -182,7 +181,7 @@ predefined! {
     request_null    MPI_Request     MPI_REQUEST_NULL    0x2c00_0000  c"ompi_request_null"       0x180;
 }
 
-/// Without a library those of MPICH's interface, as [`constants`].
+/// The predefined handles of the process's MPI library. Without a library, those of MPICH's ABI, as [`constants`].
 #[inline]
 pub fn handles() -> &'static Handles {
     found().map_or(&MPICH_HANDLES, |mpi| &mpi.handles)

@@ -1,9 +1,9 @@
-//! Which MPI library the process has, and which of the three binary interfaces that is.
+//! Finds the process's MPI library, and determines which of the three ABIs it has.
 //!
-//! The interface is told by what belongs to it: `MPI_Abi_get_version` says whether the library is one of the standard
-//! interface (an MPI 5 with another says that it is not); `ompi_mpi_comm_world` is what MPI_COMM_WORLD means in a program that
-//! was compiled for Open MPI; `MPIR_Dup_fn` is what MPI_DUP_FN means in one for MPICH. Names and versions of libraries are
-//! not looked at. Where MPI is initialised, it is then asked for the size of what MPI_INT is in that interface.
+//! The ABI is determined by the library's symbols. `MPI_Abi_get_version` returns whether the library has the standard ABI
+//! (an MPI 5 library with another ABI returns that it has not). A program compiled for Open MPI refers to
+//! `ompi_mpi_comm_world` as MPI_COMM_WORLD, and one compiled for MPICH to `MPIR_Dup_fn` as MPI_DUP_FN. Names and versions of
+//! libraries are ignored. As a check, if MPI is initialised, the library is asked for the size of that ABI's MPI_INT.
 
 use std::error::Error;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -17,23 +17,23 @@ use crate::constants::{Constants, Handles};
 use crate::library::Library;
 use crate::{MPI_Finalized, MPI_Initialized, MPI_Type_size, SUCCESS};
 
-/// Longer than any MPI library's version text.
+/// Bytes for the version text of any MPI library.
 const LONGEST_VERSION: usize = 8192;
-/// The version of the standard interface that is known here.
+/// The supported version of the standard ABI.
 const STANDARD: c_int = 1;
 
-/// A binary interface of MPI.
+/// An ABI of MPI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Abi {
-    /// That of MPICH from 3.1 on, Intel MPI, Cray MPICH, MVAPICH and ParaStation MPI.
+    /// The ABI of MPICH from 3.1 on, Intel MPI, Cray MPICH, MVAPICH and ParaStation MPI.
     Mpich,
-    /// That of Open MPI.
+    /// The ABI of Open MPI.
     OpenMpi,
-    /// The standard one of MPI 5.
+    /// The standard ABI of MPI 5.
     Standard,
 }
 
-/// How wide handles are.
+/// The width of handles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {
     /// As an `int`.
@@ -43,7 +43,7 @@ pub enum Width {
 }
 
 impl Abi {
-    /// How wide its handles are.
+    /// The width of its handles.
     #[inline]
     pub fn width(self) -> Width {
         match self {
@@ -52,7 +52,7 @@ impl Abi {
         }
     }
 
-    /// In words.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mpich => "MPICH's ABI",
@@ -77,7 +77,7 @@ impl Abi {
 }
 
 impl Width {
-    /// That of the process's MPI library.
+    /// The ABI of the process's MPI library.
     #[inline]
     pub fn of_process() -> Self {
         width()
@@ -87,7 +87,7 @@ impl Width {
 /// The process's MPI library.
 #[derive(Debug)]
 pub struct Mpi {
-    /// Its binary interface.
+    /// Its ABI.
     pub abi: Abi,
     pub(crate) handles: Handles,
     library: Library,
@@ -103,27 +103,27 @@ impl Mpi {
         Ok(Self { abi, handles, library, is_verified: AtomicBool::new(false) })
     }
 
-    /// The shared library that it is in; the program, where it was linked into that.
+    /// The path of the shared library, or of the program if MPI is linked into it.
     pub fn path(&self) -> &std::path::Path {
         self.library.path()
     }
 
-    /// Its numbers.
+    /// Its constants.
     #[inline]
     pub(crate) fn constants(&self) -> &'static Constants {
         Constants::of(self.abi)
     }
 
-    /// Where one of its functions is.
+    /// The address of one of its functions.
     pub(crate) fn address(&self, name: &CStr) -> Option<*mut c_void> {
         self.library.address(name)
     }
 
-    /// Makes sure that handles mean here what they mean in this interface: asks for the size of MPI_INT. Where MPI is not
-    /// initialised, or finalised, it cannot be asked; then nothing is said against it.
+    /// Checks that the library's handles are those of this ABI, by the size of MPI_INT. Succeeds without a check if MPI is
+    /// not initialised or is finalised.
     ///
     /// # Errors
-    /// It is no MPI_INT.
+    /// The handle is not MPI_INT.
     pub fn verify(&self) -> Result<(), Refusal> {
         if self.is_verified.load(Ordering::Relaxed) {
             return Ok(());
@@ -134,7 +134,7 @@ impl Mpi {
         if codes != [SUCCESS; 2] || initialised == 0 || finalised != 0 {
             return Ok(());
         }
-        // SAFETY: MPI is initialised; the constant is one of the interface that the library shows; writes one int.
+        // SAFETY: MPI is initialised; the constant belongs to the ABI of the library's symbols; writes one int.
         let code = unsafe { MPI_Type_size(self.handles.int, &mut size) };
         if code != SUCCESS || size as usize != size_of::<c_int>() {
             let what = format!("{}, but its MPI_INT has {size} bytes (code {code})", self.abi.name());
@@ -145,8 +145,8 @@ impl Mpi {
     }
 }
 
-/// Where a function of the process's MPI library is, whatever the library's interface, and whatever stands before it. A look-up
-/// each time.
+/// The address of a function of the process's MPI library itself, for any ABI, even if other libraries interpose it. Looked
+/// up each time.
 pub fn function(name: &CStr) -> Option<*mut c_void> {
     match find() {
         Ok(mpi) => mpi.library.own(name),
@@ -156,10 +156,10 @@ pub fn function(name: &CStr) -> Option<*mut c_void> {
 
 static FOUND: OnceLock<Mpi> = OnceLock::new();
 
-/// The MPI library of the process. The first that is found stays.
+/// The MPI library of the process. The first one found is kept.
 ///
 /// # Errors
-/// None is loaded, or one of a binary interface that is not known here.
+/// No library is loaded, or its ABI is not known.
 #[inline]
 pub fn find() -> Result<&'static Mpi, Refusal> {
     match FOUND.get() {
@@ -168,7 +168,7 @@ pub fn find() -> Result<&'static Mpi, Refusal> {
     }
 }
 
-/// As [`find`], for those to whom it does not matter why there is none.
+/// As [`find`], without the reason if there is none.
 #[inline]
 pub(crate) fn found() -> Option<&'static Mpi> {
     match FOUND.get() {
@@ -188,24 +188,24 @@ fn look() -> Result<&'static Mpi, Refusal> {
     Ok(FOUND.get_or_init(|| mpi))
 }
 
-/// Without a library as in MPICH's interface: no function takes the handles then.
+/// The width of the library's handles. Without a library that of MPICH's ABI: no function uses the handles then.
 #[inline]
 pub(crate) fn width() -> Width {
     found().map_or(Width::Narrow, |mpi| mpi.abi.width())
 }
 
-/// Why MPI cannot be called.
+/// The reason why MPI cannot be called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     /// The process has no MPI library.
     NotThere,
-    /// It has one of another interface than those that are known here.
+    /// The ABI of its MPI library is not known.
     Unknown {
-        /// Its file.
+        /// The path of the library.
         path: PathBuf,
-        /// What it calls itself.
+        /// Its version text.
         version: String,
-        /// The interface, as far as it can be told.
+        /// A description of the ABI, as far as it can be determined.
         what: String,
     },
 }
@@ -234,23 +234,23 @@ impl Display for Refusal {
 
 impl Error for Refusal {}
 
-/// What the library says to MPI_Abi_get_version; none where it has another interface, or is older than that.
+/// The version from MPI_Abi_get_version; none if the library has another ABI, or lacks the function.
 fn standard_version(library: &Library) -> Option<c_int> {
     let function = library.own(c"PMPI_Abi_get_version")?;
     let (mut major, mut minor) = (-1, -1);
     type AbiGetVersion = extern "C" fn(*mut c_int, *mut c_int) -> c_int;
-    // SAFETY: the same in every MPI library: it takes two ints, and may be called at any time.
+    // SAFETY: in every MPI library the function takes two ints and may be called at any time.
     let function = unsafe { transmute::<*mut c_void, AbiGetVersion>(function) };
     let code = function(&mut major, &mut minor);
     (code == SUCCESS && major >= 0).then_some(major)
 }
 
-/// What the library calls itself: the first line.
+/// The first line of the library's version text.
 fn version(library: &Library) -> String {
     let (mut text, mut length) = (vec![0 as c_char; LONGEST_VERSION], 0);
     if let Some(function) = library.own(c"PMPI_Get_library_version") {
         type GetLibraryVersion = extern "C" fn(*mut c_char, *mut c_int) -> c_int;
-        // SAFETY: the same in every MPI library: it takes a text and an int, and may be called at any time.
+        // SAFETY: in every MPI library the function takes a text and an int and may be called at any time.
         let function = unsafe { transmute::<*mut c_void, GetLibraryVersion>(function) };
         function(text.as_mut_ptr(), &mut length);
     }
@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_without_mpi_is_told_so() {
+    fn a_process_without_mpi_is_refused() {
         let refusal = find().unwrap_err();
         assert_eq!(refusal, Refusal::NotThere);
         assert!(refusal.to_string().starts_with("MPI library: none is loaded"), "{refusal}");

@@ -1,4 +1,4 @@
-//! Handles of Fortran: integers in every interface.
+//! Handles of Fortran, which are integers in every ABI.
 
 use std::ffi::{c_int, c_void};
 use std::mem::transmute;
@@ -8,13 +8,13 @@ use crate::find::{Abi, find};
 use crate::handle::MPI_Comm;
 use crate::{MPI_Finalized, MPI_Initialized, SUCCESS, handles};
 
-/// The communicator of a Fortran handle; MPI_COMM_NULL where the process has no MPI library that could tell, and before MPI_Init
-/// and after MPI_Finalize, when Open MPI ends the program that asks.
+/// The communicator of a Fortran handle. MPI_COMM_NULL if the process has no MPI library; also before MPI_Init and after
+/// MPI_Finalize, when Open MPI would end the program.
 pub fn communicator_of_fortran(handle: c_int) -> MPI_Comm {
     static OPEN_MPI: Function = Function::new("PMPI_Comm_f2c\0");
     static STANDARD: Function = Function::new("PMPI_Comm_fromint\0");
     let function = match find().map(|mpi| mpi.abi) {
-        // The same integer.
+        // In MPICH's ABI the handle is the same integer.
         Ok(Abi::Mpich) => return MPI_Comm::of(handle as u32 as usize),
         Ok(_) if !is_running() => None,
         Ok(Abi::OpenMpi) => OPEN_MPI.address(),
@@ -22,7 +22,7 @@ pub fn communicator_of_fortran(handle: c_int) -> MPI_Comm {
         Err(_) => None,
     };
     function.map_or(handles().comm_null, |function| {
-        // SAFETY: so declared in both interfaces; MPI is initialised, and any integer may be asked for.
+        // SAFETY: declared so in both ABIs; MPI is initialised, and any integer is allowed.
         let function = unsafe { transmute::<*mut c_void, extern "C" fn(c_int) -> *mut c_void>(function) };
         MPI_Comm::of(function(handle) as usize)
     })

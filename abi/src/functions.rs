@@ -13,10 +13,10 @@ pub type GrequestQuery = unsafe extern "C" fn(*mut c_void, *mut MPI_Status) -> c
 pub type GrequestFree = unsafe extern "C" fn(*mut c_void) -> c_int;
 /// Cancels a generalised request.
 pub type GrequestCancel = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
-/// Copies an attribute of a datatype. The datatype, first, is as the library has it: to be trimmed ([`MPI_Datatype::as_given`]).
+/// Copies an attribute of a datatype. The datatype comes from the library untrimmed: use [`MPI_Datatype::as_given`].
 pub type TypeCopy =
     unsafe extern "C" fn(MPI_Datatype, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
-/// Deletes an attribute of a datatype; likewise.
+/// Deletes an attribute of a datatype. The datatype is untrimmed likewise.
 pub type TypeDelete = unsafe extern "C" fn(MPI_Datatype, c_int, *mut c_void, *mut c_void) -> c_int;
 
 // The program.

@@ -1,4 +1,4 @@
-//! Handles: 32-bit integers in MPICH's interface, pointers in the others.
+//! Handles: 32-bit integers in MPICH's ABI, pointers in the others.
 //!
 //! A handle is kept as a machine word, an integer with zeros above it. Words are little-endian, so the address of one is also
 //! the address of a handle, of either width: MPI may read and write it in place.
@@ -29,18 +29,18 @@ macro_rules! handles {
                 Self(word)
             }
 
-            /// The handle that a caller gave: what it left above an integer is cut off.
+            /// A handle from a caller. If handles are integers, the upper half of the word is cleared.
             #[inline]
             pub fn of(word: Word) -> Self {
                 Self(trimmed(word))
             }
 
-            /// As [`Self::of`], of a handle that came as an argument of a function with C's conventions.
+            /// The same for a handle that was received as an argument of a C function.
             pub fn as_given(self) -> Self {
                 Self::of(self.0)
             }
 
-            /// The handle that a program keeps at `place`.
+            /// Reads the handle at `place`.
             ///
             /// # Safety
             /// `place` is the address of a handle of this kind, of the process's MPI library.
@@ -49,7 +49,7 @@ macro_rules! handles {
                 Self(unsafe { read(place, 0) })
             }
 
-            /// The handle `index` of a row that a program keeps at `place`.
+            /// Reads handle `index` of the array at `place`.
             ///
             /// # Safety
             /// `place` is the address of `index + 1` handles or more, of this kind and of the process's MPI library.
@@ -63,12 +63,12 @@ macro_rules! handles {
                 self.0
             }
 
-            /// Writes the handle where a program wants to have it.
+            /// Writes the handle to `place`.
             ///
             /// # Safety
-            /// `place` may be written, as wide as a handle of the process's MPI library.
+            /// `place` may be written with the width of a handle of the process's MPI library.
             pub unsafe fn put(self, place: *mut Self) {
-                // SAFETY: the caller's promise; it may be anywhere.
+                // SAFETY: the caller's promise; the place may be unaligned.
                 unsafe {
                     match width() {
                         Width::Narrow => place.cast::<u32>().write_unaligned(self.0 as u32),
@@ -110,17 +110,17 @@ handles! {
     MPI_Comm;
     /// A datatype.
     MPI_Datatype;
-    /// Hints.
+    /// An info object (hints).
     MPI_Info;
-    /// A message on its way, or another operation.
+    /// A request: an operation in flight.
     MPI_Request;
-    /// What is done about errors.
+    /// An error handler.
     MPI_Errhandler;
-    /// A reduction.
+    /// A reduction operation.
     MPI_Op;
 }
 
-/// An open file: a pointer in every interface.
+/// An open file: a pointer in every ABI.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(non_camel_case_types, reason = "MPI's name")]
@@ -143,7 +143,7 @@ fn trimmed(word: Word) -> Word {
 /// # Safety
 /// `place` is the address of `index + 1` handles or more.
 unsafe fn read(place: *const c_void, index: usize) -> Word {
-    // SAFETY: the caller's promise; they may be anywhere.
+    // SAFETY: the caller's promise; the handles may be unaligned.
     unsafe {
         match width() {
             Width::Narrow => place.cast::<u32>().add(index).read_unaligned() as Word,
@@ -152,7 +152,7 @@ unsafe fn read(place: *const c_void, index: usize) -> Word {
     }
 }
 
-/// Handles in a row, each as wide as the MPI library has it: MPI takes the row as it is.
+/// An array of handles with the MPI library's width, which can be passed to MPI.
 #[derive(Debug)]
 pub struct Row<H> {
     words: Words,
@@ -165,7 +165,7 @@ enum Words {
     Wide(Vec<Word>),
 }
 
-/// The same code for both widths.
+/// The handles, in either width.
 macro_rules! on_words {
     ($row:expr, $words:ident => $do:expr) => {
         match $row {
@@ -177,7 +177,7 @@ macro_rules! on_words {
 
 #[allow(private_bounds, reason = "the kinds are those of this crate")]
 impl<H: Handle> Row<H> {
-    /// None yet.
+    /// An empty array.
     pub fn new() -> Self {
         let words = match width() {
             Width::Narrow => Words::Narrow(Vec::new()),
@@ -186,22 +186,22 @@ impl<H: Handle> Row<H> {
         Self { words, of: PhantomData }
     }
 
-    /// So many of `handle`.
+    /// An array of `count` copies of `handle`.
     pub fn of(handle: H, count: usize) -> Self {
         (0..count).map(|_| handle).collect()
     }
 
-    /// How many.
+    /// Number of handles.
     pub fn len(&self) -> usize {
         on_words!(&self.words, words => words.len())
     }
 
-    /// Whether there is none.
+    /// Whether the array is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// One more.
+    /// Appends a handle.
     #[inline]
     pub fn push(&mut self, handle: H) {
         match &mut self.words {
@@ -210,13 +210,13 @@ impl<H: Handle> Row<H> {
         }
     }
 
-    /// Takes one out; the last takes its place.
+    /// Removes a handle; the last takes its place.
     #[inline]
     pub fn swap_remove(&mut self, index: usize) {
         on_words!(&mut self.words, words => { words.swap_remove(index); });
     }
 
-    /// Takes all out.
+    /// Removes all handles.
     pub fn clear(&mut self) {
         on_words!(&mut self.words, words => words.clear());
     }
@@ -231,12 +231,12 @@ impl<H: Handle> Row<H> {
         on_words!(&self.words, words => words.as_ptr().cast())
     }
 
-    /// The address of one, for MPI.
+    /// The address of handle `index`, for MPI.
     pub fn place(&mut self, index: usize) -> *mut H {
         on_words!(&mut self.words, words => (&raw mut words[index]).cast())
     }
 
-    /// All, in order.
+    /// All handles, in order.
     pub fn iter(&self) -> impl Iterator<Item = H> + '_ {
         (0..self.len()).map(|index| match &self.words {
             Words::Narrow(words) => H::new(words[index] as Word),
@@ -263,13 +263,13 @@ impl<H: Handle> FromIterator<H> for Row<H> {
 mod tests {
     use super::*;
 
-    /// Rows of both widths, whatever the MPI library.
+    /// Arrays of both widths.
     fn rows() -> [Row<MPI_Request>; 2] {
         [Words::Narrow(Vec::new()), Words::Wide(Vec::new())].map(|words| Row { words, of: PhantomData })
     }
 
     #[test]
-    fn a_row_lies_as_mpi_wants_it() {
+    fn an_array_has_the_layout_that_mpi_expects() {
         for (mut row, bytes) in rows().into_iter().zip([4, 8]) {
             (1..=4).for_each(|word| row.push(MPI_Request::new(word)));
             row.swap_remove(1);

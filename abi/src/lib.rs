@@ -1,9 +1,9 @@
-//! The MPI library of the process, whatever its binary interface.
+//! Calls the MPI library of the process, whatever its ABI.
 //!
-//! MPI libraries have one of three binary interfaces: MPICH's, which Intel MPI, Cray MPICH, MVAPICH and ParaStation MPI keep;
-//! Open MPI's; and the standard one of MPI 5. Handles are integers in the first and pointers in the others, and most constants
-//! differ. This crate is linked with none of them: it finds the library that the process has loaded ([`find()`]), tells which
-//! interface it has, and calls it by name. What is built on it runs under all.
+//! MPI libraries have one of three ABIs: MPICH's, which Intel MPI, Cray MPICH, MVAPICH and ParaStation MPI share; Open MPI's;
+//! and the standard ABI of MPI 5. Handles are integers in the first and pointers in the others, and most constants differ.
+//! This crate is not linked with any MPI library. It finds the library that the process has loaded ([`find()`]), determines
+//! its ABI, and calls its functions by name. Software that is built on this crate runs under all of them.
 //!
 //! ```no_run
 //! use tributary_abi as mpi;
@@ -16,14 +16,14 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `find` | which MPI library this is, and whether it is what it seems to be |
-//! | `library` | shared libraries of the process, by the dynamic linker |
-//! | `load` | an MPI library for a program that was linked with none |
-//! | `handle`, `status` | communicators, datatypes and so on; what a call tells of a message |
-//! | `constants` | the numbers of `mpi.h`, for each interface |
-//! | `call`, `functions` | how a function is called, and the functions: **a new function is a line there** |
-//! | `fortran` | communicators as Fortran has them |
-//! | [`word`] | an argument of a call, before anybody knows what it is |
+//! | `find` | finds the MPI library and its ABI |
+//! | `library` | shared libraries of the process, in the dynamic linker |
+//! | `load` | loads an MPI library for a program that is linked with none |
+//! | `handle`, `status` | communicators, datatypes and other handles; statuses |
+//! | `constants` | the constants of `mpi.h` for each ABI |
+//! | `call`, `functions` | the call of a function, and the functions: **a new function is a line there** |
+//! | `fortran` | Fortran handles of communicators |
+//! | [`word`] | an argument of unknown type |
 //!
 //! A function is looked up once, under its profiling name (`PMPI_...`): tools that count a program's messages do not count
 //! these. Later calls cost two loads and a branch more than a direct call, no lock and no look-up.
@@ -51,10 +51,11 @@ pub use status::{MPI_Status, Statuses};
 
 use std::ffi::c_int;
 
-/// The return code of a call that went well, in every MPI library.
+/// The return code of success, in every MPI library.
 pub const SUCCESS: c_int = 0;
 
-/// What a call returns when the process has no MPI library, or one without this function. No code of MPI's is negative.
+/// The return code of a call if the process has no MPI library, or its library lacks the function. MPI's own codes are not
+/// negative.
 pub const MISSING: c_int = c_int::MIN;
 
 /// MPI's addresses, file offsets and large counts: 64 bits in every MPI library on the machines of this crate.

@@ -1,25 +1,25 @@
-//! Shared libraries of the process, as the dynamic linker knows them.
+//! Shared libraries of the process, in the dynamic linker.
 
 use std::ffi::{CStr, CString, OsStr, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// A function that every MPI library has, under the name that tools leave alone.
+/// A function that every MPI library has, by its profiling name, which tools do not interpose.
 const MARK: &CStr = c"PMPI_Type_size";
 
-/// The shared library, or the program, that MPI's functions are in.
+/// The shared library, or the program, that contains MPI's functions.
 #[derive(Debug)]
 pub struct Library {
-    /// Of the dynamic linker, for any thread: it is never closed, and never changed.
+    /// The dynamic linker's handle. It is never closed or changed, so any thread may use it.
     handle: AtomicPtr<c_void>,
     path: PathBuf,
 }
 
 impl Library {
-    /// The MPI library that the process has loaded: the one that its own calls reach, or else one that something loaded for
-    /// itself, as Python does for mpi4py. None where none is loaded, or MPI is linked statically into a program that does
-    /// not export it.
+    /// The MPI library that the process has loaded: the one that the program's calls reach, or else one that was loaded
+    /// locally, as by Python for mpi4py. None if none is loaded, or if MPI is linked statically into a program that does not
+    /// export it.
     pub fn of_process() -> Option<Self> {
         // SAFETY: a terminated name.
         let mark = unsafe { libc::dlsym(libc::RTLD_DEFAULT, MARK.as_ptr()) };
@@ -32,11 +32,10 @@ impl Library {
         })
     }
 
-    /// Loads a library for the whole process, with what it needs. `name` is a path, or a name that the dynamic linker looks
-    /// for.
+    /// Loads a library and its dependencies for the whole process. `name` is a path, or a name for the dynamic linker.
     ///
     /// # Errors
-    /// The dynamic linker's words.
+    /// The dynamic linker's message.
     pub fn load(name: &Path) -> Result<(), String> {
         match Self::open(name, libc::RTLD_GLOBAL | libc::RTLD_NOW) {
             Some(library) if library.own(MARK).is_some() => Ok(()),
@@ -45,27 +44,27 @@ impl Library {
         }
     }
 
-    /// Where a function of the library is, or of a library that it needs.
+    /// The address of a function in the library or in one of its dependencies.
     pub fn own(&self, name: &CStr) -> Option<*mut c_void> {
         // SAFETY: a library that is open, and a terminated name.
         let address = unsafe { libc::dlsym(self.handle.load(Ordering::Relaxed), name.as_ptr()) };
         (!address.is_null()).then_some(address)
     }
 
-    /// Where a function or a variable of the library is for everybody: a tool may have been put before it, and a program may
-    /// have a copy of a variable, which then counts for the library too.
+    /// The address of a function or variable as the whole process sees it: a tool may interpose a function, and a program may
+    /// have a copy of a variable, which the library then uses too.
     pub fn address(&self, name: &CStr) -> Option<*mut c_void> {
         // SAFETY: a terminated name.
         let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
         if address.is_null() { self.own(name) } else { Some(address) }
     }
 
-    /// Its file.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The library that an address is in; the program and all that it has loaded, if it is in none that can be opened by name.
+    /// The library that contains an address; or the whole program, if no library that can be opened by name contains it.
     fn holding(address: *mut c_void) -> Option<Self> {
         let path = path_of(address);
         let flags = libc::RTLD_NOLOAD | libc::RTLD_LAZY;
@@ -78,13 +77,13 @@ impl Library {
 
     fn open(path: &Path, flags: c_int) -> Option<Self> {
         let name = CString::new(path.as_os_str().as_bytes()).ok()?;
-        // SAFETY: a terminated name. What a library runs when it is loaded is what it would run in any program.
+        // SAFETY: a terminated name. The library's initialisers run as in any program.
         let handle = unsafe { libc::dlopen(name.as_ptr(), flags) };
         (!handle.is_null()).then(|| Self { handle: handle.into(), path: path.to_path_buf() })
     }
 }
 
-/// Whether a library has a name that MPI libraries have: `libmpi.so.40`, `libmpich.so.12`, `libmpi_abi.so.1`.
+/// Whether the file name is that of an MPI library: `libmpi.so.40`, `libmpich.so.12`, `libmpi_abi.so.1`.
 fn is_named_so(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"libmpi"))
 }
@@ -92,7 +91,7 @@ fn is_named_so(path: &Path) -> bool {
 /// The files of all libraries of the process, in the order in which they were loaded.
 fn loaded() -> Vec<PathBuf> {
     unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _size: usize, paths: *mut c_void) -> c_int {
-        // SAFETY: the linker gives a struct that is whole, with a name that is null or terminated; `paths` is ours.
+        // SAFETY: the linker passes a complete struct, with a name that is null or terminated; `paths` is ours.
         unsafe {
             if !(*info).dlpi_name.is_null() {
                 let name = OsStr::from_bytes(CStr::from_ptr((*info).dlpi_name).to_bytes());
@@ -102,16 +101,16 @@ fn loaded() -> Vec<PathBuf> {
         0
     }
     let mut paths: Vec<PathBuf> = Vec::new();
-    // SAFETY: a callback of the type that is asked for, and what it is to be given.
+    // SAFETY: a callback of the right type, with its argument.
     unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut paths).cast()) };
     paths
 }
 
-/// The file that an address was loaded from; empty where the linker does not know.
+/// The file that an address was loaded from; empty if the linker does not know it.
 fn path_of(address: *const c_void) -> PathBuf {
     // SAFETY: all zeros is a value of this plain struct.
     let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: any address may be asked for; the struct may be written.
+    // SAFETY: any address is allowed; the struct may be written.
     if unsafe { libc::dladdr(address, &mut found) } == 0 || found.dli_fname.is_null() {
         return PathBuf::new();
     }
@@ -120,7 +119,7 @@ fn path_of(address: *const c_void) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(name.to_bytes()))
 }
 
-/// Why the last call of the dynamic linker on this thread failed.
+/// The dynamic linker's message about its last failed call on this thread.
 fn linker_says() -> String {
     // SAFETY: callable at any time; null or a terminated text.
     unsafe {
@@ -134,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_loaded_is_known() {
+    fn loaded_libraries_are_listed() {
         let paths = loaded();
         assert!(paths.iter().any(|path| path.to_string_lossy().contains("libc.so")), "{paths:?}");
         let here = path_of(loaded as *const c_void);
@@ -150,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_mpi_is_not_loaded() {
+    fn a_library_without_mpi_is_refused() {
         let nowhere = Library::load(Path::new("/nowhere/libmpi.so")).unwrap_err();
         assert!(nowhere.contains("/nowhere/libmpi.so"), "{nowhere}");
         let other = Library::load(Path::new("libm.so.6")).unwrap_err();

@@ -1,7 +1,7 @@
-//! An MPI library for a program that was linked with none.
+//! Loads an MPI library for a program that is linked with none.
 //!
-//! A program in Rust on this project is one binary for every MPI library. It loads the library that belongs to the launcher
-//! which started it: launchers leave marks in the environment.
+//! A Rust program that uses this project is one binary for every MPI library. It loads the library that belongs to its
+//! launcher, which it recognises by environment variables.
 
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
@@ -10,18 +10,18 @@ use std::path::{Path, PathBuf};
 use crate::find::{Mpi, Refusal, find};
 use crate::library::Library;
 
-/// The library to load, when the program's user says so: a path, or a name for the dynamic linker.
+/// The variable with which the user names the library: a path, or a name for the dynamic linker.
 const CHOICE: &str = "TRIB_MPI";
-/// What libraries of MPICH's interface are called. Debian renames them.
+/// File names of libraries with MPICH's ABI. Debian renames them.
 const MPICH: [&str; 2] = ["libmpi.so.12", "libmpich.so.12"];
 const OPEN_MPI: &str = "libmpi.so.40";
 const STANDARD: &str = "libmpi_abi.so.1";
 
-/// Makes sure that the process has an MPI library: loads one, unless one is there. By `$TRIB_MPI` if it is set, or else by
-/// its usual names, first in the folder `lib` beside that of `mpiexec`, then where the dynamic linker looks.
+/// Loads an MPI library, unless the process has one: the one that `$TRIB_MPI` names or, if that is not set, one with a usual
+/// name, first in the folder `lib` beside that of `mpiexec`, then in the dynamic linker's search path.
 ///
 /// # Errors
-/// None can be loaded, or it has an interface that is not known.
+/// No library can be loaded, or its ABI is not known.
 pub fn load() -> Result<&'static Mpi, NotLoaded> {
     match find() {
         Ok(mpi) => return Ok(mpi),
@@ -43,10 +43,10 @@ pub fn load() -> Result<&'static Mpi, NotLoaded> {
     Err(NotLoaded::Failed(failures))
 }
 
-/// What to try, the likeliest first. `has` tells whether a variable is in the environment.
+/// The libraries to try, the likeliest first. `has` returns whether an environment variable is set.
 fn candidates(has: impl Fn(&str) -> bool, folder: Option<&Path>) -> Vec<PathBuf> {
     let open_mpi = has("OMPI_COMM_WORLD_SIZE");
-    // Hydra, the launcher of MPICH's family, and Slurm where it serves that family.
+    // Variables of Hydra, the launcher of MPICH and its derivatives, and of Slurm with their protocol.
     let mpich = !open_mpi && (has("PMI_RANK") || has("PMI_FD") || has("PMI_PORT"));
     let names: &[&str] = match () {
         () if open_mpi => &[OPEN_MPI, STANDARD],
@@ -58,19 +58,19 @@ fn candidates(has: impl Fn(&str) -> bool, folder: Option<&Path>) -> Vec<PathBuf>
     beside.chain(names.iter().map(PathBuf::from)).collect()
 }
 
-/// The folder `lib` beside the one that `mpiexec` is in.
+/// The folder `lib` beside the folder of `mpiexec`.
 fn folder_of_launcher() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let launcher = std::env::split_paths(&path).map(|folder| folder.join("mpiexec")).find(|path| path.is_file())?;
     Some(launcher.canonicalize().ok()?.parent()?.parent()?.join("lib"))
 }
 
-/// Why there is no MPI library.
+/// The reason why there is no MPI library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotLoaded {
-    /// What the dynamic linker says of each that was tried.
+    /// The dynamic linker's message for each library that was tried.
     Failed(Vec<String>),
-    /// There is one, but of an unknown interface.
+    /// There is a library, but its ABI is unknown.
     Refused(Refusal),
 }
 
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_launcher_tells_the_library() {
+    fn the_launcher_determines_the_library() {
         assert_eq!(tried(&["OMPI_COMM_WORLD_SIZE", "PMIX_RANK"], None), ["libmpi.so.40", "libmpi_abi.so.1"]);
         assert_eq!(tried(&["PMI_RANK"], None), ["libmpi.so.12", "libmpich.so.12", "libmpi_abi.so.1"]);
         assert_eq!(tried(&["PMIX_RANK"], None)[0], "libmpi.so.40");
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_tried_is_said() {
+    fn the_error_lists_what_was_tried() {
         let said = NotLoaded::Failed(vec!["libx.so: no such file".to_string()]).to_string();
         assert!(said.contains("libx.so: no such file") && said.contains("TRIB_MPI"), "{said}");
     }

@@ -1,19 +1,19 @@
-//! What MPI tells of a message that has come: where its fields are differs, and so does its size.
+//! Statuses. Their size and the offsets of their fields depend on the ABI.
 
 use std::ffi::c_int;
 
 use crate::constants::constants;
 
-/// Integers of the largest status, that of the standard interface.
+/// Number of integers of the largest status, that of the standard ABI.
 const LARGEST: usize = 8;
 
-/// A status of any MPI library: as large as the largest, and what MPI fills of it is in front.
+/// A status of any MPI library. It has the size of the largest status; MPI fills its front.
 #[repr(C, align(8))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(non_camel_case_types, reason = "MPI's name")]
 pub struct MPI_Status([c_int; LARGEST]);
 
-/// Where a status has its public fields, in integers from its beginning, and its size, likewise.
+/// The offsets of the public fields of a status, and its size, in integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) source: usize,
@@ -26,12 +26,12 @@ impl Layout {
 }
 
 impl MPI_Status {
-    /// All zeros, for MPI to be filled.
+    /// A status of zeros, for MPI to fill.
     pub const fn zeroed() -> Self {
         Self([0; LARGEST])
     }
 
-    /// Sets MPI_ERROR in status `index` of a row of the program's.
+    /// Sets MPI_ERROR in status `index` of the program's array.
     ///
     /// # Safety
     /// `row` is the address of `index + 1` statuses or more, of the process's MPI library.
@@ -41,7 +41,7 @@ impl MPI_Status {
         unsafe { Self::nth(row, index).cast::<c_int>().add(field).write_unaligned(code) };
     }
 
-    /// The address of status `index` of a row of the program's.
+    /// The address of status `index` of the program's array.
     pub fn nth(row: *mut Self, index: usize) -> *mut Self {
         row.cast::<c_int>().wrapping_add(index * constants().status.size).cast()
     }
@@ -52,12 +52,12 @@ impl MPI_Status {
     }
 }
 
-/// Room for statuses in a row, for MPI to be filled.
+/// An array of statuses, for MPI to fill.
 #[derive(Debug, Default)]
 pub struct Statuses(Vec<u64>);
 
 impl Statuses {
-    /// Makes room for so many; what was there is of no meaning.
+    /// Resizes the array to `count` statuses, whose contents are undefined.
     pub fn resize(&mut self, count: usize) {
         let words = (count * constants().status.size).div_ceil(2);
         if self.0.len() < words {
@@ -70,16 +70,16 @@ impl Statuses {
         self.0.as_mut_ptr().cast()
     }
 
-    /// A copy of one.
+    /// A copy of status `index`.
     ///
     /// # Panics
-    /// When there is no room for so many.
+    /// When the index is out of range.
     pub fn get(&self, index: usize) -> MPI_Status {
         let size = constants().status.size;
-        assert!((index + 1) * size <= 2 * self.0.len(), "status {index} lies behind the room for them");
+        assert!((index + 1) * size <= 2 * self.0.len(), "status {index} is out of range");
         let mut status = MPI_Status::zeroed();
         let first = self.0.as_ptr().cast::<c_int>();
-        // SAFETY: within the room, as was just seen; a status has `size` integers, fewer than the largest.
+        // SAFETY: in range, as just checked; a status has `size` integers, at most as many as the largest.
         unsafe { std::ptr::copy_nonoverlapping(first.add(index * size), status.0.as_mut_ptr(), size) };
         status
     }

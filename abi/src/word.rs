@@ -1,31 +1,33 @@
-//! An argument of a call, before anybody knows what it is.
+//! Arguments of a call whose type is not known.
 //!
-//! Every argument of an `MPI_File_*` function is an integer or a pointer of at most 64 bits, and there are at most six of
-//! them: on the machines of this field each travels in a register of its own. Taken as a word and handed on as a word, a
-//! call passes through unharmed whatever the MPI library.
+//! An `MPI_File_*` function has at most six arguments, each an integer or a pointer of at most 64 bits. On the supported
+//! machines each is passed in its own register. So a call can be passed on unchanged with its arguments as words, whatever
+//! the MPI library.
 
 use std::ffi::c_int;
 use std::mem::{MaybeUninit, size_of};
 
 #[cfg(not(all(target_pointer_width = "64", target_endian = "little")))]
-compile_error!("handles and arguments of MPI are taken as 64-bit little-endian words");
+compile_error!(
+    "only machines with 64-bit little-endian words are supported: MPI's handles and arguments are passed as such"
+);
 
-/// A register's worth of argument, or of result.
+/// An argument or a result in a register.
 pub type Word = usize;
 
-/// A type that is the same in every MPI library. (Handles are not: they have an `of` that knows their width.)
+/// A type that is the same in every MPI library. (Handles are not; they have `of`, which depends on their width.)
 pub trait Plain: Copy {}
 
 impl Plain for c_int {}
 impl Plain for i64 {}
 
-/// What a word says, read as a `T`: its low bytes.
+/// Reads the low bytes of a word as a `T`.
 ///
 /// # Safety
-/// The caller was given a `T` in this place, and any bits that it may hold are a `T`.
+/// The word came from an argument of type `T`, for which all bits are valid.
 pub unsafe fn from_word<T: Plain>(word: Word) -> T {
     const { assert!(size_of::<T>() <= size_of::<Word>()) };
-    // SAFETY: T is not larger, and little-endian words hold small values in front; the caller promises the type.
+    // SAFETY: T is not larger than a word, whose low bytes come first; the caller promises the type.
     unsafe { (&raw const word).cast::<T>().read_unaligned() }
 }
 
@@ -45,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_hold_what_they_are_given() {
+    fn values_round_trip_through_words() {
         // SAFETY: the types are those that went in.
         unsafe {
             assert_eq!(from_word::<i32>(to_word(-5i32)), -5);

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# What every job does: a row for each pattern, kernel, throttle and number of nodes, with the library and without it. A row
-# is a line of JSON in RESULTS/MACHINE-NODES.jsonl. One that is there already is not run again, so a job that ran out of
-# time is simply submitted again; half a line, left by a job that was killed, is dropped first.
+# The body of every job: measures a row for each pattern, kernel, throttle and number of nodes, with the library and without
+# it. A row is a line of JSON in RESULTS/MACHINE-NODES.jsonl. Existing rows are not measured again, so a job that ran out of
+# time is simply submitted again. An incomplete line, left by a killed job, is dropped first.
 #
 # Sourced by the job scripts beside it, after they have set
 #
-#   MACHINE          its name, in every row: letters, digits and -
+#   MACHINE          name of the machine in every row: letters, digits and -
 #   NODES            numbers of nodes, ascending: "64" or "16 32 64"; none above what the job has
 #   RANKS_PER_NODE
 #   launch           a function: `launch NODES RANKS COMMAND...` runs COMMAND on RANKS ranks of the first NODES nodes
@@ -13,37 +13,37 @@
 #   RESULTS          a directory for the rows, which outlives the job
 #   OUTPUT           a directory for the file that is written, on the parallel file system
 #
-# and, where they want, any of those below.
+# and, if needed, any of the variables below.
 set -uo pipefail
 
 : "${MACHINE:?}" "${NODES:?}" "${RANKS_PER_NODE:?}" "${TRIBUTARY:?}" "${RESULTS:?}" "${OUTPUT:?}"
 TRIB=${TRIB:-$TRIBUTARY/target/release/trib}
 FABRIC=${FABRIC:-mpi}                          # threads: all ranks in one process, to try a script without MPI
-HINTS=${HINTS:-}                               # of the file system, separated by ;
+HINTS=${HINTS:-}                               # hints for the file system, separated by ;
 CODES=${CODES:-e3sm-f flash btio}
 COLUMNS_OF_5=${COLUMNS_OF_5:-mpi preload ascending_isend ascending_issend spread_out balanced pairwise two_layer hybrid}
-THROTTLE=${THROTTLE:-32}                       # of figure 5, for the kernels that have one
-THROTTLES=${THROTTLES:-1 4 16 32 64 256 1024 4096 all}  # of figure 4; all: as many as there are ranks
-THROTTLED=${THROTTLED:-balanced}               # columns that run under all of them ...
-THROTTLED_CODES=${THROTTLED_CODES:-e3sm-f}     # ... and the patterns that do
-RUNS=${RUNS:-3}                                # of every row; figures show the median
+THROTTLE=${THROTTLE:-32}                       # in figure 5, for kernels with a throttle
+THROTTLES=${THROTTLES:-1 4 16 32 64 256 1024 4096 all}  # in figure 4; all: the number of ranks
+THROTTLED=${THROTTLED:-balanced}               # columns that run with all of them ...
+THROTTLED_CODES=${THROTTLED_CODES:-e3sm-f}     # ... and patterns that do
+RUNS=${RUNS:-3}                                # runs of every row; figures show the median
 ROW_SECONDS=${ROW_SECONDS:-1800}               # a row that takes longer is ended
-ATTEMPTS=${ATTEMPTS:-3}                        # a row that was begun so often and never finished is given up
-JOB_SECONDS=${JOB_SECONDS:-0}                  # no row is begun later than this; 0: until the job is told to end
+ATTEMPTS=${ATTEMPTS:-3}                        # after this number of unfinished attempts a row is given up
+JOB_SECONDS=${JOB_SECONDS:-0}                  # no row is begun after this time; 0: until the scheduler ends the job
 RESUBMIT=${RESUBMIT:-no}                       # yes: call the job script's function `resubmit` while rows are missing
 
-# The patterns as in the main paper: the requests of 21,600 ranks of E3SM's F case dealt to the ranks there are, FLASH's
-# checkpoint of 80 blocks of 8^3 cells a rank, 40 GiB of BTIO. A real map, if there is one: E3SM_MAP.
+# The patterns as in the main paper: the requests of 21,600 ranks of E3SM's F case, folded onto the job's ranks; FLASH's
+# checkpoint of 80 blocks of 8^3 cells per rank; 40 GiB of BTIO. Set E3SM_MAP to use a real map.
 E3SM_MAP=${E3SM_MAP:-$OUTPUT/map_f_21600.nc}
 E3SM_F=${E3SM_F:-e3sm-f --type float --fold --map $E3SM_MAP}
 FLASH=${FLASH:-flash}
 BTIO=${BTIO:-btio --grid 1024 --iterations 1}
 
-# The program that writes the same requests through plain MPI-IO; nothing: rows mpi and preload are left out. Its sources
-# are in benchmarks/compare (README.md has the command).
+# The program that writes the same requests through plain MPI-IO. If empty, the rows mpi and preload are left out. Its
+# sources are in benchmarks/compare (README.md has the command to build it).
 WITHOUT=${WITHOUT:-}
 MPI_HINTS=${MPI_HINTS:-}                       # for its files: --write-hint cb_nodes=64 --write-hint ...
-PRELOAD=${PRELOAD:-}                           # libtributary_mpiio.so of bindings/install; nothing: no rows preload
+PRELOAD=${PRELOAD:-}                           # libtributary_mpiio.so from bindings/install; if empty, no preload rows
 
 child="" stopped="" tried=0 done_here=0 left=0
 
@@ -54,10 +54,11 @@ die() {
     exit 1
 }
 
-# Ends what is running; rows that are missing are the next job's. Schedulers send one of these before the time is up.
+# Ends the running command; the next job measures the missing rows. Schedulers send one of these signals before the time
+# limit.
 stop() {
     stopped=yes
-    say "told to end"
+    say "asked to end"
     [[ -z $child ]] || kill -TERM -- "-$child" 2>/dev/null
 }
 trap stop USR1 USR2 TERM INT
@@ -90,8 +91,8 @@ throttles() {
     } | sort -nu
 }
 
-# All rows on so many ranks: run, pattern, column, throttle. Runs are outermost: what a machine does to one run by chance it
-# does not do to all runs of a row.
+# All rows on $1 ranks: run, pattern, column, throttle. The run varies slowest, so that a disturbance of the machine does not
+# affect all runs of a row.
 rows() {
     local ranks=$1 run code column throttle
     for ((run = 1; run <= RUNS; run++)); do
@@ -133,7 +134,7 @@ hint_options() {
     done
 }
 
-# Words of the command of a row in the array `command`.
+# Sets the array `command` to the command of a row.
 command_of() {
     local run=$1 code=$2 column=$3 throttle=$4 ranks=$5 file=$6
     case $column in
@@ -142,23 +143,23 @@ command_of() {
         [[ $column == mpi ]] || command=(env "LD_PRELOAD=$PRELOAD" "TRIB_HINTS=$HINTS" "${command[@]}")
         ;;
     *)
-        # Words, each of its own.
+        # Splitting into words is intended.
         # shellcheck disable=SC2207
         command=("$TRIB" replay $(pattern "$code") --ranks "$ranks" --fabric "$FABRIC" --json --output "$file"
             $(kernels "$column" "$throttle") $(hint_options))
-        # One run shows that every kernel writes the same file; rank 0 reads it alone.
+        # Only the first run computes the digest, for which rank 0 reads the whole file alone.
         [[ $run -eq 1 ]] || command+=(--no-digest)
         ;;
     esac
 }
 
-# A pattern through plain MPI-IO: the lists of what `trib replay` writes, so that the requests are the same.
+# Sets `command` to write a pattern through plain MPI-IO, from the lists of `trib lists`, so that the requests are the same.
 without_library() {
     # shellcheck disable=SC2206
     command=("$WITHOUT" --pattern lists --lists "$OUTPUT/lists-$1-$2/list" --file "$3" --parts write --repeats 1 $MPI_HINTS)
 }
 
-# Writes these lists, if they are not there: 16 bytes a request, 22 GB of the F case of 21,600 ranks.
+# Writes these lists if they do not exist: 16 bytes per request, 22 GB for the F case on 21,600 ranks.
 lists() {
     local directory=$OUTPUT/lists-$1-$2
     [[ ! -f $directory/whole ]] || return 0
@@ -167,7 +168,7 @@ lists() {
     run "$TRIB" lists $(pattern "$1") --ranks "$2" --output "$directory/list" && touch "$directory/whole"
 }
 
-# Ends a process group when its time is over, unless this script was killed before.
+# Ends a process group when its time is over. Returns early if this script is gone.
 watch() {
     local script=$1 group=$2 second
     for ((second = 0; second < ROW_SECONDS; second++)); do
@@ -177,11 +178,11 @@ watch() {
     kill -TERM -- "-$group"
 }
 
-# Runs a command to its end, to the end of its time, or until the job is told to end. Its output is in the files $printed
-# and $errors.
+# Runs a command until it ends, its time is over, or the job is asked to end. Its output goes to the files $printed and
+# $errors.
 run() {
     local watcher code
-    set -m # a process group of its own, so that a launcher ends with all it started
+    set -m # a separate process group, so that a launcher ends with all its processes
     "$@" >"$printed" 2>"$errors" 9>&- </dev/null &
     child=$!
     watch "$$" "$child" >/dev/null 2>&1 9>&- &
@@ -201,12 +202,12 @@ run() {
     return "$code"
 }
 
-# What trib says of its end, or else the last line: launchers add their own.
+# The error message of trib, or else the last line: launchers add lines of their own.
 why() {
     grep -a -m 1 '^trib: ' "$1" || tail -n 1 "$1"
 }
 
-# run_row NODES RANKS NAME RUN CODE COLUMN THROTTLE: true if its line was written.
+# run_row NODES RANKS NAME RUN CODE COLUMN THROTTLE: measures a row; true if its line was written.
 run_row() {
     local nodes=$1 ranks=$2 name=$3 run=$4 code=$5 column=$6 throttle=$7 status=0 result file begun=$SECONDS
     local -a command=()
@@ -234,15 +235,15 @@ run_row() {
     say "$name: $((SECONDS - begun)) s"
 }
 
-# Half a line at the end of a file, of a job that was killed while it wrote.
+# Drops an incomplete line at the end of a file, left by a job that was killed while it wrote.
 drop_half_line() {
     [[ -s $1 && -n $(tail -c 1 "$1") ]] || return 0
-    say "$1: half a line is dropped"
+    say "$1: an incomplete line is dropped"
     # Without a newline `read` fails, so this writes whole lines only.
     while IFS= read -r line; do printf '%s\n' "$line"; done <"$1" >"$1.whole" && mv "$1.whole" "$1"
 }
 
-# A lock that ends with this process. Where the file system has none, two jobs must not do the same number of nodes.
+# Takes a lock until this process ends. Without locks in the file system, two jobs must not use the same number of nodes.
 lock() {
     local status=0
     exec 9>"$1"
@@ -251,15 +252,15 @@ lock() {
     [[ $status -ne 75 ]]
 }
 
-# All rows on so many nodes.
+# Measures all rows on $1 nodes.
 on_nodes() {
     local nodes=$1 ranks=$(($1 * RANKS_PER_NODE)) name run code column throttle
     table=$RESULTS/$MACHINE-$nodes.jsonl
-    lock "$table.lock" || { say "$nodes nodes: another job is at it" && return; }
+    lock "$table.lock" || { say "$nodes nodes: another job is measuring them" && return; }
     drop_half_line "$table"
     touch "$table" "$table.begun"
     is_square "$ranks" || ! among btio "$CODES" ||
-        say "$nodes nodes: no btio, which needs a square number of ranks; $ranks is none"
+        say "$nodes nodes: btio is left out, because $ranks is not a square number of ranks"
     while read -r run code column throttle <&8; do
         name="$MACHINE $nodes $code $column $throttle $run"
         ! grep -qF "\"row\":\"$name\"" "$table" || continue
@@ -285,8 +286,8 @@ main() {
     for code in $CODES; do
         pattern "$code" >/dev/null || exit 1
     done
-    [[ -x $TRIB ]] || die "TRIB=$TRIB is no program; build it with: cargo build --release --features mpi"
-    [[ -z $WITHOUT || -x $WITHOUT ]] || die "WITHOUT=$WITHOUT is no program; benchmarks/batch/README.md says how it is built"
+    [[ -x $TRIB ]] || die "TRIB=$TRIB is not a program; build it with: cargo build --release --features mpi"
+    [[ -z $WITHOUT || -x $WITHOUT ]] || die "WITHOUT=$WITHOUT is not a program; benchmarks/batch/README.md says how to build it"
     [[ -z $PRELOAD || -f $PRELOAD ]] || die "PRELOAD=$PRELOAD: no such file; bindings/install makes it"
     mkdir -p "$RESULTS/logs" "$OUTPUT" || exit 1
     printed=$(mktemp) errors=$(mktemp)
@@ -300,7 +301,7 @@ main() {
         on_nodes "$nodes"
     done
     say "$done_here rows written, $left left"
-    # Every job begins a row or more, and each may be begun a few times only: this ends.
+    # This ends, because every job begins at least one row, and each row is begun only a few times.
     if [[ $RESUBMIT == yes && $left -gt 0 && $tried -gt 0 ]]; then
         resubmit
     fi

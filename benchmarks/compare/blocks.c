@@ -3,8 +3,8 @@
 
 #define V options.values
 
-/* Variables, blocks of a rank, cells of a block along a dimension: FLASH's checkpoint. Of every variable, an array of doubles
- * whose slowest dimension counts the blocks of all ranks, a rank writes its blocks by a call of its own. */
+/* FLASH's checkpoint. Sizes: variables, blocks of a rank, cells of a block along a dimension. A variable is an array of doubles
+ * whose slowest dimension counts the blocks of all ranks. Each variable is written by one call. */
 void flash(struct plan *plan)
 {
     int blocks = (int)V[1], cells = (int)V[2];
@@ -21,7 +21,7 @@ void flash(struct plan *plan)
     }
 }
 
-/* Several datatypes as one, each at its place. */
+/* Combines several datatypes into one, each at its displacement. */
 static MPI_Datatype together(MPI_Datatype *parts, const MPI_Aint *places, int count)
 {
     MPI_Datatype all;
@@ -68,8 +68,8 @@ static MPI_Datatype cells_in_memory(struct plan *plan, int parts, int cell)
     return keep(plan, together(types, places, parts));
 }
 
-/* Points along a dimension, steps: NPB's BTIO on a square number of ranks. The view is set once; every step goes on behind
- * the one before. */
+/* NPB's BTIO on a square number of ranks. Sizes: points along a dimension, steps. The view is set once; every step continues
+ * after the one before. */
 void btio(struct plan *plan)
 {
     int parts = 1, side = (int)V[0];
@@ -91,7 +91,8 @@ void btio(struct plan *plan)
     }
 }
 
-/* Sites along x, y, z, t, ranks along x, y, z, t, bytes of a site: a lattice, x fastest in the file and among the ranks. */
+/* A lattice; x is the fastest dimension in the file and among the ranks. Sizes: sites along x, y, z, t; ranks along x, y, z, t;
+ * bytes of a site. */
 void block4d(struct plan *plan)
 {
     int sizes[5], own[5], at[5], rest = rank;

@@ -1,11 +1,11 @@
-/* The access patterns of `trib compare` as a plain MPI-IO program: what its files share. */
+/* The access patterns of `trib compare` as a plain MPI-IO program: declarations shared by its files. */
 #ifndef COMPARE_H
 #define COMPARE_H
 
 #include <mpi.h>
 #include <stddef.h>
 
-/* What a step does to the file. */
+/* The kinds of steps. */
 enum kind {
     TRANSFER,       /* a collective write or read */
     OVERLAP,        /* a non-blocking one, and computing before it is waited for */
@@ -21,21 +21,21 @@ struct step {
     MPI_Offset displacement; /* of the view, if `view` is not MPI_DATATYPE_NULL */
     MPI_Datatype view;       /* MPI_DATATYPE_NULL: the view stays */
     MPI_Offset offset;       /* in bytes of the view; -1: at the individual pointer */
-    char *data;              /* where the bytes are in memory */
+    char *data;              /* address of the bytes in memory */
     int count;               /* of `memory` */
     MPI_Datatype memory;     /* MPI_BYTE or a derived type */
     long long bytes;         /* of this rank in this step */
     int micros;              /* how long the rank computes */
-    int stamp;               /* what the bytes depend on: the step's number, unless steps write the same place */
+    int stamp;               /* the input of the payload: the step's number, unless steps write the same place */
 };
 
-/* What a rank does in one repetition. */
+/* The steps of a rank in one repetition. */
 struct plan {
     struct step *steps;
     int count;
     int fills;           /* whether the file is filled before it is written: `fill_bytes` */
     long long fill_bytes;
-    char *buffer;        /* what `data` points into */
+    char *buffer;        /* the memory that `data` points into */
     size_t buffer_bytes;
     MPI_Datatype *types; /* to be freed */
     int type_count;
@@ -44,7 +44,7 @@ struct plan {
 #define VALUES 9
 #define SETS 64
 
-/* Hints for MPI_File_open, where the file is written and where it is read. */
+/* Hints for MPI_File_open, for the write and for the read. */
 struct hints {
     MPI_Info write, read;
 };
@@ -53,12 +53,12 @@ struct hints {
 struct options {
     const char *pattern;
     const char *path;      /* the file */
-    const char *lists;     /* beginning of the names of the list files */
-    const char *parts;     /* of write, read, floor */
+    const char *lists;     /* path prefix of the list files */
+    const char *parts;     /* a list of write, read, floor-write, floor-read, about */
     long long values[VALUES];
     int repeats;
-    double budget;         /* seconds after which nothing is repeated */
-    struct hints sets[SETS]; /* all parts are run with each, one after the other */
+    double budget;         /* seconds after which a part is not repeated any more */
+    struct hints sets[SETS]; /* all parts are run with each set, in alternation */
     int set_count, set;
 };
 
@@ -102,7 +102,7 @@ void fill(struct plan *plan);  /* every byte a function of rank, step and place 
 void clear(struct plan *plan);
 int is_right(struct plan *plan);
 
-/* usage.c: what the process has used. */
+/* usage.c: the resources that the process has used. */
 struct usage {
     double cpu, voluntary, involuntary, minor, major;
 };

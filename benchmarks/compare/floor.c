@@ -1,5 +1,5 @@
-/* The floor: one copy of every byte through shared memory, all ranks at once, and one sequential write (or read) of them by
- * one rank. No collective write on one node can do with less, unless every rank writes by itself. */
+/* The floor: all ranks copy their bytes through shared memory, and one rank writes (or reads) them sequentially. No
+ * collective write on one node can be faster, unless every rank writes by itself. */
 #define _GNU_SOURCE
 #include "compare.h"
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Where each step's bytes lie in the mapping: those of all ranks one after the other, step after step. */
+/* The positions of each step's bytes in the mapping, ordered by step, then by rank. */
 struct places {
     long long *mine, *begin, *total;
     long long all;
@@ -35,7 +35,7 @@ static struct places find_places(const struct plan *plan)
     return places;
 }
 
-/* A mapping that all ranks share; NULL on all where they cannot. */
+/* A mapping that all ranks share; NULL on all ranks if that is not possible. */
 static char *share(long long bytes)
 {
     char name[4096];
@@ -75,7 +75,7 @@ static double thread_cpu(void)
     return time.tv_sec + time.tv_nsec / 1e9;
 }
 
-/* The copy of all ranks. Where ranks share cores it takes no less than their processor time divided by the cores. */
+/* Times the copy of all ranks. If ranks share cores, it takes at least their processor time divided by the cores. */
 static double copy(const struct plan *plan, const struct places *places, char *map, int reading)
 {
     double cpu = thread_cpu(), wall = now(), most, sum;
@@ -91,7 +91,7 @@ static double copy(const struct plan *plan, const struct places *places, char *m
     return ranks <= cores ? most : sum / cores;
 }
 
-/* The file, by rank 0: a write (or read) a step, in their order. */
+/* Times the file I/O of rank 0: one write (or read) per step, in their order. */
 static double through(const struct plan *plan, const struct places *places, char *map, int file, int reading)
 {
     double begin = now();
@@ -141,7 +141,7 @@ void measure_floor(int reading)
     fill(&plan);
     struct places places = find_places(&plan);
     char *map = places.all ? share(places.all) : NULL;
-    /* Once more than it is counted: the mapping, like a pool, has its pages already. */
+    /* The first run is not counted: it touches the pages of the mapping. */
     for (int repeat = 0; map && repeat <= options.repeats; repeat++) {
         double row[NUMBERS] = {0};
         row[WALL] = once(&plan, &places, map, reading);

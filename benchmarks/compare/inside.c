@@ -1,5 +1,5 @@
-/* A library to be preloaded: the time that a process spends inside MPI_File_* functions, whoever provides them. It stands
- * before every other library, a preloaded one included, and goes on to the next function of the name.
+/* A preloaded library that measures the time that a process spends inside MPI_File_* functions, of whichever library. It
+ * comes before every other library, preloaded ones included, and calls the next function of the same name.
  *
  * Every argument of these functions is an integer or a pointer in a register of its own, so calls pass as words, and nothing
  * here depends on the MPI. When the process ends, a file PID.json in the directory $TRIB_COMPARE_INSIDE has its numbers. */
@@ -23,7 +23,7 @@ struct counter {
 };
 
 static struct counter *counters;
-static __thread int depth; /* functions of MPI may call each other: only the outermost counts */
+static __thread int depth; /* functions of MPI may call each other: only the outermost call is counted */
 static int started;
 
 static double now(void)
@@ -52,7 +52,7 @@ static word timed(struct counter *counter, function next, word a, word b, word c
     }
     double begin = now();
     word result = next(a, b, c, d, e, f);
-    /* Threads of one rank that call at a time may lose a call's time: no harm, and no lock. */
+    /* Without a lock, simultaneous calls of several threads may lose a call's time, which does no harm. */
     if (counter->calls++ == 0) {
         counter->next = counters;
         counters = counter;
@@ -71,7 +71,7 @@ static word timed(struct counter *counter, function next, word a, word b, word c
             next = find(#name);                                                                                                 \
         return timed(&counter, next, a, b, c, d, e, f);                                                                         \
     }
-/* Fortran's wrappers call the one name or the other. */
+/* Fortran wrappers call one of the two names. */
 #define BOTH(name) UNDER(MPI_File_##name) UNDER(PMPI_File_##name)
 #define ALSO_LARGE(name) BOTH(name) BOTH(name##_c)
 #define BEGIN_END(name) ALSO_LARGE(name##_begin) BOTH(name##_end)

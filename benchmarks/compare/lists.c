@@ -1,5 +1,5 @@
-/* Steps from list files: for step s, PREFIX.s.file has every rank's extents of the file and, where the memory has gaps,
- * PREFIX.s.memory those of the memory. The form is that of `trib replay list`, binary: the 8 bytes TRIBLIST, a 32-bit 1, a
+/* Steps from list files: for step s, PREFIX.s.file has every rank's file extents and, if the memory has gaps,
+ * PREFIX.s.memory has its memory extents. The form is the binary form of `trib replay list`: the 8 bytes TRIBLIST, a 32-bit 1, a
  * 32-bit 0, the number of ranks and their numbers of extents (64 bits each), then all extents, rank after rank, as pairs of
  * 64-bit offset and length. */
 #include "compare.h"
@@ -39,7 +39,7 @@ struct list read_list(const char *name)
     return list;
 }
 
-/* The list as a datatype of bytes. */
+/* Makes a datatype of bytes from the list. */
 static MPI_Datatype type_of(struct plan *plan, const struct list *list, long long *bytes)
 {
     MPI_Datatype type;

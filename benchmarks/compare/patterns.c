@@ -15,7 +15,7 @@ static struct step *transfer(struct plan *plan, MPI_Offset offset, long long byt
     return step;
 }
 
-/* Pieces of `bytes`, each `stride` bytes behind the one before. */
+/* Pieces of `bytes` bytes, each `stride` bytes after the one before. */
 static MPI_Datatype strided(struct plan *plan, long long pieces, long long bytes, long long stride)
 {
     MPI_Datatype type;
@@ -23,13 +23,13 @@ static MPI_Datatype strided(struct plan *plan, long long pieces, long long bytes
     return keep(plan, type);
 }
 
-/* Bytes a rank: one piece, behind that of the rank before. */
+/* Sizes: bytes per rank. One piece, after that of the rank before. */
 static void contiguous(struct plan *plan)
 {
     transfer(plan, rank * V[0], V[0]);
 }
 
-/* Bytes of a block, bytes of a transfer, segments: IOR -c. */
+/* IOR -c. Sizes: bytes of a block, bytes of a transfer, segments. */
 static void ior(struct plan *plan)
 {
     for (long long segment = 0; segment < V[2]; segment++)
@@ -37,7 +37,7 @@ static void ior(struct plan *plan)
             transfer(plan, (segment * ranks + rank) * V[0] + at, V[1]);
 }
 
-/* Pieces, bytes of a piece: gaps of as many bytes in memory, none in the file. */
+/* Sizes: pieces, bytes of a piece. Gaps of the same size in memory, none in the file. */
 static void memory_gaps(struct plan *plan)
 {
     struct step *step = transfer(plan, rank * V[0] * V[1], V[0] * V[1]);
@@ -45,7 +45,7 @@ static void memory_gaps(struct plan *plan)
     step->count = 1;
 }
 
-/* The same, and in the file the ranks' pieces take turns. */
+/* The same, with the ranks' pieces alternating in the file. */
 static void pieces(struct plan *plan)
 {
     memory_gaps(plan);
@@ -55,35 +55,35 @@ static void pieces(struct plan *plan)
     step->offset = 0;
 }
 
-/* Calls: 8 bytes a rank, always the same ones. */
+/* Sizes: calls. 8 bytes per rank, always at the same offset. */
 static void tiny_same(struct plan *plan)
 {
     for (long long call = 0; call < V[0]; call++)
         transfer(plan, rank * 8, 8)->stamp = 0;
 }
 
-/* Calls: 8 bytes a rank, one call behind the other. */
+/* Sizes: calls. 8 bytes per rank, each call after the one before in the file. */
 static void tiny_moving(struct plan *plan)
 {
     for (long long call = 0; call < V[0]; call++)
         transfer(plan, (call * ranks + rank) * 8, 8);
 }
 
-/* Calls without bytes. */
+/* Sizes: calls. No data. */
 static void empty(struct plan *plan)
 {
     for (long long call = 0; call < V[0]; call++)
         transfer(plan, 0, 0);
 }
 
-/* Calls: a second file. */
+/* Sizes: calls. Opens and closes a second file. */
 static void open_close(struct plan *plan)
 {
     for (long long call = 0; call < V[0]; call++)
         add(plan, OPEN_CLOSE);
 }
 
-/* Calls: a second file, and 8 bytes a rank. */
+/* Sizes: calls. Opens a second file, moves 8 bytes per rank, and closes it. */
 static void first_write(struct plan *plan)
 {
     for (long long call = 0; call < V[0]; call++) {
@@ -93,7 +93,7 @@ static void first_write(struct plan *plan)
     }
 }
 
-/* Calls: a vector, another one each time. */
+/* Sizes: calls. Sets a view: a vector, a different one each time. */
 static void set_view(struct plan *plan)
 {
     for (long long call = 0; call < V[0]; call++) {
@@ -104,7 +104,7 @@ static void set_view(struct plan *plan)
     }
 }
 
-/* Calls. */
+/* Sizes: calls. */
 static void synchronise(struct plan *plan)
 {
     for (long long call = 0; call < V[0]; call++)
@@ -138,7 +138,7 @@ static void append(struct plan *plan)
     for (long long s = 0; s < V[0]; s++) {
         struct step *step = transfer(plan, -1, V[1] * V[2]);
         if (s == 0) {
-            /* One piece and the others' room, so that the view goes on for ever. */
+            /* One piece and the space of the other ranks' pieces, so that the view repeats. */
             MPI_Datatype piece, tile;
             MUST(MPI_Type_contiguous((int)V[2], MPI_BYTE, &piece));
             MUST(MPI_Type_create_resized(piece, 0, ranks * V[2], &tile));
@@ -149,7 +149,7 @@ static void append(struct plan *plan)
     }
 }
 
-/* Pieces, bytes of a piece, bytes from one to the next, in a file that is there: the ranks' pieces lie side by side. */
+/* Sizes: pieces, bytes of a piece, bytes from one piece to the next. In an existing file, with the ranks' pieces side by side. */
 static void sparse(struct plan *plan)
 {
     struct step *step = transfer(plan, 0, V[0] * V[1]);
@@ -159,8 +159,8 @@ static void sparse(struct plan *plan)
     plan->fill_bytes = V[0] * V[2];
 }
 
-/* Calls, pieces of a call, bytes of a piece, microseconds: a rank computes between start and wait, every rank in turn for
- * twice as long as the others. */
+/* Sizes: calls, pieces of a call, bytes of a piece, microseconds. Ranks compute between start and wait; in each call one
+ * rank, in turn, computes twice as long as the others. */
 static void overlap(struct plan *plan)
 {
     for (long long call = 0; call < V[0]; call++) {

@@ -1,5 +1,5 @@
 /* The bytes: 64-bit word w of what a rank moves in a step, packed, is (rank + 1) A + (step + 1) B + (w + 1) C, modulo 2^64,
- * in the machine's byte order. A peer that is to write the same file does the same. */
+ * in the machine's byte order. Any other library that is compared must write the same. */
 #include "compare.h"
 #include <stdint.h>
 #include <stdlib.h>

@@ -38,7 +38,7 @@ static size_t span(const struct step *step)
     if (step->memory == MPI_BYTE || step->count == 0)
         return step->bytes;
     MUST(MPI_Type_get_extent(step->memory, &lower, &extent));
-    /* A type may begin behind its buffer's begin. */
+    /* A type may begin after the start of its buffer. */
     return (size_t)(lower + extent * step->count);
 }
 

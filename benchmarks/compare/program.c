@@ -1,10 +1,11 @@
-/* `trib compare`'s program: runs one access pattern through MPI-IO, times it, checks what it read.
+/* The program of `trib compare`: runs one access pattern through MPI-IO, times it, and checks what it reads.
  *
  * program --pattern NAME --file PATH [--value N]... [--lists PREFIX] [--parts about,write,read,floor-write,floor-read]
  *         [--repeats N] [--budget SECONDS] [--write-hint KEY=VALUE]... [--read-hint KEY=VALUE]...
  *         [--set NAME [--write-hint KEY=VALUE]... [--read-hint KEY=VALUE]...]...
  *
- * With --set, all parts are run with each set of hints in turn. Rank 0 prints a line of JSON for every part: the most of any rank, and the sum over ranks, in every repetition. */
+ * With --set, all parts are run with each set of hints in alternation. Rank 0 prints a line of JSON for every part, with the
+ * maximum and the sum over ranks for every repetition. */
 #include "compare.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,10 +33,10 @@ static void move(MPI_File file, const struct step *step, int reading)
         MUST(MPI_File_write_at_all(file, step->offset, step->data, step->count, step->memory, &status));
 }
 
-/* How often a rank that computes looks after its call. */
+/* How often a computing rank tests its call. */
 #define LOOK_SECONDS 50e-6
 
-/* The rank computes, and looks after its call now and then, as programs do that have one thread. */
+/* The rank computes and tests its call now and then, as single-threaded programs do. */
 static void move_and_compute(MPI_File file, const struct step *step, int reading)
 {
     MPI_Request request;
@@ -55,7 +56,7 @@ static void move_and_compute(MPI_File file, const struct step *step, int reading
         MUST(MPI_Wait(&request, &status));
 }
 
-/* What is timed. */
+/* Runs a step, which is timed. */
 static void run_step(MPI_File file, const struct step *step, int reading, const char *second)
 {
     if (step->view != MPI_DATATYPE_NULL)
@@ -74,7 +75,7 @@ static void run_step(MPI_File file, const struct step *step, int reading, const 
     }
 }
 
-/* A new file, or one that somebody has filled before. */
+/* Creates the file, empty or filled. */
 static void prepare_file(const struct plan *plan)
 {
     if (rank == 0) {

@@ -1,4 +1,4 @@
-/* What the process has used so far: processor, switches, faults, memory. */
+/* The resources that the process has used so far: processor time, context switches, page faults, memory. */
 #define _GNU_SOURCE
 #include "compare.h"
 #include <math.h>

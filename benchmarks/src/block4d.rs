@@ -16,7 +16,7 @@ use crate::meeting::{Span, fan_in};
 use crate::pattern::{Pattern, RankAccess, Totals};
 use crate::serial;
 
-/// The lattice and how it is cut.
+/// The lattice and its division.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Block4dOptions {
     /// Sites along x, y, z, t; x is fastest in the file. Default 16 x 16 x 16 x 32.
@@ -43,7 +43,7 @@ pub struct Block4d {
 }
 
 impl Block4d {
-    /// The lattice on `ranks` ranks; x is the fastest in their order, too.
+    /// The lattice on `ranks` ranks; x is the fastest dimension in the order of ranks too.
     ///
     /// # Errors
     /// No ranks, a grid that does not match them, an empty lattice, a file beyond 2^63 - 1 bytes.

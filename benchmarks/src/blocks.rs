@@ -1,4 +1,4 @@
-//! Arrays cut into blocks over a grid of processes: who owns what, as codes with regular grids do it.
+//! Arrays divided into blocks over a grid of ranks, as in codes with regular grids.
 //!
 //! Dimensions are listed fastest first (x, y, z, ...), as these codes name them.
 
@@ -7,10 +7,10 @@ use tributary::access::Extents;
 use crate::error::PatternError;
 use crate::meeting::{common, touched};
 
-/// A length cut into parts as even as possible: the first ones are longer by 1 where it does not come out even.
+/// A length divided into parts as evenly as possible: if it does not divide, the first parts are longer by 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cut {
-    /// Elements in all.
+    /// Number of all elements.
     pub size: u64,
     /// Number of parts, at least 1.
     pub parts: u64,
@@ -28,13 +28,13 @@ impl Cut {
         (self.size / self.parts).max(1)
     }
 
-    /// What all parts' ends are multiples of.
+    /// A divisor of the ends of all parts.
     fn grain(self) -> u64 {
         if self.size.is_multiple_of(self.parts) { self.least() } else { 1 }
     }
 }
 
-/// A row-major array (the first dimension fastest), every dimension cut.
+/// An array whose first dimension is the fastest, with every dimension divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Blocks<const N: usize> {
     /// Bytes of an element.
@@ -44,10 +44,10 @@ pub(crate) struct Blocks<const N: usize> {
 }
 
 impl<const N: usize> Blocks<N> {
-    /// The array, if its bytes can be counted.
+    /// Makes the array.
     ///
     /// # Errors
-    /// Zero anywhere, or more than 2^63 - 1 bytes in `copies` such arrays. `what` names the sizes.
+    /// A size of zero, or more than 2^63 - 1 bytes in `copies` such arrays. `what` names the sizes in errors.
     pub fn new(what: &str, element: u64, sizes: [u64; N], grid: [u64; N], copies: u64) -> Result<Self, PatternError> {
         if let Some(zero) = sizes.iter().chain([&element]).find(|&&size| size == 0) {
             return Err(PatternError::argument(
@@ -79,7 +79,7 @@ impl<const N: usize> Blocks<N> {
         (parts.map(|part| part.0), parts.map(|part| part.1))
     }
 
-    /// Where the block at `place` lies in an array that begins at `offset`, rows in ascending order.
+    /// The extents of the block at `place` in an array that begins at `offset`, in ascending order.
     ///
     /// # Errors
     /// Beyond 2^63 - 1.
@@ -99,17 +99,18 @@ impl<const N: usize> Blocks<N> {
         if counts[0] == 0 { 0 } else { counts[1..].iter().product() }
     }
 
-    /// Rows of all blocks together: every row of the array, cut.
+    /// Number of rows of all blocks together.
     pub fn rows(&self) -> u64 {
         let cut = self.cuts[0].parts.min(self.cuts[0].size);
         self.cuts[1..].iter().fold(cut, |rows, dim| rows * dim.size)
     }
 
-    /// The most blocks that own some of any `bytes` contiguous bytes of such arrays one behind the other from `offset`
-    /// on; `grain`: what both ends of the bytes are multiples of.
+    /// An upper bound of the blocks that own some of any `bytes` contiguous bytes in consecutive such arrays from `offset`
+    /// on. Both ends of the bytes are multiples of `grain`.
     ///
-    /// In each dimension, the elements of one part of it and of everything faster adjoin; a window touches so many of
-    /// these slabs, and each belongs to as many blocks as the faster dimensions have parts. The least of these bounds.
+    /// For each dimension, the elements of one part of it and of all faster dimensions are a contiguous slab. The bytes touch
+    /// some number of slabs, and each slab belongs to as many blocks as the faster dimensions have parts. The result is the
+    /// smallest of these products.
     pub fn within(&self, offset: u64, bytes: u64, grain: u64) -> u64 {
         let (mut unit, mut faster) = (self.element, 1u64);
         let mut fewest = u64::MAX;
@@ -124,7 +125,7 @@ impl<const N: usize> Blocks<N> {
     }
 }
 
-/// Where a rank stands in a grid whose first dimension is the fastest.
+/// The coordinates of a rank in a grid whose first dimension is the fastest.
 pub(crate) fn place<const N: usize>(rank: usize, grid: [u64; N]) -> [u64; N] {
     let mut rest = rank as u64;
     grid.map(|parts| {
@@ -134,8 +135,8 @@ pub(crate) fn place<const N: usize>(rank: usize, grid: [u64; N]) -> [u64; N] {
     })
 }
 
-/// The grid that was given, if its product is the number of ranks; else one made by handing the prime factors of the
-/// number, largest first, each to the dimension whose parts are then longest (`even`: among those it divides).
+/// The given grid, if its product is the number of ranks. Without one, the prime factors of the number of ranks, largest
+/// first, each divide the dimension whose parts are longest (`even`: among those that they divide evenly).
 ///
 /// # Errors
 /// A grid of another product; no ranks; no dimension that a factor divides.
@@ -159,7 +160,7 @@ pub(crate) fn grid<const N: usize>(
     let mut grid = [1u64; N];
     for factor in prime_factors(ranks as u64) {
         let fits = |d: &usize| !even || sizes[*d].is_multiple_of(grid[*d] * factor);
-        // Of equal ones the slowest, so that rows stay long.
+        // Among equal dimensions the slowest, so that rows stay long.
         let Some(widest) = (0..N).filter(fits).max_by_key(|&d| sizes[d] / grid[d]) else {
             let allowed = format!("numbers that {} can be divided into evenly", times(&sizes));
             return Err(PatternError::argument("ranks", ranks, allowed));
@@ -169,7 +170,7 @@ pub(crate) fn grid<const N: usize>(
     Ok(grid)
 }
 
-/// Largest first.
+/// The prime factors, largest first.
 fn prime_factors(number: u64) -> Vec<u64> {
     let (mut rest, mut factor, mut all) = (number, 2, Vec::new());
     while factor * factor <= rest {
@@ -186,7 +187,7 @@ fn prime_factors(number: u64) -> Vec<u64> {
     all
 }
 
-/// As people write sizes: 4x4x2.
+/// Sizes as text: 4x4x2.
 pub(crate) fn times(sizes: &[u64]) -> String {
     sizes.iter().map(u64::to_string).collect::<Vec<_>>().join("x")
 }

@@ -28,7 +28,7 @@ const NUMBERS: u64 = 5;
 const POINT: u64 = NUMBERS * 8;
 /// Ghost points on each side of a cell.
 const GHOSTS: u64 = 2;
-/// The least points of a cell along a dimension that the benchmark takes.
+/// The smallest number of points of a cell along a dimension in the benchmark.
 const LEAST: u64 = 3;
 /// The alignment hint that the benchmark sets.
 const ALIGNMENT: Alignment = Alignment { header: None, variable: Some(1), record: None };
@@ -73,7 +73,7 @@ impl FromStr for BtioClass {
     }
 }
 
-/// What BTIO writes.
+/// The options of BTIO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BtioOptions {
     /// Points along each dimension, at least 3 times sqrt(ranks). Default 64, class A ([`BtioClass::grid`]).
@@ -232,7 +232,7 @@ impl Pattern for Btio {
         ClosedForm { requests, bytes, metadata_fan_in: Some(met.metadata), data_fan_in: Some(met.data) }
     }
 
-    /// The header's bytes stay zero: it is not the ranks'.
+    /// The header's bytes stay zero: ranks do not write it.
     fn write_serially(&self, file: &File) -> Result<(), PatternError> {
         let elements = self.iterations as u64 * self.grid().pow(3) * NUMBERS;
         serial::write(file, |out| {

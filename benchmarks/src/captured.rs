@@ -15,7 +15,7 @@ use tributary::engine::{Capture, Direction};
 
 use crate::closed_form::{ClosedForm, Division};
 use crate::error::PatternError;
-use crate::list::Held;
+use crate::list::ExtentIndex;
 use crate::pattern::{Pattern, RankAccess, Totals};
 use crate::value::fill_bytes;
 
@@ -150,7 +150,7 @@ impl Pattern for Captured {
     /// O(own extents) memory; every extent that is written later is looked for among them.
     fn fill_as_read(&self, rank: usize, step: usize, data: &mut [u8]) -> Result<(), PatternError> {
         self.fill(rank, step, data)?;
-        let own = Held::of(self.call(rank, step)?.file.iter().map(Ok))?;
+        let own = ExtentIndex::of(self.call(rank, step)?.file.iter().map(Ok))?;
         let later = (step..self.steps()).flat_map(|later| (0..self.ranks()).map(move |other| (later, other)));
         for (later, other) in later.filter(|&at| at > (step, rank)) {
             let (file, seed) = (&self.call(other, later)?.file, self.seed(other, later));

@@ -1,18 +1,18 @@
-//! What a pattern states about itself: sums, and how many ranks meet at an aggregator.
+//! Closed forms of a pattern: its sums, and the fan-in of an aggregator.
 //!
-//! The formulas come from a pattern's definition, never from its extents: tests hold the one to the other.
+//! The formulas come from a pattern's definition, never from its extents: tests compare the two.
 
 /// How a file is divided among aggregators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Division {
-    /// Stripes dealt out cyclically, one stripe of the aggregator a round (Lustre as the papers run it).
+    /// Stripes assigned round-robin, one stripe per aggregator and round (Lustre as in the papers).
     Stripes {
         /// Bytes of a stripe.
         stripe: u64,
         /// Number of aggregators.
         aggregators: u64,
     },
-    /// Equal contiguous ranges, a window of each a round (GPFS).
+    /// Equal contiguous ranges, one window of each per round (GPFS).
     Ranges {
         /// Bytes of a window.
         window: u64,
@@ -38,16 +38,16 @@ impl Division {
     }
 }
 
-/// A pattern's own numbers.
+/// The closed forms of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClosedForm {
     /// Requests of all ranks and steps.
     pub requests: u64,
     /// Bytes of all ranks and steps.
     pub bytes: u64,
-    /// The most ranks whose extents one aggregator is told of in a call, itself included if it writes; never below what
-    /// happens. None where only the data can tell (a list of extents).
+    /// Upper bound of the ranks that send metadata to one aggregator in a call, itself included if it writes. None if it
+    /// depends on the data (a list of extents).
     pub metadata_fan_in: Option<u64>,
-    /// The most ranks that send into one window, likewise.
+    /// Upper bound of the ranks that send data into one window; none likewise.
     pub data_fan_in: Option<u64>,
 }

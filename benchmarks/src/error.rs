@@ -1,4 +1,4 @@
-//! What can go wrong in a pattern: one line that names the file or the argument, the place in it, and the problem.
+//! Errors of patterns: one line that names the file or argument, the place in it, and the problem.
 
 use std::path::Path;
 
@@ -12,10 +12,10 @@ pub enum PatternError {
         path: String,
         /// `open`, `map`, `write`.
         operation: &'static str,
-        /// The system's words.
+        /// The operating system's message.
         cause: String,
     },
-    /// An input file is damaged, or is not what it should be.
+    /// An input file is damaged, or has another format.
     #[error("{file}: {place}: {problem}")]
     Input {
         /// The file.
@@ -25,18 +25,18 @@ pub enum PatternError {
         /// What is wrong with it.
         problem: String,
     },
-    /// A parameter that cannot be met.
+    /// A parameter is not allowed.
     #[error("{what}: {value}; allowed: {allowed}")]
     Argument {
         /// The parameter.
         what: String,
         /// Its value.
         value: String,
-        /// What would have been accepted.
+        /// The allowed values.
         allowed: String,
     },
-    /// A map run on another number of ranks than it was made for, without folding.
-    #[error("map {map} is for {made_for} ranks, run on {run_on}; run it on {made_for}, or fold it with --fold")]
+    /// A map is used on another number of ranks than it was made for, without folding.
+    #[error("map {map} is for {made_for} ranks, not {run_on}; use {made_for} ranks, or fold it with --fold")]
     Ranks {
         /// The map.
         map: String,

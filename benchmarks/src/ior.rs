@@ -1,4 +1,4 @@
-//! IOR: every rank writes blocks of a shared file in transfers, the image IOR itself writes for the same options.
+//! IOR: every rank writes blocks of a shared file in transfers. The file is the one that IOR writes with the same options.
 //!
 //! A file is `-s` segments; a segment holds one block of `-b` bytes of every rank, in rank order; a block is written in
 //! transfers of `-t` bytes. One segment of large blocks is what is called segmented, many segments of blocks as small as
@@ -21,15 +21,15 @@ use crate::serial;
 /// IOR's words, in bytes.
 const WORD: u64 = 8;
 
-/// What a transfer holds (IOR's `-l`). All words are little-endian, as on the machines IOR runs on.
+/// The data of a transfer (IOR's `-l`). All words are little-endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Packet {
     /// `t`, IOR's default: word i is the rank in the upper half and the signature plus i; the same in every transfer.
     #[default]
     Timestamp,
-    /// `o`: the same, but the first word of every 4 KiB tells the file offset of the transfer.
+    /// `o`: the same, but the first word of every 4 KiB is the file offset of the transfer.
     Offset,
-    /// `i`: two random numbers of the rank in every word, but for the first of every 4 KiB, as above.
+    /// `i`: every word has two random numbers of the rank, except the first of every 4 KiB, which is as above.
     Incompressible,
 }
 

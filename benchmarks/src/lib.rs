@@ -1,13 +1,13 @@
-//! Access patterns of real codes, as pure functions of rank and ranks: what a rank writes, with which bytes, and the
-//! whole file written serially to compare with.
+//! Access patterns of real codes, as pure functions of rank and number of ranks: the extents and bytes that a rank writes,
+//! and a serial writer of the whole file as reference.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`pattern`] | the trait all patterns implement |
 //! | [`block4d`] | a 4-D lattice cut into blocks |
 //! | [`btio`] | NPB BTIO, a diagonal multi-partition |
-//! | [`captured`] | what a real program wrote, from a capture |
-//! | [`closed_form`] | what a pattern states about itself: sums and fan-in |
+//! | [`captured`] | the writes of a real program, from a capture |
+//! | [`closed_form`] | closed forms of a pattern: sums and fan-in |
 //! | [`e3sm`] | the F, G and I cases of E3SM-IO, from decomposition maps or generated for any number of ranks |
 //! | [`flash`] | FLASH-IO: a checkpoint and two plot files |
 //! | [`ior`] | IOR's shared file, segmented or strided, with IOR's data |

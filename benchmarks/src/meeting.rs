@@ -1,9 +1,8 @@
-//! How many ranks can meet at an aggregator: bounds from the lengths of the pieces a file is cut into, whatever their
-//! order and place.
+//! Bounds of the fan-in of an aggregator, from the lengths of the pieces of a file, whatever their order and place.
 //!
-//! The one fact behind all of it: pieces that adjoin and are at least `piece` bytes long, of which a window of `bytes`
-//! bytes touches at most `(bytes - 1) / piece`, rounded up, and one more. Where all ends of pieces and windows are
-//! multiples of some bytes (the grain), these are counted instead of bytes, and the bound is reached.
+//! All of them follow from one fact. If pieces adjoin and have at least `piece` bytes, a window of `bytes` bytes touches at
+//! most `(bytes - 1) / piece`, rounded up, plus 1 of them. If all ends of pieces and windows are multiples of a number of
+//! bytes (the grain), lengths are counted in grains instead of bytes, and the bound is reached.
 
 use crate::closed_form::Division;
 
@@ -26,19 +25,19 @@ pub(crate) fn touched(bytes: u64, piece: u64, grain: u64) -> u64 {
     }
 }
 
-/// What a call writes in: contiguous bytes of the file.
+/// The contiguous part of the file that a call writes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
-    /// How many.
+    /// Number of bytes.
     pub bytes: u64,
-    /// What both ends are multiples of, in every call.
+    /// A divisor of both ends, in every call.
     pub grain: u64,
 }
 
-/// The most ranks an aggregator is told of, and the most that send into one of its windows, in a call of `ranks` ranks
-/// that writes within `span`. `within(bytes, grain)` bounds the ranks that write to any `bytes`
-/// contiguous bytes of the file which begin and end at multiples of `grain`. Ranges are taken to be whole file-system
-/// blocks no larger than a window, as all drivers cut them.
+/// Upper bounds of the ranks that send metadata to an aggregator, and of those that send data into one of its windows, in a
+/// call of `ranks` ranks that writes within `span`. `within(bytes, grain)` bounds the ranks that write to any `bytes`
+/// contiguous bytes that begin and end at multiples of `grain`. File domains are assumed to be whole file-system blocks no
+/// larger than a window, as all drivers make them.
 pub(crate) fn fan_in(division: Division, span: Span, ranks: u64, within: impl Fn(u64, u64) -> u64) -> FanIn {
     let window = division.window().max(1);
     let aggregators = division.aggregators().max(1);
@@ -59,7 +58,7 @@ pub(crate) fn fan_in(division: Division, span: Span, ranks: u64, within: impl Fn
 /// Two bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FanIn {
-    /// Of ranks an aggregator is told of in a call.
+    /// Of ranks that send metadata to an aggregator in a call.
     pub metadata: u64,
     /// Of ranks that send into one window.
     pub data: u64,
@@ -69,7 +68,7 @@ pub(crate) struct FanIn {
 mod tests {
     use super::*;
 
-    /// The bound against every window of every alignment over pieces of one length: never below, and reached.
+    /// Compares the bound with all windows of all alignments over pieces of one length: it is never exceeded, and is reached.
     #[test]
     fn pieces_touched() {
         for piece in 1..12u64 {

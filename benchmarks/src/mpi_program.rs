@@ -1,5 +1,5 @@
-//! The sources of the programs in C that `trib compare` builds with an MPI's own compiler wrapper (`benchmarks/compare`):
-//! they are in this crate, so that a `trib` that is installed anywhere has them.
+//! The sources of the C programs that `trib compare` builds with an MPI library's compiler wrapper (`benchmarks/compare`).
+//! They are compiled into this crate, so that every installed `trib` has them.
 
 /// A file of C: its name and its text.
 pub type Source = (&'static str, &'static str);
@@ -23,5 +23,5 @@ pub const PROGRAM: &[Source] = sources![
     "floor.c",
 ];
 
-/// The library that sums the time inside of MPI's file functions.
+/// The library that sums the time inside MPI's file functions.
 pub const INSIDE: &[Source] = sources!["inside.c"];

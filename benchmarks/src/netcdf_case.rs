@@ -1,4 +1,4 @@
-//! A pattern that is a NetCDF file: its definitions, what every rank puts in every step, and its way through
+//! A pattern that is a NetCDF file: its definitions, the puts of every rank in every step, and its writing with
 //! [`tributary_netcdf::Dataset`].
 
 use std::fs::File;
@@ -34,14 +34,14 @@ pub trait NetcdfCase: Pattern {
     /// The alignment hints that the code sets.
     fn alignment(&self) -> Alignment;
 
-    /// What `rank` puts in call `step`. O(its requests) time and memory.
+    /// The puts of `rank` in call `step`. O(its requests) time and memory.
     ///
     /// # Errors
     /// A rank or step out of range.
     fn puts(&self, rank: usize, step: usize) -> Result<Vec<Put>, PatternError>;
 }
 
-/// What writing a case showed; the same on all ranks.
+/// The result of writing a case; the same on all ranks.
 #[derive(Debug, Clone)]
 pub struct Written {
     /// The collective write of each step; the first has the header with it.
@@ -54,11 +54,11 @@ pub struct Written {
     pub driver: DriverName,
 }
 
-/// Writes all steps of a case as a NetCDF file: one flush a step. Gives the endpoint back. Collective; the same error on
-/// all ranks or none, and a case that cannot be met in its first step is met before there is a file.
+/// Writes all steps of a case as a NetCDF file, with one flush per step. Returns the endpoint. Collective; the same error on
+/// all ranks or none. An error of the case in its first step leaves no file.
 ///
 /// # Errors
-/// The engine's, or the case's on the lowest rank that has one.
+/// Those of the engine, or the error of the case on the lowest failing rank.
 pub fn write_case(
     mut endpoint: Endpoint,
     case: &dyn NetcdfCase,
@@ -67,7 +67,9 @@ pub fn write_case(
 ) -> Result<(Written, Endpoint), Error> {
     let rank = endpoint.rank();
     let puts = |step| {
-        let failed = |error| Error::argument(format!("rank {rank}, call {step}"), error, "a whole pattern");
+        let failed = |error| {
+            Error::argument(format!("rank {rank}, call {step}"), error, "a pattern that every rank can generate")
+        };
         case.puts(rank, step).map_err(failed)
     };
     let waiting = endpoint.waiting().clone();
@@ -90,11 +92,10 @@ pub fn write_case(
     Ok((written, file.close()?))
 }
 
-/// Writes the file from one process, byte for byte what [`write_case`] leaves: the pattern's own reference, and the
-/// header over it.
+/// Writes the file in one process, byte for byte as [`write_case`]: the pattern's serial reference, with the header over it.
 ///
 /// # Errors
-/// What the system says, or a layout beyond the format.
+/// Those of the operating system, or a layout beyond the format.
 pub fn write_case_serially(case: &dyn NetcdfCase, file: &File) -> Result<(), PatternError> {
     let failed = |e: std::io::Error| PatternError::io(Path::new("serial file"), "write", &e);
     case.write_serially(file)?;

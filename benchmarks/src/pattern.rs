@@ -1,4 +1,4 @@
-//! The trait of all access patterns: a pure function of rank and ranks that says what the rank writes.
+//! The trait of all access patterns: pure functions of rank and number of ranks that describe the rank's writes.
 
 use std::fs::File;
 
@@ -8,19 +8,19 @@ use crate::closed_form::{ClosedForm, Division};
 use crate::error::PatternError;
 use crate::netcdf_case::NetcdfCase;
 
-/// What one rank writes in one collective call.
+/// One rank's access in one collective call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RankAccess {
-    /// Where its bytes go, in bytes from the start of the file, in the order of the program's buffer.
+    /// Its extents in the file, in the order of the program's buffer.
     pub file: Extents,
-    /// Where they come from in the rank's buffer.
+    /// Its layout in the rank's buffer.
     pub layout: BufferLayout,
-    /// The requests the program makes. `file` may hold fewer extents, where requests adjoin.
+    /// Number of requests of the program. `file` may have fewer extents, if requests adjoin.
     pub requests: u64,
 }
 
 impl RankAccess {
-    /// A rank that writes nothing, but takes part.
+    /// The access of a rank without data.
     pub fn nothing() -> Self {
         Self { file: Extents::empty(), layout: BufferLayout::Contiguous, requests: 0 }
     }
@@ -82,7 +82,7 @@ pub trait Pattern: Send + Sync {
         1
     }
 
-    /// What `rank` writes in call `step`. Costs what the rank's own requests take, not what all ranks' do.
+    /// The access of `rank` in call `step`. Costs O(the rank's own requests), not O(all ranks' requests).
     ///
     /// # Errors
     /// A rank or step out of range, or extents beyond 2^63 - 1.
@@ -101,8 +101,8 @@ pub trait Pattern: Send + Sync {
         false
     }
 
-    /// Fills `data`, as [`Pattern::fill`] does, with what a read of the same access finds when all ranks have written:
-    /// other bytes than the rank wrote only where ranks overlap.
+    /// Fills `data`, like [`Pattern::fill`], with the bytes that a read of the same access returns after all ranks have
+    /// written. They differ from the rank's own bytes only where ranks overlap.
     ///
     /// # Errors
     /// As [`Pattern::fill`].
@@ -113,14 +113,14 @@ pub trait Pattern: Send + Sync {
     /// Sums over all ranks and steps, without expanding any rank's requests.
     fn totals(&self) -> Totals;
 
-    /// What the pattern's arithmetic says of a file divided in this way, without looking at any rank's extents.
+    /// The closed forms of the pattern for this division of the file, computed without any rank's extents.
     fn closed_form(&self, division: Division) -> ClosedForm;
 
-    /// Writes the whole file from one process, element by element as the pattern's definition says: the reference that
-    /// collective writes are compared with. Shares neither extents nor merging with [`Pattern::rank_access`].
+    /// Writes the whole file in one process, element by element from the pattern's definition. Collective writes are compared
+    /// with this reference, which shares neither extents nor merging with [`Pattern::rank_access`].
     ///
     /// # Errors
-    /// What the system says.
+    /// Those of the operating system.
     fn write_serially(&self, file: &File) -> Result<(), PatternError>;
 
     /// The pattern as a NetCDF file, if it is one: its offsets are then those of the file's layout.

@@ -24,7 +24,7 @@ const VOLUMES: u64 = 16;
 /// Points of a rank in every direction in the benchmark's example, 800 on 16 ranks.
 const POINTS: u64 = 50;
 
-/// The grid and how it is cut.
+/// The grid and its division.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct S3dOptions {
     /// Points along x, y, z, which the ranks there must divide. Default: 50 a rank, as in the benchmark's example run.
@@ -60,7 +60,7 @@ impl S3d {
         Ok(Self { ranks, grid, blocks, call_per_array: options.call_per_array })
     }
 
-    /// 3-D arrays of a call: the first in the file, and how many.
+    /// The 3-D arrays of a call: the first, and their number.
     fn volumes(&self, step: usize) -> (u64, u64) {
         match self.call_per_array {
             true => (ARRAYS[..step].iter().map(|array| array.1).sum(), ARRAYS[step].1),

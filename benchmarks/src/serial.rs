@@ -1,5 +1,4 @@
-//! What patterns of regular arrays share: checked arguments, data that are a function of the place in the file, and the
-//! file written from one process.
+//! Shared code of patterns of regular arrays: argument checks, data as a function of the file offset, and serial writing.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};

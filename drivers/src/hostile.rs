@@ -1,4 +1,4 @@
-//! Storage that fails on purpose, passes for Lustre where it is to, and keeps a record of what was asked of it: for tests.
+//! Storage for tests that fails on purpose, records the calls, and can pretend to be on Lustre.
 
 use std::ffi::CStr;
 use std::io;
@@ -12,39 +12,39 @@ use crate::lustre;
 use crate::storage::{FileSystem, Mode, OpenStorage, Storage, StripeRequest};
 use crate::system::SystemFiles;
 
-/// Where a file fails, and how. Offsets are in the file; a write that begins before is cut there, as the system does it.
+/// Faults of a file. Offsets are in the file; a write that begins before the offset is cut there, as by the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// Nothing fails.
     None,
-    /// It cannot be made: errno.
+    /// Creating the file fails with this errno.
     Create(i32),
-    /// It cannot be given stripes: errno.
+    /// Setting its stripes fails with this errno.
     Stripes(i32),
-    /// It cannot be opened once it is made: errno.
+    /// Opening it, once it is created, fails with this errno.
     Open(i32),
-    /// Nothing is written at or behind the offset, and the file does not grow beyond it: errno.
+    /// Writing at or beyond the offset, or extending the file beyond it, fails with this errno.
     Write(u64, i32),
-    /// Writes at or behind the offset write nothing, and say so.
+    /// Writes at or beyond the offset return 0 bytes.
     WriteZero(u64),
-    /// Nothing is read at or behind the offset: errno.
+    /// Reading at or beyond the offset fails with this errno.
     Read(u64, i32),
-    /// A write at or behind the offset, or a read up to behind it, panics; at offset 0 so does making the file.
+    /// A write at or beyond the offset, or a read that reaches it, panics; at offset 0 so does creating the file.
     Panic(u64),
-    /// Writes and reads do at most so many bytes at a time.
+    /// Writes and reads move at most this number of bytes.
     Short(usize),
-    /// Every other call is interrupted.
+    /// Every second call is interrupted.
     Interrupt,
-    /// Every call takes so long.
+    /// Every call takes this long.
     Slow(Duration),
-    /// Writes succeed, and closing says that they did not: errno.
+    /// Writes succeed, but closing fails with this errno.
     Close(i32),
 }
 
-/// What a panicking storage says.
+/// The panic message of the storage.
 pub const PANIC: &str = "storage that panics on purpose";
 
-/// One rank's way to the file; its clones share fault and record.
+/// One rank's access to the storage; clones share fault and record.
 #[derive(Clone)]
 pub struct Hostile(Arc<State>);
 
@@ -96,12 +96,12 @@ impl Hostile {
         Ok(Box::new(HostileFile { file, state: self.0.clone() }))
     }
 
-    /// From now on `fault`.
+    /// Sets the fault from now on.
     pub fn set(&self, fault: Fault) {
         *self.0.fault.lock().unwrap() = fault;
     }
 
-    /// What has been written since the last call, ascending, adjoining pieces joined; and where the first call failed.
+    /// The extents written since the last call, ascending and joined; and the offset of the first failed call.
     pub fn take(&self) -> (Vec<Range<u64>>, Option<u64>) {
         let mut all = std::mem::take(&mut *self.0.written.lock().unwrap());
         all.sort_by_key(|range| range.start);

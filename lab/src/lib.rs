@@ -1,17 +1,18 @@
-//! The laboratory: what Tributary's schedules would take elsewhere, what its collectives take here, and what papers say.
+//! The laboratory: simulation of Tributary's schedules on other machines, measurement of its collectives, and checks of the
+//! papers' claims.
 //!
-//! Nothing that moves a program's bytes is here, and nothing of this crate is in the library or in a library to preload.
+//! No code here moves a program's bytes, and neither the library nor the preload library depends on this crate.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`sim`] | the simulator: how long schedules take on a machine that is not here |
+//! | [`sim`] | the simulator: times of schedules on another machine |
 //! | [`machines`] | its machine files |
 //! | [`advice`] | the hints that a write would gain by |
 //! | [`forecast`] | kernels and whole collective writes as workloads of the simulator |
-//! | [`timing`] | how long the schedules of all ranks take in the one-port model |
-//! | [`mod@tune`] | collectives measured until their means are known |
-//! | [`hsumma`] | SUMMA and hierarchical SUMMA: an application of the collectives, without a file |
-//! | [`papers`] | the papers' results as claims, measured |
+//! | [`timing`] | times of the schedules of all ranks in the one-port model |
+//! | [`mod@tune`] | measurement of collectives until their means are known |
+//! | [`hsumma`] | SUMMA and hierarchical SUMMA, an application of the collectives |
+//! | [`papers`] | the papers' claims, and their measurement |
 
 pub mod advice;
 pub mod forecast;

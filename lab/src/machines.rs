@@ -22,7 +22,7 @@ pub static MACHINES: [(&str, &str); 12] = [
 /// The machine of that name.
 ///
 /// # Errors
-/// A name that is not there, with all that are.
+/// An unknown name; the error lists all names.
 pub fn named(name: &str) -> Result<Machine, Error> {
     match MACHINES.iter().find(|(known, _)| *known == name) {
         Some((name, text)) => Machine::parse(name, text),

@@ -1,9 +1,9 @@
-//! The one-port model: how long the schedules of all ranks take together.
+//! The one-port model: the time that the schedules of all ranks take together.
 //!
-//! A message of m bytes takes t_s + m t_w (Hockney). A rank sends at most one and receives at most one at a time, both
-//! at once (full duplex); a message begins when both sides have started it and both ports are free, the one whose send
-//! was started first before others. Combining m bytes takes m t_c, one combination at a time; copies take nothing. This
-//! is the model of the papers' cost formulas: without a network between the ports, so not the simulator.
+//! A message of m bytes takes t_s + m t_w (Hockney). A rank sends at most one message and receives at most one at a time,
+//! both at once (full duplex). A message begins when both sides have started it and both ports are free; among several, the
+//! one whose send was started first. Combining m bytes takes m t_c, one combination at a time; copies take no time. This is
+//! the model of the papers' cost formulas. Unlike the simulator, it has no network between the ports.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
@@ -15,7 +15,7 @@ use tributary::schedule::{Action, OpId, Progress, Schedule};
 /// An operation that has ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Step {
-    /// A send and the receive that it met.
+    /// A send and its matching receive.
     Message {
         /// When it began.
         begin: f64,
@@ -26,25 +26,25 @@ pub enum Step {
         /// The receiver, and its operation.
         to: (Rank, OpId),
     },
-    /// A copy or a combination, which concerns one rank.
+    /// A copy or a combination on one rank.
     Local {
         /// When it ended.
         end: f64,
-        /// Whose it is.
+        /// The rank.
         rank: Rank,
-        /// Which.
+        /// The operation.
         op: OpId,
     },
 }
 
-/// When the last of ranks 0, 1, ... is done with its schedule; `None` if they cannot all end. Every message looks at
-/// the open messages of its two ranks: O(messages x open messages of a rank).
+/// The time at which the last of ranks 0, 1, ... ends its schedule; `None` if not all can end. O(messages x open messages
+/// of a rank).
 pub fn one_port(schedules: Vec<Schedule>, rates: &Rates) -> Option<f64> {
     run(schedules, rates, None).map(|clock| clock.now)
 }
 
-/// What [`one_port`] times, operation by operation in the order in which they end; joins are left out. With t_s = 1 and
-/// nothing else every message takes one round, and begins when a round does. O(operations) memory.
+/// The operations that [`one_port`] times, in the order in which they end, without joins. With t_s = 1 and no other cost,
+/// every message takes one round, and begins with a round. O(operations) memory.
 pub fn one_port_steps(schedules: Vec<Schedule>, rates: &Rates) -> Option<Vec<Step>> {
     run(schedules, rates, Some(Vec::new())).and_then(|clock| clock.steps)
 }
@@ -83,7 +83,7 @@ type Queue = HashMap<(Rank, Rank, u8), VecDeque<(u64, OpId)>>;
 struct Ports {
     sending: bool,
     receiving: bool,
-    /// When the combination under way ends.
+    /// The end of the current combination.
     combining: f64,
     /// Matched messages of this rank that have not begun: (number of the send's start, index).
     open: BTreeSet<(u64, usize)>,
@@ -108,7 +108,7 @@ struct Event {
 }
 
 impl Ord for Event {
-    /// The earliest is the greatest: it leaves the heap first.
+    /// The earliest event is the greatest, so that it leaves the heap first.
     fn cmp(&self, other: &Self) -> Ordering {
         other.time.total_cmp(&self.time)
     }
@@ -139,12 +139,12 @@ struct Clock {
     started: u64,
     events: BinaryHeap<Event>,
     now: f64,
-    /// What has ended, if that is asked for.
+    /// The operations that have ended, if they are asked for.
     steps: Option<Vec<Step>>,
 }
 
 impl Clock {
-    /// Starts what is ready on these ranks, then the messages that their ports are free for.
+    /// Starts the operations that are ready on these ranks, then the messages whose ports are free.
     fn start(&mut self, ranks: &BTreeSet<Rank>) {
         for &rank in ranks {
             while let Some(id) = self.progress[rank].next_ready() {
@@ -200,7 +200,7 @@ impl Clock {
         self.ports[to].open.insert(open);
     }
 
-    /// The ranks that something has ended on.
+    /// The ranks on which an operation has ended.
     fn end(&mut self, what: What) -> BTreeSet<Rank> {
         match what {
             What::Message(index) => {
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_end_has_no_time() {
+    fn schedules_that_cannot_end_have_no_time() {
         let mut builder = Builder::default();
         builder.receive(0, Span::new(Buffer::Receive, 0, 1), &[]);
         assert_eq!(one_port(vec![Schedule::default(), builder.finish()], &RATES), None);

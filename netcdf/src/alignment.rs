@@ -1,11 +1,10 @@
-//! The alignment hints of PnetCDF: where the data and the records may begin.
+//! The alignment hints of PnetCDF, for the start of the data and of the records.
 
 use tributary::{Error, Result};
 
 use crate::header::ALIGN;
 
-/// Where the data begin when there are fixed-size variables and no hint says otherwise; also the first record when there
-/// are none.
+/// Default alignment of the first fixed-size variable, or of the first record if there is none.
 const DEFAULT: u64 = 512;
 
 /// PnetCDF's alignment hints, in bytes; `None` is its default. Values are rounded up to a multiple of 4. Meanings and
@@ -23,14 +22,14 @@ pub struct Alignment {
 }
 
 impl Alignment {
-    /// Nothing but the format's 4 bytes: `nc_var_align_size=1`, as E3SM-IO sets it.
+    /// Only the format's 4 bytes: `nc_var_align_size=1`, as E3SM-IO sets it.
     pub const PACKED: Self = Self { header: None, variable: Some(1), record: Some(1) };
 
     /// The alignment hints of a text in the form of [`tributary::Hints::parse`], which ignores them; other keys are
     /// ignored here. Like there, the last of equal keys wins.
     ///
     /// # Errors
-    /// A value that is no number of bytes; 0 stands for the default.
+    /// A value that is not a number of bytes; 0 stands for the default.
     pub fn parse(text: &str) -> Result<Self> {
         let mut alignment = Self::default();
         let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
@@ -61,7 +60,7 @@ impl Alignment {
     }
 }
 
-/// `at`, rounded up to a multiple of `alignment`, which is one of 4 itself.
+/// `at`, rounded up to a multiple of `alignment`, which is a multiple of 4.
 fn round_up(at: u64, alignment: u64) -> Result<u64> {
     let rounded = alignment.checked_next_multiple_of(ALIGN).and_then(|all| at.checked_next_multiple_of(all.max(ALIGN)));
     let rounded = rounded.filter(|&at| at <= i64::MAX as u64);

@@ -1,4 +1,4 @@
-//! Fill values: what elements hold that nobody has written, each rank its share of every variable.
+//! Fill values, which unwritten elements hold. Each rank writes its share of every variable.
 
 use tributary::access::{BufferLayout, Extents};
 use tributary::{Error, Result};
@@ -6,7 +6,7 @@ use tributary::{Error, Result};
 use crate::layout::Layout;
 use crate::schema::{Schema, VariableId};
 
-/// A variable's fill values lie in memory once, this many bytes of them, and are written from there again and again.
+/// Bytes of a variable's fill values in memory, which are written repeatedly.
 const TILE: u64 = 64 << 10;
 
 /// An access that writes fill values, in ascending order.
@@ -23,7 +23,7 @@ impl Filled {
         (self.file, BufferLayout::Extents(self.memory), self.buffer)
     }
 
-    /// Adds this rank's share of `len` bytes from `begin` on. O(1) memory but for the tile.
+    /// Adds this rank's share of `len` bytes from `begin` on. O(1) memory besides the tile.
     fn add(&mut self, value: &[u8], begin: u64, len: u64, (part, parts): (u64, u64)) -> Result<()> {
         let size = value.len() as u64;
         let elements = len.div_ceil(size);
@@ -80,7 +80,7 @@ pub(crate) fn record(
     Ok(filled)
 }
 
-/// A hash of bytes that is the same everywhere (64-bit FNV-1a).
+/// A hash of bytes that is the same on every machine (64-bit FNV-1a).
 pub(crate) fn digest(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

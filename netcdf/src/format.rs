@@ -1,4 +1,4 @@
-//! The three classic formats and their external types: what differs between them, as numbers.
+//! The three classic formats and their external types, with the numbers in which they differ.
 //!
 //! Source: "The NetCDF Classic Format Specification" (Unidata, NetCDF Users Guide, file format specifications) and the
 //! CDF-5 specification of PnetCDF.
@@ -17,7 +17,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The byte behind the letters `CDF`.
+    /// The byte after the letters `CDF`.
     pub fn version(self) -> u8 {
         match self {
             Self::Cdf1 => 1,
@@ -84,7 +84,7 @@ impl std::fmt::Display for Format {
     }
 }
 
-/// An external type: how a value lies in the file, big-endian always.
+/// An external type: the form of a value in the file, always big-endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Type {
     /// 8-bit signed integer.
@@ -142,7 +142,7 @@ impl Type {
         }
     }
 
-    /// The value of elements that nobody has written, as NetCDF defines it; big-endian, the first [`Type::size`] bytes.
+    /// NetCDF's default fill value of unwritten elements: big-endian, [`Type::size`] bytes.
     pub fn default_fill(self) -> Vec<u8> {
         const FLOATS: f64 = 9.969_209_968_386_869e36;
         match self {

@@ -6,10 +6,10 @@ use crate::schema::{Attribute, Schema};
 const DIMENSIONS: u32 = 0x0a;
 const VARIABLES: u32 = 0x0b;
 const ATTRIBUTES: u32 = 0x0c;
-/// What counts, names, values and variables are rounded up to.
+/// The unit to which names, values and variables are padded.
 pub(crate) const ALIGN: u64 = 4;
 
-/// Where a variable lies, as the header states it.
+/// The position of a variable, as in the header.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     /// Bytes, of one record for a record variable, rounded up to 4; CDF-1 and CDF-2 state 2^32 - 1 for what 32 bits
@@ -19,7 +19,7 @@ pub(crate) struct Place {
     pub begin: u64,
 }
 
-/// The header of a file without records. Its length does not depend on what `places` says.
+/// The header of a file without records. Its length does not depend on `places`.
 pub(crate) fn encode(schema: &Schema, places: &[Place]) -> Vec<u8> {
     let format = schema.format();
     let mut out = Out { format, bytes: vec![b'C', b'D', b'F', format.version()] };
@@ -44,7 +44,7 @@ pub(crate) fn encode(schema: &Schema, places: &[Place]) -> Vec<u8> {
     out.bytes
 }
 
-/// Where the number of records stands in every header, and its bytes.
+/// The offset of the number of records in every header, and its bytes.
 pub(crate) fn records(format: Format, records: u64) -> (u64, Vec<u8>) {
     let mut out = Out { format, bytes: Vec::new() };
     out.count(records);

@@ -1,5 +1,5 @@
-//! Where every variable lies in the file, as PnetCDF lays it out: the header, the fixed-size variables in the order of
-//! their definition, then the records one after the other, each with its part of every record variable.
+//! The layout of a file, as PnetCDF makes it: the header, the fixed-size variables in the order of their definition, then
+//! the records, each with its part of every record variable.
 
 use tributary::{Error, Extents, Result};
 
@@ -22,7 +22,7 @@ pub(crate) struct Slot {
     begin: u64,
 }
 
-/// The places of all variables, and the header that states them. Offsets and lengths are bytes.
+/// The positions of all variables, and the header with them. Offsets and lengths are in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     pub(crate) format: Format,
@@ -50,7 +50,7 @@ impl Layout {
             at = place(schema.format(), slot, at)?;
         }
         let mut records = slots.iter().filter(|slot| slot.record);
-        // The records of a lone record variable are not padded.
+        // The records of a single record variable are not padded.
         let record_size = match (records.next(), records.next()) {
             (Some(lone), None) => lone.bytes,
             _ => at - begin_of_records,
@@ -76,7 +76,7 @@ impl Layout {
         Ok(header)
     }
 
-    /// Where the header states the number of records, and the bytes that state this one.
+    /// The offset of the number of records in the header, and the bytes of this number.
     ///
     /// # Errors
     /// More records than the format can count.
@@ -91,12 +91,12 @@ impl Layout {
     /// First byte of a variable (of its record 0, for a record variable).
     ///
     /// # Panics
-    /// The variable is of another schema and not among this one's.
+    /// The variable belongs to another schema and is not in this one.
     pub fn begin(&self, variable: VariableId) -> u64 {
         self.slots[variable.0].begin
     }
 
-    /// Bytes that a variable takes, of one record for a record variable, rounded up to 4.
+    /// Bytes of a variable (of one record, for a record variable), rounded up to 4.
     ///
     /// # Panics
     /// As [`Layout::begin`].
@@ -141,7 +141,7 @@ impl Layout {
         self.begin_of_record(self.slot(variable)?, record)
     }
 
-    /// How many records a file has at least that holds these extents of a variable.
+    /// The smallest number of records of a file that holds these extents of a variable.
     pub(crate) fn records_of(&self, variable: VariableId, extents: &Extents) -> u64 {
         match (self.slots.get(variable.0), extents.span()) {
             (Some(slot), Some((_, end))) if slot.record => (end - 1 - slot.begin) / self.record_size + 1,
@@ -189,8 +189,10 @@ fn check_sizes(format: Format, slots: &[Slot]) -> Result<()> {
             let may_be_large = all.peek().is_none() && (record || !any_record);
             if slot.bytes > limit && !may_be_large {
                 let allowed = match record {
-                    false => format!("up to {limit} in {format}, but for the last variable of a file without records"),
-                    true => format!("up to {limit} a record in {format}, but for the last record variable"),
+                    false => {
+                        format!("up to {limit} in {format}, except for the last variable of a file without records")
+                    }
+                    true => format!("up to {limit} per record in {format}, except for the last record variable"),
                 };
                 return Err(Error::argument(format!("bytes of variable {}", slot.name), slot.bytes, allowed));
             }

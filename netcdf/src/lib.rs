@@ -3,11 +3,11 @@
 //! This crate is the worked example of an I/O library on top of Tributary: it uses only Tributary's public API. Such a
 //! library does three things, and each is a module to read:
 //!
-//! 1. It knows where its data belong in the file: [`schema`] holds the definitions, [`layout`] turns them into offsets,
-//!    and every part of a variable into [`tributary::Extents`]. Nothing there knows of ranks.
-//! 2. It collects what a rank wants to write: `queue` packs the bytes of many small requests (`iput`) and sorts them.
-//! 3. It writes everything of all ranks by one collective call: [`dataset`], `wait_all`. How bytes travel, who writes,
-//!    and in which windows is Tributary's business.
+//! 1. It maps its data to the file: [`schema`] has the definitions, and [`layout`] turns them into offsets, and every part
+//!    of a variable into [`tributary::Extents`]. Both are independent of ranks.
+//! 2. It collects the requests of a rank: `queue` packs the bytes of many small requests (`iput`) and sorts them.
+//! 3. It writes the requests of all ranks with one collective call: `wait_all` of [`dataset`]. Tributary decides how bytes
+//!    are exchanged and which ranks write them.
 //!
 //! A complete program: four ranks write a fixed-size and a record variable, each rank every fourth column of it.
 //!
@@ -58,19 +58,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! On MPI the same program takes its endpoint from `tributary::fabric::mpi`. What a flush costs beside the collective
-//! write: one agreement of a few numbers, one copy of the data (the conversion), and 24 bytes for each request of a
-//! single extent; parts of one `iput_varn` are packed as they come. A part of an `iput_varn` takes some 40 nanoseconds to
+//! On MPI the same program takes its endpoint from `tributary::fabric::mpi`. Besides the collective write, a flush costs one
+//! agreement of a few numbers, one copy of the data (the conversion), and 24 bytes of memory for each request of a single
+//! extent; the parts of one `iput_varn` are packed. A part of an `iput_varn` takes some 40 nanoseconds to
 //! queue, a call for a single element some 200 (measured with a million of each, on one core).
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`dataset`] | [`Dataset`]: create, define, queue, flush, close |
 //! | [`schema`] | [`Schema`]: dimensions, variables and attributes |
-//! | [`layout`] | [`Layout`]: where everything lies in the file |
+//! | [`layout`] | [`Layout`]: the positions of variables in the file |
 //! | [`alignment`] | [`Alignment`]: PnetCDF's alignment hints |
 //! | [`format`](mod@format) | the three formats and their types |
-//! | [`value`], [`values`] | native numbers and their conversion; what attributes hold |
+//! | [`value`], [`values`] | native numbers and their conversion; the values of attributes |
 //! | [`requests`] | parts of a variable as a list |
 //! | `header`, `parts`, `runs`, `queue`, `fill`, `name` | encoding, parts as extents, queued requests, fill values, NetCDF's names |
 

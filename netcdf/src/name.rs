@@ -1,4 +1,4 @@
-//! Which names NetCDF allows for dimensions, variables and attributes.
+//! The names that NetCDF allows for dimensions, variables and attributes.
 
 use tributary::{Error, Result};
 use unicode_normalization::UnicodeNormalization;

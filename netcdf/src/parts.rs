@@ -1,4 +1,4 @@
-//! Parts of variables as extents of the file: regular ones in O(dimensions) memory, lists of them packed.
+//! Parts of variables as file extents: a regular part in O(dimensions) memory, lists of parts packed.
 
 use tributary::access::Extent;
 use tributary::{Error, Extents, Result};
@@ -13,8 +13,8 @@ impl Layout {
     /// O(dimensions) memory and time, for any number of elements and records.
     ///
     /// # Errors
-    /// A variable that is not there, lists of another length than the variable has dimensions, a part that leaves it, an
-    /// end beyond 2^63 - 1.
+    /// An unknown variable; lists whose length is not the variable's number of dimensions; a part outside the variable; an end
+    /// beyond 2^63 - 1.
     pub fn extents(&self, variable: VariableId, start: &[u64], count: &[u64]) -> Result<Extents> {
         let slot = self.slot(variable)?;
         slot.check(self.format, start, count)?;
@@ -30,8 +30,7 @@ impl Layout {
         Extents::subarray(begin, slot.size, &slot.shape, count, start)?.repeat(stride, records)
     }
 
-    /// Many parts of a variable in sequence, packed: no allocation for each part, and memory only for what does not
-    /// repeat.
+    /// Many parts of a variable in sequence, packed without an allocation for each part; memory only for irregular parts.
     ///
     /// # Errors
     /// As [`Layout::extents`], for the first part that has one.

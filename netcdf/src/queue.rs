@@ -1,4 +1,4 @@
-//! Requests that wait for the next collective write: their bytes, packed, and where these go.
+//! Requests queued for the next collective write: their packed bytes and file extents.
 
 use std::collections::BinaryHeap;
 
@@ -13,13 +13,13 @@ struct Piece {
     len: u64,
 }
 
-/// Queued requests. A request of one extent takes 24 bytes beside its data, any other those of its [`Extents`]; the data
-/// are copied once, when they are converted.
+/// Queued requests. A request of one extent takes 24 bytes besides its data, any other the memory of its [`Extents`]. The
+/// data are copied once, in the conversion.
 #[derive(Default)]
 pub(crate) struct Queue {
     /// Requests of one extent.
     singles: Vec<Piece>,
-    /// All others, with the place of their bytes in `data`.
+    /// All others, with the position of their bytes in `data`.
     parts: Vec<(Extents, u64)>,
     /// The bytes of all, in the order in which they were queued.
     pub data: Vec<u8>,
@@ -43,7 +43,7 @@ impl Queue {
     }
 
     /// All requests as one access in ascending order, and the data. Where requests overlap, the one queued last wins.
-    /// Parts that do not interleave stay as they are; otherwise O(n log n) over all n extents, 24 bytes each.
+    /// Requests that do not interleave keep their extents; otherwise O(n log n) over all n extents, 24 bytes each.
     ///
     /// # Errors
     /// The access layer's.
@@ -88,7 +88,7 @@ fn side_by_side(singles: &[Piece], parts: &[(Extents, u64)]) -> Result<Option<(E
     if !singles.is_ascending() || (singles.count() > 0 && !put(&singles, &from)?) {
         return Ok(None);
     }
-    // What adjoins in memory is one extent there.
+    // Adjoining pieces in memory become one extent there.
     let (mut joined, mut last) = (Vec::new(), Extent { offset: 0, len: 0 });
     for extent in memory.iter() {
         if last.end() == extent.offset {
@@ -129,13 +129,13 @@ fn end(extents: &Extents) -> u64 {
     extents.span().map_or(0, |(_, end)| end)
 }
 
-/// Pieces in ascending order of offsets, cut so that every byte comes from the piece with the highest memory.
+/// Pieces in ascending order of offsets, split so that every byte comes from the piece that was queued last.
 fn without_overlap(pieces: Vec<Piece>) -> Vec<Piece> {
     if pieces.windows(2).all(|pair| pair[0].offset + pair[0].len <= pair[1].offset) {
         return pieces;
     }
     let mut cut: Vec<Piece> = Vec::with_capacity(pieces.len());
-    // The pieces that have begun, the one that wins on top: (memory, offset, end).
+    // The pieces that have begun, as (memory, offset, end), with the winner on top.
     let mut begun: BinaryHeap<(u64, u64, u64)> = BinaryHeap::new();
     let mut waiting = pieces.into_iter().peekable();
     let mut at = 0;
@@ -168,7 +168,7 @@ mod tests {
     use tributary::access::pieces::pieces;
 
     proptest! {
-        /// Writing in the order of the queue and writing what the queue makes of it are the same.
+        /// Writing the requests in their order gives the same as writing the queue's result.
         #[test]
         fn the_last_request_wins(
             requests in prop::collection::vec((0u64..60, 1u64..9, 1u64..12, 1u64..4), 0..8)

@@ -1,4 +1,4 @@
-//! Parts of one variable as a list, in two allocations whatever their number.
+//! A list of parts of one variable, in two allocations.
 
 /// (start, count) pairs along each dimension of one variable, in the order of the data that belong to them.
 ///
@@ -19,7 +19,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Adds a part. All parts of a list have as many starts and counts as the first; missing ones are 0, others are
+    /// Adds a part. All parts have as many starts and counts as the first part; missing ones are set to 0, and surplus ones are
     /// dropped.
     pub fn push(&mut self, start: &[u64], count: &[u64]) {
         if self.len == 0 {

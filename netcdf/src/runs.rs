@@ -1,4 +1,4 @@
-//! One part of a variable after the other as extents, row by row, without allocating for each.
+//! Converts parts of a variable to extents, row by row, without an allocation for each.
 
 use tributary::access::Extent;
 

@@ -1,4 +1,4 @@
-//! A transport of which one call fails on purpose.
+//! A transport on which one call fails on purpose.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,18 +7,18 @@ use tributary::fabric::{Completion, Idle, Message, Stop, Ticket, Transport};
 use tributary::schedule::SendMode;
 use tributary::{Error, Result};
 
-/// What happens.
+/// The kind of fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Break {
     /// The call returns an error.
     Error,
     /// It panics.
     Panic,
-    /// The first message that comes from it on is cut by a byte.
+    /// The first message that arrives from then on is one byte too short.
     Cut,
 }
 
-/// A transport whose call of number `at` breaks; 0: none.
+/// A transport whose call number `at` fails; 0: none.
 pub struct Breaking {
     inner: Box<dyn Transport>,
     how: Break,
@@ -85,7 +85,7 @@ impl Transport for Breaking {
     fn poll(&mut self, done: &mut Vec<Completion>) -> Result<()> {
         let before = done.len();
         self.inner.poll(done)?;
-        // Polls that find nothing depend on time.
+        // Not counted: the number of unsuccessful polls depends on timing.
         if done.len() > before {
             self.count("poll")?;
         }

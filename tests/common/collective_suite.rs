@@ -1,4 +1,4 @@
-//! Every collective algorithm on any fabric: the result is what the operation's definition says.
+//! Every collective algorithm on any fabric: compares its result with the operation's definition.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
 use tributary::collectives::{ALGORITHMS, Algorithm, Operation, Problem, TwoGroups};
@@ -122,7 +122,7 @@ pub fn run(endpoint: &mut Endpoint, operations: &[Operation]) {
     run_and(endpoint, operations, |_, _, _, _| {});
 }
 
-/// The same; and gives `also` each result to check, with its operation, case and rank. Collective.
+/// The same; also passes each result to `also`, with its operation, case and rank. Collective.
 pub fn run_and(endpoint: &mut Endpoint, operations: &[Operation], mut also: impl FnMut(Operation, &Case, Rank, &[u8])) {
     let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
     for algorithm in ALGORITHMS.iter().filter(|algorithm| operations.contains(&algorithm.operation)) {
@@ -144,7 +144,7 @@ pub fn run_and(endpoint: &mut Endpoint, operations: &[Operation], mut also: impl
     }
 }
 
-/// What a rank brings in its send buffer.
+/// The contents of a rank's send buffer.
 pub fn contribution(operation: Operation, case: &Case, rank: Rank) -> Vec<u8> {
     let all = |from: Rank| (0..case.ranks()).flat_map(|to| block(from * 64 + to, case.sizes[to])).collect();
     match operation {
@@ -156,7 +156,7 @@ pub fn contribution(operation: Operation, case: &Case, rank: Rank) -> Vec<u8> {
     }
 }
 
-/// What the operation's definition puts into the receive buffer; none where it says nothing.
+/// The contents of the receive buffer by the operation's definition; none where that is undefined.
 pub fn expected(operation: Operation, case: &Case, rank: Rank) -> Option<Vec<u8>> {
     let blocks = || (0..case.ranks()).flat_map(|from| block(from, case.sizes[from])).collect();
     let folded = || {

@@ -2,20 +2,20 @@
 
 use proptest::prelude::*;
 
-/// One change of an input. Places are parts of its length.
+/// One change of an input. Positions are fractions of its length.
 #[derive(Debug, Clone)]
 pub enum Damage {
-    /// Ends here.
+    /// Truncation here.
     Cut(prop::sample::Index),
-    /// One bit is another.
+    /// One flipped bit.
     Flip(prop::sample::Index, u8),
-    /// A number at the ends of its range, in 4 or 8 bytes, either end first.
+    /// An extreme number in 4 or 8 bytes, in either byte order.
     Number(prop::sample::Index, u64, bool, bool),
-    /// A number at the ends of its range, in digits, in place of the digits that are there.
+    /// An extreme number in digits, in place of existing digits.
     Digits(prop::sample::Index, &'static str),
-    /// A part of it comes twice.
+    /// A repeated part.
     Again(prop::sample::Index, prop::sample::Index),
-    /// Other bytes behind it.
+    /// Appended bytes.
     Extend(Vec<u8>),
 }
 

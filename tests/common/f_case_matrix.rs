@@ -103,7 +103,7 @@ fn compare(path: &Path, expected: &[u8], what: &str) {
     if got != expected {
         let at = (0..got.len()).find(|&at| got[at] != expected[at]).unwrap_or_default();
         let wrong = (0..got.len()).filter(|&at| got[at] != expected[at]).count();
-        panic!("{what}: {wrong} bytes differ, the first at {at}: {} and should be {}", got[at], expected[at]);
+        panic!("{what}: {wrong} bytes differ, the first at {at}: {}, but must be {}", got[at], expected[at]);
     }
     std::fs::remove_file(path).unwrap();
 }

@@ -1,4 +1,4 @@
-//! What users have for other MPI libraries, a hint from each place, and what comes of it.
+//! Hints for other MPI libraries, one from each source, and the hints in force that result.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
 /// The environment of a program that opens files with `cb_buffer_size=3145728` and `striping_unit=12288`, and what is in force

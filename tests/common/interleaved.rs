@@ -1,4 +1,4 @@
-//! A small write of many rounds, in which all ranks interleave, and the file it makes.
+//! A small write of many rounds, in which all ranks interleave, and the resulting file.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
 use std::ops::Range;

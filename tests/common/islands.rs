@@ -1,5 +1,5 @@
-//! Memory in which nothing but the pieces of a layout may be touched: pages that can be neither read nor written lie between
-//! them, so that the first byte too many ends the test (or fails the call, where the system touches it).
+//! Memory in which only the pieces of a layout may be touched. Inaccessible pages lie between the pieces, so that an access
+//! to one byte too many ends the test (or fails the system call).
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
 use tributary::{BufferLayout, Extent, Extents, Sink, Source};
@@ -13,7 +13,7 @@ const PIECES: [u64; 8] = [37, 1, 300, 8, 1000, 4096, 24, 70_000];
 pub struct Islands {
     start: *mut u8,
     mapped: usize,
-    /// Where the pieces are, each next to a page that may not be touched; every other pair the wrong way round.
+    /// The addresses of the pieces, each next to an inaccessible page; every second pair is swapped.
     pub layout: BufferLayout,
     pieces: Vec<Extent>,
 }

@@ -1,4 +1,4 @@
-//! Small file systems of a test's own.
+//! Small file systems for a single test.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ impl Mounted {
         self.directory.path().to_path_buf()
     }
 
-    /// Nothing can be written from now on.
+    /// Makes the file system read-only.
     pub fn make_read_only(&self) {
         mount(&["-o", "remount,ro"], self.directory.path()).unwrap();
     }

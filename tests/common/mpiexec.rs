@@ -35,7 +35,7 @@ const DIRECTORY: &str = "TRIB_INNER_DIRECTORY";
 /// Seconds that the ranks have, unless `MPIEXEC_TIMEOUT` is set.
 const TIMEOUT: &str = "120";
 
-/// Holds back other programs with ranks, for as long as it lives: many ranks that poll on few cores starve each other.
+/// A lock against other programs with ranks: many ranks that poll on few cores starve each other.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
@@ -77,7 +77,7 @@ pub fn under_mpiexec_with(test: &str, ranks: &[usize], environment: &[(&str, &st
 /// the ranks print `cause`.
 ///
 /// # Panics
-/// When the run succeeds, when it takes longer than 30 seconds, and when nobody prints `cause`.
+/// When the run succeeds, when it takes longer than 30 seconds, and when no rank prints `cause`.
 #[allow(dead_code, reason = "each test file uses what it needs")]
 pub fn must_fail_under_mpiexec(test: &str, ranks: usize, cause: &str, inner: fn()) {
     if std::env::var(INNER).is_ok_and(|name| name == test) {
@@ -92,8 +92,8 @@ pub fn must_fail_under_mpiexec(test: &str, ranks: usize, cause: &str, inner: fn(
     assert!(start.elapsed() < Duration::from_secs(30), "{test} on {ranks} ranks took {:?}", start.elapsed());
 }
 
-/// Initialises MPI on a rank of a test, and makes sure that the ranks see each other: with another MPI library than that of
-/// `mpiexec` they are so many programs of one rank.
+/// Initialises MPI on a rank of a test, and checks the number of ranks: with another MPI library than that of `mpiexec`, every
+/// process would be a program of one rank.
 ///
 /// # Panics
 /// Outside [`under_mpiexec`], and when the ranks do not see each other.
@@ -158,7 +158,7 @@ fn start_now(ranks: usize, program: &Path, arguments: &[&str], environment: &[(&
             .arg(program)
             .args(arguments)
             .env("MPIEXEC_TIMEOUT", std::env::var("MPIEXEC_TIMEOUT").unwrap_or_else(|_| TIMEOUT.to_string()))
-            // Open MPI: more ranks than cores, polling ranks that let others run, and containers where all is root.
+            // Open MPI: allow more ranks than cores, let polling ranks yield, and allow root, as in containers.
             .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
             .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
             .env("OMPI_MCA_rmaps_base_oversubscribe", "1")
@@ -175,7 +175,7 @@ fn start_now(ranks: usize, program: &Path, arguments: &[&str], environment: &[(&
     panic!("{}: none of {candidates:?} is there; install one, or set MPIEXEC", program.display());
 }
 
-/// `$MPIEXEC`, or the names under which the launcher goes that belongs to `$MPICC`.
+/// `$MPIEXEC`, or the usual names of the launcher that belongs to `$MPICC`.
 fn launchers() -> Vec<String> {
     if let Ok(given) = std::env::var("MPIEXEC") {
         return vec![given];

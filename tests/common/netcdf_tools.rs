@@ -1,4 +1,4 @@
-//! The field's own NetCDF tools, for tests: files are judged by them, not by a reader of ours.
+//! Other projects' NetCDF tools, with which tests check files, rather than with a reader of ours.
 //!
 //! `ncdump` and `ncgen` are NetCDF-C's, `ncvalidator`, `cdfdiff` and `ncmpidiff` PnetCDF's. A missing tool is a failed
 //! test, never a skipped one.
@@ -10,7 +10,7 @@ use std::process::Command;
 
 const PACKAGES: &str = "netcdf-bin and pnetcdf-bin (Debian, Ubuntu: apt-get install netcdf-bin pnetcdf-bin)";
 
-/// Runs a tool; whether it was content, and what it printed.
+/// Runs a tool; returns whether it succeeded, and its output.
 ///
 /// # Panics
 /// The tool is missing.
@@ -24,7 +24,7 @@ fn try_run(tool: &str, arguments: &[&str]) -> (bool, String) {
     (output.status.success(), said)
 }
 
-/// Runs a tool; what it printed.
+/// Runs a tool; returns its output.
 ///
 /// # Panics
 /// The tool is missing or fails.

@@ -19,7 +19,7 @@ struct Message {
     from: (Rank, OpId),
     to: (Rank, OpId),
     bytes: u64,
-    /// Since when both sides have started it.
+    /// Time at which both sides had started it.
     since: u64,
 }
 
@@ -35,12 +35,12 @@ struct Clock {
     matched: Vec<Message>,
 }
 
-/// When each rank is finished that begins at `begins[rank]`.
+/// The times at which ranks end that begin at `begins[rank]`.
 pub fn ends(schedules: Vec<Schedule>, begins: &[u64], cost: Cost) -> Vec<u64> {
     let ranks = schedules.len();
     let progress = schedules.into_iter().map(Progress::new).collect();
     let mut clock = Clock { progress, ends: begins.to_vec(), ..Clock::default() };
-    // What happens when: a rank begins, or a message has arrived.
+    // Events by time: a rank begins, or a message has arrived.
     let mut events: BinaryHeap<_> =
         begins.iter().enumerate().map(|(rank, &at)| Reverse((at, rank, usize::MAX))).collect();
     let mut flights: Vec<Message> = Vec::new();

@@ -1,5 +1,5 @@
-//! Every pattern, small, written call after call with every kernel and read back: the file that one process writes, and
-//! every rank's own bytes, with nothing else in its buffer touched. On any fabric.
+//! Writes every pattern, in a small size, with every kernel, and reads it back. The file must equal the one that one process
+//! writes, and a read must return every rank's own bytes and touch nothing else in its buffer. On any fabric.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub const RANKS: usize = 16;
 /// Four nodes, small windows, so that every call takes many rounds.
 const COMMON: &str = "romio_cb_write=enable;romio_cb_read=enable;trib_tiny_call=0;trib_ranks_per_node=4;\
                       nc_num_aggrs_per_node=2;striping_factor=3;trib_overlap=rank_order";
-/// What gaps of a buffer hold.
+/// The value of bytes in gaps of a buffer.
 const GAP: u8 = 0xa5;
 
 /// A pattern and the windows that fit its size.

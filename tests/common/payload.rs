@@ -1,4 +1,4 @@
-//! Schedules of all ranks executed with their bytes on one thread, without any buffering; and races inside a schedule.
+//! Executes the schedules of all ranks with payload on one thread, without any buffering; and finds races in a schedule.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
 use std::collections::{HashMap, VecDeque};
@@ -89,8 +89,8 @@ pub fn execute(schedules: Vec<Schedule>, memory: &mut [impl Memory]) {
     assert!(progress.iter().all(Progress::is_done), "not all can end");
 }
 
-/// Of any two operations on the same bytes of which one writes, one waits for the other: the result does not depend on
-/// who is faster. Schedules of more than 400 operations are not looked at: the check is quadratic.
+/// Checks for races: of two operations on the same bytes of which one writes, one must depend on the other. Skips schedules
+/// of more than 400 operations, because the check is quadratic.
 pub fn free_of_races(schedule: &Schedule, name: &str) {
     let ops = schedule.ops();
     if ops.len() > 400 {

@@ -1,5 +1,5 @@
-//! A file of any size that takes no room: its bytes repeat with a known period, writes are compared with them, reads are
-//! made of them.
+//! A file of any size that takes no space: its bytes repeat with a known period. Writes are compared with them, and reads
+//! return them.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
 use std::io;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tributary::Mode;
 use tributary::engine::storage::{OpenStorage, Storage};
 
-/// Bytes of the period: no power of two, so that a shift by one is a difference.
+/// Bytes of the period: not a power of two, so that a shift by one is detected.
 pub const PERIOD: usize = (1 << 20) - 3;
 
 /// The byte at `offset`.

@@ -1,5 +1,5 @@
-//! What has to hold when one aggregator cannot read, on any fabric: all ranks return the same error, which names the rank,
-//! the operation, the offset and the cause; and the same call reads right when the fault is gone.
+//! Trials in which one aggregator cannot read, on any fabric. All ranks must return the same error, which names the rank, the
+//! operation, the offset and the cause; and the same call must succeed when the fault is gone.
 
 use std::path::Path;
 

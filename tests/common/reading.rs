@@ -1,5 +1,5 @@
-//! Collective reads of what the conformance suite has written: the same access back, and accesses that no write may make:
-//! every rank the whole file, backwards, some of it twice, and beyond its end.
+//! Collective reads of what the conformance suite has written: the same access, and accesses that only reads may make, in
+//! which every rank reads the whole file, backwards, some of it twice, and beyond its end.
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -8,7 +8,7 @@ use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Hints, Mode};
 
 use crate::suite::Case;
 
-/// What a buffer holds before it is read into.
+/// The value of bytes in a buffer before it is read into.
 const UNTOUCHED: u8 = 0xa4;
 
 /// Reads what this rank has written; gaps of the buffer stay as they are. Collective.

@@ -1,4 +1,4 @@
-//! The ways through the engine that every fault and every real pattern is tried on.
+//! The settings with which every fault and every real pattern is tested.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
 use std::sync::LazyLock;
@@ -45,7 +45,7 @@ pub const DRIVERS: [&str; DriverName::ALL.len() - 1] = {
     all
 };
 
-/// Whether a kernel of these hints couples its steps, and so allows one limit only: 1.
+/// Whether a kernel of these hints couples its steps, so that the only allowed throttle is 1.
 pub fn is_coupled(kernels: &str) -> bool {
     let hints = Hints::parse(kernels).unwrap();
     [hints.kernel_meta, hints.kernel_data].into_iter().any(|hint| match hint {
@@ -54,7 +54,7 @@ pub fn is_coupled(kernels: &str) -> bool {
     })
 }
 
-/// Two limits, both ways to keep them; where a kernel is coupled, its own.
+/// Two throttles in both modes; for a coupled kernel only its own.
 pub fn throttles(kernels: &str) -> &'static [&'static str] {
     const ALL: [&str; 4] = [
         "trib_throttle_meta=2;trib_throttle_data=2;trib_throttle_mode=batch",
@@ -66,7 +66,8 @@ pub fn throttles(kernels: &str) -> &'static [&'static str] {
     if is_coupled(kernels) { &ONE } else { &ALL }
 }
 
-/// The hints of several texts together; bytes go by messages, also where ranks share memory, unless a text says otherwise.
+/// Combines the hints of several texts. Unless a text says otherwise, bytes are exchanged by messages, even if ranks share
+/// memory.
 pub fn hints(texts: &[&str]) -> Hints {
     Hints::parse(&format!("trib_shared_memory=disable;{}", texts.join(";"))).unwrap()
 }

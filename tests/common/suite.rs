@@ -1,7 +1,7 @@
 //! The conformance suite: the same collective writes on every fabric, with every kernel and driver.
 //!
-//! A byte's value is a function of its offset, the file holds a background before the write, and the expected image is
-//! made byte by byte: a byte that is missing, misplaced or written into a hole is seen.
+//! A byte's value is a function of its offset, the file has a background before the write, and the expected image is
+//! made byte by byte, so a byte that is missing, misplaced or written into a hole is detected.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -90,13 +90,13 @@ pub fn buffer(file: &Extents, layout: &BufferLayout) -> Vec<u8> {
     }
 }
 
-/// Even, where all values are odd: a hole that is lost, or filled with zeros, is seen.
+/// The background is even and all values are odd, so that a changed hole, also one filled with zeros, is detected.
 const BACKGROUND: u8 = 0xee;
 /// The background ends in the middle of the data of most cases.
 const BACKGROUND_LEN: u64 = 2000;
 
-/// Writes one case, checks the file on rank 0 and reads it back; with `everything`, reads the whole file on every rank, too.
-/// Collective; gives the endpoint back.
+/// Writes one case, checks the file on rank 0 and reads it back; with `everything`, also reads the whole file on every rank.
+/// Collective; returns the endpoint.
 pub fn write_and_check(endpoint: Endpoint, case: &Case, hints: &Hints, path: &Path, everything: bool) -> Endpoint {
     let rank = endpoint.rank();
     let base = case.file.iter().filter_map(Extents::span).map(|(start, _)| start).min().unwrap_or(0);
@@ -108,10 +108,10 @@ pub fn write_and_check(endpoint: Endpoint, case: &Case, hints: &Hints, path: &Pa
     let mut file = File::open(endpoint, path, Mode::Update, hints.clone()).unwrap();
     let (extents, layout) = (&case.file[rank], &case.layout[rank]);
     let bytes = buffer(extents, layout);
-    // The second write has the plan of the first and other bytes, so that it is seen if one of them wrote nothing.
+    // The second write reuses the plan of the first with other bytes, so that a write without effect is detected.
     let others: Vec<u8> = bytes.iter().map(|byte| !byte).collect();
     let first = file.write_all(extents, layout, &others).unwrap();
-    // All have written before rank 0 looks, and nobody writes on before it has.
+    // Rank 0 checks the file between two barriers.
     meet(file.endpoint());
     if rank == 0 {
         check_image(case, path, base, |offset| !value(offset));
@@ -139,7 +139,7 @@ pub fn write_and_check(endpoint: Endpoint, case: &Case, hints: &Hints, path: &Pa
     endpoint
 }
 
-/// Returns when all ranks are here. Collective.
+/// A barrier. Collective.
 fn meet(endpoint: &mut Endpoint) {
     let waiting = endpoint.waiting().clone();
     let mut lanes = [0];
@@ -147,7 +147,7 @@ fn meet(endpoint: &mut Endpoint) {
     waiting.wait(std::pin::pin!(all)).unwrap();
 }
 
-/// Bytes go through memory of the nodes where the hints ask for it, and only there.
+/// Checks that bytes go through shared memory of nodes if, and only if, the hints ask for it.
 fn check_in_memory(case: &Case, hints: &Hints, first: &CallReport, again: &CallReport) {
     use tributary::hints::{KernelHint, Switch};
     let ranks = case.file.len();
@@ -186,12 +186,12 @@ fn check_image(case: &Case, path: &Path, base: u64, value: impl Fn(u64) -> u8) -
     let mut got = vec![0; expected.len()];
     std::os::unix::fs::FileExt::read_exact_at(&file, &mut got, base).unwrap();
     if let Some(at) = (0..got.len()).find(|&at| got[at] != expected[at]) {
-        panic!("{}: byte {} is {} and should be {}", case.name, base + at as u64, got[at], expected[at]);
+        panic!("{}: byte {} is {}, but must be {}", case.name, base + at as u64, got[at], expected[at]);
     }
     covered
 }
 
-/// Every way through the kernels: (metadata, data) pairs, two layers inside and out, the paper's hybrid.
+/// All combinations of kernels: (metadata, data) pairs, two layers inside and outside, the paper's hybrid.
 pub fn kernel_hints() -> Vec<String> {
     let mut all: Vec<String> =
         KERNELS.iter().map(|k| format!("trib_kernel_meta={0};trib_kernel_data={0}", k.name)).collect();

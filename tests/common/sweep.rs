@@ -1,5 +1,5 @@
-//! Faults on one rank, one in each run of a small program in C: every rank says the same, or the job ends and says why. The
-//! faults are those of `c/faults.c`, preloaded.
+//! Injects one fault on one rank in each run of a small C program. Every rank must report the same, or the job must end with
+//! a message. The faults are those of `c/faults.c`, which is preloaded.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
 use std::io::Write;
@@ -12,7 +12,7 @@ use crate::mpiexec;
 
 /// The ranks of the small programs.
 pub const RANKS: usize = 3;
-/// What a rank of them writes: so many ints, between those of the other ranks.
+/// Number of ints that a rank writes, between those of the other ranks.
 const COUNT: i32 = 500;
 /// By messages, to two aggregators, in several rounds; and in memory that the ranks share.
 pub const WAYS: [&str; 2] = [
@@ -20,39 +20,39 @@ pub const WAYS: [&str; 2] = [
     "",
 ];
 
-/// The calls of the small programs that say what came of a write.
+/// The calls of the small programs that return the result of a write.
 const WRITES: [&str; 4] = ["write_all", "wait", "end", "again"];
 
-/// Whether the ranks must hear of a call that fails.
+/// On which runs of a sweep the ranks must report the failed call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard {
-    /// Of each.
+    /// In each run.
     Always,
-    /// Of one at least.
+    /// In at least one.
     Sometimes,
 }
 
-/// How a run of a small program ended: not by a limit of time.
+/// The result of a run of a small program, which ended within the time limit.
 #[derive(Debug)]
 pub struct Ended {
     pub success: bool,
     pub stdout: String,
     pub stderr: String,
-    /// What is in the file "small".
+    /// The contents of the file "small".
     pub file: Vec<u8>,
 }
 
-/// Where the C sources are that the tests of several bindings use.
+/// The folder of the C sources that the tests of several bindings share.
 pub fn sources() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/common/c"))
 }
 
-/// Compiles one of them as a library to be preloaded.
+/// Compiles one of them as a preloaded library.
 ///
 /// # Panics
 /// When it does not compile without a warning.
 pub fn preloadable(mpicc: &str, stem: &str, made: &Path) -> PathBuf {
-    // Under a name of its own until it is whole: tests of one binary compile side by side.
+    // Under a temporary name until it is complete: tests of one binary compile it at the same time.
     let fresh = tempfile::Builder::new().prefix(stem).tempdir_in(made.parent().expect("a folder")).expect("a folder");
     let library = fresh.path().join("library.so");
     let mut command = Command::new(mpicc);
@@ -67,12 +67,12 @@ pub fn preloadable(mpicc: &str, stem: &str, made: &Path) -> PathBuf {
 /// Runs the small program of a binding, linked with it, under the hints `way` with a fault.
 ///
 /// # Panics
-/// When it is not done in 30 seconds.
+/// When it takes longer than 30 seconds.
 pub fn run_linked(program: &Path, way: &str, fault: &str) -> Ended {
     static PRELOADED: OnceLock<String> = OnceLock::new();
     let preloaded = PRELOADED.get_or_init(|| {
         let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_string());
-        // MPICH's ranks do not let others run while they wait.
+        // MPICH's ranks do not yield while they wait.
         let stems: &[&str] = if mpiexec::is_mpich() { &["yield", "faults"] } else { &["faults"] };
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let made = |stem: &&str| folder.join(format!("{stem}.{}", mpicc.replace('/', "-")));
@@ -85,29 +85,29 @@ pub fn run_linked(program: &Path, way: &str, fault: &str) -> Ended {
     let limit = Duration::from_secs(30);
     let environment = [("TRIB_HINTS", way), ("TRIB_TEST_FAULT", fault), ("MPIEXEC_TIMEOUT", "30")];
     let start = Instant::now();
-    // The launcher is not to have what the ranks have.
+    // The launcher must not have the ranks' preloaded libraries.
     let output = mpiexec::start(RANKS, Path::new("/usr/bin/env"), &arguments, &environment);
     let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
     assert!(start.elapsed() < limit, "{fault}, `{way}`: not done in {limit:?}\n{stdout}{stderr}");
     Ended { success: output.status.success(), stdout, stderr, file: std::fs::read(file).unwrap_or_default() }
 }
 
-/// What the file holds when all is written.
+/// The contents of the completely written file.
 pub fn written() -> Vec<u8> {
     let value = |at: i32| 1 + at % RANKS as i32 + 1000 * (at / RANKS as i32);
     (0..COUNT * RANKS as i32).flat_map(|at| value(at).to_ne_bytes()).collect()
 }
 
-/// What each rank has said, in their order.
+/// The output of each rank, in their order.
 pub fn said(stdout: &str) -> Vec<&str> {
     stdout.split("rank ").skip(1).filter_map(|said| Some(said.split_once('\n')?.1)).collect()
 }
 
 impl Ended {
-    /// All ranks have said the same, or the job has ended with a reason.
+    /// Checks that all ranks have reported the same, or that the job has ended with a reason.
     ///
     /// # Panics
-    /// When it is not so, or a write that went well has written other bytes.
+    /// When that is not so, or a successful write has written wrong bytes.
     pub fn check(&self, what: &str) {
         let Self { stdout, stderr, .. } = self;
         if !self.success {
@@ -125,14 +125,14 @@ impl Ended {
         }
     }
 
-    /// How many calls of the kind the ranks of the fault made, together.
+    /// Number of calls of the fault's kind, on all ranks with the fault together.
     fn calls(&self) -> Option<u64> {
         let told =
             self.stderr.lines().filter_map(|line| line.strip_prefix("faults: ")?.strip_suffix(" calls")?.parse().ok());
         told.reduce(|a: u64, b| a + b)
     }
 
-    /// The call of that number was not made in this run: which rank writes may depend on who comes first.
+    /// Asserts that the failing call was not made in this run: which rank writes may depend on timing.
     ///
     /// # Panics
     /// When it was.
@@ -142,7 +142,7 @@ impl Ended {
         assert!(too_few, "{what}: {kind} call {call} of {calls:?} did not fail\n{}{}", self.stdout, self.stderr);
     }
 
-    /// The calls that did not go well, the same on all ranks, as they said it.
+    /// The failed calls as reported, the same on all ranks.
     ///
     /// # Panics
     /// As [`Ended::check`].
@@ -162,10 +162,10 @@ impl Small<'_> {
         (self.0)(way, &format!("{kind}:{rank}:{call}"))
     }
 
-    /// How many calls of a kind a rank makes.
+    /// Number of calls of a kind on a rank.
     ///
     /// # Panics
-    /// When a run without a fault does not go well.
+    /// When a run without a fault fails.
     pub fn calls(&self, way: &str, kind: &str, rank: usize) -> u64 {
         let ended = self.run(way, kind, rank, 0);
         assert_eq!(ended.failed(&format!("{kind} on {rank}, no fault")), [""; 0], "{}", ended.stderr);
@@ -176,7 +176,7 @@ impl Small<'_> {
     /// there are more, or as [`most_tried`] says.
     ///
     /// # Panics
-    /// When there is nothing to fail, and as [`Ended::check`].
+    /// When there are no calls of the kind, and as [`Ended::check`].
     pub fn sweep(&self, kind: &str, ways: &[&str], most: u64) {
         for way in ways {
             for rank in [0, RANKS - 1] {
@@ -216,7 +216,7 @@ impl Small<'_> {
                     failures += 1;
                 }
             }
-            // On whichever rank makes one.
+            // On the rank that makes such a call.
             if failures == 0 {
                 let ended = (self.0)(way, &format!("{kind}:-1:1"));
                 let mut failed = ended.failed(&format!("{kind} on all ranks, `{way}`"));

@@ -1,5 +1,5 @@
-//! What has to hold when one aggregator fails, on any fabric: all ranks return the same error, which names the rank, the
-//! operation, the offset and the cause; nobody else's bytes suffer; the file can be written again when the fault is gone.
+//! Trials in which one aggregator fails, on any fabric. All ranks must return the same error, which names the rank, the
+//! operation, the offset and the cause; other bytes must be right; and the file can be written again when the fault is gone.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
 use std::ops::Range;
@@ -21,23 +21,23 @@ pub const RANKS: usize = 8;
 const COMMON: &str = "romio_cb_write=enable;trib_tiny_call=0;trib_ranks_per_node=3;nc_num_aggrs_per_node=2;striping_unit=512;\
                       striping_factor=3;cb_buffer_size=1024";
 
-/// As many aggregators on one node, so that ranks of a tree pass on what others have.
+/// The same number of aggregators on one node, so that ranks of a tree forward the data of others.
 const ONE_NODE: &str = "trib_ranks_per_node=8;cb_nodes=3;cb_config_list=*:*;trib_two_layer_threshold=1000000";
 
-/// What the error must say of the offset.
+/// The offset that the error must name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offset {
-    /// 0: it has nothing to do with any.
+    /// 0: the error concerns no offset.
     Zero,
-    /// Where the fault is; all before it is written.
+    /// The offset of the fault; everything before it is written.
     AtFault,
-    /// Where the call failed.
+    /// The offset of the failed call.
     OfCall,
     /// The window's start, at or before the fault; all before the fault is written.
     OfWindow,
 }
 
-/// A fault, and what must come of it.
+/// A fault, and its expected error.
 pub struct Expected {
     pub name: &'static str,
     pub pattern: Interleaved,
@@ -60,7 +60,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Makes the file anew. Collective.
+    /// Creates the file again. Collective.
     pub fn create(endpoint: Endpoint, path: &Path, hints: &Hints) -> Self {
         let storage = Hostile::new(Fault::None);
         let file = File::open_on(endpoint, path, Mode::Create, hints.clone(), Arc::new(storage.clone())).unwrap();
@@ -101,13 +101,13 @@ pub fn middle(ranges: &[Range<u64>]) -> u64 {
     panic!("nothing was written to {ranges:?}")
 }
 
-/// What of `ranges` lies before `offset`.
+/// The part of `ranges` before `offset`.
 pub fn cut(ranges: &[Range<u64>], offset: u64) -> Vec<Range<u64>> {
     ranges.iter().filter(|range| range.start < offset).map(|range| range.start..range.end.min(offset)).collect()
 }
 
-/// Goes through one trial: `inject` is called on one aggregator only, the `victim`-th, with its storage and the offset of
-/// the fault, or with none to end it. Collective; gives the endpoint back.
+/// Runs one trial. Calls `inject` on one aggregator only, number `victim`, with its storage and the offset of the fault, or
+/// with none to end the fault. Collective; returns the endpoint.
 pub fn run(
     endpoint: Endpoint,
     expected: &Expected,
@@ -188,8 +188,8 @@ fn check_error(
 /// The size of the file system that [`fill_up`] fills.
 pub const TMPFS: &str = "1m";
 
-/// Fills up the small file system at `directory`: every rank hears of it from the lowest rank that saw it, what was written
-/// is right, and the same file can be written when other files have made room. Collective.
+/// Fills up the small file system at `directory`. Every rank must get the error of the lowest failing rank, the written
+/// bytes must be right, and the same file can be written after other files are removed. Collective.
 pub fn fill_up(mut endpoint: Endpoint, directory: &Path) {
     let (path, ballast) = (directory.join("file"), directory.join("ballast"));
     let pattern = Interleaved::full(RANKS, 600, 150);
@@ -197,7 +197,7 @@ pub fn fill_up(mut endpoint: Endpoint, directory: &Path) {
         let hints = trial_hints(kernels, DRIVERS[k % DRIVERS.len()], "cb_buffer_size=16KiB;striping_unit=4KiB");
         let rank = endpoint.rank();
         if rank == 0 {
-            // What is left of the round before.
+            // Left over from the round before.
             let _ = std::fs::remove_file(&path);
             std::fs::write(&ballast, vec![1; 600 << 10]).unwrap();
         }
@@ -212,7 +212,7 @@ pub fn fill_up(mut endpoint: Endpoint, directory: &Path) {
         if rank == 0 {
             std::fs::remove_file(&ballast).unwrap();
         }
-        // Nobody writes before there is room.
+        // No rank writes before there is space.
         file.sync().unwrap();
         pattern.write(&mut file, 2).unwrap();
         endpoint = file.close().unwrap();

@@ -1,4 +1,4 @@
-//! Two groups of ranks with blocks: the schedules of all, what must get where, and the exchange between them as text.
+//! Two groups of ranks with blocks: the schedules of all ranks, the required deliveries, and the exchange as text.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
 use rand::seq::SliceRandom;

@@ -1,4 +1,4 @@
-//! A time limit for tests that could wait for ever: `cargo test` has none.
+//! A time limit for tests that might hang: `cargo test` has none.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Gives `what` so many seconds from now on.
+    /// Gives `what` this number of seconds from now on.
     pub fn new(what: &str, seconds: u64) -> Self {
         let (alive, gone) = channel::<()>();
         let what = what.to_string();

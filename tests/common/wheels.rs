@@ -1,14 +1,14 @@
-//! MPI libraries of the Python package index, which `.ci/wheels` sets up in `target/mpi-wheels`; TRIB_MPI_WHEELS names another
-//! folder. What is not there is not tested, which a line says.
+//! MPI libraries from the Python package index, which `.ci/wheels` installs in `target/mpi-wheels`; TRIB_MPI_WHEELS names
+//! another folder. A missing library is not tested, and a line says so.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// One of them.
+/// One of these libraries.
 pub struct Wheel {
-    /// Where it is.
+    /// Its folder.
     pub folder: PathBuf,
     /// Whether it is Open MPI: launchers differ.
     pub is_open_mpi: bool,
@@ -34,7 +34,7 @@ impl Wheel {
         let usual = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/mpi-wheels");
         let folder = std::env::var_os("TRIB_MPI_WHEELS").map_or(usual, PathBuf::from).join(name);
         if !folder.join("bin/mpiexec").exists() {
-            // Past what the test's harness keeps to itself.
+            // Written directly, because the test harness captures `println`.
             let line = format!("skipped: {name} is not in {}; nothing is tested under it\n", folder.display());
             std::io::stderr().write_all(line.as_bytes()).expect("standard error");
             return None;
@@ -48,8 +48,7 @@ impl Wheel {
         self.folder.join("bin").join(name)
     }
 
-    /// What its ranks need: their library, whichever they were compiled with; and of Intel's, where it lies, and that all ranks
-    /// are on one host.
+    /// The environment of its ranks: the library to load; for Intel MPI also its folder, and that all ranks are on one host.
     pub fn environment(&self) -> [(&'static str, String); 3] {
         let folder = self.folder.display();
         [

@@ -16,14 +16,14 @@ use tributary::{BufferLayout, Endpoint, Error, File, Hints, Mode};
 
 const SECONDS: u64 = 120;
 
-/// Runs `program` on all ranks, in a directory of its own, with a time limit.
+/// Runs `program` on all ranks in a temporary directory, with a time limit.
 fn on_threads(test: &str, ranks: usize, program: impl Fn(Endpoint, &Path) + Sync) {
     let _watchdog = Watchdog::new(test, SECONDS);
     let directory = tempfile::tempdir().unwrap();
     threads::run(ranks, |transport| program(Endpoint::new(transport), directory.path())).unwrap();
 }
 
-/// One trial for each kernel setting and driver, each time another aggregator.
+/// One trial for each kernel setting and driver, each with another failing aggregator.
 fn with_all_settings(test: &str, expected: Expected, more: &str, inject: impl Fn(&Hostile, Option<u64>) + Sync) {
     on_threads(test, RANKS, |mut endpoint, directory| {
         for (k, (name, kernels)) in KERNELS.iter().copied().enumerate() {
@@ -107,7 +107,7 @@ fn holes_that_cannot_be_read() {
     });
 }
 
-/// What is no failure is written all the same: pieces, interruptions, a slow file system.
+/// Short writes, interruptions and a slow file system are not failures: the file is right.
 #[test]
 fn storage_that_is_only_difficult() {
     on_threads("storage_that_is_only_difficult", RANKS, |mut endpoint, directory| {
@@ -181,7 +181,7 @@ fn of_several_failures_the_lowest_rank_is_named() {
     });
 }
 
-/// Without an exchange every rank writes for itself; its error is everybody's too.
+/// Without an exchange every rank writes its own data; the error of one is the result on all.
 #[test]
 fn a_rank_that_fails_on_the_direct_path() {
     on_threads("a_rank_that_fails_on_the_direct_path", RANKS, |endpoint, directory| {
@@ -232,7 +232,7 @@ fn storage_that_panics_on_the_direct_path() {
     });
 }
 
-/// File systems that find out on closing that bytes have no place: every rank learns it.
+/// A file system may report a lack of space only on closing: all ranks get the error.
 #[test]
 fn a_close_that_reports_what_writes_did_not() {
     on_threads("a_close_that_reports_what_writes_did_not", RANKS, |endpoint, directory| {

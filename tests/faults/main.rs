@@ -1,4 +1,4 @@
-//! What fails: storage, file systems, arguments, memory. All ranks get the same error and go on.
+//! Failures of storage, file systems, arguments and memory. All ranks get the same error and continue.
 
 #[path = "../common/breaking.rs"]
 mod breaking;

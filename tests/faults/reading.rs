@@ -13,7 +13,7 @@ use tributary::drivers::hostile::{Fault, Hostile};
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
 
-/// Runs `program` on all ranks, in a directory of its own, with a time limit.
+/// Runs `program` on all ranks in a temporary directory, with a time limit.
 fn on_threads(test: &str, program: impl Fn(Endpoint, &Path) + Sync) {
     let _watchdog = Watchdog::new(test, 120);
     let directory = tempfile::tempdir().unwrap();
@@ -46,7 +46,7 @@ fn storage_that_is_only_difficult() {
     });
 }
 
-/// Without an exchange every rank reads for itself; its error is everybody's too.
+/// Without an exchange every rank reads its own data; the error of one is the result on all.
 #[test]
 fn a_rank_that_fails_on_the_direct_path() {
     on_threads("a_rank_that_fails_on_the_direct_path", |endpoint, directory| {
@@ -79,7 +79,7 @@ fn a_file_that_is_not_there_or_may_not_be_read_is_named_on_all_ranks() {
     });
 }
 
-/// A buffer that is too small is everybody's error, before anything is read.
+/// A buffer that is too small on one rank is an error on all, before anything is read.
 #[test]
 fn a_buffer_that_is_too_small_on_one_rank() {
     on_threads("a_buffer_that_is_too_small_on_one_rank", |endpoint, directory| {

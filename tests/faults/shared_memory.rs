@@ -1,5 +1,5 @@
-//! Faults where ranks share memory: whoever writes or reads for all, all get the same error, none waits, and the file can be
-//! used afterwards.
+//! Faults while ranks share memory: all ranks get the same error, whichever rank does the I/O, none hangs, and the file can
+//! be used afterwards.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ fn hints() -> Hints {
     Hints::parse("trib_shared_memory=enable;cb_buffer_size=100000;trib_driver=lustre;striping_unit=20000").unwrap()
 }
 
-/// Every fault on every rank but one, or on all: the error is the same on all, and the next call goes well.
+/// Every fault on all ranks but one, or on all: the error is the same on all, and the next call succeeds.
 fn with_fault(test: &str, fault: Fault, is_read: bool, words: &str) {
     let _watchdog = Watchdog::new(test, 120);
     let directory = tempfile::tempdir().unwrap();
@@ -88,7 +88,7 @@ fn a_storage_that_panics_in_reading() {
     with_fault("a_storage_that_panics_in_reading", Fault::Panic(0), true, PANIC);
 }
 
-/// Short, slow and interrupted calls are no errors, and change no byte.
+/// Short, slow and interrupted calls are not errors, and all bytes are right.
 #[test]
 fn calls_that_are_short_slow_or_interrupted() {
     let _watchdog = Watchdog::new("calls_that_are_short_slow_or_interrupted", 120);
@@ -162,7 +162,7 @@ fn a_local_aggregator_or_a_member_that_dies() {
     }
 }
 
-/// `dying` comes to the second call no more, in which nothing is planned again: the others wait in the rounds.
+/// Rank `dying` does not make the second call, which reuses the plan, so the others wait for it in the rounds.
 fn dies(test: &str, dying: usize, hints: &Hints) {
     let _watchdog = Watchdog::new(test, 120);
     let directory = tempfile::tempdir().unwrap();

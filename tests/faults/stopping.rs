@@ -1,5 +1,5 @@
-//! A call of the fabric's that fails on one rank, each call in turn: no rank waits for ever, and all have the same error, in
-//! that collective call or, where a rank was through with it, in the next.
+//! Each call of the fabric fails in turn on one rank. No rank hangs, and all get the same error: in that collective call or,
+//! if a rank had completed it, in the next.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -37,7 +37,7 @@ fn run(transport: Box<dyn Transport>, path: &Path, hints: &Hints) -> Result<()> 
     file.close().map(drop)
 }
 
-/// What every rank got, with call `at` of `rank` broken; how many calls that rank made, and whether a message was cut.
+/// The result of every rank if call `at` of `rank` fails; the number of calls that rank made, and whether a message was cut.
 fn broken(hints: &Hints, how: Break, rank: usize, at: u64) -> (Vec<Result<()>>, u64, bool) {
     let (calls, cut) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
     let directory = tempfile::tempdir().unwrap();
@@ -57,7 +57,7 @@ fn broken(hints: &Hints, how: Break, rank: usize, at: u64) -> (Vec<Result<()>>, 
     (outcomes.unwrap(), calls.load(Ordering::Relaxed), cut.load(Ordering::Relaxed))
 }
 
-/// Breaks every call of the rank that has most to do, and of one that has little.
+/// Breaks every call of the rank with the most work, and of one with little.
 fn every_call(how: Break) {
     let more = "trib_shared_memory=enable;trib_ranks_per_node=0";
     let shared = ("shared memory", more);
@@ -72,7 +72,7 @@ fn every_call(how: Break) {
                 let first = outcomes.iter().find_map(|outcome| outcome.as_ref().err());
                 let what = format!("{name}, {how:?} in call {at} of {calls} on rank {rank}: {outcomes:?}");
                 match first {
-                    // How many polls find something depends on time, and so does whether a message comes after the call.
+                    // The number of successful polls depends on timing, and so does whether a message arrives after the call.
                     None => assert!(made < at || how == Break::Cut && !cut, "{what}"),
                     Some(first) => {
                         assert!(!first.to_string().contains("other bytes"), "{what}");

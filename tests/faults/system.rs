@@ -1,4 +1,4 @@
-//! Faults of the real system, and of arguments, on the threads fabric: all ranks get the same error and go on.
+//! Errors of the operating system, and bad arguments, on the threads fabric: all ranks get the same error and continue.
 
 use crate::trial;
 use std::os::unix::fs::PermissionsExt;
@@ -56,8 +56,8 @@ fn a_file_as_a_directory() {
     assert_open_fails("a_file_as_a_directory", &file.path().join("file"), IoClass::NoSuchFile);
 }
 
-/// What makes the file fails on rank 0, in ways that all end on every rank: by the first agreement of all, in one sweep by ranks
-/// that have had a file before, and where they share memory; with an error, and by a panic.
+/// Creating the file fails on rank 0, with an error or a panic. All ranks must get the error: in the first agreement, in the sweep of
+/// ranks that have had a file before, and in shared memory.
 #[test]
 fn a_file_that_cannot_be_made() {
     let test = "a_file_that_cannot_be_made";
@@ -80,10 +80,10 @@ fn a_file_that_cannot_be_made() {
     }
 }
 
-/// One of these failures, after another file or with none before.
+/// One of these failures, with or without an earlier file.
 fn making(test: &str, path: &Path, hints: &Hints, (fault, mode, is_first): (Fault, Mode, bool)) {
     let open = |endpoint: Endpoint, fault| {
-        // The other ranks make nothing, and would not fail.
+        // Only rank 0 creates the file.
         let fault = if endpoint.rank() == 0 { fault } else { Fault::None };
         File::open_on(endpoint, path, mode, hints.clone(), Arc::new(Hostile::new(fault)))
     };
@@ -108,7 +108,7 @@ fn making(test: &str, path: &Path, hints: &Hints, (fault, mode, is_first): (Faul
     assert!(!path.exists(), "{fault:?}");
 }
 
-/// Permissions, where they hold; root, for whom they do not, is shown a read-only file system instead.
+/// A file without permission; for root, who may open every file, a read-only file system instead.
 #[test]
 fn a_file_or_directory_that_is_read_only() {
     let test = "a_file_or_directory_that_is_read_only";
@@ -164,7 +164,7 @@ fn no_ranks_at_all() {
     assert_eq!(error.to_string(), "ranks: 0; allowed: 1 or more");
 }
 
-/// Arguments that are bad on one rank only: all ranks are told what is wrong with them, and the file is as good as before.
+/// Bad arguments on one rank only: all ranks get an error that describes them, and the file can still be used.
 #[test]
 fn arguments_that_are_bad_on_one_rank() {
     let directory = tempfile::tempdir().unwrap();
@@ -193,7 +193,7 @@ fn arguments_that_are_bad_on_one_rank() {
                 let error = same_error(file.endpoint(), outcome, what);
                 assert!(matches!(error, Error::Argument { .. }), "{what}: {error}");
                 assert_eq!(std::fs::metadata(&path).unwrap().len(), 0, "{what}: nothing was written");
-                // No rank writes before all have looked.
+                // No rank writes before all have checked the file.
                 file.sync().unwrap();
                 pattern.write(&mut file, 2).unwrap();
                 endpoint = file.close().unwrap();

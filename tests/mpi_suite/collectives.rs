@@ -18,7 +18,7 @@ fn every_algorithm() {
     under_mpiexec("collectives::every_algorithm", &[1, 2, 3, 5, 8, 16], || {
         let (world, endpoint) = world();
         let native = world.native().unwrap();
-        // Each problem is MPI's only once: it meets many algorithms.
+        // MPI runs each problem only once, although many algorithms are compared with it.
         let mut known: HashMap<Key, Option<Vec<u8>>> = HashMap::new();
         let mut endpoint = Endpoint::new(Box::new(endpoint));
         let mut compared = 0;
@@ -37,7 +37,7 @@ fn every_algorithm() {
     });
 }
 
-/// What MPI's own operation gives this rank; none where the operation gives it nothing. Collective.
+/// This rank's result of MPI's own operation; none if it has none. Collective.
 fn by_mpi(native: &Native, operation: Operation, case: &Case, rank: Rank) -> Option<Vec<u8>> {
     let (root, sizes) = (case.root, &case.sizes[..]);
     let own = contribution(operation, case, rank);

@@ -1,8 +1,8 @@
 //! The conformance suite on the MPI fabric.
 //!
-//! Each case meets a twelfth of the hints, not a third as on threads: still every kernel with every driver, every throttle and
-//! both its modes, and every case, only fewer of their products. And there are no more than 9 ranks: on few cores they take
-//! turns, and what more ranks add is above the fabric, where the threads' suite has it.
+//! Each case runs with a twelfth of the hints, not a third as on threads. This still covers every kernel with every driver,
+//! every throttle in both modes, and every case, but fewer combinations. There are at most 9 ranks, because they share few
+//! cores; more ranks test code above the fabric, which the suite on threads covers.
 
 use crate::mpiexec::{directory, under_mpiexec, world};
 use crate::suite;

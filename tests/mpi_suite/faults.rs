@@ -1,4 +1,4 @@
-//! Faults on the MPI fabric. ROMIO hangs when one aggregator reaches its file-size limit; here all ranks are told.
+//! Faults on the MPI fabric. ROMIO hangs when one aggregator reaches its file-size limit; here all ranks get the error.
 
 use crate::read_trial;
 use crate::trial;
@@ -22,13 +22,13 @@ fn full() -> Interleaved {
     Interleaved::full(RANKS, 24, 150)
 }
 
-/// This process writes no file beyond `limit` from now on.
+/// Limits the size of files that this process writes.
 fn limit_files(limit: Option<u64>) {
     let (_, hard) = getrlimit(Resource::RLIMIT_FSIZE).unwrap();
     setrlimit(Resource::RLIMIT_FSIZE, limit.unwrap_or(hard), hard).unwrap();
 }
 
-/// Reaching the limit is an error of the call then, not the end of the process.
+/// Makes reaching the limit an error of the call, not the end of the process.
 fn ignore_sigxfsz() {
     // SAFETY: no handler is installed, so none can do anything that a handler may not.
     unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn).unwrap() };

@@ -40,7 +40,7 @@ fn body(rank: Rank, turn: usize) -> Vec<u8> {
     (0..len).map(|i| (rank * 131 + i * 7 + turn) as u8).collect()
 }
 
-/// What MPI_Allgatherv on the inter-communicator gives.
+/// The result of MPI_Allgatherv on the inter-communicator.
 ///
 /// # Safety
 /// `inter` is a valid inter-communicator, and every rank of it is here.

@@ -1,4 +1,4 @@
-//! Dedicated I/O ranks on MPI: the right bytes, handed over and told later.
+//! Dedicated I/O ranks on MPI: the bytes are right, and errors are reported later.
 
 use crate::interleaved::Interleaved;
 use crate::mpiexec;

@@ -31,7 +31,7 @@ fn finish(endpoint: &mut dyn Transport, tickets: &[Ticket]) -> Result<Vec<Option
     Ok(tickets.iter().map(|ticket| ended.remove(ticket).unwrap()).collect())
 }
 
-/// Waits inside MPI for one message after the other, where MPI lets it, and else polls.
+/// Waits inside MPI for one message after another, if possible, and otherwise polls.
 fn wait_for_each(endpoint: &mut dyn Transport, tickets: &[Ticket]) -> Result<HashMap<Ticket, Option<Bytes>>> {
     let mut ended: HashMap<Ticket, Option<Bytes>> = HashMap::new();
     let mut done: Vec<Completion> = Vec::new();
@@ -107,7 +107,7 @@ fn length(from: usize, to: usize, turn: usize, most: usize) -> usize {
     if mixed.is_multiple_of(3) { 0 } else { mixed % (most + 1) }
 }
 
-/// Everybody to everybody, `turns` messages each under one tag, received with `slack` bytes more capacity than needed.
+/// All ranks send to all, `turns` messages each with one tag, received with `slack` bytes of extra capacity.
 fn all_to_all(endpoint: &mut MpiEndpoint, mode: SendMode, turns: usize, most: usize, slack: usize) {
     let (me, ranks) = (endpoint.rank(), endpoint.ranks());
     let (mut sends, mut receives) = (Vec::new(), Vec::new());

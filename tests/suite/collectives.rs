@@ -13,7 +13,7 @@ use tributary::fabric::threads;
 use tributary::schedule::validate::{Delivery, run};
 use tributary::schedule::{Action, Schedule};
 
-/// What must get where, if bytes are only moved.
+/// The required deliveries, if bytes are only moved.
 fn wanted(operation: Operation, case: &Case) -> Vec<Delivery> {
     let offset = |rank: usize| case.sizes[..rank].iter().sum::<u64>();
     let ranks = 0..case.ranks();
@@ -52,7 +52,7 @@ fn validate(algorithm: &Algorithm, case: &Case) {
     let schedules: Vec<_> = (0..case.ranks()).map(|rank| (algorithm.schedule)(&case.problem(rank))).collect();
     schedules.iter().for_each(|schedule| payload::free_of_races(schedule, algorithm.name));
     if matches!(algorithm.operation, Operation::Reduce | Operation::Allreduce) {
-        // Where bytes go is not to be said of what is combined; what comes out is.
+        // For reductions only the result is defined, not the paths of bytes.
         return payload::check(algorithm.operation, algorithm.name, case, schedules);
     }
     run(schedules, &wanted(algorithm.operation, case)).unwrap_or_else(|violation| {

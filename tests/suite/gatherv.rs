@@ -1,4 +1,4 @@
-//! Irregular gather and scatter: what Lemma 3 and Theorem 1 of the paper promise, on the schedules themselves.
+//! Irregular gather and scatter: Lemma 3 and Theorem 1 of the paper, checked on the schedules.
 
 use std::pin::pin;
 
@@ -258,7 +258,7 @@ fn bad_input_is_the_same_error_on_all_ranks() {
         let root = waiting.wait(pin!(gatherv(&mut endpoint, 5, vec![1], None))).unwrap_err();
         let short = scatterv(&mut endpoint, 2, if rank == 2 { vec![0; 9] } else { Vec::new() }, 2, None);
         let short = waiting.wait(pin!(short)).unwrap_err();
-        // The endpoint is still of use.
+        // The endpoint can still be used.
         let got = waiting.wait(pin!(gatherv(&mut endpoint, 0, vec![rank as u8], None))).unwrap();
         assert_eq!(got, if rank == 0 { vec![0, 1, 2, 3, 4] } else { Vec::new() });
         [root.to_string(), short.to_string()]

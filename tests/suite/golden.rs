@@ -26,7 +26,7 @@ fn check(name: &str, text: &str) {
     assert_eq!(text, golden, "tests/golden/{name} has another schedule; where that is meant, ./generate writes it");
 }
 
-/// Of every kernel one, of two layers one, and no others.
+/// There is one file for every kernel, one for two layers, and no others.
 #[test]
 fn every_golden_text_has_a_kernel() {
     let kernels: Vec<_> = KernelHint::all().map(|kernel| format!("{kernel}.txt")).collect();
@@ -40,7 +40,7 @@ fn every_golden_text_has_a_kernel() {
     }
 }
 
-/// Five ranks, receivers 0 and 3, everybody sends 10 bytes to each; batches and windows of two.
+/// Five ranks, receivers 0 and 3; all send 10 bytes to each; batches and sliding limits of two.
 #[test]
 fn flat_kernels() {
     let receivers = [0, 3];

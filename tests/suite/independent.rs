@@ -1,5 +1,5 @@
-//! What one rank does alone, and the size of the file, on the threads fabric: with and without failing storage, and
-//! between collective calls.
+//! Independent calls and the size of the file, on the threads fabric: with and without failing storage, and between
+//! collective calls.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ fn the_end_of_the_file_moves_and_reads_stop_there() {
             file.set_len(len).unwrap();
             assert_eq!(file.size().unwrap(), len);
 
-            // What lies behind the end stays as it is in the buffer, alone and together.
+            // Bytes of the buffer beyond the end of the file are not changed, in independent and collective reads.
             let mut buffer = vec![0xee; 64];
             let from = len.saturating_sub(10);
             assert_eq!(file.read_at(from, &mut buffer).unwrap(), len - from);
@@ -132,7 +132,7 @@ fn a_file_that_is_only_read() {
     });
 }
 
-/// Storage of one rank fails: its own calls do, with the place; the others' do not, unless all wait for it.
+/// The storage of one rank fails: its own calls fail and name the offset; those of other ranks fail only if collective.
 #[test]
 fn failing_storage() {
     on_threads("failing storage", |endpoint, directory| {
@@ -162,7 +162,7 @@ fn failing_storage() {
         assert!(file.set_len(500).unwrap_err().to_string().contains(PANIC));
         faulty(Fault::None);
 
-        // Short and interrupted calls are no errors.
+        // Short and interrupted calls are not errors.
         for fault in [Fault::Short(7), Fault::Interrupt] {
             storage.set(fault);
             let bytes: Vec<u8> = (0..100).map(|i| i as u8 ^ rank as u8).collect();

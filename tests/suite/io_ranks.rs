@@ -1,5 +1,5 @@
-//! Dedicated I/O ranks: the right bytes with every kernel and driver, hand-over without waiting for the file system, and
-//! errors that are told later, on every rank.
+//! Dedicated I/O ranks: right bytes with every kernel and driver, calls that do not wait for the file system, and errors
+//! that are reported later, on every rank.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ fn on_threads(test: &str, ranks: usize, program: impl Fn(Endpoint, &Path) + Sync
     threads::run(ranks, |transport| program(Endpoint::new(transport), directory.path())).unwrap();
 }
 
-/// What this rank has of `all`, which is of the compute ranks only.
+/// This rank's part of `all`, which has parts of compute ranks only.
 fn part(file: &mut File, all: &Interleaved, seed: u64) -> (Extents, Vec<u8>) {
     let rank = file.endpoint().rank();
     match file.io_ranks().binary_search(&rank) {
@@ -66,7 +66,7 @@ fn the_right_bytes_with_every_kernel_and_driver() {
     }
 }
 
-/// Files whose writes wait until every compute rank is back from its call.
+/// Files whose writes wait until every compute rank has returned from its call.
 struct Gated {
     back: Arc<AtomicUsize>,
     compute: usize,
@@ -113,7 +113,7 @@ impl Storage for GatedFile {
     }
 }
 
-/// Would wait for ever, and be ended by the watchdog, if a compute rank's call waited for the file.
+/// If a compute rank's call waited for the file, this would hang, and the watchdog would end it.
 #[test]
 fn compute_ranks_do_not_wait_for_the_file() {
     let back = Arc::new(AtomicUsize::new(0));

@@ -47,7 +47,7 @@ impl Pattern {
         (0..self.ranks()).filter_map(&mut place).collect()
     }
 
-    /// Where every message must go: the receive side lists senders in ascending order.
+    /// The required deliveries: the receive side lists senders in ascending order.
     fn wanted(&self) -> Vec<Delivery> {
         let mut at = vec![0; self.receivers.len()];
         let mut all = Vec::new();
@@ -78,7 +78,7 @@ impl Pattern {
         self.check(schedules.collect(), &self.wanted())
     }
 
-    /// Both ways: a collective read runs the transposes.
+    /// Checks both directions: a collective read runs the transposed schedules.
     fn check(&self, schedules: Vec<Schedule>, wanted: &[Delivery]) -> Evidence {
         let (ranks, receivers) = (self.ranks(), self.receivers.len());
         let back = |d: &Delivery| Delivery {
@@ -177,7 +177,7 @@ impl Pattern {
     }
 }
 
-/// How members' bytes come to their local aggregator.
+/// How members send their bytes to the local aggregator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Inner {
     Direct,
@@ -199,7 +199,7 @@ fn bounded(evidence: Evidence, throttle: Throttle, kernel: &Kernel) {
     }
 }
 
-/// Each leg keeps its own limit: a rank that is local aggregator and aggregator receives under both.
+/// Each leg has its own throttle: a rank that is local aggregator and aggregator receives under both.
 fn bounded_legs(evidence: Evidence, inner: Throttle, outer: &Kernel) {
     if let (Some(inner), Some(outer)) = (inner.limit, outer.throttle(inner).limit) {
         assert!(evidence.peak_sends <= inner.max(outer) && evidence.peak_receives <= inner + outer, "{evidence:?}");
@@ -258,7 +258,7 @@ fn sparse_patterns_on_the_lowest_ranks() {
     }
 }
 
-/// Each rank blocks on one message wherever it may. With few receivers that is everywhere but in windows of more than one:
+/// Each rank blocks on one message wherever it may. With few receivers that is possible except under sliding limits above 1:
 /// no rank has both sends and receives left to start.
 #[test]
 fn ranks_block_on_one_message_under_every_kernel_and_throttle() {

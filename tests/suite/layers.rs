@@ -1,7 +1,7 @@
-//! Who knows whom, among the crates of the workspace and among the modules of the library and of the crates below it: one way,
-//! from the bottom up.
+//! The dependency order of the workspace's crates, and of the modules of the library and of the crates below it.
 //!
-//! Both lists are in order: each knows those before it only. What goes against the order is listed, with the reason.
+//! Both lists are ordered from the bottom up: each item may depend only on those before it. Exceptions are listed with the
+//! reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -60,10 +60,10 @@ const MODULES_OF_DRIVERS: [&str; 12] = [
 ];
 
 type Graph = BTreeMap<String, BTreeSet<String>>;
-/// Who knows whom against the order, and why.
+/// The exceptions: dependencies against the order, with the reason.
 type Exception = (&'static str, &'static str, &'static str);
 
-/// Holds the graph to the order, and shows it.
+/// Checks the graph against the order, and prints it.
 fn check(graph: &Graph, order: &[&str], against: &[Exception]) {
     let mut text = String::new();
     for (name, known) in graph {
@@ -74,7 +74,7 @@ fn check(graph: &Graph, order: &[&str], against: &[Exception]) {
     assert!(wrong.is_empty(), "{}\n\n{text}", wrong.join("\n"));
 }
 
-/// What does not keep the order and is not listed; what is listed, and keeps it.
+/// Violations that are not listed, and exceptions that are not needed.
 fn wrong(graph: &Graph, order: &[&str], against: &[Exception]) -> Vec<String> {
     let place = |name: &str| order.iter().position(|it| *it == name);
     let mut wrong = Vec::new();
@@ -97,7 +97,7 @@ fn wrong(graph: &Graph, order: &[&str], against: &[Exception]) -> Vec<String> {
     wrong
 }
 
-/// The crates of the workspace, and whom of them each depends on, tests included.
+/// The crates of the workspace with their dependencies in it, those of tests included.
 fn crates() -> Graph {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_string());
     let mut command = Command::new(cargo);
@@ -116,7 +116,7 @@ fn crates() -> Graph {
     packages.iter().map(|package| (name(package), known(package))).collect()
 }
 
-/// All source files below a folder but those of tests.
+/// All source files below a folder, without those of tests.
 fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -146,7 +146,7 @@ fn code(path: &Path) -> String {
     kept
 }
 
-/// The first names of what stands behind a path's `::`: one, or those of a group in braces.
+/// The first names after a path's `::`: one name, or those of a group in braces.
 fn heads(rest: &str) -> Vec<String> {
     let head = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
     let Some(group) = rest.strip_prefix('{') else { return vec![head(rest)] };
@@ -179,7 +179,7 @@ fn from_root(code: &str, depth: usize) -> Vec<String> {
     rests.flat_map(heads).filter(|name| name != "super").collect()
 }
 
-/// What lib.rs gives out at the root, and whose it is: a module's, or another crate's.
+/// The names that lib.rs re-exports at the root, with their modules or crates.
 fn given_out(lib: &str) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     for line in lib.lines().filter_map(|line| line.strip_prefix("pub use ")) {
@@ -192,7 +192,7 @@ fn given_out(lib: &str) -> BTreeMap<String, String> {
     all
 }
 
-/// The modules at the root of a crate, and whom of them each uses.
+/// The modules at the root of a crate, and the modules that each uses.
 fn modules(of: &str) -> Graph {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(of).join("src");
     let given_out = given_out(&std::fs::read_to_string(root.join("lib.rs")).unwrap());

@@ -1,4 +1,4 @@
-//! The tests of the crate that need nothing but ranks as threads: one program, because linking takes longer than running.
+//! The tests of the crate that run ranks as threads. One program, because linking takes longer than running.
 
 #[path = "../common/collective_suite.rs"]
 mod collective_suite;

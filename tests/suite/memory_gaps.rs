@@ -1,5 +1,5 @@
-//! Whatever way a call goes, the engine touches no byte of the caller's memory but those of the layout: not between pieces,
-//! where another object or nothing at all may be.
+//! On every path of a call, the engine touches only the bytes of the layout in the caller's memory. Between the pieces there may
+//! be other objects, or no memory at all.
 
 use std::os::unix::fs::FileExt;
 use std::path::Path as FilePath;

@@ -1,4 +1,4 @@
-//! Time steps: the same access again, further on or back in the file, uses the plan of the step before.
+//! Time steps: the same access at another offset of the file reuses the plan of the step before.
 
 use crate::settings::{DRIVERS, KERNELS, hints};
 use crate::watchdog::Watchdog;
@@ -8,7 +8,7 @@ use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Mode};
 const RANKS: usize = 6;
 const COMMON: &str = "romio_cb_write=enable;romio_cb_read=enable;trib_tiny_call=0;trib_ranks_per_node=3;cb_nodes=3;\
                       nc_num_aggrs_per_node=2;striping_unit=512;striping_factor=2;cb_buffer_size=1024";
-/// So far that every driver may move a plan by a multiple: 2 servers, 3 aggregators, stripes of 512 bytes.
+/// A distance by whose multiples every driver may move a plan: 2 servers, 3 aggregators, stripes of 512 bytes.
 const PERIOD: u64 = 2 * 3 * 512;
 /// The first rank has nothing; the others take turns, in pieces of different lengths, with holes.
 const PIECES: u64 = 90;
@@ -27,7 +27,7 @@ fn bytes(step: usize, extents: &Extents) -> Vec<u8> {
     extents.iter().flat_map(|extent| (extent.offset..extent.end()).map(move |offset| byte(step, offset))).collect()
 }
 
-/// Steps at these places, in this order; each but the first is to use the plan of the first, or not.
+/// Writes steps at these offsets, in this order. `reused` says whether each but the first must reuse the plan of the first.
 fn steps(driver: &str) -> [(u64, bool); 6] {
     let any = driver == "posix";
     [
@@ -57,7 +57,7 @@ fn run(endpoint: &mut Option<Endpoint>, path: &std::path::Path, driver: &str, ke
         let wrong = extents(rank, base).iter().flat_map(|extent| extent.offset..extent.end()).find(|&at| !is_right(at));
         assert_eq!(wrong, None, "{what}: in the file of step {step}, which begins at {base}");
     }
-    // Backwards: the plan that is kept is that of the last step.
+    // Backwards: the kept plan is that of the last step.
     for (step, (base, _)) in steps(driver).into_iter().enumerate().rev() {
         let extents = extents(rank, base);
         let due = bytes(step, &extents);
@@ -67,7 +67,7 @@ fn run(endpoint: &mut Option<Endpoint>, path: &std::path::Path, driver: &str, ke
         let differs = read.iter().zip(&due).position(|(read, due)| read != due);
         assert_eq!(differs, None, "{what}: other bytes of step {step}");
     }
-    // A step that the file ends in: what lies behind the end stays as it was.
+    // The file ends inside a step: bytes of the buffer beyond the end are not changed.
     let last = extents(rank, 20 * PERIOD + 13 + 1600);
     let mut read = vec![77; last.bytes() as usize];
     let report = file.read_all(&last, &BufferLayout::Contiguous, &mut read).unwrap();

@@ -1,4 +1,4 @@
-//! Operations that are tested, not waited for: on the threads fabric.
+//! Non-blocking operations on the threads fabric.
 
 use std::path::Path;
 use std::time::Instant;
@@ -111,8 +111,8 @@ fn assert_dropped(outcome: Option<Error>) {
     assert!(text.contains("dropped in the middle") && text.contains("close"), "{text}");
 }
 
-/// An operation dropped in the middle: each further call says so at once, on every rank where it was dropped; the file can
-/// be closed, and other files go on.
+/// An operation is dropped before its end: each further call fails at once, on every rank where it was dropped; the file
+/// can be closed, and other files still work.
 #[test]
 fn an_operation_dropped_in_the_middle() {
     on_threads("an_operation_dropped_in_the_middle", RANKS, |mut endpoint, directory| {
@@ -200,7 +200,7 @@ fn a_refused_call_fails_on_every_rank_and_the_next_one_goes_well() {
     });
 }
 
-/// Two ranges that overlap, and a gap elsewhere that makes up for it in the sums: only the exchange of all ranges shows it.
+/// Two ranges that overlap, and a gap that compensates for it in the sums: only an exchange of all ranges detects it.
 #[test]
 fn the_allgather_finds_ranges_that_overlap() {
     on_threads("allgather", RANKS, |endpoint, directory| {

@@ -1,5 +1,5 @@
-//! Ranks that write the same bytes: the file holds one of theirs, never a mixture within an extent; with
-//! `trib_overlap=rank_order` the highest rank's, whatever the kernel, driver and path.
+//! Ranks write the same bytes: the file has those of one rank, never a mixture within an extent. With
+//! `trib_overlap=rank_order` they are the highest rank's, with every kernel, driver and path.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ fn list(rank: usize, seed: u64) -> Vec<Extent> {
     (0..6).map(|_| extent()).collect()
 }
 
-/// A byte says who wrote it: rank + 1 in the upper half, the extent in the lower.
+/// A byte identifies its writer: rank + 1 in the upper half, the extent in the lower.
 fn mark(rank: usize, index: usize) -> u8 {
     ((rank + 1) * 16 + index) as u8
 }
@@ -43,7 +43,7 @@ fn write(endpoint: Endpoint, path: &std::path::Path, hints: &Hints, seed: u64) -
     file.close().unwrap()
 }
 
-/// Whose bytes stay in each place of two extents that overlap must be one of them throughout.
+/// Wherever two extents overlap, all bytes must be of the same one.
 fn never_mixed(bytes: &[u8], seed: u64, what: &str) {
     let mut winners = HashMap::new();
     for (at, &byte) in bytes.iter().enumerate() {

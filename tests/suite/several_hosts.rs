@@ -1,4 +1,4 @@
-//! Ranks that exchange messages: what the opening of a call does by itself (little data, large pieces), and what it leaves.
+//! Ranks that exchange messages: what the opening of a call completes by itself (little data, large pieces), and what it leaves.
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::engine::{Path, ReadReport};
@@ -81,7 +81,7 @@ fn write_and_read(
         assert_eq!((report.bytes, report.bytes_written), (all, all), "{what}, step {step}: {report:?}");
         assert_eq!(report.requests, pieces, "{what}");
         paths[step] = report.path;
-        // The second time, ranks know whether they want different bytes.
+        // The second time, ranks know whether they read different bytes.
         for again in 0..2 {
             let mut back = vec![0; bytes.len()];
             let read = file.read_all(&own, &BufferLayout::Contiguous, &mut back).unwrap();
@@ -96,7 +96,7 @@ fn write_and_read(
                 assert_eq!(call.path, Path::Direct, "{what}, read {again}");
             }
         }
-        // All want the same, and more than there is.
+        // All read the same bytes, and beyond the end of the file.
         let same = Extents::contiguous(starts[step], cells.end(starts[step]) - starts[step] + 30).unwrap();
         let mut back = vec![0; same.bytes() as usize];
         let read = file.read_all(&same, &BufferLayout::Contiguous, &mut back).unwrap();
@@ -159,7 +159,7 @@ fn little_data_goes_with_the_opening() {
 #[test]
 fn more_than_fits_is_exchanged() {
     let anybody = |_: usize, random: &mut SmallRng| Some(random.random_range(0..RANKS));
-    // Too much of all together, and too much of one rank.
+    // Too much data in all, and too much on one rank.
     let all = Cells::random(1, 900, anybody, |_| 100);
     let one = Cells::random(2, 900, |_, random| Some(if random.random_bool(0.9) { 2 } else { 4 }), |_| 20);
     on_all_hosts("more", &[(all, [Path::Exchange; 2]), (one, [Path::Exchange; 2])]);
@@ -188,7 +188,7 @@ fn ranks_with_small_pieces_exchange_what_is_left() {
 
 #[test]
 fn where_ranges_meet_and_do_not_tile_all_is_exchanged() {
-    // Large pieces in turns, every fourth of nobody: nobody can tell that they do not overlap.
+    // Alternating large pieces; every fourth has no owner, so no rank can tell that they do not overlap.
     let holes = Cells::random(7, 40, |cell, _| (cell % 4 > 0).then_some(cell % RANKS), |_| 18_000);
     on_all_hosts("holes", &[(holes, [Path::Exchange; 2])]);
 }
@@ -218,7 +218,7 @@ fn large_pieces_that_overlap_are_written_again_in_order() {
     .unwrap();
 }
 
-/// A few bytes of one rank in the middle of a large piece of another, which is written before anybody knows of them.
+/// A few bytes of one rank lie in a large piece of another, which is written before any rank knows of them.
 #[test]
 fn little_data_over_large_pieces_is_in_the_order_of_ranks() {
     let _watchdog = Watchdog::new("little over large", 60);
@@ -266,7 +266,7 @@ fn a_bad_argument_of_one_rank_is_the_error_of_all() {
                 let own = Extents::contiguous(rank as u64 * len, len).unwrap();
                 let bytes = vec![1; len as usize - usize::from(rank == 4)];
                 errors.push(file.write_all(&own, &BufferLayout::Contiguous, &bytes).unwrap_err());
-                // And the file goes on.
+                // The file can still be used.
                 file.write_all(&own, &BufferLayout::Contiguous, &vec![2; len as usize]).unwrap();
             }
             endpoint = file.close().unwrap();

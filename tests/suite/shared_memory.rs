@@ -100,7 +100,7 @@ fn same_as_in_order(ranks: usize, hints: &str, accesses: impl Fn(usize) -> Vec<E
     }
 }
 
-/// What a rank left in its slot in an earlier call is nothing that a later one writes.
+/// A later call does not write what a rank left in its slot in an earlier call.
 #[test]
 fn small_and_large_writes_in_one_call() {
     let one = |offset, len| Extents::contiguous(offset, len).unwrap();
@@ -130,7 +130,7 @@ fn pieces_of_every_size_in_one_call() {
     }
 }
 
-/// Overlapping bytes in places far apart: what lies between costs nothing.
+/// Overlapping bytes in distant places: the space between them costs nothing.
 #[test]
 fn overlaps_far_apart() {
     same_as_in_order(3, "romio_cb_write=enable", |rank| {

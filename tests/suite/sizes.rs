@@ -7,7 +7,7 @@ use crate::watchdog::Watchdog;
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Extents, File, Hints, Mode};
 
-/// Where the extent begins.
+/// Offset of the extent.
 const START: u64 = 5;
 
 /// Rank 1 writes (and reads) one extent of `size` bytes through rank 0.
@@ -27,7 +27,7 @@ fn through_the_exchange(size: u64, hints: &str) {
         let report = file.write_all(&extents, &repeated(len), &periods[START as usize..]).unwrap();
         assert_eq!((report.bytes, report.bytes_written), (size, size));
         assert_eq!(report.path, tributary::engine::Path::Exchange);
-        // Read over and over into the room of one period: what is held is no more than a window.
+        // Read repeatedly into the space of one period, so memory is bounded by a window.
         let mut buffer = vec![0; len.min(PERIOD as u64) as usize];
         let report = file.read_all(&extents, &repeated(len), &mut buffer).unwrap();
         assert_eq!((report.bytes, report.call.bytes, report.call.bytes_read), (len, size, size));

@@ -1,4 +1,4 @@
-//! Tuned tables, used by files that a hint tells of them.
+//! Tuned tables, which a hint names to files.
 
 use std::path::Path;
 use std::pin::pin;
@@ -76,7 +76,7 @@ fn a_file_agrees_by_its_table() {
         let mut hints = Hints::parse("trib_tiny_call=0;romio_cb_write=enable;romio_cb_read=enable").unwrap();
         for (broadcast, allreduce, gather, groups) in [("", "", "", 0)].into_iter().chain(algorithms) {
             if groups > 0 {
-                // For more ranks than there are: groups are cut down.
+                // A table for more ranks than there are: the number of groups is reduced.
                 let entries = vec![
                     entry(Operation::Broadcast, 8, 64, groups, broadcast),
                     entry(Operation::Allreduce, 8, 64, groups, allreduce),
@@ -110,7 +110,7 @@ fn an_endpoint_uses_what_the_table_names() {
     assert_eq!(sent.unwrap(), [0, 0, 5, 0, 0, 0]);
 }
 
-/// A table that cannot be used is an error of `File::open`, the same on all ranks; no file is made.
+/// A table that cannot be used is an error of `File::open`, the same on all ranks; no file is created.
 #[test]
 fn a_bad_table_is_named_alike_on_all_ranks_before_anything_is_written() {
     let _watchdog = Watchdog::new("a_bad_table_is_named_alike", 60);

@@ -1,4 +1,4 @@
-//! Each rank's memory in a replay: laid out as asked, with bytes between the data that nobody may touch.
+//! Each rank's memory in a replay, with gaps between the data that must not change.
 
 use tributary::access::pieces::pieces;
 use tributary::access::{BufferLayout, Extent, Extents, Piece};
@@ -6,25 +6,25 @@ use tributary_benchmarks::{Pattern, PatternError, RankAccess};
 
 use crate::cli::replay::Buffer;
 
-/// What gaps hold.
+/// The value of bytes in gaps.
 pub const CANARY: u8 = 0xc5;
-/// Bytes before, between and behind extents with `--buffer noncontiguous`, as in the case of MPICH's issue 6985.
+/// Bytes of each gap before, between and after extents with `--buffer noncontiguous`, as in MPICH's issue 6985.
 const GAP: u64 = 16;
 
-/// What a rank accesses in one call, and its memory for it.
+/// A rank's access in one call, and its memory.
 pub struct Prepared {
-    /// Where the bytes go, and where they lie in `buffer`.
+    /// The extents in the file and in `buffer`.
     pub access: RankAccess,
-    /// The data at their places, [`CANARY`] in all gaps.
+    /// The data at its places, and [`CANARY`] in all gaps.
     pub buffer: Vec<u8>,
 }
 
-/// What a rank's memory is to hold.
+/// The contents of a rank's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bytes {
-    /// What the rank writes.
+    /// The bytes that the rank writes.
     Written,
-    /// What a read finds when all ranks have written.
+    /// The bytes that a read returns after all ranks have written.
     Read,
 }
 
@@ -57,7 +57,7 @@ pub fn prepare(
 }
 
 impl Prepared {
-    /// The same memory before a read: no byte of the data is what it should become, the gaps are as they should stay.
+    /// The memory before a read: every byte of the data is wrong, and the gaps are right.
     pub fn inverted(&self) -> Vec<u8> {
         let mut buffer = self.buffer.clone();
         for piece in pieces(&self.access.file, &self.access.layout) {
@@ -66,7 +66,7 @@ impl Prepared {
         buffer
     }
 
-    /// The first byte of `got` that is not as it should be.
+    /// Describes the first wrong byte of `got`.
     pub fn difference(&self, got: &[u8]) -> Option<String> {
         if got == self.buffer {
             return None;
@@ -74,15 +74,15 @@ impl Prepared {
         let at = (0..got.len()).find(|&at| got[at] != self.buffer[at])?;
         let there = |piece: &Piece| (piece.memory..piece.memory + piece.len).contains(&(at as u64));
         let place = match pieces(&self.access.file, &self.access.layout).find(there) {
-            Some(piece) => format!("of offset {} of the file", piece.offset + (at as u64 - piece.memory)),
+            Some(piece) => format!("at file offset {}", piece.offset + (at as u64 - piece.memory)),
             None => "in a gap".to_string(),
         };
-        Some(format!("byte {at} of the buffer, {place}, is {}, should be {}", got[at], self.buffer[at]))
+        Some(format!("byte {at} of the buffer, {place}, is {}, but must be {}", got[at], self.buffer[at]))
     }
 }
 
-/// The access with its memory laid out as asked: with `noncontiguous`, O(extents) time, and memory for what does not
-/// repeat.
+/// The access with the memory layout that `asked` names. `noncontiguous` takes O(extents) time, and memory for the
+/// irregular parts.
 ///
 /// # Errors
 /// A buffer beyond 2^63 - 1 bytes.
@@ -131,15 +131,12 @@ mod tests {
         assert_eq!(expected.difference(&expected.buffer), None);
         let first = expected.access.file.iter().next().unwrap();
         let unread = expected.difference(&expected.inverted()).unwrap();
-        assert!(
-            unread.starts_with(&format!("byte 16 of the buffer, of offset {} of the file,", first.offset)),
-            "{unread}"
-        );
+        assert!(unread.starts_with(&format!("byte 16 of the buffer, at file offset {},", first.offset)), "{unread}");
         for at in [0, 15, 16 + first.len as usize, expected.buffer.len() - 1] {
             let mut touched = expected.buffer.clone();
             touched[at] = 0;
             let found = expected.difference(&touched).unwrap();
-            assert_eq!(found, format!("byte {at} of the buffer, in a gap, is 0, should be {CANARY}"));
+            assert_eq!(found, format!("byte {at} of the buffer, in a gap, is 0, but must be {CANARY}"));
         }
     }
 }

@@ -1,9 +1,9 @@
-//! The collective calls of a replay, summed: a pattern of many steps makes one call a step.
+//! Sums over the collective calls of a replay: a pattern makes one call per step.
 
 use tributary::CallReport;
 use tributary::engine::{FanIn, Path, Seconds};
 
-/// Which way calls went, and why the first of them did.
+/// A path that calls took, and the reason of the first of them.
 struct Way {
     path: Path,
     why: String,
@@ -13,11 +13,11 @@ struct Way {
 /// The sums over all calls of one direction.
 #[derive(Default)]
 pub struct Calls {
-    /// How many there were.
+    /// Number of calls.
     pub count: u64,
-    /// How many of them used plan and metadata of the call before.
+    /// Number of calls that reused plan and metadata of the call before.
     pub plans_reused: u64,
-    /// The most aggregators of a call.
+    /// The largest number of aggregators of any call.
     pub aggregators: usize,
     /// Extents, as the ranks gave them.
     pub requests: u64,
@@ -25,7 +25,7 @@ pub struct Calls {
     pub bytes: u64,
     /// Bytes that went to the file or came from it.
     pub bytes_in_file: u64,
-    /// The most rounds of a call.
+    /// The largest number of rounds of any call.
     pub rounds: u64,
     /// Bytes of metadata messages.
     pub metadata_bytes: u64,
@@ -37,7 +37,7 @@ pub struct Calls {
     pub in_memory: u64,
     /// Time by phase.
     pub seconds: Seconds,
-    /// Ranks that aggregators exchange with in a round, over all calls.
+    /// Fan-in of aggregators per round, over all calls.
     pub fan_in: FanIn,
     ways: Vec<Way>,
 }
@@ -63,7 +63,7 @@ impl Calls {
         }
     }
 
-    /// `exchange`, `direct` or `nothing`; `mixed` where not all calls went the same way.
+    /// The path of all calls, such as `exchange` or `direct`; `mixed` if calls took different paths.
     pub fn path(&self) -> String {
         match &self.ways[..] {
             [] => format!("{:?}", Path::Nothing).to_lowercase(),
@@ -72,7 +72,7 @@ impl Calls {
         }
     }
 
-    /// Why; for each way, where there are several.
+    /// The reason for the path; if there are several paths, for each.
     pub fn why(&self) -> String {
         match &self.ways[..] {
             [way] => way.why.clone(),

@@ -1,4 +1,4 @@
-//! `trib replay wrf`: a recorded exchange through the data kernel, on any fabric, without a file.
+//! `trib replay wrf`: replays a recorded exchange with the data kernel, on any fabric, without a file.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use crate::Failure;
 use crate::cli::replay::{Fabric, Format, ReplayOptions};
 use crate::report::{facts, fan_in, grouped, kernel, name, sized};
 
-/// What a replay showed; the same on all ranks.
+/// The result of a replay; the same on all ranks.
 pub struct Outcome {
     report: ReplayReport,
     nodes: usize,
 }
 
-/// Options that ask for a file.
+/// Refuses options that need a file.
 ///
 /// # Errors
-/// The first of them.
+/// One of these options is given.
 pub fn check(options: &ReplayOptions) -> Result<(), Failure> {
     let (how, wanted) = (&options.how, &options.wanted);
     let file = [
@@ -35,16 +35,16 @@ pub fn check(options: &ReplayOptions) -> Result<(), Failure> {
     match file.iter().find(|(_, given)| *given) {
         Some((option, _)) => {
             let name = options.pattern.source.name;
-            Err(Failure::new(format!("{option}: {name} is an exchange, no file; allowed: other patterns")))
+            Err(Failure::new(format!("{option}: {name} is an exchange without a file; allowed: other patterns")))
         }
         None => Ok(()),
     }
 }
 
-/// What every rank does. Collective; the same error on all ranks or none.
+/// The program of every rank. Collective; the same error on all ranks or none.
 ///
 /// # Errors
-/// The fabric's, or a message that is not what was sent.
+/// Those of the fabric, or a message that differs from what was sent.
 pub fn run(mut endpoint: Endpoint, replay: &Replay, hints: &Hints) -> Result<Outcome, Failure> {
     let topology = topology(&mut endpoint, hints)?;
     let settings = Settings::of(hints, &topology)?;
@@ -52,7 +52,7 @@ pub fn run(mut endpoint: Endpoint, replay: &Replay, hints: &Hints) -> Result<Out
     Ok(Outcome { report, nodes: topology.nodes() })
 }
 
-/// Which ranks share a node: as pretended, or as the fabric says.
+/// Which ranks share a node: as the options pretend, or as the fabric says.
 fn topology(endpoint: &mut Endpoint, hints: &Hints) -> Result<Topology, Error> {
     if hints.ranks_per_node > 0 {
         return Topology::blocks(endpoint.ranks(), hints.ranks_per_node);
@@ -67,7 +67,7 @@ fn topology(endpoint: &mut Endpoint, hints: &Hints) -> Result<Topology, Error> {
     Topology::listed(&labels.iter().map(|label| u64::from_le_bytes(*label) as usize).collect::<Vec<_>>())
 }
 
-/// Where the messages come from, in a line.
+/// Describes the trace in a line.
 pub fn describe(trace: &Trace) -> String {
     format!(
         "{} messages of a trace, {} rounds, {} ranks: {}",
@@ -78,15 +78,15 @@ pub fn describe(trace: &Trace) -> String {
     )
 }
 
-/// Everything a replay showed.
+/// A replay and its results.
 pub struct Replayed<'a> {
-    /// What was replayed.
+    /// The trace.
     pub trace: &'a Arc<Trace>,
-    /// How.
+    /// Its hints.
     pub hints: &'a Hints,
-    /// On what.
+    /// The fabric.
     pub fabric: Fabric,
-    /// What came of it.
+    /// The results.
     pub outcome: &'a Outcome,
 }
 
@@ -115,7 +115,7 @@ pub fn json(replayed: &Replayed<'_>) -> Value {
     })
 }
 
-/// For people.
+/// The results as a table.
 pub fn table(replayed: &Replayed<'_>) -> String {
     let Replayed { trace, hints, fabric, outcome } = replayed;
     let report = &outcome.report;

@@ -1,4 +1,4 @@
-//! `trib hints`, and the hints of a command: environment first, options over it.
+//! `trib hints`, and the hints of other commands: options override the environment.
 
 use tributary::Hints;
 use tributary::hints::{Environment, FileHints};
@@ -7,7 +7,7 @@ use crate::cli::HintsOptions;
 use crate::cli::replay::How;
 use crate::{Failure, listing, say};
 
-/// What the environment has for a file without a name, and `KEY=VALUE` options.
+/// The environment's hints for all files, and `KEY=VALUE` options over them.
 fn with_options<'a>(options: impl IntoIterator<Item = &'a String>) -> Result<FileHints, Failure> {
     let mut asked = Environment::of_process()?.file_hints("");
     for option in options {
@@ -53,12 +53,12 @@ pub fn run(options: &HintsOptions) -> Result<(), Failure> {
     let mut table = listing::table(["hint", "value", "default", "unit", "allowed", "meaning"]);
     for row in rows {
         let meaning = row.meaning.split_whitespace().collect::<Vec<_>>().join(" ");
-        // With a blank on either side, a list of words can go on in the next line.
+        // The blanks around each | let a list of words wrap.
         let allowed = row.allowed.replace('|', " | ");
         table.add_row([row.key, &row.value, &row.default, row.unit, &allowed, &meaning]);
     }
     listing::keep_words(&mut table);
-    let order = "Set by --hint KEY=VALUE, TRIB_HINTS='key=value;...', a file named by TRIB_HINTS_FILE, or what there is for \
-                 other MPI libraries (docs/reference/hints.md), in this order; Cray's MPICH_MPIIO_HINTS goes over all.";
+    let order = "Set by Cray's MPICH_MPIIO_HINTS, --hint KEY=VALUE, TRIB_HINTS='key=value;...', a file named by \
+    TRIB_HINTS_FILE, or hints for other MPI libraries (docs/reference/hints.md); the first that sets a hint wins.";
     say(format!("{table}\n{order}"))
 }

@@ -9,34 +9,34 @@ use tributary_lab::hsumma::{Outcome, Shape, multiply};
 
 use crate::cli::hsumma::HsummaOptions;
 use crate::cli::replay::Fabric;
-use crate::{Failure, listing, means, say};
+use crate::{Failure, limits, listing, say};
 
-/// Bytes of an element in the three matrices, in what is broadcast of two, and in the serial product.
+/// Bytes per element: of three matrices, of the broadcast blocks of two, and of the serial product.
 const BYTES: u64 = 8 * 6;
 
-/// Ranks on threads, where nobody says how many.
+/// Number of ranks on threads without --ranks.
 const RANKS: u64 = 16;
 
-/// The two products: their names, shapes and what came of them.
+/// The two products: name, shape and result of each.
 type Products = [(&'static str, Shape, Outcome); 2];
 
-/// Multiplies twice and compares.
+/// Multiplies by both algorithms and compares.
 pub fn run(options: &HsummaOptions) -> Result<(), Failure> {
     match options.fabric {
         Fabric::Threads => {
             let ranks = options.ranks.unwrap_or(RANKS) as usize;
             let shape = shape(options, ranks)?;
             let element = |n: u64| n.checked_mul(n)?.checked_mul(BYTES);
-            means::in_memory(&format!("n: {}", options.n), element(options.n))?;
+            limits::in_memory(&format!("n: {}", options.n), element(options.n))?;
             let program = |transport| both(&mut Endpoint::new(transport), &shape, options);
             let first = threads::run(ranks, program)?.into_iter().next().ok_or_else(|| Failure::new("no ranks"))?;
-            conclude(options, "threads", &first?)
+            finish(options, "threads", &first?)
         }
         Fabric::Mpi => on_mpi(options),
     }
 }
 
-/// The shape that is asked for, if it fits.
+/// The shape that the options describe, if it is possible.
 fn shape(options: &HsummaOptions, ranks: usize) -> Result<Shape, Failure> {
     let pair = |[a, b]: [u64; 2]| [a as usize, b as usize];
     let shape = Shape {
@@ -56,19 +56,19 @@ fn on_mpi(_options: &HsummaOptions) -> Result<(), Failure> {
     Err(Failure::new("fabric mpi: this trib was built without it; build with `cargo build --release --features mpi`"))
 }
 
-/// Every process comes here.
+/// Runs in every process.
 #[cfg(feature = "mpi")]
 fn on_mpi(options: &HsummaOptions) -> Result<(), Failure> {
     let world = tributary::fabric::mpi::initialise()?;
     let mut endpoint = Endpoint::new(Box::new(world.endpoint()?));
     let (ranks, speaks) = (endpoint.ranks(), endpoint.rank() == 0);
     if options.ranks.is_some_and(|wanted| wanted != ranks as u64) {
-        let failure = Failure::new(format!("ranks: {ranks} were started by mpiexec; --ranks asks for others"));
+        let failure = Failure::new(format!("ranks: mpiexec started {ranks}, but --ranks is another number"));
         return Err(failure.said_by(speaks));
     }
     let shape = shape(options, ranks).map_err(|failure| failure.said_by(speaks))?;
     let products = both(&mut endpoint, &shape, options).map_err(|error| Failure::new(error).said_by(speaks))?;
-    if speaks { conclude(options, "mpi", &products) } else { right(&products).map_err(|wrong| wrong.said_by(false)) }
+    if speaks { finish(options, "mpi", &products) } else { right(&products).map_err(|wrong| wrong.said_by(false)) }
 }
 
 /// Collective.
@@ -91,7 +91,7 @@ fn right(products: &Products) -> Result<(), Failure> {
     }
 }
 
-fn conclude(options: &HsummaOptions, fabric: &str, products: &Products) -> Result<(), Failure> {
+fn finish(options: &HsummaOptions, fabric: &str, products: &Products) -> Result<(), Failure> {
     if options.json {
         say(serde_json::to_string_pretty(&json(options, fabric, products))?)?;
     } else {

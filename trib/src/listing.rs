@@ -1,10 +1,10 @@
-//! Tables that list things: as wide as the terminal, or as a page where there is none.
+//! Tables, as wide as the terminal, or as a page if there is none.
 
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 
 use crate::report::grouped;
 
-/// Columns where no terminal says how many there are.
+/// Width in characters without a terminal.
 const PIPED: u16 = 120;
 
 /// An empty table with these columns.
@@ -16,7 +16,7 @@ pub fn table<const N: usize>(header: [&str; N]) -> Table {
     table
 }
 
-/// The same as wide as a page, whatever the terminal: the one that an mpiexec pretends is as wide as it likes.
+/// The same, always as wide as a page: an mpiexec may pretend a terminal of any width.
 #[cfg(feature = "mpi")]
 pub fn page<const N: usize>(header: [&str; N]) -> Table {
     let mut table = of(header);
@@ -32,7 +32,7 @@ fn of<const N: usize>(header: [&str; N]) -> Table {
     table
 }
 
-/// Makes every column as wide as its longest word, whatever the width of the table.
+/// Makes every column at least as wide as its longest word.
 pub fn keep_words(table: &mut Table) {
     let longest = |column: &comfy_table::Column| {
         let words = |cell: Option<&comfy_table::Cell>| {
@@ -43,13 +43,13 @@ pub fn keep_words(table: &mut Table) {
     };
     let widths: Vec<usize> = table.column_iter().map(longest).collect();
     for (column, longest) in table.column_iter_mut().zip(widths) {
-        // With the blanks on its sides.
+        // Including the blanks on both sides.
         let width = u16::try_from(longest + 2).unwrap_or(u16::MAX);
         column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width)));
     }
 }
 
-/// So many of a thing: `1 node`, `2 nodes`.
+/// A count with its noun: `1 node`, `2 nodes`.
 pub fn counted(count: u64, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{} {thing}s", grouped(count)) }
 }

@@ -8,15 +8,15 @@ mod capture;
 mod cli;
 mod compare;
 mod exchange;
-mod guidelines;
 #[cfg(test)]
-mod held;
+mod generated;
+mod guidelines;
 mod hints;
 mod hsumma;
+mod limits;
 mod listing;
 mod lists;
 mod map;
-mod means;
 mod output;
 mod patterns;
 mod picture;
@@ -34,11 +34,11 @@ mod verify;
 use cli::Command;
 use cli::sim::BenchCommand;
 
-/// What a command that failed leaves for the user: one line, printed by the rank that speaks.
+/// The error of a command: one line, which one process prints.
 #[derive(Debug)]
 pub struct Failure {
     line: String,
-    /// Whether what failed is that a parameter is missing.
+    /// Whether the error is a missing parameter.
     missing: bool,
     /// Whether this process prints it (under MPI only rank 0 does).
     speaks: bool,
@@ -62,23 +62,23 @@ impl Failure {
         Self { line: line.to_string(), missing: false, speaks: true }
     }
 
-    /// A parameter that must be given, and is not.
+    /// A required parameter is missing.
     pub fn missing(parameter: &str) -> Self {
         Self { missing: true, ..Self::new(format!("{parameter} is missing")) }
     }
 
-    /// Whether it is one of [`Failure::missing`].
+    /// Whether it was made by [`Failure::missing`].
     pub fn is_of_a_missing_parameter(&self) -> bool {
         self.missing
     }
 
-    /// The same, printed only if `speaks`.
+    /// The same error, printed only if `speaks`.
     pub fn said_by(self, speaks: bool) -> Self {
         Self { speaks, ..self }
     }
 }
 
-/// Prints a result. A reader that has seen enough (`trib hints | head`) is no failure.
+/// Prints a result. A closed pipe (`trib hints | head`) is not an error.
 pub fn say(text: impl std::fmt::Display) -> Result<(), Failure> {
     use std::io::Write;
     match writeln!(std::io::stdout(), "{text}") {

@@ -9,7 +9,7 @@ use tributary_benchmarks::e3sm::generator::Generator;
 use tributary_benchmarks::e3sm::map_file::write_map;
 
 use crate::cli::MapOptions;
-use crate::{Failure, means, say};
+use crate::{Failure, limits, say};
 
 /// Bytes of a column in a map: an offset on each of its levels, and in the decompositions without levels.
 const COLUMN: u64 = 4 * 75;
@@ -18,9 +18,9 @@ const COLUMN: u64 = 4 * 75;
 pub fn run(options: &MapOptions) -> Result<(), Failure> {
     let MapOptions { ranks, columns_per_rank, groups, seed, output } = options;
     let columns = (*ranks as u64).saturating_mul(u64::from(*columns_per_rank));
-    means::at_most("columns of all ranks", columns, i32::MAX as u64)?;
+    limits::at_most("columns of all ranks", columns, i32::MAX as u64)?;
     let directory = output.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    means::in_directory(&format!("a map of {columns} columns"), columns.saturating_mul(COLUMN), directory)?;
+    limits::in_directory(&format!("a map of {columns} columns"), columns.saturating_mul(COLUMN), directory)?;
     let generator = Generator::new(
         *ranks,
         GeneratorOptions { columns_per_rank: *columns_per_rank as _, groups: *groups as _, seed: *seed },

@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 use crate::Failure;
 use crate::cli::replay::Wanted;
 
-/// A file that stays, or one that is removed at the end.
+/// A file that is kept, or a temporary one.
 pub enum Output {
-    /// The user's, written.
+    /// The user's file, which is written and kept.
     Kept(PathBuf),
-    /// The user's, read only.
+    /// The user's file, which is only read.
     Read(PathBuf),
-    /// In `$TMPDIR`.
+    /// A temporary file in `$TMPDIR`.
     Temporary(tempfile::TempPath),
 }
 
 impl Output {
-    /// What the options ask for.
+    /// The file that the options name.
     ///
     /// # Errors
     /// No temporary file can be made.
@@ -32,7 +32,7 @@ impl Output {
         Ok(Self::Temporary(file.map_err(fail)?.into_temp_path()))
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         match self {
             Self::Kept(path) | Self::Read(path) => path,
@@ -40,7 +40,7 @@ impl Output {
         }
     }
 
-    /// Where it is, if it stays.
+    /// Its path, if it is kept.
     pub fn kept(&self) -> Option<&Path> {
         match self {
             Self::Kept(path) | Self::Read(path) => Some(path),
@@ -48,7 +48,7 @@ impl Output {
         }
     }
 
-    /// The error, and what has become of the file.
+    /// The error, with a note that a kept file is incomplete.
     pub fn failed(&self, error: tributary::Error) -> Failure {
         let writes = !matches!(self, Self::Read(_));
         let begun = writes

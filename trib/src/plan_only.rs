@@ -1,4 +1,4 @@
-//! `trib replay --plan-only`: what a collective write of any number of ranks would exchange, without writing it.
+//! `trib replay --plan-only`: counts what a collective write of any number of ranks would exchange, and writes nothing.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,7 +15,7 @@ use crate::cli::replay::{Buffer, How};
 use crate::report::{facts, grouped, kernel, sized};
 use crate::{Failure, hints, report, say};
 
-/// Where no hint says otherwise.
+/// Ranks per node without --ranks-per-node.
 const RANKS_PER_NODE: usize = 64;
 /// Bytes of an offset-length pair, as ROMIO sends it for every request.
 const PAIR: u64 = 16;
@@ -30,12 +30,12 @@ struct Planned {
     metadata_bytes: u64,
     metadata_messages: u64,
     data_messages: u64,
-    /// Of each call that exchanges anything.
+    /// Fan-in of each call that exchanges anything.
     fan_in: Vec<FanIn>,
 }
 
 impl Planned {
-    /// Adds one call. Windows of different calls are different windows, also where they have the same number.
+    /// Adds one call. Windows of different calls are distinct, even if they have the same number.
     fn add(&mut self, aggregators: usize, call: &Exchanged) {
         self.aggregators = self.aggregators.max(aggregators);
         self.extents += call.extents;
@@ -47,7 +47,7 @@ impl Planned {
         self.fan_in.extend(Some(call.fan_in()).filter(|fan_in| fan_in.max > 0));
     }
 
-    /// The least and the most of any call; the median of the calls' medians.
+    /// Minimum and maximum over all calls, and the median of the calls' medians.
     fn fan_in(&self) -> FanIn {
         let mut medians: Vec<_> = self.fan_in.iter().map(|call| call.median).collect();
         medians.sort_unstable();
@@ -62,7 +62,7 @@ impl Planned {
 /// Plans and prints.
 pub fn run(pattern: &dyn Pattern, how: &How, as_json: bool) -> Result<(), Failure> {
     let hints = &hints::of_replay(how)?;
-    // Nobody plans for one node of thousands of ranks; what is assumed is said.
+    // One node with thousands of ranks is not realistic. The report states the assumption.
     let (per_node, assumed) = match hints.ranks_per_node {
         0 => (RANKS_PER_NODE, format!(" Assumed: {RANKS_PER_NODE} ranks per node (--ranks-per-node).")),
         hinted => (hinted, String::new()),
@@ -126,7 +126,7 @@ struct Call<'a> {
     buffer: Option<Buffer>,
 }
 
-/// Plans one call, on file domains of its own.
+/// Plans one call, which has its own file domains.
 fn plan(call: Call<'_>, topology: &Topology, hints: &Hints, all: &mut Planned) -> Result<(), Failure> {
     let (_, driver, layout) = probe(hints)?;
     let ranges = fold(call, "ranges", Ranges::default(), |all, _, access| all.add(&access.file), Ranges::merge)?;
@@ -155,7 +155,7 @@ fn probe(hints: &Hints) -> Result<(DriverName, Box<dyn Driver>, Layout), Failure
     Ok((name, driver, layout))
 }
 
-/// Folds over all ranks on all cores, with a progress bar where somebody looks.
+/// Folds over all ranks on all cores, with a progress bar on a terminal.
 fn fold<T: Send + Sync + Clone>(
     call: Call<'_>,
     what: &'static str,
@@ -187,7 +187,7 @@ fn fold<T: Send + Sync + Clone>(
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let parts: Vec<Result<T, PatternError>> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
-        let panicked = |_| Err(PatternError::argument("planning", "a thread died", "none"));
+        let panicked = |_| Err(PatternError::argument("planning", "a thread panicked", "no panic"));
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).collect()
     });
     bar.finish_and_clear();

@@ -1,4 +1,4 @@
-//! What every rank of a replay does, on any fabric: write all calls, read all calls, or one after the other.
+//! The program of every rank in a replay, on any fabric: write all calls, read all calls, or both.
 
 use std::path::Path;
 use std::pin::pin;
@@ -12,25 +12,25 @@ use crate::buffers::{self, Bytes, Prepared};
 use crate::calls::Calls;
 use crate::cli::replay::{Format, How, Wanted};
 
-/// What is to be done; the same on all ranks.
+/// The task of a replay; the same on all ranks.
 pub struct Task<'a> {
-    /// What.
+    /// The pattern.
     pub pattern: &'a dyn Pattern,
-    /// Where.
+    /// The file.
     pub path: &'a Path,
-    /// How.
+    /// The hints.
     pub hints: &'a Hints,
-    /// The options of how.
+    /// How the pattern is run.
     pub how: &'a How,
-    /// The options of what comes of it.
+    /// Which results are wanted.
     pub wanted: &'a Wanted,
 }
 
-/// What a run showed; the same on all ranks.
+/// The result of a run; the same on all ranks.
 pub struct Outcome {
     /// The collective calls.
     pub done: Done,
-    /// Nodes, as found or pretended.
+    /// Number of nodes, as found or pretended.
     pub nodes: usize,
     /// The driver.
     pub driver: DriverName,
@@ -40,14 +40,14 @@ pub struct Outcome {
 pub enum Done {
     /// Only writes.
     Wrote(Calls),
-    /// Writes, and then reads of what was written.
+    /// Writes, then reads of the same bytes.
     ReadBack(Calls, Read),
     /// Only reads.
     Read(Read),
 }
 
 impl Done {
-    /// The writes; the reads where nothing was written.
+    /// The writes, or the reads if nothing was written.
     pub fn calls(&self) -> &Calls {
         match self {
             Self::Wrote(calls) | Self::ReadBack(calls, _) | Self::Read(Read { calls, .. }) => calls,
@@ -68,19 +68,20 @@ impl Done {
     }
 }
 
-/// What came of reading.
+/// The result of reading.
 pub struct Read {
     /// The calls.
     pub calls: Calls,
-    /// Whether every rank got what the pattern says, if that was asked; else what the lowest rank that did not got.
+    /// If verification was asked for: whether every rank read the pattern's bytes, or the difference on the lowest rank that
+    /// did not.
     pub right: Option<Result<(), String>>,
 }
 
 impl Task<'_> {
-    /// Does it. Collective; the same error on all ranks or none.
+    /// Runs the task. Collective; the same error on all ranks or none.
     ///
     /// # Errors
-    /// The engine's, or the pattern's on the lowest rank that has one.
+    /// Those of the engine, or the pattern's error on the lowest failing rank.
     pub fn run(&self, mut endpoint: Endpoint) -> Result<Outcome, Error> {
         if self.wanted.read_only.is_some() {
             let first = self.first(&mut endpoint, Bytes::Read)?;
@@ -97,18 +98,21 @@ impl Task<'_> {
         Ok(shown.with(Done::ReadBack(written, read)))
     }
 
-    /// The first call's memory: a pattern that cannot be met on some rank is met before there is a file. Collective.
+    /// The memory of the first call. Prepared before the file is opened, so that an error of the pattern leaves no file.
+    /// Collective.
     fn first(&self, endpoint: &mut Endpoint, bytes: Bytes) -> Result<Prepared, Error> {
         let first = self.prepare(endpoint.rank(), 0, bytes);
         endpoint.waiting().clone().wait(pin!(agree(endpoint, first)))
     }
 
     fn prepare(&self, rank: usize, step: usize, bytes: Bytes) -> Result<Prepared, Error> {
-        let failed = |error| Error::argument(format!("rank {rank}, call {step}"), error, "a whole pattern");
+        let failed = |error| {
+            Error::argument(format!("rank {rank}, call {step}"), error, "a pattern that every rank can generate")
+        };
         buffers::prepare(self.pattern, rank, step, self.how.buffer, bytes).map_err(failed)
     }
 
-    /// One collective write a step.
+    /// Writes with one collective call per step.
     fn write(&self, endpoint: Endpoint, first: Prepared) -> Result<(Calls, Shown, Endpoint), Error> {
         if let Some(case) = self.netcdf() {
             return self.write_netcdf(endpoint, case);
@@ -129,7 +133,7 @@ impl Task<'_> {
         self.pattern.netcdf().filter(|_| self.how.format == Format::Netcdf)
     }
 
-    /// The same through the PnetCDF-like writer: one flush a step.
+    /// Writes through the NetCDF writer, with one flush per step.
     fn write_netcdf(&self, endpoint: Endpoint, case: &dyn NetcdfCase) -> Result<(Calls, Shown, Endpoint), Error> {
         let (written, endpoint) = write_case(endpoint, case, self.path, self.hints)?;
         let mut calls = Calls::default();
@@ -138,7 +142,7 @@ impl Task<'_> {
         Ok((calls, Shown { nodes: written.nodes, driver: written.driver }, endpoint))
     }
 
-    /// One collective read a step.
+    /// Reads with one collective call per step.
     fn read(&self, endpoint: Endpoint, first: Prepared) -> Result<(Read, Shown), Error> {
         let rank = endpoint.rank();
         let file = File::open(endpoint, self.path, Mode::Read, self.hints.clone())?;
@@ -162,7 +166,7 @@ impl Task<'_> {
         Ok((Read { calls, right }, shown))
     }
 
-    /// All steps on an open file.
+    /// Runs all steps on an open file.
     fn steps(
         &self,
         mut file: File,
@@ -182,7 +186,7 @@ impl Task<'_> {
     }
 }
 
-/// What an open file shows.
+/// The settings of an open file.
 struct Shown {
     nodes: usize,
     driver: DriverName,
@@ -198,7 +202,7 @@ impl Shown {
     }
 }
 
-/// What the lowest rank with a difference found, on every rank. Collective.
+/// The difference that the lowest failing rank found, on every rank. Collective.
 fn agreed(file: &mut File, wrong: Option<String>) -> Result<Result<(), String>, Error> {
     const DIFFERENCE: u32 = 0;
     match file.agree(wrong.map_or(Ok(()), |found| Err(Error::refused(DIFFERENCE, found)))) {

@@ -1,4 +1,4 @@
-//! `trib replay`: a pattern, a fabric, its collective calls, a report.
+//! `trib replay`: runs the collective calls of a pattern on a fabric, and reports.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::rank_program::{Outcome, Task};
 use crate::report::{self, Replayed};
 use crate::source::Subject;
 use crate::{Failure, say};
-use crate::{exchange, hints, means, plan_only, verify};
+use crate::{exchange, hints, limits, plan_only, verify};
 
 /// Bytes of an extent in a rank's list, packed or not.
 const EXTENT: u64 = 16;
@@ -31,21 +31,21 @@ pub fn run(options: &ReplayOptions) -> Result<(), Failure> {
     }
 }
 
-/// What is known before any file is touched.
+/// What a replay needs before it touches a file.
 struct Prepared {
     hints: Hints,
     subject: Subject,
-    /// On the process that reports, where there is a file.
+    /// The file, on the process that reports.
     output: Option<Output>,
 }
 
-/// Everything that can be wrong with the command line is found here.
+/// Checks the whole command line.
 fn prepare(options: &ReplayOptions, ranks: Option<usize>, reports: bool) -> Result<Prepared, Failure> {
     let mut hints = hints::of_replay(&options.how)?;
     let subject = options.pattern.subject(ranks)?;
     hints.check(subject.ranks())?;
     if matches!(&subject, Subject::File(pattern) if pattern.overlaps()) {
-        // What the serial file is; one of the outcomes that any other setting permits.
+        // The serial file has the highest rank's bytes where ranks overlap, so the replay must too.
         hints.overlap = Overlap::RankOrder;
     }
     let output = match &subject {
@@ -55,14 +55,14 @@ fn prepare(options: &ReplayOptions, ranks: Option<usize>, reports: bool) -> Resu
         }
         Subject::File(pattern) => {
             check_format(options, &**pattern)?;
-            check_means(options, &**pattern)?;
+            check_limits(options, &**pattern)?;
             reports.then(|| Output::of(&options.wanted)).transpose()?
         }
     };
     Ok(Prepared { hints, subject, output })
 }
 
-/// Whether the pattern can be written in the format that is asked for, with the buffers that are asked for.
+/// Checks that the pattern can be written in this format from these buffers.
 fn check_format(options: &ReplayOptions, pattern: &dyn Pattern) -> Result<(), Failure> {
     let (how, wanted) = (&options.how, &options.wanted);
     if how.format == Format::Raw {
@@ -79,18 +79,18 @@ fn check_format(options: &ReplayOptions, pattern: &dyn Pattern) -> Result<(), Fa
     Ok(())
 }
 
-/// Whether there are memory, threads and room for the replay. On MPI ranks are elsewhere too, and the file may be.
-fn check_means(options: &ReplayOptions, pattern: &dyn Pattern) -> Result<(), Failure> {
+/// Checks that memory, threads and disk space suffice. Only for threads: on MPI, ranks and file may be on other hosts.
+fn check_limits(options: &ReplayOptions, pattern: &dyn Pattern) -> Result<(), Failure> {
     if options.how.fabric == Fabric::Mpi {
         return Ok(());
     }
     let (ranks, steps, totals) = (pattern.ranks() as u64, pattern.steps().max(1) as u64, pattern.totals());
-    means::at_most("ranks", ranks, means::MOST_THREADS as u64)?;
+    limits::at_most("ranks", ranks, limits::MOST_THREADS as u64)?;
     let name = pattern.name();
-    // What a call writes, in the ranks' buffers and in the aggregators'; its lists.
+    // The bytes of a call, in the buffers of ranks and of aggregators; and its lists.
     let lists = (totals.requests / steps).checked_mul(EXTENT);
     let needed = (totals.bytes / steps).checked_mul(2).and_then(|bytes| bytes.checked_add(lists?));
-    means::in_memory(
+    limits::in_memory(
         &format!("{name}: {} bytes in {} requests in {steps} call(s)", totals.bytes, totals.requests),
         needed,
     )?;
@@ -102,7 +102,7 @@ fn check_means(options: &ReplayOptions, pattern: &dyn Pattern) -> Result<(), Fai
         || options.wanted.output.as_ref().map_or_else(std::env::temp_dir, |_| ".".into()),
         Path::to_path_buf,
     );
-    means::in_directory(&format!("{name}: a file of {} bytes", totals.file_size), totals.bytes, &directory)
+    limits::in_directory(&format!("{name}: a file of {} bytes", totals.file_size), totals.bytes, &directory)
 }
 
 fn task<'a>(options: &'a ReplayOptions, pattern: &'a dyn Pattern, path: &'a Path, hints: &'a Hints) -> Task<'a> {
@@ -118,7 +118,7 @@ fn on_threads(options: &ReplayOptions) -> Result<(), Failure> {
             let outcomes = threads::run(pattern.ranks(), |transport| task.run(Endpoint::new(transport)))?;
             let outcome = outcomes.into_iter().next().ok_or_else(nobody)?;
             let outcome = outcome.map_err(|error| output.failed(error))?;
-            conclude(options, &*pattern, &hints, &output, &outcome)
+            finish(options, &*pattern, &hints, &output, &outcome)
         }
         (Subject::Exchange(trace), _) => {
             let replay = Replay::new(trace.clone());
@@ -138,7 +138,7 @@ fn on_mpi(_options: &ReplayOptions) -> Result<(), Failure> {
     Err(Failure::new("fabric mpi: this trib was built without it; build with `cargo build --release --features mpi`"))
 }
 
-/// Every process comes here. What can fail on one alone is agreed before the file is touched.
+/// Runs in every process. Errors of one process are agreed on before the file is touched.
 #[cfg(feature = "mpi")]
 fn on_mpi(options: &ReplayOptions) -> Result<(), Failure> {
     use std::os::unix::ffi::OsStringExt;
@@ -153,7 +153,7 @@ fn on_mpi(options: &ReplayOptions) -> Result<(), Failure> {
     let waiting = endpoint.waiting().clone();
     let prepared = match options.how.ranks {
         Some(wanted) if wanted != ranks => {
-            Err(Failure::new(format!("ranks: {ranks} were started by mpiexec; --ranks asks for others")))
+            Err(Failure::new(format!("ranks: mpiexec started {ranks}, but --ranks is another number")))
         }
         _ => prepare(options, Some(ranks), speaks),
     };
@@ -180,23 +180,23 @@ fn on_mpi(options: &ReplayOptions) -> Result<(), Failure> {
         return outcome.map(|_| ()).map_err(|error| Failure::new(error).said_by(false));
     };
     let outcome = outcome.map_err(|error| output.failed(error))?;
-    conclude(options, &*pattern, &hints, &output, &outcome)
+    finish(options, &*pattern, &hints, &output, &outcome)
 }
 
-/// The report of an exchange.
+/// Prints the report of an exchange.
 fn say_exchange(options: &ReplayOptions, replayed: &exchange::Replayed<'_>) -> Result<(), Failure> {
     if options.wanted.json { say(exchange::json(replayed)) } else { say(exchange::table(replayed)) }
 }
 
 /// Verifies and reports.
-fn conclude(
+fn finish(
     options: &ReplayOptions,
     pattern: &dyn Pattern,
     hints: &Hints,
     output: &Output,
     outcome: &Outcome,
 ) -> Result<(), Failure> {
-    // A file that is only read is compared where it was read: in the ranks' buffers.
+    // With --read-only, the ranks have compared their buffers already.
     let compared = (options.wanted.verify && outcome.done.wrote())
         .then(|| verify::compare(pattern, options.how.format, output.path()));
     let right = outcome.done.read().and_then(|read| read.right.clone());

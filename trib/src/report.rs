@@ -1,4 +1,4 @@
-//! A replay in numbers: for people as a table, for programs as JSON.
+//! The report of a replay: a table, or JSON.
 
 use std::path::Path;
 
@@ -13,27 +13,27 @@ use crate::calls::Calls;
 use crate::cli::replay::{Fabric, Format};
 use crate::rank_program::{Done, Outcome};
 
-/// Everything a replay showed.
+/// A replay and its results.
 pub struct Replayed<'a> {
-    /// What was replayed.
+    /// The pattern.
     pub pattern: &'a dyn Pattern,
-    /// How.
+    /// The hints.
     pub hints: &'a Hints,
-    /// What came of it.
+    /// The results.
     pub outcome: &'a Outcome,
-    /// On what.
+    /// The fabric.
     pub fabric: Fabric,
-    /// What the file is.
+    /// The format of the file.
     pub format: Format,
-    /// Where the file is, if it stays.
+    /// The path of the file, if it is kept.
     pub output: Option<&'a Path>,
-    /// Whether the file is right; `None` when nobody asked.
+    /// Whether the file is right; `None` if that was not checked.
     pub verified: Option<bool>,
-    /// Its digest; `None` when nobody wanted it.
+    /// Its SHA-256; `None` if it was not computed.
     pub sha256: Option<String>,
 }
 
-/// What a fabric is called.
+/// The name of a fabric.
 pub fn name(fabric: Fabric) -> &'static str {
     match fabric {
         Fabric::Threads => "threads",
@@ -41,7 +41,7 @@ pub fn name(fabric: Fabric) -> &'static str {
     }
 }
 
-/// One JSON object: that of the writes, with the reads under `read`; that of the reads where nothing was written.
+/// One JSON object: the writes, with the reads under `read`; or the reads if nothing was written.
 pub fn json(replayed: &Replayed<'_>) -> Value {
     let Replayed { pattern, hints, outcome, .. } = replayed;
     let done = &outcome.done;
@@ -107,12 +107,12 @@ pub fn kernel(hints: &Hints, metadata: bool) -> String {
     }
 }
 
-/// Fan-in, for people.
+/// Fan-in as text.
 pub fn fan_in(fan_in: &FanIn) -> String {
     format!("minimum {}, median {}, maximum {}", fan_in.min, fan_in.median, fan_in.max)
 }
 
-/// A number with its thousands apart.
+/// A number with separated thousands.
 pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let group = |(at, digit): (usize, char)| {
@@ -122,7 +122,7 @@ pub fn grouped(value: u64) -> String {
     digits.char_indices().flat_map(group).collect()
 }
 
-/// Bytes, and the same in a larger unit.
+/// A number of bytes, and the same in a larger unit.
 pub fn sized(bytes: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let power = (0..units.len() - 1).find(|&p| bytes >> (10 * (p + 1)) == 0).unwrap_or(units.len() - 1);
@@ -142,7 +142,7 @@ pub fn facts(rows: impl IntoIterator<Item = (&'static str, String)>) -> Table {
     table
 }
 
-/// For people: facts, then the phases side by side.
+/// The report as text: a table of facts, then one of the phases.
 pub fn table(replayed: &Replayed<'_>) -> String {
     let Replayed { pattern, hints, outcome, .. } = replayed;
     let calls = outcome.done.calls();
@@ -158,7 +158,7 @@ pub fn table(replayed: &Replayed<'_>) -> String {
         ("rounds", grouped(calls.rounds)),
         ("fan-in per round", fan_in(&calls.fan_in)),
         ("verified", verified(replayed).to_string()),
-        ("sha256", replayed.sha256.clone().unwrap_or_else(|| "not wanted (--no-digest)".to_string())),
+        ("sha256", replayed.sha256.clone().unwrap_or_else(|| "not computed (--no-digest)".to_string())),
         ("file", replayed.output.map_or_else(removed, |path| path.display().to_string())),
     ];
     let mut text = format!("{}\n{}", facts(rows), phases(calls, hints, "phase"));
@@ -200,7 +200,7 @@ fn phases(calls: &Calls, hints: &Hints, title: &str) -> Table {
     phase("agreement", dash(), dash(), dash(), dash(), seconds.agreement);
     phase("total", dash(), dash(), dash(), dash(), seconds.total);
     if calls.in_memory > 0 {
-        // A part of the exchanges: no time of its own.
+        // Part of the exchanges: its time is not measured separately.
         phases.add_row(["in memory of the nodes", "-", "-", "-", &grouped(calls.in_memory), "-"]);
     }
     for column in 3..6 {
@@ -214,14 +214,14 @@ fn phases(calls: &Calls, hints: &Hints, title: &str) -> Table {
 fn counted(calls: &Calls) -> String {
     match (calls.count, calls.plans_reused) {
         (1, _) => "1".to_string(),
-        (count, reused) => format!("{} (plan used again by {})", grouped(count), grouped(reused)),
+        (count, reused) => format!("{} (plan reused by {})", grouped(count), grouped(reused)),
     }
 }
 
 fn verified(replayed: &Replayed<'_>) -> &'static str {
     match (replayed.verified, replayed.outcome.done.read()) {
         (Some(true), None) => "yes, byte for byte",
-        (Some(true), Some(_)) => "yes, byte for byte, as every rank read it",
+        (Some(true), Some(_)) => "yes, byte for byte, in every rank's buffer",
         (Some(false), _) => "NO",
         (None, _) => "not asked (--verify)",
     }

@@ -4,12 +4,12 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// As many as there are processors.
+/// Number of processors.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// `work` of every item, in the order of the items, on up to `jobs` threads; each takes the next item that is left.
+/// The results of `work` on every item, in the order of the items, on up to `jobs` threads.
 pub fn sweep<T: Sync, R: Send>(items: &[T], jobs: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let done: Vec<Mutex<Option<R>>> = items.iter().map(|_| Mutex::new(None)).collect();

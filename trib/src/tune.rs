@@ -1,4 +1,4 @@
-//! `trib tune collectives`: which collective algorithm, in how many groups, is the fastest here.
+//! `trib tune collectives`: measures which collective algorithm, in how many groups, is the fastest here.
 
 use std::path::Path;
 use std::pin::pin;
@@ -13,15 +13,15 @@ use tributary_lab::tune::{Plan, Rule, best, tune};
 
 use crate::cli::replay::Fabric;
 use crate::cli::tune::{CollectivesOptions, TuneOptions, What};
-use crate::{Failure, listing, means, say};
+use crate::{Failure, limits, listing, say};
 
-/// Ranks on threads, where nobody says how many.
+/// Number of ranks on threads without --ranks.
 const RANKS: u64 = 16;
 
-/// What each rank holds at a time: what it gives, what it gets, a message to it and one from it.
+/// Buffers of each rank: input, output, and a message in either direction.
 const BUFFERS: u64 = 4;
 
-/// Tunes what is asked for.
+/// Runs the command.
 pub fn run(options: &TuneOptions) -> Result<(), Failure> {
     let What::Collectives(options) = &options.what;
     let plan = plan(options);
@@ -30,10 +30,10 @@ pub fn run(options: &TuneOptions) -> Result<(), Failure> {
             let ranks = options.ranks.unwrap_or(RANKS) as usize;
             let largest = plan.sizes.iter().copied().max().unwrap_or(0);
             let needed = largest.checked_mul(ranks as u64).and_then(|bytes| bytes.checked_mul(BUFFERS));
-            means::in_memory(&format!("{largest} bytes on {ranks} ranks"), needed)?;
+            limits::in_memory(&format!("{largest} bytes on {ranks} ranks"), needed)?;
             let measured = threads::run(ranks, |transport| measure(&mut Endpoint::new(transport), options, &plan))?;
             let first = measured.into_iter().next().ok_or_else(|| Failure::new("no ranks"))?;
-            conclude(options, "threads", &first?)
+            finish(options, "threads", &first?)
         }
         Fabric::Mpi => on_mpi(options, &plan),
     }
@@ -60,21 +60,21 @@ fn on_mpi(_options: &CollectivesOptions, _plan: &Plan) -> Result<(), Failure> {
     Err(Failure::new("fabric mpi: this trib was built without it; build with `cargo build --release --features mpi`"))
 }
 
-/// Every process comes here.
+/// Runs in every process.
 #[cfg(feature = "mpi")]
 fn on_mpi(options: &CollectivesOptions, plan: &Plan) -> Result<(), Failure> {
     let world = tributary::fabric::mpi::initialise()?;
     let mut endpoint = Endpoint::new(Box::new(world.endpoint()?));
     let (ranks, speaks) = (endpoint.ranks() as u64, endpoint.rank() == 0);
     if options.ranks.is_some_and(|wanted| wanted != ranks) {
-        let failure = Failure::new(format!("ranks: {ranks} were started by mpiexec; --ranks asks for others"));
+        let failure = Failure::new(format!("ranks: mpiexec started {ranks}, but --ranks is another number"));
         return Err(failure.said_by(speaks));
     }
     let measured = measure(&mut endpoint, options, plan).map_err(|error| Failure::new(error).said_by(speaks))?;
-    if speaks { conclude(options, "mpi", &measured) } else { Ok(()) }
+    if speaks { finish(options, "mpi", &measured) } else { Ok(()) }
 }
 
-/// Collective. Rank 0 shows how far it is, where somebody looks on.
+/// Measures. Collective. Rank 0 shows its progress if standard error is a terminal.
 fn measure(endpoint: &mut Endpoint, options: &CollectivesOptions, plan: &Plan) -> Result<Vec<Entry>, Error> {
     let waiting = endpoint.waiting().clone();
     let writable = if endpoint.rank() == 0 { writable(options.output.as_deref()) } else { Ok(()) };
@@ -92,7 +92,7 @@ fn measure(endpoint: &mut Endpoint, options: &CollectivesOptions, plan: &Plan) -
     measured
 }
 
-/// Whether the table can be written, found out before anything is measured.
+/// Checks, before anything is measured, that the table can be written.
 fn writable(path: Option<&Path>) -> Result<(), Error> {
     let Some(path) = path else { return Ok(()) };
     let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);
@@ -101,7 +101,7 @@ fn writable(path: Option<&Path>) -> Result<(), Error> {
     })
 }
 
-fn conclude(options: &CollectivesOptions, fabric: &str, measured: &[Entry]) -> Result<(), Failure> {
+fn finish(options: &CollectivesOptions, fabric: &str, measured: &[Entry]) -> Result<(), Failure> {
     let table = Table::new(fabric, best(measured));
     if let Some(path) = &options.output {
         std::fs::write(path, table.text()).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))?;
@@ -118,7 +118,7 @@ fn conclude(options: &CollectivesOptions, fabric: &str, measured: &[Entry]) -> R
     }
 }
 
-/// The fastest of each operation and size, and what they gain over the fastest without groups.
+/// The fastest algorithm of each operation and size, beside the fastest without groups.
 fn shown(table: &Table, measured: &[Entry]) -> comfy_table::Table {
     let mut shown =
         listing::table(["operation", "bytes", "fastest", "groups", "microseconds", "+-", "fastest of one group"]);

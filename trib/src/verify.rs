@@ -1,4 +1,4 @@
-//! Comparing the written file with the reference, and its digest.
+//! Compares the written file with a reference, and computes its digest.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -10,7 +10,7 @@ use tributary_benchmarks::{Pattern, write_case_serially};
 use crate::Failure;
 use crate::cli::replay::Format;
 
-/// Writes the reference serially beside `output` and compares; the first difference is a failure that names it.
+/// Writes the reference serially beside `output` and compares. The first difference is the error.
 pub fn compare(pattern: &dyn Pattern, format: Format, output: &Path) -> Result<(), Failure> {
     let directory = output.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let reference = tempfile::tempfile_in(directory)
@@ -22,7 +22,7 @@ pub fn compare(pattern: &dyn Pattern, format: Format, output: &Path) -> Result<(
     let written = open(output)?;
     let (got, expected) = (written.metadata()?.len(), reference.metadata()?.len());
     if got != expected {
-        let what = format!("{} has {got} bytes, the reference {expected}", output.display());
+        let what = format!("{} has {got} bytes, but the reference has {expected}", output.display());
         return Err(Failure::new(format!("not verified: {what}")));
     }
     std::io::Seek::rewind(&mut &reference)?;
@@ -35,7 +35,7 @@ pub fn compare(pattern: &dyn Pattern, format: Format, output: &Path) -> Result<(
         theirs.read_exact(&mut b[..len])?;
         if let Some(index) = (0..len).find(|&i| a[i] != b[i]) {
             let offset = at + index as u64;
-            let what = format!("byte {offset} of {} is {}, should be {}", output.display(), a[index], b[index]);
+            let what = format!("byte {offset} of {} is {}, but must be {}", output.display(), a[index], b[index]);
             return Err(Failure::new(format!("not verified: {what}")));
         }
         at += len as u64;

@@ -21,19 +21,19 @@ static SMALL_MAP: &[u8] = include_bytes!("../../data/small_map_16p.nc");
 pub const SMALL_MAP_NAME: &str = "small_map_16p.nc (shipped)";
 /// Ranks of the small decompositions that need no file.
 const SMALL_RANKS: usize = 16;
-/// What each of these ranks has of the G and I cases, which hold more for a column than the F case. A number of columns
-/// that the groups do not divide leaves cells of the I case's grid to nobody, where there is no land.
+/// Columns and groups of each of these ranks in the G and I cases, which have more elements per column than the F case. The
+/// groups do not divide the columns, so some cells of the I case's grid have no owner: they are not land.
 const SMALL: GeneratorOptions = GeneratorOptions { columns_per_rank: 6, groups: 3, seed: 0 };
 const SMALL_LAND: GeneratorOptions = GeneratorOptions { columns_per_rank: 7, ..SMALL };
 
-/// What [`E3sm::open`] opens.
+/// The options of [`E3sm::open`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options<'a> {
     /// The file's content.
     pub content: Content,
     /// A map file of the benchmark; without, decompositions that need no file.
     pub map: Option<&'a Path>,
-    /// Ranks; without, as many as the decompositions are made for.
+    /// Number of ranks; by default that of the decompositions.
     pub ranks: Option<usize>,
     /// Whether decompositions for another number of ranks are folded onto `ranks`. Without a map and without this,
     /// decompositions are made for `ranks`.
@@ -170,7 +170,7 @@ impl E3sm {
         Ok(Lists::of(&*self.source, share(self.source.ranks(), rank, self.ranks)))
     }
 
-    /// The case and the file's name, for people.
+    /// The case and the file's name, as text.
     pub(super) fn title(&self) -> String {
         let Content { case, history, .. } = self.layout.content;
         let history = match history {
@@ -185,8 +185,8 @@ fn small_map() -> Result<DecompositionMap, PatternError> {
     DecompositionMap::from_bytes(SMALL_MAP_NAME, Source::from(SMALL_MAP))
 }
 
-/// Sums over variables with their places; `counts` is what one variable of each decomposition takes, `root`: with those
-/// of rank 0.
+/// Sums over variables with their places. `counts` has the counts of one variable of each decomposition; with `root`, the
+/// variables of rank 0 are included.
 pub(super) fn sums<'a>(variables: impl Iterator<Item = (&'a Variable, u64)>, counts: &[Counts], root: bool) -> Totals {
     let mut sum = Totals { requests: 0, bytes: 0, file_size: 0 };
     for (variable, begin) in variables {

@@ -1,4 +1,4 @@
-//! Which file of which case, with what in it.
+//! The cases of the benchmark, their history files and contents.
 
 use tributary_netcdf::Type;
 
@@ -37,7 +37,7 @@ pub enum History {
     H1,
 }
 
-/// The external type of the variables whose type the benchmark lets its user choose.
+/// The external type of the variables whose type the user may choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ElementType {
     /// 8 bytes: the benchmark's default.
@@ -63,7 +63,7 @@ impl ElementType {
     }
 }
 
-/// What a file of the benchmark holds.
+/// The contents of a file of the benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Content {
     /// The case. Default F.
@@ -84,7 +84,7 @@ impl Default for Content {
 }
 
 impl Content {
-    /// Whether the benchmark has such a file.
+    /// Checks that the benchmark has such a file.
     ///
     /// # Errors
     /// h1 or floats of the G case, no records.

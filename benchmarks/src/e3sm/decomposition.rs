@@ -1,4 +1,4 @@
-//! Which elements of an array each rank owns, and what the benchmark makes of it: sorted, merged, folded onto fewer ranks.
+//! The elements of an array that each rank owns: sorted and merged as in the benchmark, or folded onto fewer ranks.
 
 use std::ops::Range;
 
@@ -11,11 +11,10 @@ pub struct Entry {
     pub length: u64,
 }
 
-/// The decompositions D1, D2, ... of a case over its ranks; numbered from 0 here. Who implements it sees to it that
-/// entries lie inside their array and inside one row, that no element has two owners, and that arrays have fewer than
-/// 2^63 elements.
+/// The decompositions D1, D2, ... of a case over its ranks, numbered from 0. An implementation must ensure that entries lie
+/// inside their array and inside one row, that no element has two owners, and that arrays have fewer than 2^63 elements.
 pub trait Decompositions: Send + Sync {
-    /// What errors and reports call them: a file name, or how they were made.
+    /// Their name in errors and reports: a file name, or how they were made.
     fn name(&self) -> &str;
 
     /// Number of ranks they were made for.
@@ -83,7 +82,7 @@ pub fn compare_levels(all: &dyn Decompositions, which: usize, base: usize) -> bo
             }
             let expected = (0..*levels)
                 .flat_map(|level| one.iter().map(move |e| Entry { offset: e.offset + level * row, length: e.length }));
-            // The counts first: `levels` may be any number, the entries are in memory.
+            // Counts are compared first: `levels` may be any number, but the entries are in memory.
             (one.len() as u64).checked_mul(*levels) == Some(many.len() as u64) && many.iter().copied().eq(expected)
         })
 }

@@ -1,15 +1,15 @@
-//! Decompositions of the cases' character for any number of ranks.
+//! Generates decompositions similar to those of the cases, for any number of ranks.
 //!
-//! The model deals its columns in chunks whose columns lie far apart, so a rank owns a few short runs spread over the
-//! whole array. Here the columns are cut in `groups` bands; in each band each rank owns one run, at the same place of a
-//! random order of the ranks in all bands.
+//! The climate model distributes its columns in chunks whose columns lie far apart, so a rank owns a few short runs spread
+//! over the whole array. Here the columns are divided into `groups` bands. In each band each rank owns one run, in a random
+//! order of the ranks that is the same in all bands.
 //!
 //! - F: D2 is these runs, D3 the same on every level, D1 one run of the rank's size. 36 columns and 13 groups give the
 //!   requests and bytes of the production run on 21,600 ranks within 0.3 %; 54 and 25 are like the small map (ne4) on 16
 //!   ranks, 96 and 16 like the one on 512 (ne30).
 //! - G: the columns are cells of the ocean's mesh, D1; it has three edges (D2) and two vertices for a cell. D3 to D6 are
 //!   the levels below each cell, edge and vertex, which lie next to each other in the file.
-//! - I: the bands are the rows of a grid, where land lies among cells that nobody owns. D2 to D5 are D1 on several levels.
+//! - I: the bands are the rows of a grid, in which cells that are not land have no owner. D2 to D5 are D1 on several levels.
 
 use crate::error::PatternError;
 use crate::value::splitmix64;
@@ -24,12 +24,12 @@ const OCEAN_LEVELS: u64 = 100;
 /// Levels of D2 to D5 in the I case.
 const LAND_LEVELS: [u64; 4] = [15, 10, 9, 17];
 
-/// What to generate.
+/// The options of the generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GeneratorOptions {
-    /// Columns each rank owns. Default 36.
+    /// Number of columns of each rank. Default 36.
     pub columns_per_rank: u64,
-    /// Runs they are in, at most one a column. Default 13.
+    /// Number of runs of each rank, at most its columns. Default 13.
     pub groups: u64,
     /// Seed of the order of the ranks. Default 0.
     pub seed: u64,
@@ -46,15 +46,15 @@ impl Default for GeneratorOptions {
 enum Form {
     /// One run of a rank's size.
     Block,
-    /// The runs, with so many elements for a column.
+    /// The runs, with this number of elements per column.
     Runs(u64),
-    /// The runs on every one of so many levels.
+    /// The runs on each of this number of levels.
     Levels(u64),
-    /// With so many elements for a column, and for each of them a row of so many levels.
+    /// The runs, with a number of elements per column, and for each element a row of levels.
     Rows(u64, u64),
 }
 
-/// Generated decompositions. Memory: 4 bytes a rank; a rank's entries are computed when asked for.
+/// Generated decompositions. Memory: 4 bytes per rank; a rank's entries are computed on demand.
 pub struct Generator {
     name: String,
     options: GeneratorOptions,
@@ -92,8 +92,8 @@ impl Generator {
             return Err(PatternError::argument("groups", groups, allowed));
         }
         let is_grid = case == Case::I;
-        // A grid's last row may be as long as the others with fewer columns of anybody's; and 300 is the most elements
-        // that any case has for a column.
+        // A grid's last row is as long as the others, even if fewer of its columns have an owner; and no case has more than
+        // 300 elements per column.
         let columns =
             u64::from(count) * if is_grid { columns_per_rank.next_multiple_of(groups) } else { columns_per_rank };
         if columns > i64::MAX as u64 / (3 * OCEAN_LEVELS) {

@@ -1,5 +1,5 @@
-//! Where the variables of a history file lie, as PnetCDF lays them out under the benchmark's hints: the header, the
-//! fixed-size variables, then record after record, no gaps but to multiples of 4 bytes.
+//! The layout of a history file, as PnetCDF makes it under the benchmark's hints: the header, the fixed-size variables, then
+//! the records, padded only to multiples of 4 bytes.
 
 use tributary_netcdf::{Alignment, Schema, Type, VariableId};
 
@@ -17,7 +17,7 @@ pub struct Variable {
     pub number: usize,
     /// Its name.
     pub name: String,
-    /// Who writes it.
+    /// Its owner.
     pub owner: Owner,
     /// Lengths of its dimensions, without the unlimited one.
     pub shape: Vec<u64>,
@@ -36,7 +36,7 @@ pub struct Variable {
 /// A history file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
-    /// What it holds.
+    /// Its contents.
     pub content: Content,
     /// The variables in the order of definition.
     pub variables: Vec<Variable>,
@@ -108,8 +108,8 @@ impl Layout {
         &self.schema
     }
 
-    /// What call `step` writes, in the order of the file: the fixed-size variables with the first record, then its part
-    /// of each record variable; with the place of each.
+    /// The variables that call `step` writes, in the order of the file, with their offsets: the fixed-size variables in the
+    /// first call, then the step's record of each record variable.
     pub fn of_step(&self, step: usize) -> impl Iterator<Item = (&Variable, u64)> {
         let fixed = self.variables.iter().filter(move |variable| step == 0 && !variable.is_record);
         let record = self.variables.iter().filter(|variable| variable.is_record);
@@ -118,7 +118,7 @@ impl Layout {
     }
 }
 
-/// As many dimensions as the table asks for, before it does.
+/// Checks that there are the dimensions that the table needs.
 fn check_dimensions(content: Content, name: &str, dims: &[Vec<u64>]) -> Result<(), PatternError> {
     let expected: &[usize] = match content.case {
         super::Case::F => &[1, 1, 2],

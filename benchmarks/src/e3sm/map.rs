@@ -1,9 +1,9 @@
 //! Decompositions from a map file of the E3SM-IO benchmark (NetCDF classic; the file is mapped, not read).
 //!
 //! Of decomposition k the file holds `Dk.dims` (attribute), `Dk.nreqs` (entries of every rank), `Dk.offsets` and
-//! `Dk.lengths` (the entries, rank after rank, in elements), and possibly `Dk.fill_starts`: how many of a rank's entries
-//! are requests; those behind are elements that nobody owns, given to a rank to write fill values, which the benchmark
-//! does in fill mode only. Without fill mode, as here, they are no requests.
+//! `Dk.lengths` (the entries, rank after rank, in elements), and possibly `Dk.fill_starts`: the number of a rank's entries
+//! that are requests. The entries after them are elements without an owner, to which a rank writes fill values, but only
+//! in fill mode, which is not used here.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::source::Source;
 
 use super::decomposition::{Decompositions, Entry, compare_levels};
 
-/// More decompositions than any case has (the G case has 6).
+/// An upper bound of decompositions (the G case has 6).
 const MOST_DECOMPOSITIONS: u64 = 100;
 
 /// The decompositions of a map file, checked: every entry inside its array and inside one row, no element twice.
@@ -80,7 +80,7 @@ impl DecompositionMap {
         Ok(map)
     }
 
-    /// Finds decompositions that are a one-dimensional one on every level.
+    /// Finds decompositions that repeat a one-dimensional one on every level.
     fn find_levels(&mut self) {
         for which in 0..self.parts.len() {
             if let Some(base) = (0..self.parts.len()).find(|&base| compare_levels(self, which, base)) {
@@ -89,8 +89,8 @@ impl DecompositionMap {
         }
     }
 
-    /// No element belongs to two ranks, or to one rank twice. What is another decomposition on every level needs no
-    /// look of its own.
+    /// Checks that no element belongs to two ranks, or to one rank twice. A decomposition that repeats another on every level
+    /// need not be checked.
     fn check_disjoint(&self) -> Result<(), PatternError> {
         for (which, part) in self.parts.iter().enumerate() {
             if self.levels.iter().any(|level| level.0 == which) {
@@ -207,7 +207,7 @@ fn rank_ranges(
     Ok(ranges)
 }
 
-/// What is wrong with an entry, and in which variable.
+/// The variable and the description of an error in an entry, if it has one.
 fn entry_problem(offset: i32, length: i32, shape: &[u64]) -> Option<(&'static str, String)> {
     let elements: u64 = shape.iter().product();
     let row = shape.last().copied().unwrap_or(1);

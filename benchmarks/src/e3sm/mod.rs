@@ -3,15 +3,15 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`decomposition`] | which elements of an array a rank owns; sorting, merging, folding |
+//! | [`decomposition`] | the elements of an array that a rank owns; sorting, merging, folding |
 //! | [`map`] | decompositions from a map file of the E3SM-IO benchmark |
 //! | [`generator`] | decompositions of the same character for any number of ranks |
 //! | [`map_file`] | writes any decompositions as a map file |
-//! | [`content`] | which file of which case, with elements of which type and how many records |
+//! | [`content`] | cases, history files, element types and numbers of records |
 //! | `table`, `tables/` | the variables and attributes of all files |
-//! | [`layout`] | where the variables lie |
+//! | [`layout`] | the positions of variables in the file |
 //! | [`case`] | decompositions and variables together: [`E3sm`] |
-//! | `pattern`, `puts` | it as a pattern of extents, and of calls of a NetCDF library |
+//! | `pattern`, `puts` | [`E3sm`] as a pattern of extents, and as calls of a NetCDF library |
 
 pub mod case;
 pub mod content;

@@ -82,8 +82,8 @@ impl Pattern for E3sm {
         self.totals
     }
 
-    /// Every rank's elements lie all over every variable, so every rank talks to every aggregator in every round; that is
-    /// the bound, and in the F case's maps of the benchmark it is reached.
+    /// The elements of every rank are spread over every variable, so in the worst case every rank sends to every aggregator
+    /// in every round. The benchmark's maps of the F case reach this bound.
     fn closed_form(&self, _division: Division) -> ClosedForm {
         let ranks = Some(self.ranks.min(self.source.ranks()) as u64);
         let Totals { requests, bytes, .. } = self.totals;

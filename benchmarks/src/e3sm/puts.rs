@@ -1,4 +1,4 @@
-//! [`E3sm`] as a [`NetcdfCase`]: what the benchmark hands to PnetCDF, variable by variable.
+//! [`E3sm`] as a [`NetcdfCase`]: the benchmark's calls of PnetCDF, variable by variable.
 
 use smallvec::{SmallVec, smallvec};
 use tributary_netcdf::{Alignment, Requests, Schema, VariableId};
@@ -20,7 +20,7 @@ impl NetcdfCase for E3sm {
         Alignment::PACKED
     }
 
-    /// Variables of which the rank owns nothing are not among them.
+    /// Variables without elements of the rank are left out.
     fn puts(&self, rank: usize, step: usize) -> Result<Vec<Put>, PatternError> {
         let lists = self.lists(rank, step)?;
         let mut puts = Vec::new();
@@ -56,7 +56,7 @@ fn whole(variable: &Variable, step: usize) -> Requests {
     requests
 }
 
-/// A number for each dimension, without an allocation: there are millions of them.
+/// An index per dimension, without an allocation, because there are millions.
 type Index = SmallVec<[u64; 4]>;
 
 /// An entry, which lies inside a row: one element along every dimension but the last.

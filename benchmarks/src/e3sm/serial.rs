@@ -1,5 +1,5 @@
-//! The whole file from one process, as its definition says: record after record, variable after variable, decomposition
-//! rank after decomposition rank, every entry as recorded. Knows nothing of extents, merging or folding.
+//! Writes the whole file in one process, directly from its definition: by record, variable, decomposition rank and recorded
+//! entry. It does not use extents, merging or folding, so it is an independent reference.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -36,8 +36,7 @@ pub(super) fn write(all: &dyn Decompositions, layout: &Layout, file: &File) -> R
     Ok(())
 }
 
-/// Puts elements of a record where they belong in the bytes of its variable, which grow as needed; what nobody owns stays
-/// zero.
+/// Puts elements of a record into the bytes of its variable, which grow as needed. Elements without an owner stay zero.
 fn put(bytes: &mut Vec<u8>, variable: &Variable, record: u64, offset: u64, length: u64) {
     let size = variable.size as usize;
     for element in offset..offset + length {

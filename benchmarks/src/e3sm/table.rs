@@ -1,4 +1,4 @@
-//! The history files of all cases as tables: what the benchmark defines, in its order.
+//! The history files of all cases as tables of the benchmark's definitions, in its order.
 //!
 //! A line is an item, its fields separated by tabs; `#` begins a comment line. `h0:` or `h1:` before an item: in that
 //! history file only.
@@ -22,12 +22,12 @@ const F_CASE: &str = include_str!("tables/f_case.tsv");
 const G_CASE: &str = include_str!("tables/g_case.tsv");
 const I_CASE: &str = include_str!("tables/i_case.tsv");
 
-/// Who writes a variable.
+/// The owner of a variable, who writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     /// Rank 0, whole.
     Root,
-    /// All ranks, by the decomposition of this number (from 0).
+    /// All ranks, by the decomposition with this number (from 0).
     Decomposed(usize),
 }
 
@@ -64,7 +64,7 @@ pub(super) fn schema(
     Ok((reader.schema, reader.owners))
 }
 
-/// What has been read so far.
+/// The state of reading a table.
 struct Reader<'a> {
     schema: Schema,
     owners: Vec<Owner>,
@@ -87,7 +87,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Takes one item in; `None` for what is none.
+    /// Reads one item; `None` if the line is not an item.
     fn item(&mut self, fields: &[&str]) -> Result<Option<()>, PatternError> {
         match *fields {
             ["dimension", name, length] => {

@@ -1,4 +1,4 @@
-//! One rank's view of the whole file, in little memory.
+//! One rank's extents in the whole file, in little memory.
 //!
 //! A variable of the F case is one row of columns, or a row for each level, and variables lie without gaps: so where D3 is
 //! D2 on every level, a sequence of such variables is D2's list repeated at the distance of a row, whatever their number.
@@ -11,7 +11,7 @@ use crate::error::PatternError;
 use super::decomposition::{Decompositions, Entry, merged};
 use super::layout::{Owner, Variable};
 
-/// What a rank owns: a merged list for each decomposition, and how often it repeats.
+/// A rank's elements: a merged list for each decomposition, and its number of repetitions.
 pub(super) struct Lists {
     lists: Vec<Vec<Entry>>,
     /// By decomposition: which list, on how many levels, with how many elements a level.
@@ -78,7 +78,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Takes another rank's in.
+    /// Adds the counts of another rank.
     pub fn add(&mut self, other: &Self) {
         self.requests += other.requests;
         self.elements += other.elements;
@@ -101,7 +101,7 @@ impl Rows {
         Self { list: part.list, size: variable.size, begin, stride, count: part.levels }
     }
 
-    /// Takes `next` in, if it goes on where this ends.
+    /// Extends these rows by `next` if it continues them.
     fn continues(&mut self, next: &Self) -> bool {
         let same = (self.list, self.size, self.stride) == (next.list, next.size, next.stride);
         let joins = same && self.begin + self.stride * self.count == next.begin;

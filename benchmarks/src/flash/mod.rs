@@ -1,5 +1,4 @@
-//! FLASH-IO: the checkpoint and the two plot files of an adaptive-mesh code, every rank's blocks of a variable in one
-//! piece.
+//! FLASH-IO: the checkpoint and the two plot files of an adaptive-mesh code. A rank's blocks of a variable are contiguous.
 //!
 //! A rank holds 80 to 82 blocks (80 and its number mod 3), all blocks of all ranks are numbered in rank order, and the
 //! slowest dimension of every variable counts blocks; so each rank writes one contiguous piece of each variable. A file
@@ -26,7 +25,7 @@ use crate::value::{element_bytes, fill_elements};
 pub use file::FlashFile;
 use file::Variable;
 
-/// What FLASH-IO writes.
+/// The options of FLASH-IO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlashOptions {
     /// Which of the three files. Default the checkpoint.
@@ -35,9 +34,9 @@ pub struct FlashOptions {
     pub cells: [u64; 3],
     /// Blocks of a rank. Default 80.
     pub blocks: u64,
-    /// The rank's number mod 3 more, as the benchmark has it. Default true.
+    /// Whether a rank has more blocks by its number mod 3, as in the benchmark. Default true.
     pub uneven: bool,
-    /// `nc_var_align_size`: bytes that the first variable's place is a multiple of. Default 1, as the benchmark sets.
+    /// `nc_var_align_size`: alignment of the first variable in bytes. Default 1, as in the benchmark.
     pub alignment: u64,
 }
 
@@ -86,13 +85,13 @@ impl Flash {
         Ok(Self { ranks, options, schema, layout, variables, totals })
     }
 
-    /// What the closed form says of the unknowns alone, without the tree variables: what papers speak of. 24 requests a
-    /// rank in the checkpoint.
+    /// The closed form of the unknowns alone, without the tree variables, as in the papers. 24 requests per rank in the
+    /// checkpoint.
     pub fn unknowns_form(&self, division: Division) -> ClosedForm {
         let unknowns = &self.variables[file::TREE..];
         let (count, one) = (unknowns.len() as u64, self.span(&unknowns[0]));
         let bytes = count * one.bytes;
-        // Where all aggregators' stripes together divide a variable, each hears of the same ranks in every variable.
+        // If the stripes of all aggregators together divide a variable, an aggregator has the same senders in every variable.
         let same = match division {
             Division::Stripes { stripe, aggregators } => {
                 stripe.checked_mul(aggregators).is_some_and(|all| one.bytes.is_multiple_of(all))
@@ -120,7 +119,7 @@ impl Flash {
         rank * self.options.blocks + if self.options.uneven { extra(rank) } else { 0 }
     }
 
-    /// Where a variable lies.
+    /// The position of a variable in the file.
     fn span(&self, variable: &Variable) -> Span {
         let bytes = variable.block_bytes() * self.first_block(self.ranks);
         Span { bytes, grain: common(self.layout.begin(variable.id), bytes) }
@@ -200,14 +199,14 @@ impl Pattern for Flash {
         self.totals
     }
 
-    /// The pieces of a variable adjoin, in rank order. Those of the tree variables are so small that all ranks' lie in
-    /// few windows; of the unknowns alone, [`Flash::unknowns_form`] tells.
+    /// The pieces of a variable adjoin in rank order. The tree variables are so small that the pieces of all ranks lie in few
+    /// windows. For the unknowns alone see [`Flash::unknowns_form`].
     fn closed_form(&self, division: Division) -> ClosedForm {
         let Totals { requests, bytes, file_size } = self.totals;
         let begin = self.layout.begin(self.variables[0].id);
         let span = Span { bytes: file_size - begin, grain: common(begin, file_size) };
         let whole = self.met(division, span, &self.variables);
-        // Where stripes are dealt out, an aggregator hears of no more ranks than of each variable together.
+        // With round-robin stripes, an aggregator has at most the sum of its senders in all variables.
         let metadata = match division {
             Division::Ranges { .. } => whole.metadata,
             Division::Stripes { .. } => {
@@ -221,7 +220,7 @@ impl Pattern for Flash {
         ClosedForm { requests, bytes, metadata_fan_in: Some(metadata), data_fan_in: Some(whole.data) }
     }
 
-    /// The header's bytes stay zero: it is not the ranks'.
+    /// The header's bytes stay zero: ranks do not write it.
     fn write_serially(&self, file: &File) -> Result<(), PatternError> {
         let blocks = self.first_block(self.ranks);
         serial::write(file, |out| {

@@ -1,5 +1,5 @@
-//! An open list file of either form. Opening checks every entry; after that only the place of each rank's entries is in
-//! memory, and they are parsed again whenever they are asked for.
+//! An open list file of either form. Opening checks every entry. Only the position of each rank's entries is kept in memory,
+//! and they are parsed again whenever they are needed.
 
 use std::ops::Range;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Any access at all: for each rank a list of extents, from a file that is mapped, not read.
+//! Any access: for each rank a list of extents, from a memory-mapped file.
 //!
 //! A list may be in any order and may overlap itself and others'. Two forms of the file, told apart by their first bytes:
 //!
@@ -24,15 +24,15 @@
 //! | `lists` | an open file of either form, checked |
 //! | `text`, `binary` | the forms |
 //! | `pattern` | the pattern [`List`] |
-//! | `held` | what one rank holds, by offset |
+//! | `extent_index` | a rank's extents by file offset |
 
 mod binary;
-mod held;
+mod extent_index;
 mod lists;
 mod pattern;
 mod text;
 
 pub use binary::write_binary;
-pub(crate) use held::Held;
+pub(crate) use extent_index::ExtentIndex;
 pub use lists::Lists;
 pub use pattern::List;

@@ -1,8 +1,8 @@
 //! The lists of a file as a pattern.
 //!
-//! The byte at an offset is a hash of the offset and the rank that writes it: where ranks overlap, a test can tell who
-//! wrote; where a rank overlaps itself, its bytes are the same. The serial file is that of rank order: the highest rank
-//! wins (`trib_overlap=rank_order`).
+//! The byte at an offset is a hash of the offset and the rank that writes it. So where ranks overlap, a test can tell whose
+//! byte is in the file; where a rank overlaps itself, its bytes are equal. The serial file is that of rank order: the
+//! highest rank wins (`trib_overlap=rank_order`).
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -17,7 +17,7 @@ use crate::error::PatternError;
 use crate::pattern::{Pattern, RankAccess, Totals};
 use crate::value::fill_bytes;
 
-use super::held::Held;
+use super::extent_index::ExtentIndex;
 use super::lists::Lists;
 
 /// Most bytes written at once by the serial writer.
@@ -121,7 +121,7 @@ impl Pattern for List {
     /// O(own extents) memory; every extent of the higher ranks is looked for among them.
     fn fill_as_read(&self, rank: usize, step: usize, data: &mut [u8]) -> Result<(), PatternError> {
         self.fill(rank, step, data)?;
-        let own = Held::of(self.lists.extents(rank))?;
+        let own = ExtentIndex::of(self.lists.extents(rank))?;
         for higher in rank + 1..self.ranks() {
             for extent in self.lists.extents(higher) {
                 let extent = extent?;

@@ -6,10 +6,10 @@ use crate::error::PatternError;
 
 use super::lists::{LARGEST, Section, extent};
 
-/// No more than this of a word goes into a message.
+/// The most characters of a word in a message.
 const SHOWN: usize = 40;
 
-/// A line with anything in it: its number from 1, where the next begins, and the words.
+/// A line that is not empty: its number from 1, the start of the next line, and its words.
 struct Line<'a> {
     number: u64,
     end: usize,
@@ -56,7 +56,7 @@ fn keyword(line: &[u8], keyword: &str) -> Option<Result<u64, String>> {
     let mut words = words(line);
     (words.next() == Some(keyword.as_bytes())).then(|| match (words.next(), words.next()) {
         (Some(word), None) => number(keyword, word),
-        _ => Err(format!("is \"{}\", and should be {keyword} and one number", shown(line))),
+        _ => Err(format!("is \"{}\"; allowed: {keyword} and one number", shown(line))),
     })
 }
 
@@ -127,6 +127,6 @@ fn entry(line: &[u8]) -> Result<Extent, String> {
     let mut words = words(line);
     match (words.next(), words.next(), words.next()) {
         (Some(offset), Some(len), None) => extent(number("offset", offset)?, number("length", len)?),
-        _ => Err(format!("is \"{}\", and should be an offset and a length", shown(line))),
+        _ => Err(format!("is \"{}\"; allowed: an offset and a length", shown(line))),
     }
 }

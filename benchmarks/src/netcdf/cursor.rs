@@ -1,4 +1,4 @@
-//! A checked walk over the bytes of a header: every step names what it reads, and a step too far is an error.
+//! A checked cursor over the bytes of a header: every read names its item, and a read beyond the end is an error.
 
 use crate::error::PatternError;
 

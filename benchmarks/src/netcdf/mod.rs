@@ -6,7 +6,7 @@
 //! | [`file`](mod@file) | an open file: look-ups and data |
 //! | [`writer`] | writes CDF-5 |
 //!
-//! Whatever the bytes say, reading ends with a value or one error; memory is bounded by the file's size.
+//! Reading any bytes ends with a value or one error; memory is bounded by the file's size.
 
 mod cursor;
 pub mod file;

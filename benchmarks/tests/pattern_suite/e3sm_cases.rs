@@ -278,7 +278,7 @@ fn a_case_opens_with_and_without_a_map() {
         };
         assert_eq!(with_map(case, None, false).unwrap().ranks(), 3);
         assert_eq!(with_map(case, Some(2), true).unwrap().ranks(), 2);
-        assert!(with_map(case, Some(2), false).err().unwrap().to_string().contains("is for 3 ranks, run on 2"));
+        assert!(with_map(case, Some(2), false).err().unwrap().to_string().contains("is for 3 ranks, not 2"));
         let other = if case == Case::G { Case::I } else { Case::G };
         let said = with_map(other, None, false).err().unwrap().to_string();
         assert!(

@@ -119,7 +119,7 @@ fn folding_needs_to_be_asked_for() {
     let error = shipped.clone().with_ranks(12, false).err().unwrap();
     assert_eq!(
         error.to_string(),
-        "map small_map_16p.nc (shipped) is for 16 ranks, run on 12; run it on 16, or fold it with --fold"
+        "map small_map_16p.nc (shipped) is for 16 ranks, not 12; use 16 ranks, or fold it with --fold"
     );
     assert!(matches!(shipped.clone().with_ranks(17, false), Err(PatternError::Ranks { .. })));
     assert!(shipped.clone().with_ranks(16, false).is_ok());

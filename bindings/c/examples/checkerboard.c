@@ -1,5 +1,5 @@
-/* A matrix of doubles, divided into blocks over the ranks; each rank writes its block, reads its right neighbour's, and
- * looks whether that is what the neighbour has written. Rank 0 prints the report.
+/* A matrix of doubles is divided into blocks, one for each rank. Each rank writes its block, reads its right neighbour's,
+ * and checks that it holds what the neighbour has written. Rank 0 prints the report.
  *
  *     mpicc checkerboard.c $(pkg-config --cflags --libs tributary) -o checkerboard
  *     mpiexec -n 4 ./checkerboard matrix.bin
@@ -10,7 +10,7 @@
 
 enum { ROWS = 60, COLUMNS = 84 };
 
-/* Ends all ranks unless all went well. Every rank has the same status; rank 0 speaks. */
+/* Ends the program on an error. Every rank has the same status; rank 0 prints it. */
 static void check(int rank, const char *what, trib_status status) {
     if (status == TRIB_OK)
         return;

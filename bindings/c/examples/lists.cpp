@@ -1,5 +1,5 @@
-// Records dealt to the ranks in turn, from memory with gaps: both sides as lists. The write is started, and goes on while
-// the rank computes.
+// The ranks write records round-robin, from memory with gaps; file and memory are given as lists. The write is
+// non-blocking: each rank computes and tests in turn.
 //
 //     mpicxx lists.cpp $(pkg-config --cflags --libs tributary) -o lists
 //     mpiexec -n 4 ./lists records.bin
@@ -17,7 +17,7 @@ void check(trib_status status) {
         throw std::runtime_error(trib_last_error_message());
 }
 
-// Closes its file when it goes.
+// Closes its file when it is destroyed.
 class File {
 public:
     File(MPI_Comm comm, const char *path) { check(trib_open(comm, path, TRIB_CREATE, nullptr, &file)); }
@@ -37,7 +37,7 @@ void run(const char *path, int rank, int ranks) {
     std::vector<std::int64_t> offsets, places, lengths(RECORDS, length);
     for (std::int64_t record = 0; record < RECORDS; record++) {
         offsets.push_back((record * ranks + rank) * length);
-        places.push_back((RECORDS - 1 - record) * pitch); // memory is filled from its end
+        places.push_back((RECORDS - 1 - record) * pitch); // the first record is last in memory
     }
     std::vector<std::int32_t> buffer(RECORDS * (WORDS + GAP), -1);
     for (std::int64_t record = 0; record < RECORDS; record++) {
@@ -51,7 +51,7 @@ void run(const char *path, int rank, int ranks) {
     int done = 0;
     std::int64_t bytes = 0, looks = 0;
     while (!done) {
-        looks++; // here a program computes
+        looks++; // a real program computes here
         check(trib_test(file, &done, &bytes));
     }
     if (bytes != RECORDS * length)

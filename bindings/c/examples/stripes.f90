@@ -1,5 +1,5 @@
-! A matrix whose rows are dealt to the ranks in turn. In memory as in the file columns are contiguous, so a rank's rows are
-! one element of each column every so many: a subarray of runs. Written, read back, compared.
+! The rows of a matrix are distributed round-robin over the ranks. Columns are contiguous in memory and in the file, so a
+! rank's part of each column is a run of single elements. The program writes the matrix, reads it back and compares.
 !
 !     mpifort $(pkg-config --variable=includedir tributary)/tributary.f90 stripes.f90 $(pkg-config --libs tributary)
 !     mpiexec -n 4 ./a.out matrix.bin
@@ -25,7 +25,7 @@ program stripes
     if (command_argument_count() > 0) call get_command_argument(1, path)
     call check(trib_open(MPI_COMM_WORLD, path, trib_create, "trib_driver=lustre; striping_unit=512", file))
 
-    ! Rows rank + 1, rank + 1 + ranks, ...: a run in the first column, again in each further one.
+    ! Rows rank + 1, rank + 1 + ranks, ...: one run in each column.
     own = (rows - rank + ranks - 1) / ranks
     call check(trib_extents_create(extents))
     do column = 1, int(columns)
@@ -57,7 +57,7 @@ program stripes
     call check(trib_close(file))
     if (c_associated(file)) wrong = wrong + 1
 
-    ! An error is a status on every rank, and a sentence.
+    ! An error is a status on every rank, with a message.
     error = trib_open(MPI_COMM_WORLD, path, trib_create, "cb_nodes=many", file)
     value = trib_last_error_message()
     if (error /= trib_err_hint .or. index(value, "cb_nodes") == 0) wrong = wrong + 1
@@ -68,7 +68,7 @@ program stripes
 
 contains
 
-    ! Ends the program unless all went well.
+    ! Ends the program on an error.
     subroutine check(status)
         integer(c_int), intent(in) :: status
         integer :: ignored

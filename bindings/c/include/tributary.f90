@@ -1,7 +1,7 @@
-! Tributary for Fortran: the functions of tributary.h, which says what each does.
+! Tributary for Fortran: the functions of tributary.h, which documents each of them.
 !
-! Compile this file with the compiler of the program, or add it to the program's sources. Offsets, lengths and counts are
-! integer(c_int64_t). A file is a type(c_ptr). Lists of memory may be left out: then the bytes follow one another.
+! Compile this file with the program's own compiler, or add it to the program's sources. Offsets, lengths and counts are
+! integer(c_int64_t). A file is a type(c_ptr). Lists of memory may be omitted: the bytes are then contiguous.
 module tributary
     use, intrinsic :: iso_c_binding
     implicit none
@@ -90,7 +90,7 @@ module tributary
             integer(c_int64_t), intent(out), optional :: bytes
         end function
 
-        ! Extents that are c_null_ptr: none in the file; in memory, the bytes one after the other.
+        ! file_extents of c_null_ptr mean no data; memory_extents of c_null_ptr mean contiguous bytes.
         integer(c_int) function trib_write_all_extents(file, file_extents, memory_extents, buffer, bytes) bind(c)
             import
             type(c_ptr), value :: file, file_extents, memory_extents
@@ -105,7 +105,7 @@ module tributary
             integer(c_int64_t), intent(out), optional :: bytes
         end function
 
-        ! The buffer of an operation in flight is asynchronous: it must not be a copy that the compiler makes.
+        ! The buffer is asynchronous: it must stay in place until the operation has ended, so the compiler must not pass a copy.
         integer(c_int) function trib_start_write_all(file, file_count, file_offsets, file_lengths, memory_count, &
                 memory_offsets, memory_lengths, buffer) bind(c)
             import
@@ -185,7 +185,7 @@ module tributary
             integer(c_int64_t), value :: offset, length, stride, count
         end function
 
-        ! Dimensions in the order of C: the slowest, which is Fortran's last, comes first. Starts count from 0.
+        ! Dimensions are in the order of C: the slowest, which is Fortran's last, comes first. Starts count from 0.
         integer(c_int) function trib_extents_add_subarray(extents, offset, element, dimensions, sizes, subsizes, &
                 starts) bind(c)
             import
@@ -255,8 +255,8 @@ module tributary
 
 contains
 
-    ! The communicator is an integer, as of `use mpi`; of `use mpi_f08` it is comm%MPI_VAL. Blanks at the end of path and
-    ! hints do not count.
+    ! comm is the integer handle of `use mpi`; with `use mpi_f08`, pass comm%MPI_VAL. Trailing blanks of path and hints are
+    ! ignored.
     integer(c_int) function trib_open(comm, path, mode, hints, file)
         integer, intent(in) :: comm
         character(len=*), intent(in) :: path, hints
@@ -316,7 +316,7 @@ contains
         words = text_at(c_version())
     end function
 
-    ! The text of C at a place.
+    ! A C string as a Fortran string.
     function text_at(place) result(words)
         type(c_ptr), intent(in) :: place
         character(len=:), allocatable :: words
@@ -326,7 +326,7 @@ contains
         words = characters(text)
     end function
 
-    ! All but the last character, which is C's 0.
+    ! All characters but the last, which is C's terminating 0.
     function characters(text) result(words)
         character(kind=c_char), intent(in) :: text(:)
         character(len=size(text) - 1) :: words

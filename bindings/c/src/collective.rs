@@ -1,4 +1,4 @@
-//! Collective writes and reads that return when they are done.
+//! Blocking collective writes and reads.
 
 use std::ffi::c_void;
 
@@ -11,22 +11,22 @@ use super::lists::{Buffer, List, put};
 use super::running::{Access, Memory};
 use super::status::{guarded, trib_status};
 
-/// Writes to the file, all ranks together. Collective; a rank without data has a `file_count` of 0.
+/// Writes this rank's data to the file. Collective; a rank without data passes a `file_count` of 0.
 ///
-/// Extent i of the file is `file_lengths[i]` bytes at `file_offsets[i]`; extent j of memory is `memory_lengths[j]` bytes at
+/// Extent i of the file is `file_lengths[i]` bytes at `file_offsets[i]`. Extent j of memory is `memory_lengths[j]` bytes at
 /// `buffer` + `memory_offsets[j]`. The bytes of memory, in the order of its list, fill the extents of the file, in the
-/// order of that list; both have as many bytes in all. With both lists of memory NULL and a `memory_count` of 0, the bytes
-/// follow one another from `buffer` on. Offsets and lengths are bytes, 0 or more, in any order. Memory may be of several
-/// objects of the program; what lies between its extents is not touched. The lists are read once: they need not outlive the
-/// call.
+/// order of that list. Both lists must have the same number of bytes in all. If both lists of memory are NULL and
+/// `memory_count` is 0, the bytes are contiguous from `buffer` on. Offsets and lengths are in bytes and 0 or more; offsets
+/// may be in any order. The extents of memory may belong to several objects of the program; memory between them is not
+/// touched. The lists may be freed when the call has returned.
 ///
-/// `*bytes`, unless `bytes` is NULL, becomes the number of bytes that were written for this rank: all, or 0 on an error.
-/// Where ranks write the same byte, one of theirs stays (which one: hint trib_overlap).
+/// Sets `*bytes`, unless `bytes` is NULL, to the number of bytes written for this rank: all, or 0 on an error. If several
+/// ranks write the same byte, the hint trib_overlap says whose byte the file holds.
 ///
-/// Costs what docs/how-it-works/overview.md says of an exchange: each byte travels once to the rank that writes it. The same lists as in
-/// the call before cost no planning again, for a read as well.
+/// Cost: each byte is sent at most once, to the rank that writes it (docs/how-it-works/overview.md). A call with the same lists as the
+/// call before, a write or a read, reuses its plan.
 ///
-/// Errors: the lowest failing rank's, on every rank. Some of the bytes may be in the file then.
+/// Errors: the error of the lowest failing rank, on every rank. Some of the bytes may be in the file then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_write_all(
     file: *mut trib_file,
@@ -48,13 +48,13 @@ pub unsafe extern "C" fn trib_write_all(
     })
 }
 
-/// Reads from the file, all ranks together. Collective. The arguments are those of `trib_write_all`, the other way: what the
-/// extents of the file hold fills the extents of memory. Ranks may read the same bytes.
+/// Reads this rank's data from the file. Collective. The arguments are those of `trib_write_all`; the bytes of the file's
+/// extents fill the extents of memory. Several ranks may read the same bytes.
 ///
-/// `*bytes` becomes the number of this rank's bytes that lie before the end of the file. What lies behind it stays as it was
-/// in memory; holes are zeros.
+/// Sets `*bytes`, unless `bytes` is NULL, to the number of this rank's bytes before the end of the file. Memory for bytes
+/// beyond the end is not changed; holes in the file read as zeros.
 ///
-/// Errors: the lowest failing rank's, on every rank. What memory holds is of no meaning then.
+/// Errors: the error of the lowest failing rank, on every rank. The contents of memory are undefined then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_read_all(
     file: *mut trib_file,
@@ -76,8 +76,8 @@ pub unsafe extern "C" fn trib_read_all(
     })
 }
 
-/// As `trib_write_all`, with `file_extents` (NULL: none) in place of the list of the file and `memory_extents` (NULL: the
-/// bytes one after the other) in place of that of memory. Both are as they were, and may be freed.
+/// Like `trib_write_all`, with `file_extents` (NULL: no data) for the list of the file and `memory_extents` (NULL: bytes
+/// contiguous from `buffer` on) for the list of memory. The call does not change them; they may be freed after it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_write_all_extents(
     file: *mut trib_file,
@@ -90,8 +90,8 @@ pub unsafe extern "C" fn trib_write_all_extents(
     guarded(|| unsafe { run(file, || of_extents(file_extents, memory_extents, Buffer::Source(buffer)), bytes) })
 }
 
-/// As `trib_read_all`, with `file_extents` (NULL: none) in place of the list of the file and `memory_extents` (NULL: the
-/// bytes one after the other) in place of that of memory.
+/// Like `trib_read_all`, with `file_extents` (NULL: no data) for the list of the file and `memory_extents` (NULL: bytes
+/// contiguous from `buffer` on) for the list of memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_read_all_extents(
     file: *mut trib_file,
@@ -117,7 +117,7 @@ pub(super) fn in_memory(count: i64, offsets: *const i64, lengths: *const i64) ->
 /// The access that lists describe.
 ///
 /// # Safety
-/// The arrays are null or as long as said.
+/// The arrays are null or as long as their counts say.
 pub(super) unsafe fn of_lists(file: List, memory: List, buffer: Buffer) -> Result<Access> {
     // SAFETY: the caller's promise.
     let (file, layout) = unsafe { (file.extents()?, memory.layout()?) };
@@ -159,7 +159,7 @@ pub(super) unsafe fn start<'a>(
     Ok(file)
 }
 
-/// What a file opened for reading says to a write.
+/// The error of a write to a file that was opened for reading.
 fn only_read(file: &mut trib_file) -> Result<Error> {
     Ok(Error::Io {
         rank: file.busy.file()?.endpoint().rank(),

@@ -1,4 +1,4 @@
-//! Sequences of extents that are built once and used often.
+//! Sequences of extents, built once and used in many calls.
 
 use std::ffi::c_int;
 
@@ -7,25 +7,26 @@ use tributary::{Error, Extents, Result};
 use super::lists::{List, put};
 use super::status::{guarded, trib_status};
 
-/// A sequence of extents, of a file or of memory: byte ranges in the order in which bytes fill them. Regular parts take
-/// little memory, whatever the number of their extents. Belongs to no file; nothing about it is collective.
+/// A sequence of extents (byte ranges) of a file or of memory, in the order in which data fills them. Regular parts take
+/// little memory, whatever their number of extents. A sequence belongs to no file; none of its functions is collective.
 pub struct trib_extents {
     pub(super) all: Extents,
 }
 
-/// Makes an empty sequence, to be given back to `trib_extents_free`.
+/// Creates an empty sequence; free it with `trib_extents_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_extents_create(extents: *mut *mut trib_extents) -> trib_status {
     // SAFETY: the caller's promise: null, or may be written.
     guarded(|| unsafe {
-        let place = extents.as_mut().ok_or_else(|| Error::argument("extents", "NULL", "where they are to be put"))?;
+        let place =
+            extents.as_mut().ok_or_else(|| Error::argument("extents", "NULL", "a pointer to a trib_extents *"))?;
         *place = Box::into_raw(Box::new(trib_extents { all: Extents::empty() }));
         Ok(())
     })
 }
 
-/// Appends `count` extents: `lengths[i]` bytes at `offsets[i]`, in any order, none below 0. Lengths of 0 are left out.
-/// O(count) time; memory for what does not repeat. On an error nothing is appended.
+/// Appends `count` extents: `lengths[i]` bytes at `offsets[i]`. Both are 0 or more; offsets may be in any order. Extents of
+/// length 0 are left out. O(count) time; memory for the irregular parts only. On an error nothing is appended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_extents_add_list(
     extents: *mut trib_extents,
@@ -37,8 +38,8 @@ pub unsafe extern "C" fn trib_extents_add_list(
     guarded(|| unsafe { created(extents)?.all.push(&List { name: "extents", count, offsets, lengths }.extents()?) })
 }
 
-/// Appends a run: `count` extents of `length` bytes, the first at `offset`, each `stride` bytes (which may be negative)
-/// behind the one before. O(1) time and memory. On an error nothing is appended.
+/// Appends a run: `count` extents of `length` bytes, the first at `offset`, each next one `stride` bytes further. `stride`
+/// may be negative. O(1) time and memory. On an error nothing is appended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_extents_add_run(
     extents: *mut trib_extents,
@@ -55,9 +56,9 @@ pub unsafe extern "C" fn trib_extents_add_run(
     })
 }
 
-/// Appends a subarray of an array with `dimensions` dimensions, slowest first (the order of C), that begins at `offset`:
-/// dimension d of the array has `sizes[d]` elements of `element` bytes, of which `subsizes[d]` from `starts[d]` on are
-/// taken. O(dimensions) time and memory. On an error nothing is appended.
+/// Appends a subarray of an array that begins at `offset`. The array has `dimensions` dimensions, the slowest first (the
+/// order of C), and elements of `element` bytes. Its dimension d has `sizes[d]` elements; the subarray has `subsizes[d]` of
+/// them from index `starts[d]` on. O(dimensions) time and memory. On an error nothing is appended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_extents_add_subarray(
     extents: *mut trib_extents,
@@ -78,8 +79,8 @@ pub unsafe extern "C" fn trib_extents_add_subarray(
     })
 }
 
-/// How many extents there are (those of a run or subarray that adjoin count as one), and how many bytes they have in all.
-/// `count` and `bytes` may be NULL.
+/// Returns the number of extents (adjoining extents of a run or subarray count as one) and their total bytes. `count` and
+/// `bytes` may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_extents_total(
     extents: *const trib_extents,
@@ -95,7 +96,7 @@ pub unsafe extern "C" fn trib_extents_total(
     })
 }
 
-/// Frees a sequence. `*extents` becomes NULL; what is NULL already stays so.
+/// Frees a sequence and sets `*extents` to NULL. Does nothing if `*extents` is NULL already.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_extents_free(extents: *mut *mut trib_extents) -> trib_status {
     // SAFETY: the caller's promises: null, or holds null or what was created and is not freed yet.
@@ -109,11 +110,11 @@ pub unsafe extern "C" fn trib_extents_free(extents: *mut *mut trib_extents) -> t
 }
 
 fn missing() -> Error {
-    Error::argument("extents", "NULL", "what trib_extents_create has given")
+    Error::argument("extents", "NULL", "extents from trib_extents_create")
 }
 
 /// # Safety
-/// Null, or created, and used by nobody else as long as the result.
+/// Null, or from `trib_extents_create` and not freed. Nothing else uses it during the lifetime of the result.
 unsafe fn created<'a>(extents: *mut trib_extents) -> Result<&'a mut trib_extents> {
     // SAFETY: the caller's promise.
     unsafe { extents.as_mut() }.ok_or_else(missing)

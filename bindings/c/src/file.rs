@@ -20,27 +20,28 @@ use super::status::{guarded, trib_status};
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum trib_mode {
-    /// A new file, or an existing one emptied.
+    /// Create the file, or truncate an existing one.
     TRIB_CREATE = 1,
-    /// An existing file as it is, or a new one.
+    /// Open an existing file and keep its contents, or create it.
     TRIB_UPDATE = 2,
-    /// An existing file, which is only read.
+    /// Open an existing file for reading only.
     TRIB_READ = 3,
 }
 
-/// An open file of all ranks of a communicator. One thread at a time may use it, one that may call MPI.
+/// An open file of all ranks of a communicator. Only one thread at a time may use it, and that thread must be allowed to
+/// call MPI.
 pub struct trib_file {
     pub(super) busy: Busy,
     pub(super) path: PathBuf,
     pub(super) mode: Mode,
     pub(super) hints: Table,
-    /// Collective writes and reads that went well, and the last of them.
+    /// The number of collective writes and reads that succeeded, and the report of the last one.
     pub(super) calls: u64,
     pub(super) last: Option<CallReport>,
 }
 
 impl trib_file {
-    /// Takes down what a call did; its bytes.
+    /// Records the report of a call that succeeded, and returns this rank's bytes.
     pub(super) fn note(&mut self, outcome: Result<Moved>) -> Result<u64> {
         let Moved { bytes, report } = outcome?;
         self.calls += 1;
@@ -52,22 +53,22 @@ impl trib_file {
 /// The file of a handle.
 ///
 /// # Safety
-/// `file` is null, or from `trib_open` and not closed, and used by nobody else as long as the result.
+/// `file` is null, or from `trib_open` and not closed. Nothing else uses it during the lifetime of the result.
 pub(super) unsafe fn opened<'a>(file: *mut trib_file) -> Result<&'a mut trib_file> {
     // SAFETY: the caller's promise.
-    unsafe { file.as_mut() }.ok_or_else(|| Error::argument("file", "NULL", "what trib_open has given"))
+    unsafe { file.as_mut() }.ok_or_else(|| Error::argument("file", "NULL", "a file from trib_open"))
 }
 
-/// Opens a file on all ranks of a communicator. Collective over `comm`, an intracommunicator, which is duplicated; path,
+/// Opens a file on all ranks of a communicator. Collective over `comm`, an intracommunicator, which is duplicated. Path,
 /// mode and hints must be the same on all ranks.
 ///
-/// `mode` is one of `trib_mode`. `hints` is NULL or "key=value;key=value...", which wins over the environment variable
-/// TRIB_HINTS, which wins over the file that the environment variable TRIB_HINTS_FILE names, which wins over what there is
-/// for other MPI libraries (docs/reference/hints.md; Cray's MPICH_MPIIO_HINTS wins over all). Variables and files are read by the
-/// process's first open. `*file` becomes the file, or NULL on any error.
+/// `mode` is one of `trib_mode`. `hints` is NULL or "key=value;key=value...". Where sources of hints disagree, the first of
+/// these wins: Cray's MPICH_MPIIO_HINTS, `hints`, the environment variable TRIB_HINTS, the file that the environment
+/// variable TRIB_HINTS_FILE names, other hints for other MPI libraries (docs/reference/hints.md). The process's first open reads the
+/// variables and files. `*file` becomes the file, or NULL on any error.
 ///
-/// Errors: the same on all ranks, but for a `comm` that is none (MPI_COMM_NULL, an intercommunicator, MPI not initialised),
-/// which is an error at once: TRIB_ERR_ARGUMENT.
+/// Errors: the same on all ranks. One exception: if `comm` is not usable (MPI_COMM_NULL, an intercommunicator, MPI not
+/// initialised), this rank returns TRIB_ERR_ARGUMENT at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_open(
     comm: MPI_Comm,
@@ -87,7 +88,7 @@ pub unsafe extern "C" fn trib_open(
     })
 }
 
-/// As `trib_open`, with the Fortran handle of the communicator (of `use mpi_f08`, its component MPI_VAL).
+/// Like `trib_open`, with the Fortran handle of the communicator (with `use mpi_f08`, its component MPI_VAL).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_open_fortran(
     comm: c_int,
@@ -108,7 +109,7 @@ unsafe fn arguments(
     no_file: bool,
 ) -> Result<(PathBuf, Mode, Hints)> {
     if no_file {
-        return Err(Error::argument("file", "NULL", "where the file is to be put"));
+        return Err(Error::argument("file", "NULL", "a pointer to a trib_file *"));
     }
     if path.is_null() {
         return Err(Error::argument("path", "NULL", "the name of a file"));
@@ -132,7 +133,7 @@ unsafe fn arguments(
     Ok((path, mode, asked.hints().clone()))
 }
 
-/// Collective: whatever is wrong with a rank's arguments, all ranks learn of it.
+/// Opens the file. Collective: bad arguments on any rank are an error on all ranks.
 unsafe fn open(comm: MPI_Comm, arguments: impl FnOnce() -> Result<(PathBuf, Mode, Hints)>) -> Result<trib_file> {
     let comm = comm.as_given();
     // SAFETY: the program gives a communicator, if MPI is initialised.
@@ -154,16 +155,17 @@ unsafe fn open(comm: MPI_Comm, arguments: impl FnOnce() -> Result<(PathBuf, Mode
     Ok(trib_file { busy: Busy::new(file), path, mode, hints, calls: 0, last: None })
 }
 
-/// Closes a file. Collective. When it returns, all ranks have closed theirs: the file may be removed. `*file` becomes NULL,
-/// also on an error, but not while an operation is in flight (TRIB_ERR_ARGUMENT): that must end first. A NULL `*file` is
-/// closed already: TRIB_OK. To be called before MPI_Finalize.
+/// Closes a file. Collective; call it before MPI_Finalize. When it returns, all ranks have closed the file, and it may be
+/// removed. `*file` becomes NULL, on an error too. If `*file` is NULL already, the result is TRIB_OK. While an operation is
+/// in flight, nothing is closed and the result is TRIB_ERR_ARGUMENT.
 ///
-/// Errors: what the file system reports on closing on any rank, on every rank.
+/// Errors: an error that the file system reports on any rank is the result on every rank.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_close(file: *mut *mut trib_file) -> trib_status {
     // SAFETY: the caller's promises: `file` is null or may be read and written, and holds null or an open file.
     guarded(|| unsafe {
-        let place = file.as_mut().ok_or_else(|| Error::argument("file", "NULL", "where trib_open has put it"))?;
+        let place =
+            file.as_mut().ok_or_else(|| Error::argument("file", "NULL", "a pointer to what trib_open returned"))?;
         if place.is_null() {
             return Ok(());
         }
@@ -173,15 +175,15 @@ pub unsafe extern "C" fn trib_close(file: *mut *mut trib_file) -> trib_status {
     })
 }
 
-/// Waits until everything that was written so far, by all ranks, is on stable storage. Collective.
+/// Waits until everything that all ranks have written so far is on stable storage. Collective.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_sync(file: *mut trib_file) -> trib_status {
     // SAFETY: the caller's promise.
     guarded(|| unsafe { opened(file)?.busy.file()?.sync() })
 }
 
-/// Makes the file `size` bytes long: cut there, or zeros behind what there was. Collective, with the same `size` on all
-/// ranks; it happens when all ranks have come.
+/// Sets the size of the file to `size` bytes: truncates it, or extends it with zeros. Collective, with the same `size` on
+/// all ranks. The size changes after all ranks have made the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_set_size(file: *mut trib_file, size: i64) -> trib_status {
     // SAFETY: the caller's promise.
@@ -193,12 +195,12 @@ pub unsafe extern "C" fn trib_set_size(file: *mut trib_file, size: i64) -> trib_
     })
 }
 
-/// The size of the file in bytes, as the file system tells this rank now. Not collective.
+/// Returns the size of the file in bytes, as the file system reports it to this rank now. Not collective.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_get_size(file: *mut trib_file, size: *mut i64) -> trib_status {
     // SAFETY: the caller's promises: an open file; `size` is null or may be written.
     guarded(|| unsafe {
-        let size = size.as_mut().ok_or_else(|| Error::argument("size", "NULL", "where the size is to be put"))?;
+        let size = size.as_mut().ok_or_else(|| Error::argument("size", "NULL", "a pointer to an int64_t"))?;
         *size = opened(file)?.busy.file()?.size()? as i64;
         Ok(())
     })

@@ -9,11 +9,11 @@ use super::lists::put;
 use super::status::{guarded, trib_status};
 use super::text::copy;
 
-/// All hints of a file with the values in force, as C reads them.
+/// All hints of a file with the values in force, as strings for C.
 pub struct Table(Vec<(CString, CString)>);
 
 impl Table {
-    /// The hints of an open file. Where a hint leaves a choice (`auto`), the choice that was made.
+    /// The hints of an open file. A hint that leaves a choice (`auto`) has the value that was chosen.
     pub fn of(file: &File) -> Self {
         let made = |key: &str| match key {
             "cb_nodes" => Some(file.aggregators().len().to_string()),
@@ -30,15 +30,15 @@ impl Table {
     }
 }
 
-/// How many hints there are, for `trib_hint_at`; 0 for a NULL file. Not collective.
+/// Returns the number of hints, for `trib_hint_at`; 0 for a NULL file. Not collective.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_hint_count(file: *const trib_file) -> i64 {
     // SAFETY: the caller's promise: null or an open file.
     unsafe { file.as_ref() }.map_or(0, |file| file.hints.0.len() as i64)
 }
 
-/// The hint of number `index`, from 0 to `trib_hint_count` - 1, with the value in force: where the hint leaves a choice, the
-/// one that was made. Both texts live until the file is closed. Not collective.
+/// Returns the key and value of hint `index`, from 0 to `trib_hint_count` - 1. The value is the one in force: if the hint
+/// leaves a choice, the choice that was made. Both texts live until the file is closed. Not collective.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_hint_at(
     file: *mut trib_file,
@@ -57,9 +57,9 @@ pub unsafe extern "C" fn trib_hint_at(
     })
 }
 
-/// The value in force of the hint `key`, as `trib_hint_at` gives it, for the `size` bytes at `value`: a text that ends with
-/// 0, cut where it does not fit. `*length`, unless `length` is NULL, becomes the length of the whole text, without the 0.
-/// Not collective.
+/// Returns the value of the hint `key`, as `trib_hint_at` does. Stores at most `size` bytes at `value`, with a terminating
+/// 0; a longer text is cut. Sets `*length`, unless `length` is NULL, to the length of the whole text without the 0. Not
+/// collective.
 ///
 /// Errors: TRIB_ERR_HINT for a key that is no hint's.
 #[unsafe(no_mangle)]

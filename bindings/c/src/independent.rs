@@ -1,4 +1,4 @@
-//! Writes and reads of one rank alone.
+//! Independent writes and reads, by one rank alone.
 
 use std::ffi::c_void;
 
@@ -9,8 +9,8 @@ use super::lists::{Buffer, put};
 use super::running::Memory;
 use super::status::{guarded, trib_status};
 
-/// Writes `length` bytes of `buffer` at `offset`, this rank alone. Not collective. `*bytes`, unless `bytes` is NULL, becomes
-/// the number of bytes written: all, or 0 on an error (some may be in the file then).
+/// Writes `length` bytes of `buffer` at file offset `offset`. Not collective. Sets `*bytes`, unless `bytes` is NULL, to
+/// the number of bytes written: `length`, or 0 on an error, after which some of the bytes may be in the file.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_write_at(
     file: *mut trib_file,
@@ -23,8 +23,8 @@ pub unsafe extern "C" fn trib_write_at(
     guarded(|| unsafe { alone(file, offset, Buffer::Source(buffer), length, bytes) })
 }
 
-/// Reads `length` bytes at `offset` into `buffer`, this rank alone. Not collective. `*bytes`, unless `bytes` is NULL, becomes
-/// the number of bytes that the file had there; behind its end the buffer stays as it was.
+/// Reads `length` bytes at file offset `offset` into `buffer`. Not collective. Sets `*bytes`, unless `bytes` is NULL, to
+/// the number of these bytes before the end of the file. The rest of the buffer is not changed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_read_at(
     file: *mut trib_file,

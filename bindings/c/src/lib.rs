@@ -1,20 +1,20 @@
-//! The C API of Tributary. The functions' documentation is that of `include/tributary.h`, which is made from it.
+//! The C API of Tributary. `include/tributary.h` is generated from the functions and their documentation.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `status` | error codes, the last error's sentence, and the guard around every function: no panic crosses it |
-//! | `file` | the handle: opened, closed; `running` is its operation in flight |
-//! | `extents` | sequences of extents that are built once and used often |
-//! | `lists` | what C gives as arrays, checked |
+//! | `status` | error codes, the text of the last error, and the guard around every function, which lets no panic through |
+//! | `file`, `running` | the handle, its opening and closing; its operation in flight |
+//! | `extents` | sequences of extents, built once and used in many calls |
+//! | `lists` | checks of the arrays that C passes |
 //! | `collective`, `nonblocking`, `independent` | writes and reads |
-//! | `hints`, `statistics` | what can be asked |
+//! | `hints`, `statistics` | hints in force, and statistics of the last call |
 //!
-//! A function that is collective fails on all ranks or on none: a rank whose arguments are bad takes part all the same, with
-//! its error.
+//! A collective function fails on all ranks or on none: a rank with bad arguments takes part in the call and passes its
+//! error to the others.
 #![cfg(feature = "mpi")]
 #![allow(non_camel_case_types, reason = "the names of C")]
 #![allow(clippy::too_many_arguments, reason = "C has no slices")]
-#![allow(clippy::missing_safety_doc, reason = "the header says of every pointer what it must be")]
+#![allow(clippy::missing_safety_doc, reason = "the header says what every pointer must point to")]
 
 pub mod collective;
 pub mod extents;

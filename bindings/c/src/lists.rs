@@ -1,4 +1,4 @@
-//! What C gives as arrays and pointers, checked and made into accesses.
+//! Checks the arrays and pointers of C and turns them into accesses.
 
 use std::ffi::c_void;
 
@@ -9,21 +9,21 @@ use super::running::{Access, Memory};
 /// A list of extents as C gives it: two arrays of one length.
 #[derive(Clone, Copy)]
 pub struct List {
-    /// `file` or `memory`: how errors name it.
+    /// The name in error messages, such as `file` or `memory`.
     pub name: &'static str,
-    /// How many.
+    /// Number of extents.
     pub count: i64,
-    /// Where each begins.
+    /// Offset of each extent in bytes.
     pub offsets: *const i64,
-    /// How long each is.
+    /// Length of each extent in bytes.
     pub lengths: *const i64,
 }
 
 impl List {
-    /// The extents. O(count) time; what is regular takes no memory.
+    /// The extents. O(count) time; regular parts take little memory.
     ///
     /// # Errors
-    /// A null pointer where there should be a list; a negative count, offset or length; an end beyond 2^63 - 1.
+    /// A list is null although `count` is not 0; a count, offset or length is negative; an extent ends beyond 2^63 - 1.
     ///
     /// # Safety
     /// The arrays are null or have `count` elements.
@@ -36,7 +36,7 @@ impl List {
         let array = |what: &str, at: *const i64| {
             if at.is_null() {
                 let given = format!("NULL, with {name}_count {count}");
-                return Err(Error::argument(format!("{name}_{what}"), given, "a list of so many"));
+                return Err(Error::argument(format!("{name}_{what}"), given, format!("an array of {count} numbers")));
             }
             // SAFETY: the caller's promise.
             Ok(unsafe { std::slice::from_raw_parts(at, len) })
@@ -55,10 +55,10 @@ impl List {
         Extents::from_list(offsets.iter().zip(lengths).map(extent))
     }
 
-    /// The same, of memory: no list at all is the bytes one after the other.
+    /// The extents as a layout of memory. Without any list the bytes are contiguous.
     ///
     /// # Errors
-    /// As [`List::extents`]; or a count without lists.
+    /// Those of [`List::extents`]; a count other than 0 without lists.
     ///
     /// # Safety
     /// As [`List::extents`].
@@ -71,20 +71,21 @@ impl List {
     }
 }
 
-/// Which way the bytes go, and where the caller's memory begins.
+/// The start of the caller's memory, and the direction of the transfer.
 #[derive(Clone, Copy)]
 pub enum Buffer {
-    /// To the file.
+    /// Memory that is written to the file.
     Source(*const c_void),
-    /// From it.
+    /// Memory that is read into.
     Target(*mut c_void),
 }
 
 impl Buffer {
-    /// The memory of an access: as many bytes as it reaches over.
+    /// Builds an access, with the memory that its layout spans.
     ///
     /// # Errors
-    /// A null pointer where there are bytes, sides of different sizes, memory that does not fit in the address space.
+    /// The pointer is null although there are bytes; file and memory have different numbers of bytes; the memory does not
+    /// fit in the address space.
     pub fn access(self, file: Extents, layout: BufferLayout) -> Result<Access> {
         let len = match &layout {
             BufferLayout::Contiguous => file.bytes(),
@@ -93,24 +94,24 @@ impl Buffer {
         if let BufferLayout::Extents(extents) = &layout
             && extents.bytes() != file.bytes()
         {
-            let allowed = format!("{}, as those in the file", file.bytes());
+            let allowed = format!("{} bytes, as in the file", file.bytes());
             return Err(Error::argument("lengths in memory", format!("{} bytes in all", extents.bytes()), allowed));
         }
         let buffer = self.reaching(len)?;
         Ok(Access { file, layout, buffer })
     }
 
-    /// The memory of `len` bytes.
+    /// The first `len` bytes of the memory.
     ///
     /// # Errors
-    /// A null pointer where there are bytes, memory that does not fit in the address space.
+    /// The pointer is null although there are bytes; the memory does not fit in the address space.
     pub fn reaching(self, len: usize) -> Result<Memory> {
         let address = match self {
             Self::Source(at) => at.addr(),
             Self::Target(at) => at.addr(),
         };
         if len > 0 && address == 0 {
-            return Err(Error::argument("buffer", format!("NULL, for {len} bytes"), "the memory of the bytes"));
+            return Err(Error::argument("buffer", format!("NULL, for {len} bytes"), "a pointer to that many bytes"));
         }
         if len > isize::MAX as usize || address.checked_add(len).is_none() {
             return Err(Error::argument(
@@ -119,7 +120,7 @@ impl Buffer {
                 "what fits in the address space",
             ));
         }
-        // No bytes may be at NULL in C, and never are in Rust.
+        // In C an empty buffer may be NULL; a Rust slice never is.
         Ok(match self {
             Self::Source(_) if len == 0 => Memory::Source(std::ptr::dangling(), 0),
             Self::Target(_) if len == 0 => Memory::Target(std::ptr::dangling_mut(), 0),
@@ -129,7 +130,7 @@ impl Buffer {
     }
 }
 
-/// Stores a result where the caller wants it, if at all.
+/// Stores a result at `place`, unless that is null.
 ///
 /// # Safety
 /// `place` is null or may be written.

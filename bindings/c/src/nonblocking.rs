@@ -1,4 +1,4 @@
-//! Collective writes and reads that are started, tested and waited for.
+//! Non-blocking collective writes and reads: start, test, wait.
 
 use std::ffi::{c_int, c_void};
 
@@ -10,13 +10,14 @@ use super::file::{opened, trib_file};
 use super::lists::{Buffer, put};
 use super::status::{guarded, trib_status};
 
-/// Starts a collective write with the arguments of `trib_write_all`. Collective. The lists are read before it returns; the
-/// memory must stay as it is until the operation has ended.
+/// Starts a collective write with the arguments of `trib_write_all`. Collective. The lists may be freed when this returns;
+/// the memory must not be changed until the operation has ended.
 ///
-/// The operation goes on only inside `trib_test` and `trib_wait`. One may be in flight for each file: until it has ended,
-/// other calls on the file are errors. With several files, wait in the same order on all ranks, or test in turn.
+/// The operation advances only inside `trib_test` and `trib_wait`. Only one operation may be in flight on a file; until it
+/// has ended, other calls on the file are errors. With several files, wait for them in the same order on all ranks, or
+/// test them in turn.
 ///
-/// Errors: bad arguments of a rank are errors of the operation, on all ranks, when it ends.
+/// Errors: bad arguments on any rank are reported when the operation ends, on all ranks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_start_write_all(
     file: *mut trib_file,
@@ -37,8 +38,8 @@ pub unsafe extern "C" fn trib_start_write_all(
     })
 }
 
-/// Starts a collective read with the arguments of `trib_read_all`. As `trib_start_write_all`; the memory must not be touched
-/// until the operation has ended.
+/// Starts a collective read with the arguments of `trib_read_all`, under the rules of `trib_start_write_all`. The memory
+/// must not be touched until the operation has ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_start_read_all(
     file: *mut trib_file,
@@ -59,7 +60,7 @@ pub unsafe extern "C" fn trib_start_read_all(
     })
 }
 
-/// Starts a collective write with the arguments of `trib_write_all_extents`, as `trib_start_write_all` does.
+/// Starts a collective write with the arguments of `trib_write_all_extents`, under the rules of `trib_start_write_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_start_write_all_extents(
     file: *mut trib_file,
@@ -71,7 +72,7 @@ pub unsafe extern "C" fn trib_start_write_all_extents(
     guarded(|| unsafe { start(file, || of_extents(file_extents, memory_extents, Buffer::Source(buffer))).map(|_| ()) })
 }
 
-/// Starts a collective read with the arguments of `trib_read_all_extents`, as `trib_start_read_all` does.
+/// Starts a collective read with the arguments of `trib_read_all_extents`, under the rules of `trib_start_read_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_start_read_all_extents(
     file: *mut trib_file,
@@ -83,9 +84,9 @@ pub unsafe extern "C" fn trib_start_read_all_extents(
     guarded(|| unsafe { start(file, || of_extents(file_extents, memory_extents, Buffer::Target(buffer))).map(|_| ()) })
 }
 
-/// Goes on with the operation in flight as far as it can without waiting. `*done` becomes 1 when the operation has ended,
-/// well or with the error that is returned, and 0 when it has not; once it has, `*bytes` (unless `bytes` is NULL) is what
-/// the blocking call would have given. Not collective, but all ranks must bring the operation to its end.
+/// Advances the operation in flight as far as possible without waiting. Sets `*done` to 1 if the operation has ended, with
+/// success or with the error that is returned, and to 0 if not. When it has ended, sets `*bytes` (unless `bytes` is NULL)
+/// as the blocking call does. Not collective, but every rank must complete the operation.
 ///
 /// Errors: those of the operation; TRIB_ERR_ARGUMENT when none is in flight.
 #[unsafe(no_mangle)]
@@ -93,7 +94,7 @@ pub unsafe extern "C" fn trib_test(file: *mut trib_file, done: *mut c_int, bytes
     // SAFETY: the caller's promises: an open file; `done` and `bytes` are null or may be written.
     guarded(|| unsafe {
         put(bytes, 0);
-        let done = done.as_mut().ok_or_else(|| Error::argument("done", "NULL", "where the answer is to be put"))?;
+        let done = done.as_mut().ok_or_else(|| Error::argument("done", "NULL", "a pointer to an int"))?;
         *done = 0;
         let file = opened(file)?;
         let Some(outcome) = file.busy.test()? else { return Ok(()) };
@@ -103,8 +104,7 @@ pub unsafe extern "C" fn trib_test(file: *mut trib_file, done: *mut c_int, bytes
     })
 }
 
-/// Goes on with the operation in flight until it has ended. `*bytes` as with `trib_test`. All ranks must bring the operation
-/// to its end.
+/// Completes the operation in flight. Sets `*bytes` as `trib_test` does. Every rank must complete the operation.
 ///
 /// Errors: those of the operation; TRIB_ERR_ARGUMENT when none is in flight.
 #[unsafe(no_mangle)]

@@ -1,21 +1,21 @@
-//! A file together with the operation in flight on it, which borrows it: one owner for both.
+//! Owns a file together with the operation in flight, which borrows the file.
 
 use std::ptr::NonNull;
 
 use tributary::engine::Operation;
 use tributary::{BufferLayout, CallReport, Error, Extents, File, ReadReport, Result, Sink, Source};
 
-/// What a rank writes or reads in one collective call.
+/// This rank's access in one collective call.
 pub struct Access {
-    /// In the file.
+    /// Its extents in the file.
     pub file: Extents,
-    /// In memory.
+    /// Where its bytes are in memory.
     pub layout: BufferLayout,
-    /// The memory.
+    /// The caller's memory.
     pub buffer: Memory,
 }
 
-/// The caller's memory, from the first byte of `buffer` to the last that is touched.
+/// The caller's memory, from the first byte of `buffer` to the last byte that the layout touches.
 #[derive(Clone, Copy)]
 pub enum Memory {
     /// To be written to the file.
@@ -24,15 +24,15 @@ pub enum Memory {
     Target(*mut u8, usize),
 }
 
-/// What became of a call on this rank.
+/// The result of a call on this rank.
 pub struct Moved {
-    /// Bytes of this rank's access that were written, or that the file had.
+    /// Bytes of this rank's access that were written, or that lay before the end of the file.
     pub bytes: u64,
-    /// The call.
+    /// The report of the call.
     pub report: CallReport,
 }
 
-/// A value that stays where it is while its owner moves, so that it can be borrowed by something the owner holds too.
+/// A boxed value: it keeps its address when its owner moves, so another field of the owner can borrow it.
 struct Fixed<T>(NonNull<T>);
 
 impl<T> Fixed<T> {
@@ -42,14 +42,14 @@ impl<T> Fixed<T> {
 
     fn into_inner(self) -> T {
         let place = std::mem::ManuallyDrop::new(self).0;
-        // SAFETY: from the box of `new`, taken back once, because `self` is not dropped.
+        // SAFETY: the pointer is from the box in `new`. It is taken back once, because `self` is not dropped.
         *unsafe { Box::from_raw(place.as_ptr()) }
     }
 }
 
 impl<T> Drop for Fixed<T> {
     fn drop(&mut self) {
-        // SAFETY: from the box of `new`; taken back once, here.
+        // SAFETY: the pointer is from the box in `new`, and is taken back once, here.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
@@ -60,13 +60,13 @@ enum Started {
     Refusal(Operation<'static, CallReport>),
 }
 
-/// An operation in flight and what it borrows beside the file. The operation is dropped first.
+/// An operation in flight, and what it borrows besides the file. The operation is dropped first.
 struct Running {
     operation: Started,
     _access: Option<Fixed<(Extents, BufferLayout)>>,
 }
 
-/// A file and its operation in flight, if there is one. The operation is dropped first: it borrows the file.
+/// A file and its operation in flight, if there is one. The operation borrows the file and is dropped first.
 pub struct Busy {
     running: Option<Running>,
     file: Fixed<File>,
@@ -78,10 +78,10 @@ impl Busy {
         Self { running: None, file: Fixed::new(file) }
     }
 
-    /// The file, while no operation is in flight.
+    /// The file, if no operation is in flight.
     ///
     /// # Errors
-    /// One is.
+    /// An operation is in flight.
     pub fn file(&mut self) -> Result<&mut File> {
         match self.running {
             // SAFETY: the file lives as long as `self`, and is borrowed by nobody else: no operation is in flight, and
@@ -94,21 +94,21 @@ impl Busy {
         }
     }
 
-    /// The file. An operation in flight is dropped, which leaves the file fit for closing only.
+    /// Gives up the file. An operation in flight is dropped; the file can then only be closed.
     pub fn into_file(self) -> File {
         drop(self.running);
         self.file.into_inner()
     }
 
-    /// Starts a collective write or read, or takes part in one with an error of its own, which then is the outcome on all
-    /// ranks. Collective.
+    /// Starts a collective write or read. With an error in place of an access, this rank takes part all the same, and the
+    /// operation fails on all ranks. Collective.
     ///
     /// # Errors
     /// An operation is in flight already.
     ///
     /// # Safety
-    /// The memory of the access is, where its layout says, valid for reads (a source) or for writes, and not otherwise
-    /// touched (a target), until the operation has ended or `self` is gone.
+    /// Where the layout says, the memory must be valid for reads (a write) or for writes and otherwise untouched (a read),
+    /// until the operation has ended or `self` is dropped.
     pub unsafe fn start(&mut self, access: Result<Access>) -> Result<()> {
         self.file()?;
         // SAFETY: the file stays where it is until `self` is gone. The operation goes before it (the order of the
@@ -141,7 +141,7 @@ impl Busy {
         Ok(())
     }
 
-    /// Goes on with the operation as far as it can without waiting; the outcome when it is done.
+    /// Advances the operation as far as possible without waiting. Returns its result when it has ended.
     ///
     /// # Errors
     /// No operation is in flight.
@@ -158,12 +158,12 @@ impl Busy {
         Ok(outcome)
     }
 
-    /// Goes on with the operation to its end.
+    /// Completes the operation.
     ///
     /// # Errors
-    /// The operation's; or none is in flight.
+    /// Those of the operation; or no operation is in flight.
     pub fn wait(&mut self) -> Result<Moved> {
-        // What the operation borrows goes when it has ended.
+        // Drops what the operation borrowed.
         let Running { operation, _access } = self.running.take().ok_or_else(nothing)?;
         match operation {
             Started::Write(operation, bytes) => written(operation.wait(), bytes),

@@ -1,4 +1,4 @@
-//! What the last collective call did.
+//! Statistics of the last collective call.
 
 use std::ffi::{c_char, c_int};
 
@@ -11,67 +11,68 @@ use super::lists::put;
 use super::status::{guarded, trib_status};
 use super::text::copy;
 
-/// How the bytes of a call went.
+/// The path that the data of a call took.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum trib_path {
-    /// There was nothing to write, or to read.
+    /// No rank had data.
     #[default]
     TRIB_PATH_NOTHING = 0,
     /// Through aggregators.
     TRIB_PATH_EXCHANGE = 1,
-    /// Every rank wrote, or read, its own extents.
+    /// Every rank wrote or read its own extents.
     TRIB_PATH_DIRECT = 2,
-    /// Through memory that all ranks share.
+    /// Through memory that all ranks share: they are on one node.
     TRIB_PATH_SHARED = 3,
-    /// To rank 0 with the agreement: little data, all of which it wrote.
+    /// Through rank 0: so little data that it travelled with the messages of agreement, and rank 0 wrote all of it.
     TRIB_PATH_ROOT = 4,
 }
 
-/// The last collective write or read that went well, over all ranks: the same on each. All 0 before the first.
+/// Statistics of the last collective write or read that succeeded. They cover all ranks and are the same on each. All are
+/// 0 before the first such call.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct trib_statistics {
-    /// Collective writes and reads of this file that went well so far.
+    /// Number of collective writes and reads of this file that have succeeded so far.
     pub calls: i64,
-    /// How the bytes went; `trib_report_json` says why.
+    /// The path that the data took; `trib_report_json` says why.
     pub path: trib_path,
-    /// 1 when the plan of the call before was used again.
+    /// 1 if the plan of the previous call was reused, else 0.
     pub plan_reused: c_int,
-    /// Ranks that wrote, or read, the file for all.
+    /// Number of ranks that wrote or read the file for the others.
     pub aggregators: i64,
-    /// Extents of the file, as the ranks gave them.
+    /// Number of extents in the file, as the ranks gave them.
     pub requests: i64,
-    /// Bytes asked to be written, or read.
+    /// Bytes that the ranks asked to write or read.
     pub bytes: i64,
-    /// Bytes that got into the file; what several ranks wrote counts once.
+    /// Bytes written to the file; a byte that several ranks gave counts once.
     pub bytes_written: i64,
-    /// Bytes that were read: those before the end of the file.
+    /// Bytes read, all of them before the end of the file.
     pub bytes_read: i64,
-    /// The most windows with data that any aggregator had.
+    /// Number of rounds: the largest number of windows with data on any aggregator.
     pub rounds: i64,
-    /// Bytes of the messages that told aggregators of extents.
+    /// Bytes of metadata messages, which tell aggregators the extents.
     pub metadata_bytes: i64,
-    /// Messages that told aggregators of extents.
+    /// Number of metadata messages.
     pub metadata_messages: i64,
-    /// Messages with data.
+    /// Number of messages with data.
     pub data_messages: i64,
-    /// Bytes of extents and data that went between ranks of a node in memory that they share: 0 where the inner layer of
-    /// `two_layer` is messages, or there is none.
+    /// Bytes of metadata and data that ranks of one node exchanged through shared memory: 0 if the kernel is not `two_layer`,
+    /// or if its inner layer sends messages.
     pub in_memory: i64,
-    /// Seconds, the most of any rank: cutting the access by aggregator.
+    /// Seconds, like all below the maximum over the ranks: splitting the access by aggregator.
     pub seconds_flatten: f64,
-    /// Telling aggregators of extents.
+    /// Seconds of exchanging metadata.
     pub seconds_metadata: f64,
-    /// Exchanging data.
+    /// Seconds of exchanging data.
     pub seconds_data: f64,
-    /// Copying into windows, or out of them.
+    /// Seconds of copying into windows or out of them.
     pub seconds_placement: f64,
-    /// In the file system, while others are exchanged.
+    /// Seconds in the file system. Other windows are exchanged meanwhile.
     pub seconds_io: f64,
-    /// Agreeing on ranges, errors and these numbers.
+    /// Seconds of agreeing on the range of the file, on errors and on these numbers.
     pub seconds_agreement: f64,
-    /// From start to end.
+    /// Seconds from the start of the call to its end.
     pub seconds_total: f64,
 }
 
@@ -109,13 +110,13 @@ impl trib_statistics {
     }
 }
 
-/// What the last collective call that went well did. Not collective.
+/// Returns the statistics of the last collective call that succeeded. Not collective.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_get_statistics(file: *mut trib_file, statistics: *mut trib_statistics) -> trib_status {
     // SAFETY: the caller's promises: an open file; `statistics` is null or may be written.
     guarded(|| unsafe {
         if statistics.is_null() {
-            return Err(Error::argument("statistics", "NULL", "where they are to be put"));
+            return Err(Error::argument("statistics", "NULL", "a pointer to a trib_statistics"));
         }
         let file = opened(file)?;
         put(statistics, file.last.as_ref().map(|last| trib_statistics::of(file.calls, last)).unwrap_or_default());
@@ -135,9 +136,10 @@ struct Report<'a> {
     last_call: Option<&'a CallReport>,
 }
 
-/// File, driver, ranks, aggregators and the last collective call that went well, as one JSON object, for the `size` bytes at
-/// `text`: it ends with 0, cut where it does not fit. `*length`, unless `length` is NULL, becomes the length of the whole
-/// text, without the 0. Not collective, and the same on all ranks. No operation may be in flight.
+/// Describes the file, its driver, ranks and aggregators, and the last collective call that succeeded, as one JSON object.
+/// Stores at most `size` bytes at `text`, with a terminating 0; a longer text is cut. Sets `*length`, unless `length` is
+/// NULL, to the length of the whole text without the 0. Not collective; the text is the same on all ranks. No operation
+/// may be in flight.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trib_report_json(
     file: *mut trib_file,

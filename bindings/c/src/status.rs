@@ -1,4 +1,4 @@
-//! Error codes, their words, and the guard around every function.
+//! Error codes, their descriptions, and the guard around every function.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -12,39 +12,39 @@ use tributary::{Error, Result};
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum trib_status {
-    /// All went well.
+    /// No error.
     TRIB_OK = 0,
-    /// An argument that cannot be met.
+    /// An argument is not allowed.
     TRIB_ERR_ARGUMENT = 1,
-    /// A hint with a bad value, or an unknown key that begins with trib_.
+    /// A hint has a bad value, or an unknown key begins with trib_.
     TRIB_ERR_HINT = 2,
     /// The file system is full (ENOSPC).
     TRIB_ERR_NO_SPACE = 3,
     /// The quota is used up (EDQUOT).
     TRIB_ERR_QUOTA = 4,
-    /// The file-size limit of a process or of the file system (EFBIG).
+    /// The file would exceed the size limit of a process or of the file system (EFBIG).
     TRIB_ERR_TOO_LARGE = 5,
-    /// A file system, or a file opened, for reading only.
+    /// The file system is mounted read-only, or the file was opened for reading only.
     TRIB_ERR_READ_ONLY = 6,
     /// Permission denied.
     TRIB_ERR_ACCESS = 7,
     /// There is no such file or directory.
     TRIB_ERR_NO_SUCH_FILE = 8,
-    /// A path that is no file, or misused.
+    /// The path is not a regular file, or not one that can be used as asked (a directory, for example).
     TRIB_ERR_BAD_FILE = 9,
-    /// Any other error of an operating-system call on the file.
+    /// An operating-system call on the file returned another error.
     TRIB_ERR_IO = 10,
-    /// MPI returned an error. Other ranks may not know of it; the file can only be closed.
+    /// MPI returned an error. Other ranks may not know of it. The file can only be closed.
     TRIB_ERR_FABRIC = 11,
-    /// An error of Tributary itself. Other ranks may not know of it. Please report it.
+    /// Tributary has a defect. Other ranks may not know of this error. Please report it.
     TRIB_ERR_INTERNAL = 12,
-    /// A rank has no memory for its part of the call.
+    /// A rank could not allocate the memory for its part of the call.
     TRIB_ERR_NO_MEMORY = 13,
 }
 
 use trib_status::*;
 
-/// Every status and what it is, by its number.
+/// Every status and its description, in the order of the codes.
 const WORDS: [(trib_status, &CStr); 14] = [
     (TRIB_OK, c"no error"),
     (TRIB_ERR_ARGUMENT, c"bad argument"),
@@ -66,34 +66,36 @@ thread_local! {
     static LAST: RefCell<CString> = RefCell::default();
 }
 
-/// What a status is, in a few words. `code` may be any number. Not collective. The text lives as long as the program.
+/// Describes a status in a few words. `code` may be any number. Not collective. The text lives as long as the program.
 #[unsafe(no_mangle)]
 pub extern "C" fn trib_error_string(code: c_int) -> *const c_char {
     let known = WORDS.iter().find(|(status, _)| *status as c_int == code);
     known.map_or(c"not a status of Tributary", |(_, words)| words).as_ptr()
 }
 
-/// The error of the last function that failed on this thread, as a sentence that names the thing, its value, and what is
-/// allowed; empty when none has. Not collective. The text lives until the next function fails on this thread.
+/// Describes the error of the last function that failed on this thread. The sentence names the argument or file, its
+/// value and what is allowed; it is empty if no function has failed. Not collective. The text lives until the next
+/// function fails on this thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn trib_last_error_message() -> *const c_char {
-    // A thread that is about to end has no text any more.
+    // A thread that is ending may have destroyed its text already.
     LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
 }
 
-/// The version of the library, as "0.1.0". Not collective. The text lives as long as the program.
+/// The version of the library, such as "0.1.0". Not collective. The text lives as long as the program.
 #[unsafe(no_mangle)]
 pub extern "C" fn trib_version() -> *const c_char {
     const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
     VERSION.as_ptr().cast()
 }
 
-/// Runs the body of a function: its error becomes a code and the thread's last message, a panic an internal error.
+/// Runs the body of a function. An error becomes a code and the thread's last error message; a panic becomes an internal
+/// error.
 pub fn guarded(body: impl FnOnce() -> Result<()>) -> trib_status {
-    // What a panic leaves behind is not looked at: an operation that did not end leaves its file fit for closing only.
+    // Unwind safety: after a panic in an operation, the file can only be closed.
     let outcome = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
-        alone(Err(Error::Internal { rank: 0, what: format!("panic: {}", said.unwrap_or("without words")) }))
+        alone(Err(Error::Internal { rank: 0, what: format!("panic: {}", said.unwrap_or("no message")) }))
     });
     match outcome {
         Ok(()) => TRIB_OK,

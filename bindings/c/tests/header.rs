@@ -7,12 +7,12 @@ use cbindgen::{Builder, Config, DocumentationStyle, ExportConfig, Language, Styl
 const HEAD: &str = "\
 /* The C API of Tributary: collective I/O of many ranks in one shared file.
  *
- * Every function returns a trib_status, but for those that return a text or a number. A function that is collective is
- * called by all ranks of the file's communicator, in the same order on each, and all get the same status. A NULL file is
- * the one error that no other rank learns of. Pointers are to be what the function says, or NULL where it says so; other
- * NULLs are TRIB_ERR_ARGUMENT. Sizes, offsets and counts are in bytes and have 64 bits.
+ * Most functions return a trib_status; a few return a text or a number. All ranks of the file's communicator must call a
+ * collective function, in the same order on each rank, and all ranks get the same status. The one exception is a NULL
+ * file: only the calling rank gets that error. A pointer may be NULL only where the function says so; any other NULL is
+ * TRIB_ERR_ARGUMENT. Sizes and offsets are in bytes; sizes, offsets and counts have 64 bits.
  *
- * docs/tutorial/c.md of Tributary has a first program; docs/reference/hints.md lists the hints.
+ * docs/tutorial/c.md in Tributary's repository has a first program; docs/reference/hints.md lists the hints.
  *
  * Generated from bindings/c/src; regenerate with: ./generate */";
 
@@ -53,7 +53,7 @@ fn the_header_is_current() {
     if kept != header && std::env::var_os("TRIB_REGENERATE").is_some() {
         return std::fs::write(&path, &header).expect("a header that may be written");
     }
-    assert!(kept == header, "include/tributary.h is not what src/ says; ./generate writes it");
+    assert!(kept == header, "include/tributary.h does not match src/; ./generate writes it");
 }
 
 #[test]
@@ -66,15 +66,15 @@ fn every_function_is_in_the_header_and_documented() {
         for name in text.split("extern \"C\" fn ").skip(1).filter_map(|rest| rest.split('(').next()) {
             let at = header.find(&format!("{name}(")).unwrap_or_else(|| panic!("{name} is not in the header"));
             let before = header[..at].rsplit('\n').nth(1);
-            assert_eq!(before.map(str::trim), Some("*/"), "{name} has no text");
+            assert_eq!(before.map(str::trim), Some("*/"), "{name} has no documentation");
             functions += 1;
         }
     }
     assert!(functions > 25, "{functions} functions");
 }
 
-/// The Fortran module, written by hand, has every function of the header; but the numbered hints, and `trib_open` by its
-/// twin for Fortran handles.
+/// The Fortran module is written by hand. It has every function of the header except the two that number the hints;
+/// its `trib_open` binds `trib_open_fortran`.
 #[test]
 fn the_fortran_module_is_complete() {
     let module = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("include/tributary.f90")).unwrap();

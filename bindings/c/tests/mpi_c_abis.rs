@@ -1,4 +1,4 @@
-//! The C API under every MPI: one installation, and programs that were compiled for each binary interface.
+//! The C API under every MPI library: one installation, with programs compiled for each ABI.
 #![cfg(feature = "mpi")]
 
 #[path = "common/installed.rs"]
@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use installed::{crate_directory, expect, prefix, printed};
 use wheels::Wheel;
 
-/// The example in C, compiled by a wrapper of the library and linked with ours.
+/// The C example, compiled by a wrapper of this MPI library and linked with Tributary.
 fn compiled(wheel: &Wheel, mpicc: &str) -> PathBuf {
     let made = prefix().join(format!("checkerboard.{mpicc}-{}", wheel.is_open_mpi));
     let (include, lib) = (prefix().join("include"), prefix().join("lib"));
@@ -25,7 +25,7 @@ fn compiled(wheel: &Wheel, mpicc: &str) -> PathBuf {
     made
 }
 
-/// Two ranks of it, under this library.
+/// Runs two ranks of it under this MPI library.
 fn check(wheel: &Wheel, program: &Path) {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(wheel.program("mpiexec"));

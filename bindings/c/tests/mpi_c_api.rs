@@ -1,4 +1,4 @@
-//! The C API as its users meet it: installed, found by pkg-config and CMake, linked by programs in C, C++ and Fortran.
+//! The C API as users have it: installed, found by pkg-config and CMake, linked by programs in C, C++ and Fortran.
 #![cfg(feature = "mpi")]
 
 #[path = "../../../tests/common/foreign_hints.rs"]
@@ -128,7 +128,7 @@ fn the_shared_library_exports_the_functions_of_the_header_and_nothing_else() {
 }
 
 #[test]
-fn pkg_config_tells_what_a_program_needs() {
+fn pkg_config_gives_the_flags_a_program_needs() {
     let mut command = Command::new("pkg-config");
     command.env("PKG_CONFIG_PATH", prefix().join("lib/pkgconfig"));
     let flags = expect(command.args(["--cflags", "--libs", "tributary"]), "pkg-config");
@@ -156,7 +156,7 @@ fn cmake_finds_the_package() {
     for program in ["shared", "static"] {
         run(&build.join(program), 2, &[], "verified");
     }
-    // A version that is not there.
+    // Asking for another version fails.
     let asks = build.join("asks");
     std::fs::create_dir_all(&asks).unwrap();
     let text = "cmake_minimum_required(VERSION 3.18)\nproject(asks C)\nfind_package(Tributary 0.2 REQUIRED)\n";
@@ -251,7 +251,7 @@ fn the_script_does_without_objcopy() {
     assert!(!debug.exists() && sections(&library).contains(".debug_"));
 }
 
-/// Built and installed from a folder that is not the project's, with a stand-in for Cargo that takes no time.
+/// Builds and installs from a folder outside the project, with a stand-in for Cargo.
 #[test]
 fn the_script_runs_in_any_folder_and_needs_no_mpi() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Calls of the C API's that fail on one rank: of MPI, for memory, of the file system. Every rank gets the same status, or the
-//! job ends, and says why. None waits for ever.
+//! Calls that the C API makes fail on one rank: of MPI, of the allocator, of the file system. Every rank gets the same
+//! status, or the job ends with a message. No rank waits for ever.
 #![cfg(feature = "mpi")]
 
 #[path = "common/installed.rs"]
@@ -37,7 +37,7 @@ fn storing_fails_on_one_rank() {
     Small(&small).fails_with("sync", &WAYS, 1, &["sync: input/output error"], Heard::Always);
 }
 
-/// Of a descriptor that nothing was written through, nobody needs to hear.
+/// An error need not be reported for a descriptor through which nothing was written.
 #[test]
 fn closing_fails_on_one_rank() {
     Small(&small).fails_with("close", &WAYS[..1], u64::MAX, &["close: input/output error"], Heard::Sometimes);

@@ -1,5 +1,5 @@
-//! The owner of a file and its operation in flight: it moves, it goes in the middle, and nothing that is borrowed goes
-//! before the operation. On the threads fabric.
+//! The owner of a file and its operation in flight may move, and may be dropped while the operation runs; whatever the
+//! operation borrows is dropped after it. On the threads fabric.
 #![cfg(feature = "mpi")]
 
 #[path = "../../../tests/common/watchdog.rs"]
@@ -64,9 +64,9 @@ fn an_operation_goes_on_while_its_owner_moves() {
     });
 }
 
-/// A file whose operation did not end is fit for closing only, as in the library.
+/// As in the library, a file whose operation did not end can only be closed.
 #[test]
-fn an_owner_that_goes_in_the_middle() {
+fn an_owner_dropped_during_its_operation() {
     on_threads("goes", |mut endpoint, directory| {
         let rank = endpoint.rank();
         let second = endpoint.duplicate().unwrap();
@@ -80,7 +80,7 @@ fn an_owner_that_goes_in_the_middle() {
             let error = busy.into_file().close().err().unwrap();
             assert!(error.to_string().contains("dropped in the middle"), "{error}");
         }
-        // Other files go on.
+        // Other files still work.
         let mut busy = open(endpoint, directory);
         let told = Error::argument("count", -1, "0 or more");
         let own = if rank == 2 { Err(told.clone()) } else { Ok(access(rank, Memory::Source(buffer.as_ptr(), 300))) };

@@ -1,4 +1,4 @@
-//! What no program in C can bring about: every class of error has its code, and no panic crosses a function.
+//! Cases that no C program can provoke: every class of error has its code, and no panic leaves a function.
 #![cfg(feature = "mpi")]
 
 use std::ffi::CStr;
@@ -9,7 +9,7 @@ use tributary_c::status::trib_status::{self, *};
 use tributary_c::status::{guarded, trib_error_string, trib_last_error_message};
 
 fn last() -> String {
-    // SAFETY: a text of this thread, which is copied before the next call.
+    // SAFETY: the text belongs to this thread and is copied before the next call.
     unsafe { CStr::from_ptr(trib_last_error_message()) }.to_string_lossy().into_owned()
 }
 
@@ -55,7 +55,7 @@ fn a_panic_is_an_internal_error() {
     assert_eq!(guarded(|| panic!("on purpose, {}", 7)), TRIB_ERR_INTERNAL);
     assert!(last().contains("panic: on purpose, 7"), "{}", last());
     assert_eq!(guarded(|| std::panic::panic_any(5)), TRIB_ERR_INTERNAL);
-    assert!(last().contains("without words"), "{}", last());
+    assert!(last().contains("no message"), "{}", last());
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! All functions in one table, to which opening a file refers. In a static link in front of PnetCDF's library, which has GIO
-//! inside, whoever takes one of them takes all: otherwise the linker would take the others from there.
+//! A table of all functions, to which opening a file refers. PnetCDF's static library contains GIO. When a program links
+//! this library in front of it, the table makes the linker take every function of GIO from here, not some from there.
 
 use std::sync::atomic::AtomicPtr;
 
@@ -12,7 +12,7 @@ macro_rules! addresses {
     };
 }
 
-/// Atomic only so that threads may share them: they are never changed.
+/// Atomic only so that the static is `Sync`; they never change.
 static FUNCTIONS: [AtomicPtr<()>; 18] = addresses![
     code::GIO_inq_libvers,
     code::GIO_strerror,
@@ -34,7 +34,7 @@ static FUNCTIONS: [AtomicPtr<()>; 18] = addresses![
     memory::GIO_inq_malloc_list,
 ];
 
-/// Refers to all of them.
+/// Refers to the table, so that the linker keeps it.
 #[inline]
 pub fn are_linked() {
     std::hint::black_box(&FUNCTIONS);

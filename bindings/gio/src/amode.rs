@@ -18,14 +18,14 @@ pub struct Access {
     exclusive: bool,
 }
 
-/// Flags that change nothing here.
+/// Flags that are accepted and have no effect.
 const HARMLESS: c_int = libc::O_CLOEXEC | libc::O_LARGEFILE;
 
 impl Access {
-    /// What the flags ask for.
+    /// The access that the flags ask for.
     ///
     /// # Errors
-    /// Flags that cannot be met.
+    /// The combination of flags is not supported.
     pub fn of(amode: c_int) -> Result<Self> {
         let (write, read) = match amode & libc::O_ACCMODE {
             libc::O_RDONLY => (false, true),
@@ -47,15 +47,15 @@ impl Access {
         Ok(Self { mode, read, write, create, exclusive })
     }
 
-    /// How to open the file again when it is open.
+    /// The mode in which to open a file again that is open already.
     pub fn mode_again(self) -> Mode {
         if self.write { Mode::Update } else { Mode::Read }
     }
 
-    /// What the engine does not see to: that the file is there, or is not, as the flags say. On one rank.
+    /// Does what the engine does not do: checks or creates the file as O_CREAT and O_EXCL say. Call it on one rank.
     ///
     /// # Errors
-    /// The system's.
+    /// Those of the operating system.
     pub fn prepare(self, path: &Path) -> Result<()> {
         let told = |cause| Err(Error::io(0, "open", path, 0, &cause));
         match std::fs::metadata(path) {
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_there_or_is_not() {
+    fn flags_say_whether_the_file_must_exist() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("f");
         let prepare = |amode, path: &Path| {

@@ -1,4 +1,4 @@
-//! Error codes: numbers and names of GIO's header, and words for them.
+//! Error codes: numbers and names of GIO's header, and their descriptions.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -8,11 +8,11 @@ use tributary::error::{About, IoClass};
 
 /// No error.
 pub const NOERR: c_int = 0;
-/// The file is there already.
+/// The file exists already.
 pub const EEXIST: c_int = -35;
 /// A bad argument.
 pub const EINVAL: c_int = -36;
-/// A write to what is only read.
+/// A write to a file that was opened for reading only.
 pub const EPERM: c_int = -37;
 /// Out of memory.
 pub const ENOMEM: c_int = -61;
@@ -26,7 +26,7 @@ pub const ENEGATIVECNT: c_int = -210;
 pub const ENOENT: c_int = -220;
 /// A number that does not fit in 4 bytes.
 pub const EINTOVERFLOW: c_int = -221;
-/// Something that this build does not do.
+/// A feature that is not in this build.
 pub const ENOTENABLED: c_int = -222;
 /// A bad file name.
 pub const EBAD_FILE: c_int = -223;
@@ -42,15 +42,15 @@ pub const EMULTIDEFINE_AMODE: c_int = -251;
 pub const EMULTIDEFINE_FNC_ARGS: c_int = -269;
 /// Ranks gave different hints.
 pub const EMULTIDEFINE_HINTS: c_int = -274;
-/// Offsets in the file that do not ascend.
+/// Offsets in the file do not ascend.
 pub const EFILEVIEW: c_int = -275;
 
-/// Every code, its name and its words.
+/// Every code, its name and its description.
 const CODES: [(c_int, &CStr, &CStr); 19] = [
     (NOERR, c"GIO_NOERR", c"no error"),
     (EEXIST, c"GIO_EEXIST", c"the file exists already"),
     (EINVAL, c"GIO_EINVAL", c"invalid argument"),
-    (EPERM, c"GIO_EPERM", c"write to a file that is only read"),
+    (EPERM, c"GIO_EPERM", c"write to a file opened for reading only"),
     (ENOMEM, c"GIO_ENOMEM", c"out of memory"),
     (EACCESS, c"GIO_EACCESS", c"permission denied"),
     (EFILE, c"GIO_EFILE", c"an operation on the file failed"),
@@ -90,7 +90,7 @@ pub fn of(error: &Error) -> c_int {
     }
 }
 
-/// The system's number at the end of its words.
+/// The operating system's error number, which ends its message.
 fn errno(cause: &str) -> Option<c_int> {
     cause.strip_suffix(')')?.rsplit_once("(os error ")?.1.parse().ok()
 }
@@ -118,15 +118,15 @@ fn of_class(class: IoClass) -> c_int {
     }
 }
 
-/// The version of GIO that these functions are those of, and whose they are. The text lives as long as the program.
+/// The version of GIO's interface, with the name and version of this library. The text lives as long as the program.
 #[unsafe(no_mangle)]
 pub extern "C" fn GIO_inq_libvers() -> *const c_char {
     const VERSION: &str = concat!("1.0.0 of Tributary ", env!("CARGO_PKG_VERSION"), "\0");
     VERSION.as_ptr().cast()
 }
 
-/// What a code, or (above 0) an error number of the system, means. The text of a number that is neither lives until the next
-/// such call of this thread.
+/// Describes a code or, above 0, an error number of the operating system. The text lives as long as the program, except
+/// for a number that is neither: until this thread's next such call.
 #[unsafe(no_mangle)]
 pub extern "C" fn GIO_strerror(code: c_int) -> *const c_char {
     if code > 0 {
@@ -136,7 +136,7 @@ pub extern "C" fn GIO_strerror(code: c_int) -> *const c_char {
     known.map_or_else(|| of_number(&format!("{code} is no error code of GIO")), |(_, _, words)| words.as_ptr())
 }
 
-/// The name of a code. As [`GIO_strerror`].
+/// The name of a code. The text lives as that of [`GIO_strerror`].
 #[unsafe(no_mangle)]
 pub extern "C" fn GIO_strerrno(code: c_int) -> *const c_char {
     if code > 0 {
@@ -153,7 +153,7 @@ thread_local! {
 /// Keeps a text that was made for a number.
 fn of_number(text: &str) -> *const c_char {
     let text = CString::new(text).unwrap_or_default();
-    // A thread that is about to end has no text any more.
+    // A thread that is ending may have destroyed its text already.
     let kept = TEXT.try_with(|kept| {
         *kept.borrow_mut() = text;
         kept.borrow().as_ptr()

@@ -1,4 +1,4 @@
-//! Writes and reads of all ranks together.
+//! Collective writes and reads.
 
 use std::ffi::c_void;
 
@@ -10,7 +10,7 @@ use crate::guard::moved;
 use crate::handle::{GioFile, opened};
 use crate::lists::{Access, List};
 
-/// Writes, all ranks together. Collective; a rank without data has counts of 0. Returns this rank's bytes, or a code.
+/// Writes this rank's data. Collective; a rank without data passes counts of 0. Returns this rank's bytes, or a code.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GIO_write_all(
     fh: *mut GioFile,
@@ -28,7 +28,7 @@ pub unsafe extern "C" fn GIO_write_all(
     moved("GIO_write_all", || unsafe { opened(fh)?.write_all(Access::new(file, memory, buf.cast_mut().cast())) })
 }
 
-/// Reads, all ranks together. Collective. Returns how many of this rank's bytes the file had, or a code.
+/// Reads this rank's data. Collective. Returns the number of this rank's bytes before the end of the file, or a code.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GIO_read_all(
     fh: *mut GioFile,
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn GIO_read_all(
 
 impl GioFile {
     /// # Safety
-    /// The memory of the access may be read, where its list says.
+    /// The memory that the access lists is valid for reads.
     unsafe fn write_all(&mut self, access: Result<Access>) -> Result<u64> {
         let access = match access.and_then(|access| self.writable().map(|()| access)) {
             Ok(access) => access,
@@ -57,14 +57,14 @@ impl GioFile {
         // SAFETY: the caller's promise.
         let source = unsafe { Source::from_raw_parts(access.memory, access.span) };
         let handed = self.file.write_all_from(&access.file, &access.layout, source)?;
-        // The bytes are in the file when the call returns: dedicated I/O ranks finish.
+        // Waits for dedicated I/O ranks: the bytes are in the file when the call returns.
         let report = self.file.complete_write()?.unwrap_or(handed);
         self.note(&report, access.bytes());
         Ok(access.bytes())
     }
 
     /// # Safety
-    /// The memory of the access may be written, where its list says, and is nobody else's.
+    /// The memory that the access lists is valid for writes, and nothing else uses it.
     unsafe fn read_all(&mut self, access: Result<Access>) -> Result<u64> {
         let access = match access.and_then(|access| self.readable().map(|()| access)) {
             Ok(access) => access,
@@ -76,7 +76,7 @@ impl GioFile {
     }
 
     /// # Errors
-    /// The file was opened for reading.
+    /// The file was opened for reading only.
     pub(crate) fn writable(&mut self) -> Result<()> {
         if self.access.write {
             return Ok(());
@@ -92,7 +92,7 @@ impl GioFile {
     }
 
     /// # Errors
-    /// The file was opened for writing.
+    /// The file was opened for writing only.
     pub(crate) fn readable(&self) -> Result<()> {
         match self.access.read {
             true => Ok(()),

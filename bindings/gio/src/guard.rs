@@ -1,4 +1,4 @@
-//! What surrounds every function that can fail: an error becomes its code, and no panic crosses into C.
+//! The guard around every function that can fail: it turns an error into its code, and lets no panic into C.
 
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,18 +14,18 @@ pub fn status(function: &str, body: impl FnOnce() -> Result<()>) -> c_int {
     moved(function, || body().map(|()| 0)) as c_int
 }
 
-/// Runs the body of a function that returns how many bytes it moved, or a code.
+/// Runs the body of a function that returns a number of bytes, or a code.
 pub fn moved(function: &str, body: impl FnOnce() -> Result<u64>) -> MPI_Offset {
-    // What a panic leaves behind is not looked at: an operation that did not end leaves its file fit for closing only.
+    // Unwind safety: after a panic in an operation, the file can only be closed.
     let outcome = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
-        alone(Err(Error::Internal { rank: 0, what: format!("panic: {}", said.unwrap_or("without words")) }))
+        alone(Err(Error::Internal { rank: 0, what: format!("panic: {}", said.unwrap_or("no message")) }))
     });
     match outcome {
         Ok(bytes) => bytes as MPI_Offset,
         Err(error) => {
             let code = code::of(&error);
-            // These say too little by themselves; the others are what a caller asks for, or says itself.
+            // These codes say too little, so the message is printed. Callers expect the others, or report them themselves.
             if matches!(code, code::EINVAL | code::EFILE | code::EFILEVIEW | code::ENEGATIVECNT) {
                 eprintln!("tributary: {function}: {error}");
             }

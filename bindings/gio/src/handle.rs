@@ -12,24 +12,24 @@ use tributary_abi::{self as ffi, handles};
 use crate::amode;
 use crate::hints;
 
-/// What is behind a handle: `GIOI_File` of the header, which says nothing of it. One thread at a time may use it, one that
-/// may call MPI.
+/// The file of a handle: `GIOI_File` of the header, where it is opaque. Only one thread at a time may use it, and that
+/// thread must be allowed to call MPI.
 pub struct GioFile {
     /// The engine's file, of all ranks.
     pub file: File,
     /// Its name.
     pub path: PathBuf,
-    /// What it was opened for.
+    /// Its access mode.
     pub access: amode::Access,
     /// The program's own MPI_Info at open.
     pub info: Vec<(String, String)>,
-    /// The same file, of this rank only: opened when one rank moves many pieces.
+    /// The same file, opened by this rank alone for its first independent call with many pieces.
     alone: Option<File>,
-    /// Whether this rank's node may have bytes that are not on stable storage.
+    /// Whether this rank's node may hold bytes that are not on stable storage.
     pub unsynced: bool,
 }
 
-/// How many processes the program has.
+/// Number of processes of the program.
 fn processes() -> c_int {
     let mut count = 1;
     // SAFETY: a file is open, so MPI is initialised; writes one int.
@@ -38,22 +38,22 @@ fn processes() -> c_int {
 }
 
 impl GioFile {
-    /// What was opened.
+    /// A file that was just opened.
     pub fn new(file: File, path: PathBuf, access: amode::Access, info: Vec<(String, String)>) -> Self {
         Self { file, path, access, info, alone: None, unsynced: false }
     }
 
-    /// How many ranks have it open together.
+    /// Number of ranks that opened it together.
     pub fn ranks(&self) -> usize {
         self.file.topology().ranks()
     }
 
-    /// The file as this rank has it for itself.
+    /// The file, opened by this rank alone.
     ///
     /// # Errors
-    /// It cannot be opened again.
+    /// The file cannot be opened again.
     pub fn alone(&mut self) -> Result<&mut File> {
-        // Of one rank and one process, nobody else is there.
+        // With one rank and one process, the file is this rank's alone already.
         if self.ranks() == 1 && processes() == 1 {
             return Ok(&mut self.file);
         }
@@ -68,13 +68,13 @@ impl GioFile {
         self.alone.as_mut().ok_or_else(nothing)
     }
 
-    /// Takes down that a collective write may have left bytes of this rank's node in memory.
+    /// Records that a collective write may have left bytes in the memory of this rank's node.
     pub fn note(&mut self, report: &CallReport, own: u64) {
         let rank = self.file.endpoint().rank();
         let wrote = match report.path {
             Path::Nothing => false,
             Path::Direct => own > 0,
-            // Whoever came by wrote; all ranks are on one host, where syncing a file syncs all of it.
+            // Any rank may have written. All are on one host, where a sync stores the whole file.
             Path::Shared => true,
             Path::Root => rank == 0,
             Path::Exchange => {
@@ -88,7 +88,7 @@ impl GioFile {
     /// Closes it. Collective.
     ///
     /// # Errors
-    /// What the file system reports on closing on any rank, on every rank.
+    /// An error that the file system reports on any rank is the result on every rank.
     pub fn close(mut self) -> Result<()> {
         let alone = self.alone.take().map_or(Ok(()), |file| file.close().map(drop));
         let alone = self.file.agree(alone);
@@ -97,7 +97,7 @@ impl GioFile {
     }
 }
 
-/// Addresses of what is open: a handle that is none is told from one that is.
+/// The addresses of all open files. They tell valid handles from invalid ones.
 static OPEN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 fn open() -> MutexGuard<'static, Vec<usize>> {
@@ -114,10 +114,10 @@ pub fn add(file: GioFile) -> *mut GioFile {
 /// The file of a handle.
 ///
 /// # Errors
-/// NULL, or what is no handle (any more).
+/// The handle is NULL, was never a handle, or was closed.
 ///
 /// # Safety
-/// Nobody else uses the file as long as the result.
+/// Nothing else uses the file during the lifetime of the result.
 pub unsafe fn opened<'a>(handle: *mut GioFile) -> Result<&'a mut GioFile> {
     if !open().contains(&handle.addr()) {
         return Err(no_file(handle));
@@ -126,7 +126,7 @@ pub unsafe fn opened<'a>(handle: *mut GioFile) -> Result<&'a mut GioFile> {
     Ok(unsafe { &mut *handle })
 }
 
-/// Takes the file of a handle, which is none then.
+/// Removes a handle and returns its file.
 ///
 /// # Errors
 /// As [`opened`].

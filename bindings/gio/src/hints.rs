@@ -1,4 +1,4 @@
-//! GIO's hints: those of MPI_Info as the engine's, and what GIO_get_info tells.
+//! GIO's hints: translates those of MPI_Info to the engine's, and makes the result of GIO_get_info.
 
 use std::path::Path;
 
@@ -13,14 +13,14 @@ const NAMES: [(&str, &str); 4] = [
     ("ds_write", "romio_ds_write"),
 ];
 
-/// Hints that GIO takes for not given when they are not above 0.
+/// Hints that GIO ignores unless they are above 0.
 const POSITIVE: [&str; 3] = ["cb_nodes", "striping_unit", "striping_factor"];
 
-/// The hints of the file `name` that is opened with these entries, above and below what the environment has for it. An
-/// entry that is not allowed is left out, and told in one line.
+/// The hints of the file `name`, from these entries and the environment. An entry that is not allowed is left out and
+/// reported in one line.
 ///
 /// # Errors
-/// What the environment, or a file that it names, has that is not allowed: as [`Environment::of_process`].
+/// A hint from the environment is not allowed: as [`Environment::of_process`].
 pub fn at_open(name: &Path, entries: &[(String, String)]) -> Result<Hints> {
     let mut asked = Environment::of_process()?.file_hints(&name.to_string_lossy());
     // GIO's own name wins over ROMIO's.
@@ -49,8 +49,8 @@ fn able(value: &str) -> &str {
     }
 }
 
-/// The hints of what one rank does alone on a file that others write: nothing beside the bytes of its own is written, for
-/// nobody would know whose come last.
+/// The hints for a rank that opens a file alone while others write to it. It must write only its own bytes: other bytes
+/// that it wrote back could be stale.
 pub fn alone(hints: &Hints) -> Hints {
     Hints {
         ds_write: Switch::Disable,
@@ -63,7 +63,7 @@ pub fn alone(hints: &Hints) -> Hints {
     }
 }
 
-/// What GIO_get_info tells: the program's own entries, and over them the hints in force, under GIO's names and the engine's.
+/// The entries for GIO_get_info: the program's own, overridden by the hints in force under GIO's names and the engine's.
 pub fn effective(file: &File, given: &[(String, String)]) -> Vec<(String, String)> {
     let mut all = given.to_vec();
     let mut tell = |key: &str, value: String| match all.iter_mut().find(|(known, _)| known == key) {
@@ -90,7 +90,7 @@ pub fn effective(file: &File, given: &[(String, String)]) -> Vec<(String, String
     all
 }
 
-/// A list in at most so many bytes as every MPI allows a value.
+/// A list, cut to the length that every MPI library allows a value.
 fn shortened(ranks: &[String]) -> String {
     const MOST: usize = 240;
     let mut text = String::new();

@@ -1,7 +1,7 @@
-//! Writes and reads of one rank.
+//! Independent writes and reads.
 //!
-//! A few pieces are a system call each. Many go through the engine, on a file of this rank only: a read takes what lies
-//! close together at once; a write touches no byte but its own, for other ranks may be writing beside it.
+//! A few pieces take a system call each. Many go through the engine, on a file that this rank has opened alone: a read
+//! takes neighbouring pieces at once; a write touches no byte but its own, because other ranks may write beside it.
 
 use std::ffi::c_void;
 
@@ -13,10 +13,10 @@ use crate::guard::moved;
 use crate::handle::{GioFile, opened};
 use crate::lists::{Access, List};
 
-/// So many pieces are moved one by one.
+/// Up to this many pieces are moved one by one.
 const FEW: u64 = 16;
 
-/// Writes, this rank alone. Returns its bytes, or a code.
+/// Writes this rank's data. Not collective. Returns its number of bytes, or a code.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GIO_write(
     fh: *mut GioFile,
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn GIO_write(
     moved("GIO_write", || unsafe { opened(fh)?.write(Access::new(file, memory, buf.cast_mut().cast())?) })
 }
 
-/// Reads, this rank alone. Returns how many bytes the file had, or a code.
+/// Reads this rank's data. Not collective. Returns the number of bytes before the end of the file, or a code.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GIO_read(
     fh: *mut GioFile,
@@ -64,7 +64,7 @@ impl Access {
 
 impl GioFile {
     /// # Safety
-    /// The memory of the access may be read, where its list says.
+    /// The memory that the access lists is valid for reads.
     unsafe fn write(&mut self, access: Access) -> Result<u64> {
         self.writable()?;
         if access.bytes() == 0 {
@@ -89,7 +89,7 @@ impl GioFile {
     }
 
     /// # Safety
-    /// The memory of the access may be written, where its list says, and is nobody else's.
+    /// The memory that the access lists is valid for writes, and nothing else uses it.
     unsafe fn read(&mut self, access: Access) -> Result<u64> {
         self.readable()?;
         if access.bytes() == 0 {

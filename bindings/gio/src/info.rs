@@ -6,7 +6,7 @@ use tributary::{Error, Result};
 pub use tributary_abi::MPI_Info;
 use tributary_abi::{self as ffi, SUCCESS, constants, handles};
 
-/// All that `info` says; nothing for MPI_INFO_NULL, and of what is no text or cannot be asked for.
+/// All entries of `info`; none for MPI_INFO_NULL. Entries that are not UTF-8 or cannot be read are left out.
 ///
 /// # Safety
 /// `info` is a valid info, or MPI_INFO_NULL; MPI is initialised.
@@ -19,7 +19,7 @@ pub unsafe fn entries(info: MPI_Info) -> Vec<(String, String)> {
     if unsafe { ffi::MPI_Info_get_nkeys(info, &mut count) } != SUCCESS {
         return Vec::new();
     }
-    // SAFETY: a valid info, and keys below their number.
+    // SAFETY: a valid info, and indices below the number of keys.
     (0..count).filter_map(|index| unsafe { entry(info, index) }).collect()
 }
 
@@ -40,10 +40,10 @@ unsafe fn entry(info: MPI_Info, index: c_int) -> Option<(String, String)> {
     if code == SUCCESS && found != 0 { Some((text(&key)?, text(&value)?)) } else { None }
 }
 
-/// A new info of these entries; what is too long for this MPI is left out. The caller frees it.
+/// A new info of these entries; those too long for this MPI library are left out. The caller frees it.
 ///
 /// # Errors
-/// MPI can make none.
+/// MPI cannot make an info.
 ///
 /// # Safety
 /// MPI is initialised.
@@ -59,7 +59,7 @@ pub unsafe fn made_of(entries: impl IntoIterator<Item = (String, String)>) -> Re
             continue;
         }
         if let (Ok(key), Ok(value)) = (CString::new(key), CString::new(value)) {
-            // SAFETY: a valid info and two terminated texts that are short enough. One that cannot be set is not told.
+            // SAFETY: a valid info and two terminated texts that are short enough. An entry that MPI refuses is left out.
             unsafe { ffi::MPI_Info_set(info, key.as_ptr(), value.as_ptr()) };
         }
     }

@@ -2,23 +2,23 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `code` | error codes, their names and words |
-//! | `guard` | what surrounds every function: an error becomes a code, no panic crosses it |
+//! | `code` | error codes, their names and descriptions |
+//! | `guard` | the guard around every function: it turns an error into a code and stops panics |
 //! | `handle` | open files and their handles |
 //! | `amode`, `name`, `open` | how a file is opened, closed and deleted |
-//! | `info`, `hints` | `MPI_Info`, and what it means to the engine |
-//! | `lists` | lists of offsets and lengths, checked and made into accesses |
-//! | `collective`, `independent` | writes and reads, of all ranks and of one |
+//! | `info`, `hints` | `MPI_Info`, and its translation to the engine's hints |
+//! | `lists` | lists of offsets and lengths, checked and turned into accesses |
+//! | `collective`, `independent` | collective and independent writes and reads |
 //! | `size` | the size of a file, and sync |
 //! | `subarray`, `memory` | lists of subarrays; memory statistics |
 //! | `all` | keeps the functions together in a static link |
 //!
-//! What GIO's documentation calls collective fails on all ranks or on none: a rank whose arguments are bad takes part all the
-//! same, with its error.
+//! A function that GIO's documentation calls collective fails on all ranks or on none: a rank with bad arguments takes part
+//! in the call and passes its error to the others.
 #![cfg(feature = "mpi")]
 #![allow(non_snake_case, reason = "the names of C")]
 #![allow(clippy::too_many_arguments, reason = "C has no slices")]
-#![allow(clippy::missing_safety_doc, reason = "the header says of every pointer what it must be")]
+#![allow(clippy::missing_safety_doc, reason = "the header says what every pointer must point to")]
 
 mod all;
 mod amode;
@@ -36,6 +36,6 @@ pub mod open;
 pub mod size;
 pub mod subarray;
 
-/// The integer of MPI for what does not fit in an `int`.
+/// MPI's integer for offsets and sizes: 64 bits.
 #[allow(non_camel_case_types, reason = "the name of C")]
 pub type MPI_Offset = i64;

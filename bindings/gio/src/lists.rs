@@ -1,21 +1,21 @@
-//! Lists of offsets and lengths, checked and made into what is moved. Two million pairs go through here in a call: one pass
-//! over the list of the file, and two over that of memory.
+//! Checks lists of offsets and lengths and turns them into accesses. A call may have millions of pairs, so there is one
+//! pass over the list of the file, and two over that of memory.
 
 use tributary::error::About;
 use tributary::{BufferLayout, Error, Extents, Result};
 
 use crate::MPI_Offset;
 
-/// A list as C gives it: two arrays of one length.
+/// A list as C passes it: two arrays of one length.
 #[derive(Clone, Copy)]
 pub struct List {
-    /// `file` or `buf`: how errors name it.
+    /// The name in error messages: `file` or `buf`.
     pub name: &'static str,
-    /// How many pairs.
+    /// Number of pairs.
     pub count: MPI_Offset,
-    /// Where each begins.
+    /// Offset of each pair in bytes.
     pub offsets: *const MPI_Offset,
-    /// How long each is.
+    /// Length of each pair in bytes.
     pub lengths: *const MPI_Offset,
 }
 
@@ -23,10 +23,10 @@ impl List {
     /// The two arrays.
     ///
     /// # Errors
-    /// A negative count, a null pointer where there should be an array.
+    /// The count is negative, or an array is null although the count is not 0.
     ///
     /// # Safety
-    /// The arrays are null or have `count` elements, which nobody changes as long as the result is used.
+    /// The arrays are null or have `count` elements, which do not change during the lifetime of the result.
     unsafe fn arrays<'a>(self) -> Result<(&'a [i64], &'a [i64])> {
         let Self { name, count, offsets, lengths } = self;
         let len = usize::try_from(count).map_err(|_| Error::argument(format!("{name}_npairs"), count, "0 or more"))?;
@@ -36,7 +36,7 @@ impl List {
         for (what, array) in [("offs", offsets), ("lens", lengths)] {
             if array.is_null() {
                 let given = format!("NULL, with {name}_npairs {count}");
-                return Err(Error::argument(format!("{name}_{what}"), given, "so many numbers"));
+                return Err(Error::argument(format!("{name}_{what}"), given, format!("an array of {count} numbers")));
             }
         }
         // SAFETY: the caller's promise.
@@ -44,28 +44,28 @@ impl List {
     }
 }
 
-/// What one call moves on this rank.
+/// This rank's access in one call.
 #[derive(Debug)]
 pub struct Access {
-    /// In the file, ascending.
+    /// Its extents in the file, ascending.
     pub file: Extents,
-    /// In memory, from `memory` on.
+    /// Its extents in memory, relative to `memory`.
     pub layout: BufferLayout,
-    /// The lowest byte in memory.
+    /// Address of the lowest byte in memory.
     pub memory: *mut u8,
-    /// Bytes from there on to the end of the highest, gaps included.
+    /// Bytes from there to the end of the highest extent, gaps included.
     pub span: usize,
 }
 
 impl Access {
-    /// The access that the arguments of a call describe. Offsets in memory may be below 0: they count from `buffer`.
+    /// The access that the arguments of a call describe. Offsets in memory are relative to `buffer` and may be negative.
     ///
     /// # Errors
-    /// As [`List::arrays`]; negative lengths, offsets in the file that do not ascend, lists of different sizes, memory at
-    /// NULL.
+    /// As [`List::arrays`]; a length is negative, offsets in the file do not ascend, file and memory have different numbers
+    /// of bytes, or memory is at NULL.
     ///
     /// # Safety
-    /// The arrays are null or as long as said, and nobody changes them during the call.
+    /// The arrays are null or as long as their counts say, and do not change during the call.
     pub unsafe fn new(file: List, memory: List, buffer: *mut u8) -> Result<Self> {
         // SAFETY: the caller's promise.
         let (in_file, in_memory) = unsafe { (file.arrays()?, memory.arrays()?) };
@@ -122,16 +122,16 @@ fn negative(name: &str, lengths: &[i64], error: Error) -> Error {
     }
 }
 
-/// Where memory begins that lies `first` bytes from `buffer`, and how many bytes `end` is from there.
+/// The address `first` bytes from `buffer`, and `end` as a size in memory.
 fn located(buffer: *mut u8, first: i64, end: u64) -> Result<(*mut u8, usize)> {
     let address = (buffer.addr() as u64).checked_add_signed(first);
     let fits = |address: &u64| address.checked_add(end).is_some_and(|end| end <= isize::MAX as u64);
     match address.filter(fits) {
-        // Nothing of a program is in the first page: a NULL buffer, and offsets that are not addresses.
+        // No program has data in the first page. An address there comes from a NULL buffer with small offsets.
         Some(4096..) => Ok((buffer.wrapping_offset(first as isize), end as usize)),
         _ => {
             let given = format!("{end} bytes, {first} from {buffer:p}");
-            Err(Error::argument("buf", given, "the memory of the bytes"))
+            Err(Error::argument("buf", given, "an address of that many bytes"))
         }
     }
 }
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_pair_is_nothing() {
+    fn an_empty_pair_has_no_extent() {
         let got = access(&[(5, 0)], &[], std::ptr::null_mut()).unwrap();
         assert_eq!((got.bytes(), got.span), (0, 0));
         let got = access(&[(1, 2)], &[(-9, 0), (0, 2)], place()).unwrap();

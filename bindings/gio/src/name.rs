@@ -1,4 +1,4 @@
-//! Names of files, as GIO takes them: with or without the type of the file system in front.
+//! File names as GIO accepts them, with or without a file-system prefix.
 
 use std::ffi::{CStr, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use tributary::error::About;
 use tributary::{Error, Result};
 
-/// Types of file systems that may stand before a name, with a colon. They change nothing about it.
+/// File-system types that may precede a name, with a colon. They are ignored.
 const TYPES: [&str; 11] = ["ufs", "nfs", "xfs", "pvfs2", "gpfs", "panfs", "lustre", "daos", "testfs", "ime", "quobyte"];
 
 /// The absolute path of a name.
 ///
 /// # Errors
-/// No name, or an empty one.
+/// The name is null or empty.
 ///
 /// # Safety
 /// `name` is null or a text that ends with 0.
@@ -25,7 +25,7 @@ pub unsafe fn path_of(name: *const c_char) -> Result<PathBuf> {
     let name = unsafe { CStr::from_ptr(name) }.to_bytes();
     let plain = TYPES.iter().find_map(|kind| name.strip_prefix(kind.as_bytes())?.strip_prefix(b":")).unwrap_or(name);
     if plain.is_empty() {
-        return Err(no_name("an empty text"));
+        return Err(no_name("an empty name"));
     }
     let plain = Path::new(OsStr::from_bytes(plain));
     Ok(std::path::absolute(plain).unwrap_or_else(|_| plain.to_path_buf()))

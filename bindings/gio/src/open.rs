@@ -1,4 +1,4 @@
-//! Files are opened, asked for their hints, closed and deleted.
+//! Opening, closing and deleting files, and asking for their hints.
 
 use std::ffi::{c_char, c_int};
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ pub unsafe extern "C" fn GIO_open(
     })
 }
 
-/// What the first rank decides for all.
+/// What the first rank decides for all ranks.
 #[derive(Serialize, Deserialize)]
 struct Terms {
     path: PathBuf,
@@ -68,7 +68,7 @@ unsafe fn open(
     // SAFETY: the caller's promises.
     let (path, info) = unsafe { (path_of(filename), entries(info)) };
     let own = path.and_then(|path| match no_handle {
-        true => Err(Error::argument("fh", "NULL", "where the handle is to be put")),
+        true => Err(Error::argument("fh", "NULL", "a pointer to a GIO_File")),
         false => Ok((path, Access::of(amode)?)),
     });
     let terms = agreed(&mut endpoint, own, amode, &info)?;
@@ -77,8 +77,8 @@ unsafe fn open(
     Ok(GioFile::new(file, terms.path, access, info))
 }
 
-/// The first rank's terms, when every rank's arguments are good and its access mode the same. Collective: a broadcast and
-/// an agreement.
+/// The first rank's terms, if all ranks have good arguments and the same access mode. Collective: a broadcast and an
+/// allreduce.
 fn agreed(
     endpoint: &mut Endpoint,
     own: Result<(PathBuf, Access)>,
@@ -99,9 +99,9 @@ fn agreed(
     };
     waiting.complete(pin!(async {
         let told = broadcast(endpoint, 0, &told).await?;
-        let internal = |_| Error::Internal { rank: 0, what: "the terms were not told".to_string() };
+        let internal = |_| Error::Internal { rank: 0, what: "the first rank's terms were not received".to_string() };
         let terms: Result<Terms> = serde_json::from_slice(&told).map_err(internal)?;
-        // Every rank knows when the first one has an error: that is the outcome.
+        // An error of the first rank is the result on all ranks.
         let terms = terms?;
         let mine = own.and_then(|_| match amode == terms.amode {
             true => Ok(()),
@@ -121,7 +121,7 @@ fn agreed(
 pub unsafe extern "C" fn GIO_close(fh: *mut *mut GioFile) -> c_int {
     // SAFETY: the caller's promises: `fh` is null or may be read and written, and nobody else uses the file.
     status("GIO_close", || unsafe {
-        let place = fh.as_mut().ok_or_else(|| Error::argument("fh", "NULL", "where GIO_open has put the handle"))?;
+        let place = fh.as_mut().ok_or_else(|| Error::argument("fh", "NULL", "a pointer to a handle from GIO_open"))?;
         handle::take(std::mem::replace(place, std::ptr::null_mut()))?.close()
     })
 }
@@ -136,14 +136,14 @@ pub unsafe extern "C" fn GIO_delete(filename: *const c_char) -> c_int {
     })
 }
 
-/// The hints in force, with the program's own entries, as an info that the caller frees. Not collective.
+/// Returns the hints in force, with the program's own entries, as an info that the caller frees. Not collective.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GIO_get_info(fh: *mut GioFile, info_used: *mut MPI_Info) -> c_int {
     // SAFETY: the caller's promises: nobody else uses the file, `info_used` is null or may be written.
     status("GIO_get_info", || unsafe {
         let file = opened(fh)?;
         if info_used.is_null() {
-            return Err(Error::argument("info_used", "NULL", "where the info is to be put"));
+            return Err(Error::argument("info_used", "NULL", "a pointer to an MPI_Info"));
         }
         made_of(hints::effective(&file.file, &file.info))?.put(info_used);
         Ok(())

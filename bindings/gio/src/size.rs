@@ -1,4 +1,4 @@
-//! The size of a file, and what is on stable storage.
+//! The size of a file, and sync.
 
 use std::ffi::c_int;
 
@@ -8,15 +8,16 @@ use crate::MPI_Offset;
 use crate::guard::status;
 use crate::handle::{GioFile, opened};
 
-/// Brings this rank's part of what was written to stable storage. Not collective, so it is all there when all ranks have
-/// called.
+/// Brings this rank's part of the written data to stable storage. Not collective: all data is stored once all ranks have
+/// called it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GIO_sync(fh: *mut GioFile) -> c_int {
     // SAFETY: the caller's promise: nobody else uses the file.
     status("GIO_sync", || unsafe { opened(fh)?.sync() })
 }
 
-/// Makes the file `size` bytes long: cut there, or zeros behind what there was. Collective, the same on all ranks.
+/// Sets the size of the file to `size` bytes: truncates it, or extends it with zeros. Collective, with the same `size` on
+/// all ranks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GIO_set_size(fh: *mut GioFile, size: MPI_Offset) -> c_int {
     // SAFETY: the caller's promise: nobody else uses the file.
@@ -30,20 +31,20 @@ pub unsafe extern "C" fn GIO_set_size(fh: *mut GioFile, size: MPI_Offset) -> c_i
     })
 }
 
-/// The size of the file, as the file system tells this rank now. Not collective.
+/// Returns the size of the file in bytes, as the file system reports it to this rank now. Not collective.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GIO_get_size(fh: *mut GioFile, size: *mut MPI_Offset) -> c_int {
     // SAFETY: the caller's promises: nobody else uses the file, `size` is null or may be written.
     status("GIO_get_size", || unsafe {
         let file = opened(fh)?;
-        let size = size.as_mut().ok_or_else(|| Error::argument("size", "NULL", "where the size is to be put"))?;
+        let size = size.as_mut().ok_or_else(|| Error::argument("size", "NULL", "a pointer to an MPI_Offset"))?;
         *size = file.file.size()? as MPI_Offset;
         Ok(())
     })
 }
 
 impl GioFile {
-    /// The system keeps what is not stored for a file of a node, not for a descriptor: any descriptor will do.
+    /// Syncs this rank's descriptor. The operating system syncs all data of the file on this node, whichever descriptor wrote it.
     fn sync(&mut self) -> Result<()> {
         if !self.unsynced {
             return Ok(());

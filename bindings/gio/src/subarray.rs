@@ -8,7 +8,7 @@ use crate::MPI_Offset;
 use crate::code;
 use crate::guard::status;
 
-/// Makes the list of a subarray: a pair for each of its rows. The arrays are the caller's to free(). Not collective.
+/// Makes the list of a subarray: a pair for each of its rows. The caller must free() both arrays. Not collective.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GIO_flatten_subarray(
     ndims: c_int,
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn GIO_flatten_subarray(
         }
         let array = |at: *const c_int| std::slice::from_raw_parts(at, dimensions);
         let rows = Rows::new(esize, disp, array(sizes), array(subsizes), array(starts))?;
-        // malloc(0) may be NULL.
+        // malloc(0) may return NULL.
         let room = |count: usize| libc::calloc(count.max(1), size_of::<MPI_Offset>()).cast::<MPI_Offset>();
         let (offsets, lengths) = (room(rows.count), room(rows.count));
         if offsets.is_null() || lengths.is_null() {
@@ -56,9 +56,9 @@ pub unsafe extern "C" fn GIO_flatten_subarray(
 
 /// The rows of a subarray.
 struct Rows {
-    /// How many.
+    /// Number of rows.
     count: usize,
-    /// Bytes of each.
+    /// Bytes of each row.
     len: MPI_Offset,
     first: MPI_Offset,
     /// Number of rows, and bytes from one to the next, in every dimension but the last.
@@ -67,7 +67,7 @@ struct Rows {
 
 impl Rows {
     /// # Errors
-    /// Negative numbers, a part that is not inside the array, an end beyond 2^63 - 1.
+    /// A number is negative, the subarray is not inside the array, or the array ends beyond 2^63 - 1.
     fn new(esize: c_int, disp: MPI_Offset, sizes: &[c_int], parts: &[c_int], starts: &[c_int]) -> Result<Self> {
         let too_far = || Error::argument("subarray", "an array of 2^63 bytes or more", "fewer");
         let (mut stride, mut first, mut count) = (i128::from(esize), i128::from(disp), 1usize);

@@ -1,4 +1,4 @@
-//! Who runs the collective calls of one open file: the engine, once it has opened the file, or the MPI library.
+//! Which library runs the collective calls of an open file: the engine, once it has opened the file, or the MPI library.
 
 use std::ffi::c_int;
 use std::path::Path;
@@ -15,39 +15,39 @@ use crate::channel::give_back;
 use crate::hints::{effective, given};
 use crate::starting::{Starting, open};
 
-/// Who runs the collective calls of a file. The same on all of its ranks.
+/// Which library runs the collective calls of a file. The same on all of its ranks.
 pub enum Runner {
-    /// The engine, from the first collective call on.
+    /// The engine will, from the first collective call on.
     Later(Box<Starting>),
     /// The engine.
     Engine {
         /// The engine's file.
         file: Box<File>,
-        /// Whether its means to talk are kept for the next file.
+        /// Whether its endpoint is kept for the next file.
         is_kept: bool,
     },
-    /// The MPI library; why.
+    /// The MPI library, with the reason.
     Mpi(String),
-    /// A call that is under way has it: what MPI_File_get_info is to tell meanwhile.
+    /// A running call has taken the runner. Meanwhile MPI_File_get_info returns these hints.
     Away(Arc<Vec<Told>>),
 }
 
-/// A hint in force, as MPI_File_get_info tells it.
+/// A hint in force, as MPI_File_get_info returns it.
 pub type Told = (&'static str, String);
 
-/// Who runs a file's calls, and what that takes. A call that goes on later takes it away and brings it back.
+/// The runner of a file's calls and its state. A non-blocking call takes it out of the file and puts it back at its end.
 pub struct Backend {
     /// The file's name, as an absolute path.
     pub path: Arc<Path>,
     /// MPI's mode of opening.
     pub amode: c_int,
-    /// Whether this is the file's first rank, which speaks for all.
+    /// Whether this is the file's first rank, which prints messages.
     pub is_first: bool,
-    /// Who runs collective calls.
+    /// What runs collective calls.
     pub runner: Runner,
-    /// Hints that the program has asked for since: the first rank's, which all take over with the next collective call.
+    /// New hints of the program since the file was opened. The next collective call applies the first rank's on all ranks.
     pub wanted: Option<Box<Hints>>,
-    /// What MPI_File_get_info told last, until other hints are in force.
+    /// The last result of MPI_File_get_info, until other hints are in force.
     told: Option<Arc<Vec<Told>>>,
 }
 
@@ -57,7 +57,7 @@ impl Backend {
         Self { path, amode, is_first, runner, wanted: None, told: None }
     }
 
-    /// Gives all of it to a call that goes on later; in its place stays what can be asked for meanwhile.
+    /// Gives the backend to a non-blocking call. A stand-in stays that can answer MPI_File_get_info.
     pub fn lend(&mut self) -> Self {
         let runner = Runner::Away(self.told());
         let Self { path, amode, is_first, told, .. } = self;
@@ -66,15 +66,15 @@ impl Backend {
         std::mem::replace(self, rest)
     }
 
-    /// Whether the engine has still to open the file.
+    /// Whether the engine has yet to open the file.
     pub fn is_to_start(&self) -> bool {
         matches!(self.runner, Runner::Later(_))
     }
 
-    /// Has the engine open the file, if it is still to and can. Collective.
+    /// Lets the engine open the file, if that is still to be done and possible. Collective.
     ///
     /// # Errors
-    /// The same on all ranks: hints of the environment that are not allowed. MPI runs the calls from here on.
+    /// A hint from the environment is not allowed: the same error on all ranks. MPI runs the calls from then on.
     pub async fn start(&mut self) -> Result<(), Error> {
         let why = "the engine did not open it".to_string();
         match std::mem::replace(&mut self.runner, Runner::Mpi(why)) {
@@ -87,10 +87,10 @@ impl Backend {
         Ok(())
     }
 
-    /// The engine, when it runs this file's calls. The same on all ranks.
+    /// The engine's file, if the engine runs this file's calls. The same on all ranks.
     ///
     /// # Errors
-    /// Why MPI runs them.
+    /// The reason why MPI runs them.
     pub fn engine(&mut self) -> Result<&mut File, String> {
         match &mut self.runner {
             Runner::Mpi(why) => Err(why.clone()),
@@ -99,7 +99,7 @@ impl Backend {
         }
     }
 
-    /// How this rank waits for calls of the engine, if it has the means to talk.
+    /// How this rank waits for calls of the engine, if it has an endpoint.
     pub fn waiting(&mut self) -> Option<Waiting> {
         match &mut self.runner {
             Runner::Later(starting) => starting.waiting(),
@@ -108,7 +108,7 @@ impl Backend {
         }
     }
 
-    /// What MPI_File_get_info is to tell of the hints in force on this rank.
+    /// The hints in force on this rank, for MPI_File_get_info.
     pub fn told(&mut self) -> Arc<Vec<Told>> {
         let now = || match &self.runner {
             Runner::Later(starting) => starting.hints.as_ref().map(given).unwrap_or_default(),
@@ -122,10 +122,10 @@ impl Backend {
         }
     }
 
-    /// The program has asked for these hints. Nothing is sent. No call of the file is under way.
+    /// Records hints that the program has asked for. Local. Not to be called while a call on the file is running.
     pub fn want(&mut self, asked: &Hints) {
         match &mut self.runner {
-            // What is damaged in the environment stays an error.
+            // A bad hint in the environment stays an error.
             Runner::Later(starting) if starting.hints.is_ok() => {
                 starting.hints = Ok(asked.clone());
                 self.told = None;
@@ -137,11 +137,11 @@ impl Backend {
         }
     }
 
-    /// Puts the first rank's wish into force on all ranks. Collective.
+    /// Applies the first rank's new hints on all ranks. Collective.
     ///
     /// # Errors
-    /// The fabric's, or what the file system reports when the engine closes the file to open it anew; then MPI runs the
-    /// calls.
+    /// Those of the fabric, and of the file system when the engine closes the file to reopen it. MPI runs the calls from
+    /// then on.
     pub async fn apply(&mut self) -> Result<(), Error> {
         let wanted = self.wanted.take();
         let Runner::Engine { file: engine, .. } = &mut self.runner else { return Ok(()) };
@@ -152,12 +152,14 @@ impl Backend {
         match serde_json::from_slice(&told) {
             Ok(Some(hints)) => self.reopen(hints).await,
             Ok(None) => Ok(()),
-            Err(_) => alone(Err(Error::Internal { rank: 0, what: "the first rank's hints were not told".to_string() })),
+            Err(_) => {
+                alone(Err(Error::Internal { rank: 0, what: "the first rank's hints were not received".to_string() }))
+            }
         }
     }
 
-    /// Opens the engine's file anew with other hints. Collective. When that fails, on all ranks, MPI runs the calls from
-    /// here on.
+    /// Reopens the engine's file with other hints. Collective. If that fails, it fails on all ranks, and MPI runs the calls
+    /// from then on.
     async fn reopen(&mut self, hints: Hints) -> Result<(), Error> {
         self.told = None;
         let mut closed = Ok(());
@@ -180,7 +182,7 @@ impl Backend {
     /// Closes the engine's file. Collective, if the engine has opened it.
     ///
     /// # Errors
-    /// The file's, on all ranks.
+    /// Those of the file system, on all ranks.
     pub fn close(self) -> Result<Closed, Error> {
         match self.runner {
             Runner::Engine { file, is_kept } => file.close().map(|endpoint| Closed(Some((endpoint, is_kept)))),
@@ -189,15 +191,14 @@ impl Backend {
     }
 }
 
-/// A file that the engine has closed: its means to talk, if it had any, and whether they are kept.
+/// A file that the engine has closed: its endpoint, if it had one, and whether that is kept for the next file.
 pub struct Closed(Option<(Endpoint, bool)>);
 
 impl Closed {
-    /// Makes what MPI_File_close has returned on this rank the same on all, if the engine had opened the file. Collective
-    /// then.
+    /// If the engine had opened the file, makes the result of MPI_File_close the same on all ranks; it is collective then.
     ///
     /// # Errors
-    /// That of the lowest rank that has one.
+    /// The error of the lowest failing rank.
     pub fn agree(self, code: c_int, path: &Path) -> Result<(), Error> {
         let Some((mut endpoint, is_kept)) = self.0 else { return Ok(()) };
         let own = io_outcome("MPI_File_close", code, endpoint.rank(), path);

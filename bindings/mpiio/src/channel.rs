@@ -1,10 +1,10 @@
-//! Where the engine's messages of a file go: a communicator of our own over the file's ranks.
+//! The communicator for the engine's messages of a file: a duplicate over the file's ranks.
 //!
-//! Files are opened on MPI_COMM_WORLD, or on duplicates of it, nearly always. For those nothing is made when a file is
-//! opened, and what the first collective call made is kept for the next file: MPI_COMM_WORLD cannot be freed. Any other
-//! communicator may be freed behind the open, so it is duplicated there; and so is every one where several threads of a
-//! rank may call MPI at once, since two of them must not duplicate MPI_COMM_WORLD side by side. (All ranks are taken to have
-//! the same level of threads.)
+//! Nearly all files are opened on MPI_COMM_WORLD or a duplicate of it. For these, opening makes no communicator: the first
+//! collective call duplicates MPI_COMM_WORLD, which cannot be freed, and the duplicate is kept for the next file. Any other
+//! communicator may be freed after the open, so the open duplicates it. If several threads of a rank may call MPI at once,
+//! every open duplicates its communicator, because two threads must not duplicate MPI_COMM_WORLD at the same time. (All
+//! ranks are assumed to have the same thread level.)
 
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
@@ -15,30 +15,31 @@ use tributary::{Endpoint, Error};
 
 use crate::abi::{MPI_Comm, has_one_thread_at_a_time, is_congruent_to_world, world};
 
-/// How a file's ranks will talk.
+/// The communicator of a file, at some stage of being made.
 pub enum Channel {
-    /// As all ranks of the program.
+    /// All ranks of the program: MPI_COMM_WORLD, not yet duplicated.
     World,
-    /// By themselves.
+    /// A duplicate of the file's own communicator.
     Own(Endpoint),
-    /// By themselves, when the communicator is there.
+    /// A duplicate that MPI is still making.
     Coming(Coming),
 }
 
 /// A communicator that MPI is making.
 type Coming = Pin<Box<dyn Future<Output = Result<MpiEndpoint, Error>>>>;
 
-/// Endpoints over all ranks that no file uses. All ranks have the same, since files start and end their use of one together.
+/// Unused endpoints over all ranks of the program. Every rank has the same list: all ranks of a file take and return an
+/// endpoint together.
 static IDLE: Mutex<Vec<Movable>> = Mutex::new(Vec::new());
 
 struct Movable(Endpoint);
 
-// SAFETY: an endpoint in the list is used by nobody. All of it is `Send` by its types but the transport, which calls MPI: MPI
-// may be called by the thread that takes it out, as for files (see `crate::files`).
+// SAFETY: nothing uses an endpoint in the list. All of it is `Send` by its types except the transport, which calls MPI; the
+// thread that takes it out may call MPI, as for files (see `crate::files`).
 unsafe impl Send for Movable {}
 
 impl Channel {
-    /// For a file on `comm`. Collective over it, unless its ranks are those of the program.
+    /// The channel of a file on `comm`. Collective over `comm`, unless its ranks are all ranks of the program.
     ///
     /// # Errors
     /// MPI's.
@@ -62,9 +63,11 @@ impl Channel {
     pub fn open(self) -> Result<Endpoint, Error> {
         let mut endpoint = match self.start_to_open()? {
             Self::Own(endpoint) => return Ok(endpoint),
-            // The same function of MPI as on ranks that do not wait here: MPI_Comm_dup does not match MPI_Comm_idup.
+            // MPI_Comm_idup, as on ranks that do not wait here: MPI_Comm_dup would not match it.
             Self::Coming(endpoint) => endpoint,
-            Self::World => return Err(Error::Internal { rank: 0, what: "no communicator is being made".to_string() }),
+            Self::World => {
+                return Err(Error::Internal { rank: 0, what: "no communicator is being duplicated".to_string() });
+            }
         };
         loop {
             if let Poll::Ready(endpoint) = endpoint.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
@@ -74,8 +77,7 @@ impl Channel {
         }
     }
 
-    /// Begins to get the means to talk, without waiting for other ranks. Collective, the first time for all ranks of the
-    /// program.
+    /// Begins to make the endpoint, without waiting for other ranks. Collective; the first time over all ranks of the program.
     ///
     /// # Errors
     /// MPI's.
@@ -87,7 +89,7 @@ impl Channel {
         }
     }
 
-    /// The means to talk, when they are there. Collective as [`Channel::open`].
+    /// The endpoint, once it is made. Collective as [`Channel::open`].
     ///
     /// # Errors
     /// MPI's.
@@ -98,7 +100,7 @@ impl Channel {
         }
     }
 
-    /// Takes what an earlier file has left, if this is for all ranks.
+    /// Takes the endpoint of an earlier file, if this is for all ranks of the program.
     fn kept(self) -> Self {
         match self {
             Self::World => idle().pop().map_or(Self::World, |Movable(endpoint)| Self::Own(endpoint)),
@@ -107,7 +109,7 @@ impl Channel {
     }
 }
 
-/// Takes back what a file has used, for the next one, if it `is_kept`: all ranks agreed on that.
+/// Takes back the endpoint of a file, for the next file if it `is_kept`, which all ranks agreed on.
 pub fn give_back(endpoint: Endpoint, is_kept: bool) {
     if is_kept {
         idle().push(Movable(endpoint));

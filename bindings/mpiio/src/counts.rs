@@ -1,4 +1,4 @@
-//! What became of a file's calls: which the engine ran, which the MPI library ran and why.
+//! Counts of a file's calls: those that the engine ran, and those that the MPI library ran with the reasons.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,26 +10,26 @@ use tributary::engine::{Path, Seconds};
 /// Calls of one function that the engine ran.
 #[derive(Debug, Default, Clone, Serialize)]
 pub struct Ran {
-    /// How many.
+    /// Number of calls.
     pub calls: u64,
     /// Bytes of all ranks.
     pub bytes: u64,
 }
 
-/// What the engine's calls exchanged.
+/// Extents, messages and bytes that the engine's calls exchanged.
 #[derive(Debug, Default, Clone, Copy, Serialize)]
 pub struct Traffic {
-    /// Extents of all ranks.
+    /// Number of extents of all ranks.
     pub requests: u64,
     /// Messages of the metadata phase.
     pub metadata_messages: u64,
-    /// Their bytes.
+    /// Bytes of these messages.
     pub metadata_bytes: u64,
     /// Messages of the data phase.
     pub data_messages: u64,
-    /// Bytes of the calls that exchanged, what a rank gives itself included.
+    /// Bytes of the calls that exchanged, including those that a rank keeps itself.
     pub data_bytes: u64,
-    /// Bytes that went through memory inside the nodes.
+    /// Bytes that went through shared memory inside the nodes.
     pub in_memory: u64,
 }
 
@@ -38,9 +38,9 @@ pub struct Traffic {
 pub struct Passed {
     /// The function.
     pub call: &'static str,
-    /// Why.
+    /// The reason.
     pub why: String,
-    /// How many, on this rank.
+    /// Number of calls on this rank.
     pub calls: u64,
 }
 
@@ -67,7 +67,7 @@ impl Traffic {
 }
 
 impl CallCounts {
-    /// The engine ran a call.
+    /// Counts a call that the engine ran.
     pub fn ran(&mut self, call: &'static str, report: &CallReport) {
         let ran = self.ran.entry(call).or_default();
         ran.calls += 1;
@@ -78,37 +78,37 @@ impl CallCounts {
         self.traffic.add(report);
     }
 
-    /// The MPI library runs a call.
+    /// Counts a call that the MPI library runs.
     pub fn passed(&mut self, call: &'static str, why: &str) {
         *self.passed.entry((call, why.to_string())).or_default() += 1;
     }
 
-    /// By function, what the engine ran.
+    /// Calls that the engine ran, by function.
     pub fn all_run(&self) -> &BTreeMap<&'static str, Ran> {
         &self.ran
     }
 
-    /// By function and reason, what the MPI library ran.
+    /// Calls that the MPI library ran, by function and reason.
     pub fn all_passed(&self) -> Vec<Passed> {
         self.passed.iter().map(|((call, why), &calls)| Passed { call, why: why.clone(), calls }).collect()
     }
 
-    /// By the way the bytes went and why, how many calls.
+    /// Number of calls by path and reason.
     pub fn paths(&self) -> BTreeMap<String, u64> {
         self.paths.iter().map(|((path, why), &calls)| (format!("{path}: {why}"), calls)).collect()
     }
 
-    /// Time by phase, of all calls.
+    /// Seconds of all calls, by phase.
     pub fn seconds(&self) -> Seconds {
         self.seconds
     }
 
-    /// What all calls exchanged.
+    /// The traffic of all calls.
     pub fn traffic(&self) -> Traffic {
         self.traffic
     }
 
-    /// Calls that used the plan of the call before.
+    /// Number of calls that reused the plan of the call before.
     pub fn plans_reused(&self) -> u64 {
         self.plans_reused
     }

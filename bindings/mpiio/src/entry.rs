@@ -1,4 +1,4 @@
-//! What every interposed call goes through: whether this library is on at all, and what a handler's answer becomes.
+//! The entry of every interposed call: checks whether this library is on, and turns a handler's answer into a return code.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -12,17 +12,17 @@ use crate::abi::word::{Word, to_word};
 use crate::next::Function;
 use crate::supported::is_supported;
 
-/// How a call ends.
+/// A handler's answer to a call.
 pub enum Answer {
-    /// The MPI library's answer, or a return code.
+    /// The MPI library's return value, or a return code.
     Return(Word),
-    /// An error, which the error handler of this file handle is to hear of.
+    /// An error, for the error handler of this file.
     Raise {
-        /// The handle.
+        /// The file handle.
         file: Word,
         /// The error; the same on all ranks.
         error: Error,
-        /// Whether this is the rank that tells people: MPI's error classes say little.
+        /// Whether this rank prints the error: MPI's error classes say little.
         speaks: bool,
     },
 }
@@ -34,15 +34,15 @@ impl Answer {
     }
 }
 
-/// Takes an interposed call: `function` is what was called.
+/// Handles an interposed call of `function`.
 pub type Handler = fn(function: &'static Function, arguments: &[Word]) -> Answer;
 
 thread_local! {
-    /// Set while this thread is inside of a handler: what MPI calls from there is MPI's own affair.
+    /// Set while this thread is inside a handler: calls from there go straight to MPI.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `handler`, unless this library is off, or the call comes from inside of another. A panic ends here.
+/// Runs `handler`, unless this library is off or the call comes from inside another handler. Catches panics.
 pub fn enter(function: &'static Function, arguments: &[Word], handler: Handler) -> Word {
     if !is_on() || INSIDE.replace(true) {
         return function.call(arguments);
@@ -51,7 +51,7 @@ pub fn enter(function: &'static Function, arguments: &[Word], handler: Handler) 
     INSIDE.set(false);
     match answer {
         Ok(Answer::Return(word)) => word,
-        // Outside, so that what the program's error handler calls is taken like any call.
+        // After the handler, so that calls of the program's error handler are interposed too.
         Ok(Answer::Raise { file, error, speaks }) => {
             if speaks {
                 eprintln!("tributary: MPI_File_{}: {error}", function.name());
@@ -60,19 +60,19 @@ pub fn enter(function: &'static Function, arguments: &[Word], handler: Handler) 
         }
         Err(_) => {
             let what = format!("MPI_File_{} panicked; please report it", function.name());
-            // Where the environment says so, the program gets an error, and the other ranks may wait for ever.
+            // If the environment says so, the program gets an error, and the other ranks may wait for ever.
             let failed = alone::<()>(Err(Error::Internal { rank: 0, what }));
             to_word(failed.map_or_else(|error| Class::of(&error).number(), |()| Class::Other.number()))
         }
     }
 }
 
-/// What this thread calls of MPI is MPI's own affair from here on: it is a thread of this library.
+/// From now on this thread's MPI calls go straight to MPI: it is a thread of this library.
 pub fn claim_thread() {
     INSIDE.set(true);
 }
 
-/// Lets `call` call MPI as the program does, from inside of a handler.
+/// Runs `call` inside a handler such that its MPI calls are interposed, as the program's are.
 pub fn outside<T>(call: impl FnOnce() -> T) -> T {
     INSIDE.set(false);
     let value = call();
@@ -80,7 +80,7 @@ pub fn outside<T>(call: impl FnOnce() -> T) -> T {
     value
 }
 
-/// Calls the error handler of an open file, which may not come back, and returns the code.
+/// Calls the error handler of an open file, which may not return, and returns the code.
 pub fn raise(file: Word, error: &Error) -> Word {
     static CALL_ERRHANDLER: Function = Function::new("PMPI_File_call_errhandler\0");
     let code = to_word(Class::of(error).number());
@@ -88,7 +88,7 @@ pub fn raise(file: Word, error: &Error) -> Word {
     code
 }
 
-/// Whether calls are to be looked at at all: not with TRIB_DISABLE=1, nor under an MPI of an unknown interface.
+/// Whether this library is on: not with TRIB_DISABLE=1, nor under an MPI library with an unknown ABI.
 fn is_on() -> bool {
     static ON: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     *ON.get_or_init(|| !is_disabled() && is_supported())

@@ -1,7 +1,7 @@
-//! Every function of MPI's chapter on files, under both of its names, and who takes it.
+//! Every function of MPI's chapter on I/O, under both of its names, with its handler.
 //!
-//! A new function is a row: its name, its arguments in order (each one word), its handler. Exported are `MPI_...` and
-//! `PMPI_...`: Fortran wrappers call the one or the other, depending on the MPI library and on the module used.
+//! A new function is a row: its name, its arguments in order (each one word), its handler. Both `MPI_...` and `PMPI_...` are
+//! exported: Fortran wrappers call one or the other, depending on the MPI library and the module.
 
 use crate::abi::word::Word;
 use crate::calls::collective::{Counts::*, Ending::*, Form, Place::*, run};
@@ -39,11 +39,11 @@ macro_rules! collective {
     };
 }
 
-/// The call is MPI's business, and nothing that a report tells.
+/// Left to MPI, and not counted in reports.
 const PASS: crate::entry::Handler = |function, arguments| Answer::Return(function.call(arguments));
-/// Data that one rank moves by itself.
+/// Independent reads and writes.
 const ALONE: crate::entry::Handler = |function, arguments| passing::note(function, arguments, "independent");
-/// Data moved at the pointer that ranks share.
+/// Reads and writes at the shared file pointer.
 const SHARED: crate::entry::Handler = |function, arguments| passing::note(function, arguments, "shared file pointer");
 
 exports! {

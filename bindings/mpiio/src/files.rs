@@ -8,15 +8,15 @@ use crate::abi::word::Word;
 use crate::counts::CallCounts;
 use crate::open_file::OpenFile;
 
-/// An open file, for all threads. What independent calls need is apart: they must not wait for a collective call that is
-/// under way in another thread.
+/// An open file, for all threads. The counts have their own lock, because independent calls must not wait for a collective
+/// call of another thread.
 pub struct Shared {
     file: Mutex<Movable>,
     counts: Mutex<CallCounts>,
 }
 
 impl Shared {
-    /// Waits until no other call uses the file. A call that panicked leaves it as it was.
+    /// Waits until no other call uses the file. A panicked call does not poison the lock.
     pub fn lock(&self) -> Locked<'_> {
         Locked(lock(&self.file))
     }
@@ -30,7 +30,7 @@ impl Shared {
         }
     }
 
-    /// What became of the calls.
+    /// The counts of the file's calls.
     pub fn counts(&self) -> MutexGuard<'_, CallCounts> {
         lock(&self.counts)
     }
@@ -55,10 +55,10 @@ impl DerefMut for Locked<'_> {
 
 struct Movable(OpenFile);
 
-// SAFETY: what the compiler cannot know of an OpenFile, because it is MPI's or the program's. What it shares with others is
-// `Send` by its types (a test of the engine's file says so), and the mutex lets one thread at a time touch the rest: the
-// transport, and the call in flight. MPI may be called from the thread that the program calls from, whose thread level says
-// so, and from the helper thread only where that level is MPI_THREAD_MULTIPLE. The program's buffers are its promise.
+// SAFETY: what an OpenFile shares with others is `Send` by its types (a test of the engine's file checks this). The rest,
+// the transport and the call in flight, is touched by one thread at a time: the mutex sees to that. MPI may be called from
+// the program's thread, as its thread level says, and from the helper thread only at MPI_THREAD_MULTIPLE. The program
+// promises not to touch buffers of calls in flight.
 unsafe impl Send for Movable {}
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -78,12 +78,12 @@ pub fn add(handle: Word, file: OpenFile) {
     table().insert(handle, Arc::new(Shared { file, counts }));
 }
 
-/// The file of a handle; none for one that was opened unseen, or is no handle.
+/// The file of a handle; none if its opening was not interposed, or it is not a handle.
 pub fn find(handle: Word) -> Option<Arc<Shared>> {
     table().get(&handle).cloned()
 }
 
-/// Forgets a handle and gives its file back.
+/// Removes a handle and returns its file.
 pub fn remove(handle: Word) -> Option<(OpenFile, CallCounts)> {
     let shared = table().remove(&handle)?;
     let file = std::mem::replace(&mut *shared.lock(), OpenFile::closed());

@@ -1,4 +1,4 @@
-//! Where a file's hints come from: `MPI_Info`, and what the environment has above and below it.
+//! The sources of a file's hints: `MPI_Info` and the environment.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use tributary::{Error, Hints};
 
 use crate::abi::{MPI_Info, info};
 
-/// Takes an info's entries over what was asked before. MPI lets a library ignore a hint, so one that is not allowed is left
-/// out, and told in one line on the file's first rank. `call` is the function that the info was given to.
+/// Adds an info's entries, which override earlier ones. MPI lets a library ignore hints, so a hint that is not allowed is
+/// left out, and reported in one line on the file's first rank. `call` is the function that the info was passed to.
 ///
 /// # Safety
 /// `info` is a valid info, or MPI_INFO_NULL.
@@ -23,10 +23,10 @@ pub unsafe fn over(asked: &mut FileHints, info: MPI_Info, call: &str, is_first: 
     }
 }
 
-/// What is asked of a file that the program calls `name` and opens with `info`.
+/// The hints of a file that the program opens as `name` with `info`.
 ///
 /// # Errors
-/// What the environment, or a file that it names, has that is not allowed.
+/// A hint in the environment, or in a file that it names, is not allowed.
 ///
 /// # Safety
 /// As [`over`].
@@ -37,23 +37,24 @@ pub unsafe fn at_open(name: &str, info: MPI_Info, is_first: bool) -> Result<File
     Ok(asked)
 }
 
-/// Entries for MPI_File_get_info that the program asked for and nobody else knows: `known` are the keys that are there.
+/// Entries for MPI_File_get_info that the program set and that are not among the `known` keys.
 pub fn kept(asked: &FileHints, known: &BTreeSet<String>) -> Vec<(String, String)> {
     let programs = asked.programs().filter(|(key, _)| !known.contains(*key));
     programs.map(|(key, value)| (key.to_string(), value.to_string())).collect()
 }
 
-/// Entries for MPI_File_get_info before the engine has opened the file: what was asked for.
+/// Entries for MPI_File_get_info before the engine has opened the file: the hints that were set.
 pub fn given(hints: &Hints) -> Vec<(&'static str, String)> {
     hints.table().into_iter().filter(|row| row.value != "auto").map(|row| (row.key, row.value)).collect()
 }
 
-/// Entries for MPI_File_get_info: the hints in force, and for those that are left to the driver, what it found.
+/// Entries for MPI_File_get_info: the hints in force. Those left to the driver have the values that it found.
 pub fn effective(file: &tributary::File) -> Vec<(&'static str, String)> {
     let (layout, driver) = (file.layout(), file.driver());
     let found = |key: &str| match key {
         "cb_nodes" => Some(file.aggregators().len().to_string()),
-        // Libraries align what they write to it: a block of just any file system is nothing to align to.
+        // Only from Lustre or GPFS: libraries align their writes to this value, and the block size of other file systems is no
+        // reason to.
         "striping_unit" if driver != DriverName::Posix => Some(layout.unit.to_string()),
         "striping_factor" if driver == DriverName::Lustre && layout.factor > 0 => Some(layout.factor.to_string()),
         "trib_driver" => Some(file.driver().to_string()),

@@ -4,22 +4,22 @@
 //! mpiexec -n 64 -env LD_PRELOAD libtributary_mpiio.so ./program
 //! ```
 //!
-//! Every function of MPI's chapter on files is interposed. The MPI library's own file is always open below; collective
-//! reads and writes go to the engine where it knows the view, and everything else passes through, unharmed and counted.
+//! Every function of MPI's chapter on I/O is interposed. The MPI library keeps its own file open. Collective reads and
+//! writes go to the engine if it supports the view; all other calls are counted and passed on unchanged.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `abi` | what is used of the MPI library |
+//! | `abi` | the functions, constants and types of the MPI library |
 //! | `exports` | the table of interposed functions: **a new function is a row there** |
-//! | `entry`, `next`, `supported` | on or off; the function behind ours; whether the MPI library is one that is known |
-//! | `calls` | what the interposed functions do |
-//! | `files`, `open_file` | the program's open files; one of them |
-//! | `backend` | who runs its collective calls |
-//! | `pending` | calls that were started and have not ended |
-//! | `channel`, `starting` | how its ranks talk; the engine's part, from the first collective call on |
-//! | `view`, `hints` | what it sees of the file; what it asks for |
+//! | `entry`, `next`, `supported` | the entry of every call; the next function of that name; whether the MPI library is supported |
+//! | `calls` | the handlers of the interposed functions |
+//! | `files`, `open_file` | the program's open files; one open file |
+//! | `backend` | which library runs a file's collective calls |
+//! | `pending` | calls in flight |
+//! | `channel`, `starting` | the communicator of a file; the engine's opening of it in the first collective call |
+//! | `view`, `hints` | the file view; the hints |
 //! | `datatype` | MPI datatypes as extents |
-//! | `counts`, `report` | what became of the calls, and TRIB_REPORT |
+//! | `counts`, `report` | counts of calls, and TRIB_REPORT |
 //!
 //! `docs/tutorial/drop-in.md` in the repository tells users what to type.
 #![cfg(feature = "mpi")]

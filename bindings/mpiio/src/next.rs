@@ -1,7 +1,7 @@
-//! The function behind ours: that of the MPI library, or of another tool that was preloaded later.
+//! The next function after ours in the dynamic linker's order: that of the MPI library, or of another preloaded tool.
 //!
-//! MPI libraries before MPI 4 have no functions with large counts. Programs that ask the dynamic linker whether there are any
-//! (mpi4py does) find ours, so calls whose counts are small go to the functions without.
+//! MPI libraries before MPI 4 have no functions with large counts. A program that looks them up in the dynamic linker
+//! (mpi4py does) finds ours, so calls with small counts are passed to the functions with `int` counts.
 
 use std::ffi::{CStr, CString, c_void};
 use std::mem::transmute;
@@ -13,38 +13,38 @@ use tributary_abi::function;
 use crate::abi::errors::Class;
 use crate::abi::word::{Word, to_word};
 
-/// An interposed function. The next one is looked up under its profiling name, which Fortran wrappers and tools call.
+/// An interposed function. The next one is looked up under its profiling name (`PMPI_...`).
 pub struct Function {
     /// `PMPI_File_...`.
     profiling: &'static CStr,
     next: AtomicPtr<c_void>,
-    /// Whether `next` takes an `int` where this function takes a large count.
+    /// Whether `next` takes an `int` although this function takes a large count.
     is_small: AtomicBool,
 }
 
 impl Function {
-    /// A function by its profiling name, with its terminator.
+    /// The function with this profiling name, which includes its terminating 0.
     pub const fn new(profiling: &'static str) -> Self {
         let profiling = match CStr::from_bytes_with_nul(profiling.as_bytes()) {
             Ok(name) => name,
-            // For statics only, so this is an error of the compiler, not of a run.
-            Err(_) => panic!("a name that does not end with its terminator"),
+            // Evaluated at compile time only: this is used in statics.
+            Err(_) => panic!("the name has no terminating 0"),
         };
         Self { profiling, next: AtomicPtr::new(null_mut()), is_small: AtomicBool::new(false) }
     }
 
-    /// What it is called in reports: `write_at_all` for MPI_File_write_at_all.
+    /// Its name in reports: `write_at_all` for MPI_File_write_at_all.
     pub fn name(&self) -> &'static str {
         let name = self.profiling.to_str().unwrap_or_default();
         name.strip_prefix("PMPI_File_").unwrap_or(name)
     }
 
-    /// The next function, to be called with what it declares. Not for functions with large counts.
+    /// The address of the next function. Not for functions with large counts.
     pub fn address(&self) -> Option<*mut c_void> {
         self.known().or_else(|| self.look_up())
     }
 
-    /// Calls the next function with these arguments, as they came.
+    /// Calls the next function with these arguments, unchanged.
     pub fn call(&self, arguments: &[Word]) -> Word {
         let Some(next) = self.address() else {
             eprintln!("tributary: the MPI library has no {}", self.profiling.to_string_lossy());
@@ -56,8 +56,8 @@ impl Function {
             return to_word(Class::Count.number());
         }
         type W = Word;
-        // SAFETY: `next` is the function of this name, whose arguments came from a caller of that same function, each in
-        // a register of its own (see `word`); the count is that of its declaration.
+        // SAFETY: `next` is the function of this name. The arguments came from a caller of the same function, each in its
+        // own register (see `word`), and their number is that of its declaration.
         unsafe {
             match *arguments {
                 [a] => transmute::<*mut c_void, extern "C" fn(W) -> W>(next)(a),
@@ -73,14 +73,14 @@ impl Function {
         }
     }
 
-    /// The next function, if it was looked up before.
+    /// The address of the next function, if it has been looked up before.
     #[inline]
     pub fn known(&self) -> Option<*mut c_void> {
         let next = self.next.load(Ordering::Acquire);
         (!next.is_null()).then_some(next)
     }
 
-    /// Two threads that look it up at once find the same.
+    /// Looks the next function up. Two threads that do so at once find the same.
     #[cold]
     fn look_up(&self) -> Option<*mut c_void> {
         let next = behind(self.profiling).or_else(|| {
@@ -101,7 +101,7 @@ impl Function {
     }
 }
 
-/// What comes after us in the program's order; or the MPI library's own, where that is not in it, as with mpi4py.
+/// The next definition in the linker's order; or the MPI library's, if that library is not in the order, as with mpi4py.
 fn behind(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: a terminated name.
     let next = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };

@@ -13,32 +13,31 @@ use crate::calls::split::Split;
 use crate::pending::Queue;
 use crate::view::{KnownView, View};
 
-/// A file that the program opened. The MPI library's own file is open below it, for all that the engine does not do.
+/// A file that the program opened. The MPI library keeps its own file open, for calls that the engine does not run.
 pub struct OpenFile {
-    /// Who runs collective calls.
+    /// What runs collective calls.
     pub backend: Backend,
-    /// What this rank of the program sees of the file.
+    /// This rank's file view.
     pub view: View,
-    /// What is asked of the file on this rank, and where it was asked for.
+    /// The hints on this rank, with their sources.
     pub asked: FileHints,
-    /// Whether the program asked for atomic mode.
+    /// Whether the program set atomic mode.
     pub is_atomic: bool,
-    /// A collective call between its begin and its end.
+    /// The split collective that was begun and not ended.
     pub split: Option<Split>,
-    /// Collective calls that were started and have not ended.
+    /// Collective calls in flight.
     pub queue: Queue,
 }
 
 impl OpenFile {
-    /// A file with the view that MPI gives every file: all bytes.
+    /// A newly opened file, whose view is all bytes.
     pub fn new(path: Arc<Path>, amode: c_int, is_first: bool, runner: Runner, asked: FileHints) -> Self {
         let view = View::Engine(KnownView::all());
         let backend = Backend::new(path, amode, is_first, runner);
         Self { backend, view, asked, is_atomic: false, split: None, queue: Queue::default() }
     }
 
-    /// Why MPI runs calls of this direction, whoever runs the others; none if nothing is against the engine. The same on
-    /// all ranks.
+    /// The reason why MPI must run calls of this direction; none if the engine can. The same on all ranks.
     pub fn refusal(&self, direction: Direction) -> Option<&'static str> {
         match direction {
             Direction::Write if self.backend.amode & amode::rdonly() != 0 => Some("opened with MPI_MODE_RDONLY"),
@@ -48,7 +47,7 @@ impl OpenFile {
         }
     }
 
-    /// What is left under a handle whose file is closed.
+    /// The placeholder of a file that was closed.
     pub fn closed() -> Self {
         Self::new(Path::new("").into(), 0, false, Runner::Mpi("closed".to_string()), FileHints::default())
     }

@@ -1,4 +1,4 @@
-//! TRIB_REPORT: what ran where, and what it took; once for each file, on its first rank, when it is closed.
+//! TRIB_REPORT: which library ran the calls of a file, and how long they took. The file's first rank prints it at close.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -12,7 +12,7 @@ use crate::counts::{CallCounts, Passed, Ran, Traffic};
 use crate::hints::effective;
 use crate::open_file::OpenFile;
 
-/// How the report is wanted.
+/// The format of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Style {
     Table,
@@ -23,16 +23,16 @@ enum Style {
 #[derive(Debug, Serialize)]
 pub struct Report {
     file: String,
-    /// Of this library.
+    /// The version of this library.
     version: &'static str,
-    /// None where the engine did not take the file; then why.
+    /// The reason why the engine did not take the file, if it did not.
     #[serde(flatten)]
     engine: Option<Engine>,
     #[serde(skip_serializing_if = "Option::is_none")]
     not_taken: Option<String>,
     accelerated: BTreeMap<&'static str, Ran>,
     passed_through: Vec<Passed>,
-    /// Hints that were given, in an info or in the environment, and are not used.
+    /// Hints that were given, in an info or in the environment, and had no effect.
     hints_not_used: Vec<Unused>,
     paths: BTreeMap<String, u64>,
     plans_reused: u64,
@@ -42,7 +42,7 @@ pub struct Report {
     style: Style,
 }
 
-/// What the engine was set to.
+/// The engine's settings.
 #[derive(Debug, Serialize)]
 struct Engine {
     ranks: usize,
@@ -56,7 +56,7 @@ struct Engine {
 }
 
 impl Report {
-    /// What is known of a file before it is closed: on its first rank, if TRIB_REPORT asks for it.
+    /// The report of a file that is about to be closed: on its first rank, if TRIB_REPORT asks for it.
     pub fn wanted(open: &OpenFile, counts: &CallCounts) -> Option<Self> {
         let style = wanted().filter(|_| open.backend.is_first)?;
         let (engine, not_taken) = match &open.backend.runner {
@@ -82,13 +82,13 @@ impl Report {
         })
     }
 
-    /// Prints it to standard error, in one piece: launchers mix what ranks write piece by piece.
+    /// Prints the report to standard error with one write, so that launchers do not mix it with other ranks' output.
     pub fn print(&self) {
         let text = match self.style {
             Style::Json => format!("tributary: {}\n", serde_json::to_string(self).unwrap_or_default()),
             Style::Table => format!("{}\n", self.text()),
         };
-        // Nobody is left to be told that it cannot be printed.
+        // An error of standard error cannot be reported anywhere.
         let _ = std::io::stderr().write_all(text.as_bytes());
     }
 
@@ -114,11 +114,11 @@ impl Report {
 /// Hints that only an exchange by messages uses.
 const OF_THE_EXCHANGE: [&str; 5] =
     ["cb_nodes", "cb_config_list", "nc_num_aggrs_per_node", "trib_placement", "trib_rank_list"];
-/// What more of them begin with.
+/// Prefixes of more such hints.
 const KINDS_OF_THE_EXCHANGE: [&str; 5] =
     ["trib_kernel_", "trib_throttle_", "trib_two_layer_", "trib_pairwise_", "trib_local_"];
 
-/// The hints that were given and not used: what was left out, then what was in force where it has no effect.
+/// The hints that were given and had no effect: first those that were ignored, then those in force without any use.
 fn not_used(open: &OpenFile, counts: &CallCounts, not_taken: Option<&str>) -> Vec<Unused> {
     let exchanged = counts.paths().keys().any(|path| path.starts_with(Path::Exchange.name()));
     let idle =
@@ -156,7 +156,7 @@ impl Engine {
     }
 }
 
-/// Two columns in a border. A value of several lines, as a file's name may be, takes as many.
+/// Two columns in a border. A value may have several lines, as a file's name may.
 fn bordered(rows: &[(&str, String)]) -> String {
     let first = rows.iter().map(|(what, _)| what.len()).max().unwrap_or(0);
     let widths = rows.iter().flat_map(|(_, value)| value.lines()).map(|line| line.chars().count());
@@ -172,7 +172,7 @@ fn bordered(rows: &[(&str, String)]) -> String {
     text + &format!("└{line}┘")
 }
 
-/// The most of any rank in each phase, and all of it.
+/// The seconds of each phase, each the maximum over the ranks, and the total.
 fn times(seconds: &Seconds) -> String {
     let Seconds { flatten, metadata, data, placement, io, agreement, total } = seconds;
     format!(
@@ -181,7 +181,7 @@ fn times(seconds: &Seconds) -> String {
     )
 }
 
-/// Whether the program's user wants reports.
+/// Whether TRIB_REPORT asks for reports.
 pub fn is_wanted() -> bool {
     wanted().is_some()
 }
@@ -199,7 +199,7 @@ mod tests {
     use super::bordered;
 
     #[test]
-    fn columns_stand_below_each_other_in_a_border() {
+    fn columns_are_aligned_in_a_border() {
         let rows = [("tributary", "/scratch/år.nc".to_string()), ("seconds", "1\n23".to_string())];
         let expected = "\
 ┌────────────────────────────┐

@@ -1,4 +1,4 @@
-//! A file that the engine has not opened yet: it does with the file's first collective call.
+//! A file that the engine has not opened yet. It opens it in the file's first collective call.
 
 use std::ffi::c_int;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -19,45 +19,45 @@ use crate::abi::amode;
 use crate::backend::Runner;
 use crate::channel::Channel;
 
-/// How the numbers of [`Starting::lanes`] are combined: which open it is, lowest and highest; whether the means to talk may be
-/// kept; the lowest rank that does not take the file; the fingerprint of the terms, lowest and highest.
+/// How an allreduce combines the numbers of [`Starting::lanes`]: the number of the open, lowest and highest; whether the
+/// endpoint may be kept; the lowest rank that does not take the file; the fingerprint of the terms, lowest and highest.
 const LANES: [ReduceOp; 6] = [ReduceOp::Min, ReduceOp::Max, ReduceOp::Min, ReduceOp::Min, ReduceOp::Min, ReduceOp::Max];
-/// In place of a rank.
+/// Stands for no rank.
 const NOBODY: u64 = u64::MAX;
 
-/// What the engine opens the file with.
+/// What the engine needs to open the file.
 pub struct Starting {
     channel: Channel,
-    /// Which open of this program it is: the same on all ranks.
+    /// The number of this open in the program, which must be the same on all ranks.
     number: u64,
-    /// Whether the means to talk may be kept for the next file.
+    /// Whether the endpoint may be kept for the next file.
     may_keep: bool,
-    /// On the first rank, the file that was opened: its name may mean another one later.
+    /// On the first rank, the identity of the opened file: its name may refer to another file later.
     identity: Option<(u64, u64)>,
-    /// This rank's hints; those of the first rank count. An error is what its environment has that is not allowed.
+    /// This rank's hints; those of the first rank are used. An error if its environment has a hint that is not allowed.
     pub hints: Result<Hints, Error>,
 }
 
-/// What a file is opened with, on all ranks.
+/// The arguments with which all ranks open the file.
 #[derive(Debug, Hash, Serialize, Deserialize)]
 struct Terms {
     path: PathBuf,
     hints: Hints,
 }
 
-/// What is to become of a file. The lowest rank that does not take it decides for all, or else the first.
+/// Which library runs a file's calls. The lowest rank that does not take the file decides for all, or else the first rank.
 #[derive(Debug, Serialize, Deserialize)]
 enum Decision {
     /// The engine opens it.
     Take(Terms),
-    /// MPI runs its calls; why.
+    /// MPI runs its calls, with the reason.
     Leave(String),
     /// All ranks get this error.
     Fail(Error),
 }
 
 impl Starting {
-    /// For the file at `path`, which MPI has just opened. Nothing is sent.
+    /// The state for the file at `path`, which MPI has just opened. Local.
     pub fn new(channel: Channel, hints: Result<Hints, Error>, path: &Path, is_first: bool) -> Self {
         static OPENED: AtomicU64 = AtomicU64::new(0);
         let number = match &channel {
@@ -68,8 +68,8 @@ impl Starting {
         Self { channel, number, may_keep, identity: is_first.then(|| identity(path)).flatten(), hints }
     }
 
-    /// Has the means to talk, or begins to get them without waiting for other ranks (`later`). Collective, the first time
-    /// for all ranks of the program.
+    /// Makes the endpoint, or (`later`) begins to make it without waiting for other ranks. Collective; the first time over
+    /// all ranks of the program.
     ///
     /// # Errors
     /// MPI's.
@@ -79,7 +79,7 @@ impl Starting {
         Ok(())
     }
 
-    /// How this rank waits, if it has the means to talk.
+    /// How this rank waits, if it has an endpoint.
     pub fn waiting(&self) -> Option<Waiting> {
         match &self.channel {
             Channel::Own(endpoint) => Some(endpoint.waiting().clone()),
@@ -87,10 +87,10 @@ impl Starting {
         }
     }
 
-    /// Opens the file, or says why MPI is to run its calls. Collective.
+    /// Opens the file, or returns the reason why MPI must run its calls. Collective.
     ///
     /// # Errors
-    /// Hints of the first rank's environment that are not allowed, the same on all ranks; or MPI's.
+    /// A hint in the first rank's environment is not allowed, which is the same error on all ranks; or an error of MPI.
     pub async fn start(mut self, path: &Path, amode: c_int) -> Result<Runner, Error> {
         let mut endpoint = alone(std::mem::replace(&mut self.channel, Channel::World).opened().await)?;
         let waiting = endpoint.waiting().clone();
@@ -102,7 +102,7 @@ impl Starting {
         if least != most {
             return Ok(Runner::Mpi("ranks began with different files".to_string()));
         }
-        // In the usual case all have the same terms, and need not be told.
+        // Usually all ranks have the same terms, and no broadcast is needed.
         let is_same = decides == NOBODY && lowest == highest;
         let root = if decides == NOBODY { 0 } else { decides as usize };
         let decision = if is_same { decision } else { waiting.call(pin!(decision.of(&mut endpoint, root))).await? };
@@ -113,13 +113,13 @@ impl Starting {
         }
     }
 
-    /// What this rank would do.
+    /// This rank's decision.
     fn decide(&mut self, path: &Path, amode: c_int, rank: usize) -> Decision {
         let hints = std::mem::replace(&mut self.hints, Ok(Hints::default()));
         match hints {
             _ if amode & amode::sequential() != 0 => Decision::Leave("MPI_MODE_SEQUENTIAL".to_string()),
             Err(error) if rank == 0 => Decision::Fail(error),
-            // The MPI library may know names that the system does not.
+            // The MPI library may accept names that the operating system does not.
             _ if rank == 0 && self.identity.is_none() => Decision::Leave(format!("no file {}", path.display())),
             _ if rank == 0 && identity(path) != self.identity => {
                 Decision::Leave(format!("{} is another file", path.display()))
@@ -128,7 +128,7 @@ impl Starting {
         }
     }
 
-    /// For an allreduce by [`LANES`].
+    /// This rank's numbers, for an allreduce by [`LANES`].
     fn lanes(&self, decision: &Decision, rank: usize) -> [u64; LANES.len()] {
         let (decides, terms) = match decision {
             Decision::Take(terms) => (NOBODY, Some(terms)),
@@ -142,20 +142,21 @@ impl Starting {
 }
 
 impl Decision {
-    /// That of rank `root`. Collective.
+    /// The decision of rank `root`. Collective.
     async fn of(self, endpoint: &mut Endpoint, root: usize) -> Result<Self, Error> {
         let told = broadcast(endpoint, root, &serde_json::to_vec(&self).unwrap_or_default()).await?;
-        let internal = |_| Error::Internal { rank: endpoint.rank(), what: "the terms were not told".to_string() };
+        let internal = |_| Error::Internal { rank: endpoint.rank(), what: "the terms were not received".to_string() };
         serde_json::from_slice(&told).map_err(internal)
     }
 }
 
-/// What tells a file from every other on its host.
+/// Device and inode, which identify a file on its host.
 fn identity(path: &Path) -> Option<(u64, u64)> {
     std::fs::metadata(path).ok().map(|told| (told.dev(), told.ino()))
 }
 
-/// The engine over a file that MPI has opened; or MPI itself, when the engine cannot, which the first rank says. Collective.
+/// Opens, with the engine, a file that MPI has opened. If the engine cannot, MPI runs the calls, and the first rank prints
+/// the reason. Collective.
 pub async fn open(endpoint: Endpoint, path: &Path, amode: c_int, hints: Hints, is_kept: bool) -> Runner {
     let mode = if amode & amode::rdonly() != 0 { Mode::Read } else { Mode::Update };
     let speaks = endpoint.rank() == 0;

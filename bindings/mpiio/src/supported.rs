@@ -1,9 +1,8 @@
-//! Whether the program's MPI library is one that this library can work with: of a binary interface that is known, and what it
-//! seems to be.
+//! Checks whether this library can work with the program's MPI library: its ABI must be known, and be what it seems.
 
 use tributary_abi::find;
 
-/// Looks at the program's MPI library; when it is not known, says so once, on the first rank.
+/// Checks the program's MPI library. If it is not supported, the first rank prints that once.
 pub fn is_supported() -> bool {
     let looked = find().and_then(|mpi| mpi.verify());
     if let Err(refusal) = &looked
@@ -14,7 +13,7 @@ pub fn is_supported() -> bool {
     looked.is_ok()
 }
 
-/// By the launcher's word, since MPI cannot be asked; a rank that no launcher numbered is the first.
+/// Whether the launcher's environment numbers this rank 0, or does not number it: MPI cannot be called.
 fn is_first_rank() -> bool {
     const RANKS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"];
     RANKS.iter().find_map(|name| std::env::var(name).ok()).is_none_or(|rank| rank == "0")

@@ -1,4 +1,4 @@
-//! What the program sees of a file: its current view.
+//! The current file view.
 
 use std::ffi::CStr;
 use std::ffi::c_char;
@@ -9,14 +9,14 @@ use tributary::{Error, Extents, FileView};
 use crate::abi::{MPI_Datatype, MPI_Offset, displacement_current};
 use crate::datatype::flattened;
 
-/// A view, as far as the engine can take it.
+/// A file view.
 #[derive(Debug)]
 pub enum View {
-    /// The engine's.
+    /// One that the engine supports.
     Engine(KnownView),
-    /// One that is left to the MPI library.
+    /// One that only the MPI library supports.
     Foreign {
-        /// Why.
+        /// The reason.
         why: String,
         /// Bytes of an etype.
         etype: u64,
@@ -24,7 +24,7 @@ pub enum View {
 }
 
 impl View {
-    /// Bytes of an etype; 0 of one that has none, or is not known.
+    /// Bytes of an etype; 0 if it is empty or unknown.
     pub fn etype(&self) -> u64 {
         match self {
             Self::Engine(known) => known.etype,
@@ -33,10 +33,10 @@ impl View {
     }
 }
 
-/// Bytes of the file in the program's order.
+/// A view that the engine supports.
 #[derive(Debug)]
 pub struct KnownView {
-    /// Which; none when the file type holds no data.
+    /// The bytes of the file in the view's order; none if the file type holds no data.
     bytes: Option<FileView>,
     /// Bytes of an etype: the unit of offsets.
     pub etype: u64,
@@ -48,13 +48,13 @@ impl KnownView {
         Self { bytes: Some(FileView::all()), etype: 1 }
     }
 
-    /// The view that MPI_File_set_view was given.
+    /// The view that was passed to MPI_File_set_view.
     ///
     /// # Errors
-    /// Why it cannot be a view of the engine.
+    /// The reason why the engine does not support it.
     ///
     /// # Safety
-    /// The datatypes are valid and committed, and the representation is a terminated text: MPI_File_set_view has taken
+    /// The datatypes are valid and committed, and the representation is a terminated text: MPI_File_set_view has accepted
     /// them.
     pub unsafe fn new(
         displacement: MPI_Offset,
@@ -76,10 +76,10 @@ impl KnownView {
         Ok(Self { bytes, etype })
     }
 
-    /// The extents in the file of `bytes` bytes from etype `offset` on.
+    /// The file extents of `bytes` bytes of the view, from etype `offset` on.
     ///
     /// # Errors
-    /// An offset below 0, bytes that are no whole number of etypes, data where the view has none, and what lies beyond
+    /// The offset is negative; the bytes are not a whole number of etypes; the view holds no data; an extent ends beyond
     /// 2^63 - 1.
     pub fn select(&self, offset: MPI_Offset, bytes: u64) -> Result<Extents, Error> {
         let Ok(offset) = u64::try_from(offset) else {
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outside_is_refused() {
+    fn accesses_outside_the_view_are_refused() {
         let words = |known: KnownView, offset, bytes| known.select(offset, bytes).unwrap_err().to_string();
         let of = |etype| KnownView { etype, ..KnownView::all() };
         assert_eq!(words(of(1), -1, 4), "file offset: -1; allowed: 0 or more");

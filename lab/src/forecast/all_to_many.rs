@@ -1,4 +1,4 @@
-//! All ranks send to few, again and again: the program whose measurements on Cori are known.
+//! Repeated all-to-many exchanges: the program whose measurements on Cori are published.
 
 use super::kernel_orders::KernelOrders;
 use crate::sim::{self, Chains, Part, Side, Workload};
@@ -9,32 +9,32 @@ use tributary::exchange::{ASCENDING_ISSEND, Exchange, Kernel, RankList, Receiver
 use tributary::schedule::{Buffer, Schedule, Span, Throttle};
 use tributary::topology::{Rank, Topology};
 
-/// No receiver.
+/// Marks a rank that is not a receiver.
 const NONE: u32 = u32::MAX;
 
 /// How the messages travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// Every rank sends to every receiver itself, by this kernel.
+    /// Every rank sends to every receiver directly, by this kernel.
     Flat(&'static Kernel),
-    /// So many local aggregators a node gather, and exchange by `ascending_issend`.
+    /// This number of local aggregators per node gather, and exchange by `ascending_issend`.
     TwoLayer(usize),
 }
 
-/// What is exchanged.
+/// The options of the exchange.
 #[derive(Debug, Clone)]
 pub struct AllToManyOptions {
-    /// Which rank sits where.
+    /// The placement of ranks on nodes.
     pub topology: Topology,
-    /// How many receivers; they are spread evenly over the ranks, rank 0 the first.
+    /// Number of receivers, spread evenly over the ranks from rank 0 on.
     pub receivers: usize,
     /// How the messages travel.
     pub way: Way,
     /// The throttle; `None` takes the kernel's own.
     pub throttle: Option<Throttle>,
-    /// How often, one after the other without a barrier.
+    /// Number of exchanges, one after another without a barrier.
     pub iterations: u32,
-    /// The fewest and the most bytes of a message: each rank has a size of its own.
+    /// Smallest and largest message in bytes; each rank has its own size.
     pub bytes: (u64, u64),
 }
 
@@ -49,7 +49,7 @@ pub struct AllToMany {
     kernel: &'static Kernel,
     throttle: Throttle,
     local: Option<LocalAggregators>,
-    /// Of receivers over senders, and of senders over receivers; only where chains are run.
+    /// The orders of receivers over senders, and of senders over receivers; only for exchanges run as chains.
     orders: Option<(KernelOrders, KernelOrders)>,
 }
 
@@ -57,7 +57,7 @@ impl AllToMany {
     /// Prepares the exchange. O(ranks x receivers) time, O(ranks) memory.
     ///
     /// # Errors
-    /// No receiver, or more than ranks; no iteration; more bytes at least than at most.
+    /// No receivers, or more than ranks; no iterations; a smallest message above the largest.
     pub fn new(options: AllToManyOptions) -> Result<Self> {
         let ranks = options.topology.ranks();
         if options.receivers == 0 || options.receivers > ranks {
@@ -98,7 +98,7 @@ impl AllToMany {
         Ok(exchange)
     }
 
-    /// How many messages are exchanged between ranks, all iterations together, if the kernel is flat.
+    /// Number of messages between ranks in all iterations, for a flat kernel.
     pub fn messages(&self) -> u64 {
         let (ranks, receivers) = (self.options.topology.ranks() as u64, self.receivers.len() as u64);
         (ranks - 1) * receivers * u64::from(self.options.iterations)
@@ -109,15 +109,15 @@ impl AllToMany {
         self.throttle
     }
 
-    /// Bytes of each message of `rank`: spread evenly from the fewest to the most.
+    /// Bytes of each message of `rank`, evenly spread from the smallest to the largest.
     pub fn bytes(&self, rank: Rank) -> u64 {
         let (least, most) = self.options.bytes;
-        // The golden ratio's multiples fill the unit interval evenly (Weyl's sequence).
+        // Multiples of the golden ratio fill the unit interval evenly (Weyl's sequence).
         let unit = (rank as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
         least + ((u128::from(unit) * (u128::from(most - least) + 1)) >> 32) as u64
     }
 
-    /// One iteration of `rank` as the schedule that an executor runs.
+    /// The schedule of one iteration on `rank`.
     pub fn schedule(&self, rank: Rank) -> Schedule {
         match &self.local {
             Some(local) => self.two_layer(rank, local),
@@ -144,14 +144,14 @@ impl AllToMany {
         Exchange { rank, ranks: self.options.topology.ranks(), receivers, rank_list, sends, receives }
     }
 
-    /// Which receiver `rank` is, if it is one.
+    /// The receiver index of `rank`, if it is a receiver.
     #[inline]
     fn receiver(&self, rank: Rank) -> Option<usize> {
         let place = self.places[rank];
         (place != NONE).then_some(place as usize)
     }
 
-    /// A message with the bytes of `sender`. Where in a buffer is nothing to a simulator.
+    /// A message of `sender`'s size. The simulator ignores its place in a buffer.
     fn piece<Peer>(&self, peer: Peer, sender: Rank) -> Transfer<Peer> {
         Transfer { peer, span: Span::new(Buffer::Send, 0, self.bytes(sender)) }
     }
@@ -189,7 +189,7 @@ impl AllToMany {
         exchange.schedule(self.kernel, self.throttle, Throttle::NONE)
     }
 
-    /// What the local aggregators of a node send to each receiver.
+    /// The messages from a node's local aggregators to each receiver.
     fn bundles(&self, node: usize, local: &LocalAggregators) -> Vec<Transfer<Rank>> {
         let topology = &self.options.topology;
         let mut bundles: Vec<Transfer<Rank>> = Vec::new();

@@ -1,4 +1,4 @@
-//! A collective write: lists to the aggregators, and for each round data, placement and the file.
+//! A collective write: metadata, and for each round data, placement and file I/O.
 
 use std::sync::Arc;
 
@@ -14,34 +14,33 @@ use tributary::hints::Hints;
 use tributary::schedule::{ReduceOp, Schedule};
 use tributary::topology::{Rank, Topology};
 
-/// What is written, and how.
+/// The options of a collective write.
 #[derive(Debug, Clone)]
 pub struct CollectiveWriteOptions {
-    /// Which rank sits where.
+    /// The placement of ranks on nodes.
     pub topology: Topology,
-    /// The aggregators, ascending; as many as the counts have domains.
+    /// The aggregators, ascending; one for each file domain of the counts.
     pub aggregators: Vec<Rank>,
     /// Kernels, throttles, local aggregators, rank list and `trib_write_buffers`, as of a real file.
     pub hints: Hints,
-    /// How the file lies on its servers; `None` writes in no time.
+    /// The layout of the file on its servers; with `None`, file I/O takes no time.
     pub striping: Option<Striping>,
-    /// Whether windows are written while the next are exchanged; else every aggregator waits for its own.
+    /// Whether windows are written while the next are exchanged; otherwise every aggregator waits for its writes.
     pub write_behind: bool,
-    /// How flat kernels keep a throttle of w in batches: if false, as the library does, w receives and, apart from them, w
-    /// sends at a time; if true, as MPICH's MPI_Alltoallv and the paper do, what falls into w steps of the kernel at a
-    /// time, so that a rank that sends to few has about w |R| / p sends outstanding (main paper, sections IV.B and V.B).
+    /// How flat kernels apply a throttle of w in batches. If false, as in the library: w receives and, separately, w sends
+    /// at a time. If true, as in MPICH's MPI_Alltoallv and the paper: the messages of w steps of the kernel at a time, so
+    /// that a rank that sends to few receivers has about w |R| / p sends outstanding (main paper, sections IV.B and V.B).
     pub blocks: bool,
-    /// Whether `pairwise`, where it is the kernel of both phases, exchanges empty messages too, in all p - 1 steps, as the
-    /// paper's does and the library's does not.
+    /// Whether `pairwise`, as the kernel of both phases, exchanges empty messages too, in all p - 1 steps. The paper's does;
+    /// the library's does not.
     pub empty_steps: bool,
 }
 
 /// The write as a [`Workload`] of the simulator.
 ///
-/// Exchanges are those of the library's kernels over the messages that there are. Between metadata and data all ranks
-/// agree, as in ROMIO; also where rounds are sampled, so that a late start is not scaled up with them; and once more where
-/// local aggregators merge lists. Left out: the agreements at begin and end, packing at the sender, and the reading of
-/// holes.
+/// The library's kernels exchange the nonempty messages. All ranks agree between metadata and data, as in ROMIO; before
+/// sampled rounds, so that a late start is not scaled up with them; and after local aggregators have merged lists. Not
+/// included are the agreements at the beginning and end, packing at the sender, and reading of holes.
 #[derive(Debug)]
 pub struct CollectiveWrite {
     pub(super) counts: Arc<MessageCounts>,
@@ -51,26 +50,26 @@ pub struct CollectiveWrite {
     copy_byte: f64,
     pub(super) metadata: Way,
     pub(super) data: Way,
-    /// Heads and tails, or lists at once.
+    /// The metadata messages: heads and tails, or whole lists.
     lists: Vec<ExchangeMessages>,
-    /// Of each round that is simulated.
+    /// The data messages of each simulated round.
     rounds: Vec<ExchangeMessages>,
     stages: Vec<Stage>,
-    /// Bytes that each rank agrees on.
+    /// Bytes of a rank's message in an agreement.
     agreed: Vec<u64>,
 }
 
-/// Bytes of a number that all ranks agree on.
+/// Bytes of an agreed number.
 const AGREED: u64 = 8;
 
-/// What all ranks do next.
+/// The stages of a write, the same on all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     Flatten,
     Lists(usize),
     Agree,
     Merge,
-    /// The same agreement, so that waiting for those who merge counts as merging.
+    /// An agreement whose waiting time counts as merging.
     AgreeAgain,
     Room,
     Data(usize),
@@ -80,7 +79,7 @@ pub(super) enum Stage {
     Finish,
 }
 
-/// The phases that time is counted by.
+/// The phases by which time is counted.
 pub(super) const ONCE: usize = 0;
 pub(super) const METADATA: usize = 1;
 pub(super) const DATA: usize = 2;
@@ -89,10 +88,10 @@ pub(super) const FILE: usize = 4;
 pub(super) const FINISH: usize = 5;
 
 impl CollectiveWrite {
-    /// Prepares the write of what `message_counts` counted on `machine`. O(messages).
+    /// Prepares the write of the messages in `counts` on `machine`. O(messages).
     ///
     /// # Errors
-    /// Aggregators that are not those of the counts; hints that do not fit.
+    /// The aggregators differ from those of the counts, or hints do not fit.
     pub fn new(machine: &Machine, options: CollectiveWriteOptions, counts: Arc<MessageCounts>) -> Result<Self> {
         let (domains, ranks) = (counts.division.domains.aggregators(), options.topology.ranks());
         if options.aggregators.len() != domains {
@@ -144,23 +143,23 @@ impl CollectiveWrite {
         })
     }
 
-    /// Messages between ranks that are simulated, but for those inside nodes with two layers.
+    /// Number of simulated messages between ranks, without those inside nodes of `two_layer`.
     pub fn messages(&self) -> u64 {
         self.lists.iter().chain(&self.rounds).map(ExchangeMessages::messages).sum()
     }
 
-    /// The most messages that may be under way at a time.
+    /// An upper bound of the messages in flight at a time.
     pub fn under_way(&self) -> u64 {
         let largest = |travels: &[ExchangeMessages]| travels.iter().map(ExchangeMessages::messages).max().unwrap_or(0);
         largest(&self.lists).max(largest(&self.rounds)) + self.parties.topology.ranks() as u64
     }
 
-    /// What the write takes, from a run of it.
+    /// The times of the write, from a simulation of it.
     pub fn outcome(&self, phases: &Phases) -> Written {
         Written::of(phases.ranks(), self.scale(), &self.options.aggregators)
     }
 
-    /// All rounds over those that are simulated.
+    /// The number of all rounds divided by that of simulated rounds.
     pub(super) fn scale(&self) -> f64 {
         self.counts.rounds() as f64 / self.counts.sampled().max(1) as f64
     }
@@ -181,7 +180,7 @@ impl CollectiveWrite {
         }
     }
 
-    /// A local aggregator merges its members' lists.
+    /// Time in which a local aggregator merges its members' lists.
     fn merging(&self, rank: Rank) -> Time {
         let Some(local) = &self.data.local else { return 0 };
         let (mut requests, mut lists) = (0, 0u64);
@@ -192,7 +191,7 @@ impl CollectiveWrite {
         ticks(requests as f64 * levels(lists) * self.requests.merge)
     }
 
-    /// An aggregator finds the places of a window's bytes and copies them there. ROMIO merges the lists of all senders.
+    /// Time in which an aggregator finds the places of a window's bytes and copies them. ROMIO merges the lists of all senders.
     fn placing(&self, round: usize, index: usize) -> Time {
         let held = &self.counts.rounds[round].windows[index];
         let request = match self.counts.division.lists {
@@ -202,7 +201,7 @@ impl CollectiveWrite {
         ticks(held.requests as f64 * request + held.bytes as f64 * self.copy_byte)
     }
 
-    /// What is between the first and the last byte of a window goes to the file.
+    /// The file write of a window, from its first byte to its last.
     fn writing(&self, round: usize, index: usize) -> Option<Step> {
         let held = &self.counts.rounds[round].windows[index];
         let striping = self.options.striping.filter(|_| held.bytes > 0)?;
@@ -233,7 +232,7 @@ impl CollectiveWrite {
     }
 }
 
-/// Levels of a heap over so many lists.
+/// Levels of a heap over `lists` lists.
 fn levels(lists: u64) -> f64 {
     f64::from(lists.max(1).next_power_of_two().ilog2())
 }
@@ -242,7 +241,7 @@ fn ticks(cost: f64) -> Time {
     cost.round() as Time
 }
 
-/// A head from every rank to every aggregator, and what did not fit.
+/// The heads, from every rank to every aggregator, and the tails with what did not fit.
 pub(super) fn heads_and_tails(lists: &Matrix, aggregators: usize) -> [Matrix; 2] {
     let (mut heads, mut tails) = (Vec::with_capacity(lists.rows()), Vec::with_capacity(lists.rows()));
     for rank in 0..lists.rows() {

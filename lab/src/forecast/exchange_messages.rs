@@ -13,23 +13,23 @@ use tributary::hints::{Hints, KernelHint, RankListHint};
 use tributary::schedule::{Buffer, Builder, Schedule, Span, Throttle};
 use tributary::topology::{Rank, Topology};
 
-/// How the messages of a phase travel.
+/// How the messages of a phase are routed.
 #[derive(Debug)]
 pub(super) struct Way {
     pub(super) kernel: &'static Kernel,
     pub(super) throttle: Throttle,
     /// Whether the throttle counts steps, see [`super::collective_write::CollectiveWriteOptions::blocks`].
     pub(super) blocks: bool,
-    /// With two layers: who gathers for whom.
+    /// With two layers: the local aggregators and their members.
     pub(super) local: Option<LocalAggregators>,
 }
 
-/// Who takes part.
+/// The participants.
 #[derive(Debug)]
 pub(super) struct Parties {
     pub(super) topology: Topology,
     pub(super) aggregators: Arc<[Rank]>,
-    /// Index among the aggregators, or none, of every rank.
+    /// By rank: its index among the aggregators, if it is one.
     pub(super) index: Vec<Option<u32>>,
     pub(super) rank_list: RankList,
 }
@@ -37,11 +37,11 @@ pub(super) struct Parties {
 /// The messages of one exchange.
 #[derive(Debug)]
 pub(super) struct ExchangeMessages {
-    /// By sender: index of the aggregator, in the order of the kernel (with two layers: ascending).
+    /// By sender: the aggregators' indices in the order of the kernel (with two layers: ascending).
     sends: Matrix,
-    /// By aggregator: senders (with two layers: local aggregators).
+    /// By aggregator: the senders (with two layers: local aggregators).
     receives: Matrix,
-    /// Whether each aggregator has something for itself, which is not sent.
+    /// By aggregator: whether it has data for itself, which is not sent.
     own: Vec<bool>,
 }
 
@@ -107,17 +107,17 @@ impl ExchangeMessages {
         }
     }
 
-    /// How many ranks an aggregator receives from, itself included.
+    /// Number of ranks from which an aggregator receives, itself included.
     pub(super) fn fan_in(&self, aggregator: usize) -> usize {
         self.receives.row(aggregator).len() + usize::from(self.own.get(aggregator) == Some(&true))
     }
 
-    /// Messages between ranks, but for those inside nodes with two layers.
+    /// Number of messages between ranks, without those inside nodes of `two_layer`.
     pub(super) fn messages(&self) -> u64 {
         self.receives.cells() as u64
     }
 
-    /// What `rank` does.
+    /// The part of `rank` in the exchange.
     pub(super) fn part(&self, rank: Rank, way: &Way, parties: &Parties) -> Part {
         let index = parties.index[rank].map(|index| index as usize);
         if let Some(local) = &way.local {
@@ -155,7 +155,7 @@ impl ExchangeMessages {
         }
     }
 
-    /// Block after block of as many steps as the throttle says, each waited for as a whole.
+    /// The part of `rank` in blocks of steps, each of which is completed before the next. The throttle gives the steps.
     fn in_blocks(&self, rank: Rank, index: Option<usize>, way: &Way, parties: &Parties) -> Part {
         let limit = u64::from(way.throttle.limit.unwrap_or(u32::MAX));
         let view = parties.exchange(rank, &[], &[]);
@@ -226,7 +226,7 @@ impl ExchangeMessages {
     }
 }
 
-/// Whom `rank` gathers for, itself included.
+/// The members for which `rank` gathers, itself included.
 pub(super) fn members<'a>(
     rank: Rank,
     local: &'a LocalAggregators,
@@ -242,7 +242,7 @@ fn receiver(cell: &Cell) -> ReceiverIndex {
     ReceiverIndex(cell.peer as usize)
 }
 
-/// Where in a buffer is nothing to a simulator.
+/// A message to `peer`. The simulator ignores its place in a buffer.
 fn message<Peer>(peer: Peer, cell: &Cell, buffer: Buffer) -> Transfer<Peer> {
     Transfer { peer, span: Span::new(buffer, 0, u64::from(cell.amount)) }
 }

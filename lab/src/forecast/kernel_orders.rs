@@ -1,24 +1,24 @@
-//! The orders in which many owners go through the same items, in little memory.
+//! The orders in which many owners go through the same items, in compressed form.
 //!
-//! A flat kernel makes every receiver go through the senders (and every sender through the receivers) by its step. In
-//! all kernels of the registry these orders are one order, begun at different places. That is not assumed: it is looked
-//! at, owner by owner, and an order that is none of these is kept as a list.
+//! With a flat kernel every receiver goes through the senders (and every sender through the receivers) by step. In all
+//! kernels of the registry these orders are rotations of one order. That is checked for each owner: an order that is not
+//! a rotation is kept as a list.
 
-/// All orders.
+/// The orders of all owners.
 #[derive(Debug)]
 pub(super) struct KernelOrders {
     /// The order of the first owner.
     base: Vec<u32>,
-    /// Where in `base` an item stands.
+    /// The position of each item in `base`.
     place: Vec<u32>,
     of: Vec<Order>,
 }
 
 #[derive(Debug)]
 enum Order {
-    /// `base`, begun there.
+    /// `base`, rotated to begin at this position.
     Begun(u32),
-    /// Another, and where in it each item stands.
+    /// Another order, and the position of each item in it.
     Listed(Box<(Vec<u32>, Vec<u32>)>),
 }
 
@@ -56,7 +56,7 @@ impl KernelOrders {
         }
     }
 
-    /// Where `item` stands in the order of `owner`.
+    /// The position of `item` in the order of `owner`.
     #[inline]
     pub(super) fn place(&self, owner: usize, item: usize) -> usize {
         match &self.of[owner] {
@@ -69,7 +69,7 @@ impl KernelOrders {
     }
 }
 
-/// Where the order by ascending `step` begins in `base`, if it is `base` begun somewhere.
+/// The position at which the order by ascending `step` begins in `base`, if it is a rotation of `base`.
 fn rotation(base: &[u32], step: impl Fn(u32) -> u64) -> Option<u32> {
     let (mut begin, mut descents) = (0, 0);
     let (first, mut before) = (step(*base.first()?), 0);
@@ -97,7 +97,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn are_what_sorting_gives(items in 1usize..40, owners in 1usize..8, kind in 0..3, seed in any::<u64>()) {
+        fn orders_are_those_of_sorting(items in 1usize..40, owners in 1usize..8, kind in 0..3, seed in any::<u64>()) {
             let step = |owner: usize, item: usize| match kind {
                 0 => (item + owner * 7) as u64 % items as u64,
                 1 => item as u64,

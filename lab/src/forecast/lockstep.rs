@@ -1,6 +1,6 @@
-//! The paper's pairwise exchange, in which every rank calls MPI_Sendrecv with every other, empty or not
-//! ([`super::CollectiveWriteOptions::empty_steps`]): p (p - 1) messages a round. They are not simulated one by one; what a step costs is the
-//! same few terms for every rank, so a step is a pass over the ranks' clocks.
+//! The paper's pairwise exchange, in which every rank calls MPI_Sendrecv with every other rank, even for empty messages
+//! ([`super::CollectiveWriteOptions::empty_steps`]): p (p - 1) messages per round. They are not simulated one by one. A step
+//! costs the same few terms on every rank, so it is computed by one pass over the ranks' clocks.
 //!
 //! In step i a rank posts a receive from rank + i and a send to rank - i. It ends when both are done:
 //!
@@ -9,9 +9,9 @@
 //! t'(r)     = max(posted(r), posted(s) + latency + bytes beta) + receive + bytes receive_byte,   s = r + i
 //! ```
 //!
-//! Above the eager limit the bytes wait for a request and its answer, as in the simulator. This leaves out of the
-//! simulator's model: node ports, queue searches (a queue of one), and that a message which comes early may be taken in
-//! while its rank waits for another. O(p) time a step, vectorised where the messages are empty.
+//! Above the eager limit the bytes wait for a request and its answer, as in the simulator. Unlike the simulator, this
+//! leaves out node ports, queue searches (queues have one entry), and early messages that a rank takes in while it waits
+//! for another. O(p) time per step, vectorised for empty messages.
 
 use super::collective_write::{CollectiveWrite, DATA, FILE, METADATA, ONCE, PLACING, Stage, heads_and_tails};
 use super::exchange_messages::{Parties, Way};
@@ -32,17 +32,17 @@ pub(super) struct Clocks<'a> {
     parties: &'a Parties,
     /// Node and socket of every rank, as one number each.
     places: Vec<(usize, usize)>,
-    /// Ranks that share a node are less far apart than this.
+    /// Ranks of one node differ by less than this.
     reach: usize,
     now: Vec<f64>,
-    /// Where their time went, in whole picoseconds.
+    /// The time of every rank by phase, in whole picoseconds.
     spent: Vec<[Time; PHASES]>,
     posted: Vec<f64>,
-    /// Whether all pairs of ranks have met.
+    /// Whether all pairs of ranks have connections.
     connected: bool,
 }
 
-/// A message with bytes, of the present step.
+/// A nonempty message of the current step.
 #[derive(Debug, Clone, Copy)]
 struct Load {
     from: Rank,
@@ -66,17 +66,17 @@ impl<'a> Clocks<'a> {
         Self { machine, parties, places, reach, now, spent, posted, connected: machine.connection.is_none() }
     }
 
-    /// Where the time of ranks went.
+    /// The time of every rank by phase.
     pub(super) fn spent(&self) -> impl Iterator<Item = &[Time; PHASES]> {
         self.spent.iter()
     }
 
-    /// Every rank does something else for a time.
+    /// Charges every rank a time of its own.
     pub(super) fn charge(&mut self, phase: usize, cost: impl Fn(Rank) -> f64) {
         self.count(phase, |clocks| clocks.now.iter_mut().enumerate().for_each(|(rank, now)| *now += cost(rank)));
     }
 
-    /// All ranks wait for the last.
+    /// Makes all ranks wait for the last.
     pub(super) fn meet(&mut self, phase: usize) {
         let last = self.now.iter().copied().fold(0.0, f64::max);
         self.count(phase, |clocks| clocks.now.fill(last));
@@ -146,7 +146,7 @@ impl<'a> Clocks<'a> {
         loads.iter().for_each(|load| self.deliver(load, taken));
     }
 
-    /// Whether ranks so far apart may share a node.
+    /// Whether ranks `step` apart may share a node.
     fn is_near(&self, step: usize) -> bool {
         step < self.reach || self.now.len() - step < self.reach
     }
@@ -157,7 +157,7 @@ impl<'a> Clocks<'a> {
         *self.machine.paths[way].line(bytes, self.machine.eager_limit)
     }
 
-    /// The first message between two nodes' ranks waits for its connection.
+    /// Makes the first message between ranks of two nodes wait for its connection.
     fn connect(&mut self, step: usize) {
         let Some(connection) = self.machine.connection else { return };
         let ranks = self.now.len();
@@ -189,7 +189,7 @@ impl<'a> Clocks<'a> {
         }
     }
 
-    /// What bytes add to a step.
+    /// Adds the cost of a nonempty message to a step.
     fn deliver(&mut self, load: &Load, taken: f64) {
         let Load { from, to, bytes } = *load;
         let (host, line) = (&self.machine.host, self.line(from, to, bytes));
@@ -209,7 +209,7 @@ impl<'a> Clocks<'a> {
     }
 }
 
-/// One step of ranks whose messages are empty.
+/// Computes one step of empty messages.
 fn pass(now: &mut [f64], own: &[f64], others: &[f64], latency: f64, taken: f64) {
     for ((now, own), other) in now.iter_mut().zip(own).zip(others) {
         *now = own.max(other + latency) + taken;
@@ -217,15 +217,15 @@ fn pass(now: &mut [f64], own: &[f64], others: &[f64], latency: f64, taken: f64) 
 }
 
 impl CollectiveWrite {
-    /// Whether every rank exchanges with every other, empty messages included, in both phases: the paper's pairwise. Such
-    /// a write is not run as a workload, but by [`CollectiveWrite::in_lockstep`].
+    /// Whether every rank exchanges with every other in both phases, empty messages included, as in the paper's pairwise.
+    /// Such a write is not run as a workload, but by [`CollectiveWrite::in_lockstep`].
     pub fn is_in_lockstep(&self) -> bool {
         let pairwise = |way: &Way| way.local.is_none() && *way.kernel == PAIRWISE;
         self.options.empty_steps && pairwise(&self.metadata) && pairwise(&self.data)
     }
 
-    /// What the write takes where [`CollectiveWrite::is_in_lockstep`]. Servers are without contention, and every aggregator
-    /// waits for its window. `passed` is called after each exchange. O(ranks^2) for each of them.
+    /// The times of a write for which [`CollectiveWrite::is_in_lockstep`] holds. File servers have no contention, and every
+    /// aggregator waits for its window. Calls `passed` after each exchange. O(ranks^2) per exchange.
     pub fn in_lockstep(&self, machine: &Machine, passed: impl Fn()) -> Written {
         let mut clocks = Clocks::new(machine, &self.parties);
         clocks.charge(ONCE, |rank| self.step_cost(machine, rank, Stage::Flatten));
@@ -247,7 +247,7 @@ impl CollectiveWrite {
         Written::of(clocks.spent(), self.scale(), &self.options.aggregators)
     }
 
-    /// What a step costs a rank that is alone, in picoseconds.
+    /// The cost of a step on one rank without communication, in picoseconds.
     fn step_cost(&self, machine: &Machine, rank: Rank, stage: Stage) -> f64 {
         match self.step(rank, stage) {
             Step::Compute(time) => time as f64,

@@ -1,4 +1,4 @@
-//! Who sends how much to whom, sparsely: a row for each owner, a cell for each message.
+//! A sparse matrix of messages: a row for each owner, a cell for each message.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,16 +6,16 @@ use std::ops::Range;
 /// A message of a row's owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cell {
-    /// The other side.
+    /// The peer.
     pub(super) peer: u32,
-    /// Bytes (or whatever is counted).
+    /// Bytes, or another count.
     pub(super) amount: u32,
 }
 
-/// Rows of cells, 8 bytes a cell.
+/// Rows of cells, 8 bytes each.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Matrix {
-    /// Where each row begins, and where the last one ends.
+    /// The start of each row, and the end of the last.
     starts: Vec<usize>,
     cells: Vec<Cell>,
 }
@@ -43,7 +43,7 @@ impl Matrix {
         &self.cells[self.starts[row]..self.starts[row + 1]]
     }
 
-    /// The same with rows and peers changed over; rows are ascending in peers. O(cells + rows).
+    /// The transposed matrix; its rows are ascending in peers. O(cells + rows).
     pub(super) fn transposed(&self, peers: usize) -> Self {
         let mut starts = vec![0; peers + 1];
         self.cells.iter().for_each(|cell| starts[cell.peer as usize + 1] += 1);
@@ -60,7 +60,7 @@ impl Matrix {
         Self { starts, cells }
     }
 
-    /// The cells that `keep`, each row sorted by `key` of row and peer.
+    /// The cells for which `keep` holds, each row sorted by `key` of row and peer.
     pub(super) fn sorted(&self, keep: impl Fn(usize, u32) -> bool, key: impl Fn(usize, u32) -> u64) -> Self {
         let mut matrix =
             Self { starts: Vec::with_capacity(self.starts.len()), cells: Vec::with_capacity(self.cells()) };
@@ -77,7 +77,7 @@ impl Matrix {
         matrix
     }
 
-    /// Rows that follow one another added up. O(cells log cells).
+    /// Adds up consecutive rows. O(cells log cells).
     pub(super) fn joined(&self, ranges: impl Iterator<Item = Range<usize>>) -> Self {
         let mut matrix = Self { starts: vec![0], cells: Vec::new() };
         for range in ranges {
@@ -94,7 +94,7 @@ impl Matrix {
         matrix
     }
 
-    /// Rows that belong together added up: row r into row `group(r)`. O(cells log cells).
+    /// Adds row r to row `group(r)` of the result. O(cells log cells).
     pub(super) fn grouped(&self, group: impl Fn(usize) -> usize) -> Self {
         let mut sums: Vec<BTreeMap<u32, u32>> = vec![BTreeMap::new(); self.rows()];
         for row in 0..self.rows() {

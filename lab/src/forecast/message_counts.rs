@@ -1,4 +1,5 @@
-//! What every rank has for every aggregator, and for every window of some rounds: what a collective write exchanges.
+//! Counts the messages of a collective write: the bytes of every rank for every aggregator, and for the windows of some
+//! rounds.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,38 +10,38 @@ use tributary::drivers::Domains;
 use tributary::error::{Error, Result};
 use tributary::topology::Rank;
 
-/// In which form ranks tell aggregators what they have.
+/// The form of metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lists {
-    /// Offset and length of every request, 16 bytes, to those aggregators that there are requests for: ROMIO.
+    /// Offset and length of every request, 16 bytes, sent only to aggregators with requests, as in ROMIO.
     Pairs,
-    /// Packed lists, the first bytes of which (the head) go to every aggregator: this library.
+    /// Packed lists, whose first bytes (the head) are sent to every aggregator, as in this library.
     Packed,
 }
 
-/// Which file, and which of its rounds.
+/// The division of a file, and the rounds to count.
 #[derive(Debug, Clone)]
 pub struct Division {
     /// How the file is divided.
     pub domains: Domains,
-    /// First byte that anybody writes, and one past the last.
+    /// The first byte that any rank writes, and one past the last.
     pub range: (u64, u64),
-    /// Rounds to look at, spread evenly over all; 0 for all.
+    /// Number of rounds to count, evenly spread over all; 0 for all.
     pub sample: usize,
-    /// The form of lists.
+    /// The form of metadata.
     pub lists: Lists,
 }
 
-/// The counts.
+/// The counts of a collective write.
 #[derive(Debug)]
 pub struct MessageCounts {
     pub(super) division: Division,
-    /// Requests of each rank, cut where the owner changes.
+    /// Number of requests of each rank, split where the owner changes.
     pub(super) requests: Vec<u64>,
-    /// What each rank tells each aggregator, in bytes.
+    /// Bytes of metadata from each rank to each aggregator.
     pub(super) lists: Matrix,
     pub(super) rounds: Vec<Round>,
-    /// How many rounds there are in all.
+    /// Number of all rounds.
     all_rounds: u64,
 }
 
@@ -49,11 +50,11 @@ pub struct MessageCounts {
 pub(super) struct Round {
     /// Bytes of each rank for each aggregator.
     pub(super) data: Matrix,
-    /// Of each aggregator.
+    /// The bytes written by each aggregator.
     pub(super) windows: Vec<Held>,
 }
 
-/// What is written of a window.
+/// The written part of a window.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Held {
     pub(super) bytes: u64,
@@ -74,8 +75,8 @@ impl Held {
 }
 
 impl MessageCounts {
-    /// Asks every rank for its `access` and counts, on all cores. `counted` is called after each rank. O(extents) time;
-    /// memory of the counts and of an access a core.
+    /// Counts the `access` of every rank, on all cores. Calls `counted` after each rank. O(extents) time; memory for the
+    /// counts and for one access per core.
     ///
     /// # Errors
     /// Those of `access`; a message of 4 GiB or more.
@@ -133,7 +134,7 @@ impl MessageCounts {
         });
         let (mut windows, mut all) = (nothing(), Vec::with_capacity(ranks));
         for part in parts {
-            let (counted, held) = part.map_err(|_| Error::argument("counting", "a thread died", "none"))??;
+            let (counted, held) = part.map_err(|_| Error::argument("counting", "a thread panicked", "no panic"))??;
             all.extend(counted);
             for (into, held) in windows.iter_mut().flatten().flatten().zip(held.iter().flatten().flatten()) {
                 into.add(held);
@@ -165,18 +166,18 @@ impl MessageCounts {
         }
     }
 
-    /// What it would be if `ranks` ranks took over from those that were counted, consecutive ones in turn (the first a
-    /// rank more each, where it does not come out even); requests of different ones stay apart.
+    /// The counts if `ranks` ranks took over the work of the counted ranks. Each takes consecutive ranks; if they do not
+    /// divide evenly, the first take one more. Requests of different counted ranks are not merged.
     ///
     /// # Errors
-    /// No ranks or more than were counted; packed lists, which do not add up.
+    /// `ranks` is 0 or above the number of counted ranks; the lists are packed, so their sizes cannot be added.
     pub fn folded(&self, ranks: usize) -> Result<Self> {
         let counted = self.requests.len();
         if ranks == 0 || ranks > counted {
             return Err(Error::argument("ranks", ranks, format!("1 to {counted}")));
         }
         if self.division.lists == Lists::Packed {
-            return Err(Error::argument("lists", "packed", "pairs, which add up"));
+            return Err(Error::argument("lists", "packed", "pairs, whose sizes can be added"));
         }
         let (each, more) = (counted / ranks, counted % ranks);
         let first = |rank: usize| rank * each + rank.min(more);
@@ -191,22 +192,22 @@ impl MessageCounts {
         })
     }
 
-    /// How many rounds the write has.
+    /// Number of rounds of the write.
     pub fn rounds(&self) -> u64 {
         self.all_rounds
     }
 
-    /// How many of them were looked at.
+    /// Number of counted rounds.
     pub fn sampled(&self) -> u64 {
         self.rounds.len() as u64
     }
 
-    /// Requests of all ranks, cut where the owner changes.
+    /// Number of requests of all ranks, split where the owner changes.
     pub fn requests(&self) -> u64 {
         self.requests.iter().sum()
     }
 
-    /// How many ranks an aggregator hears from, and how many it receives from in a round with data: means.
+    /// The mean fan-in of an aggregator: for metadata, and for a round with data.
     pub fn fan_in(&self) -> (f64, f64) {
         let aggregators = self.division.domains.aggregators();
         let windows = self.rounds.iter().flat_map(|round| &round.windows).filter(|held| held.bytes > 0).count();
@@ -216,7 +217,7 @@ impl MessageCounts {
 }
 
 impl Division {
-    /// The numbers of the rounds that are looked at, and how many there are.
+    /// The indices of the rounds to count, and the number of all rounds.
     fn rounds(&self) -> (Vec<u64>, u64) {
         let (start, end) = self.range;
         if end <= start {

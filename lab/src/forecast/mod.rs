@@ -1,17 +1,17 @@
-//! What the library's kernels would take on a machine that is not here: workloads for the simulator ([`crate::sim`]).
+//! The library's kernels on other machines: workloads for the simulator ([`crate::sim`]).
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`all_to_many`] | all ranks send to few, again and again |
-//! | [`collective_write`] | a whole collective write: lists, rounds of data, placement, the file |
-//! | [`message_counts`] | what every rank has for every aggregator and window |
-//! | [`shared_file`] | its file: aggregators, domains, servers |
-//! | [`written`] | what a collective write takes, by parts |
-//! | `lockstep` | the paper's pairwise exchange with its empty messages, without simulating each |
+//! | [`all_to_many`] | repeated all-to-many exchanges |
+//! | [`collective_write`] | a whole collective write: metadata, rounds of data, placement, file I/O |
+//! | [`message_counts`] | the bytes of every rank for every aggregator and window |
+//! | [`shared_file`] | the file: aggregators, file domains, servers |
+//! | [`written`] | the times of a collective write, by parts |
+//! | `lockstep` | the paper's pairwise exchange with empty messages, computed without simulating each |
 //! | `rank_counts` | the counts of one rank |
-//! | `exchange_messages` | an exchange of a collective write, in the order of its kernel |
-//! | `matrix` | who sends how much to whom |
-//! | `kernel_orders` | the orders of a kernel, in little memory |
+//! | `exchange_messages` | one exchange of a collective write, in the order of its kernel |
+//! | `matrix` | the sparse matrix of messages |
+//! | `kernel_orders` | the orders of a kernel, compressed |
 
 pub mod all_to_many;
 pub mod collective_write;

@@ -11,9 +11,9 @@ struct Stretch {
     from: u64,
     until: u64,
     aggregator: usize,
-    /// Where the owner changes.
+    /// Its end, where the owner changes.
     owned: u64,
-    /// Which of the rounds that are looked at.
+    /// Index among the counted rounds, if its round is counted.
     round: Option<usize>,
 }
 
@@ -21,13 +21,13 @@ impl Stretch {
     fn of(domains: &Domains, chosen: &[u64], offset: u64) -> Self {
         let (aggregator, owned) = domains.owner(offset);
         let window = domains.window(aggregator, offset);
-        // Inside a window of several segments, ownership changes before the window ends.
+        // In a window of several segments, the owner changes before the window ends.
         let until = owned.min(window.end);
         Self { from: offset, until, aggregator, owned, round: chosen.binary_search(&window.index).ok() }
     }
 }
 
-/// What one rank has.
+/// The counts of one rank.
 pub(super) struct Counted {
     pub(super) requests: u64,
     pub(super) lists: Vec<Cell>,
@@ -37,7 +37,7 @@ pub(super) struct Counted {
 /// The counts of one rank, extent by extent.
 pub(super) struct RankCounts<'a> {
     division: &'a Division,
-    /// The rounds that are looked at.
+    /// The rounds to count.
     chosen: &'a [u64],
     pairs: Vec<u64>,
     packers: Vec<Packer>,
@@ -62,7 +62,7 @@ impl<'a> RankCounts<'a> {
         }
     }
 
-    /// The next extent. O(1) for each stretch it lies in.
+    /// Counts the next extent. O(1) per stretch that it covers.
     #[inline]
     pub(super) fn add(&mut self, extent: Extent) {
         let (mut offset, end, mut told) = (extent.offset, extent.end(), None);
@@ -87,7 +87,7 @@ impl<'a> RankCounts<'a> {
         }
     }
 
-    /// The counts; what is written of windows is added to `windows`.
+    /// The counts. Adds the written parts of windows to `windows`.
     pub(super) fn finish(self, windows: &mut [Vec<Held>]) -> Result<Counted> {
         let sizes: Vec<u64> = match self.division.lists {
             Lists::Pairs => self.pairs.iter().map(|count| count * PAIR).collect(),

@@ -1,5 +1,4 @@
-//! The file of a collective write on a machine that is not here: who aggregates, what each aggregator owns, which servers
-//! hold it.
+//! The file of a simulated collective write: its aggregators, their file domains, and its servers.
 
 use std::path::Path;
 
@@ -9,7 +8,7 @@ use tributary::error::{Error, Result};
 use tributary::hints::{DriverName, Hints};
 use tributary::topology::{Rank, Topology};
 
-/// Stripe or block where no hint says otherwise, in bytes: Lustre's default, and ROMIO's for GPFS.
+/// Default stripe or block size in bytes: Lustre's default, and ROMIO's for GPFS.
 const UNIT: u64 = 1 << 20;
 
 /// A file, divided.
@@ -17,15 +16,15 @@ const UNIT: u64 = 1 << 20;
 pub struct SharedFile {
     /// The aggregators, ascending.
     pub aggregators: Vec<Rank>,
-    /// What they own.
+    /// Their file domains.
     pub domains: Domains,
-    /// How it lies on its servers: Lustre's stripe count of them, or all.
+    /// Its layout on servers: Lustre's stripe count of them, or all.
     pub striping: Striping,
 }
 
 impl SharedFile {
-    /// Divides the bytes `range` as the driver of hint `trib_driver` does, `lustre` or `gpfs`. The layout is that of
-    /// `striping_unit` and `striping_factor`; by default 1 MiB, and on Lustre a stripe a node.
+    /// Divides the bytes `range` as the driver in the hint `trib_driver` does, `lustre` or `gpfs`. The layout is that of
+    /// `striping_unit` and `striping_factor`; by default 1 MiB and, on Lustre, one stripe per node.
     ///
     /// # Errors
     /// Another driver; hints that do not fit.
@@ -35,7 +34,7 @@ impl SharedFile {
         let factor = match hints.driver {
             DriverName::Lustre => hints.striping_factor.unwrap_or(0),
             DriverName::Gpfs => 1,
-            other => return Err(Error::hint("trib_driver", other, "lustre|gpfs, on a machine that is not here")),
+            other => return Err(Error::hint("trib_driver", other, "lustre|gpfs, on a simulated machine")),
         };
         let (layout, driver) = (Layout { unit, factor }, driver(hints.driver, Path::new("")));
         let asked = hints.for_driver();

@@ -1,4 +1,4 @@
-//! What a collective write takes, by parts.
+//! The times of a collective write, by parts.
 
 use serde::Serialize;
 
@@ -10,26 +10,26 @@ use tributary::topology::Rank;
 /// Seconds by part; they add up to the total.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Parts {
-    /// Lists to the aggregators.
+    /// Exchanging metadata.
     pub metadata: f64,
-    /// Data to the aggregators, in all rounds.
+    /// Exchanging data, in all rounds.
     pub data: f64,
     /// Waiting for the file.
     pub file: f64,
     /// Computing: flattening, merging, placing.
     pub other: f64,
-    /// All of these.
+    /// The sum of these.
     pub total: f64,
 }
 
-/// What a collective write takes. Times of rounds are scaled up from those that were simulated to all.
+/// The times of a collective write. Times of sampled rounds are scaled up to all rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Written {
-    /// Of the aggregator that ends last.
+    /// Times of the aggregator that ends last.
     pub last: Parts,
-    /// The most of any rank, part by part: these do not add up.
+    /// The maximum over ranks of each part. These do not add up.
     pub most: Parts,
-    /// The mean of all ranks.
+    /// The mean over ranks.
     pub mean: Parts,
 }
 
@@ -53,7 +53,7 @@ impl Parts {
 }
 
 impl Written {
-    /// From what every rank spent in every phase.
+    /// From the time of every rank in every phase.
     pub(super) fn of<'a>(spent: impl Iterator<Item = &'a [Time; PHASES]>, scale: f64, aggregators: &[Rank]) -> Self {
         let ranks: Vec<_> = spent.map(|spent| Parts::of(spent, scale)).collect();
         let ends = aggregators.iter().filter_map(|&rank| ranks.get(rank));

@@ -1,7 +1,7 @@
-//! The matrices, whose elements are functions of their place, and the serial product.
+//! The matrices, whose elements are functions of their position, and the serial product.
 //!
-//! Elements are small integers, so that every sum of products is exact in 64-bit floating point in whatever order it is made:
-//! results are equal or wrong.
+//! Elements are small integers, so every sum of products is exact in 64-bit floating point, in any order: a result that is
+//! not equal is wrong.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ pub fn b(row: usize, column: usize) -> f64 {
     element(2, row, column)
 }
 
-/// -8 to 8, scattered (the finaliser of SplitMix64), so that no block is like another.
+/// A number from -8 to 8, hashed by the finaliser of SplitMix64, so that blocks differ.
 fn element(matrix: u64, row: usize, column: usize) -> f64 {
     let mut bits = (matrix << 62) ^ ((row as u64) << 31) ^ column as u64;
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -25,7 +25,7 @@ fn element(matrix: u64, row: usize, column: usize) -> f64 {
     ((bits ^ (bits >> 31)) % 17) as f64 - 8.0
 }
 
-/// Some rows and columns of a matrix.
+/// A submatrix.
 pub fn part(of: fn(usize, usize) -> f64, rows: Range<usize>, columns: Range<usize>) -> Array2<f64> {
     Array2::from_shape_fn((rows.len(), columns.len()), |(row, column)| of(rows.start + row, columns.start + column))
 }

@@ -1,4 +1,4 @@
-//! SUMMA and hierarchical SUMMA: the product of two matrices on a grid of ranks, its broadcasts in one level or in two.
+//! SUMMA and hierarchical SUMMA: the product of two matrices on a grid of ranks, with broadcasts on one level or on two.
 //!
 //! Hasanov, thesis, chapter 4, Algorithm 6. C = A B, all n x n, in a checkerboard of blocks on a grid of s x t ranks. A pivot
 //! column of A goes along the rows of the grid, a pivot row of B along its columns, and every rank adds the product of the
@@ -9,8 +9,8 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`shape`] | grid, groups and blocks, and who holds what |
-//! | [`program`] | what every rank does |
+//! | [`shape`] | grid, groups and blocks, and the holders of pivots |
+//! | [`program`] | the program of every rank |
 //! | [`matrix`] | the matrices, and the serial product that the result is compared with |
 
 pub mod matrix;

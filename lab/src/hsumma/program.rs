@@ -1,4 +1,4 @@
-//! What every rank does: pivots are broadcast, products added, both timed.
+//! The program of every rank: it broadcasts pivots, adds products, and times both.
 
 use std::time::{Duration, Instant};
 
@@ -13,20 +13,20 @@ use tributary::{Endpoint, Error};
 use super::matrix;
 use super::shape::{Axis, Shape};
 
-/// What a product took, and whether it is right; the same on all ranks.
+/// The cost and correctness of a product; the same on all ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outcome {
-    /// Seconds in broadcasts, on the rank that spent most.
+    /// Seconds in broadcasts, the maximum over ranks.
     pub communication: f64,
-    /// Seconds in local products, on the rank that spent most.
+    /// Seconds in local products, the maximum over ranks.
     pub computation: f64,
-    /// Seconds from begin to end, on the rank that took longest.
+    /// Seconds from beginning to end, the maximum over ranks.
     pub total: f64,
     /// Messages sent by all ranks.
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Elements of C that are not those of the serial product.
+    /// Number of elements of C that differ from the serial product.
     pub wrong: u64,
 }
 
@@ -86,7 +86,8 @@ struct Pivots<'a> {
 }
 
 impl Pivots<'_> {
-    /// The outer pivot at `at` from the group that holds it to the ranks at the same place in all; none on the others.
+    /// Broadcasts the outer pivot at `at` from the group that holds it to the ranks at the same place in all groups. None on
+    /// the other ranks.
     async fn between(
         &mut self,
         shape: &Shape,
@@ -108,7 +109,7 @@ impl Pivots<'_> {
         self.send_on(across, group, pivot, extent(shape, axis, shape.outer)).await.map(Some)
     }
 
-    /// The inner pivot, `at` in the outer one at `outer`, from the rank of each group that has that to the others.
+    /// Broadcasts the inner pivot at `at` of the outer pivot `outer`, from the rank that has it to the others of its group.
     async fn within(
         &mut self,
         shape: &Shape,
@@ -125,7 +126,7 @@ impl Pivots<'_> {
         self.send_on(inside, place, pivot, extent(shape, axis, shape.block)).await
     }
 
-    /// Gives every member of the group the root's pivot.
+    /// Broadcasts the root's pivot in the group.
     async fn send_on(
         &mut self,
         group: Group,
@@ -149,14 +150,14 @@ impl Pivots<'_> {
         let bytes = buffers.get(Buffer::Receive).chunks_exact(8);
         let elements = bytes.map(|bytes| f64::from_le_bytes(bytes.try_into().unwrap_or_default())).collect();
         let rank = self.endpoint.rank();
-        let torn = |cause| Error::Internal { rank, what: format!("a pivot is not whole: {cause}") };
+        let torn = |cause| Error::Internal { rank, what: format!("a pivot has the wrong shape: {cause}") };
         let pivot = Array2::from_shape_vec(extent, elements).map_err(torn);
         self.spent += begin.elapsed();
         pivot
     }
 }
 
-/// Rows and columns of a pivot of so many columns of A, or rows of B.
+/// Rows and columns of a pivot of `width` columns of A, or rows of B.
 fn extent(shape: &Shape, axis: Axis, width: usize) -> [usize; 2] {
     let [rows, columns] = shape.local();
     match axis {

@@ -1,11 +1,11 @@
-//! Grid, groups and blocks of a product, and who holds what.
+//! Grid, groups and blocks of a product, and the holders of pivots.
 
 use tributary::Rank;
 use tributary::collectives::Group;
 
 use tributary_benchmarks::PatternError;
 
-/// A product on a grid of ranks, which are numbered row by row. Valid once [`Shape::check`] says so.
+/// A product on a grid of ranks, which are numbered row by row. Valid if [`Shape::check`] succeeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Rows and columns of every matrix.
@@ -14,9 +14,9 @@ pub struct Shape {
     pub grid: [usize; 2],
     /// Rows and columns of the grid of groups; 1 x 1: SUMMA.
     pub groups: [usize; 2],
-    /// Columns of A, and rows of B, that go through a group at a time: b.
+    /// b: columns of A and rows of B per broadcast inside groups.
     pub block: usize,
-    /// Those that go from group to group at a time: M.
+    /// M: columns of A and rows of B per broadcast between groups.
     pub outer: usize,
 }
 
@@ -35,17 +35,17 @@ impl Shape {
         Self { groups: [1, 1], outer: self.block, ..self }
     }
 
-    /// The grid of so many ranks that is nearest to a square, with no more rows than columns.
+    /// The grid of `ranks` ranks nearest to a square, with at most as many rows as columns.
     pub fn squarest(ranks: usize) -> [usize; 2] {
         let fits = |rows: &usize| rows * rows <= ranks && ranks.is_multiple_of(*rows);
         let rows = (1..=ranks).take_while(|rows| rows * rows <= ranks).filter(fits).last().unwrap_or(1);
         [rows, ranks / rows]
     }
 
-    /// Whether the product can be made so on `ranks` ranks.
+    /// Checks that the product is possible on `ranks` ranks. Local; the same result on all ranks.
     ///
     /// # Errors
-    /// The first number that does not fit, and what would: alike on all ranks.
+    /// The first number that does not fit, with the allowed values.
     pub fn check(&self, ranks: usize) -> Result<(), PatternError> {
         let Self { n, grid: [rows, columns], groups, block, outer } = *self;
         let wrong = |what: &str, value: String, allowed: String| Err(PatternError::argument(what, value, allowed));
@@ -108,7 +108,8 @@ impl Shape {
         }
     }
 
-    /// Who holds the pivot that begins at column (or row) `at` of the whole matrix: the group along `axis`, and the place in it.
+    /// The holder of the pivot that begins at column (or row) `at` of the whole matrix: its group along `axis`, and its place
+    /// in it.
     pub fn holder(&self, axis: Axis, at: usize) -> (usize, usize) {
         let (ranks, groups) = self.side(axis);
         let holder = at / (self.n / ranks);
@@ -137,7 +138,7 @@ impl Shape {
         self.line(axis, rank, in_group, here % in_group, here - here % in_group, 1)
     }
 
-    /// `size` ranks of this rank's line, from number `first` on in steps; this rank is number `me` of them.
+    /// Every `step`-th of the ranks on this rank's line, `size` of them from number `first` on. This rank is number `me`.
     fn line(&self, axis: Axis, rank: Rank, size: usize, me: usize, first: usize, step: usize) -> Group {
         let columns = self.grid[1];
         let all = Group::world(rank, self.grid[0] * columns);
@@ -173,18 +174,18 @@ mod tests {
                 }
             }
         }
-        // Columns 12 to 23 are with the second rank of every row.
+        // The second rank of every row holds columns 12 to 23.
         assert_eq!((SHAPE.holder(Axis::Row, 11), SHAPE.holder(Axis::Row, 12)), ((0, 0), (0, 1)));
         assert_eq!(SHAPE.holder(Axis::Column, 66), (2, 1));
     }
 
     #[test]
-    fn squares_and_what_is_near() {
+    fn grids_nearest_to_a_square() {
         assert_eq!([1, 2, 7, 12, 16].map(Shape::squarest), [[1, 1], [1, 2], [1, 7], [3, 4], [4, 4]]);
     }
 
     #[test]
-    fn what_does_not_fit_is_named() {
+    fn numbers_that_do_not_fit_are_refused() {
         assert_eq!(SHAPE.check(36), Ok(()));
         assert_eq!(SHAPE.summa().check(36), Ok(()));
         for (shape, expected) in [

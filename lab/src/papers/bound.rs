@@ -1,10 +1,10 @@
-//! Bounds: what a paper's words say of numbers.
+//! Bounds: a paper's statements about numbers.
 
 use serde::{Deserialize, Serialize};
 
 use super::measure::Values;
 
-/// What values must be. A bound on numbers holds for each of them.
+/// A bound on values. A bound on numbers applies to each of them.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Bound {
@@ -58,7 +58,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// Whether `values` keep it. No values, a name that is not among them, and what is not a number keep no bound.
+    /// Whether `values` keep the bound. No values, a missing name and NaN keep no bound.
     pub fn holds(&self, values: &Values) -> bool {
         if values.is_empty() || values.iter().any(|(_, value)| value.is_nan()) {
             return false;
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn hold_where_they_should() {
+    fn bounds_hold_for_the_right_values() {
         let three = values(&[("a", 1.0), ("b", 2.0), ("c", 4.0)]);
         for (text, holds) in [
             ("between = [1, 4]", true),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_no_number_hold_no_bound() {
+    fn no_values_and_nan_keep_no_bound() {
         for text in ["at_most = 4", "flat = 2", "rises = 0", "equals = 1, within = 1"] {
             assert!(!bound(text).holds(&Values::new()), "{text}");
             assert!(!bound(text).holds(&values(&[("a", f64::NAN)])), "{text}");

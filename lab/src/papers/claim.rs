@@ -1,4 +1,4 @@
-//! Papers, claims and figures, as `lab/papers/*.toml` gives them.
+//! Papers, claims and figures, from `lab/papers/*.toml`.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use super::measure::{Draw, Measure, Parameters, Values};
 /// A paper and what it claims.
 #[derive(Debug)]
 pub struct Paper {
-    /// As the command line names it.
+    /// Its name on the command line.
     pub id: String,
     /// Its title.
     pub title: String,
@@ -30,28 +30,28 @@ pub struct Paper {
     pub figures: Vec<Figure>,
 }
 
-/// One thing that a paper says.
+/// One claim of a paper.
 #[derive(Debug)]
 pub struct Claim {
     /// Unique in its paper.
     pub id: String,
     /// Section, and sentence, figure or cell.
     pub place: String,
-    /// What it says, in our words.
+    /// The claim in our words.
     pub says: String,
-    /// What is measured.
+    /// The measurement.
     pub measure: &'static Measure,
-    /// With which parameters.
+    /// Parameters of the measurement.
     pub with: Parameters,
-    /// Of the values.
+    /// Unit of the values.
     pub unit: String,
-    /// What the values must be.
+    /// The bound on the values.
     pub expect: Bound,
-    /// What was found last.
+    /// The recorded verdict.
     pub verdict: Verdict,
-    /// Why it is not reproduced.
+    /// The reason why it is not reproduced.
     pub reason: Option<String>,
-    /// What was simulated, and how.
+    /// How it was simulated.
     pub note: Option<String>,
     /// Whether it is in the quick subset.
     pub quick: bool,
@@ -64,19 +64,19 @@ pub struct Figure {
     pub id: String,
     /// The figure in the paper.
     pub place: String,
-    /// What it shows.
+    /// Its description.
     pub title: String,
     draw: &'static Draw,
     with: Parameters,
 }
 
-/// Whether a claim is found.
+/// Whether a claim is reproduced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Verdict {
     /// The values keep the bound.
     #[serde(rename = "reproduced")]
     Reproduced,
-    /// They do not.
+    /// The values do not keep the bound.
     #[serde(rename = "not reproduced")]
     NotReproduced,
 }
@@ -91,7 +91,7 @@ impl std::fmt::Display for Verdict {
 }
 
 impl Claim {
-    /// Measures, and what follows. Its cost is that of the measurement.
+    /// Measures, and returns the values and the verdict. Costs what the measurement costs.
     ///
     /// # Errors
     /// Those of the measurement.
@@ -103,7 +103,7 @@ impl Claim {
 }
 
 impl Figure {
-    /// Measures what is drawn.
+    /// Measures the data of the drawing.
     ///
     /// # Errors
     /// Those of the measurement.
@@ -174,7 +174,7 @@ impl Paper {
         let mut seen = HashSet::new();
         let ids = claims.iter().map(|claim| &claim.id).chain(figures.iter().map(|figure| &figure.id));
         if let Some(twice) = ids.into_iter().find(|id| !seen.insert(*id)) {
-            return Err(PapersError::new(format!("{id}: {twice} is there twice")));
+            return Err(PapersError::new(format!("{id}: {twice} is a duplicate")));
         }
         Ok(Self { id, title, authors, venue, year, claims, figures })
     }

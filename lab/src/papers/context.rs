@@ -1,4 +1,4 @@
-//! What measurements share: machines, and results that several of them need.
+//! The shared state of measurements: machines, and results that several of them need.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -26,10 +26,10 @@ impl Context {
         self.once(&format!("machine {name}"), || Ok(machines::named(name)?))
     }
 
-    /// What `make` gives, made once for each `key`; another thread that wants it meanwhile waits.
+    /// The result of `make`, which runs once for each `key`. Other threads that need it wait.
     ///
     /// # Errors
-    /// Those of `make`, for all who ask. A key that stands for another type.
+    /// Those of `make`, for all callers; a key that was used for another type.
     pub fn once<T: Any + Send + Sync>(
         &self,
         key: &str,

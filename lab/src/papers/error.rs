@@ -1,4 +1,4 @@
-//! What can go wrong when a claim is read or measured: one line.
+//! Errors of reading or measuring a claim: one line each.
 
 use tributary_benchmarks::PatternError;
 
@@ -8,12 +8,12 @@ use tributary_benchmarks::PatternError;
 pub struct PapersError(String);
 
 impl PapersError {
-    /// One that says `line`.
+    /// An error with the text `line`.
     pub fn new(line: impl ToString) -> Self {
         Self(line.to_string())
     }
 
-    /// The same, in front of it where it was.
+    /// The same error, with `place` in front.
     pub(super) fn within(self, place: &str) -> Self {
         Self(format!("{place}: {}", self.0))
     }

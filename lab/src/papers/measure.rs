@@ -1,4 +1,4 @@
-//! Measurements: functions from parameters to numbers with names.
+//! Measurements: functions from parameters to named numbers.
 
 use serde::de::DeserializeOwned;
 
@@ -6,38 +6,38 @@ use super::context::Context;
 use super::drawing::Drawing;
 use super::error::PapersError;
 
-/// Numbers with names, in the order in which they are shown; one number is one entry.
+/// Named numbers, in the order in which they are shown.
 pub type Values = Vec<(String, f64)>;
 
-/// A measurement that claims name.
+/// A measurement that claims refer to.
 #[derive(Debug)]
 pub struct Measure {
-    /// As claims name it.
+    /// Its name in claims.
     pub name: &'static str,
-    /// One line for people.
+    /// A description in one line.
     pub about: &'static str,
     /// Measures.
     pub run: fn(&Parameters, &Context) -> Result<Values, PapersError>,
 }
 
-/// A drawing that figures name.
+/// A drawing that figures refer to.
 #[derive(Debug)]
 pub struct Draw {
-    /// As figures name it.
+    /// Its name in figures.
     pub name: &'static str,
-    /// Measures what is drawn.
+    /// Measures the data of the drawing.
     pub run: fn(&Parameters, &Context) -> Result<Drawing, PapersError>,
 }
 
-/// The parameters that a claim gives to its measurement.
+/// The parameters of a claim's measurement.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Parameters(pub(super) toml::Table);
 
 impl Parameters {
-    /// All of them, as a struct of the measurement, which should deny unknown fields.
+    /// All parameters, as a struct of the measurement, which should deny unknown fields.
     ///
     /// # Errors
-    /// One that is missing, unknown or of another type.
+    /// A parameter is missing, unknown or of another type.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, PapersError> {
         self.0.clone().try_into().map_err(|error: toml::de::Error| PapersError::new(error.message()))
     }

@@ -1,19 +1,18 @@
-//! The papers' results as claims: what a paper says, how it is measured here, and whether it is found.
+//! The papers' results as claims: the statement of a paper, its measurement here, and the verdict.
 //!
-//! The claims are data, `lab/papers/*.toml`, a file a paper. A claim names a measurement of its paper, which is a
-//! function here, with its parameters; what comes out is held to the bound that the paper's words give. What was found
-//! last is written beside it, so that any change of verdict is seen. A claim that the model does not reproduce stays, with
-//! the reason.
+//! The claims are data in `lab/papers/*.toml`, one file per paper. A claim names a measurement, which is a function here,
+//! with its parameters. The resulting values are compared with the bound that the paper states. The last verdict is
+//! recorded in the file, so that a change is noticed. A claim that is not reproduced stays, with the reason.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`claim`] | papers, claims, figures: what the files say |
+//! | [`claim`] | papers, claims and figures, from the files |
 //! | [`bound`] | bounds, and whether numbers keep them |
 //! | [`measure`] | measurements, and their parameters |
-//! | [`context`] | what measurements share: machines, results that several need |
+//! | [`context`] | shared state of measurements: machines, results that several need |
 //! | [`drawing`] | the data of a figure |
-//! | [`error`] | what can go wrong |
-//! | `main_paper`, `intergroup`, `locality`, `gather`, `thesis` | the measurements, a module a paper |
+//! | [`error`] | errors |
+//! | `main_paper`, `intergroup`, `locality`, `gather`, `thesis` | the measurements, one module per paper |
 
 pub mod bound;
 pub mod claim;
@@ -49,7 +48,7 @@ static SOURCES: &[Source] = &[
 /// All papers, checked.
 ///
 /// # Errors
-/// A file that is not what [`claim`] describes.
+/// A file does not have the form that [`claim`] describes.
 pub fn papers() -> Result<Vec<Paper>, PapersError> {
     SOURCES.iter().map(|source| Paper::parse(*source)).collect()
 }

@@ -1,4 +1,4 @@
-//! A message's way: through the ports, into its rank; and the protocol between ranks.
+//! The path of a message through ports into its rank, and the protocol between ranks.
 
 use super::Time;
 use super::engine::{Engine, What};
@@ -10,7 +10,7 @@ use super::workload::Workload;
 use tributary::topology::Rank;
 
 impl<W: Workload> Engine<'_, W> {
-    /// A message passes the ports of its rank and node.
+    /// Sends a message through the ports of its rank and node.
     #[inline]
     pub(super) fn depart(&mut self, message: Message, now: Time) {
         self.count.events += 1;
@@ -18,7 +18,7 @@ impl<W: Workload> Engine<'_, W> {
         let answered = message.kind == Kind::ClearToSend;
         let send = message.handle;
         if answered {
-            // The bytes that waited, to the receive which the clear-to-send is for.
+            // The waiting bytes go to the receive of the clear-to-send.
             let (sender, handle) = (message.to, message.load as Handle);
             let load = self.bytes(sender as Rank, send);
             message = Message { from: sender, to: message.from, kind: Kind::Data, load, handle, ..message };
@@ -37,7 +37,7 @@ impl<W: Workload> Engine<'_, W> {
         }
     }
 
-    /// The first byte of a message has come to the next link, or has passed all.
+    /// The first byte of a message has reached the next link, or has passed the last.
     pub(super) fn pass(&mut self, message: Message, now: Time) {
         let (bytes, marks) = (message.wire_bytes(), message.marks);
         let (time, message) = match self.network.hold(message.from, message.to, marks.hops(), bytes, now) {
@@ -50,7 +50,7 @@ impl<W: Workload> Engine<'_, W> {
         self.wheel.push(time, What::Message(message));
     }
 
-    /// A message is at the door of its node.
+    /// A message has reached its node.
     #[inline]
     pub(super) fn enter(&mut self, message: Message, now: Time) {
         self.count.events += 1;
@@ -66,14 +66,14 @@ impl<W: Workload> Engine<'_, W> {
         if ready > host.cpu {
             return self.wheel.push(ready, What::Message(message));
         }
-        // Its rank is busy until it is inside, or longer.
+        // Its rank is busy at least until the message is inside.
         host.queues.get_or_insert_default().wait(ready, message);
         if !host.wakes {
             self.wake(message.to as Rank);
         }
     }
 
-    /// Hands a message to its rank, which takes it in unless it is busy for long.
+    /// Delivers a message to its rank, which processes it at once unless it is busy for long.
     #[inline]
     pub(super) fn deliver(&mut self, message: Message, now: Time) {
         let rank = message.to as Rank;
@@ -95,7 +95,7 @@ impl<W: Workload> Engine<'_, W> {
         }
     }
 
-    /// Takes in what came first and at `now` or before; whether there was anything.
+    /// Processes the first message that has arrived by `now`. Returns whether there was one.
     pub(super) fn take_next(&mut self, rank: Rank, now: Time) -> bool {
         let host = &mut self.hosts[rank];
         let waits = host.queues.as_ref().and_then(|queues| queues.backlog.front());
@@ -119,7 +119,7 @@ impl<W: Workload> Engine<'_, W> {
         true
     }
 
-    /// The processor of `rank` takes a message in.
+    /// Processes a message on `rank`.
     fn take_in(&mut self, rank: Rank, message: Message) {
         self.count.events += 1;
         let host = &mut self.hosts[rank];
@@ -168,7 +168,7 @@ impl<W: Workload> Engine<'_, W> {
         }
     }
 
-    /// A message has met its receive.
+    /// A message was matched with its receive.
     pub(super) fn matched(&mut self, rank: Rank, message: Message, handle: Handle) {
         self.count.matched += 1;
         if message.kind == Kind::RequestToSend {
@@ -185,13 +185,13 @@ impl<W: Workload> Engine<'_, W> {
         self.finish(rank, handle);
     }
 
-    /// Tells the sender that its send is finished.
+    /// Notifies the sender that its send is finished.
     fn acknowledge(&mut self, rank: Rank, message: &Message) {
         let time = self.answer(rank, message);
         self.receipts.push((message.from, time, message.handle));
     }
 
-    /// Sends a control message back; when it arrives.
+    /// Sends a control message back; returns its arrival time.
     fn answer(&mut self, rank: Rank, message: &Message) -> Time {
         let way = self.way(message);
         let host = &mut self.hosts[rank];
@@ -199,8 +199,7 @@ impl<W: Workload> Engine<'_, W> {
         self.network.control(way, host.cpu)
     }
 
-    /// Hands out the receipts of an event. All together, because senders are far from each other in memory: one need not be
-    /// waited for before the next is asked for.
+    /// Delivers the send completions of an event together. Senders are far apart in memory, so their cache misses overlap.
     #[inline]
     pub(super) fn hand_out(&mut self) {
         let receipts = std::mem::take(&mut self.receipts);
@@ -217,7 +216,7 @@ impl<W: Workload> Engine<'_, W> {
         self.call(rank);
     }
 
-    /// Calls a rank when its receipts may let it go on.
+    /// Schedules an event for a rank when its send completions may let it continue.
     #[inline]
     pub(super) fn call(&mut self, rank: Rank) {
         let host = &mut self.hosts[rank];

@@ -1,9 +1,9 @@
 //! The event loop.
 //!
-//! A rank's processor does one thing at a time: what its program asks for first, arrivals when the program only waits.
-//! Whatever is thereby determined is computed at once, with the rank's own clock ahead of the event's; only what other
-//! ranks can see (a message at a port) happens in the order of time. What arrives at a rank that is far ahead waits, and
-//! is served in one go when the time has come.
+//! A rank's processor does one thing at a time: its program first, and arrivals while the program waits. What is determined
+//! by this is computed at once, with the rank's own clock ahead of the event's. Only events that other ranks can see (a
+//! message at a port) are processed in the order of time. Arrivals at a rank whose clock is far ahead wait, and are
+//! processed together when their time has come.
 
 use super::Time;
 use super::host::{Host, NONE};
@@ -21,33 +21,33 @@ use tributary::error::{Error, Result};
 use tributary::schedule::SendMode;
 use tributary::topology::{Rank, Topology};
 
-/// Events between two calls of a watcher.
+/// Number of events between two calls of the watcher.
 const WATCH: u64 = 1 << 20;
-/// A rank posts at most so many sends ahead of time: they take memory.
+/// The most sends that a rank posts ahead of time, because they take memory.
 const AHEAD: u32 = 8;
-/// A rank that is busy for longer than so many messages take lets others wait.
+/// A rank that is busy for longer than the time of this many messages lets arrivals wait.
 const PATIENCE: f64 = 16.0;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum What {
-    /// The processor of a rank is free for what has waited.
+    /// The processor of a rank is free for waiting arrivals.
     Wake(u32),
-    /// A rank may go on, because sends are finished.
+    /// A rank may continue, because sends are finished.
     Settle(u32),
-    /// A message is somewhere.
+    /// A message has reached some place.
     Message(Message),
-    /// What a rank's worker was writing is in the file.
+    /// A file write of a rank's worker is complete.
     Written(u32),
 }
 
-/// Runs `workload` on `machine`. The same arguments give the same outcome. `watch` is told the number of messages
-/// matched so far, every million events.
+/// Simulates `workload` on `machine`. The same arguments give the same outcome. Every million events, calls `watch` with
+/// the number of messages matched so far.
 ///
-/// O(1) amortised for whatever happens to a message, four (eager) to seven (rendezvous) things; under 200 bytes a rank,
-/// some 100 a message under way, and the schedules that are being run.
+/// Cost: O(1) amortised per event, with four (eager) to seven (rendezvous) events per message. Memory: under 200 bytes per
+/// rank, about 100 per message in flight, and the current schedules.
 ///
 /// # Errors
-/// Schedules that wait for ever; more nodes than the links that are held connect.
+/// Schedules that wait for ever; more nodes than the simulated links connect.
 pub fn run<W: Workload>(
     machine: &Machine,
     topology: &Topology,
@@ -81,16 +81,16 @@ pub fn run<W: Workload>(
     Ok(Outcome { phases, ..Outcome::of(&engine.hosts, &engine.count) })
 }
 
-/// What is counted of messages.
+/// Counts of messages.
 #[derive(Debug, Default)]
 pub(super) struct Count {
-    /// Those that have met their receives.
+    /// Messages matched with their receives.
     pub(super) matched: u64,
-    /// Whatever happened to one: posted at a port, at a door, taken in, its send finished.
+    /// Events of messages.
     pub(super) events: u64,
-    /// Those that are under way or wait.
+    /// Messages in flight or waiting.
     pub(super) present: usize,
-    /// The most there were.
+    /// The largest number of these.
     pub(super) peak: usize,
 }
 
@@ -103,9 +103,9 @@ pub(super) struct Engine<'a, W> {
     pub(super) servers: Servers,
     pub(super) phases: Phases,
     pub(super) count: Count,
-    /// Of the present event: whose sends are finished, and when.
+    /// The sends that the current event has finished, with their times.
     pub(super) receipts: Vec<(u32, Time, Handle)>,
-    /// Who is busy for longer than this lets others wait.
+    /// A rank that is busy for longer than this lets arrivals wait.
     pub(super) patience: Time,
 }
 
@@ -146,7 +146,7 @@ impl<'a, W: Workload> Engine<'a, W> {
         }
     }
 
-    /// Goes on with a rank's program, then with what has arrived, as far as both are determined at `now`.
+    /// Advances a rank's program, then processes arrivals, as far as both are determined at `now`.
     pub(super) fn advance(&mut self, rank: Rank, now: Time) {
         let mut ahead = AHEAD;
         loop {
@@ -207,7 +207,7 @@ impl<'a, W: Workload> Engine<'a, W> {
         true
     }
 
-    /// Lets everything wait until the processor is free.
+    /// Schedules an event for the time when the processor is free.
     pub(super) fn wake(&mut self, rank: Rank) {
         let host = &mut self.hosts[rank];
         host.wakes = true;
@@ -238,7 +238,7 @@ impl<'a, W: Workload> Engine<'a, W> {
         }
     }
 
-    /// Posts a send; the first message to a rank makes a connection before.
+    /// Posts a send. The first message to a rank makes a connection first.
     fn post_send(&mut self, mut message: Message) {
         let rank = message.from as Rank;
         let costs = &self.machine.host;

@@ -1,4 +1,4 @@
-//! The numbers of a machine file: each with its unit and where it comes from.
+//! The numbers of a machine file, each with its unit and source.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub enum Origin {
     Quoted,
     /// A fit to published measurements.
     Fitted,
-    /// Nobody said; chosen by us.
+    /// No source; chosen by us.
     Assumed,
 }
 
@@ -32,12 +32,12 @@ pub struct Figure {
     pub note: String,
 }
 
-/// What a unit measures, and how much of the simulator's unit it is.
+/// Units, each with its factor to the simulator's unit.
 const TIME: &[(&str, f64)] = &[("ps", 1.0), ("ns", 1e3), ("us", 1e6), ("ms", 1e9), ("s", 1e12)];
 const SIZE: &[(&str, f64)] = &[("B", 1.0), ("KiB", 1024.0), ("MiB", 1024.0 * 1024.0)];
 const COUNT: &[(&str, f64)] = &[("1", 1.0)];
 
-/// Reads figures by their path (`host.send`) and remembers which were asked for.
+/// Reads figures by their path (`host.send`) and records which were read.
 pub(super) struct Figures<'a> {
     machine: &'a str,
     table: &'a Table,
@@ -87,7 +87,7 @@ impl<'a> Figures<'a> {
         self.value(path).is_some()
     }
 
-    /// Refuses what nobody asked for. `plain` are the keys that are no figures.
+    /// Refuses keys that were not read. `plain` are the keys that are not figures.
     pub(super) fn nothing_else(&self, plain: &[&str]) -> Result<()> {
         let mut unknown = Vec::new();
         leaves("", self.table, &mut unknown);

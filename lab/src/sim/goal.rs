@@ -1,9 +1,9 @@
 //! Schedules in GOAL, the input of LogGOPSim (Hoefler, Schneider, Lumsdaine, LSAP/HPDC 2010), as text and binary.
 //!
-//! GOAL knows sends, receives and calculations, and what must have finished before what. So a join is a calculation of
-//! no time; a copy is one of a nanosecond a byte; a sliding window of w lets its k-th member wait for the (k - w)-th; a
-//! rank's next part waits for all of the one before. It has no synchronous sends: run with `-S 1` for schedules of those.
-//! A message of no bytes is written as one of 1 byte, since LogGOPSim takes 1 off.
+//! GOAL has sends, receives, calculations and dependencies. So a join is a calculation of no time; a copy is a calculation
+//! of one nanosecond per byte; with a sliding limit of w, the k-th member depends on the (k - w)-th; a rank's next part
+//! depends on the whole part before. GOAL has no synchronous sends: run their schedules with `-S 1`. An empty message is
+//! written as one of 1 byte, because LogGOPSim subtracts 1.
 
 use std::io::{Result as Written, Write};
 
@@ -17,7 +17,7 @@ const MAGIC: u64 = 4223;
 /// Packed bytes of an operation in the binary format.
 const OPERATION: u64 = 39;
 
-/// What an operation is, by its number in the binary format.
+/// The type of an operation, by its number in the binary format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Type {
     Send = 1,
@@ -41,10 +41,10 @@ struct Operation {
 pub struct Program(Vec<Vec<Operation>>);
 
 impl Program {
-    /// All parts of ranks 0 to `ranks` - 1. O(operations) memory.
+    /// The operations of all parts of ranks 0 to `ranks` - 1. O(operations) memory.
     ///
     /// # Errors
-    /// More ranks or operations than 32 bits count; a workload that writes, which GOAL cannot say.
+    /// More ranks or operations than 32 bits count; a workload that writes to a file, which GOAL cannot express.
     pub fn of<W: Workload>(workload: &W, ranks: usize) -> Result<Self> {
         if u32::try_from(ranks).is_err() {
             return Err(Error::argument("ranks", ranks, format!("1 to {}", u32::MAX)));
@@ -105,7 +105,7 @@ impl Program {
     pub fn write_binary(&self, out: &mut impl Write) -> Written<()> {
         out.write_all(&MAGIC.to_le_bytes())?;
         out.write_all(&(self.0.len() as u32).to_le_bytes())?;
-        // Processors and network interfaces: none but number 0.
+        // Processor and network interface are always number 0.
         out.write_all(&[0, 0])?;
         let mut at = 6 + 16 * self.0.len() as u64;
         for operations in &self.0 {
@@ -151,7 +151,7 @@ fn append(operations: &mut Vec<Operation>, schedule: &Schedule) {
     operations.push(calculation(0, if ends.is_empty() && first > 0 { vec![first - 1] } else { ends }));
 }
 
-/// Ranks were counted with 32 bits before.
+/// A peer in 32 bits, which was checked before.
 fn peer(rank: Rank) -> u32 {
     rank as u32
 }
@@ -179,7 +179,7 @@ fn write_rank(out: &mut impl Write, operations: &[Operation]) -> Written<()> {
         out.write_all(&(waiters.len() as u32).to_le_bytes())?;
         out.write_all(&listed.to_le_bytes())?;
         listed += waiters.len() as u32;
-        // Nothing waits for the start of another.
+        // No operation depends on the start of another.
         out.write_all(&0u32.to_le_bytes())?;
         out.write_all(&listed.to_le_bytes())?;
     }

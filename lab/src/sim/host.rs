@@ -11,41 +11,41 @@ use super::receipts::Receipts;
 /// No operation.
 pub(super) const NONE: Handle = Handle::MAX;
 
-/// A rank: its processor and its program. Queues only where messages arrive.
+/// A rank: its processor and its program. Only ranks that receive have queues.
 ///
-/// In this order: what every event looks at comes first.
+/// The fields that every event uses come first.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Host {
-    /// When the processor has done all that is known by now.
+    /// Time at which the processor has done all work known so far.
     pub(super) cpu: Time,
-    /// Sends that are finished, and nobody knows it yet.
+    /// Finished sends that the program has not noticed yet.
     pub(super) receipts: Option<Box<Receipts>>,
     pub(super) program: Program,
     pub(super) queues: Option<Box<Queues>>,
-    /// Its present part.
+    /// Its current part.
     pub(super) part: u32,
     /// The send that is due when the rank wakes.
     pub(super) pending: Handle,
     /// Requests posted and not finished.
     pub(super) outstanding: u32,
-    /// The most there ever were.
+    /// The largest number of these so far.
     pub(super) peak: u32,
-    /// Whether it will be woken when the processor is free; what arrives meanwhile waits.
+    /// Whether an event will wake it when the processor is free. Arrivals wait until then.
     pub(super) wakes: bool,
     pub(super) spent: Spent,
 }
 
-/// Where a rank's time went.
+/// The time that a rank spent, by activity.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// When it had finished everything.
+    /// Time at which it had finished everything.
     pub total: Time,
-    /// Posting receives, with the search of the unexpected messages.
+    /// Posting receives, including searches of the unexpected messages.
     pub post_receives: Time,
-    /// Posting sends, with the making of connections.
+    /// Posting sends, including making connections.
     pub post_sends: Time,
-    /// The stages inside the node, but for posting.
+    /// The stages inside the node, without posting.
     pub gather: Time,
 }
 
@@ -55,7 +55,7 @@ impl Spent {
         self.post_receives + self.post_sends
     }
 
-    /// Waiting, with all that is done meanwhile.
+    /// Waiting, including the work done meanwhile.
     pub fn waiting(&self) -> Time {
         self.total.saturating_sub(self.posting() + self.gather)
     }
@@ -66,11 +66,11 @@ impl Spent {
 pub(super) struct Queues {
     pub(super) posted: MatchQueue<Handle>,
     pub(super) unexpected: MatchQueue<Message>,
-    /// What arrived while the processor was busy, and when.
+    /// Messages that arrived while the processor was busy, with their times.
     pub(super) backlog: VecDeque<(Time, Message)>,
-    /// A bit for each rank that has sent, where connections cost anything.
+    /// A bit for each rank that has sent, if connections cost time.
     connected: Vec<u64>,
-    /// Connections that were made at this end.
+    /// Number of connections made at this end.
     pub(super) connections: u32,
     pub(super) longest_posted: usize,
     pub(super) longest_unexpected: usize,
@@ -78,7 +78,7 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    /// Lets a message wait that is inside at `time`.
+    /// Queues a message that is inside at `time`.
     #[inline]
     pub(super) fn wait(&mut self, time: Time, message: Message) {
         if self.backlog.back().is_none_or(|(last, _)| *last <= time) {
@@ -88,7 +88,7 @@ impl Queues {
         self.backlog.insert(at, (time, message));
     }
 
-    /// Notes that `from` (of `ranks`) sends; whether it is the first time.
+    /// Records that `from` (of `ranks` ranks) sends; returns whether it is the first time.
     pub(super) fn connect(&mut self, from: usize, ranks: usize) -> bool {
         if self.connected.is_empty() {
             self.connected = vec![0; ranks.div_ceil(64)];
@@ -116,7 +116,7 @@ impl Host {
         }
     }
 
-    /// Counts a request; whether the rank never had so many before.
+    /// Counts a request; returns whether the rank never had so many before.
     pub(super) fn request(&mut self) -> bool {
         self.outstanding += 1;
         let first = self.outstanding > self.peak;

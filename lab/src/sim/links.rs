@@ -1,14 +1,14 @@
-//! Links between nodes, and the way of a message over them.
+//! Links between nodes, and the routes of messages over them.
 //!
-//! Routes are static and minimal: of the shortest ways between two nodes, a hash of both takes one. Nothing adapts to
-//! what is under way. Nodes fill routers, and routers groups, in their order.
+//! Routes are static and minimal: a hash of both nodes chooses one of the shortest routes. There is no adaptive routing.
+//! Nodes fill routers, and routers fill groups, in their order.
 
 use smallvec::SmallVec;
 
 /// How nodes are connected. Times are picoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Links {
-    /// Groups of routers; all routers of a group are connected with each other, and all groups.
+    /// A dragonfly: all routers of a group are connected with each other, and all groups are.
     Dragonfly {
         /// Groups.
         groups: usize,
@@ -23,7 +23,7 @@ pub enum Links {
         /// The time of a byte on a link between groups.
         global: f64,
     },
-    /// A folded Clos network: of the ports of a switch one half goes down and the other up; those at the top all go down.
+    /// A fat tree (folded Clos network): half of the ports of a switch go down and half go up; at the top all go down.
     FatTree {
         /// Ports of a switch, an even number.
         radix: usize,
@@ -37,20 +37,20 @@ pub enum Links {
 /// A link, in one direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Link {
-    /// Which of [`Links::count`].
+    /// Its index, below [`Links::count`].
     pub index: usize,
     /// The time of a byte.
     pub byte: f64,
 }
 
-/// The links of a way, in order. The links between a node and its router are none of them: they are the node's ports.
+/// The links of a route, in order, without those between a node and its router, which are the node's ports.
 pub type Route = SmallVec<[Link; 6]>;
 
 impl Links {
     /// The most links that are simulated.
     pub const MOST: usize = 1 << 28;
 
-    /// How many nodes can be connected.
+    /// Number of nodes that can be connected.
     pub fn nodes(&self) -> usize {
         match *self {
             Self::Dragonfly { groups, routers, nodes, .. } => groups.saturating_mul(routers).saturating_mul(nodes),
@@ -58,21 +58,21 @@ impl Links {
         }
     }
 
-    /// How many links there are, each direction by itself; `None` if more than [`Links::MOST`], or in more than 16 levels.
+    /// Number of links, counting each direction; `None` if there are more than [`Links::MOST`], or more than 16 levels.
     pub fn count(&self) -> Option<usize> {
         let count = match *self {
             Self::Dragonfly { groups, routers, between, .. } => {
                 let local = groups.checked_mul(routers)?.checked_mul(routers)?;
                 groups.checked_mul(groups)?.checked_mul(between)?.checked_add(local)?
             }
-            // A message counts the links that it has passed in 5 bits.
+            // A message counts its hops in 5 bits.
             Self::FatTree { levels, .. } if levels > 16 => return None,
             Self::FatTree { levels, .. } => self.nodes().checked_mul(2 * (levels - 1))?,
         };
         (count <= Self::MOST).then_some(count)
     }
 
-    /// The way from a node to another. O(links of the way).
+    /// The route from one node to another. O(links of the route).
     pub fn route(&self, from: usize, to: usize) -> Route {
         let hash = hash(from, to);
         match *self {
@@ -98,7 +98,7 @@ impl Links {
                 let below = |level: usize| half.pow(level as u32);
                 // The lowest level with a switch above both nodes.
                 let top = (1..levels).find(|&level| from / below(level) == to / below(level)).unwrap_or(levels);
-                // On the way up the hash's digits are the ports taken; they decide the way down.
+                // On the way up, the hash's digits are the ports; they determine the way down.
                 let link = |level: usize, node: usize, down: usize| {
                     let ports = hash as usize % below(level);
                     Link { index: (2 * (level - 1) + down) * all + node / below(level) * below(level) + ports, byte }
@@ -115,7 +115,7 @@ fn hash(from: usize, to: usize) -> u64 {
     let mut hash = ((from as u64) << 32 | to as u64).wrapping_add(0x9E37_79B9_7F4A_7C15);
     hash = (hash ^ hash >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     hash = (hash ^ hash >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    // Half of it, which every machine's word holds.
+    // The upper half, which fits every machine's word.
     (hash ^ hash >> 31) >> 32
 }
 
@@ -147,7 +147,7 @@ mod tests {
         }
     }
 
-    /// Whoever leaves a leaf switch leaves it by its own links, and whoever comes to one comes by its own.
+    /// A route leaves its first leaf switch, and enters its last, by links of that switch.
     #[test]
     fn links_belong_to_their_switches() {
         let first: std::collections::HashMap<_, _> = (0..54)

@@ -1,6 +1,6 @@
-//! Which entries of a queue are still there, and how many stand before one: a bit an entry.
+//! A bit set of the live entries of a queue, which counts the live entries before one.
 
-/// A count is kept of every 4 words, of every 16, 64 and 256: four counts of 16 bits in a number.
+/// Counts are kept for every 4, 16, 64 and 256 words, as four counts of 16 bits in a number.
 const LEVELS: usize = 4;
 /// Words of a group: its count has 32 bits.
 const GROUP: usize = 256;

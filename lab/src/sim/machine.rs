@@ -1,4 +1,4 @@
-//! A machine: what host, paths and node ports cost.
+//! A machine: the costs of hosts, paths and node ports.
 //!
 //! All times are picoseconds, all rates the time of a byte. A machine file (TOML) gives every number with its unit and
 //! its source; [`Machine::parse`] refuses what is missing, negative or unknown.
@@ -10,17 +10,17 @@ use super::links::Links;
 use super::storage::Storage;
 use tributary::error::{Error, Result};
 
-/// The one key of the links that is no figure.
+/// The only key of links that is not a figure.
 const LINKS_KIND: &str = "links.kind";
 
-/// What the simulator knows of a machine and its MPI library.
+/// The model of a machine and its MPI library.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Machine {
-    /// As the command line names it.
+    /// Its name on the command line.
     pub name: String,
-    /// One line for people.
+    /// A description in one line.
     pub about: String,
-    /// Ranks on a node where nobody says otherwise.
+    /// Default number of ranks per node.
     pub ranks_per_node: usize,
     /// Sockets of a node; its ranks fill them one after the other.
     pub sockets: usize,
@@ -28,27 +28,27 @@ pub struct Machine {
     pub host: Host,
     /// Between two ranks of a socket, two sockets of a node, two nodes.
     pub paths: [Path; 3],
-    /// What the ranks of a node share.
+    /// The ports of a node, which its ranks share.
     pub node: Node,
-    /// What is between the nodes, where it is known.
+    /// The links between nodes, if they are known.
     pub links: Option<Links>,
-    /// Whether messages hold [`Machine::links`]; a machine file leaves it off.
+    /// Whether messages occupy [`Machine::links`]; false in a machine file.
     pub hold_links: bool,
     /// Messages of more bytes wait for their receiver (rendezvous).
     pub eager_limit: u64,
     /// The first message between two ranks on different nodes; `None` costs nothing.
     pub connection: Option<Connection>,
-    /// Random differences of costs.
+    /// Random variation of costs.
     pub noise: Noise,
-    /// What requests to the file cost the processor; nothing where the file says nothing.
+    /// Processor cost of file requests; 0 if the file does not give it.
     pub requests: Requests,
-    /// The file servers; writing takes no time where the file says nothing.
+    /// The file servers; without them, file I/O takes no time.
     pub storage: Option<Storage>,
-    /// The numbers as the file has them.
+    /// The numbers as in the file.
     pub figures: BTreeMap<String, Figure>,
 }
 
-/// What a rank's processor does for its messages; one thing at a time.
+/// The costs of a rank's processor for its messages. It does one thing at a time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Host {
     /// Posting a send.
@@ -57,7 +57,7 @@ pub struct Host {
     pub send_byte: f64,
     /// Posting a receive, without the search of the unexpected messages.
     pub post_receive: f64,
-    /// Taking a message in, without the search of the posted receives.
+    /// Processing an arrived message, without the search of the posted receives.
     pub receive: f64,
     /// A byte of an eager message, at the receiver.
     pub receive_byte: f64,
@@ -65,11 +65,11 @@ pub struct Host {
     pub control: f64,
     /// The first use of a request object: charged when a rank has more requests outstanding than ever before.
     pub first_use: f64,
-    /// Looking at one request of the wait set whenever one may have been completed.
+    /// Checking one request of the wait set, whenever one may have completed.
     pub check: f64,
     /// Copying or combining a byte in memory.
     pub copy_byte: f64,
-    /// tau: an entry of a matching queue that is looked at.
+    /// tau: inspecting one entry of a matching queue.
     pub walk: Walk,
 }
 
@@ -115,7 +115,7 @@ pub struct Path {
 }
 
 impl Path {
-    /// The line a message of so many bytes takes.
+    /// The line for a message of `bytes` bytes.
     #[inline]
     pub fn line(&self, bytes: u64, eager_limit: u64) -> &Line {
         if bytes <= self.short_limit {
@@ -131,7 +131,7 @@ impl Path {
 /// Latency and the time of a byte.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Line {
-    /// alpha, without what the hosts do.
+    /// alpha, without the work of the hosts.
     pub latency: f64,
     /// beta.
     pub byte: f64,
@@ -166,21 +166,21 @@ pub struct Connection {
 pub struct Noise {
     /// Of what the host does for a message.
     pub host: f64,
-    /// Of a message's way.
+    /// Of a message's latency.
     pub latency: f64,
 }
 
 /// What a rank computes for the requests (extents) of a collective write, in picoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Requests {
-    /// Working out the owner of a request and noting it; or finding its place in a window.
+    /// Finding and recording the owner of a request; or finding its place in a window.
     pub visit: f64,
     /// Passing a request through a level of a heap that merges sorted lists.
     pub merge: f64,
 }
 
 impl Machine {
-    /// A machine on which nothing costs anything: to set the terms of one formula.
+    /// A machine without any costs, on which the terms of one formula can be set.
     pub fn free() -> Self {
         Self {
             name: "free".to_string(),
@@ -201,15 +201,15 @@ impl Machine {
         }
     }
 
-    /// The links that messages hold, if they do.
+    /// The links, if messages occupy them.
     pub fn held_links(&self) -> Option<&Links> {
         self.links.as_ref().filter(|_| self.hold_links)
     }
 
-    /// The machine that `text`, a machine file, describes; `name` is for errors.
+    /// Parses `text`, a machine file; `name` is for errors.
     ///
     /// # Errors
-    /// No TOML; a figure that is missing, negative, without unit or source; a key that means nothing.
+    /// The text is not TOML; a figure is missing, negative, or without unit or source; a key is unknown.
     pub fn parse(name: &str, text: &str) -> Result<Self> {
         let table: toml::Table = text.parse().map_err(|cause: toml::de::Error| {
             let line = cause.span().map_or(0, |span| text[..span.start].lines().count().max(1));

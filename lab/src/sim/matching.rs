@@ -1,36 +1,36 @@
 //! A matching queue: posted receives, or unexpected messages, in the order of their arrival.
 //!
-//! MPI libraries keep both as linear lists; what a search costs is how many entries it looks at. Here the entry is found
-//! by its key and the entries before it are counted, so that the time to simulate a search does not grow with its length.
+//! MPI libraries keep both as linear lists, in which the cost of a search is the number of entries inspected. Here the
+//! entry is found by its key and the entries before it are counted, so the time to simulate a search does not grow with it.
 
 use super::live::Live;
 use super::senders::Senders;
 
 const NONE: u32 = u32::MAX;
 
-/// What must be equal for a message and a receive to match (the receiver owns the queue).
+/// What a message and a receive must share to match (the receiver owns the queue).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) from: u32,
     pub(super) stage: u8,
 }
 
-/// A search: what was found, and how many entries were looked at.
+/// The result of a search: the entry, and the number of entries inspected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Search<T> {
     pub(super) found: Option<T>,
     pub(super) walked: usize,
 }
 
-/// Queues of at most so many entries are searched as they are.
+/// Queues of up to this many entries are searched linearly.
 const FEW: usize = 32;
 
-/// A first-in, first-out queue a key, all in one order.
+/// First-in, first-out queues by key, with one order over all entries.
 #[derive(Debug)]
 pub(super) struct MatchQueue<T> {
     /// All entries, while they are few.
     few: Vec<(Key, T)>,
-    /// All entries, from when they are more until none is left.
+    /// All entries, from the time when they are many until none is left.
     many: Indexed<T>,
 }
 
@@ -58,7 +58,7 @@ impl<T: Copy> MatchQueue<T> {
         self.many.push(key, payload);
     }
 
-    /// Takes the first entry of that key out. A search without success looks at all entries.
+    /// Removes the first entry with that key. A failed search inspects all entries.
     #[inline]
     pub(super) fn take(&mut self, key: Key) -> Search<T> {
         if self.many.live.len() > 0 {
@@ -85,7 +85,7 @@ struct Indexed<T> {
 struct Entry<T> {
     payload: T,
     number: u32,
-    /// The next of this key; of the last, the first.
+    /// The next entry with this key; for the last, the first.
     next: u32,
 }
 
@@ -151,12 +151,12 @@ mod tests {
     }
 
     proptest! {
-        /// Against a plain list, searched entry by entry.
+        /// Compares with a plain list, searched entry by entry.
         #[test]
-        fn searches_as_a_list_does(steps in prop::collection::vec((0u8..3, 0u64..60), 0..2000)) {
+        fn agrees_with_a_linear_list(steps in prop::collection::vec((0u8..3, 0u64..60), 0..2000)) {
             let (mut queue, mut list) = (MatchQueue::default(), Vec::new());
             for (payload, (push, number)) in steps.into_iter().enumerate() {
-                // The queue grows first and shrinks then.
+                // The queue grows, then shrinks.
                 if push == 0 || (push == 1 && payload < 800) {
                     queue.push(key(number), payload);
                     list.push((number, payload));

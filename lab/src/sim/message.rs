@@ -1,9 +1,9 @@
-//! Messages: under way in the event queue, waiting in a backlog or in a matching queue.
+//! Messages: in flight in the event queue, or waiting in a backlog or a matching queue.
 
 use super::matching::Key;
 use super::program::Handle;
 
-/// What a message is for.
+/// The kind of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Envelope and bytes.
@@ -16,26 +16,26 @@ pub(super) enum Kind {
     Data,
 }
 
-/// The leg of its way that a message ends next.
+/// The leg of its path that a message completes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leg {
     /// Posted, at the port of its rank.
     Posted,
     /// On its way over links.
     Links,
-    /// At the door of the receiver's node.
+    /// Entering the receiver's node.
     Door,
     /// With its rank.
     Inside,
 }
 
-/// A message; 24 bytes, because millions are under way.
+/// A message; 24 bytes, because millions are in flight.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Message {
-    /// Its bytes; of a clear-to-send, the receive that it is for.
+    /// Its bytes; for a clear-to-send, the receive that it belongs to.
     pub(super) load: u64,
     pub(super) from: u32,
-    /// Where its present leg ends.
+    /// The rank where its current leg ends.
     pub(super) to: u32,
     /// The sender's operation; of [`Kind::Data`], the receiver's.
     pub(super) handle: Handle,
@@ -45,19 +45,19 @@ pub(super) struct Message {
     pub(super) marks: Marks,
 }
 
-/// What else is true of a message.
+/// Flags of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Marks(u8);
 
 impl Marks {
     pub(super) const NONE: Self = Self(0);
-    /// Its send is finished when it is matched.
+    /// Its send is finished when it is matched (synchronous).
     pub(super) const SYNCHRONOUS: Self = Self(1);
     /// It is the first between its ranks.
     pub(super) const CONNECTS: Self = Self(2);
     /// It goes to another node.
     pub(super) const OUTSIDE: Self = Self(4);
-    /// The links that it has passed are counted in the bits from here on.
+    /// The bits from here on count its hops.
     const HOP: u8 = 8;
 
     #[inline]
@@ -65,17 +65,17 @@ impl Marks {
         self.0 & mark.0 != 0
     }
 
-    /// How many links it has passed: up to 31.
+    /// Number of links that it has passed: up to 31.
     pub(super) fn hops(self) -> u8 {
         self.0 / Self::HOP
     }
 
-    /// One link further.
+    /// The flags after one more link.
     pub(super) fn hop(self) -> Self {
         Self(self.0 + Self::HOP)
     }
 
-    /// Without the links that it has passed.
+    /// The flags with the count of hops reset.
     pub(super) fn arrived(self) -> Self {
         Self(self.0 % Self::HOP)
     }

@@ -1,24 +1,24 @@
-//! The simulator: how long schedules take on a machine that is not here.
+//! The simulator: times of schedules on another machine.
 //!
-//! Discrete events, deterministic for a seed. It runs the schedules that the executors run, without payload, and makes
-//! them rank by rank when their turn comes. `docs/laboratory/simulator.md` describes the model and what it leaves out.
+//! It is a discrete-event simulator, deterministic for a seed. It runs the schedules that the executors run, without
+//! payload, and makes them rank by rank when they are needed. `docs/laboratory/simulator.md` describes the model and its limits.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`machine`] | what host, paths and ports cost; machine files |
 //! | [`figures`] | the numbers of a machine file, with unit and source |
 //! | [`links`] | dragonflies and fat trees: which links a message passes |
-//! | [`workload`] | what is run: schedules, or chains of messages without their memory |
+//! | [`workload`] | the input: schedules, or chains of messages in little memory |
 //! | [`engine`] | the event loop: [`run`] |
-//! | [`outcome`] | what a run tells |
+//! | [`outcome`] | the outcome of a run |
 //! | [`goal`] | schedules as the input of LogGOPSim |
-//! | `arrivals` | the way of messages, and their protocol |
-//! | `host`, `program`, `receipts` | a rank, its part in execution, its finished sends |
+//! | `arrivals` | the paths of messages, and their protocol |
+//! | `host`, `program`, `receipts` | a rank, its part in execution, its send completions |
 //! | `network` | paths, ports, noise |
-//! | [`storage`] | file servers, and what a rank does besides messages |
-//! | [`phases`] | where the time of ranks went, by phases of the workload |
+//! | [`storage`] | file servers, and a rank's work other than messages |
+//! | [`phases`] | the time of ranks by phase of the workload |
 //! | `matching`, `senders`, `live` | the queues of posted receives and unexpected messages |
-//! | `message`, `wheel`, `pool` | messages under way, the event queue and its memory |
+//! | `message`, `wheel`, `pool` | messages in flight, the event queue and its memory |
 
 mod arrivals;
 pub mod engine;

@@ -1,4 +1,4 @@
-//! What is between ranks: paths, and the ports that ranks of a node share.
+//! The network between ranks: paths, and the ports that ranks of a node share.
 
 use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
@@ -9,7 +9,7 @@ use super::links::Links;
 use super::machine::Machine;
 use tributary::topology::Topology;
 
-/// Between which places a message travels.
+/// The distance of a message: inside a socket, a node, or between nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     Socket,
@@ -17,7 +17,7 @@ pub(super) enum Way {
     Network,
 }
 
-/// Where a rank sits, and its own port.
+/// The place of a rank, and its own port.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Site {
     node: u32,
@@ -43,12 +43,12 @@ impl Site {
     }
 }
 
-/// What came of asking for the next link.
+/// The result of a request for the next link.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Hold {
-    /// The message has it from then on.
+    /// The message occupies it from this time on.
     From(Time),
-    /// There is none; its last byte left the last one then.
+    /// There is no further link; the last byte leaves the last one at this time.
     Left(Time),
 }
 
@@ -64,7 +64,7 @@ pub(super) struct Network<'a> {
     machine: &'a Machine,
     sites: Vec<Site>,
     ports: Vec<Ports>,
-    /// When a link is free, where messages hold links.
+    /// By link: the time when it is free, if messages occupy links.
     links: Vec<Time>,
     random: Xoshiro256PlusPlus,
 }
@@ -72,7 +72,7 @@ pub(super) struct Network<'a> {
 /// Picoseconds of a cost.
 #[inline]
 pub(super) fn ticks(cost: f64) -> Time {
-    // By way of a signed number, which processors have an instruction for.
+    // Converted through a signed number, for which processors have an instruction.
     (cost + 0.5) as i64 as Time
 }
 
@@ -122,7 +122,7 @@ impl<'a> Network<'a> {
         *last
     }
 
-    /// Whether messages hold links.
+    /// Whether messages occupy links.
     #[inline]
     pub(super) fn holds_links(&self) -> bool {
         !self.links.is_empty()

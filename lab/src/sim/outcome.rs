@@ -1,32 +1,32 @@
-//! What a run tells.
+//! The outcome of a simulation.
 
 use super::Time;
 use super::engine::Count;
 use super::host::{Host, Spent};
 use super::phases::Phases;
 
-/// What came of a run.
+/// The outcome of a simulation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// Where the time of every rank went.
+    /// The time of every rank by activity.
     pub ranks: Vec<Spent>,
     /// Messages matched.
     pub messages: u64,
-    /// What happened to them: each passes ports, stands at a door, is taken in, and its send is finished.
+    /// Number of events of messages.
     pub events: u64,
-    /// The most messages that were under way or waiting at a time.
+    /// The most messages in flight or waiting at a time.
     pub peak_messages: usize,
     /// The longest queue of posted receives.
     pub longest_posted: usize,
     /// The longest queue of unexpected messages.
     pub longest_unexpected: usize,
-    /// Queue entries that were looked at.
+    /// Number of queue entries inspected.
     pub walked: u64,
-    /// Where it went by the workload's phases, if it has any.
+    /// The time of every rank by phase, if the workload has phases.
     pub phases: Phases,
 }
 
-/// Seconds, the largest of any rank: as programs print them that reduce each with MPI_MAX.
+/// Seconds, each the maximum over ranks, as programs report that reduce with MPI_MAX.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
 pub struct Seconds {
     /// From the start to the end.
@@ -56,12 +56,12 @@ impl Outcome {
         }
     }
 
-    /// When the last rank was done, in picoseconds.
+    /// Time at which the last rank ended, in picoseconds.
     pub fn end(&self) -> Time {
         self.ranks.iter().map(|spent| spent.total).max().unwrap_or(0)
     }
 
-    /// The largest of any rank, in seconds.
+    /// The maxima over ranks, in seconds.
     pub fn seconds(&self) -> Seconds {
         let most = |part: fn(&Spent) -> Time| self.ranks.iter().map(part).max().unwrap_or(0) as f64 * 1e-12;
         Seconds {

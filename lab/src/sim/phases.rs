@@ -1,12 +1,12 @@
-//! Where the time of ranks went, by phases of the workload.
+//! The time of ranks by phase of the workload.
 
 use super::Time;
 use tributary::topology::Rank;
 
-/// How many phases a workload may have.
+/// The most phases of a workload.
 pub const PHASES: usize = 6;
 
-/// The time of every rank in every phase; empty where a workload has no phases.
+/// The time of every rank in every phase; empty if the workload has no phases.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Phases(Vec<Ledger>);
 
@@ -17,7 +17,7 @@ struct Ledger {
 }
 
 impl Phases {
-    /// A rank ends a part of `phase` at `now`; the time since its last part ended was that phase's.
+    /// Records that a rank ends a part of `phase` at `now`. The time since the end of its previous part counts for that phase.
     pub(super) fn count(&mut self, rank: Rank, phase: usize, now: Time) {
         if self.0.len() <= rank {
             self.0.resize(rank + 1, Ledger::default());

@@ -1,4 +1,4 @@
-//! Queues in one memory: blocks of items, linked, and used again.
+//! Queues of linked blocks in one pool, which reuses the blocks.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ const BLOCK: usize = 16;
 const TOGETHER: usize = 64;
 const NONE: u32 = u32::MAX;
 
-/// The memory of all queues of one kind. It gives nothing back.
+/// The memory of all queues of one kind. It is never returned to the system.
 #[derive(Debug)]
 pub(super) struct Pool<T> {
     /// In blocks.
@@ -25,7 +25,7 @@ pub(super) struct Queue {
     /// The first block.
     first: u32,
     len: u32,
-    /// Where the next item goes; a multiple of `BLOCK` if the last block is full.
+    /// Position of the next item; a multiple of `BLOCK` if the last block is full.
     end: usize,
 }
 
@@ -54,7 +54,7 @@ impl<T: Copy> Pool<T> {
         queue.len += 1;
     }
 
-    /// Takes the first block of a queue out: where its items are, until it is given back.
+    /// Removes the first block of a queue; returns the range of its items, valid until it is given back.
     #[inline]
     pub(super) fn pop(&mut self, queue: &mut Queue) -> Option<Range<usize>> {
         if queue.len == 0 {

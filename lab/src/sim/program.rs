@@ -1,4 +1,4 @@
-//! A rank's part in execution: which operation is next.
+//! A rank's part in execution: chooses the next operation.
 
 use smallvec::SmallVec;
 
@@ -9,14 +9,14 @@ use super::workload::{Chains, Message, Part, Side, Workload};
 use tributary::schedule::{Action, OpId, Progress, SendMode, ThrottleMode};
 use tributary::topology::Rank;
 
-/// An operation of the part that is being run.
+/// An operation of the current part.
 pub(super) type Handle = u32;
 /// The copy of [`Chains`].
 const OWN: Handle = Handle::MAX - 1;
 /// A [`Step`].
 const STEP: Handle = 0;
 
-/// What an operation asks of the simulator.
+/// The work of an operation.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Work {
     Send {
@@ -33,11 +33,11 @@ pub(super) enum Work {
     Memory {
         bytes: u64,
     },
-    /// What [`Program::step`] says.
+    /// The step of [`Program::step`].
     Step,
 }
 
-/// The part that a rank runs.
+/// The current part of a rank.
 #[derive(Debug)]
 pub(super) enum Program {
     /// None is left.
@@ -47,7 +47,7 @@ pub(super) enum Program {
     Step(Box<RunningStep>),
 }
 
-/// A step: whether it has been handed out, and is done.
+/// A step in execution: whether it has been handed out, and whether it is done.
 #[derive(Debug)]
 pub(super) struct RunningStep {
     step: Step,
@@ -68,7 +68,7 @@ impl Program {
         }
     }
 
-    /// The step that is being done.
+    /// The current step.
     pub(super) fn step(&self) -> Option<&Step> {
         match self {
             Self::Step(running) => Some(&running.step),
@@ -96,8 +96,8 @@ impl Program {
         }
     }
 
-    /// Finishes an operation at `now`. Returns the time that the gather inside the node took, without what was `spent` on
-    /// posting, if it ends herewith.
+    /// Finishes an operation at `now`. If that ends the gather inside the node, returns the gather's time without the time
+    /// `spent` on posting.
     #[inline]
     pub(super) fn finish(&mut self, handle: Handle, now: Time, spent: &Spent) -> Option<Time> {
         match self {
@@ -114,7 +114,7 @@ impl Program {
         }
     }
 
-    /// How many sends must be finished before it can go on because of one; `None` if any may do.
+    /// Number of sends that must finish before it can continue; `None` if any one may suffice.
     #[inline]
     pub(super) fn sends_awaited(&self) -> Option<u32> {
         match self {
@@ -142,7 +142,7 @@ impl Program {
     }
 }
 
-/// A schedule, and how much of it goes on inside the node.
+/// A schedule in execution, with its remaining work inside the node.
 #[derive(Debug)]
 pub(super) struct RunningSchedule {
     progress: Progress,

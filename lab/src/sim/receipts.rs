@@ -1,28 +1,28 @@
-//! Sends that are finished at a known time: acknowledged, connected, or their bytes have left.
+//! Completions of sends at a known time: acknowledged, connected, or their bytes have left.
 //!
-//! Nobody but the sender sees this, so it is no event until the sender's program may go on with it: it waits here.
+//! Only the sender sees a completion, so it waits here and becomes an event only when the sender's program may continue.
 
 use super::Time;
 use super::program::Handle;
 
-/// Receipts that there is room for at once.
+/// Initial capacity.
 const FEW: usize = 16;
 
-/// When a send is finished for its rank.
+/// The time at which a send is finished for its rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Receipt {
     time: Time,
     send: Handle,
 }
 
-/// The receipts of a rank that it has not taken in.
+/// The completions that a rank has not processed.
 #[derive(Debug)]
 pub(super) struct Receipts {
     list: Vec<Receipt>,
     /// Whether `list` is in descending order.
     sorted: bool,
     earliest: Time,
-    /// When the rank is called to look at them.
+    /// Time of the event at which the rank processes them.
     pub(super) due: Time,
 }
 
@@ -44,13 +44,13 @@ impl Receipts {
         self.list.len()
     }
 
-    /// When the first of them came; the end of time if there is none.
+    /// Time of the first; the maximum if there is none.
     #[inline]
     pub(super) fn earliest(&self) -> Time {
         self.earliest
     }
 
-    /// When the last of them came.
+    /// Time of the last.
     pub(super) fn latest(&self) -> Time {
         self.list.iter().map(|receipt| receipt.time).max().unwrap_or(Time::MAX)
     }

@@ -1,4 +1,4 @@
-//! A number for each of few or many senders, found in O(1): senders that are near each other are so in memory.
+//! A map from senders to numbers with O(1) look-up. Neighbouring senders are near each other in memory.
 
 /// Senders of a page: a line of a cache.
 const PAGE: usize = 16;

@@ -1,8 +1,8 @@
-//! File servers: what writing to the file takes.
+//! File servers: the time of file writes.
 //!
-//! A file lies in stripes (or blocks) over servers. A server serves the requests of all ranks one after the other, first
-//! come, first served. A rank's windows go to the file one after the other, as the engine's worker does; the rank waits
-//! for them when it must ([`Step::Settle`]), or goes on.
+//! A file is striped over servers. A server serves the requests of all ranks one by one, first come, first served. A rank's
+//! windows are written one after another, as by the engine's worker; the rank waits for them when it must
+//! ([`Step::Settle`]), and continues otherwise.
 
 use std::collections::VecDeque;
 
@@ -22,15 +22,15 @@ use tributary::topology::Rank;
 /// The file servers of a machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Storage {
-    /// Which driver the file system takes.
+    /// The driver of the file system.
     pub driver: DriverName,
-    /// How many there are.
+    /// Number of servers.
     pub servers: u32,
-    /// A byte at a server, in picoseconds.
+    /// Time of a byte at a server, in picoseconds.
     pub byte: f64,
-    /// From a rank to a server and back, in picoseconds.
+    /// Round-trip time from a rank to a server, in picoseconds.
     pub latency: f64,
-    /// A byte on its way out of a rank, in picoseconds.
+    /// Time of a byte leaving a rank, in picoseconds.
     pub client_byte: f64,
 }
 
@@ -59,23 +59,23 @@ impl Storage {
     }
 }
 
-/// How a file lies on its servers: stripe s is on server s mod [`Striping::servers`].
+/// The layout of a file on its servers: stripe s is on server s mod [`Striping::servers`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Striping {
     /// Bytes of a stripe or block, above 0.
     pub unit: u64,
-    /// Servers that hold the file; as many as there are where there are fewer.
+    /// Number of servers that hold the file, at most all.
     pub servers: u32,
 }
 
-/// Something that a rank does besides messages.
+/// A rank's work other than messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// It computes for so many picoseconds.
+    /// It computes for this number of picoseconds.
     Compute(Time),
-    /// It hands a window to its worker, which writes these extents one after the other, and goes on at once.
+    /// It hands a window to its worker and continues. The worker writes these extents one by one.
     Write(Vec<Extent>, Striping),
-    /// It waits until at most so many of its windows are not yet in the file. Nothing is taken in meanwhile.
+    /// It waits until at most this number of its windows are unwritten. It processes no arrivals meanwhile.
     Settle(u32),
 }
 
@@ -83,7 +83,7 @@ pub enum Step {
 #[derive(Debug)]
 pub(super) struct Servers {
     storage: Option<Storage>,
-    /// When each has served all it has.
+    /// By server: the time when it has served all its requests.
     free: Vec<Time>,
     writers: FxHashMap<u32, Writer>,
 }
@@ -91,11 +91,11 @@ pub(super) struct Servers {
 /// A rank's worker.
 #[derive(Debug, Default)]
 struct Writer {
-    /// What it has still to write, and whether a window ends with it.
+    /// The extents still to be written, each with whether it ends a window.
     queue: VecDeque<(Extent, Striping, bool)>,
-    /// Windows that are not yet in the file.
+    /// Number of unwritten windows.
     windows: u32,
-    /// Whether the extent that is being written ends a window; `None` where none is.
+    /// Whether the extent being written ends a window; `None` if none is being written.
     writing: Option<bool>,
     /// Whether the rank waits for it.
     awaited: bool,
@@ -164,7 +164,7 @@ impl<W: Workload> Engine<'_, W> {
         match host.program.step() {
             None => {}
             Some(Step::Compute(time)) => host.cpu += self.network.work(*time as f64),
-            // Servers see ranks in the order of time.
+            // Servers must see the requests of ranks in the order of time.
             Some(_) if host.cpu > now => {
                 host.pending = handle;
                 self.wake(rank);
@@ -176,7 +176,7 @@ impl<W: Workload> Engine<'_, W> {
                 }
             }
             Some(Step::Settle(at_most)) if self.servers.settled(rank as u32, *at_most) => {}
-            // Its worker wakes it.
+            // The worker's event wakes it.
             Some(Step::Settle(_)) => {
                 (host.pending, host.wakes) = (handle, true);
                 return false;
@@ -186,7 +186,7 @@ impl<W: Workload> Engine<'_, W> {
         true
     }
 
-    /// What a rank's worker was writing is in the file.
+    /// Handles the completion of a worker's file write.
     pub(super) fn written(&mut self, rank: u32, now: Time) {
         let (next, awaited) = self.servers.written(rank, now);
         if let Some(done) = next {

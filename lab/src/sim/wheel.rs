@@ -1,10 +1,10 @@
 //! The event queue: a hierarchical timing wheel.
 //!
 //! Eight levels of 256 slots; a slot of level l spans 256^l picoseconds. An event lies on the level of the highest digit
-//! (base 256) in which its time differs from the wheel's. The next slot with few events is sorted and served; one with
-//! many is dealt to the levels below. Events of one time leave in the order in which they came, so a run is determined
-//! by its input. O(1) amortised. Slots keep their events in blocks of one pool, so that nothing is copied when they grow
-//! and memory that was used once is used again.
+//! (base 256) in which its time differs from the wheel's. If the next slot has few events, they are sorted and served;
+//! otherwise they are distributed to the levels below. Events of equal time leave in the order of their insertion, so a run
+//! is deterministic. O(1) amortised. Slots keep their events in blocks of one pool, so growing copies nothing and memory is
+//! reused.
 
 use std::cmp::Reverse;
 
@@ -14,7 +14,7 @@ use super::pool::{Pool, Queue};
 const SLOTS: usize = 256;
 const WORDS: usize = SLOTS / 64;
 const LEVELS: usize = 8;
-/// Slots of at most so many events are sorted and not dealt out.
+/// Slots of up to this many events are sorted and not distributed.
 const SORTED: usize = 20;
 
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +59,7 @@ impl<T: Copy> Wheel<T> {
     /// Adds an event; not before the one that left last.
     #[inline]
     pub(super) fn push(&mut self, time: Time, what: T) {
-        debug_assert!(time >= self.now, "an event at {time}, {} is over", self.now);
+        debug_assert!(time >= self.now, "an event at {time} is before {}, the time of the last event", self.now);
         let event = Event { time, what };
         if time >= self.end {
             return self.file(event);
@@ -90,7 +90,7 @@ impl<T: Copy> Wheel<T> {
         self.pool.push(&mut self.slots[level * SLOTS + slot], event);
     }
 
-    /// Serves the earliest slot, or deals it out.
+    /// Serves the earliest slot, or distributes its events.
     fn open_next(&mut self) -> Option<()> {
         let (level, slot) = self.first_slot()?;
         let mut events = std::mem::replace(&mut self.slots[level * SLOTS + slot], Queue::EMPTY);
@@ -107,7 +107,7 @@ impl<T: Copy> Wheel<T> {
             }
             self.pool.give_back(block);
         }
-        // Reversed first: what came first of one time is then the last to stand, and the first to leave.
+        // Reversed first, so that of equal times the first inserted is the last in the list, and leaves first.
         self.current.reverse();
         self.current.sort_by_key(|event| Reverse(event.time));
         Some(())
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Against a sorted list: pushes in several rounds, each at or after the time that left last.
+        /// Compares with a sorted list. Pushes in several rounds, each at or after the time of the last removed event.
         #[test]
         fn leaves_by_time_then_by_arrival(rounds in prop::collection::vec((prop::collection::vec(0u64..1 << 20, 0..200), 0usize..160), 1..12), scale in 0u32..40) {
             let (mut wheel, mut list, mut now, mut number) = (Wheel::new(), Vec::new(), 0, 0usize);

@@ -1,4 +1,4 @@
-//! What the simulator runs: schedules, made rank by rank when their turn comes.
+//! The input of the simulator: schedules, made rank by rank when they are needed.
 
 use std::sync::Mutex;
 
@@ -6,12 +6,12 @@ use super::storage::Step;
 use tributary::schedule::{Action, Buffer, Builder, Schedule, SendMode, Span, Throttle};
 use tributary::topology::Rank;
 
-/// What all ranks do, one part after the other; a rank begins its next part when it has finished the one before.
+/// The work of all ranks, in parts. A rank begins its next part when it has finished the one before.
 pub trait Workload {
-    /// The `part`-th thing that `rank` does; `None` when it has done all. Asked for once, in order.
+    /// Part number `part` of `rank`; `None` after its last. Called once for each part, in order.
     fn part(&self, rank: Rank, part: u32) -> Option<Part>;
 
-    /// The `index`-th message of one side of a part that is [`Part::Chains`].
+    /// Message number `index` of one side of a part that is [`Part::Chains`].
     fn message(&self, rank: Rank, part: u32, side: Side, index: u32) -> Message;
 
     /// The phase that a part belongs to, below [`super::phases::PHASES`]; `None` counts no phases.

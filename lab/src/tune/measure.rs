@@ -1,7 +1,7 @@
-//! Measurements of collective algorithms: every candidate, at every size, as often as the rule asks.
+//! Measures collective algorithms: every candidate at every size, with the repetitions of the stopping rule.
 //!
-//! A repetition begins when all ranks have left an allreduce, takes what the slowest rank took to make and run its schedule,
-//! and is known to all by another allreduce, so that all stop after the same one.
+//! A repetition begins after an allreduce. Its time is that of the slowest rank to make and run its schedule. Another
+//! allreduce distributes the time, so that all ranks stop after the same repetition.
 
 use std::time::Instant;
 
@@ -13,21 +13,21 @@ use tributary::schedule::{Buffer, ReduceOp};
 use tributary::topology::Topology;
 use tributary::tuned::{Candidate, Entry};
 
-/// What is to be measured; the same on all ranks.
+/// The plan of a measurement; the same on all ranks.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The operations.
     pub operations: Vec<Operation>,
     /// Bytes of the message, or of every rank's block: multiples of 8 above 0.
     pub sizes: Vec<u64>,
-    /// Only the number of groups nearest to the square root of the ranks, besides none.
+    /// Whether only no groups, and the number of groups nearest to the square root of the ranks, are measured.
     pub quick: bool,
-    /// When to stop.
+    /// The stopping rule.
     pub rule: Rule,
 }
 
 impl Plan {
-    /// Whether it can be measured.
+    /// Checks the plan.
     ///
     /// # Errors
     /// The first size, operation or number of the rule that is not allowed.
@@ -40,11 +40,11 @@ impl Plan {
     }
 }
 
-/// Measures all of `plan`; `progress` hears how many are done of how many, and what is next. Collective; the same on all
-/// ranks. Candidates x sizes x repetitions of each operation and two allreduces.
+/// Measures all of `plan`. Calls `progress` with the number done, the number of all, and the next one. Collective; the
+/// same result on all ranks. Cost: candidates x sizes x repetitions of each operation and two allreduces.
 ///
 /// # Errors
-/// A plan that cannot be measured, before anything is sent; the fabric's.
+/// A bad plan, before anything is sent; errors of the fabric.
 pub async fn tune(
     endpoint: &mut Endpoint,
     plan: &Plan,
@@ -99,7 +99,7 @@ pub fn best(measured: &[Entry]) -> Vec<Entry> {
     best.into_iter().cloned().collect()
 }
 
-/// Eight segments a message, of 1 KiB at least.
+/// Eight segments per message, each of at least 1 KiB.
 fn segment(bytes: u64) -> u64 {
     (bytes / 8).next_multiple_of(8).max(1 << 10)
 }
@@ -126,7 +126,7 @@ async fn repeat(
         endpoint.run(candidate.schedule(&problem)?, &mut buffers, FIRST_FREE_TAG).await?;
         let mut slowest = [begin.elapsed().as_nanos() as u64];
         allreduce(endpoint, &[ReduceOp::Max], &mut slowest).await?;
-        // The first run meets cold buffers and connections.
+        // The first run has cold buffers and connections.
         if std::mem::replace(&mut warm, true) {
             sample.add(slowest[0] as f64 / 1e9);
         }

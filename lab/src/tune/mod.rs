@@ -1,7 +1,8 @@
-//! Which algorithm, in how many groups, is the fastest here: measured.
+//! Measures which algorithm, in how many groups, is the fastest here.
 //!
-//! HiMPI's job (Hasanov, thesis, 3.1.3 and appendix): every operation is measured over message sizes and over the factors of
-//! the number of ranks as numbers of groups. The fastest make a table, [`tributary::tuned::Table`], which the library uses.
+//! As HiMPI does (Hasanov, thesis, 3.1.3 and appendix), every operation is measured for all message sizes, and for all
+//! divisors of the number of ranks as numbers of groups. The fastest make a table, [`tributary::tuned::Table`], which the
+//! library uses.
 //!
 //! | module | holds |
 //! |---|---|

@@ -1,14 +1,14 @@
 //! When to stop repeating a measurement: MPIBlib's rule.
 //!
-//! A measurement is repeated at least `least` and at most `most` times, and in between until the half-width of the mean's
-//! confidence interval is within `error` of the mean (Lastovetsky and others, MPIBlib; Hasanov, thesis, 3.1.3). With few
-//! repetitions the mean of normally distributed times is distributed as Student's t.
+//! A measurement is repeated at least `least` and at most `most` times. In between it ends when the half-width of the mean's
+//! confidence interval, relative to the mean, is at most `error` (Lastovetsky and others, MPIBlib; Hasanov, thesis, 3.1.3).
+//! The interval is that of Student's t, for few repetitions of normally distributed times.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use tributary::error::{Error, Result};
 
-/// See the module.
+/// The stopping rule of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
     /// Repetitions at least; 2 or more.
@@ -17,7 +17,7 @@ pub struct Rule {
     pub most: u32,
     /// The confidence level, between 0 and 1.
     pub confidence: f64,
-    /// The relative error of the mean that is good enough.
+    /// The relative error of the mean at which repetition ends.
     pub error: f64,
 }
 
@@ -29,7 +29,7 @@ impl Default for Rule {
 }
 
 impl Rule {
-    /// Whether it is one.
+    /// Checks the rule.
     ///
     /// # Errors
     /// The first number that is not allowed.
@@ -59,7 +59,7 @@ impl Rule {
 /// Times measured so far: count, mean and sum of squared differences from it (Welford).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Sample {
-    /// How many.
+    /// Number of values.
     pub count: u32,
     /// Their mean.
     pub mean: f64,
@@ -67,7 +67,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// One more.
+    /// Adds a value.
     pub fn add(&mut self, value: f64) {
         self.count += 1;
         let before = value - self.mean;
@@ -85,7 +85,7 @@ impl Sample {
         student.inverse_cdf(0.5 + confidence / 2.0) * deviation / f64::from(self.count).sqrt()
     }
 
-    /// The half-width as a part of the mean.
+    /// The half-width relative to the mean.
     pub fn relative_error(&self, confidence: f64) -> f64 {
         if self.mean > 0.0 { self.half_width(confidence) / self.mean } else { 0.0 }
     }
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rule_is_named() {
+    fn bad_rules_are_refused() {
         let rule = Rule::default();
         for (bad, what) in [
             (Rule { least: 1, ..rule }, "minimum repetitions: 1"),

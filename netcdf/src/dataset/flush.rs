@@ -1,4 +1,4 @@
-//! Flushes: everything queued by all ranks, and what of the header is new, by one collective write.
+//! Flushes: write the queued requests of all ranks and the new part of the header, with one collective write.
 
 use std::pin::pin;
 
@@ -12,12 +12,12 @@ use crate::fill::{self, Filled};
 use crate::schema::VariableId;
 
 impl Dataset {
-    /// Writes all queued requests of all variables and ranks, and what of the header is new, in one collective write.
-    /// Collective; a rank without requests calls it too. Costs one agreement beside the write. On an error the requests
-    /// are gone, and part of them may be in the file.
+    /// Writes all queued requests of all variables and ranks, and the new part of the header, with one collective write.
+    /// Collective; a rank without requests calls it too. Costs one agreement besides the write. On an error the requests are
+    /// dropped, and some of their bytes may be in the file.
     ///
     /// # Errors
-    /// Define mode, or the engine's.
+    /// In define mode; or those of the engine.
     pub fn wait_all(&mut self) -> Result<CallReport> {
         let queue = std::mem::take(&mut self.queue);
         let access = self.data_mode().map(drop).and_then(|()| queue.take());
@@ -38,17 +38,17 @@ impl Dataset {
         report
     }
 
-    /// One collective write: an access of each rank, and from rank 0 what of the header is new.
+    /// One collective write: an access of each rank and, from rank 0, the new part of the header.
     pub(super) fn flush(&mut self, access: Result<(Extents, BufferLayout, Vec<u8>)>) -> Result<CallReport> {
         let access = access.and_then(|access| {
-            // Before any rank writes: the format must be able to count the records.
+            // Checked before any rank writes: the format must be able to count the records.
             self.data_mode()?.records(self.records_asked)?;
             Ok(access)
         });
         let end = access.as_ref().ok().and_then(|(extents, ..)| extents.span()).map_or(0, |(_, end)| end);
         let mut lanes = [self.records_asked.max(self.records), end.max(self.end)];
         let agreed = self.agree_with(access, &[Max, Max], &mut lanes);
-        // Whatever becomes of the write: those requests are gone.
+        // The requests are dropped even if the write fails.
         self.records_asked = self.records;
         let (extents, layout, mut buffer) = agreed?;
         let [records, end] = lanes;
@@ -72,7 +72,7 @@ impl Dataset {
         })
     }
 
-    /// Agrees on an outcome and, at the same time, on numbers: one allreduce.
+    /// Agrees on an outcome and on numbers with one allreduce.
     pub(super) fn agree_with<T, const N: usize>(
         &mut self,
         outcome: Result<T>,
@@ -95,7 +95,7 @@ impl Dataset {
     }
 }
 
-/// An access with `bytes` for offset `at` in front of it, which lies below all of it.
+/// Prepends `bytes` at offset `at`, which is below the access.
 fn in_front(
     at: u64,
     bytes: &[u8],

@@ -19,8 +19,8 @@ mod put;
 
 /// An open file: in define mode until [`Dataset::end_define`], in data mode from there on.
 ///
-/// *Collective* methods are called by all ranks, in the same order on each; all get the same error or none. All others are
-/// local: an error there is this rank's alone, and a program that can meet one on some ranks only passes it through
+/// All ranks must call *collective* methods, in the same order on each rank; all get the same error or none. All other
+/// methods are local: an error is on this rank only. If it can occur on some ranks only, pass it through
 /// [`Dataset::agree`] before the next collective call.
 pub struct Dataset {
     file: File,
@@ -30,16 +30,16 @@ pub struct Dataset {
     /// In data mode.
     layout: Option<Layout>,
     queue: Queue,
-    /// Records of the file: the most of any rank, as of the last collective call.
+    /// Number of records in the file: the maximum over ranks, as of the last collective call.
     records: u64,
-    /// Records of the file when the queued requests are written, as far as this rank knows.
+    /// Number of records after the queued requests are written, as far as this rank knows.
     records_asked: u64,
     /// One past the last byte that any rank has written.
     end: u64,
     header: Header,
 }
 
-/// What of the header is not in the file yet.
+/// The part of the header that is not in the file yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Header {
     Missing,
@@ -47,15 +47,15 @@ enum Header {
 }
 
 impl Dataset {
-    /// Makes the file `path`, empty, in define mode; an existing one is replaced. Collective.
+    /// Creates the empty file `path`, in define mode; truncates an existing one. Collective.
     ///
     /// # Errors
-    /// Bad hints, or the file cannot be made.
+    /// Bad hints, or the file cannot be created.
     pub fn create(endpoint: Endpoint, path: impl Into<PathBuf>, format: Format, hints: Hints) -> Result<Self> {
         Self::create_with(endpoint, path, Schema::new(format), hints)
     }
 
-    /// As [`Dataset::create`], with definitions that are made already. Collective.
+    /// Like [`Dataset::create`], with existing definitions. Collective.
     ///
     /// # Errors
     /// As [`Dataset::create`].
@@ -75,7 +75,7 @@ impl Dataset {
         })
     }
 
-    /// Where data and records may begin; the same on all ranks. Define mode.
+    /// Sets the alignment of data and records. Local, with the same value on all ranks; in define mode.
     ///
     /// # Errors
     /// Data mode.
@@ -85,8 +85,8 @@ impl Dataset {
         Ok(())
     }
 
-    /// Whether fixed-size variables are filled when definitions end: off, as in PnetCDF, unless set. Records are never
-    /// filled by themselves; see [`Dataset::fill_record`]. Define mode.
+    /// Sets whether [`Dataset::end_define`] fills fixed-size variables; off by default, as in PnetCDF. Records are never filled
+    /// automatically; see [`Dataset::fill_record`]. Local, with the same value on all ranks; in define mode.
     ///
     /// # Errors
     /// Data mode.
@@ -128,15 +128,15 @@ impl Dataset {
         self.defining()?.put_global_attribute(name, values)
     }
 
-    /// Ends define mode. Collective. Without fill the header travels with the first flush, so that nothing is written
-    /// here; with fill, header and fill values are one collective write, whose report is returned. Costs one agreement.
+    /// Ends define mode. Collective. Without fill nothing is written here, and the first flush writes the header. With fill,
+    /// header and fill values are written by one collective write, whose report is returned. Costs one agreement.
     ///
     /// # Errors
     /// Data mode, sizes or offsets beyond the format, definitions that differ between ranks, or the engine's.
     pub fn end_define(&mut self) -> Result<Option<CallReport>> {
         let laid = self.defining().map(drop).and_then(|()| self.schema.layout(self.alignment));
         let laid = laid.and_then(|layout| Ok((fill::digest(&layout.header(0)?), layout)));
-        // Alignment is in the header's offsets, so its bytes are all there is to compare.
+        // The header's offsets contain the alignment, so it is enough to compare the header's bytes.
         let hash = laid.as_ref().map_or(0, |(hash, _)| hash ^ u64::from(self.filled));
         let mut lanes = [hash, hash];
         let (_, layout) = self.agree_with(laid, &[Min, Max], &mut lanes)?;
@@ -153,11 +153,11 @@ impl Dataset {
         self.flush(filled.map(Filled::into_access)).map(Some)
     }
 
-    /// Closes the file and gives the endpoint back. Collective. Ends define mode if need be; a file whose last variables
-    /// nobody has written gets its full length.
+    /// Closes the file and returns the endpoint. Collective. Ends define mode if necessary. If no rank has written the last
+    /// variables, the file still gets its full length.
     ///
     /// # Errors
-    /// Requests that no [`Dataset::wait_all`] has written (the file is closed without them), or the engine's.
+    /// There are requests that no [`Dataset::wait_all`] has written (the file is closed without them); or those of the engine.
     pub fn close(mut self) -> Result<Endpoint> {
         if self.layout.is_none() {
             self.end_define()?;
@@ -170,7 +170,7 @@ impl Dataset {
         self.records_asked = self.records;
         let full = self.layout.as_ref().and_then(|layout| layout.file_bytes(self.records)).unwrap_or(0);
         if self.header == Header::Missing || self.end < full {
-            // One byte where nobody has written makes the file as long as its header says.
+            // Writing the last byte makes the file as long as its header says.
             let short = self.rank() == 0 && self.end < full;
             let last = if short { Extents::contiguous(full - 1, 1) } else { Ok(Extents::empty()) };
             self.flush(last.map(|extents| {
@@ -182,7 +182,7 @@ impl Dataset {
         waiting.map(|()| endpoint)
     }
 
-    /// Makes an outcome of each rank the same on all: the error of the lowest rank that has one. Collective.
+    /// Makes the ranks' outcomes the same: the error of the lowest failing rank, if any. Collective.
     ///
     /// # Errors
     /// The agreed error.
@@ -195,17 +195,17 @@ impl Dataset {
         &self.schema
     }
 
-    /// Where everything lies; data mode only.
+    /// The layout of the file; only in data mode.
     pub fn layout(&self) -> Option<&Layout> {
         self.layout.as_ref()
     }
 
-    /// Records in the file, those of queued requests not counted; the same on all ranks.
+    /// Number of records in the file, without those of queued requests; the same on all ranks.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// The file below, for its statistics: fan-in, driver, aggregators, topology.
+    /// The underlying file, for its statistics: fan-in, driver, aggregators, topology.
     pub fn file(&mut self) -> &mut File {
         &mut self.file
     }
@@ -214,7 +214,7 @@ impl Dataset {
         self.file.endpoint().rank() as u64
     }
 
-    /// This rank's share of work that any rank could do: which part, of how many.
+    /// This rank's share of divisible work: its index, and the number of shares.
     fn share(&mut self) -> (u64, u64) {
         (self.rank(), self.file.endpoint().ranks() as u64)
     }
@@ -222,11 +222,11 @@ impl Dataset {
     fn defining(&mut self) -> Result<&mut Schema> {
         match self.layout {
             None => Ok(&mut self.schema),
-            Some(_) => Err(Error::argument("definition", "behind end_define", "definitions before it")),
+            Some(_) => Err(Error::argument("definition", "after end_define", "definitions before it")),
         }
     }
 
     fn data_mode(&self) -> Result<&Layout> {
-        self.layout.as_ref().ok_or_else(|| Error::argument("data", "before end_define", "data behind it"))
+        self.layout.as_ref().ok_or_else(|| Error::argument("data", "before end_define", "data after it"))
     }
 }

@@ -1,4 +1,4 @@
-//! Requests: converted, copied and queued on the rank that makes them, without a word to the others.
+//! Requests: they are converted, copied and queued locally, without communication.
 
 use tributary::{Error, Extents, Result};
 
@@ -11,8 +11,8 @@ impl Dataset {
     /// Local; the values are converted and copied here. Data mode.
     ///
     /// # Errors
-    /// Define mode, a part that leaves the variable, another number of values, a value beyond the variable's type (see
-    /// [`Value`]); nothing is queued then.
+    /// In define mode; a part outside the variable; another number of values; a value beyond the variable's type (see
+    /// [`Value`]). Nothing is queued then.
     pub fn iput_vara<V: Value>(
         &mut self,
         variable: VariableId,
@@ -24,8 +24,8 @@ impl Dataset {
         self.queue_values(variable, extents, values)
     }
 
-    /// Queues many parts of a variable as one request: (start, count) each, `values` of one part after the other. Local;
-    /// allocates nothing for each part, and packs them as they come.
+    /// Queues many parts of a variable as one request: (start, count) of each part, and `values` of all parts in sequence.
+    /// Local; packs the parts without an allocation for each.
     ///
     /// # Errors
     /// As [`Dataset::iput_vara`].
@@ -44,11 +44,11 @@ impl Dataset {
         self.queue_values(variable, extents, values)
     }
 
-    /// As [`Dataset::iput_vara`] with the elements as they lie in the file: text, or big-endian numbers of the variable's
-    /// type. Local.
+    /// Like [`Dataset::iput_vara`], with the elements in the file's form: text, or big-endian numbers of the variable's type.
+    /// Local.
     ///
     /// # Errors
-    /// As [`Dataset::iput_vara`], but for conversion.
+    /// As [`Dataset::iput_vara`], except those of conversion.
     pub fn iput_vara_external(
         &mut self,
         variable: VariableId,
@@ -60,7 +60,7 @@ impl Dataset {
         self.queue_bytes(variable, extents, bytes)
     }
 
-    /// As [`Dataset::iput_varn`] with the elements as they lie in the file. Local.
+    /// Like [`Dataset::iput_varn`], with the elements in the file's form. Local.
     ///
     /// # Errors
     /// As [`Dataset::iput_vara_external`].

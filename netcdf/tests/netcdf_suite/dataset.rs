@@ -36,10 +36,10 @@ fn modes_are_kept_apart() {
         assert!(said(file.wait_all()).contains("before end_define"));
         assert!(said(file.fill_record(fixed, 0)).contains("before end_define"));
         file.end_define()?;
-        assert!(said(file.end_define()).contains("behind end_define"));
-        assert!(said(file.define_dimension("y", 2)).contains("behind end_define"));
-        assert!(said(file.put_attribute(fixed, "a", 1i32)).contains("behind end_define"));
-        assert!(said(file.set_fill(true)).contains("behind end_define"));
+        assert!(said(file.end_define()).contains("after end_define"));
+        assert!(said(file.define_dimension("y", 2)).contains("after end_define"));
+        assert!(said(file.put_attribute(fixed, "a", 1i32)).contains("after end_define"));
+        assert!(said(file.set_fill(true)).contains("after end_define"));
         assert!(said(file.fill_record(fixed, 0)).contains("has no records"));
         file.close().map(drop)
     });

@@ -1,4 +1,4 @@
-//! What an algorithm is counted and drawn on: ranks, nodes, root, sizes.
+//! The case on which an algorithm is counted and drawn: ranks, nodes, root, sizes.
 
 use tributary::collectives::{Algorithm, Operation, Problem, TwoGroups};
 use tributary::schedule::{ReduceOp, Schedule};
@@ -9,13 +9,13 @@ use super::exchange;
 use super::notes::{self, Aggregators, Example};
 use crate::Failure;
 
-/// See the module.
+/// The case on which an algorithm is counted and drawn.
 pub struct Case {
     /// Ranks and nodes.
     pub topology: Topology,
-    /// Most ranks of a node.
+    /// The largest number of ranks of a node.
     pub ranks_per_node: usize,
-    /// Where the operation begins or ends.
+    /// The root of the operation.
     pub root: Rank,
     /// m: bytes of a block, or of the message of a broadcast or reduction.
     pub unit: u64,
@@ -25,19 +25,19 @@ pub struct Case {
     pub segment: u64,
     /// The receivers of an exchange, ascending.
     pub receivers: Vec<Rank>,
-    /// Two groups: the second has the ranks of the last node, or the last quarter of them if there is no other.
+    /// Two groups: the second has the ranks of the last node or, with a single node, the last quarter of the ranks.
     groups: TwoGroups,
 }
 
-/// Bytes of some ranks' send buffers that are told apart: what travels.
+/// The bytes of an operation, with the send buffers that hold them.
 pub struct Contents {
-    /// Everything that is brought, cut into parts: bytes of each, and the rank whose colour it has.
+    /// The parts of all input data: the bytes of each part, and the rank whose colour it has.
     pub parts: Vec<(u64, Rank)>,
-    /// By rank: which of these bytes its send buffer holds, in order, as (first, end).
+    /// By rank: the bytes that its send buffer holds, in order, as (first, end).
     pub brought: Vec<Vec<(u64, u64)>>,
-    /// Whether all ranks bring the same places, to be combined.
+    /// Whether all ranks have the same bytes, which are to be combined.
     pub combines: bool,
-    /// By rank: the bytes that its bar shows, as (first, end); the ranges are equally long. Some have no bar.
+    /// By rank: the bytes that its bar shows, as (first, end). Some ranks have no bar; all bars are equally long.
     pub shown: Vec<Option<(u64, u64)>>,
 }
 
@@ -74,19 +74,19 @@ impl Case {
         Ok(Self { topology, ranks_per_node, root, unit, sizes, segment, receivers, groups })
     }
 
-    /// How many ranks there are.
+    /// Number of ranks.
     pub fn ranks(&self) -> usize {
         self.topology.ranks()
     }
 
-    /// The problem that `rank` has.
+    /// The problem on `rank`.
     fn problem(&self, rank: Rank) -> Problem<'_> {
         let Self { topology, root, sizes, segment, groups, .. } = self;
         let (with, groups) = (ReduceOp::Sum, Some(groups));
         Problem { rank, topology, root: *root, sizes, with, segment: *segment, groups }
     }
 
-    /// Everybody's schedule.
+    /// The schedules of all ranks.
     pub fn schedules(&self, entry: &Entry) -> Vec<Schedule> {
         let of: &dyn Fn(Rank) -> Schedule = match entry.what {
             What::Collective(algorithm) => &|rank| (algorithm.schedule)(&self.problem(rank)),
@@ -96,7 +96,7 @@ impl Case {
         (0..self.ranks()).map(of).collect()
     }
 
-    /// What ranks bring.
+    /// The ranks' input data.
     pub fn contents(&self, entry: &Entry) -> Contents {
         match entry.what {
             What::Collective(algorithm) => self.contents_of(algorithm),
@@ -126,7 +126,7 @@ impl Case {
         (0..self.ranks()).map(|rank| vec![range(rank)]).collect()
     }
 
-    /// The ranks that stand out, and what they are.
+    /// The ranks that are marked in pictures, and their role.
     pub fn marked(&self, entry: &Entry) -> (Vec<Rank>, &'static str) {
         match entry.what {
             What::Flat(_) | What::TwoLayer => (self.receivers.clone(), "aggregator"),

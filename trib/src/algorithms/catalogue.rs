@@ -1,4 +1,4 @@
-//! Collective algorithms and exchange kernels as rows of one kind, whatever is registered.
+//! All registered collective algorithms and exchange kernels, as rows of one type.
 
 use tributary::collectives::{ALGORITHMS, Algorithm};
 use tributary::exchange::{KERNELS, Kernel, two_layer};
@@ -7,10 +7,10 @@ use crate::Failure;
 
 use super::notes;
 
-/// What the kernels do, as operations of collectives are named.
+/// The name of the kernels' operation, beside those of collectives.
 pub const EXCHANGE: &str = "exchange";
 
-/// What stands where no paper, or no place in it, is named.
+/// The entry if there is no paper, or no place in it.
 const NONE: &str = "none";
 
 /// Where its schedules come from.
@@ -26,13 +26,13 @@ pub enum What {
 
 /// One algorithm.
 pub struct Entry {
-    /// What is done, in the words of hints: `allgather`, ...
+    /// The operation, as hints name it: `allgather`, ...
     pub operation: &'static str,
-    /// As hints and reports name it.
+    /// The name in hints and reports.
     pub name: &'static str,
     /// One line for people.
     pub about: &'static str,
-    /// Paper, section, equation; `none` where no paper has it.
+    /// Paper, section, equation; `none` if it is in no paper.
     pub source: &'static str,
     /// Its cost in words and t_s, t_w.
     pub cost: &'static str,
@@ -62,13 +62,13 @@ impl From<&'static Kernel> for Entry {
 }
 
 impl Entry {
-    /// Whether it is about one message, of which all ranks have or get the whole, and not about blocks.
+    /// Whether the operation is about one message that is whole on every rank, not about blocks.
     pub fn is_of_one_message(&self) -> bool {
         ["broadcast", "reduce", "allreduce"].contains(&self.operation)
     }
 
-    /// The paper, and the place there: the words of the source before and from the first section, equation, ...; `none` where
-    /// there are none.
+    /// The paper, and the place in it: the source is split before the first section, equation and so on. `none` for a part
+    /// that is missing.
     pub fn paper(&self) -> (String, String) {
         let first = self.source.split("; ").next().unwrap_or_default();
         let clauses: Vec<&str> = first.split(", ").collect();
@@ -78,7 +78,7 @@ impl Entry {
     }
 }
 
-/// Whether these words are of a place in a paper.
+/// Whether this clause names a place in a paper.
 fn is_place(clause: &str) -> bool {
     let words = ["section", "Algorithm", "equation", "Lemma", "Theorem", "chapter", "figure"];
     clause.starts_with(|first: char| first.is_ascii_digit()) || words.iter().any(|word| clause.starts_with(word))
@@ -112,10 +112,10 @@ pub fn operations() -> Vec<&'static str> {
     operations
 }
 
-/// The one of that name; `operation` where several have it.
+/// The algorithm of that name; `operation` is needed if several operations have one.
 ///
 /// # Errors
-/// An operation that is none; a name that none has, or several.
+/// An unknown operation; an unknown name, or one that several operations have.
 pub fn find(name: &str, operation: Option<&str>) -> Result<Entry, Failure> {
     let refuse = |what: &str, value: &str, allowed: Vec<&str>| {
         Err(Failure::new(format!("{what}: {value}; allowed: {}", allowed.join(", "))))

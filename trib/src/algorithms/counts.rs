@@ -1,4 +1,4 @@
-//! What an algorithm costs on a case, counted and timed on the schedules of all ranks.
+//! The cost of an algorithm on a case, counted and timed on the schedules of all ranks.
 
 use tributary::collectives::Rates;
 use tributary::schedule::Action;
@@ -8,31 +8,31 @@ use super::case::Case;
 use super::catalogue::Entry;
 use crate::Failure;
 
-/// Every message takes one round, whatever its size; copies and combinations take none.
+/// Rates at which every message takes one round, whatever its size, and copies and combinations take no time.
 pub const ROUNDS: Rates = Rates { startup: 1.0, byte: 0.0, combine: 0.0 };
 
-/// Some messages.
+/// A set of messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// How many.
+    /// Number of messages.
     pub messages: u64,
-    /// Bytes of all together.
+    /// Total bytes.
     pub bytes: u64,
 }
 
-/// See the module.
+/// The cost of an algorithm.
 #[derive(Debug, Clone, Copy)]
 pub struct Counts {
-    /// Rounds with one port a rank: in each, a rank sends one message and receives one.
+    /// Rounds in the one-port model: in each, a rank sends at most one message and receives at most one.
     pub rounds: u64,
     /// All messages.
     pub all: Traffic,
-    /// Those between nodes.
+    /// Messages between nodes.
     pub between: Traffic,
 }
 
 impl Counts {
-    /// Of the schedules of all ranks.
+    /// Counts the schedules of all ranks.
     ///
     /// # Errors
     /// Schedules that do not end (a fault of the algorithm).
@@ -61,7 +61,7 @@ pub fn time(entry: &Entry, case: &Case, rates: &Rates) -> Result<f64, Failure> {
     one_port(case.schedules(entry), rates).ok_or_else(|| endless(entry))
 }
 
-/// What is said of an algorithm that hangs.
+/// The error of an algorithm that hangs.
 pub fn endless(entry: &Entry) -> Failure {
     Failure::new(format!("{} {}: its schedules do not end", entry.operation, entry.name))
 }

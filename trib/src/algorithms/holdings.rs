@@ -1,4 +1,4 @@
-//! Whose bytes every rank has, or has had, after each round: schedules interpreted byte by byte.
+//! Which ranks' bytes every rank has, or has had, after each round. The schedules are interpreted byte by byte.
 
 use std::collections::HashMap;
 
@@ -9,27 +9,27 @@ use tributary_lab::timing::Step;
 use super::case::Contents;
 use crate::picture::messages::{Bar, Cell, Paint};
 
-/// A byte of a buffer: its place in [`Contents::parts`], and a bit for every rank that is combined in it.
+/// A byte of a buffer: its position in [`Contents::parts`], and a bit for every rank that is combined in it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Byte {
     place: u32,
     ranks: u64,
 }
 
-/// What nobody wrote.
+/// A byte that was not written.
 const NOTHING: Byte = Byte { place: 0, ranks: 0 };
 
-/// Most ranks: a bit each.
+/// The most ranks: one bit each.
 pub const MOST_RANKS: usize = 64;
 
 struct Holdings<'a> {
     schedules: &'a [Schedule],
     buffers: HashMap<(Rank, Buffer), Vec<Byte>>,
-    /// By rank and place: the ranks of the most combined byte there.
+    /// By rank and position: the ranks combined in the most combined byte so far.
     had: Vec<Vec<u64>>,
 }
 
-/// By round boundary (before the first, after the first, ...) and rank: the bar.
+/// The bars by round boundary (before the first round, after the first, ...) and rank.
 pub fn by_round(contents: &Contents, schedules: &[Schedule], steps: &[Step], rounds: usize) -> Vec<Vec<Bar>> {
     let mut holdings = Holdings::new(contents, schedules);
     let mut steps = steps.iter().peekable();
@@ -103,7 +103,7 @@ impl<'a> Holdings<'a> {
         }
     }
 
-    /// Adjoining bytes with the same paint are one cell.
+    /// Makes the bar of a rank. Adjoining bytes with the same colour are one cell.
     fn bar(&self, contents: &Contents, rank: Rank) -> Bar {
         let (first, end) = contents.shown[rank]?;
         let owners = contents.parts.iter().flat_map(|&(bytes, owner)| std::iter::repeat_n(owner, bytes as usize));

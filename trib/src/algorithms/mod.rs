@@ -2,12 +2,12 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`catalogue`] | all of them as rows of one kind |
-//! | [`notes`] | what the registries do not say: when to use one, on what it is drawn |
-//! | [`case`] | ranks, nodes, sizes, and everybody's schedule there |
+//! | [`catalogue`] | all of them as rows of one type |
+//! | [`notes`] | additions to the registries: when to use an algorithm, and the example that is drawn |
+//! | [`case`] | ranks, nodes, sizes, and the schedules of all ranks |
 //! | [`exchange`] | an all-to-many exchange as a case |
 //! | [`counts`] | rounds, messages, bytes |
-//! | [`holdings`] | whose bytes every rank has after each round |
+//! | [`holdings`] | which ranks' bytes every rank has after each round |
 //! | [`show`] | the picture |
 //! | `page` | `docs/laboratory/algorithms.md` and its pictures |
 
@@ -25,12 +25,12 @@ use serde_json::{Value, json};
 
 use crate::cli::algorithms::{AlgorithmsCommand, AlgorithmsOptions};
 use crate::report::grouped;
-use crate::{Failure, listing, means, say};
+use crate::{Failure, limits, listing, say};
 use case::Case;
 use catalogue::Entry;
 use counts::Counts;
 
-/// Most ranks that are counted: some algorithms send p^2 messages.
+/// The most ranks that are counted: some algorithms send p^2 messages.
 const MOST_RANKS: usize = 512;
 
 /// Prints all algorithms, or draws one.
@@ -46,7 +46,7 @@ fn list(options: &AlgorithmsOptions) -> Result<(), Failure> {
     if ranks == 0 || ranks > MOST_RANKS {
         return Err(Failure::new(format!("ranks: {ranks}; allowed: 1 to {MOST_RANKS}")));
     }
-    means::at_most("bytes", bytes, means::MOST_BYTES)?;
+    limits::at_most("bytes", bytes, limits::MOST_BYTES)?;
     if !bytes.is_multiple_of(8) {
         return Err(Failure::new(format!("bytes: {bytes}; allowed: a multiple of 8 above 0")));
     }
@@ -69,8 +69,8 @@ fn list(options: &AlgorithmsOptions) -> Result<(), Failure> {
         table.add_row(words.into_iter().chain(numbers));
     }
     say(format!(
-        "{table}\nCounted for {ranks} ranks on nodes of {ranks_per_node}, blocks (of a broadcast or reduction: a message) \
-         of {} bytes. Words, costs and pictures: docs/laboratory/algorithms.md, --json, trib algorithms show NAME.",
+        "{table}\nCounted for {ranks} ranks, {ranks_per_node} per node, and blocks (in a broadcast or reduction: a message) \
+        of {} bytes. Descriptions and costs: docs/laboratory/algorithms.md, --json. Pictures: trib algorithms show NAME.",
         grouped(bytes)
     ))
 }

@@ -69,14 +69,14 @@ static NOTES: &[Note] = &[
         "Short and medium blocks where p is a power of two: the fewest startups, and nothing is copied but a rank's \
          own block. For other p, bruck."),
     note("allgather", "dissemination", EIGHT,
-        "Any p, where copies cost more than startups: all arrives in place, for a second message where blocks go \
-         round the end of the rank order."),
+        "Any p, if copies cost more than startups: all blocks arrive in place, at the price of a second message where \
+        blocks wrap around the end of the rank order."),
     note("allgather", "bruck", SIXTEEN,
         "Short blocks and any p: the fewest startups there can be. Where nodes are far apart, nearly every message \
          leaves its node: then locality_bruck."),
     note("allgather", "hierarchical", TWELVE,
-        "Nodes that share one slow way out: only one rank of a node talks to others, and bytes leave a node once for \
-         each that wants them. Inside the node everything passes through the leader."),
+        "Nodes with one slow link: only one rank of a node communicates with other nodes, and bytes leave a node once for \
+        each receiving node. Inside the node everything passes through the leader."),
     note("allgather", "multi_lane", TWELVE,
         "Medium and long blocks on nodes whose ranks together get more bandwidth out than one alone: all of them \
          carry an equal share."),
@@ -95,9 +95,9 @@ static NOTES: &[Note] = &[
          startup at the root. Drawn with a threshold of 4m."),
     note("gather", "linear_synchronized", EIGHT,
         "Long blocks and many ranks, where blocks that come before the receiver waits for them would fill its memory. \
-         The messages without bytes are words: that somebody waits."),
-    note("gather", "minimum_spanning_tree", IRREGULAR,
-        "As binomial; where p is no power of two its ranges are halves all the same."),
+         The messages without bytes say that a receiver waits."),
+         note("gather", "minimum_spanning_tree", IRREGULAR,
+        "As binomial; its ranges are halves even if p is not a power of two."),
     note("gather", "hierarchical", TWELVE,
         "Nodes: one message of each passes between them. Any two gathers make such a hierarchy."),
     note("scatter", "linear", IRREGULAR,
@@ -112,18 +112,18 @@ static NOTES: &[Note] = &[
          startup at the root. Drawn with a threshold of 4m."),
     note("scatter", "linear_synchronized", EIGHT,
         "Long blocks and many ranks, where blocks that come before the receiver waits for them would fill its memory. \
-         The messages without bytes are words: that somebody waits."),
+         The messages without bytes say that a receiver waits."),
     note("scatter", "minimum_spanning_tree", IRREGULAR,
-        "As binomial; where p is no power of two its ranges are halves all the same."),
+        "As binomial; its ranges are halves even if p is not a power of two."),
     note("scatter", "hierarchical", TWELVE,
         "Nodes: one message of each passes between them. Any two scatters make such a hierarchy."),
     note("broadcast", "flat", EIGHT,
-        "Two or three ranks; or to see what a tree is good for. The root pays for every rank."),
+        "Two or three ranks, or as a reference for trees. The root pays a startup for every rank."),
     note("broadcast", "chain", EIGHT,
-        "By itself for nothing: it is pipeline with a single segment, and what segments are measured against."),
+        "Not useful by itself: it is pipeline with a single segment, the reference for segments."),
     note("broadcast", "pipeline", EIGHT,
-        "Very long messages, many segments: every link carries the message once, and each rank waits only for the \
-         first segment to come along."),
+        "Very long messages, many segments: every link carries the message once, and each rank waits only for the first \
+        segment."),
     note("broadcast", "binary", EIGHT,
         "Medium messages where a rank should serve two others at most. In the one-port model binomial is never \
          slower."),
@@ -144,7 +144,7 @@ static NOTES: &[Note] = &[
     note("reduce", "segmented_flat", FOUR,
         "As flat, where the root has memory for a segment only and not for a message."),
     note("reduce", "chain", EIGHT,
-        "By itself for nothing: it is pipeline with a single segment."),
+        "Not useful by itself: it is pipeline with a single segment."),
     note("reduce", "pipeline", EIGHT,
         "Very long messages, many segments: every rank combines one segment while the next is on its way."),
     note("reduce", "binary", EIGHT,

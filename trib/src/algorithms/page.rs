@@ -1,5 +1,5 @@
-//! `docs/laboratory/algorithms.md` and its pictures: what the registries say, counted on the schedules, as a page. The tests are its
-//! only user: they hold the checked-in files to it, and write them when asked.
+//! `docs/laboratory/algorithms.md` and its pictures, from the registries and the counted schedules. Only tests use it: they compare
+//! the checked-in files with it, or write them.
 
 use std::fmt::Write;
 
@@ -9,14 +9,14 @@ use super::case::Case;
 use super::catalogue::{self, EXCHANGE, Entry};
 use super::counts::{Counts, time};
 use super::{notes, show};
-use crate::held;
+use crate::generated;
 use crate::listing::counted;
 use crate::picture::messages::multiple;
 
-/// What tables count on: 16 ranks on nodes of 4.
+/// The case of the tables: 16 ranks on nodes of 4.
 const RANKS: usize = 16;
 const PER_NODE: usize = 4;
-/// Bytes of a block or message there. Whatever algorithms cut it into, the pieces are whole lanes.
+/// Bytes of a block or message there. Every algorithm splits it into whole lanes.
 const UNIT: u64 = 1024;
 
 const HEAD: &str = "\
@@ -42,7 +42,7 @@ one-port model, in units of t_s, for m t_w = t_s / 100 and for m t_w = 100 t_s. 
 slower than another. What leaves a node is counted apart.
 ";
 
-/// What is said of the exchange as a whole.
+/// The text about the exchange.
 const KERNELS: &str = "\
 Every rank sends m bytes to each of 4 aggregators, one on a node, at most one message at a time, so that the order shows.
 two_layer has one local aggregator a node and merges for the balanced kernel. The pictures of the flat kernels have the 8
@@ -50,7 +50,7 @@ ranks and the 4 lowest of them as aggregators of the main paper's figure 1. \"Th
 S. Lee, A. Agrawal, A. Choudhary, W.-k. Liao, *Improving All-to-Many Personalized Communication in Two-Phase I/O*.
 ";
 
-/// What the operations are.
+/// The meanings of the operations.
 static OPERATIONS: &[(&str, &str)] = &[
     ("allgather", "Every rank gets the blocks of all ranks."),
     ("gather", "The root gets the blocks of all ranks."),
@@ -70,7 +70,7 @@ static OPERATIONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// What is done.
+/// The meaning of an operation.
 fn meaning(operation: &str) -> &'static str {
     let (_, meaning) = OPERATIONS.iter().find(|(name, _)| *name == operation).expect("an operation of OPERATIONS");
     meaning
@@ -152,13 +152,13 @@ fn section(page: &mut String, entry: &Entry) {
     let _ = writeln!(page, "| when to use it | {} |\n| source | {} |", cell(entry.when), cell(source));
 }
 
-fn hold(name: &str, expected: &str) {
-    held::hold(name, expected, "the registry");
+fn assert_current(name: &str, expected: &str) {
+    generated::assert_current(name, expected, "the registry");
 }
 
 #[test]
 fn the_page_in_docs_is_current() {
-    hold("laboratory/algorithms.md", &page());
+    assert_current("laboratory/algorithms.md", &page());
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn the_pictures_in_docs_are_current() {
     for entry in catalogue::all() {
         let drawn = show::draw(&entry, &notes::example(&entry)).unwrap();
         expected.push(format!("{}.svg", anchor(&entry)));
-        hold(&format!("laboratory/algorithms/{}.svg", anchor(&entry)), &drawn);
+        assert_current(&format!("laboratory/algorithms/{}.svg", anchor(&entry)), &drawn);
     }
-    held::hold_no_others("laboratory/algorithms", expected, "the registry");
+    generated::assert_no_others("laboratory/algorithms", expected, "the registry");
 }

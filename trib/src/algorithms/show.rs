@@ -1,4 +1,4 @@
-//! `trib algorithms show`: the messages of one algorithm, round by round.
+//! `trib algorithms show`: draws the messages of one algorithm, round by round.
 
 use tributary_lab::timing::{Step, one_port_steps};
 
@@ -12,9 +12,9 @@ use crate::picture::messages::{self, Diagram, Message};
 use crate::picture::write_or_say;
 use crate::{Failure, listing};
 
-/// Most rounds that fit into a picture.
+/// The most rounds in a picture.
 const MOST_ROUNDS: usize = 40;
-/// Most ranks that fit into a picture.
+/// The most ranks in a picture.
 const MOST_RANKS: usize = 32;
 const _: () = assert!(MOST_RANKS <= holdings::MOST_RANKS);
 
@@ -23,7 +23,7 @@ pub fn run(options: &ShowOptions) -> Result<(), Failure> {
     let entry = catalogue::find(&options.name, options.operation.as_deref())?;
     let mut example = notes::example(&entry);
     if options.ranks.is_some() || options.root.is_some() {
-        // Weights are those of the example's ranks.
+        // The example's weights are for its own number of ranks.
         let ranks = options.ranks.unwrap_or(example.ranks);
         let weights = if ranks == example.ranks { example.weights } else { &[] };
         let root = options.root.unwrap_or(if example.root < ranks { example.root } else { 0 });
@@ -42,7 +42,7 @@ pub fn draw(entry: &Entry, example: &Example) -> Result<String, Failure> {
     if example.ranks > MOST_RANKS {
         return Err(Failure::new(format!("ranks: {}; allowed: 1 to {MOST_RANKS} in a picture", example.ranks)));
     }
-    // Cut by ranks, lanes of 8 bytes or segments, this stays whole.
+    // Divisible by the number of ranks, by lanes of 8 bytes and by segments.
     let case = Case::of(entry, example, 32 * example.ranks as u64)?;
     let counts = Counts::of(entry, &case)?;
     let rounds = counts.rounds as usize;
@@ -82,7 +82,7 @@ pub fn capital(text: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// On what it is drawn, and what is counted there.
+/// The case that is drawn, and its counts.
 fn summary(entry: &Entry, case: &Case, counts: &Counts) -> String {
     let Traffic { messages, bytes } = counts.all;
     let nodes = listing::counted(case.topology.nodes() as u64, "node");
@@ -108,7 +108,7 @@ fn summary(entry: &Entry, case: &Case, counts: &Counts) -> String {
     words + "."
 }
 
-/// What a bar is.
+/// The meaning of a bar.
 fn meaning(entry: &Entry, combines: bool) -> &'static str {
     match entry.what {
         What::Flat(_) | What::TwoLayer => {

@@ -10,13 +10,13 @@ use super::values::size;
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct AlgorithmsOptions {
-    /// What to do with one of them; without it, all are listed.
+    /// What to do with one algorithm; without it, all are listed.
     #[command(subcommand)]
     pub command: Option<AlgorithmsCommand>,
-    /// Number of ranks that rounds, messages and bytes are counted for.
+    /// Number of ranks for which rounds, messages and bytes are counted.
     #[arg(long, value_name = "P", default_value_t = 16)]
     pub ranks: usize,
-    /// Ranks of a node.
+    /// Ranks per node.
     #[arg(long, value_name = "Q", default_value_t = 4)]
     pub ranks_per_node: usize,
     /// Bytes of a rank's block, or of the message of a broadcast or reduction.
@@ -30,7 +30,7 @@ pub struct AlgorithmsOptions {
 /// What is done with one algorithm.
 #[derive(Subcommand)]
 pub enum AlgorithmsCommand {
-    /// Draw the messages of one, round by round, and what ranks then have, as SVG.
+    /// Draw the messages of an algorithm round by round, and the blocks that each rank then has, as SVG.
     Show(ShowOptions),
 }
 
@@ -40,7 +40,7 @@ pub struct ShowOptions {
     /// The algorithm.
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// Its operation, where several have an algorithm of that name.
+    /// Its operation, if several operations have an algorithm of that name.
     #[arg(long, value_name = "OPERATION")]
     pub operation: Option<String>,
     /// Number of ranks; by default those of the algorithm's example.
@@ -49,7 +49,7 @@ pub struct ShowOptions {
     /// Ranks of a node; by default those of the algorithm's example.
     #[arg(long, value_name = "Q")]
     pub ranks_per_node: Option<usize>,
-    /// Where the operation begins or ends; by default the example's root.
+    /// Root of the operation; by default that of the algorithm's example.
     #[arg(long, value_name = "RANK")]
     pub root: Option<usize>,
     /// The file to write; by default the picture is printed.

@@ -10,10 +10,10 @@ use super::values;
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct HsummaOptions {
-    /// Number of ranks; 16 on threads. Under MPI it is mpiexec's.
+    /// Number of ranks; 16 by default. Under MPI, mpiexec sets it.
     #[arg(long, value_name = "P", value_parser = values::threads)]
     pub ranks: Option<u64>,
-    /// Rows and columns of the grid of ranks; by default the nearest to a square.
+    /// Rows and columns of the grid of ranks; by default as square as possible.
     #[arg(long, value_name = "SxT", value_parser = values::lengths::<2>)]
     pub grid: Option<[u64; 2]>,
     /// Rows and columns of the grid of groups; they divide those of the grid of ranks.
@@ -22,19 +22,20 @@ pub struct HsummaOptions {
     /// Rows and columns of the matrices; a multiple of both sides of the grid.
     #[arg(long, default_value_t = 512)]
     pub n: u64,
-    /// Columns of A and rows of B that are broadcast at a time inside groups, and by SUMMA: b, a divisor of the outer block.
+    /// b: columns of A and rows of B per broadcast inside groups, and in SUMMA; divides the outer block.
     #[arg(long, value_name = "B", default_value_t = 32)]
     pub block: u64,
-    /// Those broadcast at a time between groups: M, a divisor of both sides of a rank's block; by default as --block.
+    /// M: columns of A and rows of B per broadcast between groups; divides both sides of a rank's block. By default as
+    /// --block.
     #[arg(long, value_name = "M")]
     pub outer_block: Option<u64>,
     /// The algorithm of all broadcasts; `trib algorithms` lists them.
     #[arg(long, value_name = "NAME", default_value = "binomial", value_parser = broadcast)]
     pub broadcast: &'static InPlace,
-    /// Bytes of a segment, for broadcasts that cut messages: a multiple of 8.
+    /// Bytes of a segment, for broadcasts that split messages: a multiple of 8.
     #[arg(long, value_name = "SIZE", default_value = "8k", value_parser = segment)]
     pub segment: u64,
-    /// What carries the messages: threads of this process, or the processes that mpiexec started.
+    /// How ranks run: as threads of this process, or as processes that mpiexec started.
     #[arg(long, value_enum, default_value = "threads")]
     pub fabric: Fabric,
     /// Print one JSON object on standard output, and nothing else.
@@ -49,7 +50,7 @@ Examples:
   trib hsumma --ranks 16 --groups 2x2 --n 512 --block 32
   trib hsumma --ranks 8 --grid 2x4 --groups 1x2 --n 1024 --block 16 --outer-block 64 --broadcast pipeline
   mpiexec -n 64 trib hsumma --fabric mpi --groups 4x4 --n 4096 --block 64
-      on MPI (built with --features mpi)";
+      runs on MPI (trib built with --features mpi)";
 
 fn broadcast(text: &str) -> Result<&'static InPlace, String> {
     let all = || IN_PLACE.iter().copied().filter(|it| it.algorithm.operation == Operation::Broadcast);

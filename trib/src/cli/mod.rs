@@ -1,21 +1,20 @@
-//! The options of `trib`, and the help one reads.
+//! The options of `trib` and their help texts.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`replay`] | the options all replays share |
+//! | [`replay`] | the options that all replays share |
 //! | [`capture`] | options of commands on captures |
-//! | [`compare`] | options of comparisons |
 //! | [`reproduce`] | options of the papers' claims |
 //! | [`sim`] | options of the simulator |
-//! | [`values`] | values of options that are more than a number |
+//! | [`values`] | parsers of option values |
 //! | [`advise`] | options of advice for a capture |
 //! | [`algorithms`] | options of the list and the pictures of algorithms |
 //! | [`compare`] | options of the comparison with an MPI library |
 //! | [`guidelines`] | options of the benchmark of gather and scatter |
 //! | [`patterns`] | options of the lists and pictures of patterns |
-//! | [`tune`], [`hsumma`] | options of measurements |
+//! | [`tune`], [`hsumma`] | options of tuning, and of matrix multiplication |
 //!
-//! The parameters of each pattern are in [`crate::source`], a file each.
+//! The parameters of each pattern are in [`crate::source`], one file for each.
 
 pub mod advise;
 pub mod algorithms;
@@ -47,17 +46,17 @@ use reproduce::ReproduceOptions;
 use sim::{BenchCommand, SimCommand};
 use tune::TuneOptions;
 
-/// Collective I/O, from a laptop to a supercomputer: replay the write of a real code, verify it byte for byte, see where
-/// the time goes, plan it for any number of ranks.
+/// Collective I/O, from a laptop to a supercomputer: replay the writes of a real code, verify them byte for byte, see
+/// where the time goes, plan them for any number of ranks.
 #[derive(Parser)]
 #[command(version, max_term_width = 110, arg_required_else_help = true, after_help = EXAMPLES)]
 #[command(disable_help_flag = true, disable_help_subcommand = true)]
 pub struct Cli {
     /// Print help
-    // One page a command: clap would choose a longer form, with a paragraph for each option, by itself.
+    // One page per command: by default clap has a longer form too, with a paragraph for each option.
     #[arg(short, long, action = ArgAction::HelpShort, global = true)]
     help: Option<bool>,
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -65,24 +64,24 @@ pub struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   trib replay e3sm-f --verify
-      the climate model's write, 16 ranks as threads
+      writes as the climate model does, with 16 ranks as threads
   trib replay flash --ranks 16 --part checkpoint --read
-      FLASH's checkpoint, written, read back and compared
+      writes FLASH's checkpoint, reads it back and compares
   trib replay e3sm-f --map map.nc --driver lustre --kernel two_layer --ranks-per-node 4
-      a real map, stripes, local aggregators on pretended nodes
+      uses a real map, Lustre's stripes, and local aggregators on pretended nodes
   mpiexec -n 16 trib replay e3sm-f --fabric mpi --verify
-      the same on MPI (built with --features mpi)
+      does the same on MPI (trib built with --features mpi)
   trib replay e3sm-f --ranks 21600 --plan-only
-      what production would exchange
+      counts what a production run would exchange
   trib sim all-to-many --machine cori-knl --ranks 2048 --receivers 32 --iterations 64
-      what an exchange would take on Cori
+      simulates how long an exchange takes on Cori
   trib reproduce --quick
-      which of the papers' claims the simulator reproduces
+      checks which of the papers' claims the simulator reproduces
   trib patterns
-      all patterns; with a name: its parameters and what its arithmetic says";
+      lists all patterns; with a name, shows that pattern's parameters and counts";
 
-/// The command line of this process. What is wrong with it is one line, and the process's end with exit code 2; help and
-/// version end it with 0.
+/// Parses the command line of this process. A mistake is printed in one line and ends the process with exit code 2; help
+/// and version end it with 0.
 pub fn parse() -> Cli {
     Cli::try_parse().unwrap_or_else(|error| {
         if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
@@ -93,7 +92,7 @@ pub fn parse() -> Cli {
     })
 }
 
-/// Clap's words without the usage, which `--help` shows.
+/// Clap's error message without the usage, which `--help` shows.
 fn one_line(error: &str) -> String {
     let lines = error.lines().take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"));
     let words: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
@@ -105,36 +104,36 @@ fn one_line(error: &str) -> String {
 pub enum Command {
     /// Replay the collective calls of an application.
     Replay(ReplayOptions),
-    /// List the patterns; or one, with its parameters and its arithmetic for any number of ranks.
+    /// List the patterns, or show one: its parameters, and its counts for any number of ranks.
     Patterns(PatternsOptions),
-    /// Draw who owns what of a pattern, as SVG.
+    /// Draw as SVG which rank owns which bytes of a pattern.
     Picture(PictureOptions),
-    /// Write who writes what of a pattern as lists of offset and length, for other programs to write the same.
+    /// Write a pattern's extents to list files, so that other programs can write the same.
     Lists(ListsOptions),
-    /// List all hints: value, default, unit, meaning.
+    /// List all hints with value, default, unit and meaning.
     Hints(HintsOptions),
-    /// List the collective algorithms and exchange kernels, counted for any number of ranks; or draw one.
+    /// List the collective algorithms and exchange kernels with their counts for any number of ranks, or draw one.
     Algorithms(AlgorithmsOptions),
-    /// Measure what is the fastest here, for a hint to use.
+    /// Measure which algorithms are fastest here, and write a table for a hint.
     Tune(TuneOptions),
-    /// Multiply matrices by SUMMA and by hierarchical SUMMA, and say what the broadcasts cost.
+    /// Multiply matrices by SUMMA and by hierarchical SUMMA, and show the cost of the broadcasts.
     Hsumma(HsummaOptions),
-    /// Simulate exchanges on machines that are not here.
+    /// Simulate exchanges on other machines.
     #[command(subcommand)]
     Sim(SimCommand),
     /// Measure parts of Tributary on this machine.
     #[command(subcommand)]
     Bench(BenchCommand),
-    /// Hold what five papers claim to what is measured or simulated here.
+    /// Check the claims of five papers by measurement or simulation.
     Reproduce(ReproduceOptions),
-    /// Hold MPI's gather and scatter, and ours, to the performance guidelines for irregular ones (under mpiexec).
+    /// Check MPI_Gatherv, MPI_Scatterv and our own against performance guidelines (under mpiexec).
     Guidelines(GuidelinesOptions),
-    /// Compare an MPI library's own path with the preload library: patterns, or a program of yours.
+    /// Compare an MPI library's own I/O with the preload library, on patterns or a program of yours.
     Compare(CompareOptions),
-    /// Say what a capture of a real program has, write its lists, merge several.
+    /// Describe a capture of a real program, write its list files, or merge several captures.
     #[command(subcommand)]
     Capture(CaptureCommand),
-    /// Find the hints that the write of a capture would gain by on a machine, by simulating candidates.
+    /// Find hints that speed up the write of a capture on a machine, by simulating candidates.
     Advise(AdviseOptions),
     /// Write a generated decomposition map in the format of E3SM-IO.
     Map(MapOptions),
@@ -143,7 +142,7 @@ pub enum Command {
 /// Options of `trib hints`.
 #[derive(Args)]
 pub struct HintsOptions {
-    /// Hints to show in force, on top of those of the environment.
+    /// Show the effect of this hint, which overrides the environment; may be repeated.
     #[arg(long = "hint", value_name = "KEY=VALUE")]
     pub hints: Vec<String>,
     /// Print a JSON array.
@@ -157,10 +156,10 @@ pub struct MapOptions {
     /// Number of ranks.
     #[arg(long, value_name = "P", value_parser = values::ranks)]
     pub ranks: usize,
-    /// Columns each rank owns.
+    /// Number of columns of each rank.
     #[arg(long, default_value_t = 36)]
     pub columns_per_rank: u32,
-    /// Runs in which it owns them.
+    /// Number of runs of adjacent columns of each rank.
     #[arg(long, default_value_t = 13)]
     pub groups: u32,
     /// Seed of the permutation of ranks.
@@ -183,7 +182,7 @@ mod tests {
 
     #[test]
     fn the_page_in_docs_has_every_command() {
-        let page = std::fs::read_to_string(crate::held::docs("reference/command-line.md")).unwrap();
+        let page = std::fs::read_to_string(crate::generated::docs("reference/command-line.md")).unwrap();
         for command in super::Cli::command().get_subcommands() {
             let row = format!("| `trib {}", command.get_name());
             assert!(page.contains(&row), "docs/reference/command-line.md has no row that begins with {row}");

@@ -16,7 +16,7 @@ pub struct PatternsOptions {
     /// Number of ranks.
     #[arg(long, global = true, value_name = "P", value_parser = ranks, help_heading = "Numbers")]
     pub ranks: Option<usize>,
-    /// How the file is divided.
+    /// How the file is divided among aggregators.
     #[command(flatten)]
     pub division: DivisionOptions,
     /// Print JSON.
@@ -41,10 +41,10 @@ pub struct DivisionOptions {
 /// Options of `trib picture`.
 #[derive(Args)]
 pub struct PictureOptions {
-    /// The pattern and its parameters. Small ones: a picture has some hundred cells.
+    /// The pattern and its parameters. They must be small: a picture has some hundred cells.
     #[command(subcommand)]
     pub pattern: Chosen,
-    /// What is drawn, and where to.
+    /// The part that is drawn.
     #[command(flatten)]
     pub drawing: Drawing,
     /// The file to write.
@@ -52,44 +52,44 @@ pub struct PictureOptions {
     pub output: Option<PathBuf>,
 }
 
-/// What is drawn.
+/// The part of a pattern that is drawn.
 #[derive(Args)]
 pub struct Drawing {
     /// Number of ranks.
     #[arg(long, global = true, value_name = "P", value_parser = ranks, help_heading = "Picture")]
     pub ranks: Option<usize>,
-    /// First byte of the file that is drawn; 0 by default.
+    /// Offset of the first byte drawn; 0 by default.
     #[arg(long, global = true, value_name = "OFFSET", help_heading = "Picture")]
     pub from: Option<u64>,
-    /// Bytes of the file that are drawn; all by default.
+    /// Number of bytes drawn; all by default.
     #[arg(long, global = true, value_name = "SIZE", value_parser = size, help_heading = "Picture")]
     pub bytes: Option<u64>,
-    /// Bytes of a row of the picture; by default 64 cells.
+    /// Bytes per row of the picture; 64 cells by default.
     #[arg(long, global = true, value_name = "SIZE", value_parser = size, help_heading = "Picture")]
     pub row: Option<u64>,
-    /// Bytes of a stripe; by default a row of the picture.
+    /// Bytes of a stripe; one row of the picture by default.
     #[arg(long, global = true, value_name = "SIZE", value_parser = size, help_heading = "Picture")]
     pub stripe: Option<u64>,
-    /// Number of aggregators that the stripes are dealt to; 2 by default.
+    /// Number of aggregators, which own stripes round-robin; 2 by default.
     #[arg(long, global = true, value_name = "A", value_parser = positive, help_heading = "Picture")]
     pub aggregators: Option<u64>,
-    /// The round of an exchange that is drawn, from 0 on; by default the first with messages.
+    /// Round of an exchange (wrf) to draw, from 0 on; by default the first with messages.
     #[arg(long, global = true, value_name = "N", help_heading = "Picture")]
     pub round: Option<usize>,
 }
 
 impl Drawing {
-    /// First byte of the file that is drawn.
+    /// Offset of the first byte drawn.
     pub fn from(&self) -> u64 {
         self.from.unwrap_or(0)
     }
 
-    /// Number of aggregators that the stripes are dealt to.
+    /// Number of aggregators, which own stripes round-robin.
     pub fn aggregators(&self) -> u64 {
         self.aggregators.unwrap_or(2)
     }
 
-    /// The first option that is given and makes sense for a file alone.
+    /// The first option given that applies to files only.
     pub fn of_a_file(&self) -> Option<&'static str> {
         let given = [
             ("--from", self.from.is_some()),
@@ -108,7 +108,7 @@ pub struct ListsOptions {
     /// The pattern and its parameters.
     #[command(subcommand)]
     pub pattern: Chosen,
-    /// For whom, and where.
+    /// Number of ranks, and the place of the lists.
     #[command(flatten)]
     pub place: ListsPlace,
 }
@@ -116,10 +116,10 @@ pub struct ListsOptions {
 /// Options of lists that all patterns share.
 #[derive(Args)]
 pub struct ListsPlace {
-    /// Number of ranks; by default what the pattern's own data are for, else 16.
+    /// Number of ranks; by default that of the pattern's own data, else 16.
     #[arg(long, global = true, value_name = "P", value_parser = ranks, help_heading = "Lists")]
     pub ranks: Option<usize>,
-    /// What the names of the files begin with.
+    /// Path prefix of the files to write.
     #[arg(long, global = true, value_name = "PREFIX", help_heading = "Lists")]
     pub output: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! The options that all replays share: they may stand before the pattern's name or behind it.
+//! The options that all replays share. They may come before or after the pattern's name.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::values;
 use crate::source::Chosen;
 
-/// What carries the messages.
+/// How ranks run.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Fabric {
     /// Ranks are threads of this process.
@@ -19,16 +19,16 @@ pub enum Fabric {
 /// How a rank's bytes lie in its memory.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Buffer {
-    /// One after the other.
+    /// Contiguous.
     Contiguous,
-    /// With 16 bytes before, between and behind the extents of the file, which must stay as they are.
+    /// With gaps of 16 bytes before, between and after the extents. The gaps must not change.
     Noncontiguous,
 }
 
-/// What the file is.
+/// The format of the file.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// The pattern's bytes at their places, nothing else.
+    /// Only the pattern's bytes, at their offsets.
     Raw,
     /// A valid NetCDF classic file, through the PnetCDF-like writer (e3sm-*, flash, btio).
     Netcdf,
@@ -51,10 +51,10 @@ pub struct ReplayOptions {
 /// How a pattern is run.
 #[derive(Args)]
 pub struct How {
-    /// Number of ranks; by default what the pattern's own data are for, else 16. Under MPI it is mpiexec's.
+    /// Number of ranks; by default that of the pattern's own data, else 16. Under MPI, mpiexec sets it.
     #[arg(long, global = true, value_name = "P", value_parser = values::ranks, help_heading = "How")]
     pub ranks: Option<usize>,
-    /// What carries the messages: threads of this process, or the processes that mpiexec started.
+    /// How ranks run: as threads of this process, or as processes that mpiexec started.
     #[arg(long, global = true, value_enum, default_value = "threads", help_heading = "How")]
     pub fabric: Fabric,
     #[arg(long, global = true, value_name = "NAME", help_heading = "How", help = values::kernels("Kernel of both phases"))]
@@ -65,46 +65,46 @@ pub struct How {
     /// Kernel of the data phase.
     #[arg(long, global = true, value_name = "NAME", help_heading = "How")]
     pub kernel_data: Option<String>,
-    /// Throttle of both phases: most sends, and most receives, a rank has outstanding.
+    /// Throttle of both phases: the most sends, and the most receives, that a rank has outstanding.
     #[arg(long, global = true, value_name = "W", help_heading = "How")]
     pub throttle: Option<String>,
     /// File-system driver: auto, posix, lustre, gpfs.
     #[arg(long, global = true, value_name = "NAME", help_heading = "How")]
     pub driver: Option<String>,
-    /// Pretend that nodes hold so many ranks.
+    /// Pretend that every node has this number of ranks.
     #[arg(long, global = true, value_name = "N", help_heading = "How")]
     pub ranks_per_node: Option<String>,
-    /// Any hint; may be given often. `trib hints` lists them. Wins over TRIB_HINTS, TRIB_HINTS_FILE and the like.
+    /// Any hint of `trib hints`; may be repeated. It overrides TRIB_HINTS, TRIB_HINTS_FILE and other sources of hints.
     #[arg(long = "hint", global = true, value_name = "KEY=VALUE", help_heading = "How")]
     pub hints: Vec<String>,
-    /// How each rank's bytes lie in its memory: by default as the pattern has them; noncontiguous: with 16 bytes, which
-    /// must stay as they are, before, between and behind the extents.
+    /// Layout of each rank's memory; by default the pattern's. noncontiguous: with gaps of 16 bytes before, between and
+    /// after the extents, which must not change.
     #[arg(long, global = true, value_enum, value_name = "LAYOUT", help_heading = "How")]
     pub buffer: Option<Buffer>,
-    /// What the file is: the pattern's bytes and nothing else, or NetCDF classic (e3sm-*, flash, btio).
+    /// Format of the file: only the pattern's bytes, or NetCDF classic (e3sm-*, flash, btio).
     #[arg(long, global = true, value_enum, default_value = "raw", help_heading = "How")]
     pub format: Format,
 }
 
-/// What comes of a replay.
+/// Results of a replay.
 #[derive(Args)]
 pub struct Wanted {
-    /// Compare the file byte for byte with one written serially, from the same data, without any of the engine.
+    /// Compare the file byte for byte with one that is written serially, without the engine.
     #[arg(long, global = true, help_heading = "Result")]
     pub verify: bool,
-    /// Read the file back collectively and compare every rank's buffer with what it wrote, gaps included.
+    /// Read the file back collectively and compare each rank's buffer, gaps included, with what it wrote.
     #[arg(long, global = true, conflicts_with_all = ["plan_only", "read_only"], help_heading = "Result")]
     pub read: bool,
-    /// Write nothing: read this file collectively; with --verify, compare every rank's buffer with the pattern.
+    /// Write nothing, but read this file collectively. With --verify, compare each rank's buffer with the pattern.
     #[arg(long, global = true, value_name = "FILE", conflicts_with_all = ["plan_only", "output"], help_heading = "Result")]
     pub read_only: Option<PathBuf>,
-    /// Only plan: requests, bytes, rounds, messages and metadata for any number of ranks. Writes nothing.
+    /// Write nothing, but count requests, bytes, rounds, messages and metadata for any number of ranks.
     #[arg(long, global = true, conflicts_with_all = ["verify", "output"], help_heading = "Result")]
     pub plan_only: bool,
-    /// Keep the file here. Without it the file is temporary (in $TMPDIR) and removed at the end.
+    /// Write this file and keep it. By default the file is in $TMPDIR and removed at the end.
     #[arg(long, global = true, value_name = "FILE", help_heading = "Result")]
     pub output: Option<PathBuf>,
-    /// Do not read the file once more for its SHA-256, which takes one rank a while where the file is large.
+    /// Do not compute the file's SHA-256, for which one rank reads the whole file.
     #[arg(long, global = true, help_heading = "Result")]
     pub no_digest: bool,
     /// Print one JSON object on standard output, and nothing else.

@@ -10,25 +10,25 @@ use super::values::threads;
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ReproduceOptions {
-    /// Papers: main, intergroup, locality, gather, thesis; without any, all.
+    /// Papers: main, intergroup, locality, gather, thesis; all by default.
     #[arg(value_name = "PAPER")]
     pub papers: Vec<String>,
-    /// Only claims whose name contains TEXT.
+    /// Check only claims whose name contains TEXT.
     #[arg(long, value_name = "TEXT")]
     pub claim: Option<String>,
-    /// Only claims that are measured at once; under a minute together.
+    /// Check only claims that are quick to measure: under a minute in all.
     #[arg(long)]
     pub quick: bool,
     /// List the claims and measure nothing.
     #[arg(long, conflicts_with_all = ["html", "figures"])]
     pub list: bool,
-    /// Write a page with the claims and the figures.
+    /// Write an HTML page with the claims and the figures.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Write the figures, an SVG each.
+    /// Write the figures into this directory, each as an SVG file.
     #[arg(long, value_name = "DIR")]
     pub figures: Option<PathBuf>,
-    /// Claims measured at a time; by default one a processor.
+    /// Number of claims measured at the same time; by default one per processor.
     #[arg(long, value_name = "N", value_parser = threads)]
     pub jobs: Option<u64>,
     /// Print JSON.
@@ -37,14 +37,14 @@ pub struct ReproduceOptions {
 }
 
 const EXAMPLES: &str = "\
-A claim is `reproduced` if what is measured or simulated here keeps the bound that the paper's
-words give. One that is not stays in the table, with the reason. The exit code is 1 if a verdict
-differs from the one that was found last.
+A claim is `reproduced` if the measurement or simulation here keeps the bound that the paper
+states. A claim that is not reproduced stays in the table, with the reason. The exit code is 1
+if a verdict differs from the recorded one.
 
 Examples:
   trib reproduce --quick
-      what takes under a minute
+      checks the claims that take under a minute in all
   trib reproduce main --claim figure-5 --html figure5.html
-      what the main paper's figure 5 says, as a page with pictures
+      checks the claims of the main paper's figure 5, and writes a page with pictures
   trib reproduce --html papers.html --figures pictures
-      everything: some 17 minutes of processor time, on all processors, and 6 GB of memory";
+      checks all claims: about 17 minutes of processor time, on all processors, and 6 GB of memory";

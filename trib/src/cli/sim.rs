@@ -6,36 +6,36 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::replay::Fabric;
 use super::values::{amount, kernels, positive, ranks, repetitions, rounds, times};
-use crate::means::MOST_BYTES;
+use crate::limits::MOST_BYTES;
 use crate::source::Chosen;
 
-/// What the simulator does.
+/// The commands of the simulator.
 #[derive(Subcommand)]
 pub enum SimCommand {
-    /// Simulate an all-to-many exchange, again and again: every rank sends to every receiver.
+    /// Simulate repeated all-to-many exchanges: every rank sends to every receiver.
     AllToMany(AllToManyArguments),
-    /// Simulate a collective write of an application: lists, rounds of data, placement, file servers.
+    /// Simulate a collective write of an application: metadata, rounds of data, placement, file servers.
     Write(WriteOptions),
-    /// List the machines; or one, with every number, its unit and its source.
+    /// List the machines, or show one: every number with its unit and source.
     Machines(MachinesOptions),
-    /// Compare the simulator with measurements, row by row; or fit a machine's host to them.
+    /// Compare the simulator with measurements, row by row, or fit a machine's host parameters to them.
     Fit(FitOptions),
-    /// Measure exchanges on this machine, fit the machine `laptop` to some of them and predict the others.
+    /// Measure exchanges on this machine, fit the machine `laptop` to some of them, and predict the others.
     #[command(after_help = VALIDATE)]
     Validate(ValidateOptions),
 }
 
 const VALIDATE: &str = "\
-Each time is the least of --repetitions. Ranks beyond the processors share them: an exchange then takes no less than all work
-over the processors (docs/laboratory/simulator.md#against-this-machine).
+Each time is the minimum over --repetitions. If there are more ranks than processors, ranks share them: an
+exchange then takes at least the sum of all work divided by the processors (docs/laboratory/simulator.md#against-this-machine).
 
 Examples:
   trib sim validate --output laptop.toml
-      on threads, in some seconds
+      measures on threads, in some seconds
   mpiexec -n 4 trib sim validate --fabric mpi
-      on MPI (built with --features mpi)
+      measures on MPI (trib built with --features mpi)
   trib sim all-to-many --machine laptop.toml --ranks 8 --receivers 2
-      with the machine that was found";
+      simulates an exchange on the fitted machine";
 
 /// Options of `trib sim all-to-many`.
 #[derive(Args)]
@@ -57,31 +57,31 @@ pub struct AllToManyArguments {
     /// Local aggregators of a node (two_layer).
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive)]
     pub local_aggregators: u64,
-    /// Most requests of a rank outstanding; 0 for no limit. By default the kernel's.
+    /// Throttle: the most requests that a rank has outstanding; 0 for no limit. By default the kernel's.
     #[arg(long, value_name = "W")]
     pub throttle: Option<u32>,
-    /// Keep the throttle as a sliding window, not in batches.
+    /// Throttle by a sliding limit, not in batches.
     #[arg(long)]
     pub window: bool,
-    /// How often, one after the other without a barrier.
+    /// Number of exchanges, one after another without a barrier.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = repetitions)]
     pub iterations: u32,
-    /// Bytes of a message, from the fewest to the most of any rank.
+    /// Bytes of a message: one number, or a range from which each rank takes its own.
     #[arg(long, value_name = "MIN..MAX", default_value = "32..256", value_parser = range)]
     pub message: (u64, u64),
     /// Let connections cost nothing.
     #[arg(long)]
     pub no_connections: bool,
-    /// Let messages hold the links between nodes: the machine's dragonfly or fat tree, static minimal routes.
+    /// Simulate the links between nodes, with contention: the machine's dragonfly or fat tree, static minimal routes.
     #[arg(long)]
     pub links: bool,
-    /// Standard deviation of costs and latencies, relative to the mean.
+    /// Noise: standard deviation of costs and latencies, relative to the mean.
     #[arg(long, value_name = "SIGMA", value_parser = amount)]
     pub noise: Option<f64>,
     /// Seed of the noise.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
-    /// Write the schedules in GOAL, for LogGOPSim, and simulate nothing: text if FILE ends with .goal, else binary.
+    /// Simulate nothing, but write the schedules in GOAL for LogGOPSim: as text if FILE ends with .goal, else binary.
     #[arg(long, value_name = "FILE")]
     pub goal: Option<PathBuf>,
     /// Print JSON.
@@ -89,22 +89,22 @@ pub struct AllToManyArguments {
     pub json: bool,
 }
 
-/// The form in which ranks tell aggregators what they have.
+/// The form of the metadata that ranks send to aggregators.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ListForm {
-    /// 16 bytes for every request, merged by a heap at the aggregator: ROMIO.
+    /// 16 bytes per request, merged by a heap at the aggregator, as in ROMIO.
     Pairs,
-    /// Packed lists, heads and tails, placed without merging: Tributary.
+    /// Packed lists with heads and tails, placed without merging, as in Tributary.
     Packed,
 }
 
 /// Options of `trib sim write`.
 #[derive(Args)]
 pub struct WriteOptions {
-    /// The pattern and its parameters, as of `trib replay`.
+    /// The pattern and its parameters, as in `trib replay`.
     #[command(subcommand)]
     pub pattern: Chosen,
-    /// What is simulated.
+    /// How the write is simulated.
     #[command(flatten)]
     pub how: WriteHow,
 }
@@ -118,7 +118,7 @@ pub struct WriteHow {
     /// Number of ranks.
     #[arg(long, global = true, value_name = "P", value_parser = ranks, conflicts_with = "nodes", help_heading = "How")]
     pub ranks: Option<usize>,
-    /// Number of nodes, all of them full.
+    /// Number of nodes, all of them full; instead of --ranks.
     #[arg(long, global = true, value_name = "N", value_parser = ranks, help_heading = "How")]
     pub nodes: Option<usize>,
     /// Ranks of a node; by default the machine's.
@@ -132,35 +132,35 @@ pub struct WriteHow {
     /// Throttle of both phases.
     #[arg(long, global = true, value_name = "W", help_heading = "How")]
     pub throttle: Option<String>,
-    /// Keep the throttle over steps of the kernel, sends and receives together, as the paper's implementation does; not
-    /// over sends and receives apart, as Tributary does.
+    /// Throttle steps of the kernel, sends and receives together, as the paper's implementation does. Tributary throttles
+    /// sends and receives separately.
     #[arg(long, global = true, help_heading = "How")]
     pub throttle_steps: bool,
-    /// The kernel pairwise exchanges empty messages too, as the paper's does.
+    /// Let the kernel pairwise exchange empty messages too, as the paper's implementation does.
     #[arg(long, global = true, help_heading = "How")]
     pub empty_steps: bool,
-    /// lustre or gpfs; by default the machine's.
+    /// File-system driver: lustre or gpfs; by default the machine's.
     #[arg(long, global = true, value_name = "NAME", help_heading = "How")]
     pub driver: Option<String>,
-    /// Any hint; may be given often. `trib hints` lists them.
+    /// Any hint of `trib hints`; may be repeated.
     #[arg(long = "hint", global = true, value_name = "KEY=VALUE", help_heading = "How")]
     pub hints: Vec<String>,
-    /// Form of the lists, and what an aggregator does with them.
+    /// Form of the metadata, and what an aggregator does with it.
     #[arg(long, global = true, value_enum, value_name = "FORM", default_value = "packed", help_heading = "How")]
     pub list_form: ListForm,
-    /// Go on exchanging while windows are written (`trib_write_buffers` of them in memory).
+    /// Exchange the next windows while earlier ones are written; `trib_write_buffers` windows are in memory.
     #[arg(long, global = true, help_heading = "How")]
     pub write_behind: bool,
-    /// Let writing to the file take no time.
+    /// Let file I/O take no time.
     #[arg(long, global = true, help_heading = "How")]
     pub no_io: bool,
     /// Let connections cost nothing.
     #[arg(long, global = true, help_heading = "How")]
     pub no_connections: bool,
-    /// Which of the pattern's collective calls, from 0 on.
+    /// Number of the pattern's collective call to simulate, from 0 on.
     #[arg(long, global = true, value_name = "N", default_value_t = 0, help_heading = "How")]
     pub call: usize,
-    /// Simulate so many rounds, spread evenly, and scale their time up; 0: all.
+    /// Simulate only this number of rounds, evenly spread, and scale their time up; 0: all rounds.
     #[arg(long, global = true, value_name = "N", default_value_t = 8, help_heading = "How")]
     pub sample: usize,
     /// Print JSON.
@@ -171,7 +171,7 @@ pub struct WriteHow {
 /// Options of `trib sim machines`.
 #[derive(Args)]
 pub struct MachinesOptions {
-    /// The machine to show, or a machine file; without it, all.
+    /// The machine to show, or a machine file; by default all machines are listed.
     pub machine: Option<String>,
     /// Print JSON.
     #[arg(long)]
@@ -184,10 +184,10 @@ pub struct FitOptions {
     /// Measurements: a CSV file with the columns ranks_per_node, ranks, receivers, kernel, iterations and end_to_end_s.
     #[arg(value_name = "FILE")]
     pub measurements: PathBuf,
-    /// A machine of `trib sim machines`, or a machine file: where the fit begins.
+    /// Start of the fit: a machine of `trib sim machines`, or a machine file.
     #[arg(long, value_name = "NAME|FILE", default_value = "cori-knl")]
     pub machine: String,
-    /// Rounds of the fit; 0 compares only.
+    /// Number of rounds of the fit; 0 only compares.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = rounds)]
     pub rounds: u32,
     /// Print JSON.
@@ -198,16 +198,16 @@ pub struct FitOptions {
 /// Options of `trib sim validate`.
 #[derive(Args)]
 pub struct ValidateOptions {
-    /// What carries the messages: threads of this process, or the processes that mpiexec started.
+    /// How ranks run: as threads of this process, or as processes that mpiexec started.
     #[arg(long, value_enum, default_value = "threads")]
     pub fabric: Fabric,
-    /// How often each exchange is measured.
+    /// Number of measurements of each exchange.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = times)]
     pub repetitions: u64,
-    /// Rounds of the fit; 0 predicts with the machine as it is.
+    /// Number of rounds of the fit; 0 predicts with the machine `laptop` unchanged.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = rounds)]
     pub rounds: u32,
-    /// A few small exchanges, a few times: in a second or two, to see that it works.
+    /// Measure only a few small exchanges, to check in a second or two that it works.
     #[arg(long)]
     pub quick: bool,
     /// Write the fitted machine as a machine file.
@@ -218,17 +218,17 @@ pub struct ValidateOptions {
     pub json: bool,
 }
 
-/// What is measured.
+/// The measurements of `trib bench`.
 #[derive(Subcommand)]
 pub enum BenchCommand {
-    /// Speed and memory of the simulator on this machine.
+    /// Measure speed and memory of the simulator on this machine.
     Sim(BenchSimOptions),
 }
 
 /// Options of `trib bench sim`.
 #[derive(Args)]
 pub struct BenchSimOptions {
-    /// Add 1,048,576 ranks to 256 receivers.
+    /// Add a case of 1,048,576 ranks and 256 receivers.
     #[arg(long)]
     pub million: bool,
     /// Print JSON.

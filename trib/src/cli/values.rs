@@ -1,17 +1,17 @@
-//! Values of options that are more than a number.
+//! Parsers of option values.
 
 use tributary::Hints;
 
-use crate::means::{MOST_RANKS, MOST_THREADS, MOST_TIMES};
+use crate::limits::{MOST_RANKS, MOST_THREADS, MOST_TIMES};
 
-/// A size, in the words that hints take.
+/// A size in bytes, in the notation of hints (`16MiB`).
 pub fn size(text: &str) -> Result<u64, String> {
     let mut hints = Hints::default();
     hints.set("cb_buffer_size", text).map_err(|_| "allowed: 1 to 2^62 bytes, also with KiB, MiB, GiB".to_string())?;
     Ok(hints.cb_buffer_size)
 }
 
-/// How many, at least one.
+/// A number, at least 1.
 pub fn positive(text: &str) -> Result<u64, String> {
     text.parse().ok().filter(|&count| count > 0).ok_or_else(|| "allowed: 1 or more".to_string())
 }
@@ -22,45 +22,45 @@ pub(super) fn within(text: &str, least: u64, most: u64) -> Result<u64, String> {
     number.ok_or_else(|| format!("allowed: {least} to {most}"))
 }
 
-/// Ranks that are planned, simulated or listed.
+/// A number of ranks to plan, simulate or list.
 pub fn ranks(text: &str) -> Result<usize, String> {
     within(text, 1, MOST_RANKS as u64).map(|ranks| ranks as usize)
 }
 
-/// Ranks that may be threads.
+/// A number of ranks that can run as threads.
 pub fn threads(text: &str) -> Result<u64, String> {
     within(text, 1, MOST_THREADS as u64)
 }
 
-/// How often, at least once.
+/// A number of repetitions, at least 1.
 pub fn times(text: &str) -> Result<u64, String> {
     within(text, 1, MOST_TIMES)
 }
 
-/// How often, or how many rounds; perhaps none.
+/// A number of rounds, 0 or more.
 pub fn rounds(text: &str) -> Result<u32, String> {
     within(text, 0, MOST_TIMES).map(|rounds| rounds as u32)
 }
 
-/// How often, at least once, in 32 bits.
+/// A number of repetitions, at least 1, in 32 bits.
 pub fn repetitions(text: &str) -> Result<u32, String> {
     within(text, 1, MOST_TIMES).map(|times| times as u32)
 }
 
-/// A number that is not below 0, and finite.
+/// A finite number, 0 or more.
 pub fn amount(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
     number.ok_or_else(|| "allowed: a finite number, 0 or more".to_string())
 }
 
-/// The lengths of `N` dimensions, with an x between them.
+/// `N` lengths, separated by x.
 pub fn lengths<const N: usize>(text: &str) -> Result<[u64; N], String> {
     let lengths: Result<Vec<u64>, _> = text.split('x').map(positive).collect();
     let lengths = lengths.ok().and_then(|lengths| <[u64; N]>::try_from(lengths).ok());
-    lengths.ok_or_else(|| format!("allowed: {N} numbers, 1 or more, with an x between them"))
+    lengths.ok_or_else(|| format!("allowed: {N} numbers of 1 or more, separated by x"))
 }
 
-/// The help of an option that takes a kernel: what it is, and the names that there are.
+/// The help of an option that takes a kernel: `what`, and the names of all kernels.
 pub fn kernels(what: &str) -> String {
     format!("{what}: {}", tributary::hints::KernelHint::allowed().replace('|', ", "))
 }
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_and_what_is_none() {
+    fn good_and_bad_values() {
         assert_eq!((size("1MiB"), positive("7")), (Ok(1 << 20), Ok(7)));
         assert_eq!(lengths::<3>("4x5x6"), Ok([4, 5, 6]));
         for bad in ["4x5", "4x5x6x7", "4x0x6", "4x-5x6", "x", "", "99999999999999999999x1x1"] {

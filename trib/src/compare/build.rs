@@ -1,4 +1,4 @@
-//! Compiles the programs in C with an MPI's own wrapper; what is made is kept under the hash of all that it depends on.
+//! Compiles the C programs with the MPI library's wrapper. The results are cached under a hash of all their inputs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,12 +12,12 @@ use crate::Failure;
 /// The program with the access patterns.
 ///
 /// # Errors
-/// It does not compile, or there is no place for it.
+/// It does not compile, or no cache folder can be written.
 pub fn program(mpi: &Mpi) -> Result<PathBuf, Failure> {
     build(&mpi.mpicc, "program", PROGRAM, &["-O2", "-g"])
 }
 
-/// The library that sums the time inside of file functions. It needs nothing of MPI: any compiler will do.
+/// The library that sums the time inside file functions. It needs no MPI, so any compiler will do.
 ///
 /// # Errors
 /// As [`program`].
@@ -34,7 +34,7 @@ fn build(compiler: &str, name: &str, sources: &[Source], options: &[&str]) -> Re
     }
     let fail = |cause: std::io::Error| Failure::new(format!("{}: {cause}", folder.display()));
     std::fs::create_dir_all(&folder).map_err(fail)?;
-    // Under a name of its own until it is whole: two commands may build it side by side.
+    // Under a temporary name until it is complete: two commands may build it at the same time.
     let fresh = tempfile::tempdir_in(&folder).map_err(fail)?;
     for (name, text) in sources {
         std::fs::write(fresh.path().join(name), text).map_err(fail)?;
@@ -52,7 +52,7 @@ fn build(compiler: &str, name: &str, sources: &[Source], options: &[&str]) -> Re
     Ok(made)
 }
 
-/// Of the sources, the options, and of what the wrapper says it does.
+/// The hash of sources, options and the command that the wrapper runs.
 fn hash(compiler: &str, sources: &[Source], options: &[&str]) -> String {
     let mut digest = Sha256::new();
     let mut add = |text: &[u8]| {

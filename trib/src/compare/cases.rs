@@ -1,4 +1,4 @@
-//! The patterns of `trib compare`: which program, of which sizes, by number of ranks.
+//! The patterns of `trib compare`: the program of each, and its sizes by number of ranks.
 
 use crate::Failure;
 
@@ -7,20 +7,20 @@ pub type Sizes = Vec<u64>;
 
 /// A pattern that is measured.
 pub struct Case {
-    /// Its name; that of its read ends in `-read`.
+    /// Its name. The name of its read has `-read` added.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// A description in one line.
     pub about: &'static str,
-    /// The name that the program in C has for it.
+    /// Its name in the C program.
     pub program: &'static str,
-    /// Whether reading it back is a pattern, too.
+    /// Whether reading it back is measured too.
     pub reads: bool,
-    /// Whether lists tell all of it: no file that is there before, no bytes that are written twice.
+    /// Whether lists describe it fully: no file exists before, and no bytes are written twice.
     pub lists: bool,
     sizes: fn(&Room) -> Result<Sizes, Failure>,
 }
 
-/// What sizes depend on.
+/// The inputs of sizes.
 pub struct Room {
     ranks: u64,
     scale: f64,
@@ -28,22 +28,22 @@ pub struct Room {
 }
 
 impl Room {
-    /// A part of `value`, at least 1.
+    /// `value` times the scale, at least 1.
     fn part(&self, value: u64) -> u64 {
         ((value as f64 * self.scale).round() as u64).max(1)
     }
 
-    /// Bytes, or pieces, of a rank where all ranks have `total`.
+    /// Bytes or pieces of a rank, if all ranks together have `total`.
     fn each(&self, total: u64) -> u64 {
         self.part(total / self.ranks)
     }
 
-    /// Calls: fewer where ranks share cores, for one call then takes as long as many.
+    /// Number of calls: fewer if ranks share cores, because each call then takes much longer.
     fn calls(&self, alone: u64) -> Result<Sizes, Failure> {
         Ok(vec![self.part(if self.crowded { alone / 20 } else { alone })])
     }
 
-    /// A length whose power `dimensions` is scaled, rounded up to a multiple.
+    /// The side of a `dimensions`-dimensional cube whose volume is scaled, rounded up to a multiple.
     fn side(&self, side: u64, dimensions: i32, multiple: u64) -> u64 {
         let scaled = (side as f64 * self.scale.powf(1.0 / f64::from(dimensions))).round() as u64;
         scaled.max(1).div_ceil(multiple) * multiple
@@ -54,7 +54,7 @@ impl Case {
     /// The sizes on `ranks` ranks of a machine with `cores`.
     ///
     /// # Errors
-    /// Numbers of ranks that the pattern does not have.
+    /// The pattern does not support this number of ranks.
     pub fn sizes(&self, ranks: u64, scale: f64, cores: u64) -> Result<Sizes, Failure> {
         (self.sizes)(&Room { ranks, scale, crowded: ranks > cores })
     }
@@ -74,7 +74,7 @@ const fn case(
     Case { name, about, program, reads: true, lists: true, sizes }
 }
 
-/// A pattern that peers do not run: lists do not tell all of it.
+/// A pattern that other libraries (`--peer`) do not run, because lists do not describe it fully.
 const fn alone(
     name: &'static str,
     program: &'static str,
@@ -84,7 +84,7 @@ const fn alone(
     Case { lists: false, ..case(name, program, about, sizes) }
 }
 
-/// A pattern of small calls without bytes.
+/// A pattern of calls without data.
 const fn calls(name: &'static str, about: &'static str, sizes: fn(&Room) -> Result<Sizes, Failure>) -> Case {
     Case { reads: false, lists: false, ..case(name, name, about, sizes) }
 }
@@ -144,8 +144,10 @@ pub const CASES: &[Case] = &[
     alone("sparse-1000", "sparse", "1000 pieces of 12 bytes a rank, 12 kB apart, in a file that is there", |room| {
         Ok(vec![room.part(1000), 12, 12_000.max(12 * room.ranks)])
     }),
-    alone("tiny-same", "tiny-same", "8 bytes a rank, always the same ones", |room| room.calls(1000)),
-    case("tiny-moving", "tiny-moving", "8 bytes a rank, one call behind the other", |room| room.calls(1000)),
+    alone("tiny-same", "tiny-same", "8 bytes a rank, always at the same offsets", |room| room.calls(1000)),
+    case("tiny-moving", "tiny-moving", "8 bytes a rank, each call after the one before in the file", |room| {
+        room.calls(1000)
+    }),
     Case {
         lists: false,
         ..case("first-write", "first-write", "open, write 8 bytes a rank, close", |room| room.calls(60))
@@ -274,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn no_name_is_there_twice() {
+    fn names_are_unique() {
         let mut all = names();
         all.sort();
         all.dedup();

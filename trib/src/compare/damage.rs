@@ -1,9 +1,9 @@
-//! Damaged texts, for tests of what reads them.
+//! Damaged texts, for tests of parsers.
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// What stands in place of some characters.
+/// Replacements for some characters.
 const PIECES: [&str; 14] = [
     "",
     "0",
@@ -21,7 +21,7 @@ const PIECES: [&str; 14] = [
     "é",
 ];
 
-/// `good` with other pieces in it, cut, or with itself behind it.
+/// `good` with replaced pieces, cut off, or repeated.
 pub fn damaged(good: &'static str) -> impl Strategy<Value = Vec<u8>> {
     let piece = (any::<Index>(), 0_usize..6, select(&PIECES[..]));
     let cut = prop::option::weighted(0.2, any::<Index>());

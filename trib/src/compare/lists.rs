@@ -1,4 +1,4 @@
-//! List files: the extents of every rank and step, for the program in C (E3SM) and for peers that take no datatypes.
+//! List files: the extents of every rank and step, for the C program (E3SM) and for other libraries without datatypes.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -11,14 +11,14 @@ use tributary_benchmarks::{E3sm, Pattern, PatternError, RankAccess, S3d, S3dOpti
 
 use super::cases::{Case, Sizes};
 use crate::Failure;
-use crate::cli::compare::Extent;
+use crate::cli::compare::MeasureOptions;
 
 /// Bytes of a double.
 const DOUBLE: u64 = 8;
-/// Ghost points on each side of a cell of BTIO's.
+/// Ghost points on each side of a BTIO cell.
 const GHOSTS: u64 = 2;
 
-/// What every rank accesses in every step.
+/// The accesses of every rank in every step.
 pub struct Lists {
     ranks: u64,
     steps: u64,
@@ -26,16 +26,16 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// Of a pattern with its sizes; none for one that moves no bytes.
+    /// The lists of a pattern with its sizes; none for a pattern without data.
     ///
     /// # Errors
     /// A map that cannot be used.
-    pub fn of(case: &Case, sizes: &Sizes, ranks: u64, extent: &Extent) -> Result<Option<Self>, Failure> {
+    pub fn of(case: &Case, sizes: &Sizes, ranks: u64, measure: &MeasureOptions) -> Result<Option<Self>, Failure> {
         if !case.lists {
             return Ok(None);
         }
         if case.program == "lists" {
-            return Ok(Some(Self::of_e3sm(case.name, ranks, extent)?));
+            return Ok(Some(Self::of_e3sm(case.name, ranks, measure)?));
         }
         let (program, sizes) = (case.program, sizes.clone());
         let steps = steps(program, &sizes);
@@ -48,24 +48,24 @@ impl Lists {
         Ok(Some(Self { ranks, steps, access: Box::new(access) }))
     }
 
-    fn of_e3sm(name: &str, ranks: u64, extent: &Extent) -> Result<Self, Failure> {
+    fn of_e3sm(name: &str, ranks: u64, measure: &MeasureOptions) -> Result<Self, Failure> {
         let case = match name {
             "e3sm-g" => E3smCase::G,
             "e3sm-i" => E3smCase::I,
             _ => E3smCase::F,
         };
         let content = Content { case, history: History::H0, element: ElementType::Double, records: 1 };
-        let options = Options { content, map: extent.map_of(name), ranks: Some(ranks as usize), fold: true };
+        let options = Options { content, map: measure.map_of(name), ranks: Some(ranks as usize), fold: true };
         let pattern = E3sm::open(&options)?;
         let steps = pattern.steps() as u64;
         let access = move |rank, step| pattern.rank_access(rank as usize, step as usize);
         Ok(Self { ranks, steps, access: Box::new(access) })
     }
 
-    /// Writes the files of all steps; their names begin with what is returned.
+    /// Writes the files of all steps; returns the path prefix of their names.
     ///
     /// # Errors
-    /// What the system says.
+    /// Those of the operating system.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, Failure> {
         let prefix = folder.join("list");
         for step in 0..self.steps {
@@ -93,7 +93,7 @@ impl Lists {
     }
 }
 
-/// Steps of the program that move bytes.
+/// Number of the program's steps with data.
 fn steps(program: &str, sizes: &[u64]) -> u64 {
     match program {
         "flash" | "append" | "tiny-moving" => sizes[0],
@@ -103,7 +103,8 @@ fn steps(program: &str, sizes: &[u64]) -> u64 {
     }
 }
 
-/// What a rank accesses in a step: file, and memory where it has gaps. The same as the program in C says by datatypes.
+/// A rank's extents in a step: in the file, and in memory if it has gaps. The same that the C program describes by
+/// datatypes.
 fn extents(
     program: &str,
     sizes: &[u64],

@@ -1,4 +1,4 @@
-//! What is measured on: processor, cores, load, file systems.
+//! The machine of a measurement: processor, cores, load, file systems.
 
 use std::path::Path;
 
@@ -15,13 +15,13 @@ pub fn name() -> String {
     format!("{}, {cores} {}", model.unwrap_or("a processor without a name"), if cores == 1 { "core" } else { "cores" })
 }
 
-/// Programs that want to run, in the mean of the last minute.
+/// The load average of the last minute: the number of runnable programs.
 pub fn load() -> f64 {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or_default()
 }
 
-/// The kind of file system that a directory is on.
+/// The type of a directory's file system.
 pub fn file_system(directory: &Path) -> String {
     const XFS: FsType = FsType(0x5846_5342);
     const LUSTRE: FsType = FsType(0x0bd0_0bd0);

@@ -1,4 +1,4 @@
-//! The tables of documents: between two comments in a file, which say which table it is.
+//! Tables in documents, between two marker comments that name the table.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -14,10 +14,10 @@ const FULL: &str = "<!-- trib compare: full table -->";
 const SHORT: &str = "<!-- trib compare: short table -->";
 const END: &str = "<!-- trib compare: end -->";
 
-/// Whether a file has a place for a table: found out before anything is measured.
+/// Checks, before anything is measured, that a file has a place for a table.
 ///
 /// # Errors
-/// It has none, or cannot be read.
+/// It has no place, or cannot be read.
 pub fn check(path: &Path) -> Result<(), Failure> {
     filled(path, &[]).map(drop)
 }
@@ -25,7 +25,7 @@ pub fn check(path: &Path) -> Result<(), Failure> {
 /// Writes the tables of the rows into the file.
 ///
 /// # Errors
-/// As [`check`], or what the system says.
+/// As [`check`], or those of the operating system.
 pub fn write(path: &Path, rows: &[Row]) -> Result<(), Failure> {
     let text = filled(path, rows)?;
     std::fs::write(path, text).map_err(|cause| Failure::new(format!("markdown: {}: {cause}", path.display())))
@@ -46,7 +46,7 @@ fn filled(path: &Path, rows: &[Row]) -> Result<String, Failure> {
     }
 }
 
-/// Where a table is: behind its first comment, and before the one that ends it.
+/// The position of a table: after its first comment, and before the one that ends it.
 fn place(text: &str, begin: &str) -> Option<(usize, usize)> {
     let from = text.find(begin)? + begin.len();
     Some((from, from + text[from..].find(END)?))
@@ -150,7 +150,7 @@ fn table_of_times(rows: &[&Row]) -> String {
     text
 }
 
-/// What the times were paid with: ours, and in brackets the best's.
+/// Other costs: ours and, in brackets, those of the library with the best hints.
 fn table_of_costs(rows: &[&Row]) -> String {
     let mut text =
         "| pattern | context switches | system calls | page faults | memory of an aggregator, MB | of the job, peaks, MB | \
@@ -182,7 +182,7 @@ fn table_of_costs(rows: &[&Row]) -> String {
     text
 }
 
-/// Ratios only: a line for each pattern and its read, a column for each MPI and number of ranks.
+/// Only ratios: one line for each pattern and its read, one column for each MPI library and number of ranks.
 fn short(rows: &[Row]) -> String {
     let groups = groups(rows);
     let mut patterns: Vec<&str> = Vec::new();

@@ -1,4 +1,5 @@
-//! Measures one pattern, its write and its read, on a number of ranks in a directory: hints are tried, then all take turns.
+//! Measures the write and the read of one pattern on a number of ranks in a directory. First it tries hints for the MPI
+//! library, then it measures all variants in alternation.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,25 +13,25 @@ use super::{same, system_calls, traffic};
 use crate::Failure;
 use crate::sweep::processors;
 
-/// What is asked for of a pattern.
+/// The plan of a measurement.
 pub struct Plan<'a> {
-    /// How it is run.
+    /// The pattern, ranks and tools.
     pub job: Job<'a>,
-    /// Write (0), read (1).
+    /// The operations: write (0), read (1).
     pub operations: Vec<usize>,
-    /// How often everything takes its turn.
+    /// How often every variant is measured.
     pub pairs: u64,
-    /// Other peers.
+    /// The other libraries of `--peer`.
     pub peers: &'a [(String, Variant)],
     /// Whether system calls are counted.
     pub system_calls: bool,
 }
 
-/// The names of the operations, as the program's parts.
+/// The names of the operations, as the program prints them.
 pub const OPERATIONS: [&str; 2] = ["write", "read"];
 const FLOORS: [&str; 2] = ["floor-write", "floor-read"];
 
-/// A variant that takes turns: for which operations it is whose peer, and all that it printed.
+/// A measured variant: its roles (operation and name), and the output of its runs.
 struct Turn {
     variant: Variant,
     roles: Vec<(usize, String)>,
@@ -49,10 +50,10 @@ impl Turn {
     }
 }
 
-/// Measures. `step` is told what comes next.
+/// Measures. Calls `step` with a description of each next step.
 ///
 /// # Errors
-/// A run fails, or a peer does not read what was written.
+/// A run fails, or a library reads other bytes than were written.
 pub fn measure(plan: &Plan<'_>, keys: &[Key], system: &System, step: &dyn Fn(&str)) -> Result<Vec<Row>, Failure> {
     let mut turns = choose(plan, step)?;
     let folder = plan.job.file.parent().unwrap_or(Path::new("."));
@@ -78,7 +79,7 @@ pub fn measure(plan: &Plan<'_>, keys: &[Key], system: &System, step: &dyn Fn(&st
     rows.collect()
 }
 
-/// What is known of the machine.
+/// The machine.
 pub struct System {
     /// Processor and cores.
     pub machine: String,
@@ -86,14 +87,14 @@ pub struct System {
     pub library: String,
     /// The kind of file system.
     pub file_system: String,
-    /// Load before anything ran.
+    /// The load before any run.
     pub load: f64,
 }
 
-/// How often hints are tried before the best of them is chosen; once where ranks share cores, which takes long.
+/// How often each set of hints is tried; only once if ranks share cores, which is slow.
 const ROUNDS: usize = 2;
 
-/// All candidates in turns, to see which hints are the best for each operation.
+/// Runs all candidates in alternation, to find the best hints for each operation.
 fn choose(plan: &Plan<'_>, step: &dyn Fn(&str)) -> Result<Vec<Turn>, Failure> {
     let mut candidates = vec![Variant::default()];
     candidates.extend(variant::candidates(plan.job.mpi, plan.job.ranks));
@@ -104,7 +105,7 @@ fn choose(plan: &Plan<'_>, step: &dyn Fn(&str)) -> Result<Vec<Turn>, Failure> {
         let turns: Vec<&Variant> = (0..rounds).flat_map(|_| alike).collect();
         match plan.job.in_turns(&turns, &writes_and_reads(plan)) {
             Ok(parts) => note(&mut times, &candidates, &turns, &parts),
-            // Settings that this MPI does not bear are not its best; its defaults must do.
+            // A setting with which this MPI library fails is not a candidate; its defaults must work.
             Err(failure) if alike[0] == Variant::default() => return Err(failure),
             Err(_) => {}
         }
@@ -124,13 +125,13 @@ fn choose(plan: &Plan<'_>, step: &dyn Fn(&str)) -> Result<Vec<Turn>, Failure> {
     Ok(turns)
 }
 
-/// The candidate that took least.
+/// The fastest candidate.
 fn best(times: &[[f64; 2]], operation: usize) -> usize {
     let time = |candidate: &usize| times[*candidate][operation];
     (0..times.len()).min_by(|a, b| time(a).total_cmp(&time(b))).unwrap_or(0)
 }
 
-/// Keeps the least time of every candidate.
+/// Keeps the minimum time of every candidate.
 fn note(times: &mut [[f64; 2]], candidates: &[Variant], turns: &[&Variant], parts: &[Part]) {
     for part in parts {
         let candidate = candidates.iter().position(|candidate| turns.get(part.set) == Some(&candidate));
@@ -142,12 +143,12 @@ fn note(times: &mut [[f64; 2]], candidates: &[Variant], turns: &[&Variant], part
     }
 }
 
-/// The write, and the read if it is asked for: there is none without the write.
+/// The write, and the read if it is measured, which needs the write.
 fn writes_and_reads(plan: &Plan<'_>) -> String {
     if plan.operations.contains(&1) { "write,read".to_string() } else { "write".to_string() }
 }
 
-/// The floor is measured in the runs of the MPI's own path.
+/// The parts to run. The floor is measured in the runs of the MPI library's own I/O.
 fn parts(plan: &Plan<'_>, turn: &Turn) -> String {
     let floors = match turn.has(plan.operations[0], "default") {
         true if plan.operations.contains(&1) => ",floor-write,floor-read",
@@ -157,7 +158,7 @@ fn parts(plan: &Plan<'_>, turn: &Turn) -> String {
     writes_and_reads(plan) + floors
 }
 
-/// Keeps the first file, and compares later ones with it.
+/// Keeps the first file as the reference, and compares later files with it.
 fn compare(file: &Path, reference: &PathBuf) -> Result<bool, Failure> {
     let fail = |cause: std::io::Error| Failure::new(format!("{}: {cause}", file.display()));
     if reference.exists() {
@@ -167,7 +168,7 @@ fn compare(file: &Path, reference: &PathBuf) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// Puts the numbers of all runs together.
+/// Combines the numbers of all runs.
 fn row(
     plan: &Plan<'_>,
     turns: &[Turn],
@@ -231,7 +232,7 @@ fn row(
     })
 }
 
-/// Where the pairs say that the MPI's defaults beat the hints that were the best in the trial, the defaults are its best.
+/// If the MPI library's defaults are faster than the hints that were best in the trial, the defaults count as its best.
 fn no_worse_than_default(peers: &mut BTreeMap<String, Peer>) {
     let wall = |name: &str| peers.get(name).map(|peer| peer.measured.wall_seconds);
     if wall("default") < wall("best")

@@ -1,16 +1,16 @@
-//! `trib compare`: an MPI library's own path, the same with its best hints, and the preload library, in turns.
+//! `trib compare`: measures an MPI library's own I/O, the same with its best hints, and the preload library, in alternation.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `task` | what is to be measured, checked |
-//! | `setup` | what all measurements have in common |
+//! | `task` | the measurements to make, checked |
+//! | `setup` | the common state of all measurements |
 //! | `cases` | the patterns and their sizes |
 //! | `lists` | list files of the patterns |
-//! | `mpi` | the MPI library's tools, and ours |
-//! | `build` | compiles the programs in C, once |
-//! | `variant` | what takes turns, and which hints are tried |
+//! | `mpi` | the MPI library's tools, and our library |
+//! | `build` | compiles the C programs, once |
+//! | `variant` | the variants that are measured, and the hints that are tried |
 //! | `run`, `process` | one run |
-//! | `part`, `traffic`, `system_calls` | what a run tells: the program, our library, strace |
+//! | `part`, `traffic`, `system_calls` | the output of a run: of the program, our library, strace |
 //! | `measure` | all runs of a pattern |
 //! | `same` | compares files |
 //! | `statistics` | medians and ratios |
@@ -20,7 +20,7 @@
 //! | `targets` | what rows are to reach, and what they miss |
 //! | `show`, `markdown` | tables |
 //! | `program` | any other program |
-//! | `from_results` | figures of what was measured on a cluster |
+//! | `from_results` | figures of measurements on a cluster |
 
 mod build;
 mod cases;
@@ -62,7 +62,7 @@ use rows::Rows;
 use setup::Setup;
 use task::Task;
 
-/// Lists, or compares patterns, or a program.
+/// Lists the patterns, or compares libraries on patterns or a program.
 pub fn run(options: &CompareOptions) -> Result<(), Failure> {
     if options.list {
         return list();
@@ -70,14 +70,14 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
     if let Some(from) = &options.from {
         return from_results::run(from, options.output.as_deref());
     }
-    task::check(&options.extent)?;
+    task::check(&options.measure)?;
     if !options.command.is_empty() {
         return program::run(options);
     }
     let wanted = task::wanted(options)?;
     let peers: Vec<_> = options.tools.peers.iter().map(|text| variant::peer(text)).collect::<Result<_, _>>()?;
     options.markdown.iter().try_for_each(|path| markdown::check(path))?;
-    let directories = task::directories(&options.extent)?;
+    let directories = task::directories(&options.measure)?;
     let tasks = task::tasks(options, &wanted, &directories)?;
     let mut rows = Rows::open(options.resume.as_deref())?;
     let setup = Setup::new(options, peers, &directories[0])?;
@@ -86,10 +86,10 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
         say(show::table(&outcome.found))?;
     }
     options.markdown.iter().try_for_each(|path| markdown::write(path, rows.all()))?;
-    conclude(options, &outcome, tasks.len())
+    finish(options, &outcome, tasks.len())
 }
 
-/// What became of the tasks.
+/// The result of all tasks.
 #[derive(Default)]
 struct Outcome {
     found: Vec<Row>,
@@ -97,7 +97,7 @@ struct Outcome {
     left: usize,
 }
 
-/// One task after the other, until the time is over. A failure ends it unless all patterns are asked for.
+/// Measures one task after another, until the time is over. A failure ends the measurement, except with --all.
 fn measure_all(
     options: &CompareOptions,
     setup: &Setup<'_>,
@@ -105,7 +105,7 @@ fn measure_all(
     rows: &mut Rows,
 ) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let limit = Duration::try_from_secs_f64(60.0 * options.extent.minutes).unwrap_or(Duration::MAX);
+    let limit = Duration::try_from_secs_f64(60.0 * options.measure.minutes).unwrap_or(Duration::MAX);
     let (start, bar) = (Instant::now(), progress(tasks.len() as u64));
     for (number, task) in tasks.iter().enumerate() {
         if start.elapsed() > limit {
@@ -137,8 +137,8 @@ fn measure_all(
     Ok(outcome)
 }
 
-/// Files that differ are a failure, whatever the times; so is what could not be measured.
-fn conclude(options: &CompareOptions, outcome: &Outcome, tasks: usize) -> Result<(), Failure> {
+/// Prints the results. Differing files, and patterns that could not be measured, are an error.
+fn finish(options: &CompareOptions, outcome: &Outcome, tasks: usize) -> Result<(), Failure> {
     let Outcome { found, failed, left } = outcome;
     if let Some(row) = found.iter().find(|row| !row.bytes_equal) {
         let (pattern, ranks) = (&row.key.pattern, row.key.ranks);
@@ -150,7 +150,7 @@ fn conclude(options: &CompareOptions, outcome: &Outcome, tasks: usize) -> Result
         return Err(Failure::new(format!("{failed} of {tasks} patterns could not be measured")));
     }
     if *left > 0 {
-        let minutes = options.extent.minutes;
+        let minutes = options.measure.minutes;
         return Err(Failure::new(format!(
             "minutes: {left} of {tasks} patterns are left after {minutes}; allowed: more minutes, or --resume FILE"
         )));
@@ -166,7 +166,7 @@ fn list() -> Result<(), Failure> {
     say(table)
 }
 
-/// A bar on standard error, where somebody looks on.
+/// A progress bar on standard error, if that is a terminal.
 fn progress(length: u64) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();

@@ -6,17 +6,17 @@ use std::process::Command;
 use crate::Failure;
 use crate::cli::compare::{MpiName, Tools};
 
-/// Whose library it is: handles, launchers and hints differ.
+/// The family of an MPI library. Handles, launchers and hints differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
-    /// MPICH and what is derived from it.
+    /// MPICH and its derivatives.
     Mpich,
     /// Open MPI.
     OpenMpi,
 }
 
 impl Family {
-    /// As distributions end the names of its tools.
+    /// The suffix of its tools' names in distributions.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mpich => "mpich",
@@ -24,7 +24,7 @@ impl Family {
         }
     }
 
-    /// Arguments of the launcher that set a variable for the ranks, and not for the launcher.
+    /// Arguments of the launcher that set a variable for the ranks only.
     pub fn for_ranks(self, name: &str, value: &str) -> Vec<String> {
         match self {
             Self::Mpich => vec!["-genv".to_string(), name.to_string(), value.to_string()],
@@ -36,21 +36,21 @@ impl Family {
 /// The tools of one MPI library.
 #[derive(Debug, Clone)]
 pub struct Mpi {
-    /// Whose it is.
+    /// Its family.
     pub family: Family,
     /// The compiler wrapper.
     pub mpicc: String,
     /// The launcher.
     pub mpiexec: String,
-    /// So many consecutive ranks are to have a host name of their own.
+    /// If set, this number of consecutive ranks get a host name of their own.
     pub ranks_per_host: Option<u64>,
 }
 
 impl Mpi {
-    /// The one that the options ask for.
+    /// The MPI library that the options name.
     ///
     /// # Errors
-    /// No compiler wrapper that finds an mpi.h of a known family, no launcher, or one of another family.
+    /// No compiler wrapper finds an mpi.h of a known family; there is no launcher, or one of another family.
     pub fn of(tools: &Tools) -> Result<Self, Failure> {
         let or = |given: &Option<String>, variable, name: &str| {
             given.clone().or_else(|| std::env::var(variable).ok()).unwrap_or_else(|| name.to_string())
@@ -64,16 +64,16 @@ impl Mpi {
         if let Some(other) = launcher(&mpiexec)?.filter(|other| *other != family) {
             let (of, not) = (other.name(), family.name());
             return Err(Failure::new(format!(
-                "mpiexec: {mpiexec} is of {of}, and {mpicc} of {not}; allowed: both of one MPI library"
+                "mpiexec: {mpiexec} belongs to {of}, but {mpicc} to {not}; allowed: both of one MPI library"
             )));
         }
         Ok(Self { family, mpicc, mpiexec, ranks_per_host: None })
     }
 
-    /// The launcher with so many ranks, for a program to be added. `arguments` are the launcher's own.
+    /// The launcher's command for `ranks` ranks, without the program. `arguments` are for the launcher.
     pub fn launch(&self, ranks: u64, arguments: &[String]) -> Command {
         let mut command = Command::new(&self.mpiexec);
-        // Open MPI: more ranks than cores, ranks that wait let others run, and containers where all is root.
+        // Open MPI: allow more ranks than cores, let waiting ranks yield, and allow root, as in containers.
         if self.family == Family::OpenMpi {
             command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
             command.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
@@ -81,7 +81,7 @@ impl Mpi {
         command.args(["-n", &ranks.to_string()]).args(arguments);
         if let Some(here) = self.ranks_per_host {
             if self.family == Family::Mpich {
-                // Nobody knows the addresses of these names.
+                // These names have no addresses.
                 command.args(self.family.for_ranks("MPICH_INTERFACE_HOSTNAME", "127.0.0.1"));
             }
             let name = format!("host$((${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}} / {here}))");
@@ -91,7 +91,7 @@ impl Mpi {
     }
 }
 
-/// Whose launcher it is, as its version says; none of one that is not known.
+/// The family of a launcher, from its version; none if it is not known.
 ///
 /// # Errors
 /// It cannot be started.
@@ -108,7 +108,7 @@ pub fn launcher(name: &str) -> Result<Option<Family>, Failure> {
     })
 }
 
-/// Whose mpi.h the wrapper finds.
+/// The family of the mpi.h that the wrapper finds.
 fn family_of(mpicc: &str) -> Result<Family, Failure> {
     let no_mpi = |why: &str| {
         Failure::new(format!(
@@ -130,10 +130,10 @@ fn family_of(mpicc: &str) -> Result<Family, Failure> {
     }
 }
 
-/// The library to preload: the one that is named, or one that lies where builds and installations put it.
+/// The library to preload: the named one, or the one at the place of builds and installations.
 ///
 /// # Errors
-/// None is there.
+/// There is none.
 pub fn library(tools: &Tools) -> Result<PathBuf, Failure> {
     if let Some(given) = &tools.library {
         let found = given.is_file().then(|| given.canonicalize().ok()).flatten();
@@ -144,13 +144,13 @@ pub fn library(tools: &Tools) -> Result<PathBuf, Failure> {
     let candidates = std::env::current_exe().map(|program| places(&program)).unwrap_or_default();
     candidates.iter().find(|place| place.is_file()).cloned().ok_or_else(|| {
         Failure::new(
-            "library: none beside this program; allowed: --library PATH, of one that `cargo build --release -p \
-             tributary-mpiio --features mpi` has built",
+            "library: none beside this program; allowed: --library PATH, with the library that `cargo build --release -p \
+             tributary-mpiio --features mpi` builds",
         )
     })
 }
 
-/// Where a library lies if it was built or installed with this program.
+/// The places of a library that was built or installed with this program.
 fn places(program: &Path) -> Vec<PathBuf> {
     let beside = program.parent().unwrap_or(Path::new("."));
     let folders = [beside.to_path_buf(), beside.join("../lib")];
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_mpi_is_said_in_a_line() {
+    fn a_program_that_is_not_mpicc_is_refused_in_a_line() {
         for bad in ["/nowhere/mpicc", "true"] {
             let said = Mpi::of(&Tools { mpicc: Some(bad.to_string()), ..tools() }).unwrap_err().to_string();
             assert!(said.starts_with(&format!("mpicc: {bad}: ")) && said.contains("allowed"), "{said}");
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_that_is_not_there() {
+    fn a_missing_library_is_refused() {
         let said = library(&Tools { library: Some("nowhere.so".into()), ..tools() }).unwrap_err();
         assert_eq!(said.to_string(), "library: nowhere.so: no such file; allowed: libtributary_mpiio.so");
     }

@@ -1,4 +1,5 @@
-//! What the program in C, or a peer, prints of a part: a line of JSON, each number a list over the repetitions.
+//! The output of the C program, or of another library, for one part: a line of JSON, with a list over the repetitions for
+//! each number.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +8,10 @@ use serde::Deserialize;
 use super::statistics::median;
 use crate::Failure;
 
-/// Write, read, or a floor of them.
+/// A write, a read, or the floor of one.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Part {
-    /// Which.
+    /// Its name.
     pub part: String,
     /// The number of the set of hints.
     #[serde(default)]
@@ -21,10 +22,10 @@ pub struct Part {
     /// Bytes of all ranks in a repetition.
     #[serde(default)]
     pub bytes: u64,
-    /// Whether a read found what it should.
+    /// Whether a read returned the right bytes.
     #[serde(default)]
     pub verified: Option<bool>,
-    /// The MPI library, where that was asked.
+    /// The MPI library, if it was asked for.
     #[serde(default)]
     pub library: Option<String>,
     /// Ranks.
@@ -37,15 +38,15 @@ pub struct Part {
 }
 
 impl Part {
-    /// All parts among lines of other things.
+    /// All parts, among other lines of output.
     pub fn all(text: &str) -> Vec<Self> {
         text.lines().filter_map(|line| serde_json::from_str(line.trim()).ok()).collect()
     }
 
-    /// The one of this name.
+    /// The part of this name.
     ///
     /// # Errors
-    /// It is not there.
+    /// There is none.
     pub fn find<'a>(parts: &'a [Self], name: &str, who: &str) -> Result<&'a Self, Failure> {
         let found = parts.iter().find(|part| part.part == name && (part.verified != Some(false)));
         found.ok_or_else(|| match parts.iter().any(|part| part.part == name) {
@@ -54,17 +55,17 @@ impl Part {
         })
     }
 
-    /// The most of any rank, in the repetition in the middle; 0 of what is not told.
+    /// The maximum over ranks, in the median repetition; 0 if it was not printed.
     pub fn max(&self, name: &str) -> f64 {
         self.max.get(name).and_then(|all| median(all)).unwrap_or(0.0)
     }
 
-    /// The least of all repetitions of the most of any rank.
+    /// The minimum over repetitions of the maximum over ranks.
     pub fn least(&self, name: &str) -> f64 {
         self.max.get(name).into_iter().flatten().copied().fold(f64::INFINITY, f64::min)
     }
 
-    /// The sum over ranks, likewise.
+    /// The sum over ranks, in the median repetition; 0 if it was not printed.
     pub fn sum(&self, name: &str) -> f64 {
         self.told_sum(name).unwrap_or(0.0)
     }
@@ -74,7 +75,7 @@ impl Part {
         self.sum.get(name).and_then(|all| median(all))
     }
 
-    /// Whether anything was repeated.
+    /// Whether it has any repetition.
     pub fn is_measured(&self) -> bool {
         self.max.get("wall").is_some_and(|all| !all.is_empty())
     }

@@ -1,4 +1,4 @@
-//! Runs a command to its end, or to a time limit.
+//! Runs a command, with a time limit.
 
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -11,23 +11,23 @@ use nix::unistd::Pid;
 
 use crate::Failure;
 
-/// How long a launcher may take to end its ranks when it is asked to.
+/// How long a launcher may take to end its ranks after SIGTERM.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// What a run left.
+/// The output of a run.
 pub struct Output {
     /// Standard output.
     pub stdout: String,
     /// Standard error.
     pub stderr: String,
-    /// From start to end.
+    /// Its duration.
     pub seconds: f64,
 }
 
 /// Runs it.
 ///
 /// # Errors
-/// It cannot be started, fails, or is not done within `limit`; the line has the last one that it printed.
+/// It cannot be started, fails, or takes longer than `limit`. The error has a line of its output.
 pub fn run(command: &mut Command, limit: Duration) -> Result<Output, Failure> {
     let name = command.get_program().to_string_lossy().into_owned();
     let fail = |cause: std::io::Error| Failure::new(format!("{name}: {cause}"));
@@ -48,7 +48,7 @@ pub fn run(command: &mut Command, limit: Duration) -> Result<Output, Failure> {
     Ok(Output { stdout, stderr, seconds })
 }
 
-/// Waits, on this thread, for the child; another one ends it when the time is over.
+/// Waits for the child. Another thread ends it when the time is over.
 fn wait(mut child: Child, limit: Duration) -> std::io::Result<(ExitStatus, bool)> {
     let pid = Pid::from_raw(child.id() as i32);
     let (done, over) = mpsc::channel::<()>();
@@ -57,7 +57,7 @@ fn wait(mut child: Child, limit: Duration) -> std::io::Result<(ExitStatus, bool)
         if !late(limit) {
             return true;
         }
-        // A launcher that is asked ends its ranks, too. It may have ended by itself just now: then there is nobody to tell.
+        // SIGTERM lets a launcher end its ranks too. An error means that it has ended just now.
         let _ = kill(pid, Signal::SIGTERM);
         if late(GRACE) {
             let _ = kill(pid, Signal::SIGKILL);
@@ -77,7 +77,7 @@ fn text(file: &mut File) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The line that says most: the program's own, or the first.
+/// The most useful line: the program's own, or else the first.
 fn told(stderr: &str, stdout: &str) -> String {
     let lines = || stderr.lines().chain(stdout.lines()).filter(|line| !line.trim().is_empty());
     let own = lines().find(|line| line.starts_with("compare: "));

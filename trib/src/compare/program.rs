@@ -1,5 +1,4 @@
-//! Any program, as it is: alternating without and with the library, with the time that its ranks spend inside of MPI's file
-//! functions.
+//! Measures any unmodified program, alternately without and with the library, and the time inside MPI's file functions.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,10 +13,10 @@ use super::{build, process};
 use crate::cli::compare::CompareOptions;
 use crate::{Failure, listing, say};
 
-/// A run that takes longer hangs.
+/// A run that takes longer is assumed to hang.
 const LIMIT: Duration = Duration::from_secs(3600);
 
-/// What a rank leaves when it ends.
+/// The record that a rank writes when it ends.
 #[derive(Debug, Deserialize)]
 struct Rank {
     calls: BTreeMap<String, Function>,
@@ -35,24 +34,24 @@ struct Function {
     seconds: f64,
 }
 
-/// What runs took, a number each.
+/// The costs of runs, one number for each run.
 #[derive(Debug, Default, Serialize)]
 struct Runs {
-    /// Inside of MPI_File_*, on the rank that was there longest.
+    /// Seconds inside MPI_File_*, on the rank with the longest time there.
     inside_seconds: Vec<f64>,
     wall_seconds: Vec<f64>,
-    /// Of all ranks.
+    /// Processor seconds of all ranks.
     cpu_seconds: Vec<f64>,
     context_switches: Vec<f64>,
     page_faults: Vec<f64>,
-    /// Of the largest rank.
+    /// Peak memory of the largest rank in bytes.
     peak_bytes: Vec<f64>,
-    /// Of the last run: calls of all ranks, and the seconds of the slowest.
+    /// By function, in the last run: calls of all ranks, and seconds of the slowest rank.
     functions: BTreeMap<String, Function>,
     ranks: usize,
 }
 
-/// Both, and how they compare: without the library divided by with it.
+/// The runs without and with the library, and the ratios: without divided by with.
 #[derive(Debug, Serialize)]
 struct Outcome<'a> {
     command: &'a [String],
@@ -65,16 +64,16 @@ struct Outcome<'a> {
     ours: Runs,
 }
 
-/// Runs the command so often, in turns, and prints what it took.
+/// Runs the command alternately without and with the library, and prints the results.
 pub fn run(options: &CompareOptions) -> Result<(), Failure> {
     let family = mpi::launcher(&options.command[0])?;
     let library = mpi::library(&options.tools)?;
     let inside = build::inside()?.display().to_string();
     let both = format!("{inside}:{}", library.display());
     let (mut default, mut ours) = (Runs::default(), Runs::default());
-    let bar = super::progress(options.extent.pairs);
-    for pair in 0..options.extent.pairs {
-        bar.set_message(format!("pair {} of {}", pair + 1, options.extent.pairs));
+    let bar = super::progress(options.measure.pairs);
+    for pair in 0..options.measure.pairs {
+        bar.set_message(format!("pair {} of {}", pair + 1, options.measure.pairs));
         once(&options.command, family, &inside, &mut default)?;
         once(&options.command, family, &both, &mut ours)?;
         bar.inc(1);
@@ -82,7 +81,7 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
     bar.finish_and_clear();
     let outcome = Outcome {
         command: &options.command,
-        pairs: options.extent.pairs,
+        pairs: options.measure.pairs,
         ranks: default.ranks,
         inside_ratio: Ratio::of(&default.inside_seconds, &ours.inside_seconds),
         wall_ratio: Ratio::of(&default.wall_seconds, &ours.wall_seconds),
@@ -93,7 +92,7 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
     if options.json { say(serde_json::to_string(&outcome)?) } else { say(table(&outcome)) }
 }
 
-/// One run, with these libraries preloaded.
+/// Makes one run, with these libraries preloaded.
 fn once(words: &[String], family: Option<Family>, preload: &str, runs: &mut Runs) -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
     let place = folder.path().display().to_string();
@@ -101,7 +100,7 @@ fn once(words: &[String], family: Option<Family>, preload: &str, runs: &mut Runs
     let mut command = Command::new(&words[0]);
     match family {
         Some(family) => command.args(variables.iter().flat_map(|(name, value)| family.for_ranks(name, value))),
-        // A launcher that is not known hands its environment on.
+        // An unknown launcher is assumed to pass its environment on.
         None => command.envs(variables),
     };
     let output = process::run(command.args(&words[1..]), LIMIT)?;
@@ -130,7 +129,7 @@ fn once(words: &[String], family: Option<Family>, preload: &str, runs: &mut Runs
     Ok(())
 }
 
-/// What all ranks left.
+/// The records of all ranks.
 fn ranks(folder: &Path) -> Result<Vec<Rank>, Failure> {
     let read = |entry: std::io::Result<std::fs::DirEntry>| -> Result<Rank, Failure> {
         Ok(serde_json::from_str(&std::fs::read_to_string(entry?.path())?)?)
@@ -146,7 +145,7 @@ fn table(outcome: &Outcome<'_>) -> String {
     };
     let Outcome { default, ours, .. } = outcome;
     for (name, default, ours, found) in [
-        ("inside of MPI_File_*, s", &default.inside_seconds, &ours.inside_seconds, outcome.inside_ratio),
+        ("inside MPI_File_*, s", &default.inside_seconds, &ours.inside_seconds, outcome.inside_ratio),
         ("from start to end, s", &default.wall_seconds, &ours.wall_seconds, outcome.wall_ratio),
         ("processor, all ranks, s", &default.cpu_seconds, &ours.cpu_seconds, outcome.cpu_ratio),
     ] {

@@ -1,4 +1,4 @@
-//! What is known of a pattern on a number of ranks in a directory when it has been measured: a line of JSON.
+//! The result for one pattern on a number of ranks in a directory: a line of JSON.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub const HOSTS_OF: &str = ", hosts of ";
 /// One measured pattern.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
-    /// What was measured.
+    /// What identifies the measurement.
     #[serde(flatten)]
     pub key: Key,
     /// The machine: processor, cores.
@@ -25,57 +25,57 @@ pub struct Row {
     pub library: Option<String>,
     /// The kind of file system.
     pub file_system: String,
-    /// Programs that wanted to run, in the mean of the minute before: above the ranks, somebody else was there.
+    /// Load average of the minute before. Above the number of ranks, other programs were running.
     pub load: f64,
     /// Calls of a repetition.
     pub calls: u64,
     /// Bytes of all ranks in a repetition.
     pub bytes: u64,
-    /// Ours.
+    /// The preload library.
     pub ours: Measured,
-    /// The others, by name: `default`, `best` and those of `--peer`.
+    /// The other libraries by name: `default`, `best` and those of `--peer`.
     pub peers: BTreeMap<String, Peer>,
-    /// Seconds of one copy through shared memory and one sequential write or read. None where no bytes move, or memory
-    /// cannot be shared.
+    /// The floor: seconds of one copy through shared memory and one sequential write or read. None if there is no data, or
+    /// memory cannot be shared.
     pub floor_seconds: Option<f64>,
     /// Our time divided by the floor.
     pub floor_multiple: Option<f64>,
     /// Whether all files had the same bytes in every run.
     pub bytes_equal: bool,
-    /// What our engine's report says of a repetition. None where it took no call.
+    /// The report of our engine for a repetition. None if it ran no call.
     #[serde(flatten)]
     pub traffic: Traffic,
 }
 
-/// What tells measurements apart.
+/// What identifies a measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Key {
-    /// Name; that of a read ends in `-read`.
+    /// Name of the pattern, with `-read` added for a read.
     pub pattern: String,
     /// The MPI library, with version and device.
     pub mpi: String,
     /// Number of ranks.
     pub ranks: u64,
-    /// Where the file was.
+    /// The directory of the file.
     pub directory: String,
-    /// How often everything took its turn.
+    /// How often every variant was measured.
     pub pairs: u64,
-    /// Repetitions inside of a run at most.
+    /// Repetitions inside a run at most.
     pub repeats: u64,
-    /// Part of the usual sizes.
+    /// Factor on the sizes.
     pub scale: f64,
     /// The map of a case of E3SM, if one was given.
     pub map: Option<String>,
 }
 
-/// What a variant took: medians over runs, of each run's median repetition.
+/// The costs of a variant: medians over runs, of each run's median repetition.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Measured {
     /// Seconds of the slowest rank.
     pub wall_seconds: f64,
     /// Processor seconds of all ranks.
     pub cpu_seconds: f64,
-    /// Seconds of MPI_File_open and MPI_File_close around it, which the wall time does not have.
+    /// Seconds of MPI_File_open and MPI_File_close, which the wall time does not include.
     pub open_close_seconds: f64,
     /// Context switches of all ranks.
     pub context_switches: f64,
@@ -83,10 +83,10 @@ pub struct Measured {
     pub page_faults: f64,
     /// System calls of all ranks.
     pub system_calls: Option<f64>,
-    /// Why there are none.
+    /// The reason why they were not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_calls_missing: Option<String>,
-    /// The most memory that any rank held.
+    /// Peak memory of the largest rank, in bytes.
     pub peak_bytes: f64,
     /// The sum of what all ranks held at most. What they share is counted for each.
     pub job_peak_bytes: f64,
@@ -100,12 +100,12 @@ pub struct Measured {
     pub walls: Vec<f64>,
 }
 
-/// A peer, and how ours compares.
+/// Another library, and its ratios to ours.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Peer {
-    /// What was set.
+    /// Its settings.
     pub setting: String,
-    /// What it took.
+    /// Its costs.
     #[serde(flatten)]
     pub measured: Measured,
     /// Its wall time divided by ours: the median of the pairs.
@@ -116,18 +116,18 @@ pub struct Peer {
     pub cpu_ratio: Option<f64>,
     /// The same with least and most.
     pub cpu_ratios: Option<Ratio>,
-    /// Whether its file has the bytes that the default's has.
+    /// Whether its file has the same bytes as that of the MPI library's defaults.
     pub bytes_equal: bool,
 }
 
-/// What our engine says of a repetition.
+/// The report of our engine for a repetition.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Traffic {
     /// Extents of all ranks.
     pub requests: Option<u64>,
     /// Messages of metadata and of data.
     pub messages: Option<u64>,
-    /// Bytes of metadata and of data that were exchanged, what ranks give themselves included.
+    /// Bytes of metadata and data that were exchanged, including those that ranks keep themselves.
     pub wire_bytes: Option<u64>,
     /// Bytes of metadata by request.
     pub metadata_bytes_per_request: Option<f64>,

@@ -1,4 +1,4 @@
-//! Rows in a file of JSON lines: what was measured before an interruption is not measured again.
+//! Rows in a file of JSON lines, so that measurements are not repeated after an interruption.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -8,7 +8,7 @@ use super::row::{Key, Row};
 use super::targets;
 use crate::Failure;
 
-/// Rows that are there, and where new ones go.
+/// The existing rows, and the file for new ones.
 #[derive(Default)]
 pub struct Rows {
     rows: Vec<Row>,
@@ -16,10 +16,10 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Those of the file, if there is one.
+    /// Reads the rows of the file, if one is named.
     ///
     /// # Errors
-    /// It cannot be read or written, or holds anything else. A last line that was cut off is none.
+    /// It cannot be read or written, or has other lines. An incomplete last line is ignored.
     pub fn open(path: Option<&Path>) -> Result<Self, Failure> {
         let Some(path) = path else { return Ok(Self::default()) };
         let fail = |cause: &dyn std::fmt::Display| Failure::new(format!("resume: {}: {cause}", path.display()));
@@ -39,15 +39,15 @@ impl Rows {
         Ok(Self { rows, file: Some(file) })
     }
 
-    /// The one of a key.
+    /// The row of a key.
     pub fn find(&self, key: &Key) -> Option<&Row> {
         self.rows.iter().find(|row| row.key == *key)
     }
 
-    /// One more, written at once.
+    /// Adds a row and writes it at once.
     ///
     /// # Errors
-    /// What the system says.
+    /// Those of the operating system.
     pub fn push(&mut self, row: Row) -> Result<(), Failure> {
         if let Some(file) = &mut self.file {
             let line = targets::line(&row)? + "\n";
@@ -57,7 +57,7 @@ impl Rows {
         Ok(())
     }
 
-    /// All of them.
+    /// All rows.
     pub fn all(&self) -> &[Row] {
         &self.rows
     }

@@ -10,7 +10,7 @@ use super::process::{self, Output};
 use super::variant::{Runner, Variant};
 use crate::Failure;
 
-/// A run that takes longer hangs.
+/// A run that takes longer is assumed to hang.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// A pattern on a number of ranks, its file and its lists.
@@ -21,7 +21,7 @@ pub struct Job<'a> {
     pub program: &'a Path,
     /// Our library.
     pub library: &'a Path,
-    /// Its name for the pattern.
+    /// The C program's name of the pattern.
     pub pattern: &'a str,
     /// The pattern's sizes.
     pub sizes: Vec<u64>,
@@ -29,20 +29,20 @@ pub struct Job<'a> {
     pub ranks: u64,
     /// The file.
     pub file: PathBuf,
-    /// The beginning of the lists' names.
+    /// The path prefix of the lists.
     pub lists: Option<PathBuf>,
     /// Repetitions at most.
     pub repeats: u64,
-    /// Seconds after which nothing is repeated.
+    /// Seconds after which a run does not repeat any more.
     pub budget: f64,
 }
 
-/// What else a run is for.
+/// Additional purposes of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extra<'a> {
-    /// Our library reports.
+    /// Our library prints its report.
     pub report: bool,
-    /// Ranks are run by strace, which writes their system calls to files whose names begin so.
+    /// Ranks run under strace, which writes their system calls to files with this path prefix.
     pub strace: Option<&'a Path>,
 }
 
@@ -59,7 +59,7 @@ impl Job<'_> {
         process::run(&mut command, LIMIT)
     }
 
-    /// The same, read.
+    /// The same, with the output parsed.
     ///
     /// # Errors
     /// The run fails.
@@ -70,7 +70,7 @@ impl Job<'_> {
     fn launch(&self, variant: &Variant, preload: bool, parts: &str, extra: Extra<'_>) -> Command {
         let mut own = variant.launcher.clone();
         let library = self.library.display().to_string();
-        // strace is not to be preloaded itself: it sets the variable for what it runs.
+        // The library must not be preloaded into strace, which sets the variable for the program that it runs.
         if preload && extra.strace.is_none() {
             own.extend(self.mpi.family.for_ranks("LD_PRELOAD", &library));
         }
@@ -94,8 +94,8 @@ impl Job<'_> {
         command
     }
 
-    /// The write, and the read if there is one, with the hints of each variant in turn, in one run. The variants differ in
-    /// hints only.
+    /// Measures the write, and the read if there is one, with the hints of all variants in alternation, in one run. The
+    /// variants differ only in their hints.
     ///
     /// # Errors
     /// The run fails.
@@ -108,7 +108,7 @@ impl Job<'_> {
         Ok(Part::all(&process::run(&mut command, LIMIT)?.stdout))
     }
 
-    /// A peer's command, filled in.
+    /// The command of another library, with its placeholders filled in.
     fn shell(&self, template: &str, parts: &str) -> Command {
         let lists = self.lists.as_ref().map(|lists| lists.display().to_string()).unwrap_or_default();
         let text = template

@@ -1,16 +1,16 @@
-//! Whether two files have the same bytes.
+//! Compares two files.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Bytes that are looked at together.
+/// Bytes that are compared at a time.
 const CHUNK: u64 = 1 << 20;
 
-/// Whether `a` and `b` do.
+/// Whether `a` and `b` have the same bytes.
 ///
 /// # Errors
-/// What the system says.
+/// Those of the operating system.
 pub fn same_bytes(a: &Path, b: &Path) -> std::io::Result<bool> {
     let (mut a, mut b) = (File::open(a)?, File::open(b)?);
     if a.metadata()?.len() != b.metadata()?.len() {

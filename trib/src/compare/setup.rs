@@ -1,4 +1,4 @@
-//! What all measurements have in common: the tools, the program, our library; and how a task becomes rows.
+//! The common state of all measurements (tools, program, our library), and the measurement of a task.
 
 use std::path::{Path, PathBuf};
 
@@ -15,11 +15,11 @@ use super::{build, machine, traffic};
 use crate::Failure;
 use crate::cli::compare::CompareOptions;
 
-/// What all measurements have in common.
+/// The common state of all measurements.
 pub struct Setup<'a> {
     options: &'a CompareOptions,
     mpi: Mpi,
-    /// The MPI library in words.
+    /// Name and version of the MPI library.
     name: String,
     program: PathBuf,
     library: PathBuf,
@@ -31,15 +31,15 @@ pub struct Setup<'a> {
 }
 
 impl<'a> Setup<'a> {
-    /// Finds the tools, builds the program, and sees that our library takes its calls.
+    /// Finds the tools, builds the program, and checks that our library runs its calls.
     pub fn new(options: &'a CompareOptions, peers: Vec<(String, Variant)>, directory: &Path) -> Result<Self, Failure> {
         let load = machine::load();
-        let mpi = Mpi { ranks_per_host: options.extent.ranks_per_host, ..Mpi::of(&options.tools)? };
+        let mpi = Mpi { ranks_per_host: options.measure.ranks_per_host, ..Mpi::of(&options.tools)? };
         let library = mpi::library(&options.tools)?;
         let program = build::program(&mpi)?;
         let traced =
             std::process::Command::new("strace").arg("-V").output().is_ok_and(|output| output.status.success());
-        let system_calls = traced && !options.extent.no_system_calls;
+        let system_calls = traced && !options.measure.no_system_calls;
         let (name, revision) = (String::new(), String::new());
         let mut setup = Self { options, mpi, name, program, library, revision, peers, system_calls, load };
         (setup.name, setup.revision) = setup.introduce(directory)?;
@@ -49,7 +49,7 @@ impl<'a> Setup<'a> {
     /// A tiny run, which tells what MPI this is, and which revision of our library.
     fn introduce(&self, directory: &Path) -> Result<(String, String), Failure> {
         let folder = folder_in(directory)?;
-        let ranks = self.options.extent.ranks[0];
+        let ranks = self.options.measure.ranks[0];
         let job = self.job("empty", vec![1], ranks, folder.path(), None);
         let output = job.run(&Variant::ours(), "about,write", Extra { report: true, strace: None })?;
         let parts = Part::all(&output.stdout);
@@ -57,14 +57,14 @@ impl<'a> Setup<'a> {
         if about.ranks != ranks {
             let (mpiexec, mpicc) = (&self.mpi.mpiexec, &self.mpi.mpicc);
             return Err(Failure::new(format!(
-                "mpiexec: {mpiexec}: does not start the programs of {mpicc}; allowed: its own launcher"
+                "mpiexec: {mpiexec} cannot start programs of {mpicc}; allowed: the launcher of the same MPI library"
             )));
         }
         if !traffic::is_reported(&output.stderr) {
             return Err(Failure::new(format!(
-                "library: {}: takes no calls of this program; allowed: libtributary_mpiio.so, and an MPI whose ABI it knows: {}",
+                "library: {} ran no calls of this program; allowed: libtributary_mpiio.so, and an MPI library with an ABI that it knows: {}",
                 self.library.display(),
-                output.stderr.lines().find(|line| line.starts_with("tributary:")).unwrap_or("it says nothing")
+                output.stderr.lines().find(|line| line.starts_with("tributary:")).unwrap_or("it printed no reason")
             )));
         }
         let revision = build::revision(&self.library, traffic::version(&output.stderr).as_deref())?;
@@ -88,12 +88,12 @@ impl<'a> Setup<'a> {
             ranks,
             file: folder.join("file"),
             lists,
-            repeats: self.options.extent.repeats,
-            budget: self.options.extent.budget,
+            repeats: self.options.measure.repeats,
+            budget: self.options.measure.budget,
         }
     }
 
-    /// The rows of a task: those that are there, or new ones.
+    /// The rows of a task: existing ones, or new measurements.
     pub fn measure(&self, task: &Task, rows: &mut Rows, step: &dyn Fn(&str)) -> Result<Vec<Row>, Failure> {
         let keys: Vec<Key> = task.operations.iter().map(|&operation| self.key(task, operation)).collect();
         let there: Option<Vec<Row>> = keys.iter().map(|key| rows.find(key).cloned()).collect();
@@ -102,15 +102,15 @@ impl<'a> Setup<'a> {
         }
         let folder = folder_in(&task.directory)?;
         let held = tempfile::tempdir()?;
-        let lists = Lists::of(task.case, &task.sizes, task.ranks, &self.options.extent)?;
+        let lists = Lists::of(task.case, &task.sizes, task.ranks, &self.options.measure)?;
         let needs_them = task.case.program == "lists" || !self.peers.is_empty();
         let lists = lists.filter(|_| needs_them).map(|lists| lists.write(held.path())).transpose()?;
-        // A peer that takes lists has nothing to do where there are none.
+        // Without lists, a library that takes lists cannot run.
         let peers = if task.case.lists { &self.peers[..] } else { &[] };
         let plan = Plan {
             job: self.job(task.case.program, task.sizes.clone(), task.ranks, folder.path(), lists),
             operations: task.operations.clone(),
-            pairs: self.options.extent.pairs,
+            pairs: self.options.measure.pairs,
             peers,
             system_calls: self.system_calls,
         };
@@ -127,31 +127,31 @@ impl<'a> Setup<'a> {
     }
 
     fn key(&self, task: &Task, operation: usize) -> Key {
-        let extent = &self.options.extent;
-        let map = extent.map_of(task.case.name).and_then(Path::file_name);
+        let measure = &self.options.measure;
+        let map = measure.map_of(task.case.name).and_then(Path::file_name);
         Key {
             pattern: if operation == 0 { task.case.name.to_string() } else { task.case.read_name() },
-            mpi: match extent.ranks_per_host {
+            mpi: match measure.ranks_per_host {
                 Some(here) => format!("{}{HOSTS_OF}{here}", self.name),
                 None => self.name.clone(),
             },
             ranks: task.ranks,
             directory: task.directory.display().to_string(),
-            pairs: extent.pairs,
-            repeats: extent.repeats,
-            scale: extent.scale,
+            pairs: measure.pairs,
+            repeats: measure.repeats,
+            scale: measure.scale,
             map: map.map(|name| name.to_string_lossy().into_owned()),
         }
     }
 }
 
-/// A folder for the files of one task; it goes with them.
+/// A temporary folder for the files of one task.
 fn folder_in(directory: &Path) -> Result<tempfile::TempDir, Failure> {
     let made = tempfile::Builder::new().prefix("trib-compare-").tempdir_in(directory);
     made.map_err(|cause| Failure::new(format!("directory: {}: {cause}", directory.display())))
 }
 
-/// `MPICH 4.0.2 (ch4:ucx)`, `Open MPI 4.1.4`: of what the library says of itself.
+/// A short name from the library's version text: `MPICH 4.0.2 (ch4:ucx)`, `Open MPI 4.1.4`.
 fn name_of(library: &str) -> String {
     let after =
         |mark: &str| library.split(mark).nth(1).map(|rest| rest.split(['|', ',']).next().unwrap_or(rest).trim());
@@ -167,7 +167,7 @@ mod tests {
     use super::name_of;
 
     #[test]
-    fn libraries_say_who_they_are() {
+    fn names_of_mpi_libraries() {
         let mpich =
             "MPICH Version: 4.0.2|MPICH Release date: Thu|MPICH ABI: 14:2:2|MPICH Device: ch4:ucx|MPICH configure: x";
         assert_eq!(name_of(mpich), "MPICH 4.0.2 (ch4:ucx)");

@@ -1,4 +1,4 @@
-//! Rows for people: a table on the terminal.
+//! Rows as a table on the terminal.
 
 use super::groups::groups;
 use super::row::Row;
@@ -78,14 +78,14 @@ pub fn mean<'a>(rows: impl IntoIterator<Item = &'a Row>, peer: &str) -> Option<f
     geometric_mean(&ratios)
 }
 
-/// The median, with least and most.
+/// The median, with minimum and maximum.
 pub fn ratio(ratio: Option<Ratio>) -> String {
     ratio.map_or("-".to_string(), |Ratio { median, min, max }| {
         format!("{} ({}-{})", number(median), number(min), number(max))
     })
 }
 
-/// A ratio with as many digits as say something.
+/// A ratio with its significant digits.
 pub fn number(value: f64) -> String {
     match value {
         _ if value < 0.1 => format!("{value:.3}"),
@@ -94,7 +94,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// A time in the unit that fits.
+/// A time in a suitable unit.
 pub fn seconds_of(seconds: f64) -> String {
     match seconds {
         0.0 => "0".to_string(),

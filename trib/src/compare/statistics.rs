@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The middle of some numbers: the mean of the two in the middle where they are even in number; none of none.
+/// The median: the mean of the two middle numbers if their count is even; none of an empty list.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -10,19 +10,19 @@ pub fn median(values: &[f64]) -> Option<f64> {
     Some((below + above) / 2.0)
 }
 
-/// What pairs say of a peer: its numbers divided by ours.
+/// The ratios of pairs: another library's numbers divided by ours.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
     /// The median of all pairs.
     pub median: f64,
-    /// The least.
+    /// The minimum.
     pub min: f64,
-    /// The most.
+    /// The maximum.
     pub max: f64,
 }
 
 impl Ratio {
-    /// The n-th of `peer` divided by the n-th of `ours`. None where there is no pair, or ours is 0 in one.
+    /// The n-th of `peer` divided by the n-th of `ours`. None without pairs, or if a number of ours is 0.
     pub fn of(peer: &[f64], ours: &[f64]) -> Option<Self> {
         let ratios: Vec<f64> = peer.iter().zip(ours).map(|(peer, ours)| peer / ours).collect();
         let all_finite = ratios.iter().all(|ratio| ratio.is_finite());
@@ -51,13 +51,13 @@ mod tests {
 
     #[test]
     fn ratios_are_of_pairs_and_not_of_medians() {
-        // Both slow together in the second pair: 2, 2 and 4, though the medians' ratio is 4 / 2.
+        // Both are slow in the second pair. The ratios are 2, 2 and 4, although the medians' ratio is 4 / 2.
         let ratio = Ratio::of(&[2.0, 200.0, 4.0], &[1.0, 100.0, 1.0]).unwrap();
         assert_eq!((ratio.median, ratio.min, ratio.max), (2.0, 2.0, 4.0));
     }
 
     #[test]
-    fn what_has_no_ratio() {
+    fn lists_without_a_ratio() {
         assert_eq!(Ratio::of(&[], &[1.0]), None);
         assert_eq!(Ratio::of(&[1.0, 1.0], &[1.0, 0.0]), None);
     }

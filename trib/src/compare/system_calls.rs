@@ -1,5 +1,5 @@
-//! System calls of all ranks in the timed part: strace writes them down in a run of its own, and the program marks where the
-//! part begins and ends.
+//! Counts the system calls of all ranks in the timed part. They are traced by strace in a separate run, in which the
+//! program marks the beginning and the end of the part.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -9,11 +9,11 @@ use super::run::{Extra, Job};
 use super::variant::{Runner, Variant};
 use crate::Failure;
 
-/// What the program asks for where a part begins, and where it ends: files that are never there.
+/// The marks of a part's beginning and end: nonexistent files for which the program asks.
 const BEGIN: &str = "\"/trib-compare/begin-";
 const END: &str = "\"/trib-compare/end-";
 
-/// The numbers of a write and a read.
+/// The number of system calls of a write and of a read.
 ///
 /// # Errors
 /// The reason why there are none.
@@ -36,7 +36,7 @@ fn all(job: &Job<'_>, variant: &Variant, parts: &str) -> Result<[f64; 2], Failur
     Ok(sums)
 }
 
-/// One rank's, of all of its threads.
+/// The counts of one rank, over all of its threads.
 fn of_rank(path: &Path) -> Result<[f64; 2], Failure> {
     let mut counts = [0.0; 2];
     let mut inside = None;
@@ -52,7 +52,7 @@ fn of_rank(path: &Path) -> Result<[f64; 2], Failure> {
             counts[operation] += 1.0;
         }
     }
-    if marked { Ok(counts) } else { Err(Failure::new("strace: no part was seen")) }
+    if marked { Ok(counts) } else { Err(Failure::new("strace: the trace has no marks")) }
 }
 
 #[cfg(test)]

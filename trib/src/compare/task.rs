@@ -1,24 +1,25 @@
-//! What is to be measured: what the options ask for, checked before anything runs.
+//! The measurements that the options ask for, checked before anything runs.
 
 use std::path::PathBuf;
 
 use super::cases::{CASES, Case, Sizes, names};
 use crate::Failure;
-use crate::cli::compare::{CompareOptions, Extent};
+use crate::cli::compare::{CompareOptions, MeasureOptions};
 use crate::sweep::processors;
 
-/// Numbers that nothing can be measured with.
-pub fn check(extent: &Extent) -> Result<(), Failure> {
-    if !(extent.scale > 0.0 && extent.scale <= 1.0) {
-        return Err(Failure::new(format!("scale: {}; allowed: above 0, up to 1", extent.scale)));
+/// Refuses numbers with which nothing can be measured.
+pub fn check(measure: &MeasureOptions) -> Result<(), Failure> {
+    if !(measure.scale > 0.0 && measure.scale <= 1.0) {
+        return Err(Failure::new(format!("scale: {}; allowed: above 0, up to 1", measure.scale)));
     }
-    if !(extent.budget >= 0.0 && extent.budget.is_finite()) {
-        return Err(Failure::new(format!("budget: {}; allowed: 0 seconds or more", extent.budget)));
+    if !(measure.budget >= 0.0 && measure.budget.is_finite()) {
+        return Err(Failure::new(format!("budget: {}; allowed: 0 seconds or more", measure.budget)));
     }
-    if extent.minutes.is_nan() || extent.minutes <= 0.0 {
-        return Err(Failure::new(format!("minutes: {}; allowed: above 0", extent.minutes)));
+    if measure.minutes.is_nan() || measure.minutes <= 0.0 {
+        return Err(Failure::new(format!("minutes: {}; allowed: above 0", measure.minutes)));
     }
-    if let Some(map) = [&extent.map_f, &extent.map_g, &extent.map_i].into_iter().flatten().find(|map| !map.is_file()) {
+    if let Some(map) = [&measure.map_f, &measure.map_g, &measure.map_i].into_iter().flatten().find(|map| !map.is_file())
+    {
         return Err(Failure::new(format!(
             "map: {}: no such file; allowed: a decomposition map of E3SM-IO",
             map.display()
@@ -27,7 +28,7 @@ pub fn check(extent: &Extent) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Patterns with their operations: write (0), read (1).
+/// The patterns with their operations: write (0), read (1).
 pub fn wanted(options: &CompareOptions) -> Result<Vec<(&'static Case, Vec<usize>)>, Failure> {
     let names = names();
     if let Some(unknown) = options.patterns.iter().find(|name| !names.contains(name)) {
@@ -46,11 +47,11 @@ pub fn wanted(options: &CompareOptions) -> Result<Vec<(&'static Case, Vec<usize>
     Ok(wanted)
 }
 
-/// Where files are written.
-pub fn directories(extent: &Extent) -> Result<Vec<PathBuf>, Failure> {
+/// The directories for files.
+pub fn directories(measure: &MeasureOptions) -> Result<Vec<PathBuf>, Failure> {
     let memory = PathBuf::from("/dev/shm");
     let default = || if memory.is_dir() { memory.clone() } else { std::env::temp_dir() };
-    let all = if extent.directories.is_empty() { vec![default()] } else { extent.directories.clone() };
+    let all = if measure.directories.is_empty() { vec![default()] } else { measure.directories.clone() };
     for directory in &all {
         tempfile::tempfile_in(directory).map_err(|cause| {
             Failure::new(format!("directory: {}: {cause}; allowed: one that can be written", directory.display()))
@@ -63,24 +64,24 @@ pub fn directories(extent: &Extent) -> Result<Vec<PathBuf>, Failure> {
 pub struct Task {
     /// The pattern.
     pub case: &'static Case,
-    /// Write (0), read (1).
+    /// The operations: write (0), read (1).
     pub operations: Vec<usize>,
     /// The pattern's sizes.
     pub sizes: Sizes,
     /// Number of ranks.
     pub ranks: u64,
-    /// Where the file is.
+    /// The directory of the file.
     pub directory: PathBuf,
 }
 
 impl Task {
-    /// For people.
+    /// Its name in messages.
     pub fn name(&self) -> String {
         format!("{}, {} ranks, {}", self.case.name, self.ranks, self.directory.display())
     }
 }
 
-/// All of them. A pattern that does not take a number of ranks is left out of all, and refused if it is named.
+/// All tasks. A pattern that does not support a number of ranks is left out with --all, and refused if it is named.
 pub fn tasks(
     options: &CompareOptions,
     wanted: &[(&'static Case, Vec<usize>)],
@@ -88,9 +89,9 @@ pub fn tasks(
 ) -> Result<Vec<Task>, Failure> {
     let mut tasks = Vec::new();
     for directory in directories {
-        for &ranks in &options.extent.ranks {
+        for &ranks in &options.measure.ranks {
             for (case, operations) in wanted {
-                match case.sizes(ranks, options.extent.scale, processors() as u64) {
+                match case.sizes(ranks, options.measure.scale, processors() as u64) {
                     Ok(sizes) => {
                         let (operations, directory) = (operations.clone(), directory.clone());
                         tasks.push(Task { case, operations, sizes, ranks, directory });

@@ -1,10 +1,10 @@
-//! What the preload library reports of a file when it is closed: requests, messages, bytes.
+//! Reads the preload library's report of a file: requests, messages, bytes.
 
 use serde::Deserialize;
 
 use super::row::Traffic;
 
-/// The part of a report that is looked at.
+/// The part of a report that is used.
 #[derive(Debug, Deserialize)]
 struct Report {
     file: String,
@@ -26,10 +26,10 @@ struct Sums {
     data_bytes: u64,
 }
 
-/// What follows this on a line is a report.
+/// The text before a report in a line.
 const MARK: &str = "tributary: {";
 
-/// Whether there is any.
+/// Whether `text` has a report.
 pub fn is_reported(text: &str) -> bool {
     text.contains(MARK)
 }

@@ -1,4 +1,4 @@
-//! What takes turns: the MPI's own path, the same with hints, ours, and other peers.
+//! The variants of a comparison: the MPI library's own I/O, the same with hints, ours, and other libraries.
 
 use super::mpi::{Family, Mpi};
 use crate::Failure;
@@ -6,13 +6,13 @@ use crate::Failure;
 /// One way to run a pattern.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variant {
-    /// What differs from the MPI's defaults, for people.
+    /// Differences from the MPI library's defaults, as text.
     pub setting: String,
-    /// Hints for MPI_File_open, where the file is written, and where it is read.
+    /// Hints for MPI_File_open, for the write and for the read.
     pub hints: [Vec<String>; 2],
     /// Arguments of the launcher.
     pub launcher: Vec<String>,
-    /// What runs.
+    /// What runs the pattern.
     pub runner: Runner,
 }
 
@@ -23,12 +23,12 @@ pub enum Runner {
     Plain,
     /// The program, with our library preloaded.
     Ours,
-    /// A command of the shell.
+    /// A shell command.
     Peer(String),
 }
 
 impl Variant {
-    /// The MPI's own path.
+    /// The MPI library's own I/O.
     pub fn default() -> Self {
         Self::with(Runner::Plain, "defaults")
     }
@@ -55,10 +55,10 @@ impl Variant {
     }
 }
 
-/// Another peer: its name, and its variant.
+/// Another library (`--peer`): its name and variant.
 ///
 /// # Errors
-/// No name and command, or the name of one that is there anyway.
+/// The text is not NAME=COMMAND, or the name is reserved.
 pub fn peer(text: &str) -> Result<(String, Variant), Failure> {
     let wrong =
         || Failure::new(format!("peer: {text}; allowed: NAME=COMMAND, with a name other than default, best, ours"));
@@ -69,8 +69,8 @@ pub fn peer(text: &str) -> Result<(String, Variant), Failure> {
     Ok((name.to_string(), Variant::with(Runner::Peer(command.to_string()), "as given")))
 }
 
-/// Settings of which the best is looked for: aggregators 1, 4 and all, with collective buffering whatever the access; on
-/// Open MPI also the other components that it has.
+/// The settings to try: 1, 4 and all ranks as aggregators, with collective buffering always on; on Open MPI also its other
+/// I/O components.
 pub fn candidates(mpi: &Mpi, ranks: u64) -> Vec<Variant> {
     let mut counts = vec![1, 4.min(ranks), ranks];
     counts.dedup();
@@ -96,7 +96,7 @@ pub fn candidates(mpi: &Mpi, ranks: u64) -> Vec<Variant> {
     all
 }
 
-/// The component of Open MPI that is ROMIO.
+/// The name of Open MPI's ROMIO component.
 fn romio_of(mpi: &Mpi) -> Option<String> {
     let beside = mpi.mpiexec.replace("mpiexec", "ompi_info").replace(".openmpi", "");
     let output = ["ompi_info", &beside]

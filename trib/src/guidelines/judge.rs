@@ -1,29 +1,29 @@
-//! Which contestant violates which guideline. Measurements are paired: the i-th of each contestant were made right after one another, so
-//! what slows the machine down for a while slows both, and the median of their ratios is what counts.
+//! Decides which implementation violates which guideline. Measurements are paired: the i-th ones of all implementations
+//! were made right after one another, so a slow spell of the machine affects all of them. The median of the ratios decides.
 
 use super::sizes::Problem;
 use crate::cli::guidelines::Irregular;
 
-/// Who is measured. The order is that of the columns.
+/// A measured implementation, in the order of the columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Contestant {
+pub enum Implementation {
     /// MPI's regular operation on the padded blocks.
     Regular,
-    /// MPI_Allreduce of the largest size, then the regular operation: what guideline (2) allows.
+    /// MPI_Allreduce of the largest size, then the regular operation: the bound of guideline (2).
     Padded,
     /// MPI's irregular operation.
     Irregular,
-    /// Ours, the tree constructed each time from sizes known only locally.
+    /// Ours, with the tree constructed each time from sizes known only locally.
     Ours,
-    /// Ours, the tree kept from the time before.
+    /// Ours, with the tree of the previous run.
     OursAgain,
 }
 
-impl Contestant {
-    /// All of them.
+impl Implementation {
+    /// All implementations.
     pub const ALL: [Self; 5] = [Self::Regular, Self::Padded, Self::Irregular, Self::Ours, Self::OursAgain];
 
-    /// What it is called.
+    /// Its name.
     pub fn name(self, operation: Irregular) -> &'static str {
         match (self, operation) {
             (Self::Regular, Irregular::Gatherv) => "MPI_Gather",
@@ -38,25 +38,25 @@ impl Contestant {
     }
 }
 
-/// Seconds of each contestant's measurements, by [`Contestant::ALL`].
+/// Seconds of each implementation's measurements, by [`Implementation::ALL`].
 pub type Times = [Vec<f64>; 5];
 
 /// A guideline that is violated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Violation {
-    /// 1 or 2.
+    /// The number of the guideline: 1 or 2.
     pub guideline: u8,
-    /// Who violates it.
+    /// The implementation that violates it.
     pub by: &'static str,
-    /// Who is faster.
+    /// The faster implementation.
     pub against: &'static str,
-    /// How many times as long it takes.
+    /// The ratio of their times, above 1.
     pub ratio: f64,
 }
 
-/// Every violation, with so many per cent of slack.
+/// All violations, with a tolerance of `slack` per cent.
 pub fn violations(operation: Irregular, problem: &Problem, times: &Times, slack: u32) -> Vec<Violation> {
-    use Contestant::{Irregular, Ours, OursAgain, Padded, Regular};
+    use Implementation::{Irregular, Ours, OursAgain, Padded, Regular};
     let regular = [(1, Regular, Irregular), (1, Regular, Ours), (1, Regular, OursAgain)];
     let padded = [(2, Irregular, Padded), (2, Ours, Padded), (2, OursAgain, Padded)];
     let first = regular.into_iter().filter(|_| problem.is_regular());
@@ -74,7 +74,7 @@ fn ratio(these: &[f64], those: &[f64]) -> f64 {
     median(these.iter().zip(those).map(|(this, that)| this / that.max(f64::MIN_POSITIVE)).collect())
 }
 
-/// The median; of an even number of values, the mean of the two in the middle.
+/// The median; the mean of the two middle values if their number is even.
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     let (low, high) = (values.len().saturating_sub(1) / 2, values.len() / 2);
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_slower_violates_where_the_guideline_holds() {
+    fn a_slower_implementation_violates_a_guideline_that_applies() {
         let all = problems(4, &[8]);
         // The regular one takes 3, padded 4, irregular 2, ours 5 and 4.2: a slow spell hits the last pair of all.
         let times: Times = [3.0, 4.0, 2.0, 5.0, 4.2].map(|time| vec![time, time, time * 100.0]);

@@ -1,14 +1,14 @@
-//! The guidelines' report: a table for people, JSON for programs.
+//! The report of `trib guidelines`: a table, or JSON.
 
 use serde_json::{Value, json};
 
-use super::contest::Contest;
-use super::judge::{Contestant, Times, Violation, median};
+use super::benchmark::Benchmark;
+use super::judge::{Implementation, Times, Violation, median};
 use super::sizes::Problem;
 use crate::cli::guidelines::{GuidelinesOptions, Irregular};
 use crate::listing;
 
-/// One problem, and what came of it.
+/// One problem and its results.
 pub struct Measured {
     /// The operation.
     pub operation: Irregular,
@@ -16,16 +16,16 @@ pub struct Measured {
     pub problem: Problem,
     /// The measurements.
     pub times: Times,
-    /// What they show.
+    /// The violations that they show.
     pub violations: Vec<Violation>,
 }
 
 /// As tables, one for each operation.
-pub fn table(contest: &Contest, options: &GuidelinesOptions, all: &[Measured]) -> String {
+pub fn table(benchmark: &Benchmark, options: &GuidelinesOptions, all: &[Measured]) -> String {
     let mut text = String::new();
     for &operation in &options.operations {
-        let name = |contestant: Contestant| contestant.name(operation);
-        let [regular, padded, irregular, ours, again] = Contestant::ALL.map(name);
+        let name = |implementation: Implementation| implementation.name(operation);
+        let [regular, padded, irregular, ours, again] = Implementation::ALL.map(name);
         let mut table = listing::page(["blocks", "b", "m", "m'", regular, padded, irregular, ours, again]);
         let mut violated = Vec::new();
         for measured in all.iter().filter(|measured| measured.operation == operation) {
@@ -36,15 +36,15 @@ pub fn table(contest: &Contest, options: &GuidelinesOptions, all: &[Measured]) -
             table.add_row(row);
             violated.extend(violations.iter().map(|violation| say(problem, violation)));
         }
-        text += &format!("{table}\n{}\n", if violated.is_empty() { "Nothing is violated." } else { "Violated:" });
+        text += &format!("{table}\n{}\n", if violated.is_empty() { "No guideline is violated." } else { "Violated:" });
         violated.iter().for_each(|line| text += &format!("  {line}\n"));
     }
-    let (ranks, root) = (contest.ranks(), contest.root());
+    let (ranks, root) = (benchmark.ranks(), benchmark.root());
     text += &format!("{ranks} ranks, root {root}, {}\n", tributary::fabric::mpi::library());
     text += &format!("Sizes in bytes; medians of {} measurements, microseconds.\n", options.repetitions);
     text += "(1) Equal blocks: the regular operation is no slower than an irregular one.\n";
     text += "(2) An irregular operation is no slower than MPI_Allreduce and the regular one on padded blocks, m'.\n";
-    text + &format!("Violated is what is missed by more than {} % in the median of pairs.", options.slack)
+    text + &format!("A guideline is violated if the median of pairs exceeds it by more than {} %.", options.slack)
 }
 
 fn say(problem: &Problem, violation: &Violation) -> String {
@@ -53,11 +53,11 @@ fn say(problem: &Problem, violation: &Violation) -> String {
 }
 
 /// As JSON.
-pub fn json(contest: &Contest, options: &GuidelinesOptions, all: &[Measured]) -> String {
+pub fn json(benchmark: &Benchmark, options: &GuidelinesOptions, all: &[Measured]) -> String {
     let problems: Vec<Value> = all.iter().map(object).collect();
     let all = json!({
-        "ranks": contest.ranks(),
-        "root": contest.root(),
+        "ranks": benchmark.ranks(),
+        "root": benchmark.root(),
         "library": tributary::fabric::mpi::library(),
         "repetitions": options.repetitions,
         "slack_percent": options.slack,
@@ -68,7 +68,7 @@ pub fn json(contest: &Contest, options: &GuidelinesOptions, all: &[Measured]) ->
 
 fn object(measured: &Measured) -> Value {
     let Measured { operation, problem, times, violations } = measured;
-    let named = Contestant::ALL.iter().zip(times);
+    let named = Implementation::ALL.iter().zip(times);
     let seconds: serde_json::Map<_, _> =
         named.map(|(who, times)| (who.name(*operation).to_string(), json!(median(times.clone())))).collect();
     let violations: Vec<Value> = violations

@@ -2,16 +2,16 @@
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 
-/// One large block among so many ranks, on average.
+/// The average number of ranks per large block.
 const SPIKES: u64 = 5;
 
 /// Block sizes of all ranks.
 pub struct Problem {
     /// The distribution.
     pub name: &'static str,
-    /// Its block size b, bytes.
+    /// Its block size b in bytes.
     pub block: u64,
-    /// By rank, bytes.
+    /// The block size of each rank in bytes.
     pub sizes: Vec<u64>,
 }
 
@@ -21,7 +21,7 @@ impl Problem {
         self.sizes.iter().sum()
     }
 
-    /// The largest block: what padding makes all.
+    /// Bytes of the largest block, to which padding extends all.
     pub fn largest(&self) -> u64 {
         self.sizes.iter().copied().max().unwrap_or(0)
     }
@@ -31,13 +31,13 @@ impl Problem {
         self.largest() * self.sizes.len() as u64
     }
 
-    /// Whether all blocks are equal by definition: where guideline (1) holds a regular operation.
+    /// Whether all blocks are equal by definition, so that guideline (1) applies.
     pub fn is_regular(&self) -> bool {
         self.name == "same"
     }
 }
 
-/// Every distribution with every block size. The random ones are the same in every run with as many ranks.
+/// Every distribution with every block size. The random ones are the same in every run with the same number of ranks.
 pub fn problems(ranks: usize, blocks: &[u64]) -> Vec<Problem> {
     blocks.iter().flat_map(|&block| of_block(ranks, block)).collect()
 }

@@ -1,10 +1,10 @@
-//! `trib patterns`: what each pattern is, its parameters, and what its own arithmetic says. The parameters come from the
-//! command line's definition, the numbers from the pattern.
+//! `trib patterns`: each pattern's description, parameters and counts. The parameters come from the definition of the
+//! command line, the counts from the pattern's closed forms.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`parameters`] | a pattern's parameters, from clap's tree |
-//! | [`numbers`] | what its arithmetic gives |
+//! | [`numbers`] | a pattern's counts |
 //! | `page` | `docs/laboratory/patterns.md` and its pictures (a test regenerates them) |
 
 mod numbers;
@@ -20,7 +20,7 @@ use crate::report::facts;
 use crate::source::{SOURCES, Source, Subject};
 use crate::{Failure, say};
 
-/// Columns of the table where no terminal says how many there are.
+/// Width of the table in characters without a terminal.
 const PIPED: u16 = 120;
 
 /// Prints all, or one.
@@ -61,7 +61,7 @@ fn all(options: &PatternsOptions) -> Result<(), Failure> {
         let formulas: Vec<_> = formulas.map(|(what, formula)| format!("{what}: {formula}")).collect();
         table.add_row([source.name, &source.about(), &parameters.join("\n"), &formulas.join("\n")]);
     }
-    let more = "trib patterns NAME: one in full; with its parameters and --ranks P, in numbers.";
+    let more = "trib patterns NAME shows one in full; with its parameters and --ranks P, also its counts.";
     say(format!("{table}\n{more}"))
 }
 

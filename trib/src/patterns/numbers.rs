@@ -1,4 +1,4 @@
-//! A pattern in numbers: its sums, and how many ranks meet at an aggregator for either way to divide a file.
+//! The counts of a pattern: its sums, and its fan-in for both ways to divide a file.
 
 use serde_json::{Value, json};
 use tributary_benchmarks::wrf::Trace;
@@ -45,7 +45,7 @@ pub fn rows(pattern: &dyn Pattern, options: &DivisionOptions) -> Vec<(&'static s
         ("calls", grouped(pattern.steps() as u64)),
         ("file", format!("{} bytes", grouped(totals.file_size))),
     ];
-    let count = |count: Option<u64>| count.map_or("unknown without a plan".to_string(), grouped);
+    let count = |count: Option<u64>| count.map_or("unknown without --plan-only".to_string(), grouped);
     for (name, division) in divisions(options) {
         let form = pattern.closed_form(division);
         let sums = format!("{} requests, {}", grouped(form.requests), sized(form.bytes));

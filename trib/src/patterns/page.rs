@@ -1,5 +1,5 @@
-//! `docs/laboratory/patterns.md` and its pictures: what the registry says, as a page. The tests are its only user: they hold the
-//! checked-in files to it, and write them when asked.
+//! `docs/laboratory/patterns.md` and its pictures, from the registry. Only tests use it: they compare the checked-in files with it, or
+//! write them.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use clap::Parser;
 
 use super::parameters;
 use crate::cli::{Cli, Command};
-use crate::held::{self, docs};
+use crate::generated::{self, docs};
 use crate::picture;
 use crate::source::{SOURCES, Source};
 
@@ -73,13 +73,13 @@ fn section(page: &mut String, source: &Source) {
     let _ = writeln!(page, "\n```sh\ntrib replay {name} {example}\n```");
 }
 
-fn hold(name: &str, expected: &str) {
-    held::hold(name, expected, "trib/src/source");
+fn assert_current(name: &str, expected: &str) {
+    generated::assert_current(name, expected, "trib/src/source");
 }
 
 #[test]
 fn the_page_in_docs_is_current() {
-    hold("laboratory/patterns.md", &page());
+    assert_current("laboratory/patterns.md", &page());
 }
 
 #[test]
@@ -91,11 +91,11 @@ fn the_pictures_in_docs_are_current() {
         let Command::Picture(options) = Cli::try_parse_from(line).unwrap().command else { unreachable!() };
         let subject = options.pattern.subject(options.drawing.ranks).unwrap();
         let drawn = picture::draw(&subject, &options.drawing).unwrap();
-        hold(&format!("laboratory/patterns/{}.svg", source.name), &drawn);
+        assert_current(&format!("laboratory/patterns/{}.svg", source.name), &drawn);
     }
 }
 
-/// A row of the registry that says nothing of itself would be a row of the page that says nothing.
+/// Every row of the registry has a description and the other texts of the page.
 #[test]
 fn every_pattern_says_what_it_is() {
     for source in SOURCES {

@@ -12,13 +12,13 @@ use crate::source::Source;
 pub struct Parameter {
     /// The option, with `--`; empty for an argument that has none.
     pub option: String,
-    /// What stands for its value; none for a switch.
+    /// The placeholder of its value; none for a switch.
     pub value: Option<String>,
     /// Its default.
     pub default: Option<String>,
-    /// The values it may have, where they can be listed.
+    /// The allowed values, if they can be listed.
     pub allowed: Vec<String>,
-    /// What it does.
+    /// Its help text.
     pub meaning: String,
 }
 

@@ -1,4 +1,4 @@
-//! The picture of a pattern: the file, the memory of some ranks, and what colours mean.
+//! The picture of a pattern: the file, the memory of some ranks, and a legend.
 
 use tributary_benchmarks::Pattern;
 
@@ -9,7 +9,7 @@ use super::strip::{Cell, Strip};
 use crate::cli::patterns::Drawing;
 use crate::report::grouped;
 
-/// Most slices that a cell of several ranks is cut into.
+/// The most slices of a cell of several ranks.
 const SLICES: usize = 8;
 
 /// The whole picture.
@@ -21,7 +21,7 @@ pub fn card(pattern: &dyn Pattern, drawing: &Drawing, strip: &Strip, lanes: &[La
     sheet.finish()
 }
 
-/// The file, a row under the other; under each row whose stripes they are.
+/// Draws the file as rows, and under each row the aggregators of its stripes.
 fn file(sheet: &mut Sheet, drawing: &Drawing, strip: &Strip, many: bool) {
     let (row, stripe) = (strip.row(), drawing.stripe.unwrap_or(strip.row()));
     sheet.heading(format!("The file: {} bytes a row, {} a cell", grouped(row), grouped(strip.cell)));
@@ -43,7 +43,7 @@ fn file(sheet: &mut Sheet, drawing: &Drawing, strip: &Strip, many: bool) {
     }
 }
 
-/// Adjoining cells that are the same.
+/// Draws adjoining equal cells as one.
 fn run(sheet: &mut Sheet, x: f64, width: f64, cell: &Cell, many: bool) {
     let (y, owners) = (sheet.y, &cell.owners);
     if owners.is_empty() {
@@ -64,12 +64,12 @@ fn run(sheet: &mut Sheet, x: f64, width: f64, cell: &Cell, many: bool) {
     }
 }
 
-/// Later calls alternate.
+/// The opacity of a call's bytes: calls alternate.
 fn tint(step: usize) -> f64 {
     if step.is_multiple_of(2) { 1.0 } else { 0.5 }
 }
 
-/// The stripes of a part of the file, dealt to the aggregators in turn.
+/// Draws the stripes of a part of the file, which the aggregators own round-robin.
 fn bands(sheet: &mut Sheet, (start, end): (u64, u64), stripe: u64, aggregators: u64, scale: f64) {
     let greys = ["#afb8c1", "#d8dee4"];
     let mut at = start;
@@ -77,7 +77,7 @@ fn bands(sheet: &mut Sheet, (start, end): (u64, u64), stripe: u64, aggregators: 
         let aggregator = at / stripe % aggregators;
         let next = (at / stripe + 1).saturating_mul(stripe).min(end);
         let (x, width) = (LEFT + (at - start) as f64 * scale, (next - at) as f64 * scale);
-        // A band for each stripe, as long as that can be seen.
+        // One band for each stripe, as long as they are wide enough to be seen.
         if width > 1.5 {
             sheet.add(block(x, sheet.y + 17.0, width, 10.0, greys[(at / stripe % 2) as usize], 1.0));
         }
@@ -88,11 +88,11 @@ fn bands(sheet: &mut Sheet, (start, end): (u64, u64), stripe: u64, aggregators: 
     }
 }
 
-/// The memory of some ranks, and where it goes.
+/// Draws the memory of some ranks, and its positions in the file.
 fn memory(sheet: &mut Sheet, strip: &Strip, lanes: &[Lane], many: bool) {
     sheet.heading(match many {
-        true => "Memory of the first ranks (above), and where it goes in the file (below), in the first call",
-        false => "Memory of the first ranks (above), and where it goes in the file (below)",
+        true => "Memory of the first ranks (above) and its positions in the file (below), in the first call",
+        false => "Memory of the first ranks (above) and its positions in the file (below)",
     });
     let longest = lanes.iter().map(|lane| lane.span.1 - lane.span.0).max().unwrap_or(1);
     let (to_memory, to_file) = (RIGHT - LEFT, (RIGHT - LEFT) / (strip.to - strip.from) as f64);
@@ -120,7 +120,7 @@ fn memory(sheet: &mut Sheet, strip: &Strip, lanes: &[Lane], many: bool) {
     sheet.y -= 12.0;
 }
 
-/// What colours and marks mean.
+/// Draws the legend.
 fn legend(sheet: &mut Sheet, pattern: &dyn Pattern, drawing: &Drawing, strip: &Strip) {
     sheet.y += 18.0;
     let mut x = 24.0;
@@ -136,18 +136,19 @@ fn legend(sheet: &mut Sheet, pattern: &dyn Pattern, drawing: &Drawing, strip: &S
         x += 120.0;
     }
     sheet.add(block(x, sheet.y, 14.0, 14.0, NOBODY, 1.0));
-    sheet.add(words(x + 18.0, sheet.y + 11.0, 10, "start", DARK, "nobody (header, holes, gaps of memory)"));
+    sheet.add(words(x + 18.0, sheet.y + 11.0, 10, "start", DARK, "no rank (header, holes, gaps in memory)"));
     sheet.y += 30.0;
     let (stripe, aggregators) = (drawing.stripe.unwrap_or(strip.row()), drawing.aggregators());
-    let mut notes = format!("A0, A1, ...: aggregators; stripes of {} bytes dealt to {aggregators}", grouped(stripe));
+    let mut notes =
+        format!("A0, A1, ...: aggregators; stripes of {} bytes, round-robin over {aggregators}", grouped(stripe));
     if pattern.steps() > 1 {
         notes.push_str(&format!("; r·c: rank r in call c of {}, every second call paler", pattern.steps()));
     }
     if strip.cells.iter().any(|cell| cell.owners.len() > 1) {
-        notes.push_str("; a cell of several ranks is cut into slices, one a rank");
+        notes.push_str("; a cell of several ranks has one slice for each");
     }
     if strip.cells.iter().any(|cell| cell.overlap) {
-        notes.push_str("; a dark line below a cell: several ranks write it, and the highest one's bytes, whose colour it has, stay");
+        notes.push_str("; a dark line below a cell: several ranks write it, and it keeps the bytes of the highest rank, whose colour it has");
     }
     sheet.notes(&notes);
 }

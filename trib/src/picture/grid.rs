@@ -1,17 +1,17 @@
-//! Rows for ranks, on their nodes, and columns for rounds: where things are in the picture of an algorithm.
+//! The layout of an algorithm's picture: rows for ranks, on their nodes, and columns for rounds.
 
 use tributary::Topology;
 
-/// Where the bars begin.
+/// Left edge of the bars.
 pub const LEFT: f64 = 122.0;
-/// Where the last must end.
+/// Right edge of the last bar.
 const EDGE: f64 = 944.0;
 
-/// Where everything is.
+/// The layout of a picture.
 pub struct Grid {
     /// Width of a bar.
     pub bar: f64,
-    /// Width of the space for arrows between two.
+    /// Width of the space for arrows between two bars.
     pub arrows: f64,
     /// The middle of every rank's row.
     pub rows: Vec<f64>,
@@ -20,7 +20,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Of so many rounds, from `top` down.
+    /// The layout of `rounds` rounds, from `top` down.
     pub fn new(topology: &Topology, rounds: usize, top: f64) -> Self {
         let (rounds, width) = (rounds as f64, EDGE - LEFT);
         let bar = (width / (2.4 * rounds + 1.0)).min(104.0);
@@ -43,7 +43,7 @@ impl Grid {
         LEFT + round as f64 * (self.bar + self.arrows)
     }
 
-    /// Where the arrows of a round begin and end.
+    /// Left and right end of the arrows of a round.
     pub fn span(&self, round: usize) -> (f64, f64) {
         (self.bars(round) + self.bar + 2.0, self.bars(round + 1) - 2.0)
     }
@@ -53,7 +53,7 @@ impl Grid {
         self.nodes.last().map_or(0.0, |node| node.1)
     }
 
-    /// Size of words that stand below every round.
+    /// Font size of the text below every round.
     pub fn small(&self) -> u32 {
         if self.bar + self.arrows < 54.0 { 8 } else { 10 }
     }

@@ -1,15 +1,15 @@
-//! Colours, rectangles and words of a picture.
+//! Colours, rectangles and text of a picture.
 
 use svg::node::element::{Polygon, Rectangle, Text};
 
-/// Words.
+/// Colour of text.
 pub const DARK: &str = "#1f2328";
-/// Words of less weight, and lines.
+/// Colour of secondary text and lines.
 pub const GREY: &str = "#57606a";
-/// What nobody writes.
+/// Colour of bytes that no rank writes.
 pub const NOBODY: &str = "#eaeef2";
-/// The palette of Okabe and Ito (2008), which people of any colour vision tell apart, without its black and with a grey;
-/// and whether white words stand out on it.
+/// The palette of Okabe and Ito (2008), for people of any colour vision, without its black and with a grey. The flag says
+/// whether text on the colour is white.
 const RANKS: [(&str, bool); 8] = [
     ("#0072b2", true),
     ("#e69f00", false),
@@ -21,23 +21,23 @@ const RANKS: [(&str, bool); 8] = [
     ("#8c959f", false),
 ];
 
-/// The colour of a rank; after eight they come again, and numbers tell them apart.
+/// The colour of a rank. Colours repeat after eight ranks, which their numbers distinguish.
 pub fn of_rank(rank: usize) -> &'static str {
     RANKS[rank % RANKS.len()].0
 }
 
-/// The same, by its parts.
+/// The same colour as red, green and blue.
 pub fn rgb(index: usize) -> (u8, u8, u8) {
     let part = |at: usize| u8::from_str_radix(&of_rank(index)[at..at + 2], 16).unwrap_or(0);
     (part(1), part(3), part(5))
 }
 
-/// The colour of words on it.
+/// The colour of text on it.
 pub fn on_rank(rank: usize) -> &'static str {
     if RANKS[rank % RANKS.len()].1 { "#ffffff" } else { DARK }
 }
 
-/// A coordinate, to a tenth: the same text on every machine.
+/// A coordinate as text, rounded to a tenth, so that it is the same on every machine.
 pub fn at(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map_or(text.clone(), ToString::to_string)
@@ -50,14 +50,14 @@ pub fn block(x: f64, y: f64, width: f64, height: f64, fill: &str, opacity: f64) 
     if opacity < 1.0 { block.set("fill-opacity", at(opacity)) } else { block }
 }
 
-/// What joins an upper edge with a lower one.
+/// A ribbon between an upper and a lower edge.
 pub fn ribbon(upper: (f64, f64), lower: (f64, f64), y: (f64, f64), fill: &str) -> Polygon {
     let points = [(upper.0, y.0), (upper.1, y.0), (lower.1, y.1), (lower.0, y.1)];
     let points = points.map(|(x, y)| format!("{},{}", at(x), at(y))).join(" ");
     Polygon::new().set("points", points).set("fill", fill).set("fill-opacity", "0.3")
 }
 
-/// Words; `anchor` is `start`, `middle` or `end`.
+/// Text; `anchor` is `start`, `middle` or `end`.
 pub fn words(x: f64, y: f64, size: u32, anchor: &str, fill: &str, text: impl Into<String>) -> Text {
     let words = Text::new(text.into()).set("x", at(x)).set("y", at(y)).set("font-size", size).set("fill", fill);
     if anchor == "start" { words } else { words.set("text-anchor", anchor) }

@@ -1,5 +1,5 @@
-//! One round of an exchange as a matrix of bytes: a row for each rank that receives, a column for each rank. Where there
-//! are more than [`LINES`] of either, neighbours share a line.
+//! One round of an exchange as a matrix of bytes: a row for each receiver, a column for each rank. If there are more than
+//! [`LINES`] of either, neighbours share a line.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use tributary_benchmarks::wrf::Trace;
 
 use crate::Failure;
 
-/// Most rows, and most columns.
+/// The most rows, and the most columns.
 const LINES: usize = 64;
 
 /// A row: one receiver or several.
@@ -16,7 +16,7 @@ const LINES: usize = 64;
 pub struct Row {
     /// First and last of its receivers.
     pub receivers: (usize, usize),
-    /// From how many ranks one of them receives: the most.
+    /// The largest fan-in of any of them.
     pub fan_in: usize,
     /// Bytes from each column's senders to all its receivers.
     pub bytes: Vec<u64>,
@@ -25,21 +25,21 @@ pub struct Row {
 /// One round.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Matrix {
-    /// Which.
+    /// Number of the round.
     pub round: usize,
     /// The senders of each column.
     pub columns: Vec<Range<usize>>,
     /// The rows, by ascending receiver.
     pub rows: Vec<Row>,
-    /// Messages, of ranks to themselves too.
+    /// Number of messages, including those of ranks to themselves.
     pub messages: u64,
 }
 
 impl Matrix {
-    /// A round, or the first with messages. O(ranks + messages of the round) once the round is known.
+    /// The matrix of a round, or of the first round with messages. O(ranks + messages of the round) once the round is known.
     ///
     /// # Errors
-    /// A round that is not there or has no messages.
+    /// The round does not exist or has no messages.
     pub fn of(trace: &Trace, round: Option<usize>) -> Result<Self, Failure> {
         let rounds = trace.rounds();
         let first = || (0..rounds).find(|&round| !trace.receivers(round).is_empty());
@@ -86,7 +86,7 @@ impl Matrix {
     }
 }
 
-/// `count` things in at most [`LINES`] lines, as equal as can be.
+/// Divides `count` ranks into at most [`LINES`] lines, as equally as possible.
 fn lines(count: usize) -> impl Iterator<Item = Range<usize>> {
     let lines = count.min(LINES);
     (0..lines).map(move |line| share(count, line, lines))
@@ -98,7 +98,7 @@ mod tests {
 
     use super::*;
 
-    /// Against the transfers, one by one: nothing is lost, and nothing stands in another's line.
+    /// Compares with the transfers one by one: none is missing, and none is in a wrong line.
     #[test]
     fn a_line_holds_its_ranks_and_no_others() {
         let wide = Synthetic { points: [300, 90, 8], ranks: [50, 4], aggregators: 100, rounds: 2 };

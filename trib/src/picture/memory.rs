@@ -1,4 +1,4 @@
-//! A rank's memory in the first call, piece by piece, and where each goes in the file.
+//! The pieces of a rank's memory in the first call, and the position of each in the file.
 
 use tributary::access::Piece;
 use tributary::access::pieces::pieces;
@@ -7,9 +7,9 @@ use tributary_benchmarks::Pattern;
 use super::strip::Strip;
 use crate::Failure;
 
-/// Most ranks whose memory is drawn.
+/// The most ranks whose memory is drawn.
 const LANES: usize = 4;
-/// Most pieces that are drawn of a rank.
+/// The most pieces drawn for a rank.
 const PIECES: usize = 64;
 
 /// One rank.
@@ -17,9 +17,9 @@ const PIECES: usize = 64;
 pub struct Lane {
     /// The rank.
     pub rank: usize,
-    /// What is drawn: contiguous on both sides, within the part of the file that is drawn.
+    /// The pieces, contiguous in memory and in the file, within the part of the file that is drawn.
     pub pieces: Vec<Piece>,
-    /// How many there are in that part.
+    /// Number of all its pieces in that part.
     pub count: usize,
     /// The part of the memory that they span.
     pub span: (u64, u64),

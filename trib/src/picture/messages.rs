@@ -1,5 +1,5 @@
-//! The picture of an algorithm: ranks as rows, on their nodes; rounds as columns; messages as arrows; between the rounds,
-//! as bars, what every rank has.
+//! The picture of an algorithm: ranks as rows, on their nodes; rounds as columns; messages as arrows; and, as bars between
+//! the rounds, the data of every rank.
 
 use svg::node::element::{Circle, Line, Path, Rectangle};
 use tributary::{Rank, Topology};
@@ -9,61 +9,61 @@ use super::ink::{self, DARK, GREY, NOBODY, at, block, words};
 use super::sheet::Sheet;
 use crate::listing::counted;
 
-/// Messages inside a node, and those between nodes.
+/// Colours of messages inside a node and between nodes.
 const INSIDE: &str = "#8c959f";
 const BETWEEN: &str = "#cf222e";
-/// What is combined, and the paper of a node.
+/// Colours of combined data, and of a node's background.
 const COMBINED: &str = "#009e73";
 const NODE: &str = "#f6f8fa";
 /// Height of a bar.
 const BAR: f64 = 14.0;
 
-/// What is drawn.
+/// The contents of a picture.
 pub struct Diagram<'a> {
     /// Operation and name.
     pub title: String,
-    /// What it does, on what, at what cost.
+    /// The algorithm's description, case and cost.
     pub subject: String,
     /// Ranks and nodes.
     pub topology: &'a Topology,
-    /// How many rounds.
+    /// Number of rounds.
     pub rounds: usize,
     /// All messages.
     pub messages: Vec<Message>,
-    /// Before the first round and after each: the bar of every rank.
+    /// The bars of all ranks before the first round and after each round.
     pub bars: Vec<Vec<Bar>>,
     /// Bytes of a whole bar.
     pub length: u64,
     /// m.
     pub unit: u64,
-    /// Ranks that stand out, and what they are.
+    /// Marked ranks, and their role.
     pub marked: Vec<Rank>,
     /// See `marked`.
     pub mark: &'static str,
-    /// What bars are.
+    /// The meaning of bars.
     pub meaning: &'static str,
 }
 
 /// A message.
 pub struct Message {
-    /// When it is sent, from 0 on.
+    /// Its round, from 0 on.
     pub round: usize,
-    /// By whom.
+    /// The sender.
     pub from: Rank,
-    /// To whom.
+    /// The receiver.
     pub to: Rank,
     /// Its bytes.
     pub bytes: u64,
 }
 
-/// What a rank has; none if it has no bar.
+/// The data of a rank; none if it has no bar.
 pub type Bar = Option<Vec<Cell>>;
 
 /// A painted part of a bar.
 pub struct Cell {
     /// First byte.
     pub first: u64,
-    /// The byte behind the last.
+    /// One past the last byte.
     pub end: u64,
     /// Its colour.
     pub paint: Paint,
@@ -74,7 +74,7 @@ pub struct Cell {
 pub enum Paint {
     /// A rank's.
     Rank(Rank),
-    /// A shade for so many ranks' lanes combined.
+    /// A shade for the number of ranks whose data is combined.
     Combined(usize),
 }
 
@@ -145,7 +145,7 @@ fn nodes(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid) {
     }
 }
 
-/// What ranks have before the first round and after each.
+/// Draws the data of ranks before the first round and after each round.
 fn bars(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid) {
     let scale = grid.bar / diagram.length.max(1) as f64;
     for (round, ranks) in diagram.bars.iter().enumerate() {
@@ -159,7 +159,7 @@ fn bars(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid) {
                     Paint::Rank(rank) => (ink::of_rank(rank), 1.0),
                     Paint::Combined(ranks) => (COMBINED, shade(ranks, diagram.topology.ranks())),
                 };
-                // A hairline between neighbours; small numbers of attributes, because there are thousands of cells.
+                // A hairline separates neighbours. There are few attributes, because there are thousands of cells.
                 let width = if width > 2.0 { width - 0.4 } else { width };
                 let cell = Rectangle::new().set("x", at(left)).set("y", at(top)).set("width", at(width));
                 let cell = cell.set("height", at(BAR)).set("fill", fill);
@@ -169,12 +169,12 @@ fn bars(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid) {
     }
 }
 
-/// From a fifth for one rank's lanes to 1 for those of all.
+/// Opacity: from a fifth for one rank's data to 1 for all ranks'.
 fn shade(ranks: usize, all: usize) -> f64 {
     if all < 2 { 1.0 } else { 0.2 + 0.8 * (ranks - 1) as f64 / (all - 1) as f64 }
 }
 
-/// One message: the thicker, the longer it is.
+/// Draws one message; longer messages are thicker.
 fn arrow(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid, message: &Message) {
     let (x, end) = grid.span(message.round);
     let (y, to) = (grid.rows[message.from], grid.rows[message.to]);
@@ -201,7 +201,7 @@ fn arrow(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid, message: &Messag
     sheet.add(Path::new().set("d", tip).set("fill", colour));
 }
 
-/// Below the rounds: how many messages, how long they are, how many of them leave their node.
+/// Draws, below the rounds, the number of messages, their sizes, and how many leave their node.
 fn sums(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid) {
     let mut lines: Vec<(&str, &str, Vec<String>)> = Vec::new();
     let each = |of: &dyn Fn(Vec<&Message>) -> String| -> Vec<String> {
@@ -230,7 +230,7 @@ fn sums(sheet: &mut Sheet, diagram: &Diagram<'_>, grid: &Grid) {
     }
 }
 
-/// What lines, rings and bars mean.
+/// Draws the legend of lines, rings and bars.
 fn legend(sheet: &mut Sheet, diagram: &Diagram<'_>) {
     sheet.y += 12.0;
     let mut x = 24.0;
@@ -248,7 +248,7 @@ fn legend(sheet: &mut Sheet, diagram: &Diagram<'_>) {
     sheet.y += 24.0;
     let rounds = counted(diagram.rounds as u64, "round");
     sheet.notes(&format!(
-        "{} In each of the {rounds} a rank sends one message at most and receives one; thicker lines are longer messages.",
+        "{} In each of the {rounds} a rank sends and receives at most one message; thicker lines are longer messages.",
         diagram.meaning
     ));
 }

@@ -1,17 +1,17 @@
-//! `trib picture`: who owns what, as SVG. Drawn from what every pattern says of each rank, so any pattern can be drawn; an
-//! exchange, which has no file, as who sends how much to whom.
+//! `trib picture`: draws as SVG which rank owns which bytes. It uses only the interface of patterns, so any pattern can be
+//! drawn. An exchange, which has no file, is drawn as a matrix of messages.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`strip`] | the file as cells |
-//! | [`memory`] | a rank's memory and where its pieces go |
+//! | [`memory`] | a rank's memory, and the positions of its pieces in the file |
 //! | [`card`] | the picture of a pattern: strips, memory, legend |
 //! | [`matrix`] | one round of an exchange, binned |
 //! | [`round`] | its picture: matrix, fan-in, legend |
-//! | [`mod@messages`] | the messages of an algorithm, round by round, and what ranks then have |
+//! | [`mod@messages`] | the messages of an algorithm, round by round, and the data of each rank |
 //! | [`grid`] | its rows and columns |
-//! | [`sheet`] | what pictures are drawn on |
-//! | [`ink`] | colours, rectangles, words |
+//! | [`sheet`] | the card on which pictures are drawn |
+//! | [`ink`] | colours, rectangles, text |
 
 mod card;
 mod grid;
@@ -42,10 +42,10 @@ pub fn run(options: &PictureOptions) -> Result<(), Failure> {
     })
 }
 
-/// Writes a picture and says what it is of; or prints it, if there is no file for it.
+/// Writes a picture to a file and prints a line about it; or, without a file, prints the picture.
 ///
 /// # Errors
-/// A file that cannot be written.
+/// The file cannot be written.
 pub fn write_or_say(path: Option<&Path>, picture: &str, what: impl FnOnce() -> String) -> Result<(), Failure> {
     let Some(path) = path else { return say(picture.trim_end()) };
     let fail = |cause| Failure::new(format!("{}: {cause}", path.display()));
@@ -56,8 +56,8 @@ pub fn write_or_say(path: Option<&Path>, picture: &str, what: impl FnOnce() -> S
 /// The picture of a pattern or of a round of an exchange, as SVG. The same arguments give the same text.
 ///
 /// # Errors
-/// A pattern too large to draw, or one whose extents cannot be had; a round that is not there or has no messages; options
-/// of a file for an exchange, or the other way round.
+/// A pattern that is too large to draw or fails; a round that does not exist or has no messages; options for files with an
+/// exchange, or the other way round.
 pub fn draw(subject: &Subject, drawing: &Drawing) -> Result<String, Failure> {
     match subject {
         Subject::File(pattern) => file(&**pattern, drawing),
@@ -68,7 +68,7 @@ pub fn draw(subject: &Subject, drawing: &Drawing) -> Result<String, Failure> {
 fn file(pattern: &dyn Pattern, drawing: &Drawing) -> Result<String, Failure> {
     if drawing.round.is_some() {
         let name = pattern.name();
-        return Err(Failure::new(format!("--round: {name} writes a file, it is no exchange; allowed: wrf")));
+        return Err(Failure::new(format!("--round: {name} writes a file and is not an exchange; allowed: wrf")));
     }
     let strip = strip::Strip::of(pattern, drawing.from(), drawing.bytes, drawing.row)?;
     let lanes = memory::lanes(pattern, &strip)?;
@@ -77,7 +77,7 @@ fn file(pattern: &dyn Pattern, drawing: &Drawing) -> Result<String, Failure> {
 
 fn messages(trace: &Trace, drawing: &Drawing) -> Result<String, Failure> {
     if let Some(option) = drawing.of_a_file() {
-        let what = "wrf is an exchange, no file";
+        let what = "wrf is an exchange without a file";
         return Err(Failure::new(format!("{option}: {what}; allowed: --round, --ranks, --output")));
     }
     let matrix = matrix::Matrix::of(trace, drawing.round)?;

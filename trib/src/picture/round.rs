@@ -1,4 +1,4 @@
-//! The picture of one round of an exchange: who sends how much to whom, and the fan-in of those who receive.
+//! The picture of one round of an exchange: the matrix of bytes by sender and receiver, and the fan-in of the receivers.
 
 use tributary_benchmarks::wrf::Trace;
 
@@ -8,7 +8,7 @@ use super::sheet::{LEFT, RIGHT, Sheet};
 use crate::exchange::describe;
 use crate::report::grouped;
 
-/// Where the matrix ends, and where the strip of the fan-in begins.
+/// Right edge of the matrix, and left edge of the strip of the fan-in.
 const EDGE: f64 = 730.0;
 const STRIP: f64 = 752.0;
 /// The colour of bytes, and of the fan-in: of the palette of Okabe and Ito.
@@ -60,7 +60,7 @@ fn shade(bytes: u64, largest: u64) -> u64 {
     (u128::from(bytes) * u128::from(SHADES)).div_ceil(u128::from(largest)) as u64
 }
 
-/// Below the columns: whose they are.
+/// Draws the senders below the columns.
 fn senders(sheet: &mut Sheet, matrix: &Matrix) {
     let count = matrix.columns.len();
     let width = (EDGE - LEFT) / count as f64;
@@ -72,7 +72,7 @@ fn senders(sheet: &mut Sheet, matrix: &Matrix) {
     sheet.y += 14.0;
 }
 
-/// What shades and bars mean.
+/// Draws the legend.
 fn legend(sheet: &mut Sheet, matrix: &Matrix) {
     sheet.y += 16.0;
     let mut x = 24.0;
@@ -86,7 +86,7 @@ fn legend(sheet: &mut Sheet, matrix: &Matrix) {
         let most = u128::from(matrix.largest()) * u128::from(shade) / u128::from(SHADES);
         swatch(sheet, BYTES, shade as f64 / SHADES as f64, format!("to {}", grouped(most as u64)));
     }
-    swatch(sheet, FAN_IN, 1.0, "ranks that a receiver hears".to_string());
+    swatch(sheet, FAN_IN, 1.0, "fan-in: ranks that send to a receiver".to_string());
     sheet.y += 30.0;
     let mut notes =
         "Shades: bytes of a cell, up to the number given. Ranks that receive nothing in the round have no row."

@@ -1,5 +1,5 @@
-//! The card that every picture is drawn on: opaque, so that it reads the same on light and dark pages; a title, what
-//! stands below it, notes.
+//! The card on which every picture is drawn, with a title, the contents and notes. It is opaque, so that it looks the same
+//! on light and dark pages.
 
 use svg::Document;
 use svg::node::element::{Rectangle, Title};
@@ -8,22 +8,22 @@ use super::ink::{self, DARK, GREY, words};
 
 /// Width of the card.
 const WIDTH: f64 = 980.0;
-/// Where strips begin and end.
+/// Left and right edge of strips.
 pub const LEFT: f64 = 104.0;
 /// See [`LEFT`].
 pub const RIGHT: f64 = 920.0;
-/// Characters of a line of words.
+/// Characters per line of text.
 const LINE: usize = 135;
 
-/// What is drawn so far, and where the next thing goes.
+/// A card being drawn, and the position of the next item.
 pub struct Sheet {
     nodes: Vec<Box<dyn svg::Node>>,
-    /// Where the next thing goes.
+    /// Vertical position of the next item.
     pub y: f64,
 }
 
 impl Sheet {
-    /// A card with a title, and below it what is drawn.
+    /// A card with a title and, below it, its subject.
     pub fn new(title: String, subject: &str) -> Self {
         let mut sheet = Self { nodes: vec![Box::new(Title::new(&title).set("id", "title"))], y: 32.0 };
         sheet.add(words(24.0, 32.0, 16, "start", DARK, title).set("font-weight", "bold"));
@@ -46,7 +46,7 @@ impl Sheet {
         self.y += 12.0;
     }
 
-    /// What is to be said below a picture.
+    /// Notes below a picture.
     pub fn notes(&mut self, text: &str) {
         for line in wrapped(text) {
             self.add(words(24.0, self.y, 11, "start", GREY, line));

@@ -1,21 +1,21 @@
-//! The file as cells: whose bytes are in each when all have written, and of which call.
+//! The file as cells: the ranks and calls whose bytes are in each cell after all calls.
 //!
-//! Calls come one after the other, and within a call the highest rank's bytes stay (`trib_overlap=rank_order`). So who
-//! writes a whole cell takes it from whom it had before; only who writes a part of a cell shares it.
+//! Calls are applied in order, and within a call the highest rank's bytes stay (`trib_overlap=rank_order`). So a rank that
+//! writes a whole cell replaces its earlier owners; a rank that writes a part of a cell shares it.
 
 use tributary::access::Extent;
 use tributary_benchmarks::Pattern;
 
 use crate::Failure;
 
-/// Most cells of a picture.
+/// The most cells of a picture.
 const CELLS: u64 = 768;
-/// Cells of a row, where nobody says how many bytes a row is.
+/// Cells per row without --row.
 const COLUMNS: u64 = 64;
-/// Most extents that are walked for a picture.
+/// The most extents that are visited for a picture.
 const EXTENTS: u64 = 20_000_000;
 
-/// Who writes into a cell.
+/// An owner of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {
     /// The rank.
@@ -27,14 +27,14 @@ pub struct Owner {
 /// A cell.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cell {
-    /// Whose bytes it has, ascending, nobody twice.
+    /// The owners of its bytes, ascending and distinct.
     pub owners: Vec<Owner>,
-    /// Whether a rank wrote all of it where another one had written in the same call.
+    /// Whether a rank overwrote all of it after another rank in the same call.
     pub overlap: bool,
 }
 
 impl Cell {
-    /// `owner` writes the cell, or a part of it.
+    /// Applies a write of `owner` to the whole cell, or to a part of it.
     fn written(&mut self, owner: Owner, whole: bool) {
         if whole {
             self.overlap |= self.owners.iter().any(|other| other.rank != owner.rank && other.step == owner.step);
@@ -65,7 +65,7 @@ impl Strip {
     /// Walks the extents of all ranks and steps. `row`: bytes of a row.
     ///
     /// # Errors
-    /// A pattern too large to draw, nothing in the part that is to be drawn, or the pattern's own errors.
+    /// The pattern is too large to draw, the part to be drawn is empty, or the pattern fails.
     pub fn of(pattern: &dyn Pattern, from: u64, bytes: Option<u64>, row: Option<u64>) -> Result<Self, Failure> {
         let totals = pattern.totals();
         if totals.requests > EXTENTS {
@@ -100,7 +100,7 @@ impl Strip {
     }
 }
 
-/// Visits what every rank writes of `from..to` in every call; calls in their order, and in each the ranks in theirs.
+/// Visits the extents within `from..to` of all ranks in all calls, ordered by call, then by rank.
 fn each(pattern: &dyn Pattern, from: u64, to: u64, mut visit: impl FnMut(Owner, Extent)) -> Result<(), Failure> {
     for step in 0..pattern.steps() {
         for rank in 0..pattern.ranks() {
@@ -132,16 +132,16 @@ mod tests {
     }
 
     #[test]
-    fn the_last_to_write_a_whole_cell_has_it() {
+    fn the_last_rank_to_write_a_whole_cell_owns_it() {
         assert_eq!(owners(&[]), (vec![], false));
         assert_eq!(owners(&[(0, 1, true), (0, 3, true)]), (vec![3], true));
-        // A rank over itself, or a later call over an earlier one, is no overlap of ranks.
+        // A rank that overwrites itself, or a later call an earlier one, is not an overlap of ranks.
         assert_eq!(owners(&[(0, 1, true), (0, 1, true)]), (vec![1], false));
         assert_eq!(owners(&[(0, 2, true), (1, 0, true)]), (vec![0], false));
     }
 
     #[test]
-    fn who_writes_a_part_shares_the_cell() {
+    fn a_rank_that_writes_a_part_shares_the_cell() {
         assert_eq!(owners(&[(0, 0, false), (0, 2, false), (0, 2, false)]), (vec![0, 2], false));
         assert_eq!(owners(&[(0, 0, true), (0, 2, false)]), (vec![0, 2], false));
         assert_eq!(owners(&[(0, 0, false), (0, 1, false), (0, 2, true)]), (vec![2], true));

@@ -1,11 +1,11 @@
-//! `docs/laboratory/papers.md`: the claims and what was found last, as a page. A test is its only user: it holds the checked-in file
-//! to it, and writes it when asked.
+//! `docs/laboratory/papers.md`: the claims and the recorded findings. Only a test uses it: it compares the checked-in file with it, or
+//! writes it.
 
 use std::fmt::Write;
 
 use tributary_lab::papers::{Claim, Paper, Verdict, papers};
 
-use crate::held;
+use crate::generated;
 
 const HEAD: &str = "\
 <!-- Generated from lab/papers/; regenerate with: ./generate -->
@@ -75,6 +75,6 @@ fn list<'a>(page: &mut String, head: &str, paper: &'a Paper, text: impl Fn(&'a C
 }
 
 #[test]
-fn the_document_says_what_the_claims_say() {
-    held::hold("laboratory/papers.md", &page(&papers().unwrap()), "lab/papers");
+fn the_document_is_current() {
+    generated::assert_current("laboratory/papers.md", &page(&papers().unwrap()), "lab/papers");
 }

@@ -1,4 +1,4 @@
-//! Claims that are measured, and figures, on all processors.
+//! Measures claims and figures, on all processors.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -10,23 +10,23 @@ use crate::Failure;
 use crate::cli::reproduce::ReproduceOptions;
 use crate::sweep::{processors, sweep};
 
-/// A paper, and what was found.
+/// A paper and its findings.
 pub struct Found<'a> {
     pub paper: &'a Paper,
     pub findings: Vec<Finding<'a>>,
     pub figures: Vec<Drawn<'a>>,
 }
 
-/// A claim, and what was found.
+/// A claim and its finding.
 pub struct Finding<'a> {
     pub claim: &'a Claim,
     pub values: Values,
     pub verdict: Verdict,
-    /// How long it took; what several claims share counts at the first.
+    /// Duration of the measurement. If several claims share one, it counts for the first.
     pub seconds: f64,
 }
 
-/// A figure, and what is drawn.
+/// A figure and its drawing.
 pub struct Drawn<'a> {
     pub figure: &'a Figure,
     pub drawing: Drawing,
@@ -42,7 +42,7 @@ enum Done<'a> {
     Figure(&'a Paper, Drawn<'a>),
 }
 
-/// Measures all claims of `papers`, and their figures where somebody wants them.
+/// Measures all claims of `papers`, and their figures if the options ask for them.
 pub fn measure<'a>(papers: &'a [Paper], options: &ReproduceOptions) -> Result<Vec<Found<'a>>, Failure> {
     let figures = options.html.is_some() || options.figures.is_some();
     let claims = papers.iter().flat_map(|paper| paper.claims.iter().map(move |claim| Task::Claim(paper, claim)));

@@ -1,4 +1,4 @@
-//! Findings as JSON: an object a paper.
+//! Findings as JSON: one object per paper.
 
 use serde_json::{Value, json};
 

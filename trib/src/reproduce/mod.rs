@@ -1,9 +1,9 @@
-//! `trib reproduce`: what five papers claim, measured or simulated here, and held to their words.
+//! `trib reproduce`: checks the claims of five papers by measurement or simulation.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `findings` | claims that are measured, on all processors |
-//! | `table`, `json` | findings for people, and for programs |
+//! | `findings` | the measurement of claims, on all processors |
+//! | `table`, `json` | findings as tables and as JSON |
 //! | `page` | findings and figures as HTML |
 //! | `plot` | a figure as SVG |
 //! | `document` | `docs/laboratory/papers.md` |
@@ -24,7 +24,7 @@ use crate::cli::reproduce::ReproduceOptions;
 use crate::{Failure, say};
 use findings::Found;
 
-/// Measures what is asked for, prints it, and fails if a verdict is not the one that was found last.
+/// Measures the chosen claims, prints the findings, and fails if a verdict differs from the recorded one.
 pub fn run(options: &ReproduceOptions) -> Result<(), Failure> {
     let papers = chosen(options)?;
     if options.list {
@@ -41,7 +41,7 @@ pub fn run(options: &ReproduceOptions) -> Result<(), Failure> {
             .map_err(|cause| Failure::new(format!("figures: {}: {cause}", directory.display())))?;
     }
     let found = findings::measure(&papers, options)?;
-    // First, so that a file that cannot be written loses nothing.
+    // Printed first, so that nothing is lost if a file cannot be written.
     if options.json {
         say(serde_json::to_string_pretty(&json::array(&found))?)?;
     } else {
@@ -57,10 +57,10 @@ pub fn run(options: &ReproduceOptions) -> Result<(), Failure> {
     if let Some(file) = &options.html {
         write(file, &page::html(&found)?)?;
     }
-    conclude(&found)
+    finish(&found)
 }
 
-/// The papers, with the claims that are asked for. Figures belong to whole papers.
+/// The papers with the chosen claims. Figures belong to whole papers.
 fn chosen(options: &ReproduceOptions) -> Result<Vec<Paper>, Failure> {
     let mut papers = papers::papers()?;
     if let Some(unknown) = options.papers.iter().find(|id| papers.iter().all(|paper| paper.id != **id)) {
@@ -77,7 +77,7 @@ fn chosen(options: &ReproduceOptions) -> Result<Vec<Paper>, Failure> {
             .retain(|figure| !options.quick && options.claim.as_ref().is_none_or(|text| figure.id.contains(text)));
     }
     if papers.iter().all(|paper| paper.claims.is_empty()) {
-        return Err(Failure::new("claims: none is left; `trib reproduce --list` shows all"));
+        return Err(Failure::new("claims: no claim matches; `trib reproduce --list` shows all"));
     }
     Ok(papers)
 }
@@ -86,7 +86,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))
 }
 
-fn conclude(found: &[Found<'_>]) -> Result<(), Failure> {
+fn finish(found: &[Found<'_>]) -> Result<(), Failure> {
     let changed: Vec<String> = found
         .iter()
         .flat_map(|found| found.findings.iter().map(move |finding| (found.paper, finding)))
@@ -95,6 +95,6 @@ fn conclude(found: &[Found<'_>]) -> Result<(), Failure> {
         .collect();
     match changed.is_empty() {
         true => Ok(()),
-        false => Err(Failure::new(format!("not as found last: {}", changed.join("; ")))),
+        false => Err(Failure::new(format!("verdicts differ from the recorded ones: {}", changed.join("; ")))),
     }
 }

@@ -1,4 +1,4 @@
-//! Findings and figures as one HTML page that needs nothing else.
+//! Findings and figures as one self-contained HTML page.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use tributary_lab::papers::Verdict;
@@ -34,8 +34,8 @@ pub fn html(found: &[Found<'_>]) -> Result<String, Failure> {
             }
             body {
                 h1 { "The papers, reproduced" }
-                p { "What five papers claim, measured or simulated here by " code { "trib reproduce" } " and held to their \
-                     words. What the model does not reproduce stays, with the reason." }
+                p { "The claims of five papers, checked by measurement or simulation with " code { "trib reproduce" } ". A claim that \
+                is not reproduced stays, with the reason." }
                 p { b { (table::summary(found)) } }
                 nav { ul { @for found in found { li { a href={ "#" (found.paper.id) } { (found.paper.title) } } } } }
                 @for section in sections { (section) }

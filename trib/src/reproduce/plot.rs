@@ -10,16 +10,16 @@ use crate::picture::ink;
 
 const WIDTH: u32 = 960;
 const HEIGHT: u32 = 520;
-/// Room for names at the right.
+/// Width of the names at the right.
 const LEGEND: u32 = 170;
 const FONT: &str = "Helvetica, Arial, sans-serif";
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
-/// The figure, as a picture for a slide.
+/// The figure as SVG, in the size of a slide.
 ///
 /// # Errors
-/// One that has nothing to draw.
+/// The figure is empty.
 pub fn svg(drawn: &Drawn<'_>) -> Result<String, Failure> {
     let figure = drawn.figure;
     draw(&figure.title, &drawn.drawing).map_err(|problem| Failure::new(format!("{}: {problem}", figure.id)))
@@ -60,7 +60,7 @@ fn color(index: usize) -> RGBColor {
     RGBColor(red, green, blue)
 }
 
-/// Bars from left to right, one below the other: names are read without turning the head.
+/// Draws horizontal bars, so that their names are horizontal too.
 fn stacks(area: &Area<'_>, unit: &str, parts: &[String], bars: &[(String, Vec<f64>)]) -> Result<(), String> {
     let longest = bars.iter().map(|(_, values)| values.iter().sum::<f64>()).fold(0.0, f64::max);
     if longest <= 0.0 {
@@ -117,7 +117,7 @@ fn lines(area: &Area<'_>, (x, y): (&Axis, &Axis), curves: &[(String, Vec<(f64, f
     }
 }
 
-/// A little more than all values; a linear axis begins at 0.
+/// A range with a margin around all values; a linear axis begins at 0.
 fn range(values: impl Iterator<Item = f64>, log: bool) -> Option<std::ops::Range<f64>> {
     let (least, most) =
         values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)));
@@ -173,7 +173,7 @@ fn number(value: &f64) -> String {
     }
 }
 
-/// The names, beside the picture: nothing is covered.
+/// Draws the names beside the picture, so that they cover nothing.
 fn legend<'a>(area: &Area<'_>, names: impl Iterator<Item = &'a String>) -> Result<(), String> {
     for (index, name) in names.enumerate() {
         let y = 52 + 22 * index as i32;
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_not_drawn() {
+    fn an_empty_figure_is_an_error() {
         let bars = Drawing::Bars { unit: String::new(), parts: Vec::new(), bars: Vec::new() };
         assert!(draw("", &bars).is_err());
         let curves = vec![("a".to_string(), vec![(0.0, 1.0)])];

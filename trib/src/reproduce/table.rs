@@ -6,9 +6,9 @@ use tributary_lab::papers::{Paper, Values, Verdict};
 use super::findings::{Finding, Found};
 use crate::listing;
 
-/// All claims, with what was found last.
+/// All claims with the recorded findings.
 pub fn of_claims(papers: &[Paper]) -> String {
-    let mut table = listing::table(["claim", "where", "what the paper says", "bound", "found last"]);
+    let mut table = listing::table(["claim", "where", "what the paper says", "bound", "recorded"]);
     widen(&mut table, 2);
     for paper in papers {
         table.add_row([headline(paper)]);
@@ -21,7 +21,7 @@ pub fn of_claims(papers: &[Paper]) -> String {
     table.to_string()
 }
 
-/// What was found, a row a claim, and how many are.
+/// The findings, one row per claim, and their summary.
 pub fn of_findings(found: &[Found<'_>]) -> String {
     let mut table = listing::table(["claim", "what the paper says", "found", "bound", "verdict"]);
     widen(&mut table, 1);
@@ -32,7 +32,7 @@ pub fn of_findings(found: &[Found<'_>]) -> String {
     format!("{table}\n{}", summary(found))
 }
 
-/// Gives the column of sentences the room that sentences need.
+/// Makes the column of sentences wider.
 fn widen(table: &mut Table, column: usize) {
     if let Some(column) = table.column_mut(column) {
         column.set_constraint(ColumnConstraint::LowerBoundary(Width::Percentage(38)));
@@ -42,7 +42,7 @@ fn widen(table: &mut Table, column: usize) {
 fn row(table: &mut Table, finding: &Finding<'_>) {
     let claim = finding.claim;
     let mut says = format!("{}: {}", claim.place, claim.says);
-    // The reason belongs to what was found last.
+    // The reason belongs to the recorded finding.
     for (word, text) in [("Simulated", &claim.note), ("Why not", &claim.reason)] {
         if let Some(text) = text {
             says += &format!("\n{word}: {text}");
@@ -57,20 +57,20 @@ fn row(table: &mut Table, finding: &Finding<'_>) {
     ]);
 }
 
-/// The line that counts.
+/// The summary in one line.
 pub fn summary(found: &[Found<'_>]) -> String {
     let all: Vec<_> = found.iter().flat_map(|found| &found.findings).collect();
     let reproduced = all.iter().filter(|finding| finding.verdict == Verdict::Reproduced).count();
     let changed = all.iter().filter(|finding| finding.verdict != finding.claim.verdict).count();
     format!(
-        "{}: {reproduced} reproduced, {} not; {} from what was found last.",
+        "{}: {reproduced} reproduced, {} not; {} from the recorded one.",
         listing::counted(all.len() as u64, "claim"),
         all.len() - reproduced,
         if changed == 0 { "no verdict differs".to_string() } else { format!("{changed} differ") },
     )
 }
 
-/// Numbers with names, a line each, and their unit.
+/// Named numbers with their unit, one per line.
 pub fn values(values: &Values, unit: &str) -> String {
     let unit = if unit == "1" { "" } else { unit };
     let number = |value: f64| format!("{} {unit}", short(value)).trim_end().to_string();
@@ -82,7 +82,7 @@ pub fn values(values: &Values, unit: &str) -> String {
     }
 }
 
-/// Four digits that count.
+/// Four significant digits.
 fn short(value: f64) -> String {
     if value == 0.0 {
         return "0".to_string();

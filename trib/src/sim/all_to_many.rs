@@ -12,9 +12,9 @@ use tributary_lab::sim::{self, Machine, Outcome, Workload, goal};
 
 use super::{machines, memory};
 use crate::cli::sim::AllToManyArguments;
-use crate::{Failure, means, say};
+use crate::{Failure, limits, say};
 
-/// Simulates the exchange and prints what it takes.
+/// Simulates the exchange and prints its times.
 pub fn run(arguments: &AllToManyArguments) -> Result<(), Failure> {
     let machine = machine(arguments)?;
     let topology = Topology::blocks(arguments.ranks, arguments.ranks_per_node.unwrap_or(machine.ranks_per_node))?;
@@ -40,7 +40,7 @@ pub fn run(arguments: &AllToManyArguments) -> Result<(), Failure> {
          posting sends    {:12.6} s\n\
          gather           {:12.6} s\n\
          waiting          {:12.6} s\n\
-         Each is the most of any rank. {} messages; queues of up to {} unexpected messages and {} posted receives.",
+         Each time is the maximum over ranks. {} messages; queues of up to {} unexpected messages and {} posted receives.",
         arguments.kernel,
         machine.name,
         arguments.ranks,
@@ -59,20 +59,20 @@ pub fn run(arguments: &AllToManyArguments) -> Result<(), Failure> {
     ))
 }
 
-/// Refuses an exchange that no simulation ends.
+/// Refuses an exchange that is too large to simulate.
 pub fn check(ranks: usize, receivers: usize, iterations: u32) -> Result<(), Failure> {
-    means::at_most("receivers", receivers as u64, ranks as u64)?;
+    limits::at_most("receivers", receivers as u64, ranks as u64)?;
     let messages = (ranks as u64).checked_mul(receivers as u64).and_then(|all| all.checked_mul(u64::from(iterations)));
-    means::at_most("messages", messages.unwrap_or(u64::MAX), means::MOST_MESSAGES)?;
+    limits::at_most("messages", messages.unwrap_or(u64::MAX), limits::MOST_MESSAGES)?;
     memory::check(ranks as u64, 0)
 }
 
-/// Runs a workload, with a bar where somebody looks.
+/// Runs a workload, with a progress bar on a terminal.
 pub fn simulate(machine: &Machine, topology: &Topology, workload: &AllToMany, seed: u64) -> Result<Outcome, Failure> {
     run_with_bar(machine, topology, workload, workload.messages(), seed)
 }
 
-/// Runs a workload of so many messages, with a bar where somebody looks.
+/// Runs a workload of `messages` messages, with a progress bar on a terminal.
 pub fn run_with_bar(
     machine: &Machine,
     topology: &Topology,
@@ -126,7 +126,7 @@ fn options(arguments: &AllToManyArguments, topology: &Topology) -> Result<AllToM
     })
 }
 
-/// At most so many messages may be under way at a time.
+/// An upper bound of the messages in flight at a time.
 fn under_way(arguments: &AllToManyArguments, workload: &AllToMany) -> u64 {
     let synchronous = way(&arguments.kernel, 1)
         .is_ok_and(|way| matches!(way, Way::Flat(kernel) if kernel.mode == SendMode::Synchronous));

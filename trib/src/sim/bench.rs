@@ -18,7 +18,7 @@ const RUNS: [(&str, u32, usize, usize); 3] =
     [("ascending_isend", 0, 16_384, 64), ("ascending_issend", 0, 16_384, 64), ("balanced", 32, 16_384, 64)];
 const MILLION: (&str, u32, usize, usize) = ("balanced", 32, 1 << 20, 256);
 
-/// What a run took.
+/// The cost of a run.
 #[derive(serde::Serialize)]
 struct Figures {
     kernel: &'static str,
@@ -26,13 +26,13 @@ struct Figures {
     ranks: usize,
     receivers: usize,
     messages: u64,
-    /// Of preparing the orders of the kernel, on the clock.
+    /// Wall time of preparing the kernel's message orders.
     setup_seconds: f64,
-    /// Of the run, on the clock.
+    /// Wall time of the run.
     seconds: f64,
-    /// Of the run, of the processor: what other programs take of a shared core does not count.
+    /// Processor time of the run, which other programs on the core do not affect.
     processor_seconds: f64,
-    /// By the processor's time.
+    /// Messages per second of processor time.
     messages_a_second: f64,
     events: u64,
     peak_messages: usize,
@@ -74,8 +74,8 @@ pub fn run(options: &BenchSimOptions) -> Result<(), Failure> {
         ]);
     }
     say(format!(
-        "{table}\nseconds: the kernel's orders + the run, on the clock; processor: the time of one core that the run took; \
-         messages a second: by the processor's time."
+        "{table}\nseconds: wall time of preparing the kernel + of the run; processor: processor time of the run; \
+        messages a second: per second of processor time."
     ))
 }
 
@@ -113,8 +113,8 @@ fn measure(machine: &Machine, run: (&'static str, u32, usize, usize)) -> Result<
     })
 }
 
-/// What this thread has had of the processor.
+/// The processor time of this thread.
 fn processor_time() -> Result<Duration, Failure> {
     let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
-    time.map(Duration::from).map_err(|cause| Failure::new(format!("the clock of the processor: {cause}")))
+    time.map(Duration::from).map_err(|cause| Failure::new(format!("processor time cannot be read: {cause}")))
 }

@@ -1,14 +1,14 @@
-//! Coordinate descent: figures of a machine, one after the other, up or down, as long as a comparison gets better.
+//! Coordinate descent: changes the parameters of a machine one by one, up or down, as long as a comparison improves.
 
 use tributary_lab::sim::Machine;
 
 use crate::Failure;
 
-/// A figure that is fitted.
+/// A parameter that is fitted.
 pub struct Parameter {
-    /// As machine files name it.
+    /// Its name in machine files.
     pub name: &'static str,
-    /// Where a machine has it; nowhere, or in several places that are one figure.
+    /// Its values in a machine: none, one, or several that are the same parameter.
     pub places: fn(&mut Machine) -> Vec<&mut f64>,
 }
 
@@ -19,9 +19,9 @@ impl Parameter {
     }
 }
 
-/// Simulated times of rows, and how far off they are.
+/// Simulated times of rows, and their errors.
 pub struct Comparison {
-    /// By row.
+    /// Simulated seconds by row.
     pub seconds: Vec<f64>,
     /// |simulated - measured| / measured, by row.
     pub errors: Vec<f64>,
@@ -30,7 +30,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Of simulated times with measured ones.
+    /// Compares simulated times with measured ones.
     pub fn of(seconds: Vec<f64>, measured: impl Iterator<Item = f64>) -> Self {
         let pairs: Vec<_> = seconds.iter().copied().zip(measured).collect();
         let errors = pairs.iter().map(|(simulated, measured)| (simulated - measured).abs() / measured).collect();
@@ -38,18 +38,18 @@ impl Comparison {
         Self { seconds, errors, factors }
     }
 
-    /// The mean error, large errors counted more.
+    /// The mean error, with more weight on large errors.
     pub fn by_error(&self) -> f64 {
         self.errors.iter().map(|error| error + error * error).sum::<f64>() / self.errors.len() as f64
     }
 
-    /// The mean factor, too small and too large alike: for errors that are not small.
+    /// The mean factor, which treats too small and too large alike: for errors that are not small.
     pub fn by_factor(&self) -> f64 {
         self.factors.iter().sum::<f64>() / self.factors.len() as f64
     }
 }
 
-/// The middle of some errors; 0 of none.
+/// The median of errors; 0 without any.
 pub fn median(errors: &[f64]) -> f64 {
     let mut sorted = errors.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -60,13 +60,14 @@ pub fn median(errors: &[f64]) -> f64 {
     }
 }
 
-/// The largest of some errors; 0 of none.
+/// The largest error; 0 without any.
 pub fn worst(errors: &[f64]) -> f64 {
     errors.iter().copied().fold(0.0, f64::max)
 }
 
-/// Fits `parameters`, beginning at `machine`, so that `score` gets small: each of `rounds` tries a step up and a step down of
-/// every figure; a round that finds nothing makes the steps smaller, from `step` on. Comparisons: at most 2 a round and parameter.
+/// Fits `parameters`, starting from `machine`, to minimise `score`. Each of `rounds` rounds tries a step up and a step down
+/// for every parameter; a round without improvement reduces the step, which begins at `step`. At most 2 comparisons per
+/// round and parameter.
 ///
 /// # Errors
 /// Those of `compare`.
@@ -108,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_two_figures() {
+    fn finds_two_parameters() {
         let parameters = [
             Parameter { name: "host.send", places: |machine| vec![&mut machine.host.send] },
             Parameter { name: "host.receive", places: |machine| vec![&mut machine.host.receive] },

@@ -1,4 +1,4 @@
-//! `trib sim fit`: the simulator against measurements, and a machine's host fitted to them.
+//! `trib sim fit`: compares the simulator with measurements, and fits a machine's host parameters to them.
 
 use tributary_lab::sim::Machine;
 
@@ -9,7 +9,7 @@ use crate::cli::sim::FitOptions;
 use crate::sweep::{processors, sweep};
 use crate::{Failure, listing, say};
 
-/// What is fitted: one set for all kernels and sizes.
+/// The fitted parameters, the same for all kernels and sizes.
 const PARAMETERS: [Parameter; 8] = [
     Parameter { name: "host.post_receive", places: |machine| vec![&mut machine.host.post_receive] },
     Parameter { name: "host.receive", places: |machine| vec![&mut machine.host.receive] },
@@ -41,7 +41,7 @@ pub fn run(options: &FitOptions) -> Result<(), Failure> {
 
 /// Simulates all rows, on all cores.
 fn compare(machine: &Machine, rows: &[Measurement]) -> Result<Comparison, Failure> {
-    // The longest first, so that no core ends long before the other.
+    // The longest first, so that all cores end at about the same time.
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by_key(|&row| std::cmp::Reverse(rows[row].ranks * rows[row].receivers * rows[row].iterations as usize));
     let simulated = sweep(&order, processors(), |&row| (row, rows[row].simulated(machine)));

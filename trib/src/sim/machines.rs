@@ -32,14 +32,14 @@ fn all(json: bool) -> Result<(), Failure> {
         let rows: Vec<_> = machines.iter().map(object).collect();
         return say(serde_json::to_string_pretty(&rows)?);
     }
-    let mut table = listing::table(["machine", "what", "ranks of a node", "quoted", "fitted", "assumed"]);
+    let mut table = listing::table(["machine", "what", "ranks per node", "quoted", "fitted", "assumed"]);
     for machine in &machines {
         let count = |origin| machine.figures.values().filter(|figure| figure.origin == origin).count().to_string();
         let [quoted, fitted, assumed] = [Origin::Quoted, Origin::Fitted, Origin::Assumed].map(count);
         let ranks = machine.ranks_per_node.to_string();
         table.add_row([&machine.name, &machine.about, &ranks, &quoted, &fitted, &assumed]);
     }
-    say(format!("{table}\nquoted, fitted, assumed: how many numbers come from where."))
+    say(format!("{table}\nquoted, fitted, assumed: numbers of parameters by source."))
 }
 
 fn one(machine: &Machine, json: bool) -> Result<(), Failure> {

@@ -7,7 +7,7 @@ use tributary_lab::forecast::{AllToMany, AllToManyOptions};
 use tributary_lab::sim::{self, Machine, Seconds};
 
 use super::all_to_many::{check, way};
-use crate::{Failure, means};
+use crate::{Failure, limits};
 
 /// One row.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,15 +15,15 @@ pub struct Measurement {
     pub ranks_per_node: usize,
     pub ranks: usize,
     pub receivers: usize,
-    /// A kernel of ours.
+    /// The kernel's name in Tributary.
     pub kernel: String,
     pub iterations: u32,
-    /// From start to end, in seconds.
+    /// Seconds from start to end.
     pub seconds: f64,
 }
 
 impl Measurement {
-    /// What the simulator says of this row.
+    /// The simulated time of this row.
     pub fn simulated(&self, machine: &Machine) -> Result<Seconds, Failure> {
         let topology = Topology::blocks(self.ranks, self.ranks_per_node)?;
         let options = AllToManyOptions {
@@ -75,7 +75,7 @@ fn parse(text: &str) -> Result<Vec<Measurement>, (usize, String)> {
             iterations: whole(iterations)?,
             seconds,
         };
-        means::at_most("ranks", row.ranks as u64, means::MOST_RANKS as u64)
+        limits::at_most("ranks", row.ranks as u64, limits::MOST_RANKS as u64)
             .and_then(|()| check(row.ranks, row.receivers, row.iterations))
             .map_err(|failure| (line, failure.to_string()))?;
         Ok(row)
@@ -90,7 +90,7 @@ mod tests {
     const HEADER: &str = "machine,ranks_per_node,ranks,receivers,kernel,iterations,end_to_end_s\n";
 
     #[test]
-    fn rows_and_what_is_none() {
+    fn good_and_bad_rows() {
         let rows = parse(&format!("{HEADER}cori-knl,64,512,8,isend,2,0.0829\n")).unwrap();
         let expected = Measurement {
             ranks_per_node: 64,

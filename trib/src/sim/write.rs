@@ -17,7 +17,7 @@ use crate::cli::sim::{ListForm, WriteHow, WriteOptions};
 use crate::report::grouped;
 use crate::{Failure, say};
 
-/// Everything that is known before anything long runs.
+/// What is prepared before anything long runs.
 struct Prepared {
     machine: Machine,
     topology: Topology,
@@ -25,7 +25,7 @@ struct Prepared {
     pattern: Box<dyn Pattern>,
 }
 
-/// Simulates the write and prints what it takes.
+/// Simulates the write and prints its times.
 pub fn run(options: &WriteOptions) -> Result<(), Failure> {
     let how = &options.how;
     let prepared = prepare(options)?;
@@ -68,7 +68,7 @@ pub fn run(options: &WriteOptions) -> Result<(), Failure> {
     say(text(how, &prepared, aggregators, &census, &written))
 }
 
-/// Finds what is wrong with the command line.
+/// Checks the command line.
 fn prepare(options: &WriteOptions) -> Result<Prepared, Failure> {
     let how = &options.how;
     let mut machine = machines::machine(&how.machine)?;
@@ -144,16 +144,16 @@ fn text(how: &WriteHow, prepared: &Prepared, aggregators: usize, census: &Messag
     ];
     let simulated = match (census.sampled(), census.rounds()) {
         (some, all) if some < all => format!(
-            "{some} of {all} rounds, spread evenly, were simulated: data, file and placing are scaled up from them."
+            "{some} of {all} rounds, evenly spread, were simulated; the times of data, file and placement are scaled up."
         ),
         (_, all) => format!("All {all} rounds were simulated."),
     };
     let (told, sent) = census.fan_in();
     format!(
         "{}: {}\ncall {} of {} on {}, {} ranks on {} nodes to {} aggregators ({}); metadata {} throttle {}, data {} throttle {}\n\
-         seconds      last to end   most of any           mean\n{}\
+         seconds     slowest rank       maximum           mean\n{}\
          {simulated}\n\
-         {} requests; an aggregator hears from {told:.0} ranks, and from {sent:.0} in a round with data.",
+         {} requests; on average {told:.0} ranks send metadata to an aggregator, and {sent:.0} send data to it in a round.",
         pattern.name(),
         pattern.describe(),
         how.call + 1,

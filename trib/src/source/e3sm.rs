@@ -34,7 +34,7 @@ struct Decomposed {
     /// of ranks, generated decompositions.
     #[arg(long, value_name = "FILE")]
     map: Option<PathBuf>,
-    /// Run a map on another number of ranks than it was made for: ranks take several (or no) parts each.
+    /// Run a map on another number of ranks than it was made for: each rank takes several parts, or none.
     #[arg(long)]
     fold: bool,
     /// Records, each appended by a collective call of its own; the first call also writes the fixed-size variables.
@@ -100,7 +100,7 @@ const ORIGIN: &str = "\
 E3SM-IO (https://github.com/Parallel-NetCDF/E3SM-IO): the cases' variables are its source's, maps of runs on 16 ranks are in \
 its folder datasets";
 const MET: [(&str, &str); 2] = [
-    ("metadata fan-in", "p: every aggregator is told by every rank"),
+    ("metadata fan-in", "p: every rank sends metadata to every aggregator"),
     ("data fan-in", "p in every round, as an upper bound; the maps of real runs reach it in the F case"),
 ];
 

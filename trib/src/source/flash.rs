@@ -41,7 +41,7 @@ pub struct Mesh {
 /// `8` or `8x8x8`.
 fn cube(text: &str) -> Result<[u64; 3], String> {
     let whole =
-        || lengths::<3>(text).map_err(|_| "allowed: 1 number or 3 with an x between them, 1 or more".to_string());
+        || lengths::<3>(text).map_err(|_| "allowed: 1 number, or 3 numbers separated by x, of 1 or more".to_string());
     lengths::<1>(text).map_or_else(|_| whole(), |[side]| Ok([side; 3]))
 }
 

@@ -27,8 +27,8 @@ lists may be longer than memory. Bytes are a hash of offset and rank; where rank
     const FORMULAS: &'static [(&'static str, &'static str)] = &[
         ("requests", "the lines of all lists"),
         ("bytes", "the sum of their lengths"),
-        ("metadata fan-in", "only the data can tell; at most p"),
-        ("data fan-in", "only the data can tell; at most p"),
+        ("metadata fan-in", "depends on the data; at most p"),
+        ("data fan-in", "depends on the data; at most p"),
     ];
     const EXAMPLE: &'static str = "--lists benchmarks/data/example_lists.txt --verify";
     const PICTURE: &'static str = "--lists benchmarks/data/example_lists.txt --row 1024 --stripe 512";

@@ -1,5 +1,5 @@
-//! The registry of patterns: name, parameters, and how they become what is replayed. A new pattern is one file here and
-//! one row of [`SOURCES`].
+//! The registry of patterns: name, parameters, and how they become a replay. A new pattern is one file here and one row of
+//! [`SOURCES`].
 
 mod block4d;
 mod btio;
@@ -17,9 +17,9 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use tributary_benchmarks::Pattern;
 use tributary_benchmarks::wrf::Trace;
 
-use crate::{Failure, means};
+use crate::{Failure, limits};
 
-/// Ranks of a pattern that is made for any number, where nobody says how many.
+/// Number of ranks without --ranks, of a pattern for any number.
 const RANKS: usize = 16;
 
 /// All patterns, in the order in which they are listed.
@@ -37,27 +37,26 @@ pub const SOURCES: &[Source] = &[
     Source::of::<capture::Calls>(),
 ];
 
-/// A pattern's parameters on the command line (the fields; their comments are the help), and what people should know of
-/// it. The type's own comment is the line that help shows.
+/// A pattern's parameters on the command line, and its description. The fields' comments are the help texts; the type's
+/// comment is the line in the list of patterns.
 pub trait Parameters: Args + Send + Sync + 'static {
     /// Its name.
     const NAME: &'static str;
-    /// Which code writes so, and how, in a few sentences.
+    /// Which application writes this pattern, and how, in a few sentences.
     const CODE: &'static str;
     /// Where it is published.
     const ORIGIN: &'static str;
-    /// What the arithmetic says: (what, formula).
+    /// Its closed forms: (quantity, formula).
     const FORMULAS: &'static [(&'static str, &'static str)];
-    /// A command line that shows it: what follows the name.
+    /// An example: the arguments after the name.
     const EXAMPLE: &'static str;
-    /// Parameters, options of `trib picture` included, that make a picture one can read. Files are the project's, by their
-    /// path from its root.
+    /// Arguments of `trib picture` that give a readable picture. Paths of files start at the project's root.
     const PICTURE: &'static str;
 
-    /// What is replayed on `ranks` ranks (`None`: as many as it is made for).
+    /// The subject on `ranks` ranks (`None`: the pattern's own number).
     ///
     /// # Errors
-    /// Parameters that cannot be met, in one line.
+    /// Parameters that are not possible, in one line.
     fn subject(&self, ranks: Option<usize>) -> Result<Subject, Failure>;
 }
 
@@ -83,22 +82,22 @@ impl Subject {
         }
     }
 
-    /// The pattern, where `wanted` asks for one.
+    /// The pattern; `wanted` names the option or command that needs one.
     ///
     /// # Errors
-    /// An exchange, which writes no file.
+    /// The subject is an exchange, which writes no file.
     pub fn into_file(self, wanted: &str) -> Result<Box<dyn Pattern>, Failure> {
         match self {
             Self::File(pattern) => Ok(pattern),
             Self::Exchange(trace) => Err(Failure::new(format!(
-                "{wanted}: {} is an exchange, no file; allowed: other patterns",
+                "{wanted}: {} is an exchange without a file; allowed: other patterns",
                 trace.name()
             ))),
         }
     }
 }
 
-/// Makes a subject for so many ranks.
+/// Makes a subject for a number of ranks.
 type Make = Box<dyn Fn(Option<usize>) -> Result<Subject, Failure> + Send + Sync>;
 
 /// One row of the registry.
@@ -136,7 +135,7 @@ impl Source {
         }
     }
 
-    /// What it is, in a line: what help shows.
+    /// Its description in one line, as help shows it.
     pub fn about(&self) -> String {
         self.command().get_about().map(ToString::to_string).unwrap_or_default()
     }
@@ -158,20 +157,20 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// What is replayed on `ranks` ranks (`None`: as many as it is made for).
+    /// The subject on `ranks` ranks (`None`: the pattern's own number).
     ///
     /// # Errors
-    /// Parameters that cannot be met, in one line.
+    /// Parameters that are not possible, in one line.
     pub fn subject(&self, ranks: Option<usize>) -> Result<Subject, Failure> {
         if ranks == Some(0) {
             return Err(Failure::new("ranks: 0; allowed: 1 or more"));
         }
-        means::at_most("ranks", ranks.unwrap_or(1) as u64, means::MOST_RANKS as u64)?;
+        limits::at_most("ranks", ranks.unwrap_or(1) as u64, limits::MOST_RANKS as u64)?;
         let subject = (self.make)(ranks)?;
         if let Subject::File(pattern) = &subject {
-            means::at_most("ranks", pattern.ranks() as u64, means::MOST_RANKS as u64)?;
-            means::at_most("collective calls", pattern.steps() as u64, means::MOST_TIMES)?;
-            means::at_most("requests", pattern.totals().requests, means::MOST_MESSAGES)?;
+            limits::at_most("ranks", pattern.ranks() as u64, limits::MOST_RANKS as u64)?;
+            limits::at_most("collective calls", pattern.steps() as u64, limits::MOST_TIMES)?;
+            limits::at_most("requests", pattern.totals().requests, limits::MOST_MESSAGES)?;
         }
         Ok(subject)
     }

@@ -28,7 +28,7 @@ the picture use benchmarks/data/example_trace.dat, a small synthetic one (32 ran
     const ORIGIN: &'static str = "the trace of 1,024 ranks published with the all-to-many benchmarks of WRF-IO";
     const FORMULAS: &'static [(&'static str, &'static str)] = &[
         ("requests", "the trace's messages"),
-        ("bytes", "the trace's bytes, whatever it is folded onto"),
+        ("bytes", "the trace's bytes, whatever the number of ranks"),
         ("data fan-in", "the trace's peers of a receiver in a round"),
     ];
     const EXAMPLE: &'static str = "--trace benchmarks/data/example_trace.dat --ranks 16 --kernel balanced";

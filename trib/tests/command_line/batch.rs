@@ -182,10 +182,10 @@ fn a_job_that_was_killed_goes_on_where_it_was() {
     let whole = std::fs::read_to_string(&table).unwrap();
     std::fs::write(&table, format!("{whole}{{\"row\":\"infiniband 2 e3")).unwrap();
     let drawn = cluster.figures();
-    assert!(text(&drawn.stdout).contains("infiniband-2.jsonl:5: half a line"), "{}", text(&drawn.stderr));
+    assert!(text(&drawn.stdout).contains("infiniband-2.jsonl:5: an incomplete line"), "{}", text(&drawn.stderr));
 
     let said = ended(cluster.job("infiniband.slurm", &more).spawn().unwrap());
-    assert!(said.contains("half a line is dropped") && said.contains("0 left"), "{said}");
+    assert!(said.contains("an incomplete line is dropped") && said.contains("0 left"), "{said}");
     let rows = cluster.rows();
     assert!(rows.values().all(|times| *times == 1), "{rows:?}");
     // Throttles 1, 4, 32 and 64 of the balanced algorithm, and two columns; twice three columns of the others.
@@ -243,7 +243,7 @@ fn two_jobs_do_not_run_the_same_rows() {
     let first = cluster.job("perlmutter.slurm", &[("STOP_AT", "1"), ("RUNS", "1")]).spawn().unwrap();
     let launcher = cluster.stopped();
     let said = ended(cluster.job("perlmutter.slurm", &[("RUNS", "1")]).spawn().unwrap());
-    assert!(said.contains("1 nodes: another job is at it") && said.contains("0 rows written"), "{said}");
+    assert!(said.contains("1 nodes: another job is measuring them") && said.contains("0 rows written"), "{said}");
     signal("-KILL", &format!("-{launcher}"));
     let said = ended(first);
     assert!(said.contains("2 rows written, 1 left"), "{said}");
@@ -253,7 +253,7 @@ fn two_jobs_do_not_run_the_same_rows() {
 fn what_is_set_wrongly_is_one_line() {
     let cluster = Cluster::new();
     let wrong = [
-        (("TRIB", "nowhere/trib"), "TRIB=nowhere/trib is no program"),
+        (("TRIB", "nowhere/trib"), "TRIB=nowhere/trib is not a program"),
         (("CODES", "flash s3d"), "pattern s3d is not known"),
         (("PRELOAD", "nowhere.so"), "PRELOAD=nowhere.so: no such file"),
     ];

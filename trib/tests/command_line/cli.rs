@@ -162,7 +162,7 @@ fn maps_are_folded_only_when_asked() {
     let directory = tempfile::tempdir().unwrap();
     let map = written_map(directory.path(), "16");
     let line = error(&["replay", "e3sm-f", "--map", &map, "--ranks", "12"]);
-    assert!(line.contains("for 16 ranks, run on 12") && line.contains("--fold"), "{line}");
+    assert!(line.contains("for 16 ranks, not 12") && line.contains("--fold"), "{line}");
     for ranks in ["12", "1", "17"] {
         let all = json(&["replay", "e3sm-f", "--map", &map, "--ranks", ranks, "--fold", "--verify", "--json"]);
         assert_eq!((&all["verified"], all["ranks"].to_string()), (&true.into(), ranks.to_string()));

@@ -94,7 +94,7 @@ fn what_does_not_fit_hsumma_is_named() {
     for (arguments, expected) in [
         (&["--grid", "3x5"][..], "grid: 3x5; allowed: rows and columns whose product is 16"),
         (&["--groups", "3x2"], "rows of groups: 3; allowed: a divisor of 4"),
-        (&["--groups", "2"], "2 numbers, 1 or more, with an x"),
+        (&["--groups", "2"], "2 numbers of 1 or more, separated by x"),
         (&["--n", "510"], "n: 510; allowed: a multiple of 4"),
         (&["--block", "24"], "outer block: 24; allowed: a divisor of 128"),
         (&["--block", "24", "--outer-block", "64"], "block: 24; allowed: a divisor of 64"),

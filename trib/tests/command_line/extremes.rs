@@ -237,7 +237,7 @@ fn numbers_in_files_and_hints_at_the_ends() {
         ("replay ior --ranks 4 --plan-only --hint striping_unit=4611686018427387904 --driver lustre".to_string(), ""),
         ("sim write ior --ranks 4 --hint cb_buffer_size=1".to_string(), ""),
         ("hsumma --ranks 18446744073709551615".to_string(), "allowed: 1 to 32768"),
-        ("hsumma --ranks 1 --groups 1x1 --n 4294967296".to_string(), "n: 4294967296: needs more than can be counted"),
+        ("hsumma --ranks 1 --groups 1x1 --n 4294967296".to_string(), "n: 4294967296: needs more than 2^64 bytes"),
     ] {
         let output = trib(directory.path(), &words(&line));
         assert_eq!(objection(&output), None, "trib {line}");

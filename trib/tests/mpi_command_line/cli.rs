@@ -29,7 +29,7 @@ fn sixteen_ranks_write_what_sixteen_threads_write() {
 fn an_error_is_said_once_and_ends_the_job() {
     for (arguments, expected) in [
         (&["--map", "missing.nc"][..], "missing.nc"),
-        (&["--ranks", "5"], "3 were started by mpiexec"),
+        (&["--ranks", "5"], "mpiexec started 3"),
         (&["--output", "/dev/full"], "No space left"),
         (&["--output", "nowhere/file"], "No such file"),
     ] {

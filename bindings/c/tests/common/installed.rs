@@ -1,4 +1,4 @@
-//! The libraries of this build, installed as a user would have them, and programs compiled against them.
+//! Installs the libraries of this build as a user would, and compiles programs against them.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
 use std::path::{Path, PathBuf};
@@ -7,16 +7,17 @@ use std::sync::LazyLock;
 
 use crate::mpiexec;
 
-/// How a program is linked.
+/// Which library a program is linked with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Link {
-    /// With the shared library.
+    /// The shared library.
     Shared,
-    /// With the static one, and what it needs of the system.
+    /// The static library, and the system libraries it needs.
     Static,
 }
 
-/// Where this test program's installation is: made by `bindings/install` from what Cargo has built beside the program.
+/// The prefix of this test program's installation. `bindings/install` makes it from the libraries that Cargo has built
+/// beside the program.
 pub fn prefix() -> &'static Path {
     static PREFIX: LazyLock<PathBuf> = LazyLock::new(|| {
         let program = std::env::current_exe().expect("the path of this test program");
@@ -29,7 +30,7 @@ pub fn prefix() -> &'static Path {
     &PREFIX
 }
 
-/// The script.
+/// The installation script.
 pub fn install() -> Command {
     Command::new(crate_directory().join("../install"))
 }
@@ -73,7 +74,7 @@ pub fn compile(source: &Path, link: Link) -> PathBuf {
             command.args(["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"]);
         }
     }
-    // The Fortran compiler leaves a file for the module where it runs.
+    // The Fortran compiler writes the module's file into the current directory.
     expect(command.current_dir(prefix()), "the compiler");
     program
 }
@@ -86,7 +87,7 @@ pub fn compiler(extension: &str) -> Command {
         "cpp" => {
             (wrapper("mpicxx", "MPICXX"), &["-std=c++11", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", "-pedantic"])
         }
-        // gfortran takes no part of the MPI modules' interfaces for its own: -pedantic would warn of theirs.
+        // Without -pedantic, which would warn of the MPI modules.
         "f90" => (wrapper("mpifort", "MPIFC"), &["-std=f2018", "-Wno-unused-dummy-argument"]),
         other => panic!("a source that ends with .{other}"),
     };
@@ -98,7 +99,7 @@ pub fn compiler(extension: &str) -> Command {
 /// Runs a program to its end.
 ///
 /// # Panics
-/// When it cannot be run, or fails: with all it printed.
+/// When it cannot be run or fails. The message has all that it printed.
 pub fn expect(command: &mut Command, what: &str) -> Output {
     let output = command.output().unwrap_or_else(|error| panic!("{what}: {command:?}: {error}"));
     assert!(output.status.success(), "{what} failed: {command:?}\n{}", printed(&output));
@@ -110,10 +111,10 @@ pub fn printed(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned()).concat()
 }
 
-/// Runs a program on so many ranks, with a file in a directory of its own as its argument.
+/// Runs a program on `ranks` ranks. Its argument is the path of a file in a temporary directory.
 ///
 /// # Panics
-/// When it fails, and when nobody prints `words`.
+/// When it fails, or when no rank prints `words`.
 pub fn run(program: &Path, ranks: usize, environment: &[(&str, &str)], words: &str) {
     let directory = tempfile::tempdir().expect("a directory for the ranks");
     let file = directory.path().join("file");

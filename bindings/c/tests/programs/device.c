@@ -6,7 +6,7 @@
 
 #define BYTES 30000
 
-/* What C has no cast for: a pointer to data as one to a function. */
+/* Turns a data pointer into a function pointer, for which C has no cast. */
 #define FIND(library, name, function)                                                                                  \
     do {                                                                                                               \
         void *found = dlsym(library, name);                                                                            \
@@ -69,7 +69,7 @@ static void alone(trib_file *file, char *memory, char *back) {
     OK(trib_read_at(file, at, back, BYTES, &bytes));
     EXPECT(bytes == BYTES && memcmp(bytes_at(back), bytes_at(memory), BYTES) == 0);
     MPI_Barrier(MPI_COMM_WORLD);
-    /* Behind the file's end it stays as it was. */
+    /* Beyond the end of the file the buffer is not changed. */
     if (rank == ranks - 1) {
         memset(bytes_at(back), 3, BYTES);
         OK(trib_read_at(file, at + 100, back, BYTES, &bytes));
@@ -94,7 +94,7 @@ int main(int argc, char **argv) {
     collective(file, memory, back);
     EXPECT(copies() > 0);
     alone(file, memory, back);
-    /* Of a runtime that is not made to copy: no rank writes, whosever memory it is. */
+    /* The runtime of one rank cannot copy: no rank writes. */
     FAILS(trib_write_all(file, 1, &zero, &some, 0, NULL, NULL, rank == 0 ? other : "0123456789", &bytes),
           TRIB_ERR_ARGUMENT, "buffer: device memory of Level Zero");
     OK(trib_close(&file));

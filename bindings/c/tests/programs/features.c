@@ -1,5 +1,5 @@
-/* Every function does what the header says: random lists against a reference, operations in flight, one rank alone, sizes,
- * hints, statistics, texts. */
+/* Every function does what the header says: random lists against a reference, operations in flight, independent calls,
+ * sizes, hints, statistics, texts. */
 #include "check.h"
 
 static const char *path;
@@ -13,8 +13,8 @@ static uint64_t next(uint64_t below) {
 
 enum { PIECES = 400, LONGEST = 60, SIZE = PIECES * LONGEST };
 
-/* One rank's part of a file that is cut into random pieces, most of which go to random ranks; in random order, and
- * somewhere in memory. */
+/* One rank's part of a file. The file is cut into random pieces, and random ranks own most of them. A rank's pieces are
+ * in random order, with gaps between them in memory. */
 typedef struct {
     int64_t count, bytes, offsets[PIECES], lengths[PIECES], places[PIECES];
     unsigned char *memory;
@@ -31,7 +31,7 @@ static part cut(uint64_t seed) {
     memset(expected, 0, sizeof expected);
     for (int piece = 0; piece < PIECES; piece++) {
         int64_t length = (int64_t)next(LONGEST);
-        uint64_t owner = next((uint64_t)ranks + 1); /* beyond the ranks: a hole */
+        uint64_t owner = next((uint64_t)ranks + 1); /* `ranks` stands for a hole */
         for (int64_t i = 0; owner < (uint64_t)ranks && i < length; i++)
             expected[at + i] = (unsigned char)(1 + (at + i) * 7 % 251);
         if (owner == (uint64_t)rank) {
@@ -45,7 +45,7 @@ static part cut(uint64_t seed) {
         at += length;
     }
     own.memory = calloc(1, 2 * SIZE + 2);
-    for (int64_t i = 0; i < own.count; i++) { /* from the back, a byte between pieces */
+    for (int64_t i = 0; i < own.count; i++) { /* the last piece comes first; one byte between pieces */
         end += own.lengths[i] + 1;
         own.places[i] = 2 * SIZE - end;
     }
@@ -58,7 +58,7 @@ static void fill(part own) {
             own.memory[own.places[i] + j] = expected[own.offsets[i] + j];
 }
 
-/* Memory holds what the file holds, and nothing has come between the pieces. */
+/* Memory holds what the file holds, and the bytes between the pieces are not changed. */
 static void compare(part own) {
     int64_t others = 2 * SIZE + 2 - own.bytes;
     for (int64_t i = 0; i < own.count; i++)
@@ -99,7 +99,7 @@ static void random_lists(void) {
         EXPECT(bytes == own.bytes);
         compare(own);
 
-        /* The same as extents; what is contiguous in memory, read from the whole file by all. */
+        /* The same as extents. Then every rank reads the whole file into contiguous memory. */
         trib_extents *in_file, *in_memory;
         int64_t count, whole = 0, offset = 0, length = SIZE;
         OK(trib_extents_create(&in_file));
@@ -118,7 +118,7 @@ static void random_lists(void) {
         OK(trib_read_all(file, 1, &offset, &length, 0, NULL, NULL, own.memory, &bytes));
         EXPECT(bytes == whole && memcmp(own.memory, expected, (size_t)whole) == 0);
         for (int64_t i = whole; i < SIZE; i++)
-            EXPECT(own.memory[i] == 9); /* behind the end of the file nothing is touched */
+            EXPECT(own.memory[i] == 9); /* beyond the end of the file nothing is touched */
         OK(trib_extents_free(&in_memory));
         OK(trib_extents_free(&in_file));
         free(own.memory);
@@ -126,7 +126,7 @@ static void random_lists(void) {
     }
 }
 
-/* Runs and subarrays are the lists they stand for. */
+/* Runs and subarrays expand to the right extents. */
 static void shapes(void) {
     trib_extents *extents;
     int64_t count, bytes;
@@ -156,12 +156,12 @@ static void shapes(void) {
             EXPECT(buffer[400 - 10 * i + k] == next_byte++);
     for (int i = 0; i < 500; i++)
         sum += buffer[i];
-    EXPECT(sum == 63 * 64 / 2); /* and nothing elsewhere */
+    EXPECT(sum == 63 * 64 / 2); /* and no other byte is set */
     OK(trib_extents_free(&extents));
     OK(trib_close(&file));
 }
 
-/* Two files with an operation each, tested in turn; the lists and extents are gone meanwhile. */
+/* Two files with an operation each, tested in turn. The lists and extents are freed meanwhile. */
 static void operations(void) {
     char other[4096];
     trib_file *files[2];
@@ -236,7 +236,7 @@ static void alone(void) {
     EXPECT(size == 7);
     OK(trib_close(&file));
 
-    /* What is there stays with TRIB_UPDATE, and goes with TRIB_CREATE. */
+    /* TRIB_UPDATE keeps the contents, TRIB_CREATE discards them. */
     const int modes[3] = {TRIB_READ, TRIB_UPDATE, TRIB_CREATE};
     for (int i = 0; i < 3; i++) {
         OK(trib_open(MPI_COMM_WORLD, path, modes[i], NULL, &file));
@@ -262,7 +262,7 @@ static void hints(void) {
     EXPECT(strcmp(value, "1") == 0);
     OK(trib_get_hint(file, "striping_unit", value, sizeof value, NULL));
     EXPECT(strcmp(value, "4096") == 0);
-    OK(trib_get_hint(file, "trib_driver", value, sizeof value, NULL)); /* the one that was chosen */
+    OK(trib_get_hint(file, "trib_driver", value, sizeof value, NULL)); /* the driver that was chosen */
     EXPECT(strcmp(value, "auto") != 0 && value[0] != '\0');
     OK(trib_get_hint(file, "cb_buffer_size", value, 4, &length));
     EXPECT(strcmp(value, "314") == 0 && length == 7);
@@ -314,7 +314,7 @@ static void statistics(void) {
     EXPECT(strcmp(trib_version(), getenv("TRIB_TEST_VERSION")) == 0);
 }
 
-/* A communicator of half of the ranks; the other half has a file of its own at the same time. */
+/* The two halves of the ranks each have a communicator and a file, at the same time. */
 static void halves(void) {
     MPI_Comm half;
     int within;

@@ -1,4 +1,4 @@
-/* The hints of TRIB_TEST_HINTS, key=value;key=value, are in force in a file that asks for two itself. */
+/* The hints in TRIB_TEST_HINTS (key=value;key=value) are in force, although the program itself sets two hints. */
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -1,15 +1,15 @@
-/* Bad input: every call says what is wrong, by code and in words; collective calls say the same on all ranks, whichever
- * rank brought it, and the next call goes well. */
+/* Bad input: every call returns the right code and message. A collective call returns the same on all ranks, whichever
+ * rank had the bad input, and the next call succeeds. */
 #include "check.h"
 #include <sys/stat.h>
 #include <unistd.h>
 
 static const char *path;
 
-/* The last rank is the one with the bad arguments. */
+/* The last rank has the bad arguments. */
 static int bad(void) { return rank == ranks - 1; }
 
-/* Opening fails on all ranks, with the first arguments on the last rank and the second on the others. */
+/* Opening fails on all ranks; the last rank has the first arguments, the others the second. */
 static void open_fails(const char *name, int mode, const char *hints, trib_status status, const char *words) {
     trib_file *file = (trib_file *)&file;
     FAILS(bad() ? trib_open(MPI_COMM_WORLD, name, mode, hints, &file)
@@ -58,7 +58,7 @@ static void opening(void) {
     all_fail_to_open(".", TRIB_CREATE, NULL, TRIB_ERR_BAD_FILE, "directory");
 }
 
-/* A call with lists on the last rank, a good one on the others: written, read, and both started. */
+/* A call with these lists on the last rank and good ones on the others: write and read, blocking and non-blocking. */
 static void lists_fail(trib_file *file, int64_t count, const int64_t *offsets, const int64_t *lengths,
                        int64_t memory_count, const int64_t *places, const int64_t *memory_lengths, void *buffer,
                        const char *words) {
@@ -108,7 +108,7 @@ static void lists(trib_file *file) {
     lists_fail(file, 2, offsets, lengths, 2, far, lengths, buffer, "2^63 - 1");
     lists_fail(file, 2, offsets, lengths, 2, offsets, longer, buffer, "lengths in memory: 17 bytes in all; allowed: 16");
     lists_fail(file, 2, offsets, lengths, 0, offsets, lengths, buffer, "lengths in memory: 0 bytes");
-    lists_fail(file, 0, NULL, NULL, 2, offsets, lengths, buffer, "allowed: 0, as those in the file");
+    lists_fail(file, 0, NULL, NULL, 2, offsets, lengths, buffer, "allowed: 0 bytes, as in the file");
     lists_fail(file, 2, offsets, lengths, 2, (int64_t[2]){0, INT64_MAX - 8}, lengths, (void *)UINTPTR_MAX,
                "address space");
 }
@@ -133,7 +133,7 @@ static void extents(void) {
     FAILS(trib_extents_add_subarray(extents, 0, 8, 2, sizes, subsizes, NULL), TRIB_ERR_ARGUMENT, "starts: NULL");
     FAILS(trib_extents_add_subarray(extents, 0, 8, 2, sizes, negative, starts), TRIB_ERR_ARGUMENT, "subsizes[1]: -1");
     OK(trib_extents_total(extents, &count, &bytes));
-    EXPECT(count == 0 && bytes == 0); /* nothing of all that was appended */
+    EXPECT(count == 0 && bytes == 0); /* no failed call appended anything */
     OK(trib_extents_free(&extents));
     EXPECT(extents == NULL);
     OK(trib_extents_free(&extents));
@@ -191,7 +191,7 @@ static void the_rest(trib_file *file) {
     FAILS(trib_get_statistics(file, NULL), TRIB_ERR_ARGUMENT, "statistics: NULL");
     FAILS(trib_report_json(file, NULL, 8, NULL), TRIB_ERR_ARGUMENT, "text: NULL");
 
-    /* An operation in flight, and none. */
+    /* Calls that need an operation in flight, and calls that allow none. */
     const int64_t offset = 4 * (int64_t)rank, length = 4;
     FAILS(trib_wait(file, NULL), TRIB_ERR_ARGUMENT, "no operation is in flight");
     FAILS(trib_test(file, &done, NULL), TRIB_ERR_ARGUMENT, "no operation is in flight");
@@ -209,7 +209,7 @@ static void the_rest(trib_file *file) {
     EXPECT(bytes == 4);
 }
 
-/* What only the system finds out. */
+/* Errors that only the operating system finds. */
 static void the_system(void) {
     trib_file *file;
     int64_t bytes = -1;
@@ -224,7 +224,7 @@ static void the_system(void) {
     OK(trib_close(&file));
     EXPECT(file == NULL);
 
-    /* A device that is full, by both paths. */
+    /* A full device, by both paths. */
     const char *hints[2] = {"romio_cb_write=enable;trib_driver=posix", "romio_cb_write=disable;trib_tiny_call=0"};
     for (int i = 0; i < 2; i++) {
         OK(trib_open(MPI_COMM_WORLD, "/dev/full", TRIB_UPDATE, hints[i], &file));
@@ -234,7 +234,7 @@ static void the_system(void) {
     }
 }
 
-/* A file that nobody else may touch, and all ranks are somebody else: the superuser may touch all. */
+/* A file of another user without permissions. The ranks drop root's rights first: root may open every file. */
 static void a_private_file(void) {
     char other[4096];
     snprintf(other, sizeof other, "%s.private", path);

@@ -1,5 +1,5 @@
-/* A file-size limit on one rank: all ranks get the error, by every path, and nobody ends by the signal. Its action is the
- * default, which ends the process. */
+/* A file-size limit on one rank: by every path all ranks get the error, and SIGXFSZ, whose default action would end the
+ * process, ends none. */
 #include "check.h"
 #include <sys/resource.h>
 
@@ -20,7 +20,7 @@ int main(int argc, char **argv) {
         trib_file *file;
         trib_extents *extents;
         int64_t bytes = -1, size;
-        /* Every rank aggregates: stripes are dealt to all in turn. */
+        /* Every rank is an aggregator: stripes are assigned round-robin. */
         snprintf(hints, sizeof hints,
                  "trib_shared_memory=disable;trib_driver=lustre;striping_unit=1000;striping_factor=%d;cb_nodes=%d;trib_tiny_call=0;"
                  "romio_cb_write=enable;trib_kernel_data=%s",
@@ -36,7 +36,7 @@ int main(int argc, char **argv) {
         FAILS(trib_wait(file, NULL), TRIB_ERR_TOO_LARGE, "File too large");
         trib_status alone = trib_write_at(file, LENGTH * COUNT * ranks, buffer, LENGTH, NULL);
         EXPECT(alone == (rank == victim ? TRIB_ERR_TOO_LARGE : TRIB_OK));
-        MPI_Barrier(MPI_COMM_WORLD); /* all have written behind the end before it is moved */
+        MPI_Barrier(MPI_COMM_WORLD); /* all ranks have written beyond the end before it moves */
         trib_status cut = trib_set_size(file, 2 * (int64_t)LENGTH * COUNT * ranks);
         EXPECT(cut == (victim == 0 ? TRIB_ERR_TOO_LARGE : TRIB_OK));
         limit(RLIM_INFINITY);

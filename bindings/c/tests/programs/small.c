@@ -1,4 +1,4 @@
-/* A small file, written, synchronised, read and closed: small PATH. Every rank says what each call returned, and goes on. */
+/* small PATH: writes, synchronises, reads and closes a small file. Every rank prints what each call returned, and goes on. */
 #include "program.h"
 #include <tributary.h>
 

@@ -1,4 +1,4 @@
-//! Programs in C, linked with the libraries that Cargo has built beside the test program, as their users would link them.
+//! C programs, linked as users would with the libraries that Cargo has built beside the test program.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
 use std::path::{Path, PathBuf};
@@ -76,10 +76,10 @@ pub fn printed(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned()).concat()
 }
 
-/// Runs a program on so many ranks, with `file` as its argument; what it printed.
+/// Runs a program on `ranks` ranks, with `file` as its argument; returns its output.
 ///
 /// # Panics
-/// When it fails, or does not say that all went well.
+/// When it fails, or does not report success.
 pub fn run(program: &Path, ranks: usize, file: &Path, environment: &[(&str, &str)]) -> String {
     let output = mpiexec::start(ranks, program, &[file.to_str().expect("a path in UTF-8")], environment);
     let printed = printed(&output);

@@ -1,5 +1,5 @@
-//! What an error is called in MPI: its class. (A code of our own would carry words, but MPICH 4.0 mixes up the words of
-//! codes that are added to its own classes.)
+//! The MPI error class of an error. (A code of our own could have a message, but MPICH 4.0 mixes up the messages of codes
+//! that are added to its classes.)
 
 use std::ffi::c_int;
 use std::path::Path;
@@ -41,7 +41,7 @@ pub enum Class {
     NoMemory,
 }
 
-/// What a call on the file at `path` returned on this rank, as an outcome that ranks can agree on.
+/// The result of a call on the file at `path` on this rank, in a form that ranks can agree on.
 ///
 /// # Errors
 /// The call's.
@@ -83,7 +83,7 @@ impl Class {
         }
     }
 
-    /// The class of an error of input or output that the MPI library has told; what is none of ours is [`IoClass::Other`].
+    /// The class of an I/O error code of the MPI library; [`IoClass::Other`] if there is no such class here.
     fn io(code: c_int) -> IoClass {
         let mut class = code;
         // SAFETY: a code of MPI's; writes one int.
@@ -99,7 +99,7 @@ impl Class {
         known.into_iter().find(|(own, _)| own.number() == class).map_or(IoClass::Other, |(_, io)| io)
     }
 
-    /// The number that this MPI library has for it.
+    /// Its number in this MPI library.
     pub fn number(self) -> c_int {
         let all = constants();
         match self {

@@ -6,7 +6,7 @@ use tributary_abi::{self as ffi, constants, handles};
 
 use super::{MPI_Info, SUCCESS};
 
-/// Whether `info` says nothing.
+/// Whether `info` has no entries.
 ///
 /// # Safety
 /// As [`entries`].
@@ -16,7 +16,7 @@ pub unsafe fn is_empty(info: MPI_Info) -> bool {
     unsafe { info == handles().info_null || ffi::MPI_Info_get_nkeys(info, &mut count) != SUCCESS || count == 0 }
 }
 
-/// All that `info` says; nothing for MPI_INFO_NULL, and of what is no text or cannot be asked for.
+/// All entries of `info`; none for MPI_INFO_NULL. Entries that are not UTF-8 or cannot be read are left out.
 ///
 /// # Safety
 /// `info` is a valid info, or MPI_INFO_NULL; MPI is initialised.
@@ -29,7 +29,7 @@ pub unsafe fn entries(info: MPI_Info) -> Vec<(String, String)> {
     if unsafe { ffi::MPI_Info_get_nkeys(info, &mut count) } != SUCCESS {
         return Vec::new();
     }
-    // SAFETY: a valid info, and keys below their number.
+    // SAFETY: a valid info, and indices below the number of keys.
     (0..count).filter_map(|index| unsafe { entry(info, index) }).collect()
 }
 
@@ -50,7 +50,7 @@ unsafe fn entry(info: MPI_Info, index: c_int) -> Option<(String, String)> {
     if code == SUCCESS && found != 0 { Some((text(&key)?, text(&value)?)) } else { None }
 }
 
-/// Sets one entry; one that is too long for this MPI is left out.
+/// Sets one entry, unless it is too long for this MPI library.
 ///
 /// # Safety
 /// `info` is a valid info of this program; MPI is initialised.
@@ -60,7 +60,7 @@ pub unsafe fn set(info: MPI_Info, key: &str, value: &str) {
         return;
     }
     if let (Ok(key), Ok(value)) = (CString::new(key), CString::new(value)) {
-        // SAFETY: a valid info and two terminated texts that are short enough. An entry that cannot be set is not told.
+        // SAFETY: a valid info and two terminated texts that are short enough. An entry that MPI refuses is left out.
         unsafe { ffi::MPI_Info_set(info, key.as_ptr(), value.as_ptr()) };
     }
 }

@@ -1,4 +1,4 @@
-//! What this crate uses of the MPI library: handles, constants, and functions that are asked for one thing.
+//! What this crate uses of the MPI library: handles, constants and simple functions.
 //!
 //! All of it is looked up in the process's MPI library by [`tributary_abi`], which knows the three binary interfaces.
 //!
@@ -7,7 +7,7 @@
 //! | [`info`] | `MPI_Info` as keys and values |
 //! | [`errors`] | classes of errors |
 //! | [`types`] | how datatypes were made, and values kept on them |
-//! | [`status`] | what a status says, and the request that is none |
+//! | [`status`] | filling a status; the null request |
 
 use std::ffi::c_int;
 
@@ -25,17 +25,17 @@ use tributary_abi::{self as ffi, constants, handles};
 pub mod amode {
     use super::{c_int, constants};
 
-    /// Only to be read.
+    /// MPI_MODE_RDONLY.
     pub fn rdonly() -> c_int {
         constants().mode_rdonly
     }
 
-    /// Only to be written.
+    /// MPI_MODE_WRONLY.
     pub fn wronly() -> c_int {
         constants().mode_wronly
     }
 
-    /// Data comes and goes in order, at the shared pointer only.
+    /// MPI_MODE_SEQUENTIAL: access through the shared file pointer only.
     pub fn sequential() -> c_int {
         constants().mode_sequential
     }
@@ -61,7 +61,7 @@ pub fn datatype_null() -> MPI_Datatype {
     handles().datatype_null
 }
 
-/// Whether ranks of `comm` can share a file in the usual sense: a communicator that is there, of one group.
+/// Whether `comm` is an intracommunicator, not MPI_COMM_NULL.
 ///
 /// # Safety
 /// `comm` is MPI_COMM_NULL or a communicator, and MPI is initialised.
@@ -76,8 +76,8 @@ pub fn world() -> MPI_Comm {
     handles().comm_world
 }
 
-/// Whether the ranks of `comm` are those of the program, in the same order. Local. In a program that has sessions of MPI only,
-/// there is no communicator of all ranks.
+/// Whether `comm` has the ranks of MPI_COMM_WORLD in the same order. Local. False in a program that uses MPI only through
+/// sessions, which has no MPI_COMM_WORLD.
 ///
 /// # Errors
 /// MPI's.
@@ -107,7 +107,7 @@ pub unsafe fn rank(comm: MPI_Comm) -> c_int {
     rank
 }
 
-/// Whether no two threads call MPI at once: the level of threads that MPI was initialised with.
+/// Whether only one thread at a time may call MPI: its thread level is below MPI_THREAD_MULTIPLE.
 ///
 /// # Errors
 /// MPI's.

@@ -1,10 +1,10 @@
-//! What a status says, and the request that is none.
+//! Filling a status; the null request.
 
 use tributary_abi::{self as ffi, MISSING, constants, handles};
 
 use super::{MPI_Request, MPI_Status, byte};
 
-/// Says in `status` that so many bytes were moved, unless the program ignores it.
+/// Sets the number of bytes in `status`, unless it is MPI_STATUS_IGNORE.
 ///
 /// # Safety
 /// `status` is a valid status, or MPI_STATUS_IGNORE.
@@ -12,7 +12,7 @@ pub unsafe fn set(status: *mut MPI_Status, bytes: u64) {
     if status.addr() == constants().status_ignore as usize || status.is_null() {
         return;
     }
-    // SAFETY: a status that may be written. That it cannot hold a number is told by MPI_Get_count (MPI_UNDEFINED).
+    // SAFETY: a status that may be written. If it cannot hold the number, MPI_Get_count returns MPI_UNDEFINED.
     unsafe {
         if ffi::MPI_Status_set_elements_x(status, byte(), bytes as ffi::MPI_Count) == MISSING {
             ffi::MPI_Status_set_elements_c(status, byte(), bytes as ffi::MPI_Count);
@@ -21,7 +21,7 @@ pub unsafe fn set(status: *mut MPI_Status, bytes: u64) {
     }
 }
 
-/// Says in `request` that there is none: of an operation that failed when it was started.
+/// Sets `request` to MPI_REQUEST_NULL, after an operation failed to start.
 ///
 /// # Safety
 /// `request` is null or may be written.

@@ -1,10 +1,10 @@
-//! What MPI tells of a datatype: its size and extent, how it was made, and a value of ours kept on it.
+//! Queries of a datatype: its size and extent, its constructor, and a value of ours attached to it.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`combiner`] | the constructors, and the words of their arguments |
-//! | [`contents`] | what a constructor was given |
-//! | [`attribute`] | values kept on datatypes |
+//! | [`combiner`] | the constructors, and the constants in their arguments |
+//! | [`contents`] | the arguments of a constructor |
+//! | [`attribute`] | values attached to datatypes |
 
 use std::ffi::{c_int, c_short};
 use std::mem::offset_of;
@@ -22,21 +22,21 @@ pub use attribute::Attribute;
 pub use combiner::{Combiner, Words, words};
 pub use contents::{BlockList, Contents};
 
-/// What MPI_SHORT_INT is.
+/// The layout of MPI_SHORT_INT.
 #[repr(C)]
 struct ShortInt {
     value: c_short,
     index: c_int,
 }
 
-/// Whether this is MPI_SHORT_INT, the predefined type with a hole inside: the bytes of its first part, and where its
-/// second begins.
+/// For MPI_SHORT_INT, the predefined type with a hole inside: the bytes of its first part and the displacement of its
+/// second. None for other types.
 pub fn short_int(datatype: MPI_Datatype) -> Option<[u64; 2]> {
     let gap = [size_of::<c_short>(), offset_of!(ShortInt, index)];
     (datatype == handles().short_int).then(|| gap.map(|value| value as u64))
 }
 
-/// Bytes of data, extent, and true lower bound and extent of a datatype.
+/// Size, extent, and true lower bound and extent of a datatype, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Measures {
     /// Bytes of data.
@@ -45,14 +45,14 @@ pub struct Measures {
     pub extent: i64,
     /// First byte of data.
     pub true_lower_bound: i64,
-    /// From the first byte of data to behind the last.
+    /// Bytes from the first byte of data to the end of the last.
     pub true_extent: i64,
 }
 
 /// Asks MPI.
 ///
 /// # Errors
-/// A datatype that is none.
+/// The handle is not a datatype.
 pub fn measures(datatype: MPI_Datatype) -> Result<Measures, Error> {
     let (mut size, mut low, mut extent, mut true_low, mut true_extent) = (0, 0, 0, 0, 0);
     // SAFETY: MPI checks the handle; the places are ours.
@@ -66,7 +66,7 @@ pub fn measures(datatype: MPI_Datatype) -> Result<Measures, Error> {
     Ok(Measures { size, extent, true_lower_bound: true_low, true_extent })
 }
 
-/// Bytes of data of a datatype; 0 where MPI cannot tell.
+/// Bytes of data of a datatype; 0 if MPI returns none.
 ///
 /// # Safety
 /// MPI is initialised.
@@ -77,14 +77,14 @@ pub unsafe fn size(datatype: MPI_Datatype) -> u64 {
     if code == super::SUCCESS { u64::try_from(size).unwrap_or_default() } else { 0 }
 }
 
-/// A datatype for a call that goes on after the program has freed its own.
+/// A datatype that outlives the program's own handle, for a call in flight.
 pub struct Kept {
     datatype: MPI_Datatype,
     is_ours: bool,
 }
 
 impl Kept {
-    /// A duplicate; of a predefined datatype, which nobody frees, the datatype itself.
+    /// A duplicate. A predefined datatype, which cannot be freed, is used as it is.
     ///
     /// # Errors
     /// MPI's.
@@ -105,7 +105,7 @@ impl Kept {
         Ok(Self { datatype: own, is_ours: true })
     }
 
-    /// MPI_DATATYPE_NULL, where the program gave no datatype that is valid.
+    /// MPI_DATATYPE_NULL, if the program's datatype is not valid.
     pub fn none() -> Self {
         Self { datatype: handles().datatype_null, is_ours: false }
     }

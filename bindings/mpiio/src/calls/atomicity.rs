@@ -9,7 +9,7 @@ use crate::files;
 use crate::next::Function;
 use crate::pending;
 
-/// Takes the call.
+/// Handles the call.
 pub fn set_atomicity(function: &'static Function, arguments: &[Word]) -> Answer {
     let code = function.call(arguments);
     if let [handle, flag] = *arguments

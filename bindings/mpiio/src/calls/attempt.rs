@@ -1,4 +1,4 @@
-//! What a collective call does, whoever waits for it: the engine opens the file if it must, then moves the bytes.
+//! The work of a collective call, blocking or not: the engine opens the file if necessary, then moves the bytes.
 
 use std::ffi::c_int;
 
@@ -10,33 +10,33 @@ use crate::abi::MPI_Offset;
 use crate::backend::Backend;
 use crate::files::Shared;
 
-/// What a call moves on this rank.
+/// This rank's access in a call.
 pub struct Access {
-    /// In the file.
+    /// Its extents in the file.
     pub file: Extents,
-    /// Where it begins, in etypes; 0 of what moves nothing.
+    /// Its first offset in the file, in etypes; 0 if it has no bytes.
     pub offset: MPI_Offset,
-    /// First byte in memory.
+    /// Address of the first byte in memory.
     pub memory: *mut u8,
     /// Bytes in memory, gaps included.
     pub span: usize,
-    /// Where the bytes are in that span.
+    /// The positions of the bytes in that span.
     pub layout: BufferLayout,
 }
 
-/// How a call ended that has not failed in the engine.
+/// The result of a call that did not fail in the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// The engine has moved so many bytes of this rank.
+    /// The engine has moved this number of bytes of this rank.
     Moved(u64),
-    /// MPI has run the call, well or badly.
+    /// MPI has run the call, with success or an error.
     ByMpi {
-        /// Bytes of this rank.
+        /// Bytes of this rank that were moved.
         bytes: u64,
-        /// What MPI returned.
+        /// The code that MPI returned.
         code: c_int,
     },
-    /// MPI is to run the call, on all ranks.
+    /// MPI must run the call, on all ranks.
     Passed,
 }
 
@@ -50,28 +50,28 @@ impl Ended {
     }
 }
 
-/// Why a rank takes no part in a call of the engine: MPI is to run the call.
+/// An error that stands for a reason to leave the call to MPI, on all ranks.
 const LEFT_TO_MPI: u32 = 1;
 
-/// Likewise: the first rank has other hints. All ranks take them over, and begin the call again.
+/// An error that stands for new hints on the first rank: all ranks apply them and start the call again.
 const OTHER_HINTS: u32 = 2;
 
-/// An access that MPI knows how to move and the engine does not; why.
+/// The reason why only MPI, not the engine, can move this access, as an error.
 pub fn left_to_mpi(why: impl ToString) -> Error {
     Error::refused(LEFT_TO_MPI, why)
 }
 
 impl Backend {
-    /// Moves the bytes, or takes part without when this rank's arguments are bad: `access` is then their error. Says in
-    /// `counts` what the call named `name` did, or why MPI is to run it. `first` is the error of an attempt that was made before
-    /// ([`transfer_now`]). Collective.
+    /// Moves the bytes. If this rank's arguments are bad, `access` is the error, and the rank takes part without data.
+    /// Records in `counts`, for the call named `name`, what was done or why MPI must run it. `first` is the error of an
+    /// earlier attempt ([`transfer_now`]). Collective.
     ///
     /// # Errors
     /// Those of a call of the engine, the same on all ranks.
     ///
     /// # Safety
-    /// The memory of `access`, where its layout says, is valid and nobody else's until the future has ended, for a read also
-    /// to be written.
+    /// The memory that the layout of `access` lists is valid for reads (of a read call: for writes) and not used by anything
+    /// else until the future has ended.
     pub async unsafe fn attempt(
         &mut self,
         direction: Direction,
@@ -117,10 +117,10 @@ impl Backend {
     }
 }
 
-/// Moves the bytes, and says how many. `note` is told what all ranks know of the call. Collective.
+/// Moves the bytes and returns their number. Passes the report of the call to `note`. Collective.
 ///
 /// # Safety
-/// That of [`Backend::attempt`].
+/// As [`Backend::attempt`].
 async unsafe fn transfer(
     direction: Direction,
     engine: &mut File,
@@ -136,7 +136,7 @@ async unsafe fn transfer(
             if engine.io_ranks().is_empty() {
                 note(&report);
             } else {
-                // MPI promises that bytes are in the file, and errors known, when the call ends.
+                // MPI promises that the bytes are in the file, and errors known, when the call ends.
                 note(&engine.complete_write_async().await?.unwrap_or(report));
             }
             Ok(file.bytes())
@@ -151,13 +151,13 @@ async unsafe fn transfer(
     }
 }
 
-/// As [`transfer`], of a call that is waited for: no future stands between the caller and the engine. Collective.
+/// Like [`transfer`], for a blocking call: it calls the engine directly, without a future. Collective.
 ///
 /// # Errors
-/// Those of a call of the engine, the same on all ranks, for [`Backend::attempt`] to go on with.
+/// Those of a call of the engine, the same on all ranks, for [`Backend::attempt`] to handle.
 ///
 /// # Safety
-/// That of [`Backend::attempt`].
+/// As [`Backend::attempt`].
 pub unsafe fn transfer_now(
     direction: Direction,
     engine: &mut File,

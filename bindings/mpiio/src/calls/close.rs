@@ -1,4 +1,4 @@
-//! MPI_File_close: the engine's file, then MPI's, with one answer for all ranks; then the report.
+//! MPI_File_close: closes the engine's file, then MPI's, with the same result on all ranks; then prints the report.
 
 use std::ffi::c_int;
 
@@ -10,11 +10,11 @@ use crate::next::Function;
 use crate::pending;
 use crate::report::Report;
 
-/// Takes the call. Collective over the file's ranks.
+/// Handles the call. Collective over the file's ranks.
 pub fn close(function: &'static Function, arguments: &[Word]) -> Answer {
-    // SAFETY: the argument of MPI_File_close is a place that holds a handle, which is a pointer in every MPI library.
+    // SAFETY: the argument of MPI_File_close points to a handle, which is a pointer in every MPI library.
     let handle = arguments.first().filter(|&&place| place != 0).map(|&place| unsafe { *(place as *const Word) });
-    // Requests that the program has given up go on until here.
+    // Calls whose requests the program has freed may still be in flight: complete them.
     if let Some(shared) = handle.and_then(files::find) {
         pending::settle(&shared);
     }
@@ -25,7 +25,7 @@ pub fn close(function: &'static Function, arguments: &[Word]) -> Answer {
     let report = Report::wanted(&file, &counts);
     let closed = file.backend.close();
     if let (Err(error), Some(handle)) = (&closed, handle) {
-        // MPI's file is still open: its error handler is to hear of it.
+        // MPI's file is still open: call its error handler.
         if speaks {
             eprintln!("tributary: MPI_File_close: {error}");
         }

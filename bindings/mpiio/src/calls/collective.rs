@@ -1,10 +1,10 @@
-//! Collective reads and writes, in all the forms that MPI gives them.
+//! Collective reads and writes, in all their forms in MPI.
 //!
-//! Whether the engine runs a call is decided by what all ranks know alike: the file, the mode, the view. A rank whose own
-//! arguments are bad takes part all the same, so that every rank gets the error (MPI leaves the others waiting).
+//! What all ranks know alike (the file, the mode, the view) decides whether the engine runs a call. A rank with bad
+//! arguments takes part all the same, so that every rank gets the error (MPI leaves the others waiting).
 //!
-//! A call that ends by its return is waited for here. One that ends by a request, or by another call, is started and queued
-//! (`pending`); so is one that ends by its return while others are in flight, because they must go on meanwhile.
+//! A blocking call is run here. A non-blocking or split call is started and queued (`pending`); so is a blocking call while
+//! others are in flight, because they must advance meanwhile.
 
 use std::ffi::c_int;
 use std::pin::pin;
@@ -31,23 +31,23 @@ use crate::open_file::OpenFile;
 use crate::pending::{self, Job, Passed, Ticket};
 use crate::view::View;
 
-/// Where in the file a call begins.
+/// Which file position a call uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// At the rank's own pointer, which moves on.
+    /// The rank's individual file pointer, which the call advances.
     Pointer,
-    /// At an offset of its own.
+    /// An explicit offset.
     Offset,
 }
 
-/// How a call tells that it is done.
+/// How a call completes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// By its return.
+    /// When it returns (blocking).
     Now,
-    /// By a request.
+    /// By a request (non-blocking).
     Request,
-    /// By the call that ends it.
+    /// By the matching end call (split collective).
     Begin,
 }
 
@@ -60,33 +60,33 @@ pub enum Counts {
     Large,
 }
 
-/// One of the functions.
+/// One of MPI's collective functions.
 #[derive(Debug, Clone, Copy)]
 pub struct Form {
     /// Write or read.
     pub direction: Direction,
-    /// Where.
+    /// Which file position.
     pub place: Place,
-    /// How it ends.
+    /// How it completes.
     pub ending: Ending,
-    /// How counts come.
+    /// The type of its counts.
     pub counts: Counts,
 }
 
-/// What this rank gave.
+/// This rank's arguments.
 struct Call {
-    /// The handle.
+    /// The file handle.
     file: Word,
-    /// In etypes; none at the rank's own pointer.
+    /// In etypes; none for the individual file pointer.
     offset: Option<MPI_Offset>,
     buffer: *mut u8,
     count: i64,
     datatype: MPI_Datatype,
-    /// The status or the request; 0 for a call that is only begun.
+    /// The status or the request; 0 for the begin of a split collective.
     result: Word,
 }
 
-/// Takes a call. Collective over the file's ranks.
+/// Handles a call. Collective over the file's ranks.
 pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answer {
     let handle = arguments.first().copied().unwrap_or_default();
     let (Some(shared), Some(call)) = (files::find(handle), Call::parse(form, arguments)) else {
@@ -99,7 +99,7 @@ pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answe
     }
     if form.ending != Ending::Now {
         return start(&shared, &mut file, form, function, &call).unwrap_or_else(|error| {
-            // SAFETY: the request of the program's call, which a call that is only begun has not.
+            // SAFETY: the request argument of the program's call; a split collective's begin has none and does not get here.
             unsafe { status::no_request(call.result as *mut _) };
             Answer::Raise { file: handle, error, speaks: file.backend.is_first }
         });
@@ -108,7 +108,7 @@ pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answe
     let access = call.access(&file.view);
     let (asked, offset) = access.as_ref().map_or((0, 0), |access| (access.file.bytes(), access.offset));
     let outcome = if pending::is_any() {
-        // Not by a call that waits: another rank may come to this one only when a call in flight has ended.
+        // Calls in flight must advance meanwhile: another rank may start this call only after one of them has ended.
         if let Runner::Later(starting) = &mut file.backend.runner
             && let Err(error) = starting.connect(true)
         {
@@ -120,7 +120,7 @@ pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answe
         pending::drive(&ticket);
         ticket.outcome().cloned().unwrap_or(Ok(Ended::Passed))
     } else {
-        // SAFETY: the program's buffer is valid for what its count and datatype say, and its own for the time of the call.
+        // SAFETY: the program's buffer is valid for its count and datatype, and nothing else uses it during the call.
         let outcome = unsafe { wait(&mut file, form.direction, &access, function.name(), &shared) };
         drop(file);
         outcome
@@ -132,7 +132,7 @@ pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answe
             unsafe { status::set(call.result as *mut _, ended.bytes()) };
             let moves_on = form.place == Place::Pointer && asked > 0;
             let moved_on = if moves_on { seek(handle, offset, asked, etype) } else { Ok(()) };
-            // The others have returned from the call, or will.
+            // The other ranks return from the call in any case.
             match alone(moved_on) {
                 Ok(()) => return Answer::code(SUCCESS),
                 Err(error) => return Answer::Raise { file: handle, error, speaks: true },
@@ -145,13 +145,14 @@ pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answe
     Answer::Raise { file: handle, error, speaks }
 }
 
-/// Runs a call to its end. Collective.
+/// Runs a call and waits for its end. Collective.
 ///
 /// # Errors
-/// The engine's, the same on all ranks.
+/// Those of the engine, the same on all ranks.
 ///
 /// # Safety
-/// The memory of `access`, where its layout says, is valid and nobody else's, for a read also to be written.
+/// The memory that the layout of `access` lists is valid for reads (of a read call: for writes) and not used by anything
+/// else.
 unsafe fn wait(
     file: &mut OpenFile,
     direction: Direction,
@@ -183,10 +184,10 @@ unsafe fn wait(
     }
 }
 
-/// Starts a call that a request, or another call, ends. It waits for no other rank; this rank's pointer moves on at once.
+/// Starts a non-blocking or split call. Does not wait for other ranks; advances this rank's file pointer at once.
 ///
 /// # Errors
-/// What no other rank needs to know of: the program has begun another call like it, or MPI cannot make a request.
+/// On this rank only: another split collective is active on the file, or MPI cannot make a request.
 fn start(
     shared: &Arc<Shared>,
     file: &mut OpenFile,
@@ -195,8 +196,8 @@ fn start(
     call: &Call,
 ) -> Result<Answer, Error> {
     if form.ending == Ending::Begin && file.split.is_some() {
-        let allowed = "the end of the one that was begun, before the next";
-        return Err(Error::argument("split collective call", "another one is begun on the file", allowed));
+        let allowed = "one at a time: end the first before beginning the next";
+        return Err(Error::argument("split collective call", "another one is active on the file", allowed));
     }
     if let Runner::Later(starting) = &mut file.backend.runner {
         starting.connect(true)?;
@@ -208,7 +209,7 @@ fn start(
     }
     let ticket = Ticket::new(call.file, function, file.backend.is_first);
     if form.ending == Ending::Request {
-        // SAFETY: the request of the program's call. The other ranks wait for this one's part.
+        // SAFETY: the request of the program's call.
         alone(unsafe { ticket.make_request(call.result as *mut _) })?;
     } else {
         file.split = Some(Split::new(form, ticket.clone()));
@@ -219,11 +220,11 @@ fn start(
 }
 
 impl Call {
-    /// The arguments of the function that `form` describes: file, offset if it has one, buffer, count, datatype, and status or
-    /// request if it has one.
+    /// Reads the arguments of the function that `form` describes: file, offset (if it has one), buffer, count, datatype, and
+    /// status or request (if it has one).
     fn parse(form: Form, arguments: &[Word]) -> Option<Self> {
         let mut rest = arguments.iter().copied().skip(1);
-        // SAFETY: each is of the type that the function declares in this place.
+        // SAFETY: each argument has the type that the function declares at its position.
         unsafe {
             Some(Self {
                 file: *arguments.first()?,
@@ -239,8 +240,8 @@ impl Call {
         }
     }
 
-    /// What is to be moved between the file and memory. What moves nothing needs no place in the file: some MPI libraries
-    /// tell a position before the file's beginning where this rank's view holds no data.
+    /// The access that the arguments describe. An empty access does not ask for the file pointer: some MPI libraries return
+    /// a negative position if this rank's view holds no data.
     fn access(&self, view: &View) -> Result<Access, Error> {
         let known = match view {
             View::Engine(known) => known,
@@ -250,7 +251,7 @@ impl Call {
             return Err(Error::argument("count", self.count, "0 or more").about(About::Count));
         };
         if self.datatype == datatype_null() {
-            let null = Error::argument("datatype", "MPI_DATATYPE_NULL", "a datatype that was committed");
+            let null = Error::argument("datatype", "MPI_DATATYPE_NULL", "a committed datatype");
             return Err(null.about(About::Datatype));
         }
         let flat = flattened(self.datatype).map_err(left_to_mpi)?;
@@ -267,7 +268,7 @@ impl Call {
         Ok(Access { file, offset, memory, span: span as usize, layout })
     }
 
-    /// What MPI is given if the engine does not run the call.
+    /// The arguments for MPI if the engine does not run the call.
     fn passed(&self, form: Form, access: &Result<Access, Error>) -> Result<Passed, Error> {
         let offset = match (self.offset, access) {
             (Some(offset), _) => offset,
@@ -281,7 +282,7 @@ impl Call {
         Ok(Passed { file, offset, buffer, count, counts: form.counts, datatype, is_split })
     }
 
-    /// Moves this rank's pointer, which is at `offset`, behind what the call asks for.
+    /// Advances this rank's file pointer, which is at `offset`, by the bytes of the call.
     fn move_on(&self, offset: MPI_Offset, etype: u64) -> Result<(), Error> {
         // SAFETY: MPI checks the datatype.
         let size = if self.datatype == datatype_null() { 0 } else { unsafe { types::size(self.datatype) } };
@@ -292,7 +293,7 @@ impl Call {
     }
 }
 
-/// This rank's pointer, in etypes.
+/// This rank's file pointer, in etypes.
 fn position(file: Word) -> Result<MPI_Offset, Error> {
     static GET_POSITION: Function = Function::new("PMPI_File_get_position\0");
     let mut offset: MPI_Offset = 0;
@@ -300,7 +301,7 @@ fn position(file: Word) -> Result<MPI_Offset, Error> {
     check("MPI_File_get_position", code as c_int).map(|()| offset)
 }
 
-/// Moves this rank's pointer from `offset`, in etypes, behind so many bytes.
+/// Advances this rank's file pointer from `offset`, in etypes, by `bytes` bytes.
 fn seek(file: Word, offset: MPI_Offset, bytes: u64, etype: u64) -> Result<(), Error> {
     static SEEK: Function = Function::new("PMPI_File_seek\0");
     let etypes = bytes.checked_div(etype).unwrap_or_default() as MPI_Offset;

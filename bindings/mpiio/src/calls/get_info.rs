@@ -1,5 +1,4 @@
-//! MPI_File_get_info: MPI's own hints, over them those that the engine has in force, and those of the program that neither
-//! knows.
+//! MPI_File_get_info: MPI's hints, overridden by the engine's hints in force, and the program's hints that neither knows.
 
 use std::collections::BTreeSet;
 use std::ffi::c_int;
@@ -11,7 +10,7 @@ use crate::files;
 use crate::hints;
 use crate::next::Function;
 
-/// Takes the call.
+/// Handles the call.
 pub fn get_info(function: &'static Function, arguments: &[Word]) -> Answer {
     let code = function.call(arguments);
     if let [handle, place] = *arguments
@@ -19,7 +18,7 @@ pub fn get_info(function: &'static Function, arguments: &[Word]) -> Answer {
         && let Some(shared) = files::find(handle)
     {
         let mut file = shared.lock();
-        // SAFETY: MPI_File_get_info went well and wrote a new info, which the program is to free.
+        // SAFETY: MPI_File_get_info succeeded and wrote a new info, which the program frees.
         let used = unsafe { MPI_Info::at(place as *const _) };
         for (key, value) in file.backend.told().iter() {
             // SAFETY: a valid info.

@@ -1,8 +1,8 @@
-//! MPI_Request_get_status and its kin of MPI 4.1: whether requests have ended, without taking them. Errors of calls in flight
-//! are for the function that takes the request.
+//! MPI_Request_get_status and its variants of MPI 4.1: they test requests without freeing them. Errors of calls in flight
+//! are left to the function that completes the request.
 //!
-//! MPI libraries before MPI 4.1 have only the first. Programs that ask the dynamic linker whether there are others find ours,
-//! so they are made of the first there.
+//! MPI libraries before MPI 4.1 have only MPI_Request_get_status. Programs that look the variants up in the dynamic linker
+//! find ours, which are then implemented with it.
 
 use std::ffi::c_int;
 
@@ -14,7 +14,7 @@ use crate::entry::Answer;
 use crate::next::Function;
 use crate::pending;
 
-/// Takes one of the calls, which `without` makes of MPI_Request_get_status where the MPI library does not have it.
+/// Handles one of the calls. If the MPI library lacks the function, `without` implements it with MPI_Request_get_status.
 pub fn look(function: &'static Function, arguments: &[Word], without: fn(&[Word]) -> Result<(), c_int>) -> Answer {
     pending::progress();
     let answer = match function.address() {
@@ -37,7 +37,7 @@ pub fn one(arguments: &[Word]) -> Result<(), c_int> {
 /// MPI_Request_get_status_any.
 pub fn any(arguments: &[Word]) -> Result<(), c_int> {
     let [count, requests, index, flag, status] = *arguments else { return Err(constants().err_arg) };
-    // SAFETY: what the program gave to the function: as many requests as it says, and two ints.
+    // SAFETY: the program's arguments: as many requests as it says, and two ints.
     let (row, index, flag) =
         unsafe { (Row::of(count, requests), &mut *(index as *mut c_int), &mut *(flag as *mut c_int)) };
     for (at, request) in row.active() {
@@ -89,7 +89,7 @@ pub fn some(arguments: &[Word]) -> Result<(), c_int> {
     Ok(())
 }
 
-/// Whether a request has ended; then what its status says.
+/// Whether a request has ended; if so, its status is set.
 fn ended(request: MPI_Request, status: Word) -> Result<bool, c_int> {
     let mut flag: c_int = 0;
     one(&[request.as_word(), (&raw mut flag) as Word, status]).map(|()| flag != 0)
@@ -99,7 +99,7 @@ fn ignored() -> Word {
     constants().status_ignore as usize
 }
 
-/// Status `index` of a row of the program's, which may not want any.
+/// The address of status `index` in the program's array, which may be MPI_STATUSES_IGNORE.
 fn place(statuses: Word, index: usize) -> Word {
     if statuses == ignored() || statuses == 0 {
         return ignored();
@@ -107,7 +107,7 @@ fn place(statuses: Word, index: usize) -> Word {
     MPI_Status::nth(statuses as *mut _, index) as Word
 }
 
-/// Requests of one call.
+/// The array of requests of one call.
 pub struct Row(pub Vec<MPI_Request>);
 
 impl Row {
@@ -121,7 +121,7 @@ impl Row {
         })
     }
 
-    /// Those that are requests, with their places.
+    /// The requests that are not null, with their indices.
     pub fn active(&self) -> impl Iterator<Item = (usize, MPI_Request)> {
         self.0.iter().copied().enumerate().filter(|(_, request)| *request != handles().request_null)
     }

@@ -1,13 +1,13 @@
-//! What the interposed functions do.
+//! The handlers of the interposed functions.
 //!
-//! | module | takes |
+//! | module | handles |
 //! |---|---|
-//! | [`mod@open`], [`mod@close`], [`mod@sync`] | a file's life |
-//! | [`mod@set_view`], [`mod@set_info`], [`mod@get_info`], [`atomicity`] | how it is seen |
-//! | [`collective`], [`attempt`] | collective reads and writes, of every form; what they do, whoever waits |
-//! | [`split`] | the end of those that were begun |
-//! | [`requests`], [`get_status`] | MPI_Wait, MPI_Test and their kin, in which calls in flight go on |
-//! | [`passing`] | what the MPI library runs |
+//! | [`mod@open`], [`mod@close`], [`mod@sync`] | opening, closing and syncing a file |
+//! | [`mod@set_view`], [`mod@set_info`], [`mod@get_info`], [`atomicity`] | its view, hints and mode |
+//! | [`collective`], [`attempt`] | collective reads and writes of every form; their common work |
+//! | [`split`] | the end of split collectives |
+//! | [`requests`], [`get_status`] | MPI_Wait, MPI_Test and their variants, in which calls in flight advance |
+//! | [`passing`] | calls that the MPI library runs |
 
 pub mod atomicity;
 pub mod attempt;

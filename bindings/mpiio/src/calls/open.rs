@@ -1,5 +1,5 @@
-//! MPI_File_open: the MPI library opens the file. The engine follows with the first collective call, so that a file which
-//! is never read or written collectively costs nothing more.
+//! MPI_File_open: the MPI library opens the file. The engine opens it in the first collective call, so a file without
+//! collective calls costs no more than without this library.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use crate::next::Function;
 use crate::open_file::OpenFile;
 use crate::starting::Starting;
 
-/// Prefixes that tell an MPI library which file system it meets, and change nothing about the name.
+/// Prefixes that name the file system to an MPI library. They are not part of the path.
 const PREFIXES: [&str; 6] = ["ufs:", "nfs:", "lustre:", "gpfs:", "xfs:", "panfs:"];
 
-/// Takes the call. Collective over the communicator.
+/// Handles the call. Collective over the communicator.
 pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     let [comm, name, amode, info, handle] = *arguments else {
         return Answer::Return(function.call(arguments));
@@ -31,8 +31,8 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     if name == 0 || handle == 0 || !unsafe { is_intracommunicator(comm) } {
         return Answer::Return(function.call(arguments));
     }
-    // Before the file is opened: a rank whose MPI then finds an error must not be missing here. A duplicate that this rank
-    // alone cannot have ends the job, unless the environment says otherwise.
+    // Duplicated before the file is opened: a rank on which the open fails must take part. If only this rank cannot
+    // duplicate, the job ends, unless the environment says otherwise.
     // SAFETY: an intracommunicator.
     let channel = alone(unsafe { Channel::on(comm) });
     let code = function.call(arguments);
@@ -54,19 +54,19 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
         }
         Err(error) => Runner::Mpi(error.to_string()),
     };
-    // SAFETY: MPI_File_open went well and wrote its handle, which is a pointer in every MPI library.
+    // SAFETY: MPI_File_open succeeded and wrote its handle, which is a pointer in every MPI library.
     let handle = unsafe { *(handle as *const Word) };
     files::add(handle, OpenFile::new(path.into(), amode, is_first, runner, asked.unwrap_or_default()));
     Answer::Return(code)
 }
 
-/// A name that MPI was given, without the file system that may be in front of it.
+/// A file name for MPI, without its file-system prefix.
 fn plain(name: &CStr) -> String {
     let name = name.to_string_lossy();
     PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(&name).to_string()
 }
 
-/// The absolute path of a name that MPI was given.
+/// The absolute path of a file name for MPI.
 fn path_of(name: &CStr) -> PathBuf {
     let plain = plain(name);
     std::path::absolute(Path::new(&plain)).unwrap_or_else(|_| PathBuf::from(plain))

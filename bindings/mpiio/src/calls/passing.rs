@@ -6,7 +6,7 @@ use crate::files;
 use crate::next::Function;
 use crate::report;
 
-/// Hands a call on the file `arguments[0]` to the MPI library, and counts it.
+/// Passes a call on the file `arguments[0]` to the MPI library, and counts it.
 pub fn note(function: &'static Function, arguments: &[Word], why: &str) -> Answer {
     if let Some(file) = arguments.first().and_then(|&handle| files::find(handle)) {
         file.counts().passed(function.name(), why);
@@ -14,14 +14,17 @@ pub fn note(function: &'static Function, arguments: &[Word], why: &str) -> Answe
     Answer::Return(function.call(arguments))
 }
 
-/// Hands a collective call on a file that was opened unseen (by a plug-in that the linker bound to the MPI library itself,
-/// say) to the MPI library. MPI tells no file's name, so it cannot be adopted; where reports are wanted, this is told once.
+/// Passes a collective call to the MPI library, on a file whose opening was not interposed (by a plug-in, for example,
+/// that is bound to the MPI library directly). MPI cannot return a file's name, so the engine cannot open it. If reports
+/// are wanted, this is printed once.
 pub fn unseen(function: &'static Function, arguments: &[Word]) -> Answer {
     static TOLD: std::sync::Once = std::sync::Once::new();
     if report::is_wanted() {
         TOLD.call_once(|| {
             let name = function.name();
-            eprintln!("tributary: MPI_File_{name} on a file whose opening was not seen: left to MPI, as all its calls");
+            eprintln!(
+                "tributary: MPI_File_{name} on a file whose opening was not intercepted: MPI runs all of its calls"
+            );
         });
     }
     Answer::Return(function.call(arguments))

@@ -1,8 +1,8 @@
-//! MPI_Wait, MPI_Test and their kin: collective calls in flight go on inside of them.
+//! MPI_Wait, MPI_Test and their variants: collective calls in flight advance inside them.
 //!
-//! Where nothing is in flight they cost one load and one branch. A function that waits becomes a loop over the one that
-//! tests, so that calls in flight and the program's own messages go on side by side: another rank may send a message only
-//! when its part of a call in flight has ended.
+//! If nothing is in flight they cost one load and one branch. A function that waits becomes a loop over the one that tests,
+//! so that calls in flight and the program's own messages both advance: another rank may send its message only after its
+//! part of a call in flight has ended.
 
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ macro_rules! exports {
             #[unsafe(export_name = stringify!($name))]
             extern "C" fn plain($($argument: Word),*) -> Word {
                 if !pending::is_any() && let Some(next) = FUNCTION.known() {
-                    // SAFETY: the function of this name, whose arguments are words in registers of their own.
+                    // SAFETY: the function of this name; its arguments are words, each in its own register.
                     return unsafe { std::mem::transmute::<*mut c_void, Next>(next) }($($argument),*);
                 }
                 in_flight($($argument),*)
@@ -73,7 +73,7 @@ fn test(function: &'static Function, arguments: &[Word]) -> Answer {
 fn wait(function: &'static Function, arguments: &[Word]) -> Answer {
     static TEST: Function = Function::new("PMPI_Test\0");
     let [request, status] = *arguments else { return Answer::Return(function.call(arguments)) };
-    // SAFETY: the argument of MPI_Wait is where the program keeps a request.
+    // SAFETY: the argument of MPI_Wait points to the program's request.
     let own = (request != 0).then(|| unsafe { MPI_Request::at(request as *const c_void) });
     if let Some(ticket) = own.and_then(pending::live) {
         pending::drive(&ticket);
@@ -147,17 +147,17 @@ fn wait_some(function: &'static Function, arguments: &[Word]) -> Answer {
     unsafe { row.some(code, ended, indices) }
 }
 
-/// What MPI returns where it takes requests of calls that have ended, and nothing else. An error is this rank's alone, while
-/// the others go on as after a call that went well.
+/// Checks MPI's result when it completes requests whose calls have all ended. An error there is on this rank only, while
+/// the others go on as after success.
 fn taken(code: Word) -> Word {
-    let what = || format!("MPI takes no request of a call that has ended: MPI error code {}", code as c_int);
+    let what = || format!("MPI cannot complete the request of a call that has ended: MPI error code {}", code as c_int);
     let taken = if code as c_int == SUCCESS { Ok(()) } else { Err(Error::Fabric(what())) };
-    // Where the environment says so, the program gets the error.
+    // If the environment says so, the program gets the error.
     let _ = alone(taken);
     code
 }
 
-/// Lets calls in flight go on until a test says, in the flag that it is given the place of, that all is done, or fails.
+/// Advances calls in flight until `test` sets its flag, whose address it is passed, or fails.
 fn until(test: impl Fn(Word) -> Word) -> Word {
     let mut rest = Rest::default();
     loop {
@@ -171,7 +171,7 @@ fn until(test: impl Fn(Word) -> Word) -> Word {
     }
 }
 
-/// What the program is told of at most one request.
+/// The answer to the program for at most one request.
 fn one(code: Word) -> Answer {
     match pending::failed().first() {
         Some(failed) => Answer::code(outside(|| failed.raise())),
@@ -179,7 +179,7 @@ fn one(code: Word) -> Answer {
     }
 }
 
-/// Requests of one call, as they were before it, and the program's statuses.
+/// The requests of one call as they were before it, and the program's statuses.
 struct Taken {
     requests: Row,
     statuses: Word,
@@ -193,23 +193,23 @@ impl Taken {
         Self { requests: unsafe { Row::of(count, requests) }, statuses }
     }
 
-    /// The calls in flight that they are, if they are nothing else.
+    /// The calls in flight of these requests, if all of them belong to such calls.
     fn tickets(&self) -> Option<Vec<Arc<Ticket>>> {
         self.requests.active().map(|(_, request)| pending::live(request)).collect()
     }
 
-    /// What the program is told where all requests have ended, or none.
+    /// The answer to the program if all requests have ended, or none.
     fn all(&self, code: Word) -> Answer {
         self.told(code, || self.requests.active().collect())
     }
 
-    /// What the program is told where some have.
+    /// The answer to the program if some requests have ended.
     ///
     /// # Safety
-    /// `ended` is where MPI has written how many, and `indices` which.
+    /// `ended` and `indices` point to the number and the indices of ended requests that MPI has written.
     unsafe fn some(&self, code: Word, ended: Word, indices: Word) -> Answer {
         self.told(code, || {
-            // SAFETY: the caller's promise: called only where MPI has found some.
+            // SAFETY: the caller's promise; called only if MPI has found some.
             let index = |at: usize| unsafe { *(indices as *const c_int).add(at) } as usize;
             // SAFETY: likewise.
             let ended = usize::try_from(unsafe { *(ended as *const c_int) }).unwrap_or_default();
@@ -217,8 +217,8 @@ impl Taken {
         })
     }
 
-    /// Raises the errors of calls in flight, if any of the requests was one that failed. `ended` gives those that ended, by
-    /// the index of their status.
+    /// Raises the errors of calls in flight, if any of the requests failed. `ended` returns the requests that ended, each with
+    /// the index of its status.
     fn told(&self, code: Word, ended: impl FnOnce() -> Vec<(usize, MPI_Request)>) -> Answer {
         let failed = pending::failed();
         if failed.is_empty() {

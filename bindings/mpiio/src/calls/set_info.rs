@@ -1,4 +1,4 @@
-//! MPI_File_set_info: other hints for an open file, in force from the next collective call on.
+//! MPI_File_set_info: new hints for an open file, in force from the next collective call on.
 
 use std::ffi::c_int;
 
@@ -11,7 +11,7 @@ use crate::next::Function;
 use crate::open_file::OpenFile;
 use crate::pending;
 
-/// Takes the call. Nothing is sent.
+/// Handles the call. Local.
 pub fn set_info(function: &'static Function, arguments: &[Word]) -> Answer {
     let code = function.call(arguments);
     if let [handle, info] = *arguments
@@ -25,7 +25,7 @@ pub fn set_info(function: &'static Function, arguments: &[Word]) -> Answer {
     Answer::Return(code)
 }
 
-/// Takes down what an info asks for, in a call of `call`. The first rank's counts.
+/// Records the hints of an info that was passed to `call`. Those of the first rank will be applied.
 ///
 /// # Safety
 /// `info` is a valid info, or MPI_INFO_NULL.

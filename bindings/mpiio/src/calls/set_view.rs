@@ -1,5 +1,5 @@
-//! MPI_File_set_view: MPI takes the view, and this rank keeps it. Whether all ranks have one that the engine knows is agreed
-//! with the next collective call.
+//! MPI_File_set_view: MPI sets the view, and this rank records it. The next collective call agrees on whether the engine
+//! supports the views of all ranks.
 
 use std::ffi::{c_char, c_int};
 
@@ -13,7 +13,7 @@ use crate::next::Function;
 use crate::pending;
 use crate::view::{KnownView, View};
 
-/// Takes the call. Nothing is sent but what MPI sends.
+/// Handles the call. Sends no message beyond MPI's own.
 pub fn set_view(function: &'static Function, arguments: &[Word]) -> Answer {
     let code = function.call(arguments);
     let [handle, displacement, etype, filetype, representation, info] = *arguments else {
@@ -30,7 +30,7 @@ pub fn set_view(function: &'static Function, arguments: &[Word]) -> Answer {
     }
     let (etype, filetype) = (MPI_Datatype::of(etype), MPI_Datatype::of(filetype));
     file.view = if code as c_int == SUCCESS {
-        // SAFETY: MPI_File_set_view has taken these arguments.
+        // SAFETY: MPI_File_set_view has accepted these arguments.
         let view = unsafe { KnownView::new(from_word(displacement), etype, filetype, representation as *const c_char) };
         // SAFETY: likewise.
         view.map_or_else(|why| View::Foreign { why, etype: unsafe { size(etype) } }, View::Engine)

@@ -1,4 +1,4 @@
-//! Collective calls in two halves: the first starts the call, the second waits for its end.
+//! Split collectives: the begin call starts the operation, the end call waits for it.
 
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::files;
 use crate::next::Function;
 use crate::pending::{self, Ticket};
 
-/// A call that was begun.
+/// A split collective that was begun.
 pub struct Split {
     direction: Direction,
     place: Place,
@@ -27,7 +27,7 @@ impl Split {
     }
 }
 
-/// Ends a call that was begun. One that the engine did not begin is MPI's to end, or to refuse.
+/// Ends a split collective. If the engine did not begin one, MPI ends it or returns an error.
 pub fn end(direction: Direction, place: Place, function: &'static Function, arguments: &[Word]) -> Answer {
     let begun = |shared: Arc<files::Shared>| {
         shared.lock().split.take_if(|split| (split.direction, split.place) == (direction, place))

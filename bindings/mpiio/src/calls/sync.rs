@@ -1,4 +1,4 @@
-//! MPI_File_sync: what MPI has written, and what the engine's aggregators have; one answer for all ranks.
+//! MPI_File_sync: syncs what MPI and the engine's aggregators have written, with the same result on all ranks.
 
 use std::ffi::c_int;
 
@@ -11,7 +11,7 @@ use crate::files;
 use crate::next::Function;
 use crate::pending;
 
-/// Takes the call. Collective over the file's ranks.
+/// Handles the call. Collective over the file's ranks.
 pub fn sync(function: &'static Function, arguments: &[Word]) -> Answer {
     let Some(shared) = arguments.first().and_then(|&handle| files::find(handle)) else {
         return Answer::Return(function.call(arguments));
@@ -23,12 +23,12 @@ pub fn sync(function: &'static Function, arguments: &[Word]) -> Answer {
         drop(file);
         return Answer::Return(function.call(arguments));
     };
-    // A tool behind this library may ask for the file.
+    // A tool that is loaded behind this library may look at the call.
     let code = function.call(arguments) as c_int;
     let own = io_outcome("MPI_File_sync", code, engine.endpoint().rank(), &path);
     match engine.sync_after(own) {
         Ok(()) => Answer::code(SUCCESS),
-        // The MPI library has raised it on this rank.
+        // The MPI library has called the error handler on this rank.
         Err(error) if code != SUCCESS => Answer::code(Class::of(&error).number()),
         Err(error) => Answer::Raise { file: arguments[0], error, speaks },
     }

@@ -22,7 +22,7 @@ pub fn subarray(element: &Shape, extent: i64, of: &mut Contents) -> Result<Shape
     shape.shift(start)
 }
 
-/// One process's part of a distributed array. O(dimensions), and twice as much where a last block is cut.
+/// One process's part of a distributed array. O(dimensions); twice the work if the last block is partial.
 pub fn darray(element: &Shape, extent: i64, of: &mut Contents) -> Result<Shape, Error> {
     let (_processes, rank, dimensions) = (of.int()?, of.int()?, of.int()?);
     let sizes = of.list(dimensions, Contents::count)?;
@@ -33,7 +33,7 @@ pub fn darray(element: &Shape, extent: i64, of: &mut Contents) -> Result<Shape, 
     let coordinates = coordinates(rank, &grid);
     let (mut shape, mut pitch) = (element.clone(), extent);
     for d in fastest_first(sizes.len(), order) {
-        let deal = Deal::new(distributions[d], arguments[d], sizes[d], grid[d]);
+        let deal = Distribution::new(distributions[d], arguments[d], sizes[d], grid[d]);
         shape = deal.part(&shape, pitch, coordinates[d], sizes[d])?;
         pitch = times(sizes[d], pitch)?;
     }
@@ -45,7 +45,7 @@ fn fastest_first(dimensions: usize, order: i64) -> Vec<usize> {
     if fortran { (0..dimensions).collect() } else { (0..dimensions).rev().collect() }
 }
 
-/// Where a process sits in the grid, which is row-major whatever the order of the array.
+/// The coordinates of a process in the grid, which is row-major whatever the order of the array.
 fn coordinates(rank: i64, grid: &[i64]) -> Vec<i64> {
     let mut left = rank;
     let mut all = vec![0; grid.len()];
@@ -56,25 +56,25 @@ fn coordinates(rank: i64, grid: &[i64]) -> Vec<i64> {
     all
 }
 
-/// How one dimension is dealt: blocks of `block` to `processes` in turn.
-struct Deal {
+/// The distribution of one dimension: blocks of `block` elements, round-robin over `processes`.
+struct Distribution {
     block: i64,
     processes: i64,
 }
 
-impl Deal {
+impl Distribution {
     fn new(distribution: i64, argument: i64, size: i64, processes: i64) -> Self {
         let words = words();
         let given = |default: i64| if argument == words.default { default } else { argument };
         match distribution {
-            // One block each, so that nobody has a second one.
+            // One block per process.
             d if d == words.block => Self { block: given((size + processes - 1) / processes.max(1)).max(1), processes },
             d if d == words.cyclic => Self { block: given(1).max(1), processes },
             _ => Self { block: size.max(1), processes: 1 },
         }
     }
 
-    /// The blocks of process `coordinate`: whole ones, and one that the end cuts.
+    /// The blocks of process `coordinate`: full ones, and at most one partial block at the end.
     fn part(&self, shape: &Shape, pitch: i64, coordinate: i64, size: i64) -> Result<Shape, Error> {
         let coordinate = if self.processes == 1 { 0 } else { coordinate };
         let cycle = times(self.block, self.processes)?;

@@ -1,4 +1,4 @@
-//! A datatype's shape from how it was made (MPI 4.1, section 5.1): one arm for each constructor.
+//! Builds a datatype's shape from its constructor (MPI 4.1, section 5.1): one arm for each constructor.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::shape::{Block, Shape};
 use crate::abi::MPI_Datatype;
 use crate::abi::types::{BlockList, Combiner, Contents, Measures, measures, name, short_int};
 
-/// A datatype, and whether it is predefined.
+/// The flat form of a datatype, and whether it is predefined.
 pub fn flat(datatype: MPI_Datatype) -> Result<(FlatType, bool), Error> {
     let all = measures(datatype)?;
     let Measures { size, extent, .. } = all;
@@ -24,7 +24,7 @@ pub fn flat(datatype: MPI_Datatype) -> Result<(FlatType, bool), Error> {
     Ok((FlatType::new(shape, extent, size), is_predefined))
 }
 
-/// What an argument of a constructor contributes: its bytes and its extent.
+/// A datatype argument of a constructor: its bytes and its extent.
 struct Part {
     shape: Shape,
     extent: i64,
@@ -37,7 +37,7 @@ fn part(datatype: MPI_Datatype) -> Result<Part, Error> {
 
 fn made(datatype: MPI_Datatype, all: &Measures, mut contents: Contents) -> Result<Shape, Error> {
     if all.size == 0 {
-        // What MPI says of its bounds is any number: nothing is to be worked out from them.
+        // MPI returns arbitrary bounds for it, which must not be used.
         return Ok(Shape::default());
     }
     let of = &mut contents;
@@ -70,7 +70,7 @@ fn made(datatype: MPI_Datatype, all: &Measures, mut contents: Contents) -> Resul
     }
 }
 
-/// Predefined types are one run of bytes, but for the one with a hole; a tail of padding is no data.
+/// Predefined types are one run of bytes, except the one with a hole. Padding at the end is not data.
 fn predefined(datatype: MPI_Datatype, of: &Measures) -> Result<Shape, Error> {
     if let Some([first, second]) = short_int(datatype) {
         let [value, index] = [Shape::contiguous(0, first)?, Shape::contiguous(second as i64, of.size - first)?];
@@ -107,7 +107,7 @@ fn blocks(of: &mut Contents) -> Result<Shape, Error> {
     shape.blocks(extent, displacements.iter().copied().zip(lengths.iter().copied()))
 }
 
-/// Runs of bytes at displacements: what libraries make of irregular data, by the million.
+/// Runs of bytes at displacements. Libraries describe irregular data so, with millions of runs.
 #[allow(clippy::useless_conversion, clippy::unnecessary_cast)] // the types of MPI libraries differ
 fn list_of_runs(unit: i64, list: BlockList<'_>) -> Result<Shape, Error> {
     match list {
@@ -120,7 +120,7 @@ fn list_of_runs(unit: i64, list: BlockList<'_>) -> Result<Shape, Error> {
     }
 }
 
-/// Each datatype is looked at once, however often it is a member.
+/// Each datatype is flattened once, however often it is a member.
 fn structure(of: &mut Contents) -> Result<Shape, Error> {
     let count = of.count()?;
     let lengths = naturals(of.list(count, Contents::count)?)?;
@@ -145,7 +145,7 @@ fn naturals(counts: Vec<i64>) -> Result<Vec<u64>, Error> {
     counts.into_iter().map(natural).collect()
 }
 
-/// A count that MPI has taken.
+/// A count that MPI has accepted.
 pub fn natural(count: i64) -> Result<u64, Error> {
     u64::try_from(count).map_err(|_| Error::argument("count in a datatype", count, "0 or more"))
 }

@@ -1,10 +1,10 @@
-//! A datatype as the engine uses it.
+//! The flat form of a datatype, as the engine uses it.
 
 use tributary::{BufferLayout, Error, FileView};
 
 use super::shape::{Shape, too_far};
 
-/// The bytes of one element of a datatype, in typemap order, and how elements follow one another.
+/// The bytes of one element of a datatype in typemap order, and its extent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlatType {
     shape: Shape,
@@ -15,11 +15,11 @@ pub struct FlatType {
 /// Elements in memory.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// Of the lowest byte, in bytes from the buffer's address.
+    /// Displacement of the lowest byte, in bytes from the buffer's address.
     pub displacement: i64,
-    /// Bytes from the lowest to behind the highest.
+    /// Bytes from the lowest byte to the end of the highest.
     pub span: u64,
-    /// Where the data is in that span.
+    /// The data's extents in that span.
     pub layout: BufferLayout,
 }
 
@@ -62,10 +62,10 @@ impl FlatType {
         Ok(Memory { displacement, span, layout })
     }
 
-    /// Elements one after the other from byte `displacement` of a file on; none for a datatype without data.
+    /// The file view of consecutive elements from byte `displacement` on; none for a datatype without data.
     ///
     /// # Errors
-    /// Bytes before the first of the file, or elements that do not go forward.
+    /// An element has bytes before the start of the file, or the extent is not positive.
     pub fn view(&self, displacement: i64) -> Result<Option<FileView>, Error> {
         if self.size == 0 {
             return Ok(None);

@@ -2,9 +2,9 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`mod@shape`] | bytes in an order, relative to any address: extents, and where their first one lies |
-//! | `build` | a datatype's shape from how it was made |
-//! | [`mod@flat`] | a datatype as the engine uses it: as memory, as a file view |
+//! | [`mod@shape`] | ordered extents relative to an address |
+//! | `build` | builds a datatype's shape from its constructor |
+//! | [`mod@flat`] | the flat form, which becomes memory or a file view |
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -22,15 +22,15 @@ pub mod shape;
 pub use flat::FlatType;
 
 thread_local! {
-    /// The predefined datatype that this thread used last: such a handle never becomes another type's.
+    /// The predefined datatype that this thread used last. Such a handle is never reused for another type.
     static PREDEFINED: RefCell<Option<(MPI_Datatype, Arc<FlatType>)>> = const { RefCell::new(None) };
 }
 
-/// The bytes of a datatype. Worked out once, in O(arguments of its constructors), and kept on the datatype until it is
-/// freed; a duplicate made later shares it. Local; may be called by several threads.
+/// The flat form of a datatype. Computed once, in O(arguments of its constructors), and attached to the datatype until it
+/// is freed; a later duplicate shares it. Local; several threads may call it.
 ///
 /// # Errors
-/// MPI_DATATYPE_NULL, a type made by a constructor that is not known, and bytes beyond 2^63 - 1.
+/// The datatype is MPI_DATATYPE_NULL, its constructor is not known, or its bytes reach beyond 2^63 - 1.
 pub fn flattened(datatype: MPI_Datatype) -> Result<Arc<FlatType>, Error> {
     static KEPT: Attribute<FlatType> = Attribute::new();
     if datatype == datatype_null() {

@@ -1,11 +1,11 @@
-//! Bytes in an order, relative to an address that may lie anywhere among them.
+//! Ordered bytes relative to an address, which may lie anywhere among them.
 
 use tributary::{Error, Extent, Extents};
 
-/// What a datatype's constructor puts together: extents in typemap order, and the displacement of the lowest byte.
+/// The shape of a datatype: extents in typemap order, and the displacement of the lowest byte.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Shape {
-    /// Of the lowest byte, in bytes from the address; 0 without bytes.
+    /// Displacement of the lowest byte, in bytes from the address; 0 without bytes.
     low: i64,
     /// The bytes, the lowest at offset 0.
     extents: Extents,
@@ -15,7 +15,7 @@ impl Shape {
     /// One run of bytes.
     ///
     /// # Errors
-    /// An end beyond 2^63 - 1.
+    /// The run ends beyond 2^63 - 1.
     pub fn contiguous(low: i64, len: u64) -> Result<Self, Error> {
         Ok(if len == 0 { Self::default() } else { Self { low, extents: Extents::contiguous(0, len)? } })
     }
@@ -39,7 +39,7 @@ impl Shape {
         if longest > i64::MAX / unit {
             return Err(too_far());
         }
-        // Those of length 0 lie anywhere, and are dropped.
+        // Runs of length 0 may lie anywhere and are dropped.
         let extent = |(at, length): (i64, i64)| match length {
             1.. => Extent { offset: at.abs_diff(low), len: (length * unit) as u64 },
             _ => Extent { offset: 0, len: 0 },
@@ -47,7 +47,7 @@ impl Shape {
         Ok(Self { low, extents: Extents::from_extents(runs.map(extent))? })
     }
 
-    /// Bytes of this shape, if copies of it `extent` bytes apart are one run from the first's address on.
+    /// The number of bytes of this shape, if copies of it `extent` bytes apart form one run from the first's address on.
     pub fn tile(&self, extent: i64) -> Option<i64> {
         let is_one = self.low == 0 && self.extents.count() == 1;
         (is_one && extent > 0 && self.extents.bytes() == extent as u64).then_some(extent)
@@ -74,7 +74,7 @@ impl Shape {
         Ok(self)
     }
 
-    /// `count` copies, each `stride` bytes (which may be negative) behind the one before. O(1).
+    /// `count` copies, each `stride` bytes after the one before; `stride` may be negative. O(1).
     ///
     /// # Errors
     /// Bytes beyond 2^63 - 1.
@@ -87,7 +87,7 @@ impl Shape {
         Ok(Self { low: self.low.checked_add(back).ok_or_else(too_far)?, extents })
     }
 
-    /// Blocks of this shape: at each (displacement, count), `count` copies, `stride` bytes apart. O(blocks), whatever the
+    /// Blocks of this shape: `count` copies, `stride` bytes apart, at each (displacement, count). O(blocks), whatever the
     /// number of extents.
     ///
     /// # Errors
@@ -136,18 +136,18 @@ impl Shape {
 /// Copies of a shape.
 #[derive(Debug, Clone, Copy)]
 pub struct Block<'a> {
-    /// What is copied.
+    /// The shape that is copied.
     pub shape: &'a Shape,
     /// Bytes from copy to copy.
     pub stride: i64,
-    /// How many.
+    /// Number of copies.
     pub count: u64,
-    /// How far the first is moved, in bytes.
+    /// Displacement of the first copy in bytes.
     pub displacement: i64,
 }
 
 impl Block<'_> {
-    /// Displacement of the lowest byte of one that has bytes.
+    /// Displacement of the lowest byte. The shape must have bytes.
     fn low(&self) -> Result<i64, Error> {
         let first = self.shape.low.checked_add(self.displacement);
         let back = back(self.stride, self.count)?;
@@ -155,13 +155,13 @@ impl Block<'_> {
     }
 }
 
-/// How far the lowest of `count` (1 or more) copies is from the first; 0 or below.
+/// Displacement of the lowest of `count` copies (1 or more) from the first; 0 or negative.
 fn back(stride: i64, count: u64) -> Result<i64, Error> {
     let steps = i64::try_from(count - 1).map_err(|_| too_far())?;
     Ok(stride.checked_mul(steps).ok_or_else(too_far)?.min(0))
 }
 
-/// How far `high` is behind `low`.
+/// The distance from `low` to `high`.
 fn apart(low: i64, high: i64) -> Result<u64, Error> {
     high.checked_sub(low).and_then(|apart| u64::try_from(apart).ok()).ok_or_else(too_far)
 }

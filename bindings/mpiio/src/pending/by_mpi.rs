@@ -1,8 +1,8 @@
-//! A call in flight that the MPI library runs after all, at an explicit offset, since this rank's pointer has moved on with
-//! the start.
+//! Runs a call in flight with the MPI library after all. It uses an explicit offset, because the start of the call has
+//! already advanced this rank's file pointer.
 //!
-//! A non-blocking call becomes MPI's own. A split one becomes MPI's blocking one, as it does in ROMIO, whose non-blocking
-//! calls convert no data representations. All ranks come to it from the same call of the engine.
+//! A non-blocking call becomes MPI's non-blocking call. A split collective becomes MPI's blocking call, as in ROMIO, whose
+//! non-blocking calls do not convert data representations. All ranks come here from the same call of the engine.
 
 use std::ffi::c_int;
 use std::future::poll_fn;
@@ -18,29 +18,29 @@ use crate::calls::attempt::Ended;
 use crate::calls::collective::Counts;
 use crate::next::Function;
 
-/// What MPI is given.
+/// The arguments for MPI.
 pub struct Passed {
-    /// The file's handle.
+    /// The file handle.
     pub file: Word,
-    /// In etypes.
+    /// The offset in etypes.
     pub offset: MPI_Offset,
     /// The buffer.
     pub buffer: *mut u8,
-    /// How many elements.
+    /// Number of elements.
     pub count: i64,
-    /// How the program's function counts.
+    /// The type of counts of the program's function.
     pub counts: Counts,
-    /// Of what.
+    /// The datatype of the elements.
     pub datatype: Kept,
-    /// Whether the program's call is a split one.
+    /// Whether the program's call is a split collective.
     pub is_split: bool,
 }
 
-/// MPI's functions: that with `int` counts, and that with large ones.
+/// A function of MPI: with `int` counts, and with large counts.
 type Pair = [Function; 2];
 
 impl Passed {
-    /// Runs it. Collective. MPI calls the file's error handler itself.
+    /// Runs the call. Collective. MPI calls the file's error handler itself.
     pub async fn run(self, direction: Direction) -> Ended {
         let (code, bytes) = if self.is_split { self.wait(direction) } else { self.start(direction).await };
         Ended::ByMpi { bytes, code }
@@ -75,7 +75,7 @@ impl Passed {
         .await
     }
 
-    /// Calls the one that counts as the program's function does, with this rank's arguments and `last`.
+    /// Calls the variant with the program's type of counts, with this rank's arguments and `last`.
     fn call(&self, [small, large]: &'static Pair, last: Word) -> c_int {
         let function = if self.counts == Counts::Int { small } else { large };
         let (offset, count) = (to_word(self.offset), to_word(self.count));
@@ -84,7 +84,7 @@ impl Passed {
     }
 }
 
-/// How many bytes a status tells of.
+/// Number of bytes in a status.
 fn bytes(status: &MPI_Status) -> u64 {
     let mut count: MPI_Count = 0;
     // SAFETY: a status that MPI has filled; writes one number.

@@ -1,14 +1,14 @@
-//! Collective calls that were started and have not ended: non-blocking ones, split ones, and those that wait behind them.
+//! Collective calls in flight: non-blocking calls, split collectives, and blocking calls queued behind them.
 //!
-//! Starting one waits for no other rank. It goes on whenever this rank calls MPI_Wait, MPI_Test or one of their kin
-//! (`calls/requests`), or another collective call of ours; and in a helper thread where the program asked for
-//! MPI_THREAD_MULTIPLE (`thread`). Calls of one file run one after the other, in the order in which they were started;
-//! calls of several files side by side.
+//! Starting a call does not wait for other ranks. The call advances whenever this rank calls MPI_Wait, MPI_Test or one of
+//! their variants (`calls/requests`), or another collective call; and in a helper thread if the program asked for
+//! MPI_THREAD_MULTIPLE (`thread`). Calls of one file run in the order in which they were started; calls of different files
+//! run concurrently.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`queue`] | the calls of one file, and the one that runs |
-//! | [`ticket`] | what a call is to its starter: a request, or somebody who waits |
+//! | [`ticket`] | the handle of a call in flight for its starter |
 //! | [`by_mpi`] | a call that the MPI library runs after all |
 //! | [`thread`] | the helper thread |
 
@@ -29,13 +29,13 @@ pub use by_mpi::Passed;
 pub use queue::{Job, Queue, advance};
 pub use ticket::{Ticket, failed, live};
 
-/// Calls in flight, and requests that the program has not taken yet.
+/// Number of calls in flight and of requests that the program has not completed yet.
 static PENDING: AtomicUsize = AtomicUsize::new(0);
 
 /// Files with calls in flight.
 static ACTIVE: Mutex<Vec<Arc<Shared>>> = Mutex::new(Vec::new());
 
-/// Whether anything is in flight.
+/// Whether any call is in flight.
 #[inline]
 pub fn is_any() -> bool {
     PENDING.load(Ordering::Relaxed) != 0
@@ -45,18 +45,18 @@ fn active() -> std::sync::MutexGuard<'static, Vec<Arc<Shared>>> {
     ACTIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Lets every call in flight go on as far as it can without waiting. Local.
+/// Advances every call in flight as far as possible without waiting. Local.
 pub fn progress() {
     let files = active().clone();
     for shared in files {
-        // Another thread that has it lets it go on, or waits for it.
+        // Another thread that holds the file advances its calls.
         if let Some(mut file) = shared.try_lock_file() {
             queue::advance(&shared, &mut file);
         }
     }
 }
 
-/// Goes on with all calls until this one has ended.
+/// Advances all calls until this one has ended.
 pub fn drive(ticket: &Ticket) {
     let mut rest = Rest::default();
     loop {
@@ -68,7 +68,7 @@ pub fn drive(ticket: &Ticket) {
     }
 }
 
-/// Goes on with all calls until those of this file have ended.
+/// Advances all calls until those of this file have ended.
 pub fn settle(shared: &Shared) {
     let mut rest = Rest::default();
     while is_any() && !shared.lock().queue.is_empty() {
@@ -77,7 +77,7 @@ pub fn settle(shared: &Shared) {
     }
 }
 
-/// How a rank waits between two looks at what is in flight.
+/// How a rank waits between two polls of the calls in flight.
 #[derive(Default)]
 pub struct Rest {
     quiet: Option<Quiet>,
@@ -85,12 +85,12 @@ pub struct Rest {
 }
 
 impl Rest {
-    /// Looks during which the core is only yielded.
+    /// Number of polls after which the rank only yields its core.
     const YIELDS: u32 = 50;
-    /// How long a rank then sleeps between looks.
+    /// How long a rank sleeps between later polls.
     const SLEEP: Duration = Duration::from_micros(50);
 
-    /// Waits for calls of ours: as the engine does, if there is only one file and one thread.
+    /// Waits for calls of the engine: as the engine does, if there is only one file and one thread.
     fn long(&mut self) {
         let only = match active().as_slice() {
             [only] if !thread::is_running() => only.try_lock_file().and_then(|file| file.queue.waiting()),
@@ -102,7 +102,7 @@ impl Rest {
         }
     }
 
-    /// Waits for messages of the program as well.
+    /// Waits for messages of the program too.
     pub fn brief(&mut self) {
         self.rounds += 1;
         if self.rounds < Self::YIELDS { std::thread::yield_now() } else { std::thread::sleep(Self::SLEEP) }

@@ -1,4 +1,4 @@
-//! The collective calls of one file that have not ended, in the order in which they were started.
+//! The collective calls in flight on one file, in the order in which they were started.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -19,22 +19,22 @@ use crate::files::Shared;
 use crate::open_file::OpenFile;
 use tributary::engine::Direction;
 
-/// A call that is to run.
+/// A queued call.
 pub struct Job {
     /// Write or read.
     pub direction: Direction,
-    /// What it moves; or why it cannot, which then is its outcome on all ranks.
+    /// This rank's access; or an error, which becomes the result on all ranks.
     pub access: Result<Access, Error>,
-    /// How MPI runs it, where the engine does not; none where whoever waits lets MPI run it.
+    /// The arguments for MPI, if the engine does not run the call; none if the waiting caller passes the call to MPI.
     pub passed: Option<Passed>,
-    /// Who is told.
+    /// The ticket that receives the result.
     pub ticket: Arc<Ticket>,
 }
 
-/// Has the file's backend, and gives it back with the outcome.
+/// A running call. It owns the file's backend and returns it with the result.
 type Running = Pin<Box<dyn Future<Output = (Backend, Result<Ended, Error>)>>>;
 
-/// The calls of a file.
+/// The calls in flight on a file.
 #[derive(Default)]
 pub struct Queue {
     jobs: VecDeque<Job>,
@@ -43,7 +43,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// One more call. The program's memory is the call's until its ticket has an outcome.
+    /// Appends a call. Its memory must stay valid and untouched until its ticket has a result.
     pub fn push(&mut self, shared: &Arc<Shared>, job: Job) {
         job.ticket.begins();
         self.jobs.push_back(job);
@@ -55,18 +55,18 @@ impl Queue {
         thread::wake();
     }
 
-    /// Whether none is left.
+    /// Whether no call is left.
     pub fn is_empty(&self) -> bool {
         self.running.is_none() && self.jobs.is_empty()
     }
 
-    /// How the call that runs waits, where it is the engine's.
+    /// How the running call waits, if the engine runs it.
     pub fn waiting(&self) -> Option<Waiting> {
         self.waiting.clone()
     }
 }
 
-/// Lets the file's calls go on as far as they can without waiting. Local.
+/// Advances the file's calls as far as possible without waiting. Local.
 pub fn advance(shared: &Arc<Shared>, file: &mut OpenFile) {
     loop {
         let Some((running, ticket)) = &mut file.queue.running else {
@@ -95,14 +95,14 @@ pub fn advance(shared: &Arc<Shared>, file: &mut OpenFile) {
     active().retain(|other| !Arc::ptr_eq(other, shared));
 }
 
-/// Starts a call, which takes the file's backend with it.
+/// Starts a call, which takes the file's backend.
 fn begin(counts: Arc<Shared>, file: &mut OpenFile, job: Job) {
     file.queue.waiting = file.backend.waiting();
     let mut backend = file.backend.lend();
     let ticket = job.ticket.clone();
     let running = Box::pin(async move {
         let Job { direction, access, passed, ticket } = job;
-        // SAFETY: the program leaves the memory alone until it knows that the call has ended.
+        // SAFETY: the program does not touch the memory until it knows that the call has ended.
         let outcome = unsafe { backend.attempt(direction, &access, ticket.name(), &counts, None).await };
         let outcome = match (outcome, passed) {
             (Ok(Ended::Passed), Some(passed)) => Ok(passed.run(direction).await),

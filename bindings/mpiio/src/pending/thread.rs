@@ -1,5 +1,5 @@
-//! The helper thread: calls in flight go on while the program computes. Only where the program asked for
-//! MPI_THREAD_MULTIPLE, since it calls MPI beside the program's own threads.
+//! The helper thread, which advances calls in flight while the program computes. It needs MPI_THREAD_MULTIPLE, because it
+//! calls MPI at the same time as the program's threads.
 
 use std::sync::OnceLock;
 use std::thread::Thread;
@@ -8,15 +8,15 @@ use super::{Rest, is_any, progress};
 use crate::abi::has_one_thread_at_a_time;
 use crate::entry::claim_thread;
 
-/// The thread; none where MPI does not allow it, or the system has none to give.
+/// The thread; none if the thread level does not allow it, or the operating system cannot start one.
 static HELPER: OnceLock<Option<Thread>> = OnceLock::new();
 
-/// Whether there is one.
+/// Whether the helper thread runs.
 pub fn is_running() -> bool {
     HELPER.get().is_some_and(Option::is_some)
 }
 
-/// A call is in flight: starts the thread, or wakes it.
+/// Starts or wakes the thread, because a call is in flight.
 pub fn wake() {
     let helper = HELPER.get_or_init(|| {
         if has_one_thread_at_a_time().unwrap_or(true) {

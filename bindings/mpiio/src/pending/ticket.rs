@@ -1,9 +1,9 @@
-//! What a call in flight is to its starter: a request of MPI's, or something to wait for.
+//! The ticket of a call in flight: its starter waits for it, or has an MPI request that stands for it.
 //!
-//! The request is a generalised one (MPI 4.1, section 13.2), which MPI_Wait, MPI_Test and their kin take like any other.
-//! An error goes past it: what MPI does with the error of such a request's callback differs from library to library, and by
-//! default it ends the program, where files return their errors. So the callback says that all is well, and the function
-//! that was called returns the error (`calls/requests`).
+//! The request is a generalised one (MPI 4.1, section 13.2), which MPI_Wait, MPI_Test and their variants take like any
+//! other. It does not carry errors: MPI libraries treat an error of its callback differently, and by default it ends the
+//! program, whereas errors of files are returned. So the callback reports success, and the function that completes the
+//! request returns the error (`calls/requests`).
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -25,27 +25,27 @@ use crate::next::Function;
 
 /// A call in flight.
 pub struct Ticket {
-    /// The file's handle.
+    /// The file handle.
     pub file: Word,
     function: &'static Function,
-    /// Whether this is the rank that tells people of errors.
+    /// Whether this rank prints errors.
     pub speaks: bool,
     request: OnceLock<MPI_Request>,
     outcome: OnceLock<Result<Ended, Error>>,
 }
 
-/// Calls whose requests the program still has.
+/// Calls whose requests the program has not completed.
 fn requests() -> MutexGuard<'static, HashMap<MPI_Request, Arc<Ticket>>> {
     static LIVE: OnceLock<Mutex<HashMap<MPI_Request, Arc<Ticket>>>> = OnceLock::new();
     LIVE.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 thread_local! {
-    /// Failed calls whose requests MPI has looked at in this thread.
+    /// Failed calls whose requests MPI has queried in this thread.
     static FAILED: RefCell<Vec<Arc<Ticket>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Failed calls whose requests MPI has looked at in this thread since it was last asked.
+/// Failed calls whose requests MPI has queried in this thread since the last call of this function.
 pub fn failed() -> Vec<Arc<Ticket>> {
     FAILED.take()
 }
@@ -61,12 +61,12 @@ impl Ticket {
         Arc::new(Self { file, function, speaks, request: OnceLock::new(), outcome: OnceLock::new() })
     }
 
-    /// What was called, as reports name it.
+    /// The function's name in reports.
     pub fn name(&self) -> &'static str {
         self.function.name()
     }
 
-    /// What came of the call, when it has ended.
+    /// The result of the call, once it has ended.
     pub fn outcome(&self) -> Option<&Result<Ended, Error>> {
         self.outcome.get()
     }
@@ -76,32 +76,32 @@ impl Ticket {
         self.request.get().copied()
     }
 
-    /// Makes a request for the program.
+    /// Makes a generalised request for the program.
     ///
     /// # Errors
     /// MPI's.
     ///
     /// # Safety
-    /// `place` is where the program wants a request, and MPI is initialised.
+    /// `place` points to the program's request, and MPI is initialised.
     pub unsafe fn make_request(self: &Arc<Self>, place: *mut MPI_Request) -> Result<(), Error> {
         let state = Arc::into_raw(self.clone()).cast_mut().cast::<c_void>();
         // SAFETY: the callbacks fit their types; `state` lives until `free` takes it, which MPI calls once.
         let code = unsafe { ffi::MPI_Grequest_start(query, free, cancel, state, place) };
         if code != SUCCESS {
-            // SAFETY: MPI did not take it.
+            // SAFETY: MPI has not accepted it.
             drop(unsafe { Arc::from_raw(state.cast::<Self>()) });
             return check("MPI_Grequest_start", code);
         }
-        // SAFETY: MPI wrote it just now, as wide as its handles are.
+        // SAFETY: MPI has just written the handle, with the width of its handles.
         let request = unsafe { MPI_Request::at(place.cast()) };
-        // It is made once.
+        // Set only once.
         let _ = self.request.set(request);
         requests().insert(request, self.clone());
         PENDING.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
-    /// What the program is told: MPI's code of success or of a class of errors; success while it is in flight.
+    /// The return code for the program: success, also while the call is in flight, or an error class.
     pub fn code(&self) -> c_int {
         match self.outcome() {
             Some(Err(error)) => Class::of(error).number(),
@@ -110,7 +110,7 @@ impl Ticket {
         }
     }
 
-    /// Tells people and the file's error handler of an error of the engine's, and returns the code.
+    /// Prints an error of the engine, calls the file's error handler, and returns the code.
     pub fn raise(&self) -> c_int {
         if let Some(Err(error)) = self.outcome() {
             if self.speaks {
@@ -121,20 +121,20 @@ impl Ticket {
         self.code()
     }
 
-    /// The call is in flight.
+    /// Marks the call as in flight.
     pub(super) fn begins(&self) {
         PENDING.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The call has ended.
+    /// Marks the call as ended, with its result.
     pub(super) fn end(&self, outcome: Result<Ended, Error>) {
-        // It ends once.
+        // A call ends once.
         let _ = self.outcome.set(outcome);
         if let Some(request) = self.request() {
-            // SAFETY: a request of ours, which MPI keeps until it is complete, also if the program has given it up. MPI may
-            // call `free` from here.
+            // SAFETY: our own request. MPI keeps it until it is complete, even if the program has freed it. MPI may call `free`
+            // from here.
             let code = unsafe { ffi::MPI_Grequest_complete(request) };
-            // The program would wait for it for ever. Where the environment says so, it does.
+            // The program would wait for this request for ever. If the environment says so, it does.
             let _ = alone(check("MPI_Grequest_complete", code));
         }
         PENDING.fetch_sub(1, Ordering::Relaxed);
@@ -142,7 +142,7 @@ impl Ticket {
 }
 
 unsafe extern "C" fn query(state: *mut c_void, status: *mut MPI_Status) -> c_int {
-    // SAFETY: MPI gives back what it was given, which `free` has not taken yet.
+    // SAFETY: MPI passes the state that it was given, which `free` has not freed yet.
     let ticket = unsafe {
         Arc::increment_strong_count(state.cast_const().cast::<Ticket>());
         Arc::from_raw(state.cast_const().cast::<Ticket>())
@@ -169,7 +169,7 @@ unsafe extern "C" fn free(state: *mut c_void) -> c_int {
     SUCCESS
 }
 
-/// A collective call is not cancelled: the other ranks count on this one.
+/// Does nothing: a collective call cannot be cancelled, because the other ranks depend on this one.
 unsafe extern "C" fn cancel(_state: *mut c_void, _complete: c_int) -> c_int {
     SUCCESS
 }

@@ -3,10 +3,10 @@
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Whose library it is.
+/// The family of an MPI library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
-    /// MPICH and what is derived from it.
+    /// MPICH and its derivatives.
     Mpich,
     /// Open MPI.
     OpenMpi,
@@ -27,7 +27,7 @@ pub fn ours() -> Family {
 }
 
 impl Family {
-    /// As distributions end the names of its tools.
+    /// The suffix of its tools' names in distributions.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mpich => "mpich",
@@ -93,7 +93,7 @@ impl Family {
     }
 }
 
-/// Whose wrapper this is. Only Open MPI's know the option; the others hand it to their compiler.
+/// The family of a wrapper. Only Open MPI's wrappers know the option; others pass it to their compiler.
 fn of_wrapper(name: &str) -> Option<Family> {
     let output = Command::new(name).arg("--showme:version").output().ok()?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -14,9 +14,9 @@ use super::report::Report;
 
 /// One program at a time: many ranks that poll on few cores starve each other.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-/// What a run may take; the launcher ends it then.
+/// The time limit of a run, at which the launcher ends it.
 const SECONDS: u64 = 60;
-/// What the launcher may take longer, before it is ended itself.
+/// The additional time for the launcher, after which it is killed.
 const GRACE: u64 = 15;
 
 /// A program to be run.
@@ -32,10 +32,10 @@ pub struct Launch {
     seconds: u64,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// How the launcher ended.
+    /// The exit status of the launcher.
     pub status: ExitStatus,
     /// Standard output of all ranks.
     pub stdout: String,
@@ -43,29 +43,29 @@ pub struct Outcome {
     pub stderr: String,
     /// The files that it left in its folder, by name.
     pub files: BTreeMap<String, Vec<u8>>,
-    /// What the library said of each file, in the order in which they were closed.
+    /// The library's report on each file, in the order in which they were closed.
     pub reports: Vec<Report>,
-    /// The folder; it goes with this.
+    /// The temporary folder.
     pub folder: tempfile::TempDir,
     pub took: Duration,
 }
 
 impl Launch {
-    /// A program on so many ranks, without the library.
+    /// A program on `ranks` ranks, without the library.
     pub fn new(ranks: usize, program: &Path) -> Self {
         let command = vec![program.display().to_string()];
         let (preloaded, environment) = (Vec::new(), BTreeMap::new());
         Self { family: ours(), launcher: None, ranks, command, preloaded, environment, seconds: SECONDS }
     }
 
-    /// With this library under it, which reports in JSON.
+    /// With this library preloaded, which reports in JSON.
     pub fn with_library(self) -> Self {
         let mut this = self.env("TRIB_REPORT", "json");
         this.preloaded.push(library());
         this
     }
 
-    /// With another library, behind this one.
+    /// With another library preloaded after this one.
     pub fn also_preload(mut self, library: &Path) -> Self {
         self.preloaded.push(library.to_path_buf());
         self
@@ -137,7 +137,7 @@ impl Launch {
         Outcome { status, files: files_in(folder.path()), stdout, stderr, reports, folder, took }
     }
 
-    /// What to type to have the same.
+    /// The command line that gives the same run.
     fn line(&self) -> String {
         let environment = self.environment.iter().map(|(name, value)| format!("{name}='{value}' "));
         let preloaded = self.preloaded.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(":");
@@ -174,7 +174,7 @@ impl Launch {
         command.args(&self.command).current_dir(folder);
         command.stdin(Stdio::null()).stdout(print("stdout")).stderr(print("stderr"));
         command.env("MPIEXEC_TIMEOUT", self.seconds.to_string());
-        // Open MPI: more ranks than cores, polling ranks that let others run, and containers where all is root.
+        // Open MPI: allow more ranks than cores, let polling ranks yield, and allow root, as in containers.
         command.envs([
             ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
             ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),

@@ -1,5 +1,5 @@
-//! The settings that every program runs with, and what must be equal: everything that it prints and every byte that it
-//! writes, to a run of the same program without the library.
+//! The settings that every program runs with. Everything that it prints, and every byte that it writes, must be equal to a
+//! run without the library.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ impl Setting {
         format!("trib_kernel_meta={kernel}; trib_kernel_data={kernel}; trib_driver={driver}; {SMALL}")
     }
 
-    /// Whether the engine was set to this for every file that it took.
+    /// Whether the engine had this setting for every file that it opened.
     fn is_in(&self, report: &Report) -> bool {
         let all =
             [(&report.kernel_meta, self.kernel), (&report.kernel_data, self.kernel), (&report.driver, self.driver)];

@@ -1,12 +1,12 @@
-//! Unmodified programs with and without the library under them.
+//! Unmodified programs with and without the preload library.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`family`] | the MPI library that the tests run on: its compilers and its launcher |
 //! | [`programs`] | the test programs in C and Fortran, compiled |
 //! | [`launch`] | one run under `mpiexec`: its output, files and reports |
-//! | [`report`] | what the library says of a file |
-//! | [`matrix`] | the kernels and drivers that every program runs with, and what must be equal |
+//! | [`report`] | the library's report on a file |
+//! | [`matrix`] | the kernels and drivers that every program runs with, and the comparison of runs |
 //! | [`sweep`] | calls that fail on one rank, one in each run |
 #![allow(dead_code, reason = "each test file uses what it needs")]
 

@@ -16,7 +16,7 @@ const UNTOUCHED: i64 = -REACH;
 /// An element of more bytes of data would only take time.
 const LARGE: u64 = 6000;
 
-/// What became of one datatype.
+/// The result for one datatype.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome {
     Agrees,
@@ -24,7 +24,7 @@ pub enum Outcome {
     PackDiffers(String),
     /// By its definition; MPI_Pack was not asked, because this MPI dies of it.
     NotPacked,
-    /// MPI does not make it.
+    /// MPI refuses to make it.
     Refused,
     /// It reaches too far.
     Large,

@@ -1,4 +1,4 @@
-//! An aggregator that cannot write: every rank gets the same class of error, nobody waits for ever, and the file closes.
+//! An aggregator that cannot write: every rank gets the same error class, no rank hangs, and the file can be closed.
 
 use crate::common::launch::{Launch, Outcome};
 use crate::common::matrix::Setting;

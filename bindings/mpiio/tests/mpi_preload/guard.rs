@@ -1,5 +1,4 @@
-//! Where the library has nothing to do, and where it must do nothing: an unknown MPI library, no MPI at all, no file, and
-//! TRIB_DISABLE.
+//! Cases in which the library must do nothing: an unknown MPI library, no MPI at all, no file, and TRIB_DISABLE.
 
 use std::process::Command;
 

@@ -98,7 +98,7 @@ pub(super) fn scaling(with: &Parameters, context: &Context) -> Result<Values, Pa
     nodes.into_iter().map(of).collect()
 }
 
-/// Ranks that an aggregator hears from, on average.
+/// Ranks that send metadata to an aggregator, on average.
 pub(super) fn metadata_fan_in(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let Exchanged { code, site, nodes } = with.read()?;
     let counted = Setting { code, site, nodes }.counted(context)?;

@@ -53,7 +53,7 @@ pub(super) static MEASURES: &[Measure] = &[
     Measure { name: "scaling", about: "seconds of a part of a write, by nodes", run: figure5::scaling },
     Measure {
         name: "metadata-fan-in",
-        about: "ranks that an aggregator hears from, on average",
+        about: "ranks that send metadata to an aggregator, on average",
         run: figure5::metadata_fan_in,
     },
 ];

@@ -1,4 +1,4 @@
-//! Medians as the main paper draws them: communication by throttle (figure 4), and phases by kernel (figure 5).
+//! Draws medians as the main paper does: communication by throttle (figure 4), and phases by kernel (figure 5).
 
 use tributary_lab::papers::{Axis, Drawing};
 
@@ -7,18 +7,18 @@ use super::summary::Median;
 /// The throttle of the paper's figure 5.
 const USUAL: u64 = 32;
 
-/// A picture to be drawn.
+/// A figure.
 pub struct Figure {
-    /// Of its file.
+    /// The name of its file.
     pub name: String,
-    /// Above it.
+    /// Its title.
     pub title: String,
-    /// What.
+    /// Its contents.
     pub drawing: Drawing,
 }
 
-/// All figures of a machine: for each pattern and number of nodes those that its medians, which are in order, are
-/// enough for.
+/// All figures of a machine: for each pattern and number of nodes, those that its medians suffice for. `medians` is
+/// sorted.
 pub fn of(machine: &str, medians: &[Median]) -> Vec<Figure> {
     let panels = || medians.chunk_by(|a, b| (&a.code, a.nodes, a.ranks) == (&b.code, b.nodes, b.ranks));
     let fourth = panels().filter_map(|panel| figure(4, machine, panel, by_throttle(panel)?));
@@ -62,12 +62,12 @@ fn by_kernel(panel: &[Median]) -> Option<Drawing> {
     })
 }
 
-/// Of a column under several throttles the kernel's own, or the paper's, or the one that is nearest.
+/// The median of a column with the kernel's own throttle, or else the paper's, or else the one nearest to it.
 pub fn usual(column: &[Median]) -> Option<&Median> {
     column.iter().min_by_key(|median| median.throttle.map_or(0, |throttle| 1 + throttle.abs_diff(USUAL)))
 }
 
-/// What a bar is called.
+/// The label of a bar.
 pub fn name(median: &Median) -> String {
     match (median.column.as_str(), median.throttle) {
         ("mpi", _) => "the MPI's own".to_string(),

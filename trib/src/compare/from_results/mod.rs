@@ -1,9 +1,9 @@
-//! The main paper's figures 4 and 5 for a machine, from the rows that the job scripts of `benchmarks/batch` left.
+//! The main paper's figures 4 and 5 for a machine, from the rows that the job scripts of `benchmarks/batch` wrote.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `rows` | the lines of the results, read and checked |
-//! | `summary` | the runs of a row as one: the median |
+//! | `summary` | the median of the runs of a row |
 //! | `figures` | rows as bars and curves |
 //! | `page` | figures and numbers as one HTML page |
 //! | `table` | the numbers for a terminal |
@@ -23,13 +23,13 @@ use crate::{Failure, say};
 /// default the directory itself.
 ///
 /// # Errors
-/// No rows; one that is not as the job scripts write them, by file and line; rows of several machines; what cannot be
-/// written.
+/// No rows; a row that is not as the job scripts write it, by file and line; rows of several machines; a file that cannot
+/// be written.
 pub fn run(from: &Path, output: Option<&Path>) -> Result<(), Failure> {
     let read = rows::read(from)?;
     let medians = summary::medians(&read.rows);
     let figures = figures::of(&read.machine, &medians);
-    // First, so that a disk that is full loses nothing.
+    // Printed first, so that a full disk loses nothing.
     say(table::text(&read, &medians))?;
     let output = output.unwrap_or(from);
     std::fs::create_dir_all(output).map_err(|cause| Failure::new(format!("{}: {cause}", output.display())))?;
@@ -45,7 +45,7 @@ pub fn run(from: &Path, output: Option<&Path>) -> Result<(), Failure> {
     say(format!("{} figures; all on one page: {}", drawn.len(), page.display()))
 }
 
-/// All that is made of results, but no file.
+/// Everything that is made of the results, except files.
 #[cfg(test)]
 fn drawn(read: &rows::Results) -> Result<String, Failure> {
     let medians = summary::medians(&read.rows);

@@ -1,4 +1,4 @@
-//! Figures and numbers as one HTML page that needs nothing else.
+//! Figures and numbers as one self-contained HTML page.
 
 use maud::{DOCTYPE, PreEscaped, html};
 

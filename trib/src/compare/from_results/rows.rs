@@ -1,4 +1,4 @@
-//! The lines of the results: JSON, a row each, as `benchmarks/batch/body.sh` writes them.
+//! The lines of the results: one JSON row each, as `benchmarks/batch/body.sh` writes them.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -8,31 +8,31 @@ use serde_json::Value;
 
 use crate::Failure;
 
-/// Where the time of a write went, in seconds.
+/// The time of a write in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Seconds {
-    /// It is known by phase.
+    /// By phase.
     Phases {
-        /// Of metadata messages.
+        /// Metadata messages.
         metadata: f64,
-        /// Of data messages.
+        /// Data messages.
         data: f64,
-        /// All of it.
+        /// The whole write.
         total: f64,
     },
-    /// Only the whole is known: another library wrote.
+    /// Only the whole write: another library wrote.
     Whole(f64),
 }
 
 impl Seconds {
-    /// From end to end.
+    /// Seconds of the whole write.
     pub fn total(&self) -> f64 {
         match *self {
             Self::Phases { total, .. } | Self::Whole(total) => total,
         }
     }
 
-    /// In the order metadata, data, other, not divided.
+    /// The parts metadata, data, other, not divided.
     pub fn parts(&self) -> [f64; 4] {
         match *self {
             Self::Phases { metadata, data, total } => [metadata, data, (total - metadata - data).max(0.0), 0.0],
@@ -40,7 +40,7 @@ impl Seconds {
         }
     }
 
-    /// Metadata and data, where they are known.
+    /// Metadata plus data, if they are known.
     pub fn communication(&self) -> Option<f64> {
         match *self {
             Self::Phases { metadata, data, .. } => Some(metadata + data),
@@ -52,34 +52,34 @@ impl Seconds {
 /// One run.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// The nodes it was on.
+    /// Number of nodes.
     pub nodes: u64,
-    /// Its ranks.
+    /// Number of ranks.
     pub ranks: u64,
     /// The pattern.
     pub code: String,
-    /// The kernels; `mpi` for the MPI library's own path, `preload` for the same program with the library.
+    /// The kernels; `mpi` for the MPI library's own I/O, `preload` for the same program with the preload library.
     pub column: String,
-    /// None: the kernel's own.
+    /// The throttle; none for the kernel's own.
     pub throttle: Option<u64>,
-    /// What it took.
+    /// Its time.
     pub seconds: Seconds,
-    /// The SHA-256 of what it wrote, where it is known.
+    /// The SHA-256 of the file, if it is known.
     pub digest: Option<String>,
 }
 
 /// The results of a machine.
 #[derive(Debug)]
 pub struct Results {
-    /// Its name.
+    /// Name of the machine.
     pub machine: String,
-    /// In the order of the files.
+    /// The rows, in the order of the files.
     pub rows: Vec<Row>,
-    /// What was left out, and why: a line each.
+    /// What was left out and why, one line each.
     pub notes: Vec<String>,
 }
 
-/// A line as it is written. What else is in it does no harm.
+/// A line of the file. Unknown keys are ignored.
 #[derive(Deserialize)]
 struct Line {
     row: String,
@@ -88,13 +88,13 @@ struct Line {
     ranks: u64,
     code: String,
     column: String,
-    // Without this a missing key would be the same as null.
+    // Otherwise a missing key would be accepted as null.
     #[serde(deserialize_with = "Option::deserialize")]
     throttle: Option<u64>,
     result: Outcome,
 }
 
-/// What the command of a row printed: `trib replay`, or the program that goes through plain MPI-IO.
+/// The output of a row's command: `trib replay`, or the program on plain MPI-IO.
 #[derive(Deserialize)]
 #[serde(try_from = "Printed")]
 struct Outcome {
@@ -116,7 +116,7 @@ struct Phases {
     total: f64,
 }
 
-/// Of all ranks, in every repetition.
+/// The maximum over all ranks, for every repetition.
 #[derive(Deserialize)]
 struct Most {
     wall: Vec<f64>,
@@ -138,7 +138,7 @@ impl TryFrom<Printed> for Outcome {
 /// All rows of the files `*.jsonl` in a directory.
 ///
 /// # Errors
-/// No such directory, no rows in it, a line that is not a row, a row that is there twice, rows of two machines.
+/// No such directory, no rows in it, a line that is not a row, a duplicate row, rows of two machines.
 pub fn read(directory: &Path) -> Result<Results, Failure> {
     let mut reading = Reading::default();
     for file in files(directory)? {
@@ -169,7 +169,7 @@ fn files(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
 struct Reading {
     rows: Vec<Row>,
     notes: Vec<String>,
-    /// And where it was read first.
+    /// The machine, and where it was read first.
     machine: Option<(String, String)>,
     seen: HashMap<String, String>,
 }
@@ -181,7 +181,8 @@ impl Reading {
             if line.ends_with('\n') {
                 self.line(place, line)?;
             } else {
-                self.notes.push(format!("{place}: half a line is left out; its job is running, or was killed"));
+                self.notes
+                    .push(format!("{place}: an incomplete line is left out; its job is still running, or was killed"));
             }
         }
         Ok(())
@@ -194,13 +195,13 @@ impl Reading {
         match &self.machine {
             Some((machine, first)) if *machine != line.machine => {
                 let two = format!("machine {} at {place}, {machine} at {first}", line.machine);
-                return Err(Failure::new(format!("{two}; figures are of one: give each a directory")));
+                return Err(Failure::new(format!("{two}; figures are for one machine: use one directory per machine")));
             }
             Some(_) => {}
             None => self.machine = Some((line.machine.clone(), place.clone())),
         }
         if let Some(first) = self.seen.get(&line.row) {
-            return Err(Failure::new(format!("{place}: row \"{}\" is at {first} already; remove one", line.row)));
+            return Err(Failure::new(format!("{place}: row \"{}\" is a duplicate of {first}; remove one", line.row)));
         }
         self.seen.insert(line.row, place);
         let Line { nodes, ranks, code, column, throttle, result, .. } = line;
@@ -210,7 +211,7 @@ impl Reading {
     }
 }
 
-/// A pattern writes the same bytes on the same ranks, whatever the kernel.
+/// Notes rows whose files differ, although a pattern writes the same bytes on the same ranks with every kernel.
 fn different_files(rows: &[Row]) -> Vec<String> {
     let mut first: HashMap<(&str, u64), &Row> = HashMap::new();
     let mut notes = Vec::new();
@@ -276,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_row_is_named() {
+    fn bad_lines_are_refused_by_file_and_line() {
         let good = format!("{GOOD}\n");
         fails(&[], &["no results"]);
         fails(&[("m-2.jsonl", String::new())], &["no results"]);
@@ -285,7 +286,7 @@ mod tests {
             let without = good.replace(&format!("\"{key}\""), "\"other\"");
             fails(&[("m-2.jsonl", without)], &["m-2.jsonl:1", &format!("missing field `{key}`")]);
         }
-        fails(&[("m-2.jsonl", format!("{good}{good}"))], &["m-2.jsonl:2", "m-2.jsonl:1 already"]);
+        fails(&[("m-2.jsonl", format!("{good}{good}"))], &["m-2.jsonl:2", "a duplicate of", "m-2.jsonl:1"]);
         let other = good.replace("\"machine\":\"m\"", "\"machine\":\"n\"");
         fails(&[("m-2.jsonl", good), ("n-2.jsonl", other)], &["machine n at", "n-2.jsonl:1, m at", "m-2.jsonl:1"]);
         let missing = read(Path::new("nowhere")).unwrap_err().to_string();
@@ -293,14 +294,14 @@ mod tests {
     }
 
     #[test]
-    fn half_a_line_is_left_out_and_said() {
+    fn an_incomplete_line_is_left_out_with_a_note() {
         let results = read_files(&[("m-2.jsonl", format!("{GOOD}\n{}", &GOOD[..50]))]).unwrap();
         assert_eq!(results.rows.len(), 1);
-        assert!(results.notes[0].contains("m-2.jsonl:2: half a line"), "{:?}", results.notes);
+        assert!(results.notes[0].contains("m-2.jsonl:2: an incomplete line"), "{:?}", results.notes);
     }
 
     #[test]
-    fn another_file_is_said() {
+    fn a_different_file_is_noted() {
         let other = GOOD.replace("balanced", "pairwise").replace(r#""a""#, r#""b""#);
         let results = read_files(&[("m-2.jsonl", format!("{GOOD}\n{other}\n"))]).unwrap();
         assert_eq!(results.notes, ["NOT THE SAME FILE: btio on 4 ranks by balanced and by pairwise"]);

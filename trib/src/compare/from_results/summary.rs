@@ -1,4 +1,4 @@
-//! The runs of a row as one. The order of the figures is made here: patterns, nodes, columns, throttles.
+//! The median of the runs of each row. This also sorts by pattern, nodes, column and throttle, as the figures do.
 
 use std::collections::BTreeMap;
 
@@ -6,33 +6,33 @@ use tributary::hints::KernelHint;
 
 use super::rows::{Row, Seconds};
 
-/// Columns: the MPI library's own path, the preload library, the kernels in the order of the registry; others follow by name.
+/// Columns: the MPI library's own I/O, the preload library, the kernels in the order of the registry; others follow by name.
 fn columns() -> Vec<String> {
     let kernels = KernelHint::all().map(|kernel| kernel.to_string());
     ["mpi", "preload"].map(str::to_string).into_iter().chain(kernels).collect()
 }
 
-/// Patterns as the paper has them; others follow by name.
+/// Patterns in the paper's order; others follow by name.
 const CODES: [&str; 3] = ["e3sm-f", "flash", "btio"];
 
-/// The runs of a row.
+/// The median of the runs of a row.
 #[derive(Debug, Clone)]
 pub struct Median {
     /// The pattern.
     pub code: String,
-    /// On so many nodes.
+    /// Number of nodes.
     pub nodes: u64,
-    /// And ranks.
+    /// Number of ranks.
     pub ranks: u64,
-    /// Kernels, or what wrote instead.
+    /// The kernels, or the library that wrote instead.
     pub column: String,
-    /// None: the kernel's own.
+    /// The throttle; none for the kernel's own.
     pub throttle: Option<u64>,
-    /// How many.
+    /// Number of runs.
     pub runs: usize,
-    /// Of the run whose total is the median (of an even number, the lower): phases of one run fit together.
+    /// The phases of the run whose total is the median (of an even number, the lower). They are of one run, so they add up.
     pub seconds: Seconds,
-    /// The least and the greatest total.
+    /// The smallest and the largest total.
     pub range: (f64, f64),
 }
 

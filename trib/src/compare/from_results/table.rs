@@ -5,7 +5,7 @@ use comfy_table::{Cell, CellAlignment, Table, presets};
 use super::rows::{Results, Seconds};
 use super::summary::Median;
 
-/// What the columns are called.
+/// The titles of the columns.
 pub const HEAD: [&str; 10] =
     ["pattern", "nodes", "ranks", "kernel", "throttle", "runs", "metadata s", "data s", "total s", "from - to"];
 
@@ -33,7 +33,7 @@ fn seconds(value: f64) -> String {
     format!("{value:.4}")
 }
 
-/// For a terminal: the table, and what was noticed.
+/// The table and the notes, for a terminal.
 pub fn text(results: &Results, medians: &[Median]) -> String {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED).set_header(HEAD);

@@ -1,4 +1,4 @@
-//! The exchanges that are measured, and what the simulator says of them.
+//! The exchanges that are measured, and their simulation.
 
 use tributary::exchange::{Exchange, KERNELS, Kernel, RankList, ReceiverIndex, Transfer};
 use tributary::schedule::{Buffer, Schedule, SendMode, Span, Throttle};
@@ -6,23 +6,23 @@ use tributary::{Error, Rank, Topology};
 use tributary_lab::forecast::{AllToMany, AllToManyOptions, Way};
 use tributary_lab::sim::{self, Machine};
 
-/// How often an exchange follows itself, without a barrier.
+/// Repetitions of an exchange without a barrier.
 const ITERATIONS: u32 = 20;
 
-/// Some ranks, all of one node, send to a few of them.
+/// An exchange in which all ranks, on one node, send to some of them.
 #[derive(Debug, Clone)]
 pub struct Case {
     pub ranks: usize,
     pub receivers: usize,
     pub kernel: &'static Kernel,
-    /// Of each message.
+    /// Bytes of each message.
     pub bytes: u64,
     pub iterations: u32,
-    /// Whether the machine is fitted to it; else it is predicted.
+    /// Whether the machine is fitted to this case; otherwise its time is predicted.
     pub fitted: bool,
 }
 
-/// Cases of up to `most` ranks: 2 and 4, 8, 16 ranks, small and large messages of two kernels are fitted, everything else is
+/// Cases of up to `most` ranks. Small and large messages of two kernels on 2, 4, 8 and 16 ranks are fitted; all others are
 /// predicted.
 pub fn all(most: usize, quick: bool) -> Vec<Case> {
     let fitted = grid(&["ascending_isend", "ascending_issend"], &[2, 4, 8, 16], &[1, 2], &[64, 8192], true);
@@ -50,8 +50,8 @@ fn grid(kernels: &[&str], ranks: &[usize], receivers: &[usize], bytes: &[u64], f
 }
 
 impl Case {
-    /// What `rank` does in one iteration; nothing if it takes no part. Its messages to a receiver lie one after the other in
-    /// the send buffer, those of the senders in the receive buffer.
+    /// The schedule of `rank` in one iteration; empty if it takes no part. Messages are contiguous in the send buffer by
+    /// receiver, and in the receive buffer by sender.
     pub fn schedule(&self, rank: Rank) -> Schedule {
         if rank >= self.ranks {
             return Schedule::default();
@@ -72,11 +72,11 @@ impl Case {
         exchange.schedule(self.kernel, Throttle::batch(self.kernel.default_limit.unwrap_or(0)))
     }
 
-    /// Seconds on `machine` with so many processors: the simulator gives every rank one, so that more ranks take at least
-    /// all work over the processors.
+    /// Seconds on `machine` with `cores` processors. The simulator gives every rank a processor, so the result is at least the
+    /// sum of all work divided by `cores`.
     ///
     /// # Errors
-    /// The simulator's.
+    /// Those of the simulator.
     pub fn simulated(&self, machine: &Machine, cores: usize) -> Result<f64, Error> {
         let topology = Topology::blocks(self.ranks, self.ranks)?;
         let options = AllToManyOptions {
@@ -92,10 +92,10 @@ impl Case {
         Ok(outcome.seconds().total.max(work * 1e-12 / cores as f64))
     }
 
-    /// What all processors do, but for walks in queues, in picoseconds: messages, and waking ranks that sleep, which is
-    /// nearly all of the latency in shared memory. A synchronous message wakes its receiver and then its sender. Other
-    /// senders run ahead of a sole receiver, which never sleeps; several receivers, which also send, wait for each other in
-    /// every iteration.
+    /// The work of all processors in picoseconds, without queue searches: messages, and waking sleeping ranks, which is
+    /// nearly all of the latency in shared memory. A synchronous message wakes its receiver and then its sender. With other
+    /// messages, senders run ahead of a single receiver, which never sleeps; several receivers, which also send, wait for
+    /// each other in every iteration.
     fn work(&self, machine: &Machine) -> f64 {
         let host = &machine.host;
         let messages = (self.ranks - 1) as f64;

@@ -2,7 +2,7 @@
 
 use tributary_lab::sim::Machine;
 
-/// Figures of the machine that were fitted or set, by path: value and unit.
+/// The machine's parameters that were fitted or set: path, value and unit.
 fn found(machine: &Machine) -> Vec<(String, f64, &'static str)> {
     let (host, us, ns) = (&machine.host, 1e-6, 1e-3);
     let mut found = vec![
@@ -21,8 +21,8 @@ fn found(machine: &Machine) -> Vec<(String, f64, &'static str)> {
     found
 }
 
-/// The text of a machine file in which those figures are this machine's, in three digits; all other lines are as they were
-/// in `before`, a figure a line.
+/// The text of `before`, a machine file with one parameter per line, with those parameters replaced by this machine's, in
+/// three digits.
 pub fn text(machine: &Machine, before: &str, fabric: &str) -> String {
     let found = found(machine);
     let mut table = "";
@@ -56,7 +56,7 @@ mod tests {
     use tributary_lab::machines::{MACHINES, named};
 
     #[test]
-    fn is_read_as_it_was_written() {
+    fn a_written_file_is_read_back() {
         let (_, before) = MACHINES.iter().find(|(name, _)| *name == "laptop").unwrap();
         let mut laptop = named("laptop").unwrap();
         laptop.host.send = 1.2345e6;

@@ -1,4 +1,4 @@
-//! Exchanges on a fabric.
+//! Measures exchanges on a fabric.
 
 use std::pin::pin;
 use std::time::Instant;
@@ -10,14 +10,14 @@ use tributary::{Endpoint, Error};
 
 use super::case::Case;
 
-/// Runs before the measurements.
+/// Number of runs before the measurements.
 const WARM_UP: u64 = 2;
 
-/// Seconds of every case, the same on all ranks: of the slowest rank, the least of so many repetitions. Cases take turns, so
-/// that other programs disturb all of them alike. Collective.
+/// The seconds of every case, the same on all ranks: the maximum over ranks, and the minimum over repetitions. Cases
+/// alternate, so that other programs disturb all of them alike. Collective.
 ///
 /// # Errors
-/// The fabric's.
+/// Those of the fabric.
 pub fn all(endpoint: &mut Endpoint, cases: &[Case], repetitions: u64) -> Result<Vec<f64>, Error> {
     let waiting = endpoint.waiting().clone();
     let mut least = vec![u64::MAX; cases.len()];
@@ -33,7 +33,7 @@ pub fn all(endpoint: &mut Endpoint, cases: &[Case], repetitions: u64) -> Result<
     Ok(least.into_iter().map(|nanoseconds| nanoseconds as f64 * 1e-9).collect())
 }
 
-/// Nanoseconds of all iterations of a case, on this rank. The allreduce lets all ranks begin at about one time.
+/// Nanoseconds of all iterations of a case on this rank. The allreduce makes all ranks begin at about the same time.
 fn once(endpoint: &mut Endpoint, case: &Case) -> Result<u64, Error> {
     let (rank, waiting) = (endpoint.rank(), endpoint.waiting().clone());
     let schedules: Vec<Schedule> = (0..case.iterations).map(|_| case.schedule(rank)).collect();

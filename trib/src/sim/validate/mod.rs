@@ -1,12 +1,12 @@
-//! `trib sim validate`: the simulator against this machine.
+//! `trib sim validate`: compares the simulator with this machine.
 //!
-//! Exchanges are measured here; to some of them five figures of the machine `laptop` are fitted, and the others, of other
-//! kernels, ranks, receivers and sizes, are predicted.
+//! It measures exchanges, fits five parameters of the machine `laptop` to some of them, and predicts the others, which have
+//! other kernels, ranks, receivers and sizes.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `case` | the exchanges, and what the simulator says of them |
-//! | `measure` | the same on a fabric |
+//! | `case` | the exchanges, and their simulation |
+//! | `measure` | their measurement on a fabric |
 //! | `file` | the machine file |
 //! | `show` | the table and the JSON |
 
@@ -30,12 +30,12 @@ use crate::cli::sim::ValidateOptions;
 use crate::sweep::processors;
 use case::Case;
 
-/// Where the fit begins.
+/// The machine from which the fit starts.
 const MACHINE: &str = "laptop";
-/// Ranks on threads.
+/// Number of ranks on threads.
 const RANKS: usize = 16;
 
-/// What is fitted. A message has one latency, whatever its protocol; a byte costs the sender what it costs the receiver.
+/// The fitted parameters. All protocols have the same latency, and a byte costs sender and receiver the same.
 const PARAMETERS: [Parameter; 5] = [
     Parameter { name: "host.send", places: |machine| vec![&mut machine.host.send] },
     Parameter { name: "host.post_receive", places: |machine| vec![&mut machine.host.post_receive] },
@@ -51,7 +51,7 @@ const PARAMETERS: [Parameter; 5] = [
     Parameter { name: "byte", places: |machine| vec![&mut machine.host.send_byte, &mut machine.host.receive_byte] },
 ];
 
-/// What was measured, fitted and predicted.
+/// The measurements, the fit and the predictions.
 struct Validation {
     fabric: &'static str,
     machine: Machine,
@@ -61,14 +61,14 @@ struct Validation {
 }
 
 impl Validation {
-    /// The errors of the cases that were fitted, or of those that were predicted.
+    /// The errors of the fitted cases, or of the predicted ones.
     fn errors(&self, fitted: bool) -> Vec<f64> {
         let of = self.cases.iter().zip(&self.comparison.errors);
         of.filter(|(case, _)| case.fitted == fitted).map(|(_, error)| *error).collect()
     }
 }
 
-/// Measures, fits, predicts and prints. Under MPI every process comes here.
+/// Measures, fits, predicts and prints. Under MPI it runs in every process.
 pub fn run(options: &ValidateOptions) -> Result<(), Failure> {
     let repetitions = if options.quick { options.repetitions.min(3) } else { options.repetitions };
     if options.fabric == Fabric::Mpi {
@@ -79,7 +79,7 @@ pub fn run(options: &ValidateOptions) -> Result<(), Failure> {
     let cases = case::all(ranks, options.quick);
     let measured = threads::run(ranks, |transport| measure::all(&mut Endpoint::new(transport), &cases, repetitions))?;
     let first = measured.into_iter().next().ok_or_else(|| Failure::new("no ranks"))?;
-    conclude(options, "threads", cases, first?)
+    finish(options, "threads", cases, first?)
 }
 
 #[cfg(not(feature = "mpi"))]
@@ -105,10 +105,10 @@ fn on_mpi(options: &ValidateOptions, repetitions: u64) -> Result<(), Failure> {
     waiting.wait(pin!(agree(&mut endpoint, ready))).map_err(failed)?;
     let cases = case::all(ranks, options.quick);
     let measured = measure::all(&mut endpoint, &cases, repetitions).map_err(failed)?;
-    if speaks { conclude(options, "mpi", cases, measured) } else { Ok(()) }
+    if speaks { finish(options, "mpi", cases, measured) } else { Ok(()) }
 }
 
-/// Whether the file can be written, found out before anything is measured.
+/// Checks, before anything is measured, that the file can be written.
 fn writable(path: Option<&Path>) -> Result<(), Error> {
     let Some(path) = path else { return Ok(()) };
     let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);
@@ -117,7 +117,7 @@ fn writable(path: Option<&Path>) -> Result<(), Error> {
     })
 }
 
-fn conclude(
+fn finish(
     options: &ValidateOptions,
     fabric: &'static str,
     cases: Vec<Case>,
@@ -143,7 +143,8 @@ fn conclude(
     show::show(&validation, cores, options)
 }
 
-/// In shared memory the processors move the bytes, not a wire: a byte costs the hosts, all paths are one.
+/// Adapts the machine to shared memory: processors move the bytes, not a wire, so a byte costs host time, and all paths are
+/// the same.
 fn begin(machine: &mut Machine) {
     if machine.host.send_byte == 0.0 {
         (machine.host.send_byte, machine.host.receive_byte) = (100.0, 100.0);

@@ -1,4 +1,4 @@
-//! What `trib sim validate` prints.
+//! The output of `trib sim validate`.
 
 use super::{PARAMETERS, Validation};
 use crate::cli::sim::ValidateOptions;

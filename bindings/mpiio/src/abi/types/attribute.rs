@@ -1,4 +1,4 @@
-//! Values kept on datatypes: MPI's attributes (MPI 4.1, section 7.7.4), with a Rust value behind each.
+//! Rust values attached to datatypes, by MPI's attributes (MPI 4.1, section 7.7.4).
 
 use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
@@ -10,22 +10,22 @@ use tributary_abi as ffi;
 
 use super::super::{MPI_Datatype, SUCCESS, check};
 
-/// Values of type `T` that are kept on datatypes. A value goes with its datatype; a duplicate of the datatype shares it.
+/// Values of type `T` attached to datatypes. A value is dropped with its datatype; a duplicate of the datatype shares it.
 pub struct Attribute<T> {
     key: OnceLock<Result<c_int, Error>>,
-    /// Held from finding a value to having a reference to it, and while one is set.
+    /// Held while a value is looked up and cloned, and while one is set.
     finding: Mutex<()>,
     of: PhantomData<fn() -> T>,
 }
 
 impl<T: Send + Sync + 'static> Attribute<T> {
-    /// None yet.
+    /// Without values.
     #[allow(clippy::new_without_default)] // for a static
     pub const fn new() -> Self {
         Self { key: OnceLock::new(), finding: Mutex::new(()), of: PhantomData }
     }
 
-    /// The value that is kept on `datatype`.
+    /// The value attached to `datatype`.
     ///
     /// # Errors
     /// MPI refuses.
@@ -35,10 +35,10 @@ impl<T: Send + Sync + 'static> Attribute<T> {
         Self::find(datatype, key)
     }
 
-    /// Keeps a value on `datatype`, unless another thread was faster; returns the one that is kept.
+    /// Attaches a value to `datatype`, unless another thread has done so first; returns the attached one.
     ///
     /// # Errors
-    /// MPI refuses; nothing is kept then.
+    /// MPI refuses; nothing is attached then.
     pub fn keep(&self, datatype: MPI_Datatype, value: Arc<T>) -> Result<Arc<T>, Error> {
         let key = self.key()?;
         let _held = self.finding.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,7 +49,7 @@ impl<T: Send + Sync + 'static> Attribute<T> {
         // SAFETY: a datatype and a key of ours.
         let code = unsafe { ffi::MPI_Type_set_attr(datatype, key, reference.cast_mut().cast()) };
         if code != SUCCESS {
-            // SAFETY: MPI did not take the reference.
+            // SAFETY: MPI has not accepted the reference.
             drop(unsafe { Arc::from_raw(reference) });
         }
         check("MPI_Type_set_attr", code).map(|()| value)
@@ -63,7 +63,7 @@ impl<T: Send + Sync + 'static> Attribute<T> {
         if found == 0 || value.is_null() {
             return Ok(None);
         }
-        // SAFETY: `keep` put it there by Arc::into_raw, and MPI holds that reference as long as the attribute is there.
+        // SAFETY: `keep` stored it with Arc::into_raw, and MPI holds that reference as long as the attribute exists.
         Ok(Some(unsafe {
             Arc::increment_strong_count(value.cast::<T>());
             Arc::from_raw(value.cast::<T>())
@@ -103,7 +103,7 @@ unsafe extern "C" fn copy<T>(
 unsafe extern "C" fn delete<T>(_datatype: MPI_Datatype, _key: c_int, value: *mut c_void, _extra: *mut c_void) -> c_int {
     // SAFETY: a reference that was given to MPI, which gives it back once.
     let drop_it = || drop(unsafe { Arc::from_raw(value.cast::<T>()) });
-    // What unwinds must not reach MPI; a value whose drop panics is gone all the same.
+    // A panic must not unwind into MPI. A value whose drop panics is gone all the same.
     let _ = catch_unwind(AssertUnwindSafe(drop_it));
     SUCCESS
 }

@@ -1,4 +1,4 @@
-//! The constructors of datatypes, and the words of their arguments.
+//! The constructors of datatypes, and the constants in their arguments.
 
 use std::ffi::c_int;
 
@@ -39,10 +39,10 @@ pub enum Combiner {
 }
 
 impl Combiner {
-    /// The one that MPI gives this number.
+    /// The combiner with this number in MPI.
     ///
     /// # Errors
-    /// One that is not known here.
+    /// The combiner is not known here.
     pub fn of(number: c_int) -> Result<Self, Error> {
         let all = constants();
         Ok(match number {
@@ -64,13 +64,13 @@ impl Combiner {
         })
     }
 
-    /// Whether the MPI library owns what it made: there is nothing to take apart, and nobody frees it.
+    /// Whether the MPI library owns the datatype: it has no contents and cannot be freed.
     pub fn is_predefined(self) -> bool {
         matches!(self, Self::Named | Self::F90)
     }
 }
 
-/// Words of subarrays and distributed arrays.
+/// Constants in the arguments of subarrays and distributed arrays.
 pub struct Words {
     /// MPI_ORDER_FORTRAN.
     pub order_fortran: i64,
@@ -82,7 +82,7 @@ pub struct Words {
     pub default: i64,
 }
 
-/// This MPI library's words.
+/// The constants of this MPI library.
 pub fn words() -> Words {
     let all = constants();
     Words {

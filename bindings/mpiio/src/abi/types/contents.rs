@@ -1,4 +1,4 @@
-//! What a datatype's constructor was given (MPI 4.1, section 5.1.13).
+//! The arguments of a datatype's constructor (MPI 4.1, section 5.1.13).
 
 use std::ffi::c_int;
 
@@ -8,7 +8,7 @@ use tributary_abi::{self as ffi, MISSING, Row};
 use super::super::{MPI_Datatype, check, datatype_null};
 use super::Combiner;
 
-/// A datatype as MPI_Type_get_contents gives it: a reference that is ours, unless it is predefined.
+/// A datatype from MPI_Type_get_contents: a reference that we must free, unless it is predefined.
 #[derive(Debug)]
 struct Owned {
     handle: MPI_Datatype,
@@ -16,9 +16,9 @@ struct Owned {
 }
 
 impl Owned {
-    /// Takes the reference over. One whose envelope MPI refuses is left alone.
+    /// Takes the reference. It is not freed if MPI refuses its envelope.
     fn new(handle: MPI_Datatype) -> Self {
-        // A combiner that is not known is one of a derived type.
+        // An unknown combiner belongs to a derived type.
         let is_ours = envelope(handle)
             .is_ok_and(|envelope| Combiner::of(envelope.combiner).map_or(true, |combiner| !combiner.is_predefined()));
         Self { handle, is_ours }
@@ -28,16 +28,16 @@ impl Owned {
 impl Drop for Owned {
     fn drop(&mut self) {
         if self.is_ours {
-            // SAFETY: a reference that MPI_Type_get_contents gave us, freed once.
+            // SAFETY: a reference from MPI_Type_get_contents, freed once.
             unsafe { ffi::MPI_Type_free(&mut self.handle) };
         }
     }
 }
 
-/// The arguments that a datatype was made from, read one after the other in the order of its constructor.
+/// The arguments of a datatype's constructor, read one by one in their order.
 #[derive(Debug)]
 pub struct Contents {
-    /// How it was made.
+    /// The constructor.
     pub combiner: Combiner,
     integers: std::vec::IntoIter<c_int>,
     addresses: std::vec::IntoIter<ffi::MPI_Aint>,
@@ -51,7 +51,7 @@ impl Contents {
     /// Asks MPI.
     ///
     /// # Errors
-    /// A datatype that is none, or was made by a constructor that is not known here.
+    /// The handle is not a datatype, or its constructor is not known here.
     pub fn of(datatype: MPI_Datatype) -> Result<Self, Error> {
         let envelope = envelope(datatype)?;
         let combiner = Combiner::of(envelope.combiner)?;
@@ -84,13 +84,13 @@ impl Contents {
         self.addresses.next().ok_or_else(missing)
     }
 
-    /// So many arguments of a kind.
+    /// The next `count` arguments of a kind.
     pub fn list(&mut self, count: i64, next: fn(&mut Self) -> Result<i64, Error>) -> Result<Vec<i64>, Error> {
         (0..count).map(|_| next(self)).collect()
     }
 
-    /// Lengths and displacements of so many blocks, as they were given, for constructors that take displacements in bytes:
-    /// what [`Contents::list`] gives, without a copy. Nothing is taken.
+    /// Lengths and displacements of `count` blocks, for constructors with displacements in bytes: what [`Contents::list`]
+    /// returns, but borrowed. Does not advance.
     pub fn blocks_in_bytes(&self, count: i64) -> Option<BlockList<'_>> {
         let count = usize::try_from(count).ok()?;
         if self.is_large {
@@ -124,11 +124,11 @@ fn missing() -> Error {
     Error::argument(
         "datatype",
         "MPI gives fewer arguments than its constructor takes",
-        "what the constructor was given",
+        "all arguments of the constructor",
     )
 }
 
-/// How a datatype was made, in MPI's number, and how many arguments of each kind it was given.
+/// The number of a datatype's combiner, and the number of its arguments of each kind.
 struct Envelope {
     combiner: c_int,
     integers: usize,
@@ -137,8 +137,8 @@ struct Envelope {
     types: usize,
 }
 
-/// Constructors with large counts need the envelope with large counts: without, MPI refuses them. Libraries before MPI 4 have
-/// neither.
+/// Asks for the envelope with large counts, because MPI refuses the other one for constructors with large counts. Libraries
+/// before MPI 4 have neither of these.
 fn envelope(datatype: MPI_Datatype) -> Result<Envelope, Error> {
     let (mut integers, mut addresses, mut large, mut types, mut combiner) = (0, 0, 0, 0, 0);
     // SAFETY: MPI checks the handle; the places are ours.

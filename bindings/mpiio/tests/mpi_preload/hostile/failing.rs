@@ -1,5 +1,5 @@
-//! Calls of this library's that fail on one rank: of MPI, for memory, of the file system. Every rank gets the same error, or
-//! the job ends, and says why. None waits for ever.
+//! Calls that this library makes fail on one rank: of MPI, of the allocator, of the file system. Every rank gets the same
+//! error, or the job ends with a message. No rank hangs.
 
 use crate::common::launch::Launch;
 use crate::common::programs::{compile, faults};
@@ -23,13 +23,13 @@ fn requests_for_memory_fail() {
     Small(&small).sweep("memory", &WAYS, 6);
 }
 
-/// What is not stored is said to all ranks by the call that finds out.
+/// A failed sync is reported on all ranks by the call that finds it.
 #[test]
 fn storing_fails_on_one_rank() {
     Small(&small).fails_with("sync", &WAYS, u64::MAX, &["sync: ERR_IO"], Heard::Always);
 }
 
-/// Of a descriptor that nothing was written through, nobody needs to hear.
+/// An error need not be reported for a descriptor through which nothing was written.
 #[test]
 fn closing_fails_on_one_rank() {
     Small(&small).fails_with("close", &WAYS, u64::MAX, &["close: ERR_IO"], Heard::Sometimes);

@@ -1,4 +1,4 @@
-//! Thousands of files, one after the other: nothing is left of them.
+//! Thousands of files, one after another, leak nothing.
 
 use crate::common::launch::{Launch, Outcome};
 use crate::common::programs::compile;

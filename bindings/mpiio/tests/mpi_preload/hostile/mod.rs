@@ -1,16 +1,16 @@
-//! What is done to a program, and to this library under it, by the machine, the system and other people: with the library the
-//! program gets the verdict and the bytes that it gets without, or an error that `docs/reference/faults.md` lists. Nobody waits for ever.
+//! Disturbances of a program and of this library by the machine, the system and other users. With the library the program gets
+//! the same results and bytes as without, or an error that `docs/reference/faults.md` lists. No rank hangs.
 //!
 //! | module | what happens |
 //! |---|---|
-//! | [`failing`] | a call of the library's fails on one rank |
+//! | [`failing`] | a call that the library makes fails on one rank |
 //! | [`storage`] | reads and writes are short, are interrupted, fail |
 //! | [`processes`] | signals, forks, ranks that are stopped and killed |
 //! | [`many`] | thousands of files, one after the other |
 //! | [`groups`] | files of some ranks, of one, of sessions |
 //! | [`places`] | places beyond 4 GiB, ranks that have no data |
-//! | [`values`] | hints that nobody means |
-//! | [`random`] | views, memory, hints and numbers of ranks by chance |
+//! | [`values`] | absurd values of hints |
+//! | [`random`] | random views, memory layouts, hints and numbers of ranks |
 
 mod failing;
 mod groups;

@@ -1,5 +1,5 @@
-//! Hints that nobody means: in an info the program gets what it gets without the library; in the environment an error that is
-//! the same on all ranks, or none. No crash, and no rank that waits.
+//! Absurd values of hints. In an info, the program gets the same result as without the library; in the environment, an error
+//! that is the same on all ranks, or none. No crash, and no rank hangs.
 
 use super::failing::small;
 use crate::common::launch::Launch;

@@ -1,7 +1,7 @@
-//! Measures MPI's operations and ours in turn, on every rank of the program.
+//! Measures MPI's operations and ours in alternation, on every rank of the program.
 //!
-//! As in section 5 of the paper: the root is rank floor(p / 2), an MPI_Barrier stands before each measurement, and its time
-//! is that of the slowest rank. Unlike there, contestants alternate, so that a pair of measurements is made under one load.
+//! As in section 5 of the paper, the root is rank floor(p / 2), an MPI_Barrier precedes each measurement, and the time is
+//! that of the slowest rank. Unlike there, implementations alternate, so that a pair of measurements has the same load.
 
 use std::pin::pin;
 use std::time::Instant;
@@ -14,34 +14,34 @@ use tributary::fabric::mpi::{Native, World};
 use tributary::schedule::{Buffer, ReduceOp};
 use tributary::{Endpoint, Error};
 
-use super::judge::{Contestant, Times};
+use super::judge::{Implementation, Times};
 use super::sizes::Problem;
 use crate::cli::guidelines::Irregular;
 
-/// Runs before the measurements, of which the first is checked.
+/// Number of runs before the measurements. The result of the first is checked.
 const WARM_UP: usize = 2;
 
-/// The ranks of the program, with both ways to talk.
-pub struct Contest {
+/// The ranks of the program, with MPI's communicator and our endpoint.
+pub struct Benchmark {
     native: Native,
     endpoint: Endpoint,
 }
 
-/// One rank's side of one problem.
-struct Bout<'a> {
+/// One rank's inputs of one problem.
+struct Inputs<'a> {
     operation: Irregular,
     problem: &'a Problem,
     root: usize,
     /// The tree of the problem.
     part: Part,
-    /// What this rank brings: for a gather its block, for a scatter at the root all blocks.
+    /// This rank's input: for a gather its block, for a scatter all blocks at the root.
     given: Vec<u8>,
     /// The same, padded.
     padded: Vec<u8>,
 }
 
-impl Contest {
-    /// All ranks. Collective.
+impl Benchmark {
+    /// Makes the endpoint over all ranks. Collective.
     ///
     /// # Errors
     /// The fabric's.
@@ -49,12 +49,12 @@ impl Contest {
         Ok(Self { native: world.native()?, endpoint: Endpoint::new(Box::new(world.endpoint()?)) })
     }
 
-    /// How many ranks there are.
+    /// Number of ranks.
     pub fn ranks(&self) -> usize {
         self.endpoint.ranks()
     }
 
-    /// Where blocks are gathered.
+    /// The root of all operations.
     pub fn root(&self) -> usize {
         self.ranks() / 2
     }
@@ -64,10 +64,10 @@ impl Contest {
         self.endpoint.rank() == 0
     }
 
-    /// So many measurements of every contestant. Collective.
+    /// Makes `repetitions` measurements of every implementation. Collective.
     ///
     /// # Errors
-    /// Blocks that are too large for MPI, a wrong result: alike on all ranks. The fabric's.
+    /// Blocks too large for MPI, or a wrong result, are errors on all ranks alike; errors of the fabric.
     pub fn measure(&mut self, operation: Irregular, problem: &Problem, repetitions: usize) -> Result<Times, Error> {
         if problem.padded() > i32::MAX as u64 {
             return Err(Error::argument(
@@ -76,19 +76,19 @@ impl Contest {
                 "2^31 - 1 or less: MPI counts in int",
             ));
         }
-        let bout = self.bout(operation, problem)?;
-        for contestant in Contestant::ALL {
-            let got = self.play(contestant, &bout)?;
-            let right = self.check(contestant, &bout, &got);
+        let inputs = self.inputs(operation, problem)?;
+        for implementation in Implementation::ALL {
+            let got = self.run_once(implementation, &inputs)?;
+            let right = self.check(implementation, &inputs, &got);
             let waiting = self.endpoint.waiting().clone();
             waiting.wait(pin!(agree(&mut self.endpoint, right)))?;
         }
-        let mut nanoseconds = Vec::with_capacity(repetitions * Contestant::ALL.len());
+        let mut nanoseconds = Vec::with_capacity(repetitions * Implementation::ALL.len());
         for repetition in 0..WARM_UP - 1 + repetitions {
-            for contestant in Contestant::ALL {
+            for implementation in Implementation::ALL {
                 self.native.barrier()?;
                 let begin = Instant::now();
-                let got = self.play(contestant, &bout)?;
+                let got = self.run_once(implementation, &inputs)?;
                 let time = begin.elapsed().as_nanos() as u64;
                 drop(got);
                 if repetition + 1 >= WARM_UP {
@@ -97,11 +97,11 @@ impl Contest {
             }
         }
         let slowest = self.native.allreduce(&nanoseconds, ReduceOp::Max)?;
-        let of = |index: usize| slowest.iter().skip(index).step_by(Contestant::ALL.len());
+        let of = |index: usize| slowest.iter().skip(index).step_by(Implementation::ALL.len());
         Ok(std::array::from_fn(|index| of(index).map(|&time| time as f64 / 1e9).collect()))
     }
 
-    fn bout<'a>(&mut self, operation: Irregular, problem: &'a Problem) -> Result<Bout<'a>, Error> {
+    fn inputs<'a>(&mut self, operation: Irregular, problem: &'a Problem) -> Result<Inputs<'a>, Error> {
         let (rank, root) = (self.endpoint.rank(), self.root());
         let waiting = self.endpoint.waiting().clone();
         let part = waiting.wait(pin!(build(&mut self.endpoint, root, problem.sizes[rank], None)))?;
@@ -116,26 +116,26 @@ impl Contest {
             padded.resize(padded.len() + problem.largest() as usize - block.len(), 0);
             given.extend(block);
         }
-        Ok(Bout { operation, problem, root, part, given, padded })
+        Ok(Inputs { operation, problem, root, part, given, padded })
     }
 
-    /// One run of one contestant; what this rank got.
-    fn play(&mut self, contestant: Contestant, bout: &Bout<'_>) -> Result<Vec<u8>, Error> {
-        match contestant {
-            Contestant::Regular => self.regular(bout, bout.problem.largest()),
-            Contestant::Padded => {
-                let own = [bout.problem.sizes[self.endpoint.rank()]];
+    /// Runs one implementation once; returns this rank's result.
+    fn run_once(&mut self, implementation: Implementation, inputs: &Inputs<'_>) -> Result<Vec<u8>, Error> {
+        match implementation {
+            Implementation::Regular => self.regular(inputs, inputs.problem.largest()),
+            Implementation::Padded => {
+                let own = [inputs.problem.sizes[self.endpoint.rank()]];
                 let largest = self.native.allreduce(&own, ReduceOp::Max)?;
-                self.regular(bout, largest[0])
+                self.regular(inputs, largest[0])
             }
-            Contestant::Irregular => self.irregular(bout),
-            Contestant::Ours => self.ours(bout),
-            Contestant::OursAgain => {
+            Implementation::Irregular => self.irregular(inputs),
+            Implementation::Ours => self.ours(inputs),
+            Implementation::OursAgain => {
                 let mut buffers = Buffers::default();
-                buffers.set(Buffer::Send, bout.given.clone());
-                let schedule = match bout.operation {
-                    Irregular::Gatherv => bout.part.gather(),
-                    Irregular::Scatterv => bout.part.scatter(),
+                buffers.set(Buffer::Send, inputs.given.clone());
+                let schedule = match inputs.operation {
+                    Irregular::Gatherv => inputs.part.gather(),
+                    Irregular::Scatterv => inputs.part.scatter(),
                 };
                 self.endpoint.run_and_wait(schedule, &mut buffers, FIRST_FREE_TAG)?;
                 Ok(buffers.take(Buffer::Receive))
@@ -143,54 +143,54 @@ impl Contest {
         }
     }
 
-    fn regular(&self, bout: &Bout<'_>, block: u64) -> Result<Vec<u8>, Error> {
-        let (block, is_root) = (block as usize, self.endpoint.rank() == bout.root);
-        match bout.operation {
+    fn regular(&self, inputs: &Inputs<'_>, block: u64) -> Result<Vec<u8>, Error> {
+        let (block, is_root) = (block as usize, self.endpoint.rank() == inputs.root);
+        match inputs.operation {
             Irregular::Gatherv => {
                 let mut all = vec![0; if is_root { block * self.ranks() } else { 0 }];
-                self.native.gather(bout.root, &bout.padded, &mut all)?;
+                self.native.gather(inputs.root, &inputs.padded, &mut all)?;
                 Ok(all)
             }
             Irregular::Scatterv => {
                 let mut own = vec![0; block];
-                self.native.scatter(bout.root, &bout.padded, &mut own)?;
+                self.native.scatter(inputs.root, &inputs.padded, &mut own)?;
                 Ok(own)
             }
         }
     }
 
-    fn irregular(&self, bout: &Bout<'_>) -> Result<Vec<u8>, Error> {
-        let (rank, sizes) = (self.endpoint.rank(), &bout.problem.sizes);
-        match bout.operation {
+    fn irregular(&self, inputs: &Inputs<'_>) -> Result<Vec<u8>, Error> {
+        let (rank, sizes) = (self.endpoint.rank(), &inputs.problem.sizes);
+        match inputs.operation {
             Irregular::Gatherv => {
-                let mut all = vec![0; if rank == bout.root { bout.problem.bytes() as usize } else { 0 }];
-                self.native.gatherv(bout.root, &bout.given, sizes, &mut all)?;
+                let mut all = vec![0; if rank == inputs.root { inputs.problem.bytes() as usize } else { 0 }];
+                self.native.gatherv(inputs.root, &inputs.given, sizes, &mut all)?;
                 Ok(all)
             }
             Irregular::Scatterv => {
                 let mut own = vec![0; sizes[rank] as usize];
-                self.native.scatterv(bout.root, &bout.given, sizes, &mut own)?;
+                self.native.scatterv(inputs.root, &inputs.given, sizes, &mut own)?;
                 Ok(own)
             }
         }
     }
 
-    fn ours(&mut self, bout: &Bout<'_>) -> Result<Vec<u8>, Error> {
+    fn ours(&mut self, inputs: &Inputs<'_>) -> Result<Vec<u8>, Error> {
         let waiting = self.endpoint.waiting().clone();
-        let len = bout.problem.sizes[self.endpoint.rank()];
-        let given = bout.given.clone();
-        match bout.operation {
-            Irregular::Gatherv => waiting.wait(pin!(gatherv(&mut self.endpoint, bout.root, given, None))),
-            Irregular::Scatterv => waiting.wait(pin!(scatterv(&mut self.endpoint, bout.root, given, len, None))),
+        let len = inputs.problem.sizes[self.endpoint.rank()];
+        let given = inputs.given.clone();
+        match inputs.operation {
+            Irregular::Gatherv => waiting.wait(pin!(gatherv(&mut self.endpoint, inputs.root, given, None))),
+            Irregular::Scatterv => waiting.wait(pin!(scatterv(&mut self.endpoint, inputs.root, given, len, None))),
         }
     }
 
-    /// Whether this rank got what it should.
-    fn check(&self, contestant: Contestant, bout: &Bout<'_>, got: &[u8]) -> Result<(), Error> {
-        let (rank, problem) = (self.endpoint.rank(), bout.problem);
-        let pads = matches!(contestant, Contestant::Regular | Contestant::Padded);
-        let gets = |from: usize| match bout.operation {
-            Irregular::Gatherv => rank == bout.root,
+    /// Checks this rank's result.
+    fn check(&self, implementation: Implementation, inputs: &Inputs<'_>, got: &[u8]) -> Result<(), Error> {
+        let (rank, problem) = (self.endpoint.rank(), inputs.problem);
+        let pads = matches!(implementation, Implementation::Regular | Implementation::Padded);
+        let gets = |from: usize| match inputs.operation {
+            Irregular::Gatherv => rank == inputs.root,
             Irregular::Scatterv => from == rank,
         };
         let mut wanted = Vec::new();
@@ -203,7 +203,7 @@ impl Contest {
         if got == wanted {
             return Ok(());
         }
-        let what = format!("{} gave other bytes than it was given", contestant.name(bout.operation));
+        let what = format!("{} delivered wrong bytes", implementation.name(inputs.operation));
         Err(Error::Internal { rank, what })
     }
 }

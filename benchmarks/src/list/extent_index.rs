@@ -1,22 +1,22 @@
-//! What one rank holds, by offset: where bytes of the file are in its buffer.
+//! An index of one rank's extents by file offset, with their positions in its buffer.
 
 use tributary::Extent;
 
 use crate::error::PatternError;
 
 /// A rank's extents by offset, with their places in its buffer. They may overlap.
-pub(crate) struct Held {
+pub(crate) struct ExtentIndex {
     /// Ascending offsets.
     extents: Vec<(Extent, usize)>,
     /// The highest end up to each extent.
     ends: Vec<u64>,
 }
 
-impl Held {
-    /// Of a list as it comes. O(extents log extents).
+impl ExtentIndex {
+    /// Builds the index of a list. O(extents log extents).
     ///
     /// # Errors
-    /// The list's.
+    /// Those of the list.
     pub fn of(list: impl Iterator<Item = Result<Extent, PatternError>>) -> Result<Self, PatternError> {
         let mut extents = Vec::new();
         let mut at = 0;
@@ -34,7 +34,7 @@ impl Held {
         Ok(Self { extents, ends })
     }
 
-    /// Every part of `wanted` that is held, and where.
+    /// Calls `part` with every part of `wanted` in the index, and its position in the buffer.
     pub fn within(&self, wanted: Extent, mut part: impl FnMut(Extent, usize)) {
         let behind = self.extents.partition_point(|(extent, _)| extent.offset < wanted.end());
         for index in (0..behind).rev().take_while(|&index| self.ends[index] > wanted.offset) {

@@ -1,4 +1,5 @@
-//! Files in `docs/` that are made from registries: tests hold the checked-in ones to it, and `./generate` has them written.
+//! Files in `docs/` that are generated from registries: tests compare the checked-in files with what would be generated,
+//! and write them when `./generate` runs the tests.
 
 use std::path::{Path, PathBuf};
 
@@ -11,19 +12,19 @@ fn generates() -> bool {
     std::env::var_os("TRIB_REGENERATE").is_some()
 }
 
-/// Holds the checked-in file to `expected`, or writes it if it differs. `source` is what it is made from.
-pub fn hold(name: &str, expected: &str, source: &str) {
+/// Asserts that the checked-in file is `expected`, or (`./generate`) writes it. `source` names what it is generated from.
+pub fn assert_current(name: &str, expected: &str, source: &str) {
     let path = docs(name);
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
     if kept != expected && generates() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         return std::fs::write(&path, expected).unwrap();
     }
-    assert!(kept == expected, "docs/{name} is not what {source} says; ./generate writes it");
+    assert!(kept == expected, "docs/{name} does not match {source}; ./generate writes it");
 }
 
-/// Holds a directory to having these files and no others, or removes the others.
-pub fn hold_no_others(directory: &str, mut expected: Vec<String>, source: &str) {
+/// Asserts that a directory has these files and no others, or (`./generate`) removes the others.
+pub fn assert_no_others(directory: &str, mut expected: Vec<String>, source: &str) {
     let there = || {
         let files = std::fs::read_dir(docs(directory)).unwrap().map(|file| file.unwrap().file_name());
         let mut names: Vec<_> = files.map(|name| name.into_string().unwrap()).collect();
@@ -36,5 +37,5 @@ pub fn hold_no_others(directory: &str, mut expected: Vec<String>, source: &str) 
         }
     }
     expected.sort();
-    assert_eq!(there(), expected, "docs/{directory} is not what {source} says; ./generate writes and removes files");
+    assert_eq!(there(), expected, "docs/{directory} does not match {source}; ./generate writes and removes files");
 }

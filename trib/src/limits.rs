@@ -1,6 +1,7 @@
-//! What a run may take: numbers beyond it are refused before any work starts.
+//! Limits of a run: what exceeds them is refused before any work starts.
 //!
-//! Memory is what the system has free and the process may still map; room is what the file system has free. What takes too long is refused by bounds far above what anybody waits for.
+//! Memory is limited by what the system has free and the process may still map, files by the free space of the file
+//! system. Fixed limits, far above what anybody would wait for, refuse runs that take too long.
 
 use std::path::Path;
 
@@ -8,13 +9,13 @@ use nix::sys::resource::{Resource, getrlimit};
 
 use crate::Failure;
 
-/// The most ranks of anything that is planned, simulated or listed.
+/// The most ranks that are planned, simulated or listed.
 pub const MOST_RANKS: usize = 1 << 24;
-/// The most ranks that are threads of one process.
+/// The most ranks that run as threads of one process.
 pub const MOST_THREADS: usize = 1 << 15;
 /// The most calls, rounds or repetitions of anything.
 pub const MOST_TIMES: u64 = 1 << 24;
-/// The most requests or messages that are gone through one by one.
+/// The most requests or messages that are processed one by one.
 pub const MOST_MESSAGES: u64 = 1 << 40;
 
 /// The most bytes of a message that is counted or simulated: sums over all messages fit 64 bits.
@@ -25,12 +26,12 @@ pub fn at_most(what: &str, value: u64, most: u64) -> Result<(), Failure> {
     if value <= most { Ok(()) } else { Err(Failure::new(format!("{what}: {value}; allowed: {most} or fewer"))) }
 }
 
-/// Refuses what needs more memory than there is: `bytes` for `what`; `None` is more than can be counted.
+/// Refuses `what` if it needs more memory than there is: `bytes`, or `None` for more than 64 bits can count.
 pub fn in_memory(what: &str, bytes: Option<u64>) -> Result<(), Failure> {
     fits(what, "of memory", bytes, memory())
 }
 
-/// Refuses a file of `bytes` in a directory that has no room for it.
+/// Refuses a file of `bytes` bytes if the file system of `directory` has less space.
 pub fn in_directory(what: &str, bytes: u64, directory: &Path) -> Result<(), Failure> {
     let free = nix::sys::statvfs::statvfs(directory).ok();
     let free = free.map(|system| system.blocks_available().saturating_mul(system.fragment_size()));
@@ -43,11 +44,11 @@ fn fits(what: &str, place: &str, needed: Option<u64>, there: Option<u64>) -> Res
         return Ok(());
     }
     let gigabytes = |bytes: u64| format!("{:.1} GB", bytes as f64 / 1e9);
-    let needed = needed.map_or_else(|| "more than can be counted".to_string(), gigabytes);
+    let needed = needed.map_or_else(|| "more than 2^64 bytes".to_string(), gigabytes);
     Err(Failure::new(format!("{what}: needs {needed} {place}; allowed: what fits {}", gigabytes(there))))
 }
 
-/// Bytes that the system has free, or that this process may still map, if that is less; `None` where nobody says.
+/// Bytes that the system has free, or that this process may still map if that is less; `None` if neither is known.
 fn memory() -> Option<u64> {
     let mapped = line("/proc/self/status", "VmSize:").unwrap_or(0);
     let may = limit(Resource::RLIMIT_AS).map(|limit| limit.saturating_sub(mapped));
@@ -58,7 +59,7 @@ fn limit(of: Resource) -> Option<u64> {
     getrlimit(of).ok().map(|(soft, _)| soft)
 }
 
-/// A size in a file of the system, in bytes.
+/// The value of `key` in a file such as /proc/meminfo, in bytes.
 pub fn line(file: &str, key: &str) -> Option<u64> {
     let text = std::fs::read_to_string(file).ok()?;
     let value = text.lines().find_map(|line| line.strip_prefix(key))?;
@@ -74,9 +75,7 @@ mod tests {
         assert!(in_memory("x", Some(1)).is_ok() && at_most("x", 3, 3).is_ok());
         let told = |outcome: Result<(), Failure>| outcome.unwrap_err().to_string();
         assert_eq!(told(at_most("calls", 4, 3)), "calls: 4; allowed: 3 or fewer");
-        assert!(
-            told(in_memory("x", None)).starts_with("x: needs more than can be counted of memory; allowed: what fits ")
-        );
+        assert!(told(in_memory("x", None)).starts_with("x: needs more than 2^64 bytes of memory; allowed: what fits "));
         assert!(told(in_memory("n: 7", Some(1 << 62))).starts_with("n: 7: needs 4611686018.4 GB of memory; allowed: "));
         let told = told(in_directory("file", 1 << 62, Path::new("/")));
         assert!(told.starts_with("file: needs 4611686018.4 GB in /; allowed: what fits"), "{told}");
