@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use tributary::engine::capture::Call;
 use tributary::engine::{Capture, Seconds};
-use tributary::{Hints, Rank};
+use tributary::{Hints, Rank, Topology};
 
 use super::advice::{self, Advice};
 use super::calls::{CallAccount, Visit};
@@ -137,7 +137,7 @@ impl Account {
         let all = (0..header.ranks).map(|rank| capture.rank(rank)).collect::<Result<Vec<_>, _>>()?;
         let timeline: Vec<Vec<Visit>> = all.iter().map(|calls| calls.iter().map(Visit::of).collect()).collect();
         let calls = calls(capture, &all, &timeline)?;
-        let kinds = kinds(&calls, header.ranks);
+        let kinds = kinds(&calls);
         let InForce { hints, unknown } = InForce::of(header);
         let (planned, not_planned) = match plans(capture, &all, &kinds, &hints) {
             Ok(planned) => (planned, None),
@@ -162,7 +162,7 @@ impl Account {
             kinds,
             planned,
             not_planned,
-            by_rank: by_rank(&all, &calls, &timeline, |rank| topology.node_of(rank)),
+            by_rank: by_rank(&all, &calls, &timeline, &topology),
             calls,
             hints: changed(&hints),
             hints_unknown: unknown,
@@ -174,9 +174,9 @@ impl Account {
         Ok(account)
     }
 
-    /// Seconds from the first rank's start to the last one's end, of all calls.
+    /// Seconds that a rank was in calls, on average.
     pub fn in_calls(&self) -> f64 {
-        self.calls.iter().map(CallAccount::lasted).sum()
+        self.by_rank.iter().map(|rank| rank.in_calls).sum::<f64>() / self.ranks as f64
     }
 
     /// Time by phase, of all calls.
@@ -241,15 +241,9 @@ fn ways(all: &[Vec<Call>], calls: &[CallAccount]) -> Vec<Way> {
     ["write", "read"].into_iter().filter_map(way).collect()
 }
 
-fn by_rank(
-    all: &[Vec<Call>],
-    calls: &[CallAccount],
-    timeline: &[Vec<Visit>],
-    node: impl Fn(Rank) -> usize,
-) -> Vec<RankAccount> {
-    let others = timeline.len().saturating_sub(1).max(1) as f64;
+fn by_rank(all: &[Vec<Call>], calls: &[CallAccount], timeline: &[Vec<Visit>], topology: &Topology) -> Vec<RankAccount> {
     let account = |(rank, own): (Rank, &Vec<Call>)| {
-        let mut account = RankAccount { rank, node: node(rank), ..RankAccount::default() };
+        let mut account = RankAccount { rank, node: topology.node_of(rank), ..RankAccount::default() };
         for ((call, visit), of_all) in own.iter().zip(&timeline[rank]).zip(calls) {
             account.requests += call.file.count();
             account.bytes += call.file.bytes();
@@ -257,7 +251,7 @@ fn by_rank(
             account.waited += visit.waits(of_all.last_start);
             if of_all.last_rank == rank {
                 account.last_to += 1;
-                account.kept_waiting += of_all.waited / others;
+                account.kept_waiting += of_all.waited;
             }
         }
         account

@@ -81,8 +81,8 @@ fn small_requests(account: &Account) -> Option<String> {
     let mean = bytes.checked_div(requests)?;
     (mean < SMALL && requests > 8 * calls).then(|| {
         format!(
-            "Pieces of {} bytes on average in {} requests: collective buffering pays; each of them would be a call to the file \
-             system of its own.",
+            "Pieces of {} bytes on average in {} requests: collective buffering pays, keep it on; without it each of them would \
+             be a call to the file system of its own.",
             grouped(mean),
             grouped(requests)
         )
@@ -108,14 +108,15 @@ fn small_calls(account: &Account) -> Option<String> {
     let small: Vec<&Kind> = account.kinds.iter().filter(|kind| kind.bytes > 0 && kind.bytes <= limit).collect();
     let calls: usize = small.iter().map(|kind| kind.count).sum();
     let lasted: f64 = small.iter().map(|kind| kind.lasted - kind.waited).sum();
-    (calls >= 8 && lasted > 0.2 * account.in_calls()).then(|| {
+    let all: f64 = account.kinds.iter().map(|kind| kind.lasted).sum();
+    (calls >= 8 && lasted > 0.2 * all).then(|| {
         format!(
             "{} of {} calls move {} bytes or less each, and take {} of the time in calls: such a call costs what ranks need to \
              agree. Fewer calls that move more would be faster (several variables or steps in one call).",
             grouped(calls as u64),
             grouped(account.calls.len() as u64),
             grouped(limit),
-            percent(lasted, account.in_calls())
+            percent(lasted, all)
         )
     })
 }
@@ -192,11 +193,13 @@ fn rounds(account: &Account) -> Option<String> {
 fn io(account: &Account) -> Option<String> {
     let phases = account.phases();
     let bytes: u64 = account.directions.iter().map(|way| way.bytes).sum();
-    (phases.io > 0.5 * phases.total && phases.io > NOTABLE).then(|| {
+    let others = [phases.flatten, phases.metadata, phases.data, phases.placement, phases.agreement];
+    let is_most = phases.io > others.iter().sum() && phases.io > 0.5 * account.in_calls();
+    (is_most && phases.io > NOTABLE).then(|| {
         format!(
-            "The file system takes {} of the time that calls report, {} for {} bytes ({:.2} GB/s): a faster exchange would gain \
+            "The file system takes {} of the time in calls, {} for {} bytes ({:.2} GB/s): a faster exchange would gain \
              little.",
-            percent(phases.io, phases.total),
+            percent(phases.io, account.in_calls()),
             time(phases.io),
             grouped(bytes),
             bytes as f64 / phases.io / 1e9

@@ -38,7 +38,7 @@ pub struct CallAccount {
     pub left_late: f64,
     /// The rank that took the longest from when all had come to its end, and how long.
     pub slowest: (Rank, f64),
-    /// What the other ranks waited for it, all together.
+    /// What the other ranks waited for it, on average over them.
     pub waited: f64,
     /// What rank 0 learned of it.
     pub report: Option<CallReport>,
@@ -62,9 +62,10 @@ impl Visit {
         Self { start, end: start + call.took.as_secs_f64() }
     }
 
-    /// What it waited for a rank that came then: no more than it took.
+    /// What it waited for a rank that came then. A rank that had left by then has not waited for it: ranks that read or write
+    /// each their own may do so.
     pub fn waits(&self, last_start: f64) -> f64 {
-        (last_start.min(self.end) - self.start).max(0.0)
+        if self.end > last_start { last_start - self.start } else { 0.0 }
     }
 }
 
@@ -126,7 +127,7 @@ impl CallAccount {
             if worked > self.slowest.1 {
                 self.slowest = (rank, worked);
             }
-            self.waited += visit.waits(last_start);
+            self.waited += visit.waits(last_start) / visits.len().saturating_sub(1).max(1) as f64;
         }
         self.end = visits.iter().map(|visit| visit.end).fold(self.last_start, f64::max);
     }
@@ -136,9 +137,9 @@ impl CallAccount {
         self.end - self.start
     }
 
-    /// Whether ranks waited for another to come for more than half of the time.
+    /// Whether ranks waited for the last one to come for more than half of the time.
     pub fn is_of_waiting(&self) -> bool {
-        self.late > 0.5 * self.lasted()
+        self.waited > 0.5 * self.lasted()
     }
 
     /// Which way it went, as reports say it.
@@ -180,16 +181,15 @@ mod tests {
         let before = visits([(0.0, 1.0), (0.0, 1.0), (0.0, 3.0)]);
         call.set_times(&visits([(1.0, 6.0), (1.5, 6.0), (5.0, 6.5)]), Some(&before));
         assert_eq!((call.last_rank, call.last_start, call.start, call.end), (2, 5.0, 1.0, 6.5));
-        assert_eq!((call.late, call.late_alone, call.left_late, call.waited), (3.5, 3.5, 2.0, 7.5));
+        assert_eq!((call.late, call.late_alone, call.left_late, call.waited), (3.5, 3.5, 2.0, 3.75));
         assert_eq!(call.slowest, (2, 1.5));
         assert!(call.is_of_waiting());
     }
 
-    /// A rank that left before the last one came has not waited for it any longer.
     #[test]
-    fn nobody_waits_longer_than_a_call_takes() {
+    fn who_has_left_does_not_wait() {
         let mut call = call();
         call.set_times(&visits([(0.0, 1.0), (4.0, 5.0)]), None);
-        assert_eq!((call.waited, call.left_late), (1.0, 0.0));
+        assert_eq!((call.waited, call.left_late), (0.0, 0.0));
     }
 }

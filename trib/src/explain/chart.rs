@@ -31,7 +31,7 @@ pub struct Bar {
 pub fn bars(title: &str, bars: &[Bar]) -> Markup {
     let most = bars.iter().map(|bar| bar.value).fold(f64::MIN_POSITIVE, f64::max);
     let height = 22.0 * bars.len() as f64;
-    let room = WIDTH - LEFT - 250.0;
+    let room = WIDTH - LEFT - 330.0;
     html! {
         svg role="img" aria-label=(title) viewBox={ "0 0 " (at(WIDTH)) " " (at(height)) } {
             @for (row, bar) in bars.iter().enumerate() {
@@ -49,7 +49,7 @@ pub fn bars(title: &str, bars: &[Bar]) -> Markup {
 pub fn timeline(account: &Account, (from, to): (f64, f64)) -> Markup {
     let lanes = lanes(account);
     let lane = if lanes.len() > 16 { 14.0 } else { 18.0 };
-    let (bottom, room) = (lane * lanes.len() as f64, WIDTH - LEFT - 20.0);
+    let (bottom, room) = (lane * lanes.len() as f64, WIDTH - LEFT - 40.0);
     let x = |seconds: f64| LEFT + room * ((seconds - from) / (to - from).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
     html! {
         svg role="img" aria-label="The calls of each rank over time" viewBox={ "0 0 " (at(WIDTH)) " " (at(bottom + 30.0)) } {

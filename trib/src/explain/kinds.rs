@@ -42,12 +42,12 @@ pub struct Kind {
     pub seconds: Seconds,
     /// From the first rank's start to the last one's end, of all calls.
     pub lasted: f64,
-    /// What ranks waited for the last one to come, on average over ranks, of all calls.
+    /// What ranks waited for the last one to come, on average over the others, of all calls.
     pub waited: f64,
 }
 
 impl Kind {
-    fn of(call: &CallAccount, ranks: usize) -> Self {
+    fn of(call: &CallAccount) -> Self {
         let report = call.report.clone().unwrap_or_default();
         let mut kind = Self {
             first: call.call,
@@ -69,11 +69,11 @@ impl Kind {
             lasted: 0.0,
             waited: 0.0,
         };
-        kind.add(call, ranks);
+        kind.add(call);
         kind
     }
 
-    fn add(&mut self, call: &CallAccount, ranks: usize) {
+    fn add(&mut self, call: &CallAccount) {
         let report = call.report.clone().unwrap_or_default();
         self.count += 1;
         self.plans_reused += usize::from(report.plan_reused);
@@ -83,7 +83,7 @@ impl Kind {
         self.metadata_bytes += report.metadata_bytes;
         self.seconds += report.seconds;
         self.lasted += call.lasted();
-        self.waited += call.waited / ranks as f64;
+        self.waited += call.waited;
     }
 
     fn is_like(&self, call: &CallAccount) -> bool {
@@ -103,12 +103,12 @@ impl Kind {
 }
 
 /// All calls by kind.
-pub fn kinds(calls: &[CallAccount], ranks: usize) -> Vec<Kind> {
+pub fn kinds(calls: &[CallAccount]) -> Vec<Kind> {
     let mut kinds: Vec<Kind> = Vec::new();
     for call in calls {
         match kinds.last_mut() {
-            Some(last) if last.is_like(call) => last.add(call, ranks),
-            _ => kinds.push(Kind::of(call, ranks)),
+            Some(last) if last.is_like(call) => last.add(call),
+            _ => kinds.push(Kind::of(call)),
         }
     }
     kinds

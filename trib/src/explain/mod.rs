@@ -47,6 +47,7 @@ pub fn run(options: &ExplainOptions) -> Result<(), Failure> {
 /// A time for people: in the unit that fits it.
 fn time(seconds: f64) -> String {
     match seconds {
+        0.0 => "0 s".to_string(),
         at if at >= 1.0 => format!("{at:.3} s"),
         at if at >= 1e-3 => format!("{:.3} ms", at * 1e3),
         at => format!("{:.1} us", at * 1e6),

@@ -26,7 +26,7 @@ a { color: var(--link); } a:focus-visible, [tabindex]:focus-visible { outline: 3
 .skip { position: absolute; left: -999px; } .skip:focus { position: static; }
 nav ul { display: flex; flex-wrap: wrap; gap: .3em 1.2em; list-style: none; padding: 0; }
 .wide { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+table { border-collapse: collapse; width: 100%; font-size: 13px; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; vertical-align: top; padding: .35em .6em; border-bottom: 1px solid var(--line); }
 th { color: var(--less); font-weight: 600; } td.number, th.number { text-align: right; white-space: nowrap; }
 .advice { background: var(--soft); border-left: 4px solid var(--wait); padding: .6em 1em .6em 2em; }
@@ -205,8 +205,7 @@ fn kinds(account: &Account) -> Option<Markup> {
             kind.plans_reused.to_string(),
             kind.aggregators.to_string(),
             kind.rounds.to_string(),
-            grouped(kind.metadata_messages),
-            grouped(kind.data_messages),
+            format!("{} + {}", grouped(kind.metadata_messages), grouped(kind.data_messages)),
             time(kind.lasted),
             kind.why.clone(),
         ]
@@ -219,10 +218,9 @@ fn kinds(account: &Account) -> Option<Markup> {
         "requests",
         "bytes",
         "plans reused",
-        "aggregators",
+        "aggre\u{ad}gators",
         "rounds",
-        "messages of lists",
-        "of data",
+        "messages",
         "took",
         "why",
     ];
@@ -230,14 +228,13 @@ fn kinds(account: &Account) -> Option<Markup> {
     (!rows.is_empty()).then(|| {
         html! {
             p { "Calls that follow one another and are alike are one row; ranks, requests and bytes are of one call, all else of \
-                 all of them." }
-            (table("What was chosen", &header, 3..12, &rows))
+                 all of them. Messages are of lists + of data." }
+            (table("What was chosen", &header, 3..11, &rows))
         }
     })
 }
 
 fn calls(account: &Account) -> Option<Markup> {
-    let others = account.ranks.saturating_sub(1).max(1) as f64;
     let mut calls: Vec<_> = account.calls.iter().collect();
     // Of many, those that took longest.
     calls.sort_by(|one, other| other.lasted().total_cmp(&one.lasted()));
@@ -248,7 +245,7 @@ fn calls(account: &Account) -> Option<Markup> {
             time(call.lasted()),
             call.last_rank.to_string(),
             time(call.late),
-            time(call.waited / others),
+            time(call.waited),
             format!("{} ({})", call.slowest.0, time(call.slowest.1)),
             reason(call),
         ]

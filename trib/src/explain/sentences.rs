@@ -11,6 +11,9 @@ use crate::report::grouped;
 /// Waiting below this is not worth a word, in seconds.
 pub const NOTABLE: f64 = 1e-3;
 
+/// Where phases are less than this part of the time, they do not say where it went.
+const FEW: f64 = 0.3;
+
 /// The phases of calls, by name.
 pub fn phases(seconds: &Seconds) -> [(&'static str, f64); 6] {
     [
@@ -67,7 +70,7 @@ fn requests(way: &Way) -> String {
     };
     let memory = percent(*contiguous_memory, 1.0);
     format!(
-        "{} moved {} bytes in {} {lengths}; {memory} of the bytes are of ranks that have theirs in one piece of memory.",
+        "{} moved {} bytes in {} {lengths}; {memory} of the bytes lie in one piece of a rank's memory.",
         counted(*calls as u64, direction),
         grouped(*bytes),
         counted(*requests, "request"),
@@ -90,13 +93,19 @@ fn where_time_went(account: &Account) -> String {
         .filter(|(_, seconds)| *seconds > 0.0)
         .map(|(phase, seconds)| format!("{} ({phase}) {}", meaning(phase), time(*seconds)))
         .collect();
-    let most = if largest.is_empty() { String::new() } else { format!("; most of it {}", largest.join(", then ")) };
-    format!(
-        "The calls took {} of the {} that the file was open ({}){most}.",
-        time(in_calls),
-        time(open),
-        percent(in_calls, open)
-    )
+    let all: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
+    let most = match largest.join(", then ") {
+        most if most.is_empty() => String::new(),
+        most if all < FEW * in_calls => {
+            format!(
+                "; all phases together took only {}: ranks waited for each other, or for a processor. Longest was {most}",
+                time(all)
+            )
+        }
+        most => format!("; the longest phases are {most}"),
+    };
+    let open = time(open);
+    format!("A rank was in calls for {} on average; the file was open for {open}{most}.", time(in_calls))
 }
 
 /// How many calls went which way, and why: those most often first.
@@ -165,7 +174,7 @@ fn waiting(account: &Account) -> Option<String> {
     }
     let last = match (latest.last_to, all) {
         (1, 1) => String::new(),
-        (some, all) => format!(", to {} of {} calls", grouped(some as u64), grouped(all as u64)),
+        (some, all) => format!(" to {} of {} calls", grouped(some as u64), grouped(all as u64)),
     };
     Some(format!(
         "A rank waited {} on average for the last one to come, {share} of the time in calls; rank {} kept the others waiting \
@@ -180,7 +189,7 @@ fn waiting(account: &Account) -> Option<String> {
 fn slowest(account: &Account) -> Option<String> {
     let call = account.calls.iter().max_by(|one, other| one.lasted().total_cmp(&other.lasted()))?;
     let which =
-        if account.calls.len() == 1 { "It".to_string() } else { format!("The slowest is call {}: it", call.call) };
+        if account.calls.len() == 1 { "The call".to_string() } else { format!("The slowest call, {},", call.call) };
     Some(format!("{which} took {}: {}.", time(call.lasted()), reason(call)))
 }
 
@@ -191,11 +200,15 @@ pub fn reason(call: &CallAccount) -> String {
     }
     let (rank, worked) = call.slowest;
     let seconds = call.report.as_ref().map(|report| report.seconds).unwrap_or_default();
+    let all: f64 = phases(&seconds).iter().map(|(_, seconds)| seconds).sum();
     let largest = phases(&seconds).into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
-    let largest = largest.filter(|(_, seconds)| *seconds > 0.0);
-    let phase = largest.map_or(String::new(), |(phase, seconds)| {
-        format!(", most of it {} ({phase}, {} on the rank with the most)", meaning(phase), time(seconds))
-    });
+    let phase = match largest.filter(|(_, seconds)| *seconds > 0.0) {
+        None => String::new(),
+        Some(_) if all < FEW * worked => {
+            format!("; its phases took only {}: ranks waited for each other, or for a processor", time(all))
+        }
+        Some((phase, seconds)) => format!("; the longest phase is {phase}, {}", time(seconds)),
+    };
     format!("once all ranks had come it took {}, and rank {rank} left last{phase}", time(worked))
 }
 
@@ -220,18 +233,21 @@ fn fan_in(account: &Account) -> Option<String> {
         .windows
         .iter()
         .fold((u64::MAX, 0), |(least, largest), window| (least.min(window.least), largest.max(window.most)));
-    let exchanged = account.calls.get(most.call).is_some_and(|call| call.path() == "exchange");
-    let how = if exchanged { "In" } else { "Were messages exchanged, then in" };
-    let some = |fan_in: u32, count: u64| {
-        if u64::from(fan_in) == count { format!("{count}") } else { format!("{fan_in} to {count}") }
+    let path = account.calls.get(most.call).map_or(String::new(), CallAccount::path);
+    let how = if path == "exchange" { String::new() } else { format!(" (it went another way, {path})") };
+    let bytes = match (least.min(largest), largest) {
+        (least, largest) if least == largest => grouped(largest),
+        (least, largest) => format!("{} to {}", grouped(least), grouped(largest)),
+    };
+    let ranks = match most.fan_in {
+        fan_in if fan_in.min == fan_in.max => counted(u64::from(fan_in.max), "rank"),
+        fan_in => format!("{} to {} ranks", fan_in.min, fan_in.max),
     };
     Some(format!(
-        "{how} call {} {} would get data from {} in a round, {} to {} bytes from each, in {} (planned for flat kernels).",
+        "Call {} planned as messages of flat kernels{how}: {}, {}; an aggregator has data from {ranks} in a round, {bytes} bytes \
+         from each.",
         most.call,
         counted(most.aggregators.len() as u64, "aggregator"),
-        format_args!("{} ranks", some(most.fan_in.min, u64::from(most.fan_in.max))),
-        grouped(least.min(largest)),
-        grouped(largest),
         counted(most.rounds, "round"),
     ))
 }

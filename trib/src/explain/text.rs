@@ -76,14 +76,13 @@ fn slow(account: &Account) -> Option<String> {
     let mut table =
         table(["call", "started", "took", "last rank", "came late by", "others waited", "why it took so long"]);
     for call in &calls {
-        let others = account.ranks.saturating_sub(1).max(1) as f64;
         table.add_row([
             call.call.to_string(),
             time(call.start),
             time(call.lasted()),
             call.last_rank.to_string(),
             time(call.late),
-            time(call.waited / others),
+            time(call.waited),
             reason(call),
         ]);
     }
