@@ -10,7 +10,7 @@
 //! | [`sentences`] | what the figures mean |
 //! | [`advice`] | what would have to be otherwise for a call to be faster |
 //! | [`text`], [`page`] | the account for a terminal, and as a page of HTML |
-//! | [`chart`] | the drawings of the page |
+//! | [`tables`], [`chart`] | the tables and the drawings of the page |
 
 mod account;
 mod advice;
@@ -21,6 +21,7 @@ mod page;
 mod planned;
 mod sentences;
 mod sizes;
+mod tables;
 mod text;
 
 use tributary::engine::Capture;
