@@ -26,8 +26,11 @@ pub struct Advice {
     pub says: String,
 }
 
+/// What there is to say of an account, if anything.
+type Rule = fn(&Account) -> Option<String>;
+
 /// What each rule is about, and the rule.
-const RULES: &[(&str, fn(&Account) -> Option<String>)] = &[
+const RULES: &[(&str, Rule)] = &[
     ("failed", failed),
     ("small_requests", small_requests),
     ("small_direct", small_direct),
