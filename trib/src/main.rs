@@ -8,6 +8,7 @@ mod capture;
 mod cli;
 mod compare;
 mod exchange;
+mod explain;
 #[cfg(test)]
 mod generated;
 mod guidelines;
@@ -108,6 +109,7 @@ fn main() -> std::process::ExitCode {
         Command::Compare(options) => compare::run(&options),
         Command::Capture(command) => capture::run(&command),
         Command::Advise(options) => advise::run(&options),
+        Command::Explain(options) => explain::run(&options),
         Command::Map(options) => map::run(&options),
     };
     match outcome {

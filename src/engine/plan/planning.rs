@@ -75,8 +75,30 @@ pub struct Exchanged {
     pub metadata_messages: u64,
     /// Data messages.
     pub data_messages: u64,
-    /// Number of senders of each (aggregator, round).
-    senders: BTreeMap<(u32, u64), u32>,
+    /// What each (aggregator, round) receives.
+    windows: BTreeMap<(u32, u64), Received>,
+}
+
+/// What an aggregator receives in one round, also from itself; adds up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Received {
+    /// Ranks that have data for it.
+    pub senders: u32,
+    /// Bytes of all of them.
+    pub bytes: u64,
+    /// Of the rank that has the least, in bytes.
+    pub least: u64,
+    /// Of the rank that has the most, in bytes.
+    pub most: u64,
+}
+
+impl AddAssign for Received {
+    fn add_assign(&mut self, other: Self) {
+        self.senders += other.senders;
+        self.bytes += other.bytes;
+        self.least = self.least.min(other.least);
+        self.most = self.most.max(other.most);
+    }
 }
 
 impl AddAssign for Exchanged {
@@ -86,8 +108,8 @@ impl AddAssign for Exchanged {
         self.metadata_bytes += other.metadata_bytes;
         self.metadata_messages += other.metadata_messages;
         self.data_messages += other.data_messages;
-        for (window, senders) in other.senders {
-            *self.senders.entry(window).or_default() += senders;
+        for (window, received) in other.windows {
+            self.windows.entry(window).and_modify(|all| *all += received).or_insert(received);
         }
     }
 }
@@ -96,15 +118,20 @@ impl Exchanged {
     /// Most windows with data on any aggregator.
     pub fn rounds(&self) -> u64 {
         let mut windows = BTreeMap::<u32, u64>::new();
-        self.senders.keys().for_each(|(aggregator, _)| *windows.entry(*aggregator).or_default() += 1);
+        self.windows.keys().for_each(|(aggregator, _)| *windows.entry(*aggregator).or_default() += 1);
         windows.into_values().max().unwrap_or(0)
     }
 
     /// The fan-in of the aggregators over all rounds.
     pub fn fan_in(&self) -> FanIn {
         let mut counts = BTreeMap::<u32, u64>::new();
-        self.senders.values().for_each(|senders| *counts.entry(*senders).or_default() += 1);
+        self.windows.values().for_each(|received| *counts.entry(received.senders).or_default() += 1);
         FanIn::of(counts)
+    }
+
+    /// What each aggregator receives in each round that has data, as (aggregator's index, round, what), in this order.
+    pub fn windows(&self) -> impl Iterator<Item = (usize, u64, Received)> + '_ {
+        self.windows.iter().map(|(&(aggregator, round), &received)| (aggregator as usize, round, received))
     }
 }
 
@@ -160,8 +187,9 @@ impl Planner {
             }
             let mut flow = Flow::new(out.aggregator, out.file);
             while let Some(window) = flow.window(&self.domains) {
-                flow.pass(&window);
-                all.senders.insert((out.aggregator as u32, window.index), 1);
+                let bytes = flow.pass(&window).bytes;
+                let received = Received { senders: 1, bytes, least: bytes, most: bytes };
+                all.windows.insert((out.aggregator as u32, window.index), received);
                 all.data_messages += u64::from(!to_itself);
             }
         }

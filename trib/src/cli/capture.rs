@@ -1,4 +1,4 @@
-//! The options of `trib capture`.
+//! The options of `trib capture` and `trib explain`.
 
 use std::path::PathBuf;
 
@@ -52,4 +52,18 @@ pub struct MergeOptions {
     /// The capture to write.
     #[arg(long, value_name = "FILE", required = true)]
     pub output: PathBuf,
+}
+
+/// Options of `trib explain`.
+#[derive(Args)]
+pub struct ExplainOptions {
+    /// The capture.
+    #[arg(value_name = "FILE")]
+    pub capture: PathBuf,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub json: bool,
+    /// Write one HTML page that needs nothing else.
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub html: Option<PathBuf>,
 }

@@ -36,7 +36,7 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 
 use advise::AdviseOptions;
 use algorithms::AlgorithmsOptions;
-use capture::CaptureCommand;
+use capture::{CaptureCommand, ExplainOptions};
 use compare::CompareOptions;
 use guidelines::GuidelinesOptions;
 use hsumma::HsummaOptions;
@@ -135,6 +135,8 @@ pub enum Command {
     Capture(CaptureCommand),
     /// Find hints that speed up the write of a capture on a machine, by simulating candidates.
     Advise(AdviseOptions),
+    /// Explain a capture: what the program did, where the time went, who waited for whom, and what would be faster.
+    Explain(ExplainOptions),
     /// Write a generated decomposition map in the format of E3SM-IO.
     Map(MapOptions),
 }

@@ -10,7 +10,7 @@ fn root() -> PathBuf {
 }
 
 /// The captures of real programs that the project has.
-fn corpus() -> Vec<PathBuf> {
+pub fn corpus() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(root().join("benchmarks/captures")).unwrap();
     let captures =
         entries.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|it| it == "tribcap"));
@@ -23,13 +23,13 @@ fn trib(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_trib")).args(arguments).output().unwrap()
 }
 
-fn succeeds(arguments: &[&str]) -> String {
+pub fn succeeds(arguments: &[&str]) -> String {
     let output = trib(arguments);
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn fails(arguments: &[&str], words: &str) {
+pub fn fails(arguments: &[&str], words: &str) {
     let output = trib(arguments);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && said.lines().count() == 1 && said.contains(words), "{arguments:?}: {said}");

@@ -8,6 +8,7 @@ mod batch;
 mod capture;
 mod cli;
 mod collectives;
+mod explain;
 mod extremes;
 mod patterns;
 mod reproduce;

@@ -1,0 +1,61 @@
+//! `trib explain`: what a capture says of a program's collective calls, in sentences first and figures after.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`account`] | everything that is counted, of all ranks and calls |
+//! | [`sizes`] | how long requests are |
+//! | [`calls`] | each call: when ranks came, how long they took, who waited for whom |
+//! | [`kinds`] | calls that follow one another and are alike |
+//! | [`planned`] | fan-in and message sizes of a call, by the engine's own planning |
+//! | [`sentences`] | what the figures mean |
+//! | [`advice`] | what would have to be otherwise for a call to be faster |
+//! | [`text`], [`page`] | the account for a terminal, and as a page of HTML |
+//! | [`tables`], [`chart`] | the tables and the drawings of the page |
+
+mod account;
+mod advice;
+mod calls;
+mod chart;
+mod kinds;
+mod page;
+mod planned;
+mod sentences;
+mod sizes;
+mod tables;
+mod text;
+
+use tributary::engine::Capture;
+
+use crate::cli::capture::ExplainOptions;
+use crate::{Failure, say};
+use account::Account;
+
+/// Explains a capture.
+///
+/// # Errors
+/// A file that is no whole capture; a page that cannot be written.
+pub fn run(options: &ExplainOptions) -> Result<(), Failure> {
+    let account = Account::of(&Capture::open(&options.capture)?)?;
+    if options.json {
+        return say(serde_json::to_string_pretty(&account)?);
+    }
+    let Some(path) = &options.html else { return say(text::of(&account)) };
+    let shown = path.display();
+    std::fs::write(path, page::html(&account)).map_err(|cause| Failure::new(format!("{shown}: {cause}")))?;
+    say(format!("{shown}: {}", account.file))
+}
+
+/// A time for people: in the unit that fits it.
+fn time(seconds: f64) -> String {
+    match seconds {
+        0.0 => "0 s".to_string(),
+        at if at >= 1.0 => format!("{at:.3} s"),
+        at if at >= 1e-3 => format!("{:.3} ms", at * 1e3),
+        at => format!("{:.1} us", at * 1e6),
+    }
+}
+
+/// A part of a whole, in percent.
+fn percent(part: f64, whole: f64) -> String {
+    if whole <= 0.0 { "0 %".to_string() } else { format!("{:.0} %", 100.0 * part / whole) }
+}

@@ -1,0 +1,145 @@
+//! The account as one HTML page that needs nothing else: no script, no network; light or dark as the reader has it.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::account::{Account, Way};
+use super::chart::{self, Bar};
+use super::sentences::{meaning, phases, reason};
+use super::{percent, tables, time};
+use crate::listing::counted;
+use crate::report::grouped;
+
+const STYLE: &str = include_str!("page.css");
+
+/// A part of the page: its anchor, its title, what it has.
+type Section = (&'static str, &'static str, Markup);
+
+/// The page.
+pub fn html(account: &Account) -> String {
+    let sections: Vec<Section> = [
+        ("requests", "Requests by length", requests(account)),
+        ("timeline", "Calls over time", timeline(account)),
+        ("phases", "Time by phase", times(account)),
+        ("chosen", "What was chosen", tables::kinds(account)),
+        ("calls", "Calls, and who waited for whom", tables::calls(account)),
+        ("fan-in", "Fan-in and message sizes", tables::fan_in(account)),
+        ("ranks", "Ranks", tables::ranks(account)),
+        ("hints", "Hints", tables::hints(account)),
+    ]
+    .into_iter()
+    .filter_map(|(id, title, body)| Some((id, title, body?)))
+    .collect();
+    page(account, &sections).into_string()
+}
+
+fn page(account: &Account, sections: &[Section]) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width";
+                title { "Tributary: " (account.file) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                a.skip href="#says" { "To what it says" }
+                h1 { "The collective calls on " (account.file) }
+                nav aria-label="Parts of this page" { ul {
+                    li { a href="#says" { "In words" } }
+                    li { a href="#faster" { "What would be faster" } }
+                    @for (id, title, _) in sections { li { a href={ "#" (id) } { (title) } } }
+                } }
+                main {
+                    h2 id="says" { "In words" }
+                    ul { @for sentence in &account.summary { li { (sentence) } } }
+                    h2 id="faster" { "What would be faster" }
+                    (faster(account))
+                    @for (id, title, body) in sections { section { h2 id=(id) { (title) } (body) } }
+                }
+                p.note { "Made by " code { "trib explain" } " from a capture (library " (account.library) "). Times count from the \
+                          end of the open on each rank." }
+            }
+        }
+    }
+}
+
+fn faster(account: &Account) -> Markup {
+    html! {
+        @if account.advice.is_empty() { p { "Nothing here stands out." } }
+        @else { ul.advice { @for advice in &account.advice { li { (advice.says) } } } }
+    }
+}
+
+fn requests(account: &Account) -> Option<Markup> {
+    let bars = |way: &Way| {
+        let bar = |class: &super::sizes::Class| Bar {
+            name: format!("{} to {}", grouped(class.from), grouped(class.to)),
+            value: class.requests as f64,
+            says: format!("{}, {} bytes", counted(class.requests, "request"), grouped(class.bytes)),
+        };
+        way.sizes.histogram.iter().map(bar).collect::<Vec<_>>()
+    };
+    let ways: Vec<(&Way, Vec<Bar>)> = account.directions.iter().map(|way| (way, bars(way))).collect();
+    ways.iter().any(|(_, bars)| !bars.is_empty()).then(|| {
+        html! {
+            @for (way, bars) in ways.iter().filter(|(_, bars)| !bars.is_empty()) {
+                figure {
+                    (chart::bars("Requests by length", bars))
+                    figcaption {
+                        (way.direction) "s: bytes of a request; shortest " (grouped(way.sizes.min)) ", median "
+                        (grouped(way.sizes.median)) ", longest " (grouped(way.sizes.max)) ". "
+                        (counted(way.memory_pieces, "piece")) " of memory."
+                    }
+                }
+            }
+        }
+    })
+}
+
+fn timeline(account: &Account) -> Option<Markup> {
+    let from = account.calls.iter().map(|call| call.start).reduce(f64::min)?;
+    let to = account.calls.iter().map(|call| call.end).fold(from, f64::max);
+    let slowest = account.calls.iter().max_by(|one, other| one.lasted().total_cmp(&other.lasted()))?;
+    let has = |direction: &str| account.directions.iter().any(|way| way.direction == direction);
+    Some(html! {
+        figure {
+            (chart::timeline(account, (from, to)))
+            figcaption {
+                "Each rank, from its first call to the last:"
+                @for direction in ["write", "read"] {
+                    @if has(direction) { span class={ "key " (direction) } {} (direction) }
+                }
+                span.key.wait {} "waiting for the last rank to come."
+                @if account.ranks > 32 { " Of many ranks, those that kept others waiting and some between them." }
+            }
+        }
+        @if account.calls.len() > 1 {
+            figure {
+                (chart::timeline(account, (slowest.start, slowest.end)))
+                figcaption { "The slowest call, " (slowest.call) ": " (reason(slowest)) "." }
+            }
+        }
+    })
+}
+
+fn times(account: &Account) -> Option<Markup> {
+    let all = account.phases();
+    let bar = |(phase, seconds): (&str, f64)| Bar {
+        name: phase.to_string(),
+        value: seconds,
+        says: format!("{}, {} of the total: {}", time(seconds), percent(seconds, all.total), meaning(phase)),
+    };
+    let bars: Vec<Bar> = phases(&all).into_iter().map(bar).collect();
+    (all.total > 0.0).then(|| {
+        html! {
+            figure {
+                (chart::bars("Time by phase", &bars))
+                figcaption {
+                    "All calls, " (time(all.total)) " in total. Of each call and phase the rank with the most, and the file system \
+                     works while ranks exchange, so that the parts may be more than the total."
+                }
+            }
+        }
+    })
+}

@@ -1,0 +1,253 @@
+//! What the figures mean, in sentences.
+
+use tributary::engine::Seconds;
+
+use super::account::{Account, RankAccount, Way};
+use super::calls::CallAccount;
+use super::{percent, time};
+use crate::listing::counted;
+use crate::report::grouped;
+
+/// Waiting below this is not worth a word, in seconds.
+pub const NOTABLE: f64 = 1e-3;
+
+/// Where phases are less than this part of the time, they do not say where it went.
+const FEW: f64 = 0.3;
+
+/// The phases of calls, by name.
+pub fn phases(seconds: &Seconds) -> [(&'static str, f64); 6] {
+    [
+        ("flatten", seconds.flatten),
+        ("metadata", seconds.metadata),
+        ("data", seconds.data),
+        ("placement", seconds.placement),
+        ("io", seconds.io),
+        ("agreement", seconds.agreement),
+    ]
+}
+
+/// What a phase is, in words.
+pub fn meaning(phase: &str) -> &'static str {
+    match phase {
+        "flatten" => "cutting lists by aggregator",
+        "metadata" => "telling aggregators the lists",
+        "data" => "exchanging data",
+        "placement" => "copying into windows",
+        "io" => "in the file system",
+        _ => "agreeing, and waiting for ranks that come late",
+    }
+}
+
+/// The sentences of an account.
+pub fn of(account: &Account) -> Vec<String> {
+    let mut sentences = vec![what_it_did(account)];
+    sentences.extend(account.directions.iter().map(requests));
+    sentences.extend(missing(account));
+    if account.calls.is_empty() {
+        return sentences;
+    }
+    sentences.push(where_time_went(account));
+    sentences.extend(ways(account));
+    sentences.extend(plans_reused(account));
+    sentences.extend(waiting(account));
+    sentences.extend(slowest(account));
+    sentences.extend(fan_in(account));
+    sentences
+}
+
+fn what_it_did(account: &Account) -> String {
+    let Account { program, file, ranks, nodes, calls, .. } = account;
+    let on = format!("{} of {}", counted(*ranks as u64, "rank"), counted(*nodes as u64, "node"));
+    format!("{program} made {} on {file}, on {on}.", counted(calls.len() as u64, "collective call"))
+}
+
+fn requests(way: &Way) -> String {
+    let Way { direction, calls, requests, bytes, sizes, contiguous_memory, .. } = way;
+    let lengths = match (sizes.min, sizes.max) {
+        (0, 0) => return format!("{} moved nothing.", counted(*calls as u64, direction)),
+        (min, max) if min == max => format!("of {} bytes each", grouped(max)),
+        (min, max) => format!("of {} to {} bytes, {} at the median", grouped(min), grouped(max), grouped(sizes.median)),
+    };
+    let memory = percent(*contiguous_memory, 1.0);
+    format!(
+        "{} moved {} bytes in {} {lengths}; {memory} of the bytes lie in one piece of a rank's memory.",
+        counted(*calls as u64, direction),
+        grouped(*bytes),
+        counted(*requests, "request"),
+    )
+}
+
+fn missing(account: &Account) -> Option<String> {
+    let (has, made) = (account.calls.len() as u64, account.calls_made);
+    let (has, made) = if has < made { (grouped(has), grouped(made)) } else { return None };
+    Some(format!("The capture has the first {has} of {made} calls: the others are behind TRIB_CAPTURE_LIMIT."))
+}
+
+fn where_time_went(account: &Account) -> String {
+    let (in_calls, open) = (account.in_calls(), account.seconds);
+    let mut parts = phases(&account.phases());
+    parts.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let largest: Vec<String> = parts
+        .iter()
+        .take(2)
+        .filter(|(_, seconds)| *seconds > 0.0)
+        .map(|(phase, seconds)| format!("{} ({phase}) {}", meaning(phase), time(*seconds)))
+        .collect();
+    let all: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
+    let most = match largest.join(", then ") {
+        most if most.is_empty() => String::new(),
+        most if all < FEW * in_calls => {
+            format!(
+                "; all phases together took only {}: ranks waited for each other, or for a processor. Longest was {most}",
+                time(all)
+            )
+        }
+        most => format!("; the longest phases are {most}"),
+    };
+    let open = time(open);
+    format!("A rank was in calls for {} on average; the file was open for {open}{most}.", time(in_calls))
+}
+
+/// How many calls went which way, and why: those most often first.
+fn ways(account: &Account) -> Vec<String> {
+    let mut ways: Vec<(String, String, usize)> = Vec::new();
+    for kind in &account.kinds {
+        match ways.iter_mut().find(|(path, why, _)| (path, why) == (&kind.path, &kind.why)) {
+            Some((.., count)) => *count += kind.count,
+            None => ways.push((kind.path.clone(), kind.why.clone(), kind.count)),
+        }
+    }
+    ways.sort_by_key(|(.., count)| std::cmp::Reverse(*count));
+    let all = account.calls.len();
+    let more = ways.len().saturating_sub(4);
+    let mut said: Vec<String> = ways
+        .iter()
+        .take(4)
+        .map(|(path, why, count)| format!("{} {}: {why}.", calls_of(*count, all), went(path)))
+        .collect();
+    if more > 0 {
+        said.push(format!("{more} more reasons are in the table of calls."));
+    }
+    said
+}
+
+fn calls_of(count: usize, all: usize) -> String {
+    match (count, all) {
+        (1, 1) => "The call".to_string(),
+        (count, all) if count == all => format!("All {} calls", grouped(all as u64)),
+        (count, all) => format!("{} of {} calls", grouped(count as u64), grouped(all as u64)),
+    }
+}
+
+fn went(path: &str) -> &'static str {
+    match path {
+        "exchange" => "went through aggregators (exchange)",
+        "shared" => "went through memory that ranks share (shared)",
+        "root" => "went through rank 0 (root)",
+        "direct" => "went from each rank to the file (direct)",
+        "nothing" => "moved nothing (nothing)",
+        _ => "failed",
+    }
+}
+
+fn plans_reused(account: &Account) -> Option<String> {
+    let reused: usize = account.kinds.iter().map(|kind| kind.plans_reused).sum();
+    let all = account.calls.len();
+    (reused > 0).then(|| format!("{} used the plan of the call before.", calls_of(reused, all)))
+}
+
+/// The rank that kept the others waiting most.
+pub fn latest(account: &Account) -> Option<&RankAccount> {
+    account.by_rank.iter().max_by(|one, other| one.kept_waiting.total_cmp(&other.kept_waiting))
+}
+
+fn waiting(account: &Account) -> Option<String> {
+    let latest = latest(account).filter(|_| account.ranks > 1)?;
+    let (all, in_calls) = (account.calls.len(), account.in_calls());
+    let waited = account.by_rank.iter().map(|rank| rank.waited).sum::<f64>() / account.ranks as f64;
+    let share = percent(waited, in_calls);
+    if waited < NOTABLE && waited < 0.1 * in_calls {
+        return Some(format!(
+            "No rank kept the others waiting for long: {} on average, {share} of the time in calls.",
+            time(waited)
+        ));
+    }
+    let last = match (latest.last_to, all) {
+        (1, 1) => String::new(),
+        (some, all) => format!(" to {} of {} calls", grouped(some as u64), grouped(all as u64)),
+    };
+    Some(format!(
+        "A rank waited {} on average for the last one to come, {share} of the time in calls; rank {} kept the others waiting \
+         the most: it came last{last}, and they waited {} for it.",
+        time(waited),
+        latest.rank,
+        time(latest.kept_waiting),
+    ))
+}
+
+/// The slowest call, and the reason.
+fn slowest(account: &Account) -> Option<String> {
+    let call = account.calls.iter().max_by(|one, other| one.lasted().total_cmp(&other.lasted()))?;
+    let which =
+        if account.calls.len() == 1 { "The call".to_string() } else { format!("The slowest call, {},", call.call) };
+    Some(format!("{which} took {}: {}.", time(call.lasted()), reason(call)))
+}
+
+/// Why a call took as long as it did.
+pub fn reason(call: &CallAccount) -> String {
+    if call.is_of_waiting() {
+        return late(call);
+    }
+    let (rank, worked) = call.slowest;
+    let seconds = call.report.as_ref().map(|report| report.seconds).unwrap_or_default();
+    let all: f64 = phases(&seconds).iter().map(|(_, seconds)| seconds).sum();
+    let largest = phases(&seconds).into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
+    let phase = match largest.filter(|(_, seconds)| *seconds > 0.0) {
+        None => String::new(),
+        Some(_) if all < FEW * worked => {
+            format!("; its phases took only {}: ranks waited for each other, or for a processor", time(all))
+        }
+        Some((phase, seconds)) => format!("; the longest phase is {phase}, {}", time(seconds)),
+    };
+    format!("once all ranks had come it took {}, and rank {rank} left last{phase}", time(worked))
+}
+
+/// Why its last rank came late.
+pub fn late(call: &CallAccount) -> String {
+    let CallAccount { last_rank, late, late_alone, left_late, .. } = *call;
+    let who = if late_alone > 0.5 * late {
+        format!("rank {last_rank} alone came {} late", time(late))
+    } else {
+        format!("several ranks came late, rank {last_rank} last, by {}", time(late))
+    };
+    match call.call {
+        0 => format!("{who}, after the open: load imbalance, not I/O"),
+        number if left_late > 0.5 * late => format!("{who}, because it had left call {} late", number - 1),
+        _ => format!("{who}, as it did more than others between the calls: load imbalance, not I/O"),
+    }
+}
+
+fn fan_in(account: &Account) -> Option<String> {
+    let most = account.planned.iter().max_by_key(|plan| plan.fan_in.max)?;
+    let (least, largest) = most
+        .windows
+        .iter()
+        .fold((u64::MAX, 0), |(least, largest), window| (least.min(window.least), largest.max(window.most)));
+    let path = account.calls.get(most.call).map_or(String::new(), CallAccount::path);
+    let how = if path == "exchange" { String::new() } else { format!(" (it went another way, {path})") };
+    let bytes = match (least.min(largest), largest) {
+        (least, largest) if least == largest => grouped(largest),
+        (least, largest) => format!("{} to {}", grouped(least), grouped(largest)),
+    };
+    let ranks = match most.fan_in {
+        fan_in if fan_in.min == fan_in.max => counted(u64::from(fan_in.max), "rank"),
+        fan_in => format!("{} to {} ranks", fan_in.min, fan_in.max),
+    };
+    Some(format!(
+        "Call {} planned as messages of flat kernels{how}: {}, {}; an aggregator has data from {ranks} in a round, {bytes} bytes \
+         from each.",
+        most.call,
+        counted(most.aggregators.len() as u64, "aggregator"),
+        counted(most.rounds, "round"),
+    ))
+}

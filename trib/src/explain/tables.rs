@@ -1,0 +1,205 @@
+//! The tables of the page.
+
+use maud::{Markup, html};
+
+use super::account::{Account, RankAccount};
+use super::calls::CallAccount;
+use super::kinds::Kind;
+use super::sentences::reason;
+use super::{chart, time};
+use crate::listing::counted;
+use crate::report::grouped;
+
+/// Most rows of a table; `--json` has all.
+const ROWS: usize = 200;
+/// Most calls whose fan-in is drawn.
+const DRAWN: usize = 4;
+
+/// A table that can be scrolled with the keyboard; the columns from `numbers` on are of numbers, as far as `words`.
+fn table(name: &str, header: &[&str], numbers: std::ops::Range<usize>, rows: &[Vec<String>]) -> Markup {
+    let class = |column: usize| numbers.contains(&column).then_some("number");
+    html! {
+        div.wide tabindex="0" role="region" aria-label=(name) {
+            table {
+                thead { tr { @for (column, title) in header.iter().enumerate() {
+                    th scope="col" class=[class(column)] { (title) }
+                } } }
+                tbody { @for row in rows.iter().take(ROWS) { tr { @for (column, cell) in row.iter().enumerate() {
+                    td class=[class(column)] { (cell) }
+                } } } }
+            }
+        }
+        @if rows.len() > ROWS { p.note { "And " (grouped((rows.len() - ROWS) as u64)) " more: " code { "--json" } " has all." } }
+    }
+}
+
+/// What was chosen.
+pub fn kinds(account: &Account) -> Option<Markup> {
+    let row = |kind: &Kind| {
+        vec![
+            kind.calls(),
+            kind.direction.to_string(),
+            kind.path.clone(),
+            grouped(kind.ranks),
+            grouped(kind.requests),
+            grouped(kind.bytes),
+            kind.plans_reused.to_string(),
+            kind.aggregators.to_string(),
+            kind.rounds.to_string(),
+            format!("{} + {}", grouped(kind.metadata_messages), grouped(kind.data_messages)),
+            time(kind.lasted),
+            kind.why.clone(),
+        ]
+    };
+    let header = [
+        "calls",
+        "direction",
+        "path",
+        "ranks",
+        "requests",
+        "bytes",
+        "plans reused",
+        "aggre\u{ad}gators",
+        "rounds",
+        "messages",
+        "took",
+        "why",
+    ];
+    let rows: Vec<Vec<String>> = account.kinds.iter().map(row).collect();
+    (!rows.is_empty()).then(|| {
+        html! {
+            p { "Calls that follow one another and are alike are one row; ranks, requests and bytes are of one call, all else of \
+                 all of them. Messages are of lists + of data." }
+            (table("What was chosen", &header, 3..11, &rows))
+        }
+    })
+}
+
+/// Calls, the slowest first.
+pub fn calls(account: &Account) -> Option<Markup> {
+    let mut calls: Vec<_> = account.calls.iter().collect();
+    // Of many, those that took longest.
+    calls.sort_by(|one, other| other.lasted().total_cmp(&one.lasted()));
+    let row = |call: &&CallAccount| {
+        vec![
+            call.call.to_string(),
+            time(call.start),
+            time(call.lasted()),
+            call.last_rank.to_string(),
+            time(call.late),
+            time(call.waited),
+            format!("{} ({})", call.slowest.0, time(call.slowest.1)),
+            reason(call),
+        ]
+    };
+    let header =
+        ["call", "started", "took", "last to come", "late by", "others waited", "last to leave", "why it took so long"];
+    let rows: Vec<Vec<String>> = calls.iter().take(ROWS + 1).map(row).collect();
+    (!rows.is_empty()).then(|| {
+        html! {
+            p { "The slowest first. A call takes from the first rank's start to the last one's end; a rank is late by how much it \
+                 came after the median of all ranks." }
+            (table("Calls", &header, 0..6, &rows[..rows.len().min(ROWS)]))
+            @if calls.len() > ROWS { p.note { "And " (grouped((calls.len() - ROWS) as u64)) " faster ones." } }
+        }
+    })
+}
+
+/// What aggregators receive.
+pub fn fan_in(account: &Account) -> Option<Markup> {
+    if let Some(why) = &account.not_planned {
+        return Some(html! { p { "It is not known: " (why) } });
+    }
+    let way = |call: usize| account.calls.get(call).map_or(String::new(), CallAccount::path);
+    let rows: Vec<Vec<String>> = account
+        .planned
+        .iter()
+        .map(|plan| {
+            let (least, most) = plan
+                .windows
+                .iter()
+                .fold((u64::MAX, 0), |(least, most), window| (least.min(window.least), most.max(window.most)));
+            vec![
+                plan.call.to_string(),
+                way(plan.call),
+                plan.aggregators.len().to_string(),
+                grouped(plan.rounds),
+                format!("{} / {} / {}", plan.fan_in.min, plan.fan_in.median, plan.fan_in.max),
+                grouped(plan.metadata_messages),
+                grouped(plan.metadata_bytes),
+                grouped(plan.data_messages),
+                format!("{} to {}", grouped(least.min(most)), grouped(most)),
+            ]
+        })
+        .collect();
+    let header = [
+        "call",
+        "path",
+        "aggregators",
+        "rounds",
+        "fan-in: min / median / max",
+        "messages of lists",
+        "their bytes",
+        "messages of data",
+        "bytes of one",
+    ];
+    (!rows.is_empty()).then(|| {
+        html! {
+            p { "By the engine's own planning over the captured extents, as messages of flat kernels. A call that went another way \
+                 (shared, root, direct) sent no such messages." }
+            (table("Fan-in", &header, 2..9, &rows))
+            @for plan in account.planned.iter().take(DRAWN) {
+                figure {
+                    (chart::fan_in(plan))
+                    figcaption { "Call " (plan.call) ": ranks that an aggregator has data from, round by round. "
+                        @if let Some(more) = chart::left_out(plan) { (more) } }
+                }
+            }
+        }
+    })
+}
+
+/// Ranks, those first that kept others waiting.
+pub fn ranks(account: &Account) -> Option<Markup> {
+    let mut ranks: Vec<_> = account.by_rank.iter().collect();
+    ranks.sort_by(|one, other| other.kept_waiting.total_cmp(&one.kept_waiting));
+    let row = |rank: &&RankAccount| {
+        vec![
+            rank.rank.to_string(),
+            rank.node.to_string(),
+            grouped(rank.requests),
+            grouped(rank.bytes),
+            time(rank.in_calls),
+            time(rank.waited),
+            grouped(rank.last_to as u64),
+            time(rank.kept_waiting),
+        ]
+    };
+    let rows: Vec<Vec<String>> = ranks.iter().map(row).collect();
+    let header =
+        ["rank", "node", "requests", "bytes", "in calls", "waited", "calls it came last to", "kept others waiting"];
+    (!account.calls.is_empty()).then(|| {
+        html! {
+            p { "Those first that kept the others waiting." }
+            (table("Ranks", &header, 0..8, &rows))
+        }
+    })
+}
+
+/// Hints that are not their defaults.
+pub fn hints(account: &Account) -> Option<Markup> {
+    let rows: Vec<Vec<String>> = account
+        .hints
+        .iter()
+        .map(|hint| vec![hint.key.to_string(), hint.value.clone(), hint.default.clone(), hint.meaning.clone()])
+        .collect();
+    Some(html! {
+        @if rows.is_empty() { p { "Every hint has its default." } }
+        @else { (table("Hints", &["hint", "value", "default", "meaning"], 0..0, &rows)) }
+        @for (key, value) in &account.hints_unknown { p { code { (key) "=" (value) } ": this version does not know it." } }
+        p.note {
+            "Driver " (account.driver) ", unit " (grouped(account.unit)) " bytes, " (counted(u64::from(account.factor), "stripe"))
+            "; " (counted(account.aggregators.len() as u64, "aggregator")) "."
+        }
+    })
+}

@@ -1,0 +1,172 @@
+//! The account for a terminal: sentences first, figures after.
+
+use std::fmt::Write;
+
+use comfy_table::Table;
+
+use super::account::Account;
+use super::sentences::{meaning, phases, reason};
+use super::{percent, time};
+use crate::listing::{counted, table};
+use crate::report::grouped;
+
+/// Most rows of a table; `--json` has all.
+const ROWS: usize = 24;
+/// Characters of the longest bar.
+const BAR: u64 = 40;
+
+/// The whole text.
+pub fn of(account: &Account) -> String {
+    let mut text = account.summary.join("\n");
+    text.push_str("\n\nWhat would be faster\n");
+    match account.advice.len() {
+        0 => text.push_str("- Nothing here stands out.\n"),
+        _ => account.advice.iter().for_each(|advice| text.extend(["- ", &advice.says, "\n"])),
+    }
+    let sections = [
+        histogram(account),
+        times(account),
+        slow(account),
+        kinds(account),
+        planned(account),
+        late(account),
+        hints(account),
+    ];
+    sections.into_iter().flatten().for_each(|section| text.extend(["\n", &section]));
+    text.trim_end().to_string()
+}
+
+fn section(title: &str, table: &Table, hidden: usize) -> String {
+    let more =
+        if hidden > 0 { format!("and {} more: --json has all\n", grouped(hidden as u64)) } else { String::new() };
+    format!("{title}\n{table}\n{more}")
+}
+
+fn histogram(account: &Account) -> Option<String> {
+    let mut text = "Requests by length, in bytes\n".to_string();
+    for way in &account.directions {
+        let most = way.sizes.histogram.iter().map(|class| class.requests).max()?;
+        for class in &way.sizes.histogram {
+            let bar = "#".repeat(class.requests.saturating_mul(BAR).div_ceil(most) as usize);
+            let range = format!("{} to {}", grouped(class.from), grouped(class.to));
+            let _ = writeln!(text, "{:5} {range:>32} {:>16} {bar}", way.direction, grouped(class.requests));
+        }
+    }
+    Some(text)
+}
+
+fn times(account: &Account) -> Option<String> {
+    let all = account.phases();
+    let mut table = table(["phase", "time", "of the total", "what it is"]);
+    for (phase, seconds) in phases(&all) {
+        table.add_row([phase.to_string(), time(seconds), percent(seconds, all.total), meaning(phase).to_string()]);
+    }
+    table.add_row(["total".to_string(), time(all.total), percent(all.total, all.total), String::new()]);
+    let title = "Time by phase, all calls: of each the rank with the most, so that parts may be more than the total";
+    (!account.calls.is_empty()).then(|| section(title, &table, 0))
+}
+
+/// The calls that took longest.
+fn slow(account: &Account) -> Option<String> {
+    let mut calls: Vec<_> = account.calls.iter().collect();
+    calls.sort_by(|one, other| other.lasted().total_cmp(&one.lasted()));
+    let hidden = calls.len().saturating_sub(ROWS / 3);
+    calls.truncate(ROWS / 3);
+    calls.sort_by_key(|call| call.call);
+    let mut table =
+        table(["call", "started", "took", "last rank", "came late by", "others waited", "why it took so long"]);
+    for call in &calls {
+        table.add_row([
+            call.call.to_string(),
+            time(call.start),
+            time(call.lasted()),
+            call.last_rank.to_string(),
+            time(call.late),
+            time(call.waited),
+            reason(call),
+        ]);
+    }
+    let title = "The slowest calls, from the first rank's start to the last one's end";
+    (!calls.is_empty()).then(|| section(title, &table, hidden))
+}
+
+fn kinds(account: &Account) -> Option<String> {
+    let mut table =
+        table(["calls", "direction", "bytes", "path", "plan reused", "aggregators", "rounds", "messages", "why"]);
+    for kind in account.kinds.iter().take(ROWS) {
+        table.add_row([
+            kind.calls(),
+            kind.direction.to_string(),
+            grouped(kind.bytes),
+            kind.path.clone(),
+            kind.plans_reused.to_string(),
+            kind.aggregators.to_string(),
+            kind.rounds.to_string(),
+            format!("{} + {}", grouped(kind.metadata_messages), grouped(kind.data_messages)),
+            kind.why.clone(),
+        ]);
+    }
+    let hidden = account.kinds.len().saturating_sub(ROWS);
+    (hidden > 0 || !account.kinds.is_empty())
+        .then(|| section("What was chosen (messages: of lists + of data)", &table, hidden))
+}
+
+fn planned(account: &Account) -> Option<String> {
+    if let Some(why) = &account.not_planned {
+        return Some(format!("Fan-in is not known: {why}\n"));
+    }
+    let mut table =
+        table(["call", "aggregator", "round", "from ranks", "bytes", "smallest message", "largest message"]);
+    let windows = || account.planned.iter().flat_map(|plan| plan.windows.iter().map(move |window| (plan.call, window)));
+    for (call, window) in windows().take(ROWS) {
+        table.add_row([
+            call.to_string(),
+            format!("rank {}", window.aggregator),
+            window.round.to_string(),
+            window.senders.to_string(),
+            grouped(window.bytes),
+            grouped(window.least),
+            grouped(window.most),
+        ]);
+    }
+    let count = windows().count();
+    let title = "Fan-in by aggregator and round, planned as messages from the extents";
+    (count > 0).then(|| section(title, &table, count.saturating_sub(ROWS)))
+}
+
+/// The ranks that kept others waiting.
+fn late(account: &Account) -> Option<String> {
+    let mut ranks: Vec<_> = account.by_rank.iter().filter(|rank| rank.last_to > 0).collect();
+    ranks.sort_by(|one, other| other.kept_waiting.total_cmp(&one.kept_waiting));
+    let mut table = table(["rank", "node", "bytes", "in calls", "waited", "came last to", "kept others waiting"]);
+    for rank in ranks.iter().take(ROWS / 3) {
+        table.add_row([
+            rank.rank.to_string(),
+            rank.node.to_string(),
+            grouped(rank.bytes),
+            time(rank.in_calls),
+            time(rank.waited),
+            counted(rank.last_to as u64, "call"),
+            time(rank.kept_waiting),
+        ]);
+    }
+    let hidden = ranks.len().saturating_sub(ROWS / 3);
+    (account.ranks > 1 && !ranks.is_empty()).then(|| section("Ranks that came last", &table, hidden))
+}
+
+fn hints(account: &Account) -> Option<String> {
+    let mut text = match account.hints.len() {
+        0 => "Every hint has its default.\n".to_string(),
+        _ => {
+            let mut table = table(["hint", "value", "default", "meaning"]);
+            for hint in &account.hints {
+                table.add_row([hint.key, &hint.value, &hint.default, &hint.meaning]);
+            }
+            section("Hints in force that are not their defaults", &table, 0)
+        }
+    };
+    for (key, value) in &account.hints_unknown {
+        let _ = writeln!(text, "{key}={value}: this version does not know it");
+    }
+    Some(text)
+}

@@ -1,0 +1,281 @@
+//! `trib explain`: over all captures of real programs, and over captures made here whose times are known.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+use tributary::engine::capture::{Call, Header, Outcome, write};
+use tributary::engine::{CallReport, Capture, Direction};
+use tributary::{BufferLayout, Extent, Extents};
+
+use crate::capture::{corpus, fails, succeeds};
+
+fn json(command: &[&str]) -> Value {
+    serde_json::from_str(&succeeds(command)).unwrap()
+}
+
+fn sum(rows: &Value, of: &str, times: Option<&str>) -> u64 {
+    let count = |row: &Value| times.map_or(1, |times| row[times].as_u64().unwrap());
+    rows.as_array().unwrap().iter().map(|row| row[of].as_u64().unwrap() * count(row)).sum()
+}
+
+/// The elements that have no end.
+const VOID: [&str; 2] = ["meta", "br"];
+
+/// That every element ends where it must, and that the page needs nothing else.
+fn assert_is_whole_page(page: &str) {
+    assert!(page.starts_with("<!DOCTYPE html>"));
+    let mut open = Vec::new();
+    let body = page.replacen("<!DOCTYPE html>", "", 1);
+    for piece in body.split('<').skip(1) {
+        let (tag, _) = piece.split_once('>').unwrap_or_else(|| panic!("a tag does not end: {piece}"));
+        let name = tag.split([' ', '/']).find(|word| !word.is_empty()).unwrap();
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name), "{piece}");
+        } else if !VOID.contains(&name) {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty(), "{open:?} do not end");
+    for other in ["<script", "http:", "https:", "src=", "@import", "url("] {
+        assert!(!page.contains(other), "the page has {other}");
+    }
+    for (at, link) in page.match_indices("href=\"#").map(|(at, _)| (at, &page[at + 7..])) {
+        let anchor = link.split('"').next().unwrap();
+        assert_eq!(page.matches(&format!("id=\"{anchor}\"")).count(), 1, "link at {at} to {anchor}");
+    }
+    for bad in ["NaN", "inf\"", "inf "] {
+        assert!(!page.contains(bad), "the page has {bad}");
+    }
+}
+
+#[test]
+fn figures_agree_with_capture_info() {
+    for capture in corpus() {
+        let capture = capture.to_str().unwrap();
+        let (info, explained) = (json(&["capture", "info", capture, "--json"]), json(&["explain", capture, "--json"]));
+        assert_eq!(explained["calls"].as_array().unwrap().len() as u64, info["calls"].as_u64().unwrap(), "{capture}");
+        for of in ["requests", "bytes", "memory_pieces"] {
+            let expected = sum(&info["rows"], of, Some("count"));
+            for rows in ["directions", "calls"] {
+                assert_eq!(sum(&explained[rows], of, None), expected, "{capture}: {of} of {rows}");
+            }
+            assert_eq!(sum(&explained["kinds"], of, Some("count")), expected, "{capture}: {of} of kinds");
+        }
+        for of in ["requests", "bytes"] {
+            assert_eq!(sum(&explained["by_rank"], of, None), sum(&info["rows"], of, Some("count")), "{capture}: {of}");
+            for way in explained["directions"].as_array().unwrap() {
+                assert_eq!(sum(&way["sizes"]["histogram"], of, None), way[of].as_u64().unwrap(), "{capture}: {of}");
+            }
+        }
+        let ranks = info["header"]["ranks"].as_u64().unwrap();
+        assert_eq!(explained["by_rank"].as_array().unwrap().len() as u64, ranks, "{capture}");
+        assert_eq!(sum(&explained["by_rank"], "last_to", None), info["calls"].as_u64().unwrap(), "{capture}");
+        assert_eq!(explained["kinds"].as_array().unwrap().len(), info["rows"].as_array().unwrap().len(), "{capture}");
+    }
+}
+
+/// What aggregators receive is what ranks send.
+#[test]
+fn planned_windows_hold_the_bytes_of_their_call() {
+    for capture in corpus() {
+        let capture = capture.to_str().unwrap();
+        let explained = json(&["explain", capture, "--json"]);
+        assert_eq!(explained["not_planned"], Value::Null, "{capture}");
+        let planned = explained["planned"].as_array().unwrap();
+        assert!(!planned.is_empty(), "{capture}");
+        for plan in planned {
+            let call = &explained["calls"][plan["call"].as_u64().unwrap() as usize];
+            assert_eq!(sum(&plan["windows"], "bytes", None), call["bytes"].as_u64().unwrap(), "{capture}: {plan}");
+            for window in plan["windows"].as_array().unwrap() {
+                let [senders, bytes, least, most] =
+                    ["senders", "bytes", "least", "most"].map(|of| window[of].as_u64().unwrap());
+                assert!(
+                    senders * least <= bytes && bytes <= senders * most && senders <= call["ranks"].as_u64().unwrap()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn every_capture_is_explained_in_words_and_as_a_page() {
+    let directory = tempfile::tempdir().unwrap();
+    let page = directory.path().join("page.html");
+    for capture in corpus() {
+        let capture = capture.to_str().unwrap();
+        let text = succeeds(&["explain", capture]);
+        for words in ["collective call", "What would be faster", "Requests by length", "Time by phase", "Fan-in"] {
+            assert!(text.contains(words), "{capture}: no {words:?} in {text}");
+        }
+        let said = succeeds(&["explain", capture, "--html", page.to_str().unwrap()]);
+        assert!(said.contains("page.html"), "{said}");
+        let page = std::fs::read_to_string(&page).unwrap();
+        assert_is_whole_page(&page);
+        let summary = json(&["explain", capture, "--json"])["summary"].clone();
+        for sentence in summary.as_array().unwrap() {
+            let sentence = sentence.as_str().unwrap();
+            assert!(text.contains(sentence), "{capture}: {sentence}");
+            let escaped =
+                sentence.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+            assert!(page.contains(&escaped), "{capture}: {sentence}");
+        }
+    }
+}
+
+/// Four ranks on two nodes. Each writes 64 KiB in pieces of 16 bytes in every call; a call takes 1 ms, and ranks come to it 5 ms
+/// after the one before. `start` has the times of a rank and call in microseconds where they are others.
+fn made(path: &Path, calls: u64, start: impl Fn(usize, u64) -> Option<u64>) {
+    let real = Capture::open(&corpus()[0]).unwrap().header().clone();
+    let (file, program) = ("a <file> & \"more\"".to_string(), "./program".to_string());
+    let (nodes, driver) = (vec![(0, 2), (1, 2)], "posix".to_string());
+    let header = Header { file, program, ranks: 4, nodes, driver, aggregators: vec![0, 2], seconds: 1.0, ..real };
+    let outcome =
+        |call| Outcome { call, direction: "write".to_string(), report: Some(CallReport::default()), error: None };
+    let outcomes: Vec<Outcome> = (0..calls).map(outcome).collect();
+    let mut of_rank = |rank: usize| {
+        let piece = |call: u64, index: u64| Extent { offset: (call * 4096 + index) * 64 + rank as u64 * 16, len: 16 };
+        let one = |call: u64| {
+            let usual = call * 6000;
+            let last = (0..4).filter_map(|rank| start(rank, call)).max().unwrap_or(usual).max(usual);
+            let start = start(rank, call).unwrap_or(usual);
+            let [start, took] = [start, last + 1000 - start].map(Duration::from_micros);
+            let file = Extents::from_list((0..4096).map(|index| piece(call, index)))?;
+            let (direction, memory) = (Direction::Write, BufferLayout::Contiguous);
+            Ok(Call { direction, failed: false, file, memory, start, took })
+        };
+        (0..calls).map(one).collect()
+    };
+    write(path, &header, &outcomes, &mut of_rank).unwrap();
+}
+
+fn advice(explained: &Value, about: &str) -> Vec<Value> {
+    explained["advice"].as_array().unwrap().iter().filter(|advice| advice["about"] == about).cloned().collect()
+}
+
+#[test]
+fn a_rank_that_comes_late_is_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("late.tribcap");
+    // Rank 2 comes 30 ms after the others, and after the call before.
+    made(&path, 4, |rank, call| (call == 3 && rank == 2).then_some(18_000 + 30_000));
+    let explained = json(&["explain", path.to_str().unwrap(), "--json"]);
+    let late = advice(&explained, "late_rank");
+    assert_eq!(late.len(), 1, "{late:?}");
+    assert_eq!(late[0]["call"], 3);
+    let says = late[0]["says"].as_str().unwrap();
+    assert!(says.contains("rank 2 alone came 30.000 ms late") && says.contains("load imbalance, not I/O"), "{says}");
+    let call = &explained["calls"][3];
+    assert_eq!(call["last_rank"], 2);
+    assert!((call["waited"].as_f64().unwrap() - 0.030).abs() < 1e-9, "{call}");
+    let rank = &explained["by_rank"][2];
+    assert!((rank["kept_waiting"].as_f64().unwrap() - 0.030).abs() < 1e-9 && rank["waited"] == 0.0, "{rank}");
+    let text = succeeds(&["explain", path.to_str().unwrap()]);
+    assert!(text.contains("rank 2 kept the others waiting the most"), "{text}");
+}
+
+#[test]
+fn a_rank_that_left_late_is_no_imbalance() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("left.tribcap");
+    made(&path, 2, |_, _| None);
+    let even = json(&["explain", path.to_str().unwrap(), "--json"]);
+    assert!(advice(&even, "late_rank").is_empty(), "{even}");
+    // Rank 1 is held in call 0 by 20 ms and goes on at once.
+    let capture = Capture::open(&path).unwrap();
+    let held = directory.path().join("held.tribcap");
+    let mut calls = |rank: usize| {
+        let mut calls = capture.rank(rank)?;
+        if rank == 1 {
+            calls[0].took += Duration::from_millis(20);
+            calls[1].start = calls[0].start + calls[0].took + Duration::from_millis(5);
+        }
+        calls[1].took = Duration::from_millis(27) - calls[1].start;
+        Ok(calls)
+    };
+    write(&held, capture.header(), &capture.outcomes().unwrap(), &mut calls).unwrap();
+    let late = advice(&json(&["explain", held.to_str().unwrap(), "--json"]), "late_rank");
+    assert!(late[0]["says"].as_str().unwrap().contains("because it had left call 0 late"), "{late:?}");
+}
+
+/// Two nodes have two aggregators; each takes half of the file, and all ranks have bytes everywhere.
+#[test]
+fn fan_in_is_that_of_the_extents() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("plan.tribcap");
+    made(&path, 1, |_, _| None);
+    let explained = json(&["explain", path.to_str().unwrap(), "--json"]);
+    let plan = &explained["planned"][0];
+    assert_eq!(plan["aggregators"], serde_json::json!([0, 2]));
+    assert_eq!(plan["fan_in"], serde_json::json!({ "min": 4, "median": 4, "max": 4 }));
+    let sizes = &explained["directions"][0]["sizes"];
+    assert_eq!((&sizes["min"], &sizes["median"], &sizes["max"]), (&16.into(), &16.into(), &16.into()));
+    for window in plan["windows"].as_array().unwrap() {
+        assert_eq!((&window["bytes"], &window["least"]), (&(128 << 10).into(), &(32 << 10).into()), "{window}");
+    }
+}
+
+#[test]
+fn hints_that_are_not_their_defaults_are_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, other) = (directory.path().join("a.tribcap"), directory.path().join("b.tribcap"));
+    made(&path, 1, |_, _| None);
+    let capture = Capture::open(&path).unwrap();
+    let mut header = capture.header().clone();
+    for (key, value) in [("cb_nodes", "1"), ("trib_of_tomorrow", "yes"), ("romio_cb_write", "perhaps")] {
+        header.hints.insert(key.to_string(), value.to_string());
+    }
+    write(&other, &header, &capture.outcomes().unwrap(), &mut |rank| capture.rank(rank)).unwrap();
+    let explained = json(&["explain", other.to_str().unwrap(), "--json"]);
+    let named: Vec<_> = explained["hints"].as_array().unwrap().iter().map(|hint| hint["key"].clone()).collect();
+    assert_eq!(named, ["cb_nodes"]);
+    assert_eq!(explained["planned"][0]["aggregators"], serde_json::json!([0]));
+    let unknown = serde_json::json!([["romio_cb_write", "perhaps"], ["trib_of_tomorrow", "yes"]]);
+    assert_eq!(explained["hints_unknown"], unknown);
+    // A driver that there is not is said; the rest is there.
+    header.driver = "tape".to_string();
+    write(&other, &header, &capture.outcomes().unwrap(), &mut |rank| capture.rank(rank)).unwrap();
+    assert!(
+        succeeds(&["explain", other.to_str().unwrap()]).contains("Fan-in is not known: driver of the capture: tape")
+    );
+}
+
+#[test]
+fn names_are_words_of_the_page_and_no_markup() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, page) = (directory.path().join("a.tribcap"), directory.path().join("a.html"));
+    for calls in [0, 1, 300] {
+        made(&path, calls, |_, _| None);
+        succeeds(&["explain", path.to_str().unwrap(), "--html", page.to_str().unwrap()]);
+        let page = std::fs::read_to_string(&page).unwrap();
+        assert_is_whole_page(&page);
+        assert!(page.contains("a &lt;file&gt; &amp;"), "{page}");
+        succeeds(&["explain", path.to_str().unwrap()]);
+    }
+}
+
+#[test]
+fn bad_input_is_one_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_string();
+    let whole = std::fs::read(&corpus()[0]).unwrap();
+    let (mut version, mut damaged) = (whole.clone(), whole.clone());
+    version[8] = 7;
+    *damaged.last_mut().unwrap() ^= 1;
+    for (name, bytes, words) in [
+        ("cut", &whole[..whole.len() / 2], "cut: "),
+        ("version", &version[..], "version 7"),
+        ("damaged", &damaged[..], "another checksum"),
+        ("other", &b"not at all, but long enough to be one"[..], "does not begin as a capture does"),
+        ("empty", &b""[..], "0 bytes"),
+    ] {
+        std::fs::write(path(name), bytes).unwrap();
+        fails(&["explain", &path(name)], words);
+        fails(&["explain", &path(name), "--html", &path("page.html")], words);
+        assert!(!Path::new(&path("page.html")).exists());
+    }
+    let one = corpus()[0].to_str().unwrap().to_string();
+    fails(&["explain", &path("nowhere")], "nowhere");
+    fails(&["explain", &one, "--html", &path("no/such/page.html")], "page.html");
+    fails(&["explain", &one, "--json", "--html", &path("page.html")], "--json");
+}
