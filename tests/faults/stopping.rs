@@ -51,7 +51,7 @@ fn broken(hints: &Hints, how: Break, rank: usize, at: u64) -> (Vec<Result<()>>, 
         };
         let outcome = catch_unwind(AssertUnwindSafe(|| run(transport, &path, hints)));
         outcome.unwrap_or_else(|_| {
-            Err(Error::Internal { rank: own, what: "it panicked in a collective call".to_string() })
+            Err(Error::Internal { rank: own, what: "the rank panicked in a collective call".to_string() })
         })
     });
     (outcomes.unwrap(), calls.load(Ordering::Relaxed), cut.load(Ordering::Relaxed))
