@@ -179,7 +179,8 @@ async fn place(
     }
     let path = if rank == 0 { serde_json::to_vec(&create()).unwrap_or_default() } else { Vec::new() };
     let path = broadcast(endpoint, 0, &path).await?;
-    let path = serde_json::from_slice(&path).unwrap_or_else(|cause| Err(format!("its name cannot be decoded: {cause}")));
+    let path =
+        serde_json::from_slice(&path).unwrap_or_else(|cause| Err(format!("its name cannot be decoded: {cause}")));
     Ok((Parts { front, index }, path))
 }
 

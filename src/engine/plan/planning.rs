@@ -49,7 +49,7 @@ impl Ranges {
         self.bytes += other.bytes;
     }
 
-    /// The bytes of `file` in each of the engine's [`HISTOGRAM`] parts of the range.
+    /// The bytes of `file` in each of the 1,024 equal parts of the range.
     pub fn histogram(&self, file: &Extents) -> Vec<u64> {
         let agreed =
             Agreed { start: self.start, end: self.end, bytes: self.bytes, requests: 0, disjoint: true, shift: None };
