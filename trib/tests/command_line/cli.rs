@@ -88,7 +88,7 @@ fn a_file_is_not_read_again_for_a_digest_that_nobody_wants() {
     let options = ["replay", "flash", "--ranks", "4", "--blocks", "1", "--no-digest"];
     let all = json(&[&options[..], &["--json"]].concat());
     assert!(all["sha256"].is_null() && all["bytes_written"].as_u64() > Some(0), "{all}");
-    assert!(text(&trib(&options).stdout).contains("not wanted"));
+    assert!(text(&trib(&options).stdout).contains("not computed"));
 }
 
 #[test]
@@ -295,7 +295,7 @@ fn hints_are_listed_and_environment_gives_way_to_options() {
 #[test]
 fn algorithms_are_listed_and_counted() {
     let listed = text(&trib(&["algorithms"]).stdout);
-    for word in ["allgather", "locality_bruck", "ordered_tree", "two_layer", "16 ranks on nodes of 4", "1,024 bytes"] {
+    for word in ["allgather", "locality_bruck", "ordered_tree", "two_layer", "16 ranks, 4 per node", "1,024 bytes"] {
         assert!(listed.contains(word), "{word} in\n{listed}");
     }
     let rows = json(&["algorithms", "--json"]);

@@ -47,6 +47,11 @@ const COMMANDS: &[(&str, &str)] = &[
     ("reproduce", "--list"),
     ("guidelines", ""),
     ("compare", "--list"),
+    ("capture info", "CAPTURE"),
+    ("capture export", "CAPTURE"),
+    ("capture merge", "CAPTURE CAPTURE --output DIR/merged"),
+    ("advise", "CAPTURE --machine summit"),
+    ("explain", "CAPTURE"),
     ("map", "--ranks 4 --output DIR/m.nc"),
 ];
 
@@ -128,7 +133,8 @@ fn runs(directory: &Path, path: &[String], help: &Help, patterns: &[Vec<String>]
     let name = path.join(" ");
     let base = COMMANDS.iter().find(|(known, _)| *known == name);
     let base = base.unwrap_or_else(|| panic!("trib {name}: no row of COMMANDS says how to make it do little")).1;
-    let base = words(&base.replace("DIR", &directory.display().to_string()));
+    let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/../benchmarks/captures/ior-write.tribcap");
+    let base = words(&base.replace("DIR", &directory.display().to_string()).replace("CAPTURE", capture));
     if help.patterns.is_empty() {
         return with_extremes(&[path, &base].concat(), help.options.iter());
     }

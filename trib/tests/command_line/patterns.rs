@@ -158,7 +158,7 @@ fn a_file_that_is_there_is_read_and_judged() {
     let mut wrong = whole.clone();
     wrong[1001] ^= 1;
     let (_, said) = judged(&wrong);
-    assert!(said.contains("not verified: rank ") && said.contains("offset 1001 of the file"), "{said}");
+    assert!(said.contains("not verified: rank ") && said.contains("at file offset 1001,"), "{said}");
     let (all, said) = judged(&whole[..1500]);
     assert_eq!(all["bytes_read"], 1500);
     assert!(said.contains("not verified"), "{said}");
@@ -268,7 +268,10 @@ fn patterns_are_listed_with_their_parameters_and_numbers() {
     let listed = text(&["patterns"]);
     let all: Value = serde_json::from_str(&text(&["patterns", "--json"])).unwrap();
     let names: Vec<_> = all.as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["e3sm-f", "e3sm-g", "e3sm-i", "flash", "btio", "wrf", "ior", "s3d", "block4d", "list"]);
+    assert_eq!(
+        names,
+        ["e3sm-f", "e3sm-g", "e3sm-i", "flash", "btio", "wrf", "ior", "s3d", "block4d", "list", "capture"]
+    );
     for row in all.as_array().unwrap() {
         assert!(listed.contains(row["name"].as_str().unwrap()));
         assert!(
