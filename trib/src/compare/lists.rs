@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-use tributary::{BufferLayout, Error, Extents};
+use tributary::{BufferLayout, Error, Extent, Extents};
 use tributary_benchmarks::e3sm::{Case as E3smCase, Content, ElementType, History, Options};
 use tributary_benchmarks::list::write_binary;
 use tributary_benchmarks::{E3sm, Pattern, PatternError, RankAccess, S3d, S3dOptions};
@@ -60,6 +60,19 @@ impl Lists {
         let steps = pattern.steps() as u64;
         let access = move |rank, step| pattern.rank_access(rank as usize, step as usize);
         Ok(Self { ranks, steps, access: Box::new(access) })
+    }
+
+    /// The bytes that all ranks write in all steps, in ascending order. O(extents log extents).
+    ///
+    /// # Errors
+    /// A map that cannot be used.
+    pub fn written(&self) -> Result<Vec<Extent>, Failure> {
+        let mut all = Vec::new();
+        for (step, rank) in (0..self.steps).flat_map(|step| (0..self.ranks).map(move |rank| (step, rank))) {
+            all.extend((self.access)(rank, step)?.file.iter());
+        }
+        all.sort_unstable_by_key(|extent| extent.offset);
+        Ok(all)
     }
 
     /// Writes the files of all steps; returns the path prefix of their names.

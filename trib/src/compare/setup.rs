@@ -104,7 +104,8 @@ impl<'a> Setup<'a> {
         let held = tempfile::tempdir()?;
         let lists = Lists::of(task.case, &task.sizes, task.ranks, &self.options.measure)?;
         let needs_them = task.case.program == "lists" || !self.peers.is_empty();
-        let lists = lists.filter(|_| needs_them).map(|lists| lists.write(held.path())).transpose()?;
+        let written = || lists.as_ref().map_or(Ok(Vec::new()), Lists::written);
+        let lists = lists.as_ref().filter(|_| needs_them).map(|lists| lists.write(held.path())).transpose()?;
         // Without lists, a library that takes lists cannot run.
         let peers = if task.case.lists { &self.peers[..] } else { &[] };
         let plan = Plan {
@@ -113,6 +114,7 @@ impl<'a> Setup<'a> {
             pairs: self.options.measure.pairs,
             peers,
             system_calls: self.system_calls,
+            written: &written,
         };
         let file_system = machine::file_system(&task.directory);
         let system = System { machine: machine::name(), library: self.revision.clone(), file_system, load: self.load };
