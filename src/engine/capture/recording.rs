@@ -27,6 +27,8 @@ pub struct Recording {
     encoder: Encoder,
     /// Lists that are not encoded yet; they follow those that are.
     held: Vec<Extents>,
+    /// Their memory, in bytes.
+    held_bytes: usize,
     calls: Vec<Recorded>,
     /// On rank 0: the reports, a line of JSON each.
     reports: Option<String>,
@@ -47,10 +49,11 @@ struct Recorded {
 impl Recording {
     /// Starts, on a rank of so many.
     pub fn new(target: &'static Target, rank: usize, ranks: usize) -> Self {
-        let (encoder, held, calls) = Default::default();
+        let (encoder, held, held_bytes, calls) = Default::default();
         let room = target.limit / ranks as u64;
         let reports = (rank == 0).then(String::new);
-        Self { target, opened: Instant::now(), room, encoder, held, calls, reports, made: 0, is_full: false }
+        let opened = Instant::now();
+        Self { target, opened, room, encoder, held, held_bytes, calls, reports, made: 0, is_full: false }
     }
 
     /// Where the capture goes.
@@ -101,11 +104,12 @@ impl Recording {
         let found = lately.filter(|(_, before)| list.shift_from(before).is_some()).map(|(index, _)| index).next();
         let index = found.unwrap_or_else(|| {
             self.take_room(list.memory() as u64);
+            self.held_bytes += list.memory();
             self.held.push(list.clone());
             self.held.len() - 1
         });
         let place = Place { list: Some(first + index), start };
-        if self.held.iter().map(Extents::memory).sum::<usize>() > MOST_HELD {
+        if self.held_bytes > MOST_HELD {
             self.encode();
         }
         place
@@ -134,6 +138,7 @@ impl Recording {
 
     /// Encodes the lists that are held. O(their extents).
     fn encode(&mut self) {
+        self.held_bytes = 0;
         for list in self.held.drain(..) {
             let (before, memory) = (self.encoder.bytes(), list.memory() as u64);
             self.encoder.add_list(&list);
