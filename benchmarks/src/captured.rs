@@ -5,7 +5,6 @@
 //! rank order (`trib_overlap=rank_order`). Memory that goes to several places of the file is taken as contiguous.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -17,10 +16,8 @@ use crate::closed_form::{ClosedForm, Division};
 use crate::error::PatternError;
 use crate::list::ExtentIndex;
 use crate::pattern::{Pattern, RankAccess, Totals};
+use crate::serial;
 use crate::value::fill_bytes;
-
-/// Most bytes written at once by the serial writer.
-const CHUNK: u64 = 1 << 20;
 
 /// The calls of a capture.
 pub struct Captured {
@@ -130,10 +127,7 @@ impl Pattern for Captured {
 
     fn fill(&self, rank: usize, step: usize, data: &mut [u8]) -> Result<(), PatternError> {
         let file = &self.call(rank, step)?.file;
-        if data.len() as u64 != file.bytes() {
-            let bytes = format!("{} bytes", file.bytes());
-            return Err(PatternError::argument("buffer", format!("{} bytes", data.len()), bytes));
-        }
+        serial::check_size(data, file.bytes())?;
         let (seed, mut rest) = (self.seed(rank, step), data);
         for extent in file.iter() {
             let (front, behind) = rest.split_at_mut(extent.len as usize);
@@ -171,20 +165,18 @@ impl Pattern for Captured {
     }
 
     fn write_serially(&self, file: &File) -> Result<(), PatternError> {
-        let failed = |e: std::io::Error| PatternError::io(Path::new("serial file"), "write", &e);
-        file.set_len(0).map_err(failed)?;
-        let mut chunk = Vec::new();
-        for (step, rank) in (0..self.steps()).flat_map(|step| (0..self.ranks()).map(move |rank| (step, rank))) {
-            for extent in self.call(rank, step)?.file.iter() {
-                let mut at = extent.offset;
-                while at < extent.end() {
-                    chunk.resize((extent.end() - at).min(CHUNK) as usize, 0);
-                    fill_bytes(self.seed(rank, step), at, &mut chunk);
-                    file.write_all_at(&chunk, at).map_err(failed)?;
-                    at += chunk.len() as u64;
-                }
-            }
-        }
-        Ok(())
+        let calls = (0..self.steps()).flat_map(|step| (0..self.ranks()).map(move |rank| (step, rank)));
+        serial::write_extents(
+            file,
+            calls.flat_map(|(step, rank)| {
+                let seed = self.seed(rank, step);
+                let call = self.call(rank, step);
+                let (extents, failed) = match call {
+                    Ok(call) => (Some(call.file.iter()), None),
+                    Err(error) => (None, Some(Err(error))),
+                };
+                extents.into_iter().flatten().map(move |extent| Ok((seed, extent))).chain(failed)
+            }),
+        )
     }
 }

@@ -2,13 +2,15 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use tributary::Extent;
 use tributary::access::Extents;
 
 use crate::error::PatternError;
 use crate::pattern::Pattern;
-use crate::value::{Kind, element_bytes, fill_elements};
+use crate::value::{Kind, element_bytes, fill_bytes, fill_elements};
 
 /// Refuses a rank or a step that the pattern does not have.
 pub(crate) fn check(pattern: &dyn Pattern, rank: usize, step: usize) -> Result<(), PatternError> {
@@ -26,6 +28,30 @@ pub(crate) fn check_size(data: &[u8], bytes: u64) -> Result<(), PatternError> {
         true => Ok(()),
         false => Err(PatternError::argument("buffer", format!("{} bytes", data.len()), format!("{bytes} bytes"))),
     }
+}
+
+/// Most bytes that [`write_extents`] writes at once.
+const CHUNK: u64 = 1 << 20;
+
+/// Writes extents one after the other, each with the bytes of its `seed` ([`fill_bytes`]), into the file, from length 0.
+pub(crate) fn write_extents(
+    file: &File,
+    all: impl Iterator<Item = Result<(usize, Extent), PatternError>>,
+) -> Result<(), PatternError> {
+    let failed = |cause: io::Error| PatternError::io(Path::new("serial file"), "write", &cause);
+    file.set_len(0).map_err(failed)?;
+    let mut chunk = Vec::new();
+    for extent in all {
+        let (seed, extent) = extent?;
+        let mut at = extent.offset;
+        while at < extent.end() {
+            chunk.resize((extent.end() - at).min(CHUNK) as usize, 0);
+            fill_bytes(seed, at, &mut chunk);
+            file.write_all_at(&chunk, at).map_err(failed)?;
+            at += chunk.len() as u64;
+        }
+    }
+    Ok(())
 }
 
 /// Writes the whole file, from length 0: what `all` writes, one byte after the other.

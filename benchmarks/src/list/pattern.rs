@@ -5,7 +5,6 @@
 //! highest rank wins (`trib_overlap=rank_order`).
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,13 +14,11 @@ use tributary::access::BufferLayout;
 use crate::closed_form::{ClosedForm, Division};
 use crate::error::PatternError;
 use crate::pattern::{Pattern, RankAccess, Totals};
+use crate::serial;
 use crate::value::fill_bytes;
 
 use super::extent_index::ExtentIndex;
 use super::lists::Lists;
-
-/// Most bytes written at once by the serial writer.
-const CHUNK: u64 = 1 << 20;
 
 /// One list of extents a rank, written in one collective call.
 #[derive(Clone)]
@@ -141,21 +138,7 @@ impl Pattern for List {
     }
 
     fn write_serially(&self, file: &File) -> Result<(), PatternError> {
-        let failed = |e: std::io::Error| PatternError::io(Path::new("serial file"), "write", &e);
-        file.set_len(0).map_err(failed)?;
-        let mut chunk = Vec::new();
-        for rank in 0..self.ranks() {
-            for extent in self.lists.extents(rank) {
-                let extent = extent?;
-                let mut at = extent.offset;
-                while at < extent.end() {
-                    chunk.resize((extent.end() - at).min(CHUNK) as usize, 0);
-                    fill_bytes(rank, at, &mut chunk);
-                    file.write_all_at(&chunk, at).map_err(failed)?;
-                    at += chunk.len() as u64;
-                }
-            }
-        }
-        Ok(())
+        let extents = |rank| self.lists.extents(rank).map(move |extent| Ok((rank, extent?)));
+        serial::write_extents(file, (0..self.ranks()).flat_map(extents))
     }
 }
