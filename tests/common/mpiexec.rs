@@ -16,7 +16,10 @@
 //! for each number of ranks. It fails when a rank panics, when the ranks do not end in time, when there is no `mpiexec`,
 //! and when the ranks never ran the test: nothing is skipped.
 
-use std::io::Write;
+#[path = "launcher.rs"]
+pub mod launcher;
+
+use std::io::{Read, Seek, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -32,8 +35,10 @@ const RANKS: &str = "TRIB_INNER_RANKS";
 const DONE: &str = "TRIB_INNER_DONE";
 /// A directory for the ranks' files.
 const DIRECTORY: &str = "TRIB_INNER_DIRECTORY";
-/// Seconds that the ranks have, unless `MPIEXEC_TIMEOUT` is set.
-const TIMEOUT: &str = "120";
+/// Seconds that the ranks have, unless `MPIEXEC_TIMEOUT` is set; the launcher ends them then.
+const TIMEOUT: u64 = 120;
+/// Additional seconds for the launcher, after which it is killed.
+const GRACE: u64 = 15;
 
 /// A lock against other programs with ranks: many ranks that poll on few cores starve each other.
 pub fn alone() -> MutexGuard<'static, ()> {
@@ -152,12 +157,15 @@ pub fn start(ranks: usize, program: &Path, arguments: &[&str], environment: &[(&
 
 fn start_now(ranks: usize, program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     let candidates = launchers();
+    let seconds = std::env::var("MPIEXEC_TIMEOUT").ok().and_then(|given| given.parse().ok()).unwrap_or(TIMEOUT);
     for launcher in &candidates {
+        let [mut stdout, mut stderr] = std::array::from_fn(|_| tempfile::tempfile().expect("a temporary file"));
+        let print = |file: &std::fs::File| file.try_clone().expect("a second descriptor");
         let outcome = Command::new(launcher)
             .args(["-n", &ranks.to_string()])
             .arg(program)
             .args(arguments)
-            .env("MPIEXEC_TIMEOUT", std::env::var("MPIEXEC_TIMEOUT").unwrap_or_else(|_| TIMEOUT.to_string()))
+            .env("MPIEXEC_TIMEOUT", seconds.to_string())
             // Open MPI: allow more ranks than cores, let polling ranks yield, and allow root, as in containers.
             .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
             .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
@@ -165,14 +173,29 @@ fn start_now(ranks: usize, program: &Path, arguments: &[&str], environment: &[(&
             .env("OMPI_MCA_mpi_yield_when_idle", "1")
             .envs(environment.iter().copied())
             .stdin(Stdio::null())
-            .output();
+            .stdout(print(&stdout))
+            .stderr(print(&stderr))
+            .spawn();
         match outcome {
-            Ok(output) => return output,
+            Ok(mut child) => {
+                let status = launcher::wait(&mut child, Duration::from_secs(seconds + GRACE));
+                let [stdout, stderr] = [&mut stdout, &mut stderr].map(all_of);
+                let printed = || [&stdout[..], &stderr].map(String::from_utf8_lossy).concat();
+                let status = status.unwrap_or_else(|| panic!("{}: not done\n{}", program.display(), printed()));
+                return Output { status, stdout, stderr };
+            }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => panic!("{}: {launcher}: {error}", program.display()),
         }
     }
     panic!("{}: none of {candidates:?} is there; install one, or set MPIEXEC", program.display());
+}
+
+/// What a process has written to a file.
+fn all_of(file: &mut std::fs::File) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    file.rewind().and_then(|()| file.read_to_end(&mut bytes)).expect("an open file");
+    bytes
 }
 
 /// `$MPIEXEC`, or the usual names of the launcher that belongs to `$MPICC`.

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use super::family::{Family, ours};
 use super::programs;
 use super::report::Report;
+use crate::mpiexec::launcher;
 
 /// One program at a time: many ranks that poll on few cores starve each other.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -125,7 +126,7 @@ impl Launch {
         let (folder, prints) = (empty_folder(), empty_folder());
         let start = Instant::now();
         let mut child = self.start(folder.path(), prints.path());
-        let status = wait(&mut child, Duration::from_secs(self.seconds + GRACE));
+        let status = launcher::wait(&mut child, Duration::from_secs(self.seconds + GRACE));
         let took = start.elapsed();
         let print =
             |name: &str| String::from_utf8_lossy(&std::fs::read(prints.path().join(name)).unwrap()).into_owned();
@@ -205,19 +206,6 @@ fn yielding() -> &'static Path {
 
 fn empty_folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder for a run")
-}
-
-/// Waits until `child` has ended, or ends it.
-fn wait(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
-    let start = Instant::now();
-    while start.elapsed() < limit {
-        if let Some(status) = child.try_wait().expect("a child of this process") {
-            return Some(status);
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    child.kill().and_then(|()| child.wait()).expect("a child of this process");
-    None
 }
 
 /// The files of a folder by name.

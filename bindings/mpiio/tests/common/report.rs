@@ -50,18 +50,20 @@ pub struct NotUsed {
 
 impl Report {
     /// All reports in what a program printed. Where ranks with a file each end at once, mpiexec may print one inside
-    /// another; those are left out.
+    /// another; those that cannot be read are left out.
     ///
     /// # Panics
-    /// When one of them cannot be read.
+    /// When there are some and none can be read.
     pub fn all(printed: &str) -> Vec<Self> {
-        let whole = |line: &&str| line.starts_with(MARK) && line.matches(MARK).count() == 1;
-        let texts = printed.lines().filter(whole);
-        let parse = |line: &str| {
-            let text = &line[MARK.len() - 1..];
-            serde_json::from_str(text).unwrap_or_else(|cause| panic!("a report that is none: {cause}: {line}"))
-        };
-        texts.map(parse).collect()
+        let texts = printed.lines().filter(|line| line.starts_with(MARK));
+        let parsed = texts.map(|line| serde_json::from_str(&line[MARK.len() - 1..]).map_err(|cause| (cause, line)));
+        let (reports, failures): (Vec<_>, Vec<_>) = parsed.partition(Result::is_ok);
+        if reports.is_empty()
+            && let Some(Err((cause, line))) = failures.first()
+        {
+            panic!("no report can be read: {cause}: {line}");
+        }
+        reports.into_iter().flatten().collect()
     }
 }
 

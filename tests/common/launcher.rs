@@ -1,0 +1,52 @@
+//! The wait for `mpiexec`, which may outlive its ranks: that of Open MPI 4 sometimes never ends after `MPI_Abort`, in
+//! `PMIx_server_finalize`, though all ranks have ended (one run of some hundred on a busy machine, without Tributary too). The user's
+//! job is over then; what is left is a launcher that must be killed, and a run that failed.
+
+use std::process::{Child, ExitStatus};
+use std::time::{Duration, Instant};
+
+/// The longest time that a launcher may be without ranks, at its start and at its end.
+const WITHOUT_RANKS: Duration = Duration::from_secs(15);
+/// Time between two looks for ranks: a look reads of all processes, and the ranks need the cores.
+const LOOKS: Duration = Duration::from_millis(500);
+
+/// Waits until a launcher has ended. Kills it at the limit, or when it has been without ranks for some seconds; only the limit gives
+/// `None`.
+pub fn wait(launcher: &mut Child, limit: Duration) -> Option<ExitStatus> {
+    let start = Instant::now();
+    let (mut last_rank, mut looked) = (start, start);
+    while start.elapsed() < limit {
+        if let Some(status) = launcher.try_wait().expect("a child of this process") {
+            return Some(status);
+        }
+        if looked.elapsed() > LOOKS {
+            looked = Instant::now();
+            if has_running_children(launcher.id()) {
+                last_rank = looked;
+            }
+            if last_rank.elapsed() > WITHOUT_RANKS {
+                eprintln!("the launcher has no ranks for {WITHOUT_RANKS:?} and does not end; it is killed");
+                return Some(kill(launcher));
+            }
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    kill(launcher);
+    None
+}
+
+fn kill(launcher: &mut Child) -> ExitStatus {
+    launcher.kill().and_then(|()| launcher.wait()).expect("a child of this process")
+}
+
+/// Whether a process has children that have not ended, by `/proc/*/stat`: number, name in parentheses, state, parent.
+fn has_running_children(parent: u32) -> bool {
+    let processes = std::fs::read_dir("/proc").expect("a system with /proc").flatten();
+    let stats = processes.filter_map(|process| std::fs::read_to_string(process.path().join("stat")).ok());
+    let runs_below = |stat: String| {
+        let mut fields = stat.rsplit_once(") ")?.1.split(' ');
+        let (state, above) = (fields.next()?, fields.next()?.parse::<u32>().ok()?);
+        Some(above == parent && !matches!(state, "Z" | "X"))
+    };
+    stats.filter_map(runs_below).any(|runs| runs)
+}
