@@ -195,7 +195,7 @@ impl File {
             done.outcome.bytes += early.bytes;
             done.outcome.busy += early.busy;
         }
-        finish_call(&mut self.endpoint, all, done, clock).await
+        finish_call(&mut self.endpoint, all, done, clock, self.diary.as_deref_mut()).await
     }
 
     async fn exchange_write(
@@ -210,7 +210,7 @@ impl File {
         let plan = self.plan(file, layout, agreed, clock, done).await?;
         let roles = self.setup.roles(agreed.bytes);
         done.aggregators = roles.aggregators.len();
-        let rounds = Writing::new(&plan, &roles.data, source);
+        let rounds = Writing::new(&plan, &roles.data, source).timed(self.diary.is_some());
         done.counts = rounds.run(&mut self.endpoint, &mut self.queue).await?;
         clock.elsewhere.lap();
         Ok(())
