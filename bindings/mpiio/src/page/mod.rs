@@ -332,9 +332,9 @@ fn more(report: &Report) -> String {
     let name = escape(&name);
     let json = serde_json::to_string_pretty(report).unwrap_or_default();
     format!(
-        "<p>This library has no simulator. Run the program with <code>TRIB_CAPTURE=DIR</code>, then \
-         <code>trib explain DIR/{name}.tribcap --machine MACHINE</code>: every request, each call and who waited for whom, \
-         predicted against measured time, and the one hint that is expected to help most.</p>\n{}",
+        "<p>This library has no simulator. Run the program with <code>TRIB_CAPTURE=DIR</code>. Then \
+         <code>trib explain DIR/{name}.tribcap</code> shows every request, each call and who waited for whom, and \
+         <code>trib advise DIR/{name}.tribcap --machine MACHINE</code> simulates which hints should help most.</p>\n{}",
         details("All figures of this page's tables as JSON", &format!("<pre>{}</pre>\n", escape(&json)))
     )
 }
