@@ -9,8 +9,11 @@ use tributary::hints::DriverName;
 use tributary::{Hints, Topology};
 use tributary_benchmarks::{Captured, Pattern, PatternError, Stretched};
 use tributary_lab::advice::candidates::with;
-use tributary_lab::advice::{Advice, Setting, Trial, advise, dialects};
-use tributary_lab::forecast::{CollectiveWrite, CollectiveWriteOptions, Division, Lists, MessageCounts, SharedFile};
+use tributary_lab::advice::search::WORTH;
+use tributary_lab::advice::{Advice, Setting, Stage, Trial, advise, dialects};
+use tributary_lab::forecast::{
+    CollectiveWrite, CollectiveWriteOptions, Division, Lists, MessageCounts, Parts, SharedFile, Written,
+};
 use tributary_lab::sim::{self, Machine};
 
 use crate::cli::advise::AdviseOptions;
@@ -163,6 +166,11 @@ impl Counts {
 
     /// What a candidate takes; none where its hints do not fit.
     fn seconds(&self, prepared: &Prepared, hints: &Hints) -> Result<Option<f64>, Failure> {
+        Ok(self.written(prepared, hints)?.map(|written| written.last.total))
+    }
+
+    /// The times of a candidate by parts; none where its hints do not fit.
+    fn written(&self, prepared: &Prepared, hints: &Hints) -> Result<Option<Written>, Failure> {
         let Prepared { machine, topology, .. } = prepared;
         let Some((file, counts)) = self.0.get(&key(hints)).and_then(Option::as_ref) else { return Ok(None) };
         let write = CollectiveWriteOptions {
@@ -177,7 +185,7 @@ impl Counts {
         let Ok(workload) = CollectiveWrite::new(machine, write, counts.clone()) else { return Ok(None) };
         memory::check(topology.ranks() as u64, workload.under_way())?;
         let outcome = sim::run(machine, topology, &workload, 0, |_| {})?;
-        Ok(Some(workload.outcome(&outcome.phases).last.total))
+        Ok(Some(workload.outcome(&outcome.phases)))
     }
 }
 
@@ -276,4 +284,46 @@ fn as_json(prepared: &Prepared, advice: &Advice) -> Result<serde_json::Value, Fa
         "trials": advice.trials.iter().map(trial).collect::<Vec<_>>(),
         "romio": dialects::romio(&advice.setting), "cray": dialects::cray(&advice.setting, "*"),
     }))
+}
+
+/// What the simulator expects of a write with the hints that it has.
+pub struct Expected {
+    /// The machine.
+    pub machine: String,
+    /// The write.
+    pub call: usize,
+    /// Seconds by part.
+    pub parts: Parts,
+    /// Candidates that were simulated, each by itself on top of the hints.
+    pub tried: usize,
+    /// The best of them, and its seconds; none where none is faster.
+    pub best: Option<(Setting, f64)>,
+}
+
+/// Simulates a write with the hints of `options`, then with every candidate on top of these, one at a time.
+///
+/// # Errors
+/// As [`run`].
+pub fn expect(options: &AdviseOptions) -> Result<Expected, Failure> {
+    let prepared = prepare(options)?;
+    let Prepared { machine, topology, driver, hints, .. } = &prepared;
+    let mut counts = Counts::default();
+    counts.count(&prepared, std::slice::from_ref(hints))?;
+    let written = counts.written(&prepared, hints)?;
+    let parts = written.ok_or_else(|| Failure::new("hints of the capture: they do not fit the machine"))?.last;
+    let (mut tried, mut best) = (0, None::<(Setting, f64)>);
+    for stage in Stage::ALL {
+        let settings = stage.candidates(machine, *driver, topology.nodes());
+        let candidates = settings.iter().map(|setting| with(hints, setting)).collect::<tributary::Result<Vec<_>>>()?;
+        counts.count(&prepared, &candidates)?;
+        for (setting, candidate) in settings.into_iter().zip(&candidates) {
+            let Some(seconds) = counts.seconds(&prepared, candidate)? else { continue };
+            tried += 1;
+            let least = best.as_ref().map_or(parts.total * (1.0 - WORTH), |(_, least)| *least);
+            if seconds < least {
+                best = Some((setting, seconds));
+            }
+        }
+    }
+    Ok(Expected { machine: machine.name.clone(), call: prepared.call, parts, tried, best })
 }

@@ -32,7 +32,7 @@ pub struct Advice {
 }
 
 /// A setting is taken when it saves more than this part of the time: less is the simulator's own error.
-const WORTH: f64 = 0.01;
+pub const WORTH: f64 = 0.01;
 
 /// Finds hints. `seconds` simulates a write with each of several hints; none where hints do not fit. `tried` is called with
 /// each trial, in sequence.

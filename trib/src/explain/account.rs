@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tributary::engine::capture::Call;
-use tributary::engine::{Capture, Seconds};
+use tributary::engine::capture::{Asked, Call};
+use tributary::engine::diary::Round;
+use tributary::engine::{Capture, Diary, Seconds};
+use tributary::hints::Unused;
 use tributary::{Hints, Rank, Topology};
 
 use super::advice::{self, Advice};
 use super::calls::{CallAccount, Visit};
 use super::kinds::{Kind, kinds};
 use super::planned::{InForce, Planned, plan};
+use super::predicted::Predicted;
 use super::sentences;
 use super::sizes::{Lengths, Sizes};
 use crate::Failure;
@@ -63,6 +66,12 @@ pub struct Account {
     pub by_rank: Vec<RankAccount>,
     /// Hints that have not their defaults.
     pub hints: Vec<Changed>,
+    /// Hints that were given and are not used; nothing where the capture does not say so.
+    pub hints_unused: Option<Vec<Unused>>,
+    /// Every aggregator of whose windows the capture has times.
+    pub owners: Vec<Owner>,
+    /// What the simulator expects, where it was asked.
+    pub predicted: Option<Predicted>,
     /// Hints of the capture that this version does not know, and their values.
     pub hints_unknown: Vec<(String, String)>,
     /// Each rank's start and end of every call, in seconds from the end of its open.
@@ -114,6 +123,21 @@ pub struct RankAccount {
     pub kept_waiting: f64,
 }
 
+/// An aggregator, as its diary has it.
+#[derive(Serialize)]
+pub struct Owner {
+    /// The rank.
+    pub rank: Rank,
+    /// Its windows.
+    pub windows: u64,
+    /// Bytes of the file that they cover.
+    pub covered: u64,
+    /// Time by phase, of this rank alone.
+    pub seconds: Seconds,
+    /// Its first windows: when each was exchanged, and written or read.
+    pub rounds: Vec<Round>,
+}
+
 /// A hint in force.
 #[derive(Serialize)]
 pub struct Changed {
@@ -121,6 +145,8 @@ pub struct Changed {
     pub key: &'static str,
     /// Its value.
     pub value: String,
+    /// Where it was given; nothing where the capture does not say so.
+    pub source: Option<String>,
     /// What it would be.
     pub default: String,
     /// What it does.
@@ -134,7 +160,8 @@ impl Account {
     /// A damaged capture.
     pub fn of(capture: &Capture) -> Result<Self, Failure> {
         let (header, topology) = (capture.header(), capture.topology()?);
-        let all = (0..header.ranks).map(|rank| capture.rank(rank)).collect::<Result<Vec<_>, _>>()?;
+        let read = (0..header.ranks).map(|rank| capture.rank_and_diary(rank)).collect::<Result<Vec<_>, _>>()?;
+        let (all, diaries): (Vec<_>, Vec<_>) = read.into_iter().unzip();
         let timeline: Vec<Vec<Visit>> = all.iter().map(|calls| calls.iter().map(Visit::of).collect()).collect();
         let calls = calls(capture, &all, &timeline)?;
         let kinds = kinds(&calls);
@@ -164,7 +191,10 @@ impl Account {
             not_planned,
             by_rank: by_rank(&all, &calls, &timeline, &topology),
             calls,
-            hints: changed(&hints),
+            hints: changed(&hints, header.asked.as_ref()),
+            hints_unused: header.asked.as_ref().map(|asked| asked.unused.clone()),
+            owners: owners(diaries),
+            predicted: None,
             hints_unknown: unknown,
             timeline,
             in_force: hints,
@@ -259,11 +289,23 @@ fn by_rank(all: &[Vec<Call>], calls: &[CallAccount], timeline: &[Vec<Visit>], to
     all.iter().enumerate().map(account).collect()
 }
 
-fn changed(hints: &Hints) -> Vec<Changed> {
-    let changed = hints.table().into_iter().filter(|row| row.value != row.default);
+fn owners(diaries: Vec<Option<Diary>>) -> Vec<Owner> {
+    let owner = |(rank, diary): (Rank, Option<Diary>)| {
+        let Diary { windows, covered, seconds, rounds, .. } = diary.filter(|diary| diary.windows > 0)?;
+        Some(Owner { rank, windows, covered, seconds, rounds })
+    };
+    diaries.into_iter().enumerate().filter_map(owner).collect()
+}
+
+fn changed(hints: &Hints, asked: Option<&Asked>) -> Vec<Changed> {
+    let given = |key: &str| asked.is_some_and(|asked| asked.sources.contains_key(key));
+    let changed = hints.table().into_iter().filter(|row| row.value != row.default || given(row.key));
+    let source =
+        |key: &str| asked.map(|asked| asked.sources.get(key).map_or("found, or chosen", String::as_str).to_string());
     let row = |row: tributary::hints::Row| Changed {
         key: row.key,
         value: row.value,
+        source: source(row.key),
         default: row.default,
         meaning: row.meaning.split_whitespace().collect::<Vec<_>>().join(" "),
     };

@@ -125,6 +125,59 @@ fn pieces(account: &Account, rank: Rank, (from, to): (f64, f64), x: &dyn Fn(f64)
     pieces
 }
 
+/// The call whose rounds took longest, and each aggregator's rounds in it: exchange above, file below.
+pub fn rounds(account: &Account) -> Option<(u64, Markup)> {
+    let all = || account.owners.iter().flat_map(|owner| &owner.rounds);
+    let span = |call: u64| {
+        let own = || all().filter(move |round| round.call == call);
+        let from = own().map(|round| round.exchange.0.min(round.io.0)).fold(f64::INFINITY, f64::min);
+        (from, own().map(|round| round.exchange.1.max(round.io.1)).fold(from, f64::max))
+    };
+    let mut calls: Vec<u64> = all().map(|round| round.call).collect();
+    calls.dedup();
+    let longest = calls.into_iter().max_by(|one, other| {
+        let [one, other] = [*one, *other].map(|call| span(call).1 - span(call).0);
+        one.total_cmp(&other)
+    })?;
+    let (from, to) = span(longest);
+    let owners: Vec<_> = account
+        .owners
+        .iter()
+        .filter(|owner| owner.rounds.iter().any(|round| round.call == longest))
+        .take(LANES)
+        .collect();
+    let (bottom, room) = (24.0 * owners.len() as f64, WIDTH - LEFT - 40.0);
+    let x = |seconds: f64| LEFT + room * ((seconds - from) / (to - from).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+    let wide = |(begin, end): (f64, f64)| at((x(end) - x(begin)).max(0.8));
+    let drawing = html! {
+        svg role="img" aria-label="Rounds of each aggregator over time" viewBox={ "0 0 " (at(WIDTH)) " " (at(bottom + 30.0)) } {
+            @for step in 0..=5 {
+                @let seconds = from + (to - from) * f64::from(step) / 5.0;
+                line.grid x1=(at(x(seconds))) x2=(at(x(seconds))) y1="0" y2=(at(bottom)) {}
+                text.tick x=(at(x(seconds))) y=(at(bottom + 18.0)) { (time(seconds)) }
+            }
+            @for (row, owner) in owners.iter().enumerate() {
+                @let y = 24.0 * row as f64;
+                text.name x=(at(LEFT - 10.0)) y=(at(y + 16.0)) { "aggregator, rank " (owner.rank) }
+                @for round in owner.rounds.iter().filter(|round| round.call == longest) {
+                    @for (class, times, top) in [("write", round.exchange, 2.0), ("read", round.io, 12.0)] {
+                        @if times.1 > times.0 {
+                            rect class=(class) x=(at(x(times.0))) y=(at(y + top)) width=(wide(times)) height="9" {
+                                title {
+                                    "rank " (owner.rank) ", round " (round.round) ": " (round.ranks) " ranks, " (grouped(round.bytes))
+                                    " bytes; exchange " (time(round.exchange.1 - round.exchange.0)) ", file "
+                                    (time(round.io.1 - round.io.0))
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    Some((longest, drawing))
+}
+
 /// Fan-in of a call: a row for each aggregator, a column for each round.
 pub fn fan_in(plan: &Planned) -> Markup {
     let mut rounds: Vec<u64> = plan.windows.iter().map(|window| window.round).collect();

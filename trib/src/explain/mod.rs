@@ -7,6 +7,7 @@
 //! | [`calls`] | each call: when ranks came, how long they took, who waited for whom |
 //! | [`kinds`] | calls that follow one another and are alike |
 //! | [`planned`] | fan-in and message sizes of a call, by the engine's own planning |
+//! | [`predicted`] | what the simulator expects on a machine, and the hint that should help most |
 //! | [`sentences`] | what the figures mean |
 //! | [`advice`] | what would have to be otherwise for a call to be faster |
 //! | [`text`], [`page`] | the account for a terminal, and as a page of HTML |
@@ -19,6 +20,7 @@ mod chart;
 mod kinds;
 mod page;
 mod planned;
+mod predicted;
 mod sentences;
 mod sizes;
 mod tables;
@@ -29,13 +31,21 @@ use tributary::engine::Capture;
 use crate::cli::capture::ExplainOptions;
 use crate::{Failure, say};
 use account::Account;
+use advice::Advice;
 
 /// Explains a capture.
 ///
 /// # Errors
 /// A file that is no whole capture; a page that cannot be written.
 pub fn run(options: &ExplainOptions) -> Result<(), Failure> {
-    let account = Account::of(&Capture::open(&options.capture)?)?;
+    let capture = Capture::open(&options.capture)?;
+    let mut account = Account::of(&capture)?;
+    if let Some(machine) = &options.machine {
+        let with = (options.capture.as_path(), machine.as_str());
+        let predicted = predicted::predict(&account, &capture.topology()?, with)?;
+        account.advice.push(Advice { about: "hint", call: Some(predicted.call), says: predicted.advice() });
+        account.predicted = Some(predicted);
+    }
     if options.json {
         return say(serde_json::to_string_pretty(&account)?);
     }

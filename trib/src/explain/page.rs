@@ -24,7 +24,10 @@ pub fn html(account: &Account) -> String {
         ("calls", "Calls, and who waited for whom", tables::calls(account)),
         ("fan-in", "Fan-in and message sizes", tables::fan_in(account)),
         ("ranks", "Ranks", tables::ranks(account)),
-        ("hints", "Hints", tables::hints(account)),
+        ("aggregators", "Aggregators", tables::aggregators(account)),
+        ("predicted", "Predicted against measured", tables::predicted(account)),
+        ("hints", "Hints in force", tables::hints(account)),
+        ("ignored", "Hints ignored, and why", tables::hints_unused(account)),
     ]
     .into_iter()
     .filter_map(|(id, title, body)| Some((id, title, body?)))

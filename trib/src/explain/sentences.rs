@@ -2,7 +2,7 @@
 
 use tributary::engine::Seconds;
 
-use super::account::{Account, RankAccount, Way};
+use super::account::{Account, Owner, RankAccount, Way};
 use super::calls::CallAccount;
 use super::{percent, time};
 use crate::listing::counted;
@@ -51,6 +51,7 @@ pub fn of(account: &Account) -> Vec<String> {
     sentences.extend(plans_reused(account));
     sentences.extend(waiting(account));
     sentences.extend(slowest(account));
+    sentences.extend(slowest_aggregator(account));
     sentences.extend(fan_in(account));
     sentences
 }
@@ -191,6 +192,39 @@ fn slowest(account: &Account) -> Option<String> {
     let which =
         if account.calls.len() == 1 { "The call".to_string() } else { format!("The slowest call, {},", call.call) };
     Some(format!("{which} took {}: {}.", time(call.lasted()), reason(call)))
+}
+
+/// The aggregator that took longest, and the reason; times are of its own diary.
+fn slowest_aggregator(account: &Account) -> Option<String> {
+    /// So many times the mean is clearly more than others have.
+    const MORE: f64 = 1.25;
+    let owners = &account.owners;
+    let worked = |owner: &Owner| owner.seconds.data + owner.seconds.placement + owner.seconds.io;
+    let slowest = owners.iter().max_by(|one, other| worked(one).total_cmp(&worked(other)))?;
+    let mean = |of: &dyn Fn(&Owner) -> f64| owners.iter().map(of).sum::<f64>() / owners.len() as f64;
+    let times = worked(slowest) / mean(&worked).max(f64::MIN_POSITIVE);
+    let bytes = slowest.covered as f64 / mean(&|owner| owner.covered as f64).max(1.0);
+    let reason = match (owners.len(), times > MORE, bytes > MORE) {
+        (1, ..) => "it is the only one".to_string(),
+        (_, false, _) => "the others took about as long".to_string(),
+        (_, true, true) => format!("its windows cover {bytes:.1} times the bytes of the mean"),
+        (_, true, false) => {
+            "its windows cover no more than those of the others: the processor, the node or the file servers \
+                             of this one are slower"
+                .to_string()
+        }
+    };
+    let parts = phases(&slowest.seconds);
+    let longest =
+        parts.iter().filter(|(phase, _)| *phase != "agreement").max_by(|one, other| one.1.total_cmp(&other.1))?;
+    Some(format!(
+        "The slowest aggregator is rank {}, {} for {}, the longest part {} ({}): {reason}.",
+        slowest.rank,
+        time(worked(slowest)),
+        counted(slowest.windows, "window"),
+        meaning(longest.0),
+        time(longest.1),
+    ))
 }
 
 /// Why a call took as long as it did.

@@ -1,10 +1,12 @@
 //! The tables of the page.
 
 use maud::{Markup, html};
+use tributary::hints::Unused;
 
-use super::account::{Account, RankAccount};
+use super::account::{Account, Changed, Owner, RankAccount};
 use super::calls::CallAccount;
 use super::kinds::Kind;
+use super::predicted::Phase;
 use super::sentences::reason;
 use super::{chart, time};
 use crate::listing::counted;
@@ -186,20 +188,93 @@ pub fn ranks(account: &Account) -> Option<Markup> {
     })
 }
 
-/// Hints that are not their defaults.
+/// Hints that were given or are not their defaults.
 pub fn hints(account: &Account) -> Option<Markup> {
-    let rows: Vec<Vec<String>> = account
-        .hints
-        .iter()
-        .map(|hint| vec![hint.key.to_string(), hint.value.clone(), hint.default.clone(), hint.meaning.clone()])
-        .collect();
+    let source = |hint: &Changed| hint.source.clone().unwrap_or_else(|| "not in the capture".to_string());
+    let row = |hint: &Changed| {
+        vec![hint.key.to_string(), hint.value.clone(), source(hint), hint.default.clone(), hint.meaning.clone()]
+    };
+    let rows: Vec<Vec<String>> = account.hints.iter().map(row).collect();
     Some(html! {
         @if rows.is_empty() { p { "Every hint has its default." } }
-        @else { (table("Hints", &["hint", "value", "default", "meaning"], 0..0, &rows)) }
+        @else { (table("Hints", &["hint", "value", "given by", "default", "meaning"], 0..0, &rows)) }
         @for (key, value) in &account.hints_unknown { p { code { (key) "=" (value) } ": this version does not know it." } }
         p.note {
             "Driver " (account.driver) ", unit " (grouped(account.unit)) " bytes, " (counted(u64::from(account.factor), "stripe"))
             "; " (counted(account.aggregators.len() as u64, "aggregator")) "."
         }
     })
+}
+
+/// Hints that were given and are not used.
+pub fn hints_unused(account: &Account) -> Option<Markup> {
+    let Some(unused) = &account.hints_unused else {
+        return Some(html! { p { "The capture does not say which hints were given." } });
+    };
+    let row = |all: &Unused| vec![all.key.clone(), all.value.clone(), all.source.to_string(), all.why.clone()];
+    let rows: Vec<Vec<String>> = unused.iter().map(row).collect();
+    Some(html! {
+        @if rows.is_empty() { p { "None: every hint that was given is used." } }
+        @else { (table("Hints ignored", &["hint", "value", "given by", "why it is not used"], 0..0, &rows)) }
+    })
+}
+
+/// Aggregators, those first that took longest, and the rounds of the call in which they took longest.
+pub fn aggregators(account: &Account) -> Option<Markup> {
+    let mut owners: Vec<&Owner> = account.owners.iter().collect();
+    let worked = |owner: &Owner| owner.seconds.data + owner.seconds.placement + owner.seconds.io;
+    owners.sort_by(|one, other| worked(other).total_cmp(&worked(one)));
+    let row = |owner: &&Owner| {
+        let mut row = vec![owner.rank.to_string(), grouped(owner.windows), grouped(owner.covered)];
+        row.extend([owner.seconds.data, owner.seconds.placement, owner.seconds.io].map(time));
+        row
+    };
+    let rows: Vec<Vec<String>> = owners.iter().map(row).collect();
+    let header = ["aggregator", "windows", "bytes they cover", "data", "placement", "io"];
+    (!rows.is_empty()).then(|| {
+        html! {
+            p { "Those first that took longest. Times are of each rank alone." }
+            (table("Aggregators", &header, 0..6, &rows))
+            @if let Some((call, drawing)) = chart::rounds(account) {
+                figure {
+                    (drawing)
+                    figcaption {
+                        "The rounds of call " (call) ", the longest, of each aggregator:"
+                        span.key.write {} "exchange, above" span.key.read {} "in the file system, below."
+                    }
+                }
+            }
+        }
+    })
+}
+
+/// What the simulator expects.
+pub fn predicted(account: &Account) -> Option<Markup> {
+    let Some(predicted) = &account.predicted else {
+        return Some(html! {
+            p { "No machine was named: " code { "trib explain CAPTURE --machine NAME" } " simulates the largest write with the hints \
+                 in force, and every other setting one at a time." }
+        });
+    };
+    let row = |phase: &Phase| {
+        vec![
+            phase.phase.to_string(),
+            time(phase.predicted),
+            time(phase.measured),
+            ratio(phase.measured, phase.predicted),
+        ]
+    };
+    let rows: Vec<Vec<String>> = predicted.phases.iter().map(row).collect();
+    let header = ["phase", "predicted", "measured", "measured / predicted"];
+    Some(html! {
+        p { "Call " (predicted.call) " with the hints in force, simulated for " (predicted.machine) "." }
+        @if let Some(note) = &predicted.note { p { (note) } }
+        (table("Predicted against measured", &header, 1..4, &rows))
+        p { (predicted.advice()) }
+    })
+}
+
+/// One time in parts of another.
+pub fn ratio(one: f64, other: f64) -> String {
+    if other > 0.0 { format!("{:.2}", one / other) } else { "-".to_string() }
 }

@@ -4,8 +4,10 @@ use std::fmt::Write;
 
 use comfy_table::Table;
 
-use super::account::Account;
+use super::account::{Account, Owner};
+use super::predicted::Phase;
 use super::sentences::{meaning, phases, reason};
+use super::tables::ratio;
 use super::{percent, time};
 use crate::listing::{counted, table};
 use crate::report::grouped;
@@ -30,6 +32,8 @@ pub fn of(account: &Account) -> String {
         kinds(account),
         planned(account),
         late(account),
+        aggregators(account),
+        predicted(account),
         hints(account),
     ];
     sections.into_iter().flatten().for_each(|section| text.extend(["\n", &section]));
@@ -154,19 +158,55 @@ fn late(account: &Account) -> Option<String> {
     (account.ranks > 1 && !ranks.is_empty()).then(|| section("Ranks that came last", &table, hidden))
 }
 
+fn predicted(account: &Account) -> Option<String> {
+    let Some(predicted) = &account.predicted else {
+        return Some("Predicted against measured: --machine NAME simulates the largest write\n".to_string());
+    };
+    let mut table = table(["phase", "predicted", "measured", "measured / predicted"]);
+    for Phase { phase, predicted, measured } in &predicted.phases {
+        table.add_row([phase.to_string(), time(*predicted), time(*measured), ratio(*measured, *predicted)]);
+    }
+    let title = format!("Predicted against measured: call {} on {}", predicted.call, predicted.machine);
+    let note = predicted.note.as_ref().map_or(String::new(), |note| format!("{note}\n"));
+    Some(section(&title, &table, 0) + &note)
+}
+
+fn aggregators(account: &Account) -> Option<String> {
+    let mut table = table(["aggregator", "windows", "bytes they cover", "data", "placement", "io"]);
+    for Owner { rank, windows, covered, seconds, .. } in account.owners.iter().take(ROWS) {
+        let [data, placement, io] = [seconds.data, seconds.placement, seconds.io].map(time);
+        table.add_row([rank.to_string(), grouped(*windows), grouped(*covered), data, placement, io]);
+    }
+    let hidden = account.owners.len().saturating_sub(ROWS);
+    (!account.owners.is_empty()).then(|| section("Aggregators: time of each rank alone", &table, hidden))
+}
+
 fn hints(account: &Account) -> Option<String> {
     let mut text = match account.hints.len() {
         0 => "Every hint has its default.\n".to_string(),
         _ => {
-            let mut table = table(["hint", "value", "default", "meaning"]);
+            let mut table = table(["hint", "value", "given by", "default", "meaning"]);
             for hint in &account.hints {
-                table.add_row([hint.key, &hint.value, &hint.default, &hint.meaning]);
+                let source = hint.source.as_deref().unwrap_or("not in the capture");
+                table.add_row([hint.key, &hint.value, source, &hint.default, &hint.meaning]);
             }
-            section("Hints in force that are not their defaults", &table, 0)
+            section("Hints in force that were given or are not their defaults", &table, 0)
         }
     };
     for (key, value) in &account.hints_unknown {
         let _ = writeln!(text, "{key}={value}: this version does not know it");
+    }
+    text += "\nHints ignored, and why\n";
+    match account.hints_unused.as_deref() {
+        None => text += "The capture does not say which hints were given.\n",
+        Some([]) => text += "None: every hint that was given is used.\n",
+        Some(unused) => {
+            let mut table = table(["hint", "value", "given by", "why it is not used"]);
+            for all in unused {
+                table.add_row([all.key.as_str(), &all.value, &all.source, &all.why]);
+            }
+            let _ = writeln!(text, "{table}");
+        }
     }
     Some(text)
 }

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
-use tributary::engine::capture::{Call, Header, Outcome, write};
+use tributary::engine::capture::{Asked, Call, Header, Outcome, write};
 use tributary::engine::{CallReport, Capture, Direction};
+use tributary::hints::Unused;
 use tributary::{BufferLayout, Extent, Extents};
 
 use crate::capture::{corpus, fails, succeeds};
@@ -238,6 +239,63 @@ fn hints_that_are_not_their_defaults_are_named() {
     assert!(
         succeeds(&["explain", other.to_str().unwrap()]).contains("Fan-in is not known: driver of the capture: tape")
     );
+}
+
+#[test]
+fn hints_have_their_sources_and_ignored_ones_the_reason() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, other) = (directory.path().join("a.tribcap"), directory.path().join("b.tribcap"));
+    let page = directory.path().join("page.html");
+    made(&path, 1, |_, _| None);
+    let capture = Capture::open(&path).unwrap();
+    assert!(succeeds(&["explain", path.to_str().unwrap()]).contains("does not say which hints were given"));
+    let mut header = capture.header().clone();
+    header.hints.insert("cb_nodes".to_string(), "1".to_string());
+    let (key, value, why) = ("colour".to_string(), "<blue>".to_string(), "unknown key".to_string());
+    let unused = vec![Unused { key, value, source: "MPI_Info of MPI_File_open".into(), why }];
+    let sources = [("cb_nodes".to_string(), "TRIB_ADVICE=table, line 2".to_string())].into();
+    header.asked = Some(Asked { sources, unused });
+    write(&other, &header, &capture.outcomes().unwrap(), &mut |rank| capture.rank(rank)).unwrap();
+    assert_eq!(Capture::open(&other).unwrap().header(), &header);
+    let other = other.to_str().unwrap();
+    let explained = json(&["explain", other, "--json"]);
+    assert_eq!(explained["hints"][0]["source"], "TRIB_ADVICE=table, line 2");
+    assert_eq!(explained["hints_unused"][0]["why"], "unknown key");
+    let text = succeeds(&["explain", other]);
+    assert!(text.contains("TRIB_ADVICE=table, line 2") && text.contains("MPI_Info of MPI_File_open"), "{text}");
+    succeeds(&["explain", other, "--html", page.to_str().unwrap()]);
+    let page = std::fs::read_to_string(&page).unwrap();
+    assert_is_whole_page(&page);
+    assert!(page.contains("&lt;blue&gt;") && page.contains("unknown key"), "{page}");
+}
+
+#[test]
+fn a_machine_gives_a_prediction_and_one_hint() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, page) = (directory.path().join("a.tribcap"), directory.path().join("page.html"));
+    made(&path, 2, |_, _| None);
+    let path = path.to_str().unwrap();
+    let explained = json(&["explain", path, "--machine", "summit", "--json"]);
+    let predicted = &explained["predicted"];
+    let phases = predicted["phases"].as_array().unwrap();
+    let total = phases.last().unwrap();
+    assert_eq!((&total["phase"], &predicted["machine"]), (&"total".into(), &"summit".into()), "{predicted}");
+    let sum: f64 = phases[..phases.len() - 1].iter().map(|phase| phase["predicted"].as_f64().unwrap()).sum();
+    let all = total["predicted"].as_f64().unwrap();
+    assert!(all > 0.0 && (sum - all).abs() < 1e-9 * all.max(1.0), "{predicted}");
+    assert!(predicted["tried"].as_u64().unwrap() > 20, "{predicted}");
+    let hints = advice(&explained, "hint");
+    assert_eq!(hints.len(), 1, "{explained}");
+    if !predicted["best"].is_null() {
+        assert!(predicted["best"]["gain"].as_f64().unwrap() > 1.0, "{predicted}");
+        assert!(hints[0]["says"].as_str().unwrap().contains(predicted["best"]["hint"].as_str().unwrap()), "{hints:?}");
+    }
+    assert!(
+        succeeds(&["explain", path, "--machine", "summit"]).contains("Predicted against measured: call 0 on summit")
+    );
+    succeeds(&["explain", path, "--machine", "summit", "--html", page.to_str().unwrap()]);
+    assert_is_whole_page(&std::fs::read_to_string(&page).unwrap());
+    fails(&["explain", path, "--machine", "abacus"], "abacus");
 }
 
 #[test]

@@ -1,0 +1,126 @@
+//! What the simulator expects of the largest write on a machine, beside what was measured, and the hint that it expects most of.
+
+use serde::Serialize;
+use tributary::{Hints, Topology};
+use tributary_lab::forecast::Parts;
+
+use super::account::Account;
+use crate::advise::{Expected, expect};
+use crate::cli::advise::AdviseOptions;
+use crate::{Failure, sim};
+
+/// A phase, predicted and measured.
+#[derive(Debug, Clone, Serialize)]
+pub struct Phase {
+    /// Its name.
+    pub phase: &'static str,
+    /// In seconds: of the aggregator that ends last.
+    pub predicted: f64,
+    /// In seconds: of the rank with the most.
+    pub measured: f64,
+}
+
+/// The prediction for one call.
+#[derive(Debug, Clone, Serialize)]
+pub struct Predicted {
+    /// The machine.
+    pub machine: String,
+    /// The call.
+    pub call: usize,
+    /// Its phases; the last one is the total.
+    pub phases: Vec<Phase>,
+    /// Settings that were simulated beside the hints in force, one at a time.
+    pub tried: usize,
+    /// The hint that gains most, with those that belong to it; none where none gains anything.
+    pub best: Option<Best>,
+    /// What is to be said before the figures are compared.
+    pub note: Option<String>,
+}
+
+/// The hint that is expected to help most.
+#[derive(Debug, Clone, Serialize)]
+pub struct Best {
+    /// As `TRIB_HINTS` has it.
+    pub hint: String,
+    /// Predicted seconds with it.
+    pub seconds: f64,
+    /// The predicted time without it divided by this.
+    pub gain: f64,
+}
+
+/// Hints that say how this host is used and not how a write of several hosts goes.
+const OF_THE_HOST: [&str; 3] = ["trib_driver", "trib_shared_memory", "trib_ranks_per_node"];
+
+/// Simulates the largest write of a capture on a machine with the hints in force; then each candidate on top of these.
+///
+/// # Errors
+/// A machine that there is not; a capture without a write; hints that do not fit.
+pub fn predict(
+    account: &Account,
+    topology: &Topology,
+    (capture, machine): (&std::path::Path, &str),
+) -> Result<Predicted, Failure> {
+    sim::machines::machine(machine)?;
+    let mut of_node = vec![0; topology.nodes()];
+    (0..topology.ranks()).for_each(|rank| of_node[topology.node_of(rank)] += 1);
+    let options = AdviseOptions {
+        capture: capture.to_path_buf(),
+        machine: machine.to_string(),
+        ranks: None,
+        ranks_per_node: of_node.into_iter().max(),
+        call: None,
+        sample: 2,
+        hints: changed(&account.in_force),
+        output: None,
+        advice: None,
+        json: false,
+    };
+    let Expected { machine, call, parts, tried, best } = expect(&options)?;
+    let measured = account.calls.get(call).and_then(|call| call.report.as_ref());
+    let path = account.calls.get(call).map_or(String::new(), super::calls::CallAccount::path);
+    let note = (path != "exchange").then(|| {
+        format!("Here call {call} went another way ({path}); predicted is an exchange by messages between nodes of {machine}.")
+    });
+    let seconds = measured.map(|report| report.seconds).unwrap_or_default();
+    let Parts { metadata, data, file, other, total } = parts;
+    let phase = |phase, predicted, measured| Phase { phase, predicted, measured };
+    let phases = vec![
+        phase("metadata", metadata, seconds.metadata),
+        phase("data", data, seconds.data),
+        phase("io", file, seconds.io),
+        phase("flatten and placement", other, seconds.flatten + seconds.placement),
+        phase("total", total, seconds.total),
+    ];
+    let best = best.map(|(setting, seconds)| {
+        let hint = setting.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join("; ");
+        Best { hint, seconds, gain: total / seconds }
+    });
+    Ok(Predicted { machine, call, phases, tried, best, note })
+}
+
+/// The hints that are not their defaults, but those of the host.
+fn changed(hints: &Hints) -> Vec<String> {
+    let rows = hints.table().into_iter();
+    let rows = rows.filter(|row| row.value != row.default && !OF_THE_HOST.contains(&row.key) && !row.value.is_empty());
+    rows.map(|row| format!("{}={}", row.key, row.value)).collect()
+}
+
+impl Predicted {
+    /// What to do, in a sentence.
+    pub fn advice(&self) -> String {
+        let tried = crate::listing::counted(self.tried as u64, "setting");
+        match &self.best {
+            Some(Best { hint, seconds, gain }) => format!(
+                "Of {tried} that were simulated for {}, the hint that should help most is {hint}: {} for call {}, {gain:.2} times \
+                 as fast.",
+                self.machine,
+                super::time(*seconds),
+                self.call
+            ),
+            None => format!(
+                "None of {tried} that were simulated for {} would be faster for call {}.",
+                self.machine, self.call
+            ),
+        }
+    }
+}
