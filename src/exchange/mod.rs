@@ -12,6 +12,7 @@ use crate::topology::Rank;
 
 mod ascending;
 mod balanced;
+pub mod cost;
 mod kernel;
 pub mod local;
 mod pairwise;

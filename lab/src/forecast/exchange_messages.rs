@@ -49,7 +49,8 @@ impl Way {
     pub(super) fn of(name: KernelHint, throttle: Throttle, options: &CollectiveWriteOptions) -> Self {
         let CollectiveWriteOptions { hints, topology, .. } = options;
         match name {
-            KernelHint::Flat(kernel) => {
+            KernelHint::Auto | KernelHint::Flat(_) => {
+                let kernel = hints.outermost(name);
                 let blocks = options.blocks && throttle.limit.is_some() && !kernel.coupled;
                 Self { kernel, throttle, blocks, local: None }
             }

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::matrix::Matrix;
-use super::rank_counts::{Counted, RankCounts};
+use super::rank_counts::{Counted, RankCounts, Sizes};
 use tributary::access::Extents;
 use tributary::drivers::Domains;
 use tributary::error::{Error, Result};
@@ -41,6 +41,7 @@ pub struct MessageCounts {
     /// Bytes of metadata from each rank to each aggregator.
     pub(super) lists: Matrix,
     pub(super) rounds: Vec<Round>,
+    pub(super) sizes: Sizes,
     /// Number of all rounds.
     all_rounds: u64,
 }
@@ -156,11 +157,14 @@ impl MessageCounts {
         ranks: impl Iterator<Item = &'a Counted> + Clone,
     ) -> Self {
         let data = |round: usize| Matrix::of_rows(ranks.clone().map(|one| one.rounds[round].as_slice()));
+        let mut sizes = Sizes::default();
+        ranks.clone().for_each(|one| sizes += one.sizes);
         let rounds = windows.into_iter().enumerate().map(|(round, windows)| Round { data: data(round), windows });
         Self {
             rounds: rounds.collect(),
             requests: ranks.clone().map(|one| one.requests).collect(),
             lists: Matrix::of_rows(ranks.map(|one| one.lists.as_slice())),
+            sizes,
             all_rounds,
             division,
         }
@@ -188,6 +192,7 @@ impl MessageCounts {
             requests: (0..ranks).map(|rank| self.requests[first(rank)..first(rank + 1)].iter().sum()).collect(),
             lists: fold(&self.lists),
             rounds: self.rounds.iter().map(round).collect(),
+            sizes: self.sizes,
             all_rounds: self.all_rounds,
         })
     }

@@ -181,6 +181,7 @@ impl File {
         if let Some(queue) = &mut self.queue {
             queue.shift_windows(shift);
         }
+        done.why += plan.kernels;
         Ok(plan)
     }
 

@@ -13,3 +13,4 @@ mod extremes;
 mod patterns;
 mod reproduce;
 mod sim;
+mod tune_kernels;
