@@ -11,7 +11,7 @@ use tributary::collectives::{Problem, allreduce::RECURSIVE_DOUBLING};
 use tributary::engine::planning::{HEAD, LENGTH};
 use tributary::error::{Error, Result};
 use tributary::hints::Hints;
-use tributary::schedule::{ReduceOp, Schedule};
+use tributary::schedule::{PlacedThrottle, ReduceOp, Schedule};
 use tributary::topology::{Rank, Topology};
 
 /// The options of a collective write.
@@ -141,6 +141,14 @@ impl CollectiveWrite {
             options,
             agreed: vec![AGREED; ranks],
         })
+    }
+
+    /// The write with limits by place in both phases, in place of their throttles. With two layers, of the outer kernel.
+    #[must_use]
+    pub fn placed(mut self, limits: PlacedThrottle) -> Self {
+        self.metadata.placed = Some(limits);
+        self.data.placed = Some(limits);
+        self
     }
 
     /// Number of simulated messages between ranks, without those inside nodes of `two_layer`.
