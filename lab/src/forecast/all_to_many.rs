@@ -61,10 +61,15 @@ impl AllToMany {
     /// # Errors
     /// No receivers, or more than ranks; no iterations; a smallest message above the largest.
     pub fn new(options: AllToManyOptions) -> Result<Self> {
-        Self::with(options, RankList::Identity, None)
+        Self::placed(options, RankList::Identity, None)
     }
 
-    fn with(options: AllToManyOptions, rank_list: RankList, placed: Option<PlacedThrottle>) -> Result<Self> {
+    /// The same with another rank list, and with limits by place instead of the throttle. Two layers keep
+    /// their throttle.
+    ///
+    /// # Errors
+    /// As [`AllToMany::new`].
+    pub fn placed(options: AllToManyOptions, rank_list: RankList, placed: Option<PlacedThrottle>) -> Result<Self> {
         let ranks = options.topology.ranks();
         if options.receivers == 0 || options.receivers > ranks {
             return Err(Error::argument("receivers", options.receivers, format!("1 to {ranks}, the ranks")));
@@ -103,14 +108,6 @@ impl AllToMany {
             exchange.orders = Some((receiving, sending));
         }
         Ok(exchange)
-    }
-
-    /// The exchange with another rank list, and with limits by place in place of the throttle.
-    ///
-    /// # Errors
-    /// Those of [`AllToMany::new`].
-    pub fn placed(options: AllToManyOptions, rank_list: RankList, limits: Option<PlacedThrottle>) -> Result<Self> {
-        Self::with(options, rank_list, limits)
     }
 
     /// Number of messages between ranks in all iterations, for a flat kernel.

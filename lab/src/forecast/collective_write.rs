@@ -143,7 +143,7 @@ impl CollectiveWrite {
         })
     }
 
-    /// The write with limits by place in both phases, in place of their throttles. With two layers, of the outer kernel.
+    /// The write with limits by place in both phases, instead of their throttles. Two layers keep their throttles.
     #[must_use]
     pub fn placed(mut self, limits: PlacedThrottle) -> Self {
         self.metadata.placed = Some(limits);

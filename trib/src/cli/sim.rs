@@ -173,9 +173,6 @@ pub struct WriteHow {
 /// Options of `trib sim throttles`.
 #[derive(Args)]
 pub struct ThrottlesOptions {
-    /// Write a picture of the table, as SVG.
-    #[arg(long, value_name = "FILE")]
-    pub figure: Option<PathBuf>,
     /// Simulate only the first cases.
     #[arg(long, value_name = "N", value_parser = ranks)]
     pub cases: Option<usize>,

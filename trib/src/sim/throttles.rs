@@ -1,6 +1,5 @@
 //! `trib sim throttles`: throttles, limits by place and rank lists, where messages hold the links between nodes.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use tributary::exchange::{BALANCED, RankList};
@@ -13,12 +12,10 @@ use tributary_lab::forecast::{
     AllToMany, AllToManyOptions, CollectiveWrite, CollectiveWriteOptions, Division, Lists, MessageCounts, SharedFile,
     Way,
 };
-use tributary_lab::papers::{Axis, Drawing};
 use tributary_lab::sim::{self, Machine};
 
 use super::machines;
 use crate::cli::sim::ThrottlesOptions;
-use crate::reproduce::plot;
 use crate::{Failure, say};
 
 /// The order of the nodes in the rank list.
@@ -53,11 +50,11 @@ const ROWS: [(&str, Order, Limit); 11] = [
     ("window of 50 (Cray)", Order::Identity, Limit::Throttle(CRAY)),
     ("32 inside, 32 between", Order::Identity, Limit::Placed(APART)),
     ("32 into a node", Order::Identity, Limit::Placed(PORT)),
-    ("round robin, 32", Order::Nodes, Limit::Throttle(PAPER)),
+    ("nodes in turn, 32", Order::Nodes, Limit::Throttle(PAPER)),
     ("apart, 32", Order::Groups, Limit::Throttle(PAPER)),
-    ("apart, none", Order::Groups, NONE),
+    ("apart, no limit", Order::Groups, NONE),
     ("switches, 32", Order::Switches, Limit::Throttle(PAPER)),
-    ("switches, 32 in 32 between", Order::Switches, Limit::Placed(APART)),
+    ("switches, 32 and 32", Order::Switches, Limit::Placed(APART)),
     ("switches, 32 into a node", Order::Switches, Limit::Placed(PORT)),
 ];
 const PORT: PlacedThrottle = PlacedThrottle { port: Some(32), ..APART };
@@ -92,16 +89,16 @@ const SMALL: (u64, u64) = (32, 256);
 const LARGE: (u64, u64) = (64 << 10, 64 << 10);
 
 const CASES: [Case; 10] = [
+    case("32 to 256 B to 42", "summit", 42, Work::AllToMany { receivers: 42, bytes: SMALL }),
+    case("64 KiB to 42", "summit", 42, Work::AllToMany { receivers: 42, bytes: LARGE }),
+    case("64 KiB to 168", "summit", 42, Work::AllToMany { receivers: 168, bytes: LARGE }),
+    case("BTIO, 42 aggregators", "summit", 42, Work::Btio { aggregators: 1 }),
     case("32 to 256 B to 64", "cori-knl", 64, Work::AllToMany { receivers: 64, bytes: SMALL }),
     case("64 KiB to 64", "cori-knl", 64, Work::AllToMany { receivers: 64, bytes: LARGE }),
     case("64 KiB to 256", "cori-knl", 64, Work::AllToMany { receivers: 256, bytes: LARGE }),
     case("E3SM F, 64 aggregators", "cori-knl", 64, Work::E3sm { aggregators: 1 }),
     case("BTIO, 64 aggregators", "cori-knl", 64, Work::Btio { aggregators: 1 }),
     case("BTIO, 256 aggregators", "cori-knl", 64, Work::Btio { aggregators: 4 }),
-    case("32 to 256 B to 42", "summit", 42, Work::AllToMany { receivers: 42, bytes: SMALL }),
-    case("64 KiB to 42", "summit", 42, Work::AllToMany { receivers: 42, bytes: LARGE }),
-    case("64 KiB to 168", "summit", 42, Work::AllToMany { receivers: 168, bytes: LARGE }),
-    case("BTIO, 42 aggregators", "summit", 42, Work::Btio { aggregators: 1 }),
 ];
 
 const fn case(name: &'static str, machine: &'static str, nodes: usize, work: Work) -> Case {
@@ -114,7 +111,7 @@ struct Column {
     seconds: Vec<f64>,
 }
 
-/// Simulates all and prints the table; draws it if a file is given.
+/// Simulates all and prints the table.
 pub fn run(options: &ThrottlesOptions) -> Result<(), Failure> {
     let bar = super::progress((CASES.len() * ROWS.len()) as u64, "runs");
     let mut columns = Vec::with_capacity(CASES.len());
@@ -122,9 +119,6 @@ pub fn run(options: &ThrottlesOptions) -> Result<(), Failure> {
         columns.push(case.simulate(|| bar.inc(1))?);
     }
     bar.finish_and_clear();
-    if let Some(path) = &options.figure {
-        draw(path)?;
-    }
     say(table(&columns))
 }
 
@@ -268,21 +262,75 @@ fn table(columns: &[Column]) -> String {
     text.trim_end().to_string()
 }
 
-/// Sizes of the messages in the picture, in bytes.
-const SIZES: [u64; 6] = [1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];
+/// The picture of a table that [`table`] made: a line for each case, a dot for each setting. Only a test uses it.
+#[cfg(test)]
+mod picture {
+    use std::fmt::Write;
 
-/// Draws the time over that of the paper's throttle by the size of messages, on Summit with four receivers a node.
-fn draw(path: &Path) -> Result<(), Failure> {
-    let mut curves: Vec<(String, Vec<(f64, f64)>)> = ROWS.map(|(name, ..)| (name.to_string(), Vec::new())).into();
-    for bytes in SIZES {
-        let work = Work::AllToMany { receivers: 168, bytes: (bytes, bytes) };
-        let Column { seconds, .. } = case("", "summit", 42, work).simulate(|| ())?;
-        for ((_, points), time) in curves.iter_mut().zip(&seconds) {
-            points.push((bytes as f64, time / seconds[BASE]));
-        }
+    use crate::generated;
+    use crate::picture::ink;
+
+    const LEFT: f64 = 230.0;
+    const UNIT: f64 = 330.0;
+    const LINE: f64 = 30.0;
+    const TOP: f64 = 76.0;
+
+    fn cells(line: &str) -> Vec<&str> {
+        line.trim_matches('|').split('|').map(str::trim).collect()
     }
-    let (x, y) = (Axis::log("bytes of a message"), Axis::linear("time, over that of a batch of 32"));
-    let title = "All-to-many on 1,764 ranks of Summit with links, 168 receivers";
-    let text = plot::draw(title, &Drawing::Curves { x, y, curves }).map_err(Failure::new)?;
-    std::fs::write(path, text).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))
+
+    /// The settings and, by case, the time of each over the paper's.
+    fn numbers(page: &str) -> (Vec<&str>, Vec<(&str, Vec<f64>)>) {
+        let mut lines =
+            page.lines().skip_while(|line| !line.starts_with("| case |")).take_while(|line| line.starts_with('|'));
+        let settings = cells(lines.next().unwrap())[2..].to_vec();
+        let case = |line| {
+            let cells = cells(line);
+            (cells[0], cells[2..].iter().map(|cell| cell.parse().unwrap()).collect())
+        };
+        (settings, lines.skip(1).map(case).collect())
+    }
+
+    fn svg(page: &str) -> String {
+        let (settings, cases) = numbers(page);
+        let (width, bottom) = (LEFT + 1.7 * UNIT, TOP + LINE * cases.len() as f64);
+        let mut text = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {}\" font-family=\"Helvetica, Arial, sans-serif\" \
+             font-size=\"13\">\n<title>Time of communication over that of a batch of 32</title>\n\
+             <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
+            bottom + 46.0
+        );
+        let color = |index| {
+            let (red, green, blue) = ink::rgb(index);
+            format!("rgb({red},{green},{blue})")
+        };
+        for (index, name) in settings.iter().enumerate() {
+            let (x, y) = (20.0 + (index % 4) as f64 * 195.0, 20.0 + (index / 4) as f64 * 20.0);
+            let (dot, fill) = (y - 4.0, color(index));
+            let _ = writeln!(text, "<circle cx=\"{x}\" cy=\"{dot}\" r=\"5\" fill=\"{fill}\"/>");
+            let _ = writeln!(text, "<text x=\"{}\" y=\"{y}\">{name}</text>", x + 10.0);
+        }
+        for tick in [0.0, 0.5, 1.0, 1.5] {
+            let (x, stroke) = (LEFT + tick * UNIT, if tick == 1.0 { "black" } else { "#ccc" });
+            let _ = writeln!(text, "<path d=\"M{x} {TOP}V{bottom}\" stroke=\"{stroke}\"/>");
+            let _ = writeln!(text, "<text x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{tick}</text>", bottom + 18.0);
+        }
+        let _ = writeln!(text, "<text x=\"{LEFT}\" y=\"{}\">time over that of a batch of 32</text>", bottom + 38.0);
+        for (row, (name, ratios)) in cases.iter().enumerate() {
+            let y = TOP + LINE * (row as f64 + 0.5);
+            let _ = writeln!(text, "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{name}</text>", LEFT - 12.0, y + 4.0);
+            for (index, ratio) in ratios.iter().enumerate() {
+                let (x, fill) = (LEFT + ratio * UNIT, color(index));
+                let _ =
+                    writeln!(text, "<circle cx=\"{x:.1}\" cy=\"{y}\" r=\"5\" fill=\"{fill}\" fill-opacity=\"0.8\"/>");
+            }
+        }
+        text + "</svg>\n"
+    }
+
+    #[test]
+    fn the_picture_is_current() {
+        let page = std::fs::read_to_string(generated::docs("laboratory/throttles.md")).unwrap();
+        generated::assert_current("laboratory/throttles.svg", &svg(&page), "the table of docs/laboratory/throttles.md");
+    }
 }
