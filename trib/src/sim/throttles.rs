@@ -271,9 +271,11 @@ mod picture {
     use crate::picture::ink;
 
     const LEFT: f64 = 230.0;
-    const UNIT: f64 = 330.0;
+    const UNIT: f64 = 280.0;
     const LINE: f64 = 30.0;
-    const TOP: f64 = 76.0;
+    const TOP: f64 = 56.0;
+    /// Settings that are drawn: as many as there are colours.
+    const COLORS: usize = 8;
 
     fn cells(line: &str) -> Vec<&str> {
         line.trim_matches('|').split('|').map(str::trim).collect()
@@ -293,7 +295,7 @@ mod picture {
 
     fn svg(page: &str) -> String {
         let (settings, cases) = numbers(page);
-        let (width, bottom) = (LEFT + 1.7 * UNIT, TOP + LINE * cases.len() as f64);
+        let (width, bottom) = (LEFT + 2.05 * UNIT, TOP + LINE * cases.len() as f64);
         let mut text = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {}\" font-family=\"Helvetica, Arial, sans-serif\" \
              font-size=\"13\">\n<title>Time of communication over that of a batch of 32</title>\n\
@@ -304,13 +306,13 @@ mod picture {
             let (red, green, blue) = ink::rgb(index);
             format!("rgb({red},{green},{blue})")
         };
-        for (index, name) in settings.iter().enumerate() {
+        for (index, name) in settings.iter().enumerate().take(COLORS) {
             let (x, y) = (20.0 + (index % 4) as f64 * 195.0, 20.0 + (index / 4) as f64 * 20.0);
             let (dot, fill) = (y - 4.0, color(index));
             let _ = writeln!(text, "<circle cx=\"{x}\" cy=\"{dot}\" r=\"5\" fill=\"{fill}\"/>");
             let _ = writeln!(text, "<text x=\"{}\" y=\"{y}\">{name}</text>", x + 10.0);
         }
-        for tick in [0.0, 0.5, 1.0, 1.5] {
+        for tick in [0.0, 0.5, 1.0, 1.5, 2.0] {
             let (x, stroke) = (LEFT + tick * UNIT, if tick == 1.0 { "black" } else { "#ccc" });
             let _ = writeln!(text, "<path d=\"M{x} {TOP}V{bottom}\" stroke=\"{stroke}\"/>");
             let _ = writeln!(text, "<text x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{tick}</text>", bottom + 18.0);
@@ -319,7 +321,7 @@ mod picture {
         for (row, (name, ratios)) in cases.iter().enumerate() {
             let y = TOP + LINE * (row as f64 + 0.5);
             let _ = writeln!(text, "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{name}</text>", LEFT - 12.0, y + 4.0);
-            for (index, ratio) in ratios.iter().enumerate() {
+            for (index, ratio) in ratios.iter().enumerate().take(COLORS) {
                 let (x, fill) = (LEFT + ratio * UNIT, color(index));
                 let _ =
                     writeln!(text, "<circle cx=\"{x:.1}\" cy=\"{y}\" r=\"5\" fill=\"{fill}\" fill-opacity=\"0.8\"/>");
