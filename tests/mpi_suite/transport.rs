@@ -362,7 +362,7 @@ fn the_communicator_of_the_caller_is_left_alone() {
 
 #[test]
 fn limits_by_place() {
-    under_mpiexec("transport::limits_by_place", &[1, 4, 7], || {
+    under_mpiexec("transport::limits_by_place", &[2, 5], || {
         let (_world, endpoint) = world();
         crate::placed_suite::run(&mut tributary::Endpoint::new(Box::new(endpoint)));
     });
