@@ -12,7 +12,7 @@ use tributary::collectives::{Problem, allreduce::RECURSIVE_DOUBLING};
 use tributary::engine::planning::{HEAD, LENGTH};
 use tributary::error::{Error, Result};
 use tributary::hints::Hints;
-use tributary::schedule::{ReduceOp, Schedule};
+use tributary::schedule::{PlacedThrottle, ReduceOp, Schedule};
 use tributary::topology::{Rank, Topology};
 
 /// The options of a collective write.
@@ -148,6 +148,14 @@ impl CollectiveWrite {
     /// The hints, with the kernels that were chosen where they said `auto`.
     pub fn hints(&self) -> &Hints {
         &self.options.hints
+    }
+
+    /// The write with limits by place in both phases, instead of their throttles. Two layers keep their throttles.
+    #[must_use]
+    pub fn placed(mut self, limits: PlacedThrottle) -> Self {
+        self.metadata.placed = Some(limits);
+        self.data.placed = Some(limits);
+        self
     }
 
     /// Number of simulated messages between ranks, without those inside nodes of `two_layer`.
