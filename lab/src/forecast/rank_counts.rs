@@ -116,8 +116,8 @@ impl<'a> RankCounts<'a> {
         }
     }
 
-    /// The counts. Adds the written parts of windows to `windows`.
-    pub(super) fn finish(self, windows: &mut [Vec<Held>]) -> Result<Counted> {
+    /// The counts. Adds the written parts of windows to `windows`, for `weight` ranks that have these counts.
+    pub(super) fn finish(self, windows: &mut [Vec<Held>], weight: u64) -> Result<Counted> {
         let sizes: Vec<u64> = match self.division.lists {
             Lists::Pairs => self.pairs.iter().map(|count| count * PAIR).collect(),
             Lists::Packed => self.packers.into_iter().map(|packer| packer.finish().wire_len() as u64).collect(),
@@ -126,7 +126,7 @@ impl<'a> RankCounts<'a> {
         let lists = cells(told)?;
         let mut rounds = Vec::with_capacity(self.held.len());
         for (held, windows) in self.held.iter().zip(windows) {
-            windows.iter_mut().zip(held).for_each(|(into, held)| into.add(held));
+            windows.iter_mut().zip(held).for_each(|(into, held)| into.add(&held.times(weight)));
             rounds.push(cells(held.iter().map(|held| held.bytes).enumerate().filter(|(_, bytes)| *bytes > 0))?);
         }
         let sizes = Sizes { bytes: self.bytes, extents: self.extents, touched: self.touched.count() };
