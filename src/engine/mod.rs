@@ -34,6 +34,7 @@ mod two_layer;
 
 #[cfg(feature = "mpi")]
 pub use api::alone::alone;
+pub use api::diary::{self, Diary};
 pub use api::file::{self, File};
 pub use api::operation::Operation;
 pub use api::read::ReadReport;

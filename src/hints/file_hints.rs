@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Hints, find, foreign};
 use crate::error::{Error, Result};
@@ -19,7 +19,7 @@ pub(super) struct Given {
 }
 
 /// A hint that was given and is not used.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unused {
     /// The key.
     pub key: String,
@@ -97,6 +97,11 @@ impl FileHints {
     /// The latest value of each key that the program has set, used or not.
     pub fn programs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.program.iter().map(|given| (given.key.as_str(), given.value.as_str()))
+    }
+
+    /// The keys of the given hints in force, with their sources.
+    pub fn used(&self) -> impl Iterator<Item = (&str, &Source)> {
+        self.used.iter().map(|given| (given.key.as_str(), &given.source))
     }
 
     /// The hints that were given and are not used, in the order in which they were given.

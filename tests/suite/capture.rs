@@ -101,6 +101,28 @@ fn a_capture_has_what_the_ranks_wrote_and_read() {
     }
 }
 
+/// Each rank has a diary; where bytes went by messages, windows of aggregators hold every call that ended well.
+fn check_diaries(capture: &Capture, way: &str) {
+    let diaries: Vec<_> = (0..RANKS).map(|rank| capture.rank_and_diary(rank).unwrap().1.unwrap()).collect();
+    assert!(diaries.iter().all(|diary| diary.seconds.total > 0.0), "{way}");
+    let rounds = || diaries.iter().flat_map(|diary| &diary.rounds);
+    let calls: std::collections::BTreeSet<u64> = rounds().map(|round| round.call).collect();
+    let expected: Vec<u64> = if way == "messages" { (0..=STEPS).collect() } else { Vec::new() };
+    assert_eq!(calls.into_iter().collect::<Vec<_>>(), expected, "{way}");
+    for round in rounds() {
+        assert_eq!(round.ranks as usize, RANKS - 1, "{way}: {round:?}");
+        assert!(round.exchange.0 < round.exchange.1 && round.io.0 < round.io.1, "{way}: {round:?}");
+        // A write goes to the file when its window is full, a read comes from there before.
+        let (first, second) = if round.call < STEPS { (round.exchange, round.io) } else { (round.io, round.exchange) };
+        assert!(first.0 < second.0 && first.1 <= second.1, "{way}: {round:?}");
+    }
+    for diary in &diaries {
+        assert_eq!(diary.windows, diary.rounds.len() as u64, "{way}");
+        assert_eq!(diary.covered, diary.rounds.iter().map(|round| round.bytes).sum::<u64>(), "{way}");
+        assert_eq!(diary.fan_in.iter().map(|(_, windows)| windows).sum::<u64>(), diary.windows, "{way}");
+    }
+}
+
 fn check(capture: &Capture, way: &str) {
     let header = capture.header();
     assert_eq!((header.ranks, header.mode.as_str(), header.driver.as_str()), (RANKS, "create", "posix"), "{way}");
@@ -132,6 +154,7 @@ fn check(capture: &Capture, way: &str) {
         // Fifty irregular pieces, kept once: steps refer to them.
         assert!(capture.encoded_len(rank) < 600, "{way}, rank {rank}: {} bytes", capture.encoded_len(rank));
     }
+    check_diaries(capture, way);
     let outcomes = capture.outcomes().unwrap();
     let bytes: u64 = (0..RANKS as u64).map(|rank| pieces(rank, 0).bytes()).sum();
     for (number, outcome) in (0..).zip(&outcomes[..STEPS as usize]) {

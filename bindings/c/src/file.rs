@@ -8,8 +8,8 @@ use std::pin::pin;
 use tributary::collectives::agree;
 use tributary::engine::alone;
 use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint, objection};
-use tributary::hints::Environment;
-use tributary::{CallReport, Endpoint, Error, File, Hints, Mode, Result};
+use tributary::hints::{Environment, FileHints};
+use tributary::{CallReport, Endpoint, Error, File, Mode, Result};
 use tributary_abi::communicator_of_fortran;
 
 use super::hints::Table;
@@ -107,7 +107,7 @@ unsafe fn arguments(
     mode: c_int,
     hints: *const c_char,
     no_file: bool,
-) -> Result<(PathBuf, Mode, Hints)> {
+) -> Result<(PathBuf, Mode, FileHints)> {
     if no_file {
         return Err(Error::argument("file", "NULL", "a pointer to a trib_file *"));
     }
@@ -130,11 +130,11 @@ unsafe fn arguments(
         let text = unsafe { CStr::from_ptr(hints) };
         asked.text(text.to_str().map_err(|_| Error::argument("hints", text.to_string_lossy(), "UTF-8 text"))?)?;
     }
-    Ok((path, mode, asked.hints().clone()))
+    Ok((path, mode, asked))
 }
 
 /// Opens the file. Collective: bad arguments on any rank are an error on all ranks.
-unsafe fn open(comm: MPI_Comm, arguments: impl FnOnce() -> Result<(PathBuf, Mode, Hints)>) -> Result<trib_file> {
+unsafe fn open(comm: MPI_Comm, arguments: impl FnOnce() -> Result<(PathBuf, Mode, FileHints)>) -> Result<trib_file> {
     let comm = comm.as_given();
     // SAFETY: the program gives a communicator, if MPI is initialised.
     if let Some(objection) = unsafe { objection(comm) } {
@@ -149,8 +149,9 @@ unsafe fn open(comm: MPI_Comm, arguments: impl FnOnce() -> Result<(PathBuf, Mode
     let endpoint = alone(unsafe { MpiEndpoint::from_raw(comm) })?;
     let mut endpoint = Endpoint::new(Box::new(endpoint));
     let waiting = endpoint.waiting().clone();
-    let (path, mode, hints) = waiting.complete(pin!(agree(&mut endpoint, arguments())))?;
-    let file = File::open(endpoint, &path, mode, hints)?;
+    let (path, mode, asked) = waiting.complete(pin!(agree(&mut endpoint, arguments())))?;
+    let mut file = File::open(endpoint, &path, mode, asked.hints().clone())?;
+    file.describe_hints(&asked, asked.unused().to_vec());
     let hints = Table::of(&file);
     Ok(trib_file { busy: Busy::new(file), path, mode, hints, calls: 0, last: None })
 }

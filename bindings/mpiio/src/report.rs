@@ -1,63 +1,72 @@
-//! TRIB_REPORT: which library ran the calls of a file, and how long they took. The file's first rank prints it at close.
+//! TRIB_REPORT: which library ran the calls of a file, and how long they took. The file's first rank prints it, or
+//! stores it as a page, at close.
 
 use std::collections::BTreeMap;
 use std::io::Write;
 
 use serde::Serialize;
-use tributary::engine::{Path, Seconds};
+use tributary::engine::{Diary, Path, Seconds};
 use tributary::hints::Unused;
 
 use crate::backend::Runner;
 use crate::counts::{CallCounts, Passed, Ran, Traffic};
 use crate::hints::effective;
 use crate::open_file::OpenFile;
+use crate::page::{page, place};
 
 /// The format of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Style {
     Table,
     Json,
+    Html,
 }
 
 /// The report of one file.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    file: String,
+    pub file: String,
     /// The version of this library.
-    version: &'static str,
+    pub version: &'static str,
     /// The reason why the engine did not take the file, if it did not.
     #[serde(flatten)]
-    engine: Option<Engine>,
+    pub engine: Option<Engine>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    not_taken: Option<String>,
-    accelerated: BTreeMap<&'static str, Ran>,
-    passed_through: Vec<Passed>,
+    pub not_taken: Option<String>,
+    pub accelerated: BTreeMap<&'static str, Ran>,
+    pub passed_through: Vec<Passed>,
     /// Hints that were given, in an info or in the environment, and had no effect.
-    hints_not_used: Vec<Unused>,
-    paths: BTreeMap<String, u64>,
-    plans_reused: u64,
-    traffic: Traffic,
-    seconds: Seconds,
+    pub hints_not_used: Vec<Unused>,
+    /// Where hints in force were given, by key; those that nobody gave are not here.
+    pub hint_sources: BTreeMap<String, String>,
+    pub paths: BTreeMap<String, u64>,
+    pub plans_reused: u64,
+    pub traffic: Traffic,
+    pub seconds: Seconds,
     #[serde(skip)]
     style: Style,
+    /// What each rank did, where all of them have written it down.
+    #[serde(skip)]
+    diaries: Vec<Diary>,
 }
 
 /// The engine's settings.
 #[derive(Debug, Serialize)]
-struct Engine {
-    ranks: usize,
-    driver: String,
-    aggregators: usize,
-    kernel_meta: String,
-    throttle_meta: String,
-    kernel_data: String,
-    throttle_data: String,
-    hints: BTreeMap<&'static str, String>,
+pub struct Engine {
+    pub ranks: usize,
+    pub nodes: usize,
+    pub driver: String,
+    pub aggregators: usize,
+    pub kernel_meta: String,
+    pub throttle_meta: String,
+    pub kernel_data: String,
+    pub throttle_data: String,
+    pub hints: BTreeMap<&'static str, String>,
 }
 
 impl Report {
     /// The report of a file that is about to be closed: on its first rank, if TRIB_REPORT asks for it.
-    pub fn wanted(open: &OpenFile, counts: &CallCounts) -> Option<Self> {
+    pub fn wanted(open: &OpenFile, counts: &CallCounts, diaries: Vec<Diary>) -> Option<Self> {
         let style = wanted().filter(|_| open.backend.is_first)?;
         let (engine, not_taken) = match &open.backend.runner {
             Runner::Engine { file, .. } => (Some(Engine::of(file)), None),
@@ -74,17 +83,24 @@ impl Report {
             accelerated: counts.all_run().clone(),
             passed_through: counts.all_passed(),
             hints_not_used,
+            hint_sources: open.asked.used().map(|(key, source)| (key.to_string(), source.to_string())).collect(),
             paths: counts.paths(),
             plans_reused: counts.plans_reused(),
             traffic: counts.traffic(),
             seconds: counts.seconds(),
             style,
+            diaries,
         })
     }
 
-    /// Prints the report to standard error with one write, so that launchers do not mix it with other ranks' output.
+    /// Prints the report to standard error with one write, so that launchers do not mix it with other ranks' output. A page is
+    /// stored, and its name is printed; a program does not fail because that cannot be done.
     pub fn print(&self) {
         let text = match self.style {
+            Style::Html => match place::store(self.file.as_ref(), &page(self, &self.diaries)) {
+                Ok(path) => format!("tributary: {}: report in {}\n", self.file, path.display()),
+                Err(why) => format!("tributary: {}: no report: {why}\n", self.file),
+            },
             Style::Json => format!("tributary: {}\n", serde_json::to_string(self).unwrap_or_default()),
             Style::Table => format!("{}\n", self.text()),
         };
@@ -108,6 +124,14 @@ impl Report {
             rows.push(("seconds", times(&self.seconds)));
         }
         bordered(&rows)
+    }
+}
+
+/// Tells the engine which hints were given, for a capture. Local.
+pub fn describe_hints(open: &mut OpenFile, counts: &CallCounts) {
+    let unused = not_used(open, counts, None);
+    if let Runner::Engine { file, .. } = &mut open.backend.runner {
+        file.describe_hints(&open.asked, unused);
     }
 }
 
@@ -136,6 +160,7 @@ impl Engine {
         let hints = file.hints();
         Self {
             ranks: file.topology().ranks(),
+            nodes: file.topology().nodes(),
             driver: file.driver().to_string(),
             aggregators: file.aggregators().len(),
             kernel_meta: hints.kernel_meta.to_string(),
@@ -186,10 +211,16 @@ pub fn is_wanted() -> bool {
     wanted().is_some()
 }
 
+/// Whether ranks are to keep diaries, for a page.
+pub fn wants_diary() -> bool {
+    wanted() == Some(Style::Html)
+}
+
 fn wanted() -> Option<Style> {
     match std::env::var("TRIB_REPORT").ok()?.as_str() {
         "" | "0" => None,
         "json" => Some(Style::Json),
+        "html" => Some(Style::Html),
         _ => Some(Style::Table),
     }
 }

@@ -18,10 +18,13 @@ use tributary::{Endpoint, Error, File, Hints, Mode};
 use crate::abi::amode;
 use crate::backend::Runner;
 use crate::channel::Channel;
+use crate::report::wants_diary;
 
 /// How an allreduce combines the numbers of [`Starting::lanes`]: the number of the open, lowest and highest; whether the
-/// endpoint may be kept; the lowest rank that does not take the file; the fingerprint of the terms, lowest and highest.
-const LANES: [ReduceOp; 6] = [ReduceOp::Min, ReduceOp::Max, ReduceOp::Min, ReduceOp::Min, ReduceOp::Min, ReduceOp::Max];
+/// endpoint may be kept; the lowest rank that does not take the file; the fingerprint of the terms, lowest and highest; whether
+/// all ranks keep a diary.
+const LANES: [ReduceOp; 7] =
+    [ReduceOp::Min, ReduceOp::Max, ReduceOp::Min, ReduceOp::Min, ReduceOp::Min, ReduceOp::Max, ReduceOp::Min];
 /// Stands for no rank.
 const NOBODY: u64 = u64::MAX;
 
@@ -98,7 +101,7 @@ impl Starting {
         let decision = self.decide(path, amode, endpoint.rank());
         let mut lanes = self.lanes(&decision, endpoint.rank());
         waiting.call(pin!(allreduce(&mut endpoint, &LANES, &mut lanes))).await?;
-        let [least, most, is_kept, decides, lowest, highest] = lanes;
+        let [least, most, is_kept, decides, lowest, highest, has_diary] = lanes;
         if least != most {
             return Ok(Runner::Mpi("ranks began with different files".to_string()));
         }
@@ -107,7 +110,13 @@ impl Starting {
         let root = if decides == NOBODY { 0 } else { decides as usize };
         let decision = if is_same { decision } else { waiting.call(pin!(decision.of(&mut endpoint, root))).await? };
         match decision {
-            Decision::Take(Terms { path, hints }) => Ok(open(endpoint, &path, amode, hints, is_kept == 1).await),
+            Decision::Take(Terms { path, hints }) => {
+                let mut runner = open(endpoint, &path, amode, hints, is_kept == 1).await;
+                if let (Runner::Engine { file, .. }, 1) = (&mut runner, has_diary) {
+                    file.keep_diary();
+                }
+                Ok(runner)
+            }
             Decision::Leave(why) => Ok(Runner::Mpi(why)),
             Decision::Fail(error) => Err(error),
         }
@@ -137,7 +146,7 @@ impl Starting {
         let mut hasher = DefaultHasher::new();
         terms.hash(&mut hasher);
         let terms = hasher.finish();
-        [self.number, self.number, u64::from(self.may_keep), decides, terms, terms]
+        [self.number, self.number, u64::from(self.may_keep), decides, terms, terms, u64::from(wants_diary())]
     }
 }
 

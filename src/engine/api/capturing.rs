@@ -8,20 +8,22 @@ use crate::access::{BufferLayout, Extent, Extents};
 use crate::collectives::allgather::LOCALITY_BRUCK;
 use crate::collectives::{allgather, broadcast};
 use crate::drivers::{Mode, SystemFiles};
+use crate::engine::api::diary::Diary;
 use crate::engine::api::file::File;
 use crate::engine::api::report::CallReport;
 use crate::engine::api::setup::Setup;
-use crate::engine::capture::layout::{Entry, Header, front, front_len};
+use crate::engine::capture::layout::{Asked, Entry, Header, front, front_len};
 use crate::engine::capture::recording::{Finished, Recording};
 use crate::engine::plan::Direction;
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
-use crate::hints::Hints;
+use crate::hints::{FileHints, Hints, Source, Unused};
 use crate::topology::{Rank, Topology};
 
 /// The capture of a file that is closing: everything that needs the file no more.
 pub struct Closing {
     recording: Recording,
+    diary: Option<Diary>,
     header: Header,
 }
 
@@ -33,9 +35,9 @@ fn complain(rank: Rank, file: &str, why: &str) {
 }
 
 impl File {
-    /// When a call starts, if calls are recorded.
+    /// When a call starts, if calls are recorded or a diary is kept.
     pub(in crate::engine) fn starts(&self) -> Option<Instant> {
-        self.recording.as_ref().map(|_| Instant::now())
+        (self.recording.is_some() || self.diary.is_some()).then(Instant::now)
     }
 
     /// Records a call that has ended.
@@ -46,14 +48,28 @@ impl File {
         started: Option<Instant>,
         outcome: std::result::Result<&CallReport, &Error>,
     ) {
-        if let (Some(recording), Some(started)) = (&mut self.recording, started) {
+        let Some(started) = started else { return };
+        if let Some(recording) = &mut self.recording {
             recording.add(direction, access, started, outcome);
+        }
+        if let Some(diary) = &mut self.diary {
+            diary.call(direction, (access.0.count(), access.0.bytes()), started);
+        }
+    }
+
+    /// Says which hints were given for the file, for its capture: where those in force come from, and those that are `unused`,
+    /// with the reasons. Local; rank 0's counts. Nothing happens where calls are not captured.
+    pub fn describe_hints(&mut self, asked: &FileHints, unused: Vec<Unused>) {
+        if let Some(recording) = &mut self.recording {
+            let source = |(key, source): (&str, &Source)| (key.to_string(), source.to_string());
+            recording.asked = Some(Asked { sources: asked.used().map(source).collect(), unused });
         }
     }
 
     /// Takes the recording of a file that closes. O(ranks).
     pub(in crate::engine) fn take_recording(&mut self) -> Option<Closing> {
-        let recording = self.recording.take()?;
+        let diary = self.diary_of_this_open();
+        let mut recording = self.recording.take()?;
         let Setup { path, mode, topology, driver_name, layout, roles, hints, .. } = &self.setup;
         let mode = match mode {
             Mode::Create => "create",
@@ -77,8 +93,9 @@ impl File {
             factor: layout.factor,
             aggregators: roles.aggregators.to_vec(),
             hints: hints.table().into_iter().map(|row| (row.key.to_string(), row.value)).collect(),
+            asked: recording.asked.take(),
         };
-        Some(Closing { recording, header })
+        Some(Closing { recording, diary, header })
     }
 }
 
@@ -98,12 +115,12 @@ impl Closing {
     /// Stores the capture. Collective; gives the endpoint back whatever becomes of it. Costs an allgather of 32 bytes a rank, a
     /// broadcast, and a collective write of the blocks.
     pub async fn store(self, endpoint: Endpoint) -> Result<Endpoint> {
-        let Self { recording, header } = self;
+        let Self { recording, diary, header } = self;
         let (rank, file, target) = (endpoint.rank(), header.file.clone(), recording.target());
         if let Some(complaint) = target.complaint.as_ref().filter(|_| rank == 0) {
             eprintln!("tributary: {complaint}");
         }
-        let finished = recording.finish();
+        let finished = recording.finish(diary);
         let mut endpoint = endpoint;
         let (parts, path) = place(&mut endpoint, &header, &finished, || {
             let made = target.create(file.as_ref()).map_err(|cause| cause.to_string());

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::access::{BufferLayout, Extents, Source, varint};
 use crate::collectives::{agree, broadcast, gather};
 use crate::drivers::{Layout, Mode};
+use crate::engine::api::diary::Keeping;
 use crate::engine::api::finish_call::CallTotals;
 use crate::engine::api::handing_over::HandedOver;
 use crate::engine::api::operation::Operation;
@@ -46,6 +47,8 @@ pub struct File {
     pub(in crate::engine) reads_disjoint: bool,
     /// The calls so far, where they are captured.
     pub(in crate::engine) recording: Option<Recording>,
+    /// The diary of this rank, where one is kept.
+    pub(in crate::engine) diary: Option<Box<Keeping>>,
     /// Set while an operation runs; still set if one was dropped in the middle.
     pub(in crate::engine) busy: bool,
 }
@@ -95,7 +98,11 @@ impl File {
         let target = Target::of_process();
         let setup = waiting.call(pin!(Setup::open(&mut endpoint, &*files, path, mode, hints, target))).await?;
         let target = target.filter(|_| setup.is_captured);
-        Ok(Self::of(endpoint, setup, files, target))
+        let mut file = Self::of(endpoint, setup, files, target);
+        if target.is_some() {
+            file.diary = Some(Box::new(Keeping::new(file.endpoint.ranks())));
+        }
+        Ok(file)
     }
 
     /// The file of a setup; its calls are recorded for a capture that goes to `target`.
@@ -122,6 +129,7 @@ impl File {
             may_overlap,
             reads_disjoint,
             recording,
+            diary: None,
             busy,
         }
     }
@@ -180,6 +188,7 @@ impl File {
         }
         if let Some(queue) = &mut self.queue {
             queue.shift_windows(shift);
+            queue.time(self.diary.is_some());
         }
         done.why += plan.kernels;
         Ok(plan)
@@ -197,6 +206,11 @@ impl File {
         for (fan_in, times) in std::mem::take(&mut done.counts.fan_in) {
             *self.fan_in.entry(fan_in).or_default() += times;
         }
+    }
+
+    /// (fan-in, number of this aggregator's rounds that had it), ascending.
+    pub(in crate::engine) fn fan_in_counts(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.fan_in.iter().map(|(&fan_in, &times)| (fan_in, times))
     }
 
     /// The windows in shared memory.

@@ -1,6 +1,7 @@
 //! The end of a collective call: all ranks agree on its outcome.
 
 use crate::collectives::{allreduce, broadcast_error};
+use crate::engine::api::diary::Keeping;
 use crate::engine::api::report::{CallReport, Clock, Path, Seconds};
 use crate::engine::data::rounds::DataCounts;
 use crate::engine::plan::{Agreed, Direction};
@@ -58,11 +59,15 @@ pub async fn finish_call(
     agreed: Agreed,
     done: CallTotals,
     mut clock: Clock,
+    diary: Option<&mut Keeping>,
 ) -> Result<CallReport> {
     const OPS: [ReduceOp; 14] = [Sum, Sum, Sum, Sum, Sum, Max, Max, Max, Max, Max, Max, Max, Max, Min];
+    clock.agreement.lap();
+    if let Some(diary) = diary {
+        diary.phases(&clock, &done);
+    }
     let CallTotals { direction, path, why, reused, aggregators, metadata, in_memory, counts, outcome } = done;
     let failed = if outcome.error.is_some() { endpoint.rank() as u64 } else { u64::MAX };
-    clock.agreement.lap();
     let micros = |time: std::time::Duration| time.as_micros() as u64;
     let mut lanes = [
         outcome.bytes,

@@ -9,12 +9,14 @@
 //! | `staging` | memory of a device, copied to the host or from there |
 //! | `independent` | what one rank does alone; the size of the file |
 //! | `capturing` | calls recorded for a capture, which is stored at the close |
+//! | [`diary`] | what one rank did and when, where somebody asks for it |
 //! | `alone` | a failure of one rank that has no endpoint yet |
 //! | `report` | the numbers of a call |
 
 #[cfg(feature = "mpi")]
 pub(in crate::engine) mod alone;
 pub(in crate::engine) mod capturing;
+pub mod diary;
 pub mod file;
 pub(in crate::engine) mod finish_call;
 pub(in crate::engine) mod handing_over;

@@ -175,7 +175,7 @@ impl File {
             None => self.deliver(&mut target, file, &mut done.outcome),
         }
         let bytes = done.outcome.bytes;
-        let call = finish_call(&mut self.endpoint, opened.all, done, clock).await?;
+        let call = finish_call(&mut self.endpoint, opened.all, done, clock, self.diary.as_deref_mut()).await?;
         Ok(ReadReport { bytes, call })
     }
 
@@ -209,7 +209,7 @@ impl File {
         let duplicate_reads = duplicate_reads(file, layout, agreed.end);
         clock.flatten.lap();
         done.aggregators = self.setup.roles(agreed.bytes).aggregators.len();
-        let rounds = Reading::new(&plan, &plan.data, sink.reborrow());
+        let rounds = Reading::new(&plan, &plan.data, sink.reborrow()).timed(self.diary.is_some());
         done.counts = rounds.run(&mut self.endpoint, &mut self.queue).await?;
         duplicate_reads.iter().for_each(|duplicate: &DuplicateRead| duplicate.copy(&mut sink));
         self.settle(done).await;

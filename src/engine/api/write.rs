@@ -195,7 +195,7 @@ impl File {
             done.outcome.bytes += early.bytes;
             done.outcome.busy += early.busy;
         }
-        finish_call(&mut self.endpoint, all, done, clock).await
+        finish_call(&mut self.endpoint, all, done, clock, self.diary.as_deref_mut()).await
     }
 
     async fn exchange_write(
@@ -209,7 +209,7 @@ impl File {
     ) -> Result<()> {
         let plan = self.plan(file, layout, agreed, clock, done).await?;
         done.aggregators = self.setup.roles(agreed.bytes).aggregators.len();
-        let rounds = Writing::new(&plan, &plan.data, source);
+        let rounds = Writing::new(&plan, &plan.data, source).timed(self.diary.is_some());
         done.counts = rounds.run(&mut self.endpoint, &mut self.queue).await?;
         clock.elsewhere.lap();
         Ok(())

@@ -6,6 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::access::{BufferLayout, Extent, Extents, Packer, varint};
+use crate::engine::api::diary::{Diary, Round};
+use crate::engine::api::report::Seconds;
 use crate::engine::plan::Direction;
 use crate::error::{Error, Result};
 
@@ -13,6 +15,8 @@ use crate::error::{Error, Result};
 const LIST: u64 = 1;
 /// A collective call. Calls have numbers likewise.
 const CALL: u64 = 2;
+/// The rank's diary.
+const DIARY: u64 = 3;
 
 const READ: u64 = 1;
 const FAILED: u64 = 2;
@@ -97,6 +101,11 @@ impl Encoder {
         self.record(CALL, &body);
     }
 
+    /// Appends the rank's diary as [`diary_body`] has it.
+    pub fn add_diary(&mut self, body: &[u8]) {
+        self.record(DIARY, body);
+    }
+
     fn record(&mut self, tag: u64, body: &[u8]) {
         varint::put(&mut self.out, tag);
         varint::put(&mut self.out, body.len() as u64);
@@ -114,8 +123,16 @@ impl Encoder {
 /// # Errors
 /// [`Error::Codec`] on a damaged block.
 pub fn decode(block: &Bytes) -> Result<Vec<Call>> {
+    decode_all(block).map(|(calls, _)| calls)
+}
+
+/// The calls of a block and the rank's diary, if it has one. As [`decode`].
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_all(block: &Bytes) -> Result<(Vec<Call>, Option<Diary>)> {
     let mut decoder = Decoder { block, at: 0, lists: Vec::new(), last_start: 0 };
-    let mut calls = Vec::new();
+    let (mut calls, mut diary) = (Vec::new(), None);
     while decoder.at < block.len() {
         let (tag, length) = (decoder.number()?, decoder.number()?);
         let end = decoder.at.checked_add(length as usize).filter(|end| *end <= block.len());
@@ -123,6 +140,7 @@ pub fn decode(block: &Bytes) -> Result<Vec<Call>> {
         match tag {
             LIST => decoder.list(end)?,
             CALL => calls.push(decoder.call()?),
+            DIARY => diary = Some(decoder.diary()?),
             _ => {}
         }
         if decoder.at > end {
@@ -130,7 +148,30 @@ pub fn decode(block: &Bytes) -> Result<Vec<Call>> {
         }
         decoder.at = end;
     }
-    Ok(calls)
+    Ok((calls, diary))
+}
+
+/// A diary as the body of a record: varints, times in nanoseconds. The calls are in the block by themselves.
+pub fn diary_body(diary: &Diary) -> Vec<u8> {
+    let mut body = Vec::new();
+    let nanos = |seconds: f64| (seconds * 1e9).round() as u64;
+    let Diary { seconds, windows, covered, fan_in, rounds, .. } = diary;
+    let Seconds { flatten, metadata, data, placement, io, agreement, total } = *seconds;
+    let times = [flatten, metadata, data, placement, io, agreement, total].map(nanos);
+    times
+        .into_iter()
+        .chain([*windows, *covered, fan_in.len() as u64])
+        .for_each(|number| varint::put(&mut body, number));
+    fan_in
+        .iter()
+        .for_each(|&(ranks, times)| [u64::from(ranks), times].iter().for_each(|it| varint::put(&mut body, *it)));
+    varint::put(&mut body, rounds.len() as u64);
+    for Round { call, round, ranks, bytes, exchange, io } in rounds {
+        let [exchange, io] = [exchange, io].map(|(begin, end)| [nanos(*begin), nanos(end - begin)]);
+        let numbers = [*call, *round, u64::from(*ranks), *bytes, exchange[0], exchange[1], io[0], io[1]];
+        numbers.iter().for_each(|number| varint::put(&mut body, *number));
+    }
+    body
 }
 
 struct Decoder<'a> {
@@ -165,6 +206,47 @@ impl Decoder<'_> {
         let file = file.ok_or_else(|| self.damaged("a call without extents in the file"))?;
         let memory = memory.map_or(BufferLayout::Contiguous, BufferLayout::Extents);
         Ok(Call { direction, failed: flags & FAILED != 0, file, memory, start: Duration::from_nanos(start), took })
+    }
+
+    fn seconds(&mut self) -> Result<f64> {
+        Ok(self.number()? as f64 / 1e9)
+    }
+
+    fn span(&mut self) -> Result<(f64, f64)> {
+        let begin = self.seconds()?;
+        Ok((begin, begin + self.seconds()?))
+    }
+
+    fn small(&mut self) -> Result<u32> {
+        let number = self.number()?;
+        u32::try_from(number).map_err(|_| self.damaged("a number of ranks has over 32 bits"))
+    }
+
+    fn diary(&mut self) -> Result<Diary> {
+        let seconds = Seconds {
+            flatten: self.seconds()?,
+            metadata: self.seconds()?,
+            data: self.seconds()?,
+            placement: self.seconds()?,
+            io: self.seconds()?,
+            agreement: self.seconds()?,
+            total: self.seconds()?,
+        };
+        let (windows, covered) = (self.number()?, self.number()?);
+        let fan_in = (0..self.number()?).map(|_| Ok((self.small()?, self.number()?))).collect::<Result<Vec<_>>>()?;
+        let rounds = (0..self.number()?).map(|_| self.round()).collect::<Result<Vec<_>>>()?;
+        Ok(Diary { seconds, windows, covered, fan_in, rounds, ..Diary::default() })
+    }
+
+    fn round(&mut self) -> Result<Round> {
+        Ok(Round {
+            call: self.number()?,
+            round: self.number()?,
+            ranks: self.small()?,
+            bytes: self.number()?,
+            exchange: self.span()?,
+            io: self.span()?,
+        })
     }
 
     fn extents(&mut self) -> Result<Option<Extents>> {
@@ -229,6 +311,21 @@ mod tests {
         fn damaged_blocks_are_errors_or_checked(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
             let _ = decode(&Bytes::from(bytes));
         }
+    }
+
+    #[test]
+    fn a_diary_comes_back() {
+        let round = Round { call: 3, round: 7, ranks: 9, bytes: 1 << 40, exchange: (0.5, 0.75), io: (0.625, 2.0) };
+        let seconds = Seconds { flatten: 0.25, io: 3.5, total: 8.0, ..Seconds::default() };
+        let rounds = vec![round, Round { io: (0.75, 0.75), ..round }];
+        let diary =
+            Diary { seconds, windows: 12, covered: 1 << 50, fan_in: vec![(1, 5), (9, 7)], rounds, ..Diary::default() };
+        let mut encoder = Encoder::default();
+        encoder.add_diary(&diary_body(&diary));
+        let block = Bytes::from(encoder.finish());
+        assert_eq!(decode_all(&block).unwrap(), (Vec::new(), Some(diary)));
+        assert_eq!(decode_all(&Bytes::new()).unwrap(), (Vec::new(), None));
+        assert!((1..block.len()).all(|cut| decode_all(&block.slice(..cut)).is_err()), "a cut diary is damage");
     }
 
     #[test]

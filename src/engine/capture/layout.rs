@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::hints::Unused;
 
 /// The first bytes of a capture.
 pub const MAGIC: [u8; 8] = *b"TRIBCAPT";
@@ -47,6 +48,18 @@ pub struct Header {
     pub aggregators: Vec<usize>,
     /// Every hint that was in force, by its key.
     pub hints: BTreeMap<String, String>,
+    /// Which hints were given, as far as rank 0 has said it ([`crate::File::describe_hints`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
+}
+
+/// Which hints were given for a file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    /// Where hints in force were given, by key; those that nobody gave are not here.
+    pub sources: BTreeMap<String, String>,
+    /// Hints that were given and are not used, with the reasons.
+    pub unused: Vec<Unused>,
 }
 
 /// Where a part of the capture is: the block of a rank, or the reports.

@@ -22,6 +22,7 @@ pub(in crate::engine) mod target;
 mod writer;
 
 pub use block::Call;
-pub use layout::Header;
+pub use layout::{Asked, Header};
 pub use reader::{Capture, Outcome};
+pub use target::new_file;
 pub use writer::write;

@@ -4,9 +4,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::block::{Encoder, Place};
+use super::block::{Encoder, Place, diary_body};
+use super::layout::Asked;
 use super::target::Target;
 use crate::access::{BufferLayout, Extents};
+use crate::engine::api::diary::Diary;
 use crate::engine::api::report::CallReport;
 use crate::engine::plan::Direction;
 use crate::error::Error;
@@ -34,6 +36,8 @@ pub struct Recording {
     reports: Option<String>,
     made: u64,
     is_full: bool,
+    /// Which hints were given.
+    pub asked: Option<Asked>,
 }
 
 /// A call, with its lists by number.
@@ -53,7 +57,7 @@ impl Recording {
         let room = target.limit / ranks as u64;
         let reports = (rank == 0).then(String::new);
         let opened = Instant::now();
-        Self { target, opened, room, encoder, held, held_bytes, calls, reports, made: 0, is_full: false }
+        Self { target, opened, room, encoder, held, held_bytes, calls, reports, made: 0, is_full: false, asked: None }
     }
 
     /// Where the capture goes.
@@ -149,12 +153,16 @@ impl Recording {
     }
 
     /// What goes into the capture: this rank's block, how many calls are in it and how many there were, and on rank 0 the
-    /// reports.
-    pub fn finish(mut self) -> Finished {
+    /// reports. The rank's diary is left out where there is no room for it.
+    pub fn finish(mut self, diary: Option<Diary>) -> Finished {
         self.encode();
+        let diary = diary.map(|diary| diary_body(&diary)).filter(|body| body.len() as u64 <= self.room);
         let Self { mut encoder, calls, reports, made, .. } = self;
         for Recorded { direction, failed, file, memory, start, took } in &calls {
             encoder.add_call(*direction, *failed, (*file, *memory), *start, *took);
+        }
+        if let Some(diary) = diary {
+            encoder.add_diary(&diary);
         }
         let recorded = calls.len() as u64;
         Finished { block: encoder.finish(), recorded, made, reports: reports.unwrap_or_default() }
@@ -198,7 +206,7 @@ mod tests {
         for step in 0..100 {
             add(&mut own, &list.clone().shift(step * 1_000_000).unwrap(), &BufferLayout::Extents(list.clone()));
         }
-        let finished = own.finish();
+        let finished = own.finish(None);
         assert!(finished.block.len() < 3 * 1000 + 100 * 24, "{} bytes", finished.block.len());
         let calls = calls(&finished);
         assert_eq!((calls.len(), finished.recorded, finished.made), (100, 100, 100));
@@ -220,7 +228,7 @@ mod tests {
             );
             add(&mut own, &list.unwrap(), &BufferLayout::Contiguous);
         }
-        let finished = own.finish();
+        let finished = own.finish(None);
         assert!((1..100).contains(&finished.recorded), "{} calls", finished.recorded);
         assert_eq!((finished.made, calls(&finished).len() as u64), (1000, finished.recorded));
         assert!(finished.block.len() + finished.reports.len() < 8192);

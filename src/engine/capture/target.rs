@@ -59,23 +59,32 @@ impl Target {
     /// # Errors
     /// The directory, or the file, cannot be made.
     pub fn create(&self, file: &Path) -> io::Result<(PathBuf, File)> {
-        DirBuilder::new().recursive(true).create(&self.directory)?;
-        let name = file.file_name().unwrap_or_else(|| "file".as_ref());
-        for number in 1u64.. {
-            let mut full = name.to_os_string();
-            full.push(match number {
-                1 => format!(".{EXTENSION}"),
-                _ => format!(".{number}.{EXTENSION}"),
-            });
-            let path = self.directory.join(full);
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(made) => return Ok((path, made)),
-                Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(cause) => return Err(cause),
-            }
-        }
-        Err(io::Error::other("every name is taken"))
+        new_file(&self.directory, file, EXTENSION)
     }
+}
+
+/// Makes a new, empty file about `file` in a directory, which is made if it is not there: the name of `file`, the extension, and
+/// a number before it where that name is taken. Local.
+///
+/// # Errors
+/// The directory, or the file, cannot be made.
+pub fn new_file(directory: &Path, file: &Path, extension: &str) -> io::Result<(PathBuf, File)> {
+    DirBuilder::new().recursive(true).create(directory)?;
+    let name = file.file_name().unwrap_or_else(|| "file".as_ref());
+    for number in 1u64.. {
+        let mut full = name.to_os_string();
+        full.push(match number {
+            1 => format!(".{extension}"),
+            _ => format!(".{number}.{extension}"),
+        });
+        let path = directory.join(full);
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(made) => return Ok((path, made)),
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(cause) => return Err(cause),
+        }
+    }
+    Err(io::Error::other("every name is taken"))
 }
 
 #[cfg(test)]

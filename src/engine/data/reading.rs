@@ -42,6 +42,12 @@ impl<'a> Reading<'a> {
         Self { at: Rounds::new(plan, phase, Direction::Read), sink, ahead: VecDeque::new() }
     }
 
+    /// With the times of rounds in which this rank owns a window, where they are `wanted`.
+    pub fn timed(mut self, wanted: bool) -> Self {
+        self.at.counts.rounds = wanted.then(Vec::new);
+        self
+    }
+
     /// Runs all rounds. Aggregators read windows through `queue`. Collective over the ranks that want data.
     ///
     /// # Errors
@@ -62,6 +68,7 @@ impl<'a> Reading<'a> {
     async fn round(&mut self, round: u64, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<()> {
         let (opened, window) = self.take_window(round, queue).await;
         let begin = Instant::now();
+        let owned = opened.as_ref().map(|opened| (opened.messages.len(), opened.window.len()));
         let messages = opened.as_ref().map_or(&[][..], |opened| &opened.messages);
         let incoming = self.expect(round);
         let local_aggregation = self.at.local_aggregation.as_mut();
@@ -88,9 +95,7 @@ impl<'a> Reading<'a> {
         };
         let traffic = endpoint.run(schedule, &mut memory, DATA).await?;
         let placement = memory.placement;
-        self.at.counts.traffic += traffic;
-        self.at.counts.placement += placement;
-        self.at.counts.exchange += begin.elapsed().saturating_sub(placement);
+        self.at.counts.exchanged(round, begin, (traffic, placement), owned);
         self.at.refile(&incoming.due);
         if let (Some(mut window), Some(queue)) = (window, queue) {
             self.at.windows.recycle(std::mem::take(&mut window.coverage));

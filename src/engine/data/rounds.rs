@@ -5,10 +5,11 @@
 //! cannot deadlock across rounds.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::collectives::FIRST_FREE_TAG;
 use crate::drivers::Domains;
+use crate::engine::api::diary::Exchanged;
 use crate::engine::data::flow::{Agenda, Outflow};
 use crate::engine::data::windows::Windows;
 use crate::engine::metadata::phase::Phase;
@@ -40,6 +41,8 @@ pub struct DataCounts {
     pub exchange: Duration,
     /// Time in placement.
     pub placement: Duration,
+    /// The rounds in which this rank owned a window, where they are timed.
+    pub rounds: Option<Vec<Exchanged>>,
 }
 
 impl DataCounts {
@@ -47,6 +50,24 @@ impl DataCounts {
     pub fn opened(&mut self, ranks: usize) {
         self.windows += 1;
         *self.fan_in.entry(ranks as u32).or_default() += 1;
+    }
+
+    /// Counts a round that began then and has ended; this rank `owned` a window in it, with data of so many ranks and of so many
+    /// bytes of the file, or none.
+    pub fn exchanged(
+        &mut self,
+        round: u64,
+        begin: Instant,
+        (traffic, placement): (Traffic, Duration),
+        owned: Option<(usize, u64)>,
+    ) {
+        let took = begin.elapsed();
+        self.traffic += traffic;
+        self.placement += placement;
+        self.exchange += took.saturating_sub(placement);
+        if let (Some(rounds), Some((ranks, bytes))) = (&mut self.rounds, owned) {
+            rounds.push(Exchanged { round, ranks: ranks as u32, bytes, begin, end: begin + took });
+        }
     }
 }
 

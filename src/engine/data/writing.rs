@@ -33,6 +33,12 @@ impl<'a> Writing<'a> {
         Self { at: Rounds::new(plan, phase, Direction::Write), source }
     }
 
+    /// With the times of rounds in which this rank owns a window, where they are `wanted`.
+    pub fn timed(mut self, wanted: bool) -> Self {
+        self.at.counts.rounds = wanted.then(Vec::new);
+        self
+    }
+
     /// Runs all rounds. Aggregators write windows through `queue`. Collective over the ranks that have data.
     ///
     /// # Errors
@@ -48,6 +54,7 @@ impl<'a> Writing<'a> {
     async fn round(&mut self, round: u64, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<()> {
         let opened = self.at.windows.open(round, self.at.domains, Buffer::Receive);
         let (window, overlap) = opened.as_ref().map_or((None, false), |opened| (Some(opened.window), opened.overlap));
+        let owned = opened.as_ref().map(|opened| (opened.messages.len(), opened.window.len()));
         let (mut buffer, receives) = self.make_room(opened, queue).await;
         let begin = Instant::now();
         let outgoing = self.pack(round);
@@ -76,9 +83,7 @@ impl<'a> Writing<'a> {
         let traffic = endpoint.run(schedule, &mut memory, DATA).await?;
         memory.place_deferred()?;
         let placement = memory.placement;
-        self.at.counts.traffic += traffic;
-        self.at.counts.placement += placement;
-        self.at.counts.exchange += begin.elapsed().saturating_sub(placement);
+        self.at.counts.exchanged(round, begin, (traffic, placement), owned);
         self.at.refile(&outgoing.due);
         if let (Some(window), Some(buffer), Some(queue)) = (window, buffer, queue) {
             queue.submit(Task::Write, window, buffer);

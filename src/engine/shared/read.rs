@@ -11,7 +11,7 @@ use crate::access::{BufferLayout, Extents, Walk};
 use crate::collectives::broadcast_error;
 use crate::engine::api::file::File;
 use crate::engine::api::read::ReadReport;
-use crate::engine::api::report::{CallReport, Path};
+use crate::engine::api::report::{CallReport, Path, Seconds};
 use crate::engine::api::staging::Target;
 use crate::engine::plan::Direction;
 use crate::engine::storage::window_queue::Outcome;
@@ -96,6 +96,7 @@ impl File {
                     self.deliver(&mut target, file, &mut outcome);
                 }
                 let bytes = outcome.bytes;
+                self.spent(Seconds { io: outcome.busy.as_secs_f64(), ..Seconds::default() });
                 let call = close_own(&mut self.endpoint, known(Path::Direct, why), outcome, begin).await?;
                 Ok(ReadReport { bytes, call })
             }
@@ -195,7 +196,11 @@ impl File {
         }
         let error = outcome.error;
         let total = begin.elapsed();
-        let micros = [total.saturating_sub(taking.busy.get()), taking.busy.get(), Default::default(), total];
+        let busy = taking.busy.get();
+        let spent = total.saturating_sub(busy);
+        let (placement, io) = (spent.as_secs_f64(), busy.as_secs_f64());
+        self.spent(Seconds { placement, io, ..Seconds::default() });
+        let micros = [spent, busy, Default::default(), total];
         let micros = micros.map(|time: std::time::Duration| time.as_micros() as u64);
         let closing = Closing { failed: error.is_some(), transferred: taken, micros };
         self.endpoint.meet(|slot| closing.put(slot), |slots, verdict| Closed::of(slots).put(verdict)).await?;

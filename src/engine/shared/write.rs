@@ -12,7 +12,7 @@ use super::{ordered, placing, small};
 use crate::access::{BufferLayout, Extent, Extents, Source, Walk};
 use crate::collectives::broadcast_error;
 use crate::engine::api::file::File;
-use crate::engine::api::report::{CallReport, Path};
+use crate::engine::api::report::{CallReport, Path, Seconds};
 use crate::engine::plan::Direction;
 use crate::engine::plan::flatten::{in_order, overlap};
 use crate::engine::storage::window_queue::Outcome;
@@ -98,6 +98,7 @@ impl File {
                     Some(outcome) if verdict.disjoint => outcome,
                     _ => self.write_directly(file, layout, source),
                 };
+                self.spent(Seconds { io: outcome.busy.as_secs_f64(), ..Seconds::default() });
                 close_own(&mut self.endpoint, known, outcome, begin).await
             }
             Way::Windows => {
@@ -208,6 +209,7 @@ impl File {
             closed = close_windows(&mut self.endpoint, &writer, spent, begin).await?;
         }
         let error = writer.error.take();
+        self.spent(Seconds { placement: spent.as_secs_f64(), ..Seconds::default() });
         report(&mut self.endpoint, known, closed, error.as_ref()).await
     }
 }

@@ -22,7 +22,8 @@ pub fn write(
     if let (BufferLayout::Contiguous, Some((offset, _)), 1) = (layout, file.span(), file.count()) {
         let whole = source.piece(0, file.bytes());
         let written = guarded("write", offset, || write_all(storage, whole, offset, &mut bytes));
-        return Outcome { error: written.err().map(|failure| failure.of(rank, path)), bytes, busy: begin.elapsed() };
+        let error = written.err().map(|failure| failure.of(rank, path));
+        return Outcome { error, bytes, busy: begin.elapsed(), ..Outcome::default() };
     }
     let written = scratch::with(|packed| {
         let mut packing = Packing { storage, packed, at: 0, len: 0, written: &mut bytes, failure: None };
@@ -32,7 +33,8 @@ pub fn write(
             packing.failure.take().map_or(Ok(()), Err)
         })
     });
-    Outcome { error: written.err().map(|failure| failure.of(rank, path)), bytes, busy: begin.elapsed() }
+    let error = written.err().map(|failure| failure.of(rank, path));
+    Outcome { error, bytes, busy: begin.elapsed(), ..Outcome::default() }
 }
 
 struct Packing<'a> {

@@ -34,7 +34,7 @@ pub fn read(
     });
     PIECES.set(pieces);
     let bytes = bytes?;
-    Ok(Outcome { bytes, busy: begin.elapsed(), error: None })
+    Ok(Outcome { bytes, busy: begin.elapsed(), ..Outcome::default() })
 }
 
 /// Pieces that are read in one call.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::drivers::Window;
 use crate::engine::data::buffer::WindowBuffer;
@@ -22,6 +22,8 @@ pub struct Outcome {
     pub busy: Duration,
     /// The first error.
     pub error: Option<Error>,
+    /// Beginning and end of the write or read of each window, in the order of submission, where windows are timed.
+    pub times: Vec<(Instant, Instant)>,
 }
 
 /// Window buffers and their worker. Without a worker (the file could not be opened) windows are dropped, so that the exchange
@@ -41,6 +43,8 @@ pub struct WindowQueue {
     rank: Rank,
     path: PathBuf,
     outcome: Outcome,
+    /// Whether windows are timed.
+    timed: bool,
 }
 
 impl WindowQueue {
@@ -52,7 +56,25 @@ impl WindowQueue {
         };
         let outcome = Outcome { error, ..Outcome::default() };
         let (free, read, made, in_flight, shift) = Default::default();
-        Self { worker, free, read, made, in_flight, shift, hints: hints.clone(), unit, rank, path, outcome }
+        Self {
+            worker,
+            free,
+            read,
+            made,
+            in_flight,
+            shift,
+            hints: hints.clone(),
+            unit,
+            rank,
+            path,
+            outcome,
+            timed: false,
+        }
+    }
+
+    /// Times windows from here on, or no more.
+    pub fn time(&mut self, wanted: bool) {
+        self.timed = wanted;
     }
 
     /// Sets the shift in bytes of all windows submitted from here on.
@@ -175,6 +197,9 @@ impl WindowQueue {
         self.in_flight -= 1;
         self.outcome.bytes += done.bytes;
         self.outcome.busy += done.busy;
+        if self.timed {
+            self.outcome.times.push((done.begin, done.begin + done.busy));
+        }
         if let (None, Some(failure)) = (&self.outcome.error, done.failure) {
             self.outcome.error = Some(failure.of(self.rank, &self.path));
         }

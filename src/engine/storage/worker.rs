@@ -43,6 +43,8 @@ pub struct WindowDone {
     pub bytes: u64,
     /// Time spent in the file system.
     pub busy: Duration,
+    /// When that began.
+    pub begin: Instant,
     /// The first failure.
     pub failure: Option<Failure>,
 }
@@ -147,7 +149,7 @@ fn perform(storage: &dyn Storage, job: Job, failed: bool) -> WindowDone {
         Task::Write => write_window(storage, window, &mut buffer, sieve, &mut bytes),
         Task::Read => read_window(storage, window, &mut buffer, sieve),
     });
-    WindowDone { task, buffer, bytes, busy: begin.elapsed(), failure: outcome.err() }
+    WindowDone { task, buffer, bytes, busy: begin.elapsed(), begin, failure: outcome.err() }
 }
 
 #[cfg(all(test, target_os = "linux"))]

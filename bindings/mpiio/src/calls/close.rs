@@ -8,7 +8,7 @@ use crate::entry::{Answer, outside, raise};
 use crate::files;
 use crate::next::Function;
 use crate::pending;
-use crate::report::Report;
+use crate::report::{Report, describe_hints};
 
 /// Handles the call. Collective over the file's ranks.
 pub fn close(function: &'static Function, arguments: &[Word]) -> Answer {
@@ -18,11 +18,13 @@ pub fn close(function: &'static Function, arguments: &[Word]) -> Answer {
     if let Some(shared) = handle.and_then(files::find) {
         pending::settle(&shared);
     }
-    let Some((file, counts)) = handle.and_then(files::remove) else {
+    let Some((mut file, counts)) = handle.and_then(files::remove) else {
         return Answer::Return(function.call(arguments));
     };
     let (speaks, path) = (file.backend.is_first, file.backend.path.clone());
-    let report = Report::wanted(&file, &counts);
+    let diaries = file.backend.diaries();
+    describe_hints(&mut file, &counts);
+    let report = Report::wanted(&file, &counts, diaries);
     let closed = file.backend.close();
     if let (Err(error), Some(handle)) = (&closed, handle) {
         // MPI's file is still open: call its error handler.

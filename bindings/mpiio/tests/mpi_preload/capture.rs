@@ -22,6 +22,10 @@ fn a_program_is_captured() {
         assert!(!outcome.stderr.contains("capture"), "{}", outcome.stderr);
         let capture = Capture::open(directory.path().join("out.nc.tribcap")).unwrap();
         assert_eq!((capture.header().ranks, capture.calls()), (RANKS, 2), "{hints}");
+        let asked = capture.header().asked.clone().unwrap();
+        let unused = asked.unused.iter().any(|all| all.key == "shade" && all.source.starts_with("MPI_Info"));
+        let source = asked.sources.get("cb_buffer_size").map(String::as_str);
+        assert!(unused && source == Some("MPI_Info of MPI_File_open"), "{asked:?}");
         for rank in 0..RANKS {
             for call in capture.rank(rank).unwrap() {
                 let extents: Vec<_> = call.file.iter().map(|extent| (extent.offset, extent.len)).collect();
