@@ -18,7 +18,7 @@ fn imported(log: &str, more: &[&str]) -> (Value, String) {
     std::fs::write(&log_path, log).unwrap();
     succeeds(&[&["capture", "import", &log_path, "--output", &capture], more].concat());
     let info: Value = serde_json::from_str(&succeeds(&["capture", "info", &capture, "--json"])).unwrap();
-    let lists = (0..).take_while(|call| Value::from(*call) != info["calls"]);
+    let lists = (0u64..).take_while(|call| Some(*call) != info["calls"].as_u64());
     let lists = lists.map(|call: u64| succeeds(&["capture", "export", &capture, "--call", &call.to_string()]));
     let lists = lists
         .map(|list| list.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join(" "))

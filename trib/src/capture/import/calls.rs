@@ -46,6 +46,7 @@ pub fn header(log: &Log, file: &str, module: Module, calls: &[Window]) -> Result
         factor,
         aggregators: Vec::new(),
         hints: BTreeMap::new(),
+        asked: None,
     })
 }
 
