@@ -42,6 +42,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("sim all-to-many", "--machine cori-knl --ranks 8 --receivers 2 --message 8"),
     ("sim write", "--ranks 4"),
     ("sim machines", ""),
+    ("sim throttles", "--help"),
     ("sim fit", "DIR/measurements.csv"),
     ("sim validate", "--quick --repetitions 1 --rounds 0"),
     ("bench sim", "--json --help"),
