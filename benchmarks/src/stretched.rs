@@ -44,6 +44,14 @@ impl<P: Pattern> Stretched<P> {
     pub fn pattern(&self) -> &P {
         &self.pattern
     }
+
+    /// A rank that does nearly as `rank` does: of the ranks that one rank became, `parts` stand for those beside them, whose
+    /// requests have the same sizes and begin a few lengths earlier or later. `rank` itself where it became no more than that.
+    pub fn stand_in(&self, rank: usize, parts: usize) -> usize {
+        let (first, part) = (rank / self.times * self.times, rank % self.times);
+        let group = self.times.div_ceil(parts.max(1));
+        first + (part / group * group + group / 2).min(self.times - 1)
+    }
 }
 
 /// Extents of one rank of `times`, the `part`-th.
@@ -147,6 +155,15 @@ mod tests {
             let covered = all.iter().try_fold(0, |end, &(offset, len)| (offset == end).then_some(end + len));
             prop_assert_eq!(covered, Some(size));
         }
+    }
+
+    #[test]
+    fn few_ranks_stand_for_those_beside_them() {
+        let stretched = Stretched::new(Ior::new(4, IorOptions::default()).unwrap(), 40).unwrap();
+        let of = |parts| (0..20).map(|rank| stretched.stand_in(rank, parts)).collect::<Vec<_>>();
+        assert_eq!(of(2), [[2; 5], [7; 5], [12; 5], [17; 5]].concat());
+        assert_eq!(of(3)[..10], [2, 2, 2, 2, 6, 6, 6, 6, 9, 9], "a group that is cut is stood for by its last");
+        assert!((10..100).all(|parts| of(parts) == (0..20).collect::<Vec<_>>()));
     }
 
     #[test]

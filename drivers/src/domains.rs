@@ -132,6 +132,22 @@ impl Domains {
         }
     }
 
+    /// The largest range of the file that one aggregator owns in one window, in bytes.
+    pub fn part(&self) -> u64 {
+        match self {
+            Self::Cyclic { stripe, .. } => *stripe,
+            Self::Ranges { window, .. } => *window,
+        }
+    }
+
+    /// The most bytes of a window.
+    pub fn window_bytes(&self) -> u64 {
+        match self {
+            Self::Cyclic { stripe, stripes, .. } => stripe * stripes,
+            Self::Ranges { window, .. } => *window,
+        }
+    }
+
     /// The aggregator that owns the byte at `offset`, and where its ownership ends.
     pub fn owner(&self, offset: u64) -> (usize, u64) {
         match self {

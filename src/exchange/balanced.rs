@@ -18,8 +18,8 @@ pub static BALANCED: Kernel = Kernel {
     about: "receiver j starts at the j-th group of the rank list",
     source: Some("Main paper, Algorithm 2, section III.B, equation 5"),
     cost: "(p - 1) t_s + k t_w for k bytes at each receiver, without the wait for stragglers",
-    when: "Few aggregators among many ranks, wherever they are: each begins with a part of the ranks of its own. The default of \
-           both phases.",
+    when: "Few aggregators among many ranks, wherever they are: each begins with a part of the ranks of its own. What \
+           `auto` takes where it does not take two_layer.",
     mode: SendMode::Synchronous,
     default_limit: Some(32),
     coupled: false,
@@ -34,7 +34,7 @@ fn step(exchange: &Exchange<'_>, sender: Rank, receiver: ReceiverIndex) -> u64 {
 
 /// The position in the rank list at which the group of receiver `j` begins. The first p mod |R| groups have ceil(p / |R|)
 /// ranks, the others floor(p / |R|) (Algorithm 2, lines 5 to 10).
-fn first_of_group(ranks: usize, receivers: usize, j: usize) -> usize {
+pub(super) fn first_of_group(ranks: usize, receivers: usize, j: usize) -> usize {
     let (floor, large) = (ranks / receivers, ranks % receivers);
     j * floor + j.min(large)
 }

@@ -22,7 +22,7 @@ use std::path::Path;
 use crate::drivers::DriverHints;
 use crate::drivers::placement::distinct;
 use crate::error::{Error, Result};
-use crate::exchange::Kernel;
+use crate::exchange::{BALANCED, Kernel};
 use crate::schedule::Throttle;
 
 mod advice;
@@ -184,17 +184,18 @@ impl Hints {
         }
     }
 
-    /// The throttle of the metadata phase.
+    /// The throttle of the metadata phase; where the kernel is `auto`, that of the flat one.
     pub fn throttle_meta(&self) -> Throttle {
         self.throttle(self.kernel_meta, self.limit_meta)
     }
 
-    /// The throttle of the data phase.
+    /// The throttle of the data phase; where the kernel is `auto`, that of the flat one.
     pub fn throttle_data(&self) -> Throttle {
         self.throttle(self.kernel_data, self.limit_data)
     }
 
-    fn throttle(&self, kernel: KernelHint, limit: Limit) -> Throttle {
+    /// The throttle of `kernel` under the hint `limit`.
+    pub fn throttle(&self, kernel: KernelHint, limit: Limit) -> Throttle {
         let kernel = self.outermost(kernel);
         let limit = match limit {
             Limit::At(limit) => Some(limit),
@@ -204,9 +205,10 @@ impl Hints {
         kernel.throttle(limit.map_or(Throttle::NONE, |limit| Throttle { limit: Some(limit), mode: self.throttle_mode }))
     }
 
-    /// The kernel between senders and aggregators.
-    fn outermost(&self, hint: KernelHint) -> &'static Kernel {
+    /// The kernel between senders and aggregators; the flat one where the hint is `auto`.
+    pub fn outermost(&self, hint: KernelHint) -> &'static Kernel {
         match hint {
+            KernelHint::Auto => &BALANCED,
             KernelHint::Flat(kernel) => kernel,
             KernelHint::TwoLayer => self.two_layer_outer,
         }

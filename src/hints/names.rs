@@ -98,10 +98,15 @@ pub(super) const KERNEL: Codec<&'static Kernel> = Codec {
     },
 };
 
+/// The value of a hint that leaves the choice to the library.
+const AUTO: &str = "auto";
+
 /// How the messages of a phase travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum KernelHint {
+    /// As is expected to take less time: `balanced` or `two_layer`, for each call anew.
+    Auto,
     /// From every rank to the aggregators, by this kernel.
     Flat(&'static Kernel),
     /// Through local aggregators, which use the kernel of the hint `trib_two_layer_outer` (TAM).
@@ -109,14 +114,14 @@ pub enum KernelHint {
 }
 
 impl KernelHint {
-    /// All, in the order of the documentation.
+    /// All that can be chosen, in the order of the documentation.
     pub fn all() -> impl Iterator<Item = Self> {
         KERNELS.iter().map(|kernel| Self::Flat(kernel)).chain([Self::TwoLayer])
     }
 
     /// What the hints `trib_kernel_meta` and `trib_kernel_data` take, separated by `|`.
     pub fn allowed() -> &'static str {
-        static ALLOWED: LazyLock<String> = LazyLock::new(|| format!("{}|{}", Kernel::names(), two_layer::NAME));
+        static ALLOWED: LazyLock<String> = LazyLock::new(|| format!("{AUTO}|{}|{}", Kernel::names(), two_layer::NAME));
         &ALLOWED
     }
 
@@ -127,6 +132,7 @@ impl KernelHint {
 impl fmt::Display for KernelHint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Auto => f.pad(AUTO),
             Self::Flat(kernel) => kernel.fmt(f),
             Self::TwoLayer => f.pad(two_layer::NAME),
         }
@@ -137,6 +143,9 @@ impl FromStr for KernelHint {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
+        if text.eq_ignore_ascii_case(AUTO) {
+            return Ok(Self::Auto);
+        }
         if text.eq_ignore_ascii_case(two_layer::NAME) {
             return Ok(Self::TwoLayer);
         }

@@ -10,7 +10,7 @@ use super::names::{
 use super::values::{
     COUNT, COUNT_OR_AUTO, COUNT_OR_ZERO, PATH, PER_NODE, SIZE, SIZE_OR_AUTO, SIZE_OR_ZERO, STRIPES_OR_AUTO, TRUTH,
 };
-use crate::exchange::{ASCENDING_ISSEND, BALANCED, Kernel};
+use crate::exchange::{ASCENDING_ISSEND, Kernel};
 use crate::schedule::ThrottleMode;
 
 /// A row of the table.
@@ -104,15 +104,16 @@ hints! {
     /// open it.
     "romio_no_indep_rw" no_indep_rw: bool = false, TRUTH, "",
         "Opening a file on every rank takes long, and the program does only collective I/O.";
-    /// Local aggregators on every node for the kernel `two_layer`; 0: 512 in all, dealt to the nodes, as
-    /// in the paper: up to 512 ranks every rank is its own.
+    /// Local aggregators on every node for the kernel `two_layer`; 0: where `auto` chose the kernel, as suits the ranks and
+    /// nodes; otherwise 512 in all, dealt to the nodes, as in the paper: up to 512 ranks every rank is its own.
     "nc_num_aggrs_per_node" num_aggrs_per_node: usize = 0, COUNT_OR_ZERO, "ranks per node",
         "`two_layer` is used on fewer than 512 ranks, or one local aggregator's memory or core is the bottleneck.";
-    /// The kernel that exchanges metadata.
-    "trib_kernel_meta" kernel_meta: KernelHint = KernelHint::Flat(&BALANCED), KernelHint::CODEC, "",
+    /// The kernel that exchanges metadata. `auto`: `two_layer` where many ranks on few nodes send to few aggregators, as a
+    /// formula predicts for each call; otherwise `balanced`.
+    "trib_kernel_meta" kernel_meta: KernelHint = KernelHint::Auto, KernelHint::CODEC, "",
         "The report says that the metadata phase takes long: another kernel may suit the machine better.";
-    /// The kernel that exchanges data.
-    "trib_kernel_data" kernel_data: KernelHint = KernelHint::Flat(&BALANCED), KernelHint::CODEC, "",
+    /// The kernel that exchanges data. `auto`: as for metadata.
+    "trib_kernel_data" kernel_data: KernelHint = KernelHint::Auto, KernelHint::CODEC, "",
         "The report says that the exchange of data takes long: another kernel may suit the machine better.";
     /// The most sends, and the most receives, that a rank has outstanding in the metadata phase. `default`: the kernel's own,
     /// see the table of kernels; for `two_layer`, that of its outer kernel. A kernel that finishes each step's send and receive

@@ -18,7 +18,7 @@ const VALUES: &[(&str, &[&str], &[&str])] = &[
     ("romio_no_indep_rw", &["true"], &["enable", "1"]),
     ("nc_num_aggrs_per_node", &["1", "4"], &["-1", "x"]),
     ("trib_kernel_meta", &["ascending_isend", "spread_out", "two_layer"], &["two-layer", "bruck", ""]),
-    ("trib_kernel_data", &["ascending_issend", "pairwise"], &["auto"]),
+    ("trib_kernel_data", &["ascending_issend", "pairwise"], &["automatic"]),
     ("trib_throttle_meta", &["none", "1", "4294967295"], &["-1", "4294967296", "all"]),
     ("trib_throttle_data", &["none", "16"], &["1.5"]),
     ("trib_throttle_mode", &["window"], &["sliding"]),
@@ -196,8 +196,8 @@ fn hints_are_checked_against_the_ranks() {
 #[test]
 fn kernels_spell_themselves() {
     let all: Vec<_> = KernelHint::all().map(|kernel| kernel.to_string()).collect();
-    assert_eq!(KernelHint::allowed(), all.join("|"));
-    for kernel in KernelHint::all() {
+    assert_eq!(KernelHint::allowed(), format!("auto|{}", all.join("|")));
+    for kernel in KernelHint::all().chain([KernelHint::Auto]) {
         assert_eq!(kernel.to_string().parse(), Ok(kernel));
         assert_eq!(serde_json::to_value(kernel).unwrap(), kernel.to_string());
     }

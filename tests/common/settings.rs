@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use tributary::Hints;
-use tributary::hints::{DriverName, KernelHint};
+use tributary::hints::DriverName;
 
 /// Every kernel of the registry, and two layers in several ways: a name, and hints.
 pub static KERNELS: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
@@ -48,10 +48,7 @@ pub const DRIVERS: [&str; DriverName::ALL.len() - 1] = {
 /// Whether a kernel of these hints couples its steps, so that the only allowed throttle is 1.
 pub fn is_coupled(kernels: &str) -> bool {
     let hints = Hints::parse(kernels).unwrap();
-    [hints.kernel_meta, hints.kernel_data].into_iter().any(|hint| match hint {
-        KernelHint::Flat(kernel) => kernel.coupled,
-        KernelHint::TwoLayer => hints.two_layer_outer.coupled,
-    })
+    [hints.kernel_meta, hints.kernel_data].into_iter().any(|hint| hints.outermost(hint).coupled)
 }
 
 /// Two throttles in both modes; for a coupled kernel only its own.

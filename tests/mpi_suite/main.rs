@@ -13,6 +13,8 @@ mod mounted;
 mod mpiexec;
 #[path = "../common/pattern_matrix.rs"]
 mod pattern_matrix;
+#[path = "../common/placed_suite.rs"]
+mod placed_suite;
 #[path = "../common/read_trial.rs"]
 mod read_trial;
 #[path = "../common/reading.rs"]

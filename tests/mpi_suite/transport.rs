@@ -359,3 +359,11 @@ fn the_communicator_of_the_caller_is_left_alone() {
         all_to_all(&mut world.endpoint().unwrap(), Synchronous, 1, 1000, 0);
     });
 }
+
+#[test]
+fn limits_by_place() {
+    under_mpiexec("transport::limits_by_place", &[2, 5], || {
+        let (_world, endpoint) = world();
+        crate::placed_suite::run(&mut tributary::Endpoint::new(Box::new(endpoint)));
+    });
+}

@@ -76,7 +76,7 @@ fn run(test: &str, directory: &Path, variables: &[(&str, &str)]) -> Output {
 /// The paths by which calls go: through shared memory, by messages.
 const WAYS: [(&str, &str); 3] = [
     ("shared", "trib_shared_memory=enable"),
-    ("messages", "trib_shared_memory=disable; romio_cb_write=enable; romio_cb_read=enable"),
+    ("messages", "trib_shared_memory=disable; trib_tiny_call=0; romio_cb_write=enable; romio_cb_read=enable"),
     ("direct", "trib_shared_memory=disable; romio_cb_write=disable; romio_cb_read=disable"),
 ];
 

@@ -1,5 +1,6 @@
 //! Every kernel under the validators: exactly once, no deadlock without buffering, bounded requests.
 
+use crate::placed_suite;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::collectives::Group;
 use tributary::collectives::gatherv::part::Part;
@@ -7,9 +8,10 @@ use tributary::collectives::gatherv::tree::{Rule, joins};
 use tributary::exchange::local::LocalAggregators;
 use tributary::exchange::two_layer::{RoundTree, Share, TwoLayer};
 use tributary::exchange::{BALANCED, Exchange, KERNELS, Kernel, RankList, ReceiverIndex, Transfer};
-use tributary::schedule::validate::{Delivery, Evidence, run};
-use tributary::schedule::{Buffer, Schedule, SendMode, Span, Throttle, ThrottleMode};
-use tributary::{Rank, Topology};
+use tributary::fabric::threads;
+use tributary::schedule::validate::{Delivery, Evidence, PlacedPeaks, run, run_placed};
+use tributary::schedule::{Buffer, Limits, PlacedThrottle, Schedule, SendMode, Span, Throttle, ThrottleMode};
+use tributary::{Endpoint, Rank, Topology};
 
 /// An all-to-many pattern: `sizes[s]` lists (receiver index, bytes) of sender s, ascending, bytes above 0.
 struct Pattern {
@@ -63,7 +65,11 @@ impl Pattern {
     }
 
     fn flat(&self, kernel: &Kernel, rank_list: &RankList, throttle: Throttle) -> Evidence {
-        let schedules = (0..self.ranks()).map(|rank| {
+        self.check(self.schedules(kernel, rank_list, throttle.into()), &self.wanted())
+    }
+
+    fn schedules(&self, kernel: &Kernel, rank_list: &RankList, limits: Limits<'_>) -> Vec<Schedule> {
+        let schedule = |rank| {
             let (sends, receives) = (self.sends(rank), self.receives(rank));
             Exchange {
                 rank,
@@ -73,24 +79,29 @@ impl Pattern {
                 sends: &sends,
                 receives: &receives,
             }
-            .schedule(kernel, throttle)
-        });
-        self.check(schedules.collect(), &self.wanted())
+            .schedule(kernel, limits)
+        };
+        (0..self.ranks()).map(schedule).collect()
+    }
+
+    /// The same with limits by place: what is outstanding in a write, and in the read that runs it backwards.
+    fn placed(&self, kernel: &Kernel, throttle: PlacedThrottle, topology: &Topology) -> [PlacedPeaks; 2] {
+        let rank_list = RankList::node_round_robin(topology);
+        let schedules = self.schedules(kernel, &rank_list, Limits::ByPlace { throttle, topology });
+        let fail = |violation| panic!("{}, {throttle:?}, {topology:?}: {violation}", kernel.name);
+        let backwards = schedules.iter().map(|s| s.transposed(SendMode::Synchronous).unwrap()).collect();
+        let wanted = self.wanted();
+        let back: Vec<_> = wanted.iter().map(reversed).collect();
+        let there = run_placed(schedules, &wanted, topology).unwrap_or_else(fail);
+        [there.1, run_placed(backwards, &back, topology).unwrap_or_else(fail).1]
     }
 
     /// Checks both directions: a collective read runs the transposed schedules.
     fn check(&self, schedules: Vec<Schedule>, wanted: &[Delivery]) -> Evidence {
         let (ranks, receivers) = (self.ranks(), self.receivers.len());
-        let back = |d: &Delivery| Delivery {
-            from: d.to,
-            from_offset: d.to_offset,
-            to: d.from,
-            to_offset: d.from_offset,
-            len: d.len,
-        };
         let fail = |violation| panic!("{ranks} ranks, {receivers} receivers: {violation}");
         let backwards = schedules.iter().map(|s| s.transposed(SendMode::Synchronous).unwrap()).collect();
-        let back = run(backwards, &wanted.iter().map(back).collect::<Vec<_>>()).unwrap_or_else(fail);
+        let back = run(backwards, &wanted.iter().map(reversed).collect::<Vec<_>>()).unwrap_or_else(fail);
         let evidence = run(schedules, wanted).unwrap_or_else(fail);
         assert_eq!(back.messages, evidence.messages);
         Evidence {
@@ -177,6 +188,12 @@ impl Pattern {
     }
 }
 
+/// The delivery of a read, for that of a write.
+fn reversed(delivery: &Delivery) -> Delivery {
+    let &Delivery { from, from_offset, to, to_offset, len } = delivery;
+    Delivery { from: to, from_offset: to_offset, to: from, to_offset: from_offset, len }
+}
+
 /// How members send their bytes to the local aggregator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Inner {
@@ -256,6 +273,66 @@ fn sparse_patterns_on_the_lowest_ranks() {
             }
         }
     }
+}
+
+/// Limits by place on any placement: no deadlock, every byte once, and no limit exceeded. Several aggregators of a node share
+/// its port; more than the limit take one message each.
+#[test]
+fn limits_by_place_hold_under_every_kernel() {
+    let mut shared = 0;
+    for (ranks, count) in ranks_and_receivers().step_by(3) {
+        let sparse = |s: usize, j: usize| u64::from(!(s * 5 + j * 3).is_multiple_of(7)) * (1 + (s + j) as u64 % 3);
+        let receivers = if count % 2 == 0 { spread(ranks, count) } else { (0..count).collect() };
+        let pattern = Pattern::new(ranks, receivers, sparse);
+        let labels: Vec<usize> = (0..ranks).map(|rank| (rank * rank + ranks) % (1 + count % 6)).collect();
+        for (t, topology) in
+            [Topology::blocks(ranks, 1 + (ranks + count) % 9), Topology::listed(&labels)].into_iter().enumerate()
+        {
+            let topology = topology.unwrap();
+            for (k, kernel) in KERNELS.iter().enumerate() {
+                let pick = |more: usize| THROTTLES[(ranks + count + k + t + more) % THROTTLES.len()];
+                let port = [None, Some(1), Some(3), Some(8)][(ranks + k) % 4];
+                let throttle = PlacedThrottle { inside: pick(0), between: pick(2), port };
+                let peaks = pattern.placed(kernel, throttle, &topology);
+                if kernel.coupled {
+                    assert!(peaks.iter().all(|peaks| peaks.inside.max(peaks.sends_between) <= 1), "{peaks:?}");
+                    continue;
+                }
+                shared += u32::from(held_by_place(&pattern, throttle, &topology, peaks));
+            }
+        }
+    }
+    assert!(shared > 100, "{shared}: several aggregators of a node reach the limit of its port together");
+}
+
+/// The executor obeys them where ranks are threads.
+#[test]
+fn limits_by_place_on_threads() {
+    for ranks in [1, 2, 4, 7, 12] {
+        threads::run(ranks, |transport| placed_suite::run(&mut Endpoint::new(transport))).unwrap();
+    }
+}
+
+/// Asserts that no limit is exceeded. Returns whether ranks that share a port reached its limit.
+fn held_by_place(
+    pattern: &Pattern,
+    throttle: PlacedThrottle,
+    topology: &Topology,
+    [there, back]: [PlacedPeaks; 2],
+) -> bool {
+    let within = |peak: u32, throttle: Throttle| throttle.limit.is_none_or(|limit| peak <= limit);
+    let here = format!("{throttle:?} on {topology:?}: {there:?}, {back:?}");
+    for PlacedPeaks { inside, sends_between, receives_between, .. } in [there, back] {
+        assert!(within(inside, throttle.inside), "{here}");
+        assert!(within(sends_between.max(receives_between), throttle.between), "{here}");
+    }
+    let Some(port) = throttle.port else { return false };
+    let of_node =
+        |node| pattern.receivers.iter().filter(|&&receiver| topology.node_of(receiver) == node).count() as u32;
+    let most = (0..topology.nodes()).map(of_node).max().unwrap_or(0);
+    // In a read the bytes leave by the port that they came in by.
+    assert!(there.into_node.max(back.out_of_node) <= port.max(most), "{here}");
+    most > 1 && there.into_node == port
 }
 
 /// Each rank blocks on one message wherever it may. With few receivers that is possible except under sliding limits above 1:

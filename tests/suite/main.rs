@@ -20,6 +20,8 @@ mod pattern_matrix;
 mod payload;
 #[path = "../common/periodic.rs"]
 mod periodic;
+#[path = "../common/placed_suite.rs"]
+mod placed_suite;
 #[path = "../common/reading.rs"]
 mod reading;
 #[path = "../common/settings.rs"]

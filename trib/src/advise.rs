@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 use tributary::hints::DriverName;
@@ -24,6 +25,8 @@ use crate::{Failure, say};
 
 /// Ways to divide the file that are counted in one pass over the extents; more take more memory.
 const AT_ONCE: usize = 6;
+/// Of the ranks that one rank of the capture becomes, so many are counted; they stand for the others.
+const COUNTED: usize = 16;
 
 /// Everything that is known before anything long runs.
 struct Prepared {
@@ -47,14 +50,7 @@ pub fn run(options: &AdviseOptions) -> Result<(), Failure> {
     let seconds = |candidates: &[Hints]| {
         bar.inc_length(candidates.len() as u64);
         counts.count(&prepared, candidates)?;
-        candidates
-            .iter()
-            .map(|hints| {
-                let took = counts.seconds(&prepared, hints);
-                bar.inc(1);
-                took
-            })
-            .collect::<Result<Vec<_>, Failure>>()
+        counts.all_seconds(&prepared, candidates, || bar.inc(1))
     };
     let advice = advise(machine, hints, (*driver, topology.nodes()), seconds, |_| {})?;
     bar.finish_and_clear();
@@ -155,13 +151,54 @@ impl Counts {
             };
             let bar = progress(pattern.ranks() as u64, "counting");
             let divisions = some.iter().map(division).collect();
-            let counted = MessageCounts::gather_all::<PatternError>(pattern.ranks(), divisions, access, || bar.inc(1))?;
+            let stand_in = |rank| pattern.stand_in(rank, COUNTED);
+            let counted =
+                MessageCounts::gather_all::<PatternError>(pattern.ranks(), divisions, stand_in, access, || bar.inc(1))?;
             bar.finish_and_clear();
             for ((key, file), counts) in some.iter().zip(counted) {
                 self.0.insert(*key, Some((file.clone(), Arc::new(counts))));
             }
         }
         Ok(())
+    }
+
+    /// What each candidate takes, several at a time where there is memory for it. Calls `tried` after each.
+    fn all_seconds(
+        &self,
+        prepared: &Prepared,
+        candidates: &[Hints],
+        tried: impl Fn() + Sync,
+    ) -> Result<Vec<Option<f64>>, Failure> {
+        let (next, workers) = (AtomicUsize::new(0), self.at_a_time(prepared, candidates));
+        let work = || {
+            let mut took = Vec::new();
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some(hints) = candidates.get(number) else { return Ok::<_, Failure>(took) };
+                took.push((number, self.seconds(prepared, hints)?));
+                tried();
+            }
+        };
+        let parts: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+            threads.into_iter().map(|thread| thread.join()).collect()
+        });
+        let mut all = vec![None; candidates.len()];
+        for part in parts {
+            let part = part.map_err(|_| Failure::new("simulation: a thread panicked; allowed: no panic"))??;
+            part.into_iter().for_each(|(number, took)| all[number] = took);
+        }
+        Ok(all)
+    }
+
+    /// How many candidates are simulated at a time: one a core, if they fit in memory together.
+    fn at_a_time(&self, prepared: &Prepared, candidates: &[Hints]) -> usize {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from).min(candidates.len());
+        let files = candidates.iter().filter_map(|hints| self.0.get(&key(hints))?.as_ref());
+        let aggregators = files.map(|(file, _)| file.aggregators.len()).max().unwrap_or(0) as u64;
+        let ranks = prepared.topology.ranks() as u64;
+        let fit = |count: &u64| memory::check(ranks * count, ranks * (aggregators + 1) * count).is_ok();
+        (2..=cores as u64).rev().find(fit).unwrap_or(1) as usize
     }
 
     /// What a candidate takes; none where its hints do not fit.

@@ -53,13 +53,9 @@ impl Settings {
     /// Hints that do not fit each other or the number of ranks.
     pub fn of(hints: &Hints, topology: &Topology) -> Result<Self, PatternError> {
         hints.check(topology.ranks())?;
-        let (kernel, local) = match hints.kernel_data {
-            KernelHint::Flat(kernel) => (kernel, None),
-            KernelHint::TwoLayer => {
-                let local = LocalAggregators::from_hint(topology, hints.num_aggrs_per_node);
-                (hints.two_layer_outer, Some(Arc::new(local)))
-            }
-        };
+        let kernel = hints.outermost(hints.kernel_data);
+        let local = || Arc::new(LocalAggregators::from_hint(topology, hints.num_aggrs_per_node));
+        let local = (hints.kernel_data == KernelHint::TwoLayer).then(local);
         let rank_list = match &hints.rank_list {
             RankListHint::Identity => RankList::Identity,
             RankListHint::NodeRoundRobin => RankList::node_round_robin(topology),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::costs::chosen;
 use super::exchange_messages::{ExchangeMessages, Parties, Way, members};
 use super::matrix::{Cell, Matrix};
 use super::message_counts::{Lists, MessageCounts};
@@ -11,7 +12,7 @@ use tributary::collectives::{Problem, allreduce::RECURSIVE_DOUBLING};
 use tributary::engine::planning::{HEAD, LENGTH};
 use tributary::error::{Error, Result};
 use tributary::hints::Hints;
-use tributary::schedule::{ReduceOp, Schedule};
+use tributary::schedule::{PlacedThrottle, ReduceOp, Schedule};
 use tributary::topology::{Rank, Topology};
 
 /// The options of a collective write.
@@ -92,7 +93,7 @@ impl CollectiveWrite {
     ///
     /// # Errors
     /// The aggregators differ from those of the counts, or hints do not fit.
-    pub fn new(machine: &Machine, options: CollectiveWriteOptions, counts: Arc<MessageCounts>) -> Result<Self> {
+    pub fn new(machine: &Machine, mut options: CollectiveWriteOptions, counts: Arc<MessageCounts>) -> Result<Self> {
         let (domains, ranks) = (counts.division.domains.aggregators(), options.topology.ranks());
         if options.aggregators.len() != domains {
             return Err(Error::argument("aggregators", options.aggregators.len(), format!("{domains}, as domains")));
@@ -100,8 +101,9 @@ impl CollectiveWrite {
         if counts.requests.len() != ranks {
             return Err(Error::argument("ranks", ranks, format!("{}, as were counted", counts.requests.len())));
         }
+        options.hints.check(ranks)?;
+        options.hints = chosen(machine, &options.topology, domains, &options.hints, &counts);
         let hints = &options.hints;
-        hints.check(ranks)?;
         let parties = Parties::new(options.topology.clone(), options.aggregators.clone(), hints)?;
         let metadata = Way::of(hints.kernel_meta, hints.throttle_meta(), &options);
         let data = Way::of(hints.kernel_data, hints.throttle_data(), &options);
@@ -141,6 +143,19 @@ impl CollectiveWrite {
             options,
             agreed: vec![AGREED; ranks],
         })
+    }
+
+    /// The hints, with the kernels that were chosen where they said `auto`.
+    pub fn hints(&self) -> &Hints {
+        &self.options.hints
+    }
+
+    /// The write with limits by place in both phases, instead of their throttles. Two layers keep their throttles.
+    #[must_use]
+    pub fn placed(mut self, limits: PlacedThrottle) -> Self {
+        self.metadata.placed = Some(limits);
+        self.data.placed = Some(limits);
+        self
     }
 
     /// Number of simulated messages between ranks, without those inside nodes of `two_layer`.

@@ -1,10 +1,11 @@
 //! Counts the messages of a collective write: the bytes of every rank for every aggregator, and for the windows of some
 //! rounds.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::matrix::Matrix;
-use super::rank_counts::{Counted, RankCounts};
+use super::rank_counts::{Counted, RankCounts, Sizes};
 use tributary::access::Extents;
 use tributary::drivers::Domains;
 use tributary::error::{Error, Result};
@@ -41,6 +42,7 @@ pub struct MessageCounts {
     /// Bytes of metadata from each rank to each aggregator.
     pub(super) lists: Matrix,
     pub(super) rounds: Vec<Round>,
+    pub(super) sizes: Sizes,
     /// Number of all rounds.
     all_rounds: u64,
 }
@@ -66,6 +68,11 @@ pub(super) struct Held {
 impl Held {
     pub(super) const NOTHING: Self = Self { bytes: 0, requests: 0, from: u64::MAX, to: 0 };
 
+    /// That of so many ranks that write as much at about the same place.
+    pub(super) fn times(&self, ranks: u64) -> Self {
+        Self { bytes: self.bytes * ranks, requests: self.requests * ranks, ..*self }
+    }
+
     pub(super) fn add(&mut self, other: &Self) {
         self.bytes += other.bytes;
         self.requests += other.requests;
@@ -86,17 +93,19 @@ impl MessageCounts {
         access: impl Fn(Rank) -> std::result::Result<Extents, E> + Sync,
         counted: impl Fn() + Sync,
     ) -> std::result::Result<Self, E> {
-        let mut all_counts = Self::gather_all(ranks, vec![division], access, counted)?;
+        let mut all_counts = Self::gather_all(ranks, vec![division], |rank| rank, access, counted)?;
         Ok(all_counts.pop().ok_or_else(|| Error::argument("divisions", 0, "1 or more"))?)
     }
 
-    /// The same for several divisions in one pass over the extents.
+    /// The same for several divisions in one pass over the extents. `counted_as` names the rank whose counts a rank has: itself,
+    /// or one that does nearly the same. Only ranks that are named are counted, and counts are those of all ranks.
     ///
     /// # Errors
     /// As [`MessageCounts::gather`].
     pub fn gather_all<E: From<Error> + Send>(
         ranks: usize,
         divisions: Vec<Division>,
+        counted_as: impl Fn(Rank) -> Rank,
         access: impl Fn(Rank) -> std::result::Result<Extents, E> + Sync,
         counted: impl Fn() + Sync,
     ) -> std::result::Result<Vec<Self>, E> {
@@ -107,14 +116,17 @@ impl MessageCounts {
             };
             divisions.iter().zip(&chosen).map(windows).collect()
         };
+        let named: Vec<Rank> = (0..ranks).map(counted_as).collect();
+        let mut weights = BTreeMap::new();
+        named.iter().for_each(|&rank| *weights.entry(rank).or_insert(0) += 1);
+        let weights: Vec<(Rank, u64)> = weights.into_iter().collect();
         let next = AtomicUsize::new(0);
         let worker = || {
             let (mut windows, mut all) = (nothing(), Vec::new());
             loop {
-                let rank = next.fetch_add(1, Ordering::Relaxed);
-                if rank >= ranks {
+                let Some(&(rank, weight)) = weights.get(next.fetch_add(1, Ordering::Relaxed)) else {
                     return Ok::<_, E>((all, windows));
-                }
+                };
                 let pairs = divisions.iter().zip(&chosen);
                 let mut tallies: Vec<_> =
                     pairs.map(|(division, (chosen, _))| RankCounts::new(division, chosen)).collect();
@@ -122,17 +134,17 @@ impl MessageCounts {
                     tallies.iter_mut().for_each(|rank_counts| rank_counts.add(extent));
                 }
                 let of_rank =
-                    tallies.into_iter().zip(&mut windows).map(|(rank_counts, windows)| rank_counts.finish(windows));
+                    tallies.into_iter().zip(&mut windows).map(|(tally, windows)| tally.finish(windows, weight));
                 all.push((rank, of_rank.collect::<Result<Vec<_>>>()?));
-                counted();
+                (0..weight).for_each(|_| counted());
             }
         };
-        let cores = std::thread::available_parallelism().map_or(1, usize::from).min(ranks.max(1));
+        let cores = std::thread::available_parallelism().map_or(1, usize::from).min(weights.len().max(1));
         let parts: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
             threads.into_iter().map(|thread| thread.join()).collect()
         });
-        let (mut windows, mut all) = (nothing(), Vec::with_capacity(ranks));
+        let (mut windows, mut all) = (nothing(), Vec::with_capacity(weights.len()));
         for part in parts {
             let (counted, held) = part.map_err(|_| Error::argument("counting", "a thread panicked", "no panic"))??;
             all.extend(counted);
@@ -143,7 +155,10 @@ impl MessageCounts {
         all.sort_unstable_by_key(|(rank, _)| *rank);
         let mut all_counts = Vec::with_capacity(divisions.len());
         for (at, (division, windows)) in divisions.iter().zip(windows).enumerate() {
-            let of_division = all.iter().map(|(_, counted)| &counted[at]);
+            let of_division = named.iter().filter_map(|rank| {
+                let counted = all.binary_search_by_key(rank, |(rank, _)| *rank).ok()?;
+                Some(&all[counted].1[at])
+            });
             all_counts.push(Self::of(division.clone(), chosen[at].1, windows, of_division));
         }
         Ok(all_counts)
@@ -156,11 +171,14 @@ impl MessageCounts {
         ranks: impl Iterator<Item = &'a Counted> + Clone,
     ) -> Self {
         let data = |round: usize| Matrix::of_rows(ranks.clone().map(|one| one.rounds[round].as_slice()));
+        let mut sizes = Sizes::default();
+        ranks.clone().for_each(|one| sizes += one.sizes);
         let rounds = windows.into_iter().enumerate().map(|(round, windows)| Round { data: data(round), windows });
         Self {
             rounds: rounds.collect(),
             requests: ranks.clone().map(|one| one.requests).collect(),
             lists: Matrix::of_rows(ranks.map(|one| one.lists.as_slice())),
+            sizes,
             all_rounds,
             division,
         }
@@ -188,6 +206,7 @@ impl MessageCounts {
             requests: (0..ranks).map(|rank| self.requests[first(rank)..first(rank + 1)].iter().sum()).collect(),
             lists: fold(&self.lists),
             rounds: self.rounds.iter().map(round).collect(),
+            sizes: self.sizes,
             all_rounds: self.all_rounds,
         })
     }
@@ -234,5 +253,34 @@ impl Division {
         let wanted = if self.sample == 0 { all } else { all.min(self.sample as u64) };
         // The middle of each of `wanted` equal parts.
         ((0..wanted).map(|i| first + (2 * i + 1) * all / (2 * wanted)).collect(), all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tributary::access::Extent;
+
+    use super::*;
+
+    /// Pairs of ranks write the same: what one of a pair stands for is what both have.
+    #[test]
+    fn ranks_that_stand_for_others_have_their_counts() {
+        let domains = Domains::Cyclic { stripe: 100, aggregators: 3, stripes: 1 };
+        let division = Division { domains, range: (0, 1600), sample: 0, lists: Lists::Packed };
+        let access = |rank: Rank| {
+            let first = (rank / 2 * 7) as u64;
+            Extents::from_list((0..20).map(|at| Extent { offset: first + at * 75, len: 5 }))
+        };
+        let count = |of: fn(Rank) -> Rank| {
+            let counted = AtomicUsize::new(0);
+            let divisions = vec![division.clone()];
+            let all = MessageCounts::gather_all::<Error>(8, divisions, of, access, || {
+                counted.fetch_add(1, Ordering::Relaxed);
+            });
+            assert_eq!(counted.into_inner(), 8);
+            format!("{:?}", all.unwrap())
+        };
+        assert_eq!(count(|rank| rank), count(|rank| rank / 2 * 2));
+        assert_ne!(count(|rank| rank), count(|_| 0));
     }
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`all_to_many`] | repeated all-to-many exchanges |
 //! | [`collective_write`] | a whole collective write: metadata, rounds of data, placement, file I/O |
+//! | [`costs`] | a machine's figures for the library's cost model |
 //! | [`message_counts`] | the bytes of every rank for every aggregator and window |
 //! | [`shared_file`] | the file: aggregators, file domains, servers |
 //! | [`written`] | the times of a collective write, by parts |
@@ -15,6 +16,7 @@
 
 pub mod all_to_many;
 pub mod collective_write;
+pub mod costs;
 mod exchange_messages;
 mod kernel_orders;
 mod lockstep;

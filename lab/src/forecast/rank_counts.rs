@@ -4,6 +4,7 @@ use super::matrix::Cell;
 use super::message_counts::{Division, Held, Lists};
 use tributary::access::{Extent, Packer};
 use tributary::drivers::Domains;
+use tributary::engine::choice::Touched;
 use tributary::error::{Error, Result};
 
 /// A stretch of the file with one owner and one window.
@@ -32,6 +33,25 @@ pub(super) struct Counted {
     pub(super) requests: u64,
     pub(super) lists: Vec<Cell>,
     pub(super) rounds: Vec<Vec<Cell>>,
+    pub(super) sizes: Sizes,
+}
+
+/// What a call adds up to.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Sizes {
+    pub(super) bytes: u64,
+    /// Number of extents, as the ranks pass them.
+    pub(super) extents: u64,
+    /// Windows that the ranks touch, each for itself.
+    pub(super) touched: u64,
+}
+
+impl std::ops::AddAssign for Sizes {
+    fn add_assign(&mut self, other: Self) {
+        self.bytes += other.bytes;
+        self.extents += other.extents;
+        self.touched += other.touched;
+    }
 }
 
 /// The counts of one rank, extent by extent.
@@ -43,6 +63,9 @@ pub(super) struct RankCounts<'a> {
     packers: Vec<Packer>,
     held: Vec<Vec<Held>>,
     at: Stretch,
+    bytes: u64,
+    extents: u64,
+    touched: Touched,
 }
 
 impl<'a> RankCounts<'a> {
@@ -59,6 +82,9 @@ impl<'a> RankCounts<'a> {
             packers,
             held: vec![vec![Held::NOTHING; aggregators]; chosen.len()],
             at: Stretch { from: 0, until: 0, aggregator: 0, owned: 0, round: None },
+            bytes: 0,
+            extents: 0,
+            touched: Touched::of(&division.domains),
         }
     }
 
@@ -66,6 +92,9 @@ impl<'a> RankCounts<'a> {
     #[inline]
     pub(super) fn add(&mut self, extent: Extent) {
         let (mut offset, end, mut told) = (extent.offset, extent.end(), None);
+        self.bytes += extent.len;
+        self.extents += 1;
+        self.touched.add(extent);
         while offset < end {
             if offset < self.at.from || offset >= self.at.until {
                 self.at = Stretch::of(&self.division.domains, self.chosen, offset);
@@ -87,8 +116,8 @@ impl<'a> RankCounts<'a> {
         }
     }
 
-    /// The counts. Adds the written parts of windows to `windows`.
-    pub(super) fn finish(self, windows: &mut [Vec<Held>]) -> Result<Counted> {
+    /// The counts. Adds the written parts of windows to `windows`, for `weight` ranks that have these counts.
+    pub(super) fn finish(self, windows: &mut [Vec<Held>], weight: u64) -> Result<Counted> {
         let sizes: Vec<u64> = match self.division.lists {
             Lists::Pairs => self.pairs.iter().map(|count| count * PAIR).collect(),
             Lists::Packed => self.packers.into_iter().map(|packer| packer.finish().wire_len() as u64).collect(),
@@ -97,10 +126,11 @@ impl<'a> RankCounts<'a> {
         let lists = cells(told)?;
         let mut rounds = Vec::with_capacity(self.held.len());
         for (held, windows) in self.held.iter().zip(windows) {
-            windows.iter_mut().zip(held).for_each(|(into, held)| into.add(held));
+            windows.iter_mut().zip(held).for_each(|(into, held)| into.add(&held.times(weight)));
             rounds.push(cells(held.iter().map(|held| held.bytes).enumerate().filter(|(_, bytes)| *bytes > 0))?);
         }
-        Ok(Counted { requests: self.pairs.iter().sum(), lists, rounds })
+        let sizes = Sizes { bytes: self.bytes, extents: self.extents, touched: self.touched.count() };
+        Ok(Counted { requests: self.pairs.iter().sum(), lists, rounds, sizes })
     }
 }
 

@@ -56,6 +56,7 @@ fn schedules_take_as_long_as_in_loggopsim() {
         let way = match kernel.parse().unwrap() {
             KernelHint::Flat(kernel) => Way::Flat(kernel),
             KernelHint::TwoLayer => Way::TwoLayer(1),
+            KernelHint::Auto => panic!("auto is no kernel"),
         };
         let throttle = Some(Throttle::batch(4));
         let options = AllToManyOptions { topology, receivers, way, throttle, iterations: 1, bytes: (100, 100) };

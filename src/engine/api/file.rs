@@ -190,6 +190,7 @@ impl File {
             queue.shift_windows(shift);
             queue.time(self.diary.is_some());
         }
+        done.why += plan.kernels;
         Ok(plan)
     }
 

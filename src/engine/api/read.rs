@@ -208,9 +208,8 @@ impl File {
         let plan = self.plan(file, layout, agreed, clock, done).await?;
         let duplicate_reads = duplicate_reads(file, layout, agreed.end);
         clock.flatten.lap();
-        let roles = self.setup.roles(agreed.bytes);
-        done.aggregators = roles.aggregators.len();
-        let rounds = Reading::new(&plan, &roles.data, sink.reborrow()).timed(self.diary.is_some());
+        done.aggregators = self.setup.roles(agreed.bytes).aggregators.len();
+        let rounds = Reading::new(&plan, &plan.data, sink.reborrow()).timed(self.diary.is_some());
         done.counts = rounds.run(&mut self.endpoint, &mut self.queue).await?;
         duplicate_reads.iter().for_each(|duplicate: &DuplicateRead| duplicate.copy(&mut sink));
         self.settle(done).await;

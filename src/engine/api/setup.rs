@@ -1,4 +1,4 @@
-//! What is fixed when a file is opened: topology, driver, aggregators and kernels.
+//! What is fixed when a file is opened: topology, driver, aggregators and the kernels that calls can take.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,17 +9,13 @@ use crate::collectives::intergroup::TwoGroups;
 use crate::drivers::{Driver, DriverHints, Layout, Mode, OpenStorage, driver};
 use crate::engine::api::terms::{self, Created, OpenArguments};
 use crate::engine::capture::target::Target;
-use crate::engine::metadata::phase::Phase;
+use crate::engine::plan::roles::Roles;
 use crate::engine::shared::{self, Tiling};
 use crate::engine::storage::sieve::Sieve;
-use crate::engine::two_layer::node;
 use crate::error::Result;
-use crate::exchange::local::LocalAggregators;
-use crate::exchange::{RankList, Route};
 use crate::fabric::Endpoint;
 use crate::fabric::shared::{Hosts, host};
-use crate::hints::{DriverName, Hints, KernelHint, Overlap, RankListHint, Switch, TwoLayerInner};
-use crate::schedule::Throttle;
+use crate::hints::{DriverName, Hints, Switch};
 use crate::topology::{Rank, Topology};
 use crate::tuned;
 
@@ -49,31 +45,14 @@ pub struct Setup {
     pub io: Option<TwoGroups>,
     /// Whether collective calls go through memory that the ranks share.
     pub shares_memory: bool,
+    /// If not: whether the members of a local aggregator may share memory.
+    pub shares_in_nodes: bool,
     /// The hosts of the ranks, if calls begin with a sweep over hosts.
     pub hosts: Option<Arc<Hosts>>,
     /// Whether all ranks record their calls for a capture.
     pub is_captured: bool,
     /// By which the pieces of all ranks are known to tile a range; equal on all ranks.
     pub tiling: Tiling,
-}
-
-/// The aggregators, and the phases to them.
-pub struct Roles {
-    /// The aggregators, ascending.
-    pub aggregators: Arc<[Rank]>,
-    /// The metadata phase.
-    pub metadata: Phase,
-    /// The data phase.
-    pub data: Phase,
-}
-
-impl Roles {
-    fn new(rank: Rank, topology: &Topology, aggregators: Arc<[Rank]>, hints: &Hints) -> Result<Self> {
-        let phase = |kernel, throttle| phase(rank, topology, &aggregators, hints, kernel, throttle);
-        let metadata = phase(hints.kernel_meta, hints.throttle_meta())?;
-        let data = phase(hints.kernel_data, hints.throttle_data())?;
-        Ok(Self { metadata, data, aggregators })
-    }
 }
 
 impl Setup {
@@ -113,11 +92,19 @@ impl Setup {
         // The same on all ranks, also where it fails: it depends on nothing else.
         let aggregators = driver.aggregators(&topology, &layout, &hints.for_driver())?;
         let shares_memory = may_share(endpoint, &hints, false) && endpoint.shared().is_some();
-        let mut setup = Self::of(endpoint.rank(), topology, layout, driver, aggregators, hints)?;
-        if !shares_memory {
-            share_in_nodes(endpoint, &mut setup).await?;
-        }
-        Ok(Self { path, mode, driver_name: name, shares_memory, hosts, is_captured, tiling: Tiling::of(key), ..setup })
+        let setup = Self::of(endpoint.rank(), topology, layout, driver, aggregators, hints)?;
+        let shares_in_nodes = !shares_memory && may_share(endpoint, &setup.hints, true);
+        Ok(Self {
+            shares_in_nodes,
+            path,
+            mode,
+            driver_name: name,
+            shares_memory,
+            hosts,
+            is_captured,
+            tiling: Tiling::of(key),
+            ..setup
+        })
     }
 
     /// Computes everything that needs neither a file nor messages, for planning at any scale. Local.
@@ -140,10 +127,11 @@ impl Setup {
     ) -> Result<Self> {
         let io = (hints.io_ranks > 0).then(|| two_groups(topology.ranks(), &aggregators)).transpose()?;
         let first = aggregators.iter().copied().take(1).collect();
-        let roles = Roles::new(rank, &topology, aggregators.into(), &hints)?;
-        let tiny = Roles::new(rank, &topology, first, &hints)?;
+        let roles = Roles::new(rank, &topology, (&*driver, &layout), aggregators.into(), &hints)?;
+        let tiny = Roles::new(rank, &topology, (&*driver, &layout), first, &hints)?;
         let (path, mode) = (PathBuf::new(), Mode::Create);
-        let (shares_memory, hosts, is_captured, tiling) = (false, None, false, Tiling::of(0));
+        let (shares_memory, shares_in_nodes, hosts) = (false, false, None);
+        let (is_captured, tiling) = (false, Tiling::of(0));
         let (driver_name, driver_hints) = (hints.driver, hints.for_driver());
         Ok(Self {
             path,
@@ -157,6 +145,7 @@ impl Setup {
             tiny,
             io,
             shares_memory,
+            shares_in_nodes,
             hosts,
             is_captured,
             tiling,
@@ -213,26 +202,6 @@ async fn find_hosts(endpoint: &mut Endpoint, hints: &Hints) -> Result<Option<Arc
     Ok(Some(hosts))
 }
 
-/// Maps shared memory for the members of every local aggregator, if a kernel has local aggregators and the hints allow it.
-/// Collective.
-async fn share_in_nodes(endpoint: &mut Endpoint, setup: &mut Setup) -> Result<()> {
-    let Setup { roles, tiny, hints, topology, .. } = setup;
-    let local = roles.metadata.local.as_ref().or(roles.data.local.as_ref());
-    let Some(local) = local.filter(|local| may_share(endpoint, hints, true) && local.has_members()).cloned() else {
-        return Ok(());
-    };
-    // Simulated nodes are all on this host.
-    let here = match hints.ranks_per_node {
-        0 => topology.ranks_on(topology.node_of(endpoint.rank())),
-        _ => endpoint.ranks(),
-    };
-    let group = endpoint.share_in_groups(local.by_rank(), node::AREA, here <= host::processors()).await?;
-    for phase in [&mut roles.metadata, &mut roles.data, &mut tiny.metadata, &mut tiny.data] {
-        phase.group = group.clone().filter(|_| phase.local.is_some());
-    }
-    Ok(())
-}
-
 /// The groups of compute ranks and I/O ranks.
 fn two_groups(ranks: usize, io_ranks: &[Rank]) -> Result<TwoGroups> {
     let compute = (0..ranks).filter(|rank| io_ranks.binary_search(rank).is_err()).collect();
@@ -256,36 +225,4 @@ async fn find_topology(endpoint: &mut Endpoint, hints: &Hints) -> Result<Topolog
     let all = allgather(endpoint, &apart, &LOCALITY_BRUCK, &label).await?;
     let label = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default()) as usize;
     Topology::listed(&all.chunks_exact(8).map(label).collect::<Vec<_>>())
-}
-
-fn phase(
-    rank: Rank,
-    topology: &Topology,
-    aggregators: &Arc<[Rank]>,
-    hints: &Hints,
-    name: KernelHint,
-    throttle: Throttle,
-) -> Result<Phase> {
-    let (kernel, local) = match name {
-        KernelHint::Flat(kernel) => (kernel, None),
-        KernelHint::TwoLayer => {
-            let local = LocalAggregators::from_hint(topology, hints.num_aggrs_per_node);
-            let local = match hints.overlap {
-                Overlap::Any => local,
-                Overlap::RankOrder => local.with_consecutive_members(),
-            };
-            (hints.two_layer_outer, Some(Arc::new(local)))
-        }
-    };
-    let rank_list = match &hints.rank_list {
-        RankListHint::Identity => RankList::Identity,
-        RankListHint::NodeRoundRobin => RankList::node_round_robin(topology),
-        RankListHint::Explicit(list) => RankList::explicit(list.clone())?,
-    };
-    let route = Route { rank, ranks: topology.ranks(), receivers: aggregators.clone(), rank_list, kernel, throttle };
-    let threshold = match hints.two_layer_inner {
-        TwoLayerInner::OrderedTree if local.is_some() => Some(hints.two_layer_threshold),
-        _ => None,
-    };
-    Ok(Phase { route, local, threshold, group: None })
 }

@@ -208,9 +208,8 @@ impl File {
         done: &mut CallTotals,
     ) -> Result<()> {
         let plan = self.plan(file, layout, agreed, clock, done).await?;
-        let roles = self.setup.roles(agreed.bytes);
-        done.aggregators = roles.aggregators.len();
-        let rounds = Writing::new(&plan, &roles.data, source).timed(self.diary.is_some());
+        done.aggregators = self.setup.roles(agreed.bytes).aggregators.len();
+        let rounds = Writing::new(&plan, &plan.data, source).timed(self.diary.is_some());
         done.counts = rounds.run(&mut self.endpoint, &mut self.queue).await?;
         clock.elsewhere.lap();
         Ok(())

@@ -25,15 +25,17 @@ pub struct Amount {
     pub spans: u64,
     /// Most extents of any rank.
     pub most: u64,
+    /// See [`crate::engine::plan::Agreed::touched`].
+    pub touched: u64,
 }
 
 impl Amount {
     /// No bytes.
-    const NONE: Self = Self { start: u64::MAX, end: 0, bytes: 0, requests: 0, spans: 0, most: 0 };
-    const LANES: usize = 6;
+    const NONE: Self = Self { start: u64::MAX, end: 0, bytes: 0, requests: 0, spans: 0, most: 0, touched: 0 };
+    const LANES: usize = 7;
 
     /// The amount of one rank.
-    pub fn of(file: &Extents) -> Self {
+    pub fn of(file: &Extents, touched: u64) -> Self {
         match file.span() {
             Some((start, end)) => Self {
                 start,
@@ -42,6 +44,7 @@ impl Amount {
                 requests: file.count(),
                 spans: end.saturating_sub(start),
                 most: file.count(),
+                touched,
             },
             None => Self::NONE,
         }
@@ -54,14 +57,15 @@ impl Amount {
         self.requests = self.requests.saturating_add(other.requests);
         self.spans = self.spans.saturating_add(other.spans);
         self.most = self.most.max(other.most);
+        self.touched = self.touched.saturating_add(other.touched);
     }
 
     fn lanes(&self) -> [u64; Self::LANES] {
-        [self.start, self.end, self.bytes, self.requests, self.spans, self.most]
+        [self.start, self.end, self.bytes, self.requests, self.spans, self.most, self.touched]
     }
 
-    fn from([start, end, bytes, requests, spans, most]: [u64; Self::LANES]) -> Self {
-        Self { start, end, bytes, requests, spans, most }
+    fn from([start, end, bytes, requests, spans, most, touched]: [u64; Self::LANES]) -> Self {
+        Self { start, end, bytes, requests, spans, most, touched }
     }
 }
 
@@ -90,9 +94,9 @@ pub struct Contribution {
 }
 
 impl Contribution {
-    /// The contribution of a rank that writes or reads `file`.
-    pub fn new(file: &Extents, again: Again, tiling: Option<Tiling>) -> Self {
-        let all = Amount::of(file);
+    /// The contribution of a rank that writes or reads `file`, and touches so many parts of it.
+    pub fn new(file: &Extents, (again, touched): (Again, u64), tiling: Option<Tiling>) -> Self {
+        let all = Amount::of(file, touched);
         let add =
             |sum: u64, piece: crate::Extent, tiling: Tiling| sum.wrapping_add(tiling.piece(piece.offset, piece.end()));
         Self {
@@ -198,13 +202,13 @@ mod tests {
     #[test]
     fn a_contribution_survives_encoding() {
         let file = Extents::strided(7, 10, 30, 9).unwrap();
-        let mut one = Contribution::new(&file, Again::Shifted(-70), Some(Tiling::of(5)));
+        let mut one = Contribution::new(&file, (Again::Shifted(-70), 12), Some(Tiling::of(5)));
         assert_eq!(Contribution::from(&one.body()), one);
         one.served(90, 12);
         one.fail(3);
         one.limit = 1000;
         assert_eq!(Contribution::from(&one.body()), one);
-        let mut none = Contribution::new(&Extents::empty(), Again::Nothing, None);
+        let mut none = Contribution::new(&Extents::empty(), (Again::Nothing, 0), None);
         assert_eq!(Contribution::from(&none.body()), none);
         none.merge(one.clone());
         assert_eq!((none.failed(), none.shift(), none.all, none.left), (Some(3), Some(-70), one.all, Amount::NONE));
@@ -215,8 +219,8 @@ mod tests {
         let tiling = Tiling::of(11);
         let all = |files: &[Extents], look: bool| {
             let look = look.then_some(tiling);
-            let mut all = Contribution::new(&Extents::empty(), Again::No, Some(tiling));
-            files.iter().for_each(|file| all.merge(Contribution::new(file, Again::No, look)));
+            let mut all = Contribution::new(&Extents::empty(), (Again::No, 0), Some(tiling));
+            files.iter().for_each(|file| all.merge(Contribution::new(file, (Again::No, 3), look)));
             all.are_disjoint(tiling)
         };
         let strided = |rank: u64| Extents::strided(rank * 8, 8, 32, 9).unwrap();

@@ -53,7 +53,7 @@ impl File {
         early: Option<&Outcome>,
     ) -> Result<OpenedCall> {
         let rest = if early.is_some() { &Extents::empty() } else { file };
-        let again = self.cached.as_ref().map_or(Again::No, |cached| cached.again(rest, layout));
+        let again = self.again(rest, layout);
         let hints = &self.setup.hints;
         let may_be_small = hints.tiny_call > 0
             && hints.cb_write != Switch::Disable
@@ -84,7 +84,7 @@ impl File {
         early: Option<&Outcome>,
     ) -> Result<OpenedCall> {
         let rest = if early.is_some() { &Extents::empty() } else { file };
-        let again = self.cached.as_ref().map_or(Again::No, |cached| cached.again(rest, layout));
+        let again = self.again(rest, layout);
         let tiling = (file.count() <= MAX_CHECKED_PIECES).then_some(self.setup.tiling);
         let mut contribution = Contribution::new(file, again, tiling);
         contribution.limit = checked.as_ref().map_or(u64::MAX, |limit| *limit);
@@ -94,11 +94,19 @@ impl File {
         self.open_call(contribution, file, again, checked, None).await
     }
 
+    /// How an access relates to that of the cached plan, and if it is another one, how many parts of the file it touches.
+    fn again(&self, file: &Extents, layout: &BufferLayout) -> (Again, u64) {
+        match self.cached.as_ref().map_or(Again::No, |cached| cached.again(file, layout)) {
+            Again::No => (Again::No, self.setup.roles.touched(file)),
+            again => (again, 0),
+        }
+    }
+
     async fn open_call(
         &mut self,
         mut contribution: Contribution,
         file: &Extents,
-        again: Again,
+        again: (Again, u64),
         checked: Result<u64>,
         small: Option<Result<Arc<dyn Storage>>>,
     ) -> Result<OpenedCall> {

@@ -75,6 +75,7 @@ impl Answer {
             end: amount.end.min(contribution.limit),
             bytes: amount.bytes,
             requests: amount.requests,
+            touched: amount.touched,
             disjoint: amount.spans <= amount.end.saturating_sub(amount.start),
             shift: contribution.shift(),
         };
@@ -93,10 +94,9 @@ impl Answer {
     /// The answer as bytes.
     pub fn put(&self) -> Vec<u8> {
         let OpenedCall { all, left, disjoint, few, transferred, micros, written } = &self.opened;
-        let agreed =
-            |agreed: &Agreed| [agreed.start, agreed.end, agreed.bytes, agreed.requests, u64::from(agreed.disjoint)];
+        let agreed = |it: &Agreed| [it.start, it.end, it.bytes, it.requests, it.touched, u64::from(it.disjoint)];
         let optional = |number: Option<u64>| [u64::from(number.is_some()), number.unwrap_or_default()];
-        let mut lanes = Vec::with_capacity(20);
+        let mut lanes = Vec::with_capacity(22);
         lanes.extend(optional(self.failed.map(|rank| rank as u64)));
         lanes.extend(agreed(all));
         lanes.extend(agreed(left));
@@ -113,13 +113,14 @@ impl Answer {
         let mut next = || lanes.next().unwrap_or_default();
         let optional = |[is_some, number]: [u64; 2]| (is_some != 0).then_some(number);
         let failed = optional([next(), next()]);
-        let [all, left] = [(); 2].map(|()| [(); 5].map(|()| next()));
+        let [all, left] = [(); 2].map(|()| [(); 6].map(|()| next()));
         let by = optional([next(), next()]).map(|by| by as i64);
-        let agreed = |[start, end, bytes, requests, disjoint]: [u64; 5]| Agreed {
+        let agreed = |[start, end, bytes, requests, touched, disjoint]: [u64; 6]| Agreed {
             start,
             end,
             bytes,
             requests,
+            touched,
             disjoint: disjoint != 0,
             shift: by,
         };
@@ -137,7 +138,7 @@ mod tests {
 
     #[test]
     fn an_answer_survives_encoding() {
-        let agreed = Agreed { start: 3, end: 90, bytes: 40, requests: 7, disjoint: true, shift: Some(-5) };
+        let agreed = Agreed { start: 3, end: 90, bytes: 40, requests: 7, touched: 99, disjoint: true, shift: Some(-5) };
         let left = Agreed { start: 9, bytes: 10, disjoint: false, ..agreed };
         for (failed, disjoint, written) in
             [(None, None, Some(3)), (Some(2), Some(true), None), (None, Some(false), None)]

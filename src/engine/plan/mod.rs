@@ -1,8 +1,10 @@
 //! The plan of a collective call: the agreement before an exchange, the choice of the path, and the lists to exchange.
 
+pub mod choice;
 pub(in crate::engine) mod duplicate_reads;
 pub(in crate::engine) mod flatten;
 pub mod planning;
+pub(in crate::engine) mod roles;
 
 use crate::access::{BufferLayout, Extent, Extents};
 use crate::collectives::allgather::LOCALITY_BRUCK;
@@ -11,6 +13,7 @@ use crate::collectives::{agree, allgather, allreduce, broadcast_error};
 use crate::drivers::{Domains, Written};
 use crate::engine::api::report::Path;
 use crate::engine::api::setup::Setup;
+use crate::engine::metadata::phase::Phase;
 use crate::engine::metadata::{Announced, announce};
 use crate::engine::opening::large;
 use crate::engine::plan::flatten::{ListsToSend, flatten};
@@ -37,6 +40,8 @@ pub struct Agreed {
     pub bytes: u64,
     /// Number of extents, as the ranks passed them.
     pub requests: u64,
+    /// Number of pairs of a rank and a window in which the rank has bytes. 0 if no choice depends on it, and for ranks whose access is that of their cached plan.
+    pub touched: u64,
     /// Whether the lengths of the ranks' ranges add up to at most the length of the whole range. If not, ranges overlap. If so,
     /// they may still overlap and leave a gap elsewhere.
     pub disjoint: bool,
@@ -75,8 +80,9 @@ impl Again {
     }
 }
 
-/// Agrees on ranges and sizes. Collective: one allreduce of 10 scalars, 2 ceil(log2 p) (t_s + 80 t_w); with dedicated I/O ranks,
-/// exchanges between the two groups. `checked` is an error of this rank's arguments, which makes the call fail on all ranks; or
+/// Agrees on ranges and sizes. Collective: one allreduce of 11 scalars, 2 ceil(log2 p) (t_s + 88 t_w); with dedicated I/O ranks,
+/// exchanges between the two groups. `touched` is this rank's part of [`Agreed::touched`].
+/// `checked` is an error of this rank's arguments, which makes the call fail on all ranks; or
 /// the end of the file, or `u64::MAX` if this rank has not checked it.
 ///
 /// # Errors
@@ -86,26 +92,26 @@ pub async fn agree_on_ranges(
     io: Option<&TwoGroups>,
     file: &Extents,
     checked: Result<u64>,
-    again: Again,
+    (again, touched): (Again, u64),
 ) -> Result<Agreed> {
-    const OPS: [ReduceOp; 10] = [Min, Max, Sum, Sum, Sum, Min, Min, Max, Min, Min];
+    const OPS: [ReduceOp; 11] = [Min, Max, Sum, Sum, Sum, Sum, Min, Min, Max, Min, Min];
     let (start, end) = file.span().unwrap_or((u64::MAX, 0));
     let failed = if checked.is_err() { endpoint.rank() as u64 } else { u64::MAX };
     let span = end.saturating_sub(start);
     let limit = checked.as_ref().map_or(u64::MAX, |limit| *limit);
     let [again, lowest, highest] = again.lanes();
-    let mut lanes = [start, end, file.bytes(), file.count(), span, again, lowest, highest, limit, failed];
+    let mut lanes = [start, end, file.bytes(), file.count(), span, touched, again, lowest, highest, limit, failed];
     match io {
         None => allreduce(endpoint, &OPS, &mut lanes).await?,
         Some(groups) => intergroup_allreduce(endpoint, groups, &OPS, &mut lanes).await?,
     }
-    let [start, end, bytes, requests, spans, again, lowest, highest, limit, failed] = lanes;
+    let [start, end, bytes, requests, spans, touched, again, lowest, highest, limit, failed] = lanes;
     if failed != u64::MAX {
         return Err(broadcast_error(endpoint, failed as Rank, checked.err().as_ref()).await?);
     }
     let disjoint = spans <= end.saturating_sub(start);
     let shift = Again::agreed(again, lowest, highest);
-    Ok(Agreed { start, end: end.min(limit), bytes, requests, disjoint, shift })
+    Ok(Agreed { start, end: end.min(limit), bytes, requests, touched, disjoint, shift })
 }
 
 /// The direction of a call.
@@ -207,6 +213,10 @@ pub struct Plan {
     pub outgoing: Vec<ListsToSend>,
     /// The lists that this rank received.
     pub announced: Announced,
+    /// The data phase.
+    pub data: std::sync::Arc<Phase>,
+    /// The kernels that were chosen in place of the default, for reports; empty for none.
+    pub kernels: &'static str,
 }
 
 impl Plan {
@@ -236,7 +246,11 @@ impl Plan {
         clock.agreement.lap();
         let outgoing = flatten(file, layout, &domains, agreed.end);
         clock.flatten.lap();
-        let announced = announce(endpoint, &roles.metadata, &roles.data, &domains, &outgoing).await;
+        let mut phases = roles.phases(agreed, &domains);
+        if setup.shares_in_nodes {
+            phases.share_in_nodes(endpoint, &setup.topology, setup.hints.ranks_per_node > 0).await?;
+        }
+        let announced = announce(endpoint, &phases.metadata, &phases.data, &domains, &outgoing).await;
         // An error in decoding lists can be agreed, because all ranks have exchanged. A broken exchange cannot.
         let announced = match announced {
             Err(error) if endpoint.waiting().failure().is_unagreed(&error) && !matches!(error, Error::Codec { .. }) => {
@@ -249,7 +263,7 @@ impl Plan {
             }
         };
         clock.metadata.lap();
-        Ok(Self { domains, outgoing, announced })
+        Ok(Self { domains, outgoing, announced, data: phases.data, kernels: phases.why })
     }
 }
 

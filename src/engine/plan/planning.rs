@@ -51,8 +51,15 @@ impl Ranges {
 
     /// The bytes of `file` in each of the 1,024 equal parts of the range.
     pub fn histogram(&self, file: &Extents) -> Vec<u64> {
-        let agreed =
-            Agreed { start: self.start, end: self.end, bytes: self.bytes, requests: 0, disjoint: true, shift: None };
+        let agreed = Agreed {
+            start: self.start,
+            end: self.end,
+            bytes: self.bytes,
+            requests: 0,
+            touched: 0,
+            disjoint: true,
+            shift: None,
+        };
         count_bytes(file, &agreed)
     }
 

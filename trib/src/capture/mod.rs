@@ -1,6 +1,7 @@
 //! `trib capture`: what captures have, and what can be made of them.
 
 mod export;
+mod import;
 mod info;
 mod merge;
 
@@ -13,5 +14,6 @@ pub fn run(command: &CaptureCommand) -> Result<(), Failure> {
         CaptureCommand::Info(options) => info::run(options),
         CaptureCommand::Export(options) => export::run(options),
         CaptureCommand::Merge(options) => merge::run(options),
+        CaptureCommand::Import(options) => import::run(options),
     }
 }

@@ -16,6 +16,8 @@ pub enum SimCommand {
     AllToMany(AllToManyArguments),
     /// Simulate a collective write of an application: metadata, rounds of data, placement, file servers.
     Write(WriteOptions),
+    /// Compare throttles, limits by place and rank lists on machines whose links are known: a table, in minutes.
+    Throttles(ThrottlesOptions),
     /// List the machines, or show one: every number with its unit and source.
     Machines(MachinesOptions),
     /// Compare the simulator with measurements, row by row, or fit a machine's host parameters to them.
@@ -166,6 +168,14 @@ pub struct WriteHow {
     /// Print JSON.
     #[arg(long, global = true, help_heading = "How")]
     pub json: bool,
+}
+
+/// Options of `trib sim throttles`.
+#[derive(Args)]
+pub struct ThrottlesOptions {
+    /// Simulate only the first cases.
+    #[arg(long, value_name = "N", value_parser = ranks)]
+    pub cases: Option<usize>,
 }
 
 /// Options of `trib sim machines`.

@@ -25,6 +25,49 @@ pub enum What {
     /// fastest.
     #[command(after_help = COLLECTIVES)]
     Collectives(CollectivesOptions),
+    /// Simulate writes with every kernel and with the choice of `auto`, and compare.
+    #[command(after_help = KERNELS)]
+    Kernels(KernelsOptions),
+}
+
+const KERNELS: &str = "\
+A ratio is the time with auto divided by that of the best fixed choice, or of the default without auto (balanced in
+both phases, in batches of 32). File I/O and connections cost nothing, so that only the exchange is compared.
+
+Examples:
+  trib tune kernels --nodes 4
+      every pattern on four machines, in a minute
+  trib tune kernels --resume rows.jsonl --markdown docs/tuning.md
+      the table of the documentation, in an hour or two; goes on where it stopped";
+
+/// Options of `trib tune kernels`.
+#[derive(Args)]
+pub struct KernelsOptions {
+    /// A machine of `trib sim machines`, or a machine file. May be repeated; by default cori-knl, summit, perlmutter and
+    /// frontier.
+    #[arg(long = "machine", value_name = "NAME|FILE")]
+    pub machines: Vec<String>,
+    /// Number of nodes, all of them full. May be repeated; by default 1, 4, 16, 64 and 256.
+    #[arg(long = "nodes", value_name = "N")]
+    pub nodes: Vec<usize>,
+    /// Most ranks: larger cases are left out.
+    #[arg(long, value_name = "P", default_value_t = 20_000)]
+    pub most: usize,
+    /// Only these patterns, with their parameters in one word: `ior -t 16KiB -s 64`. May be repeated.
+    #[arg(long = "pattern", value_name = "PATTERN")]
+    pub patterns: Vec<String>,
+    /// Simulate so many rounds, spread evenly, and scale their time up; 0: all.
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub sample: usize,
+    /// Keep results in this file, a JSON object a line, and do not simulate again what it has.
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
+    /// Write the table into this document, between its two comments. May be repeated.
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Vec<PathBuf>,
+    /// Print one JSON object on standard output, and nothing else.
+    #[arg(long)]
+    pub json: bool,
 }
 
 const COLLECTIVES: &str = "\

@@ -91,6 +91,9 @@ pub fn run_with_bar(
 /// The way of a kernel's name.
 pub fn way(kernel: &str, local_aggregators: usize) -> Result<Way, Failure> {
     Ok(match kernel.parse()? {
+        KernelHint::Auto => {
+            return Err(Failure::new("kernel: auto, which is of collective writes; allowed: a kernel".to_string()));
+        }
         KernelHint::Flat(kernel) => Way::Flat(kernel),
         KernelHint::TwoLayer => Way::TwoLayer(local_aggregators),
     })

@@ -7,6 +7,7 @@ mod fit;
 pub mod machines;
 mod measurements;
 pub mod memory;
+mod throttles;
 mod validate;
 mod write;
 
@@ -24,6 +25,7 @@ pub fn run(command: &SimCommand) -> Result<(), Failure> {
         SimCommand::Write(options) => write::run(options),
         SimCommand::Machines(options) => machines::run(options),
         SimCommand::Fit(options) => fit::run(options),
+        SimCommand::Throttles(options) => throttles::run(options),
         SimCommand::Validate(options) => validate::run(options),
     }
 }

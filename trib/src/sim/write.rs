@@ -62,6 +62,7 @@ pub fn run(options: &WriteOptions) -> Result<(), Failure> {
         let outcome = run_with_bar(machine, topology, &workload, workload.messages(), 0)?;
         workload.outcome(&outcome.phases)
     };
+    let prepared = Prepared { hints: workload.hints().clone(), ..prepared };
     if how.json {
         return say(serde_json::to_string_pretty(&object(how, &prepared, aggregators, &census, &written))?);
     }

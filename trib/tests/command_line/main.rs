@@ -10,6 +10,8 @@ mod cli;
 mod collectives;
 mod explain;
 mod extremes;
+mod import;
 mod patterns;
 mod reproduce;
 mod sim;
+mod tune_kernels;

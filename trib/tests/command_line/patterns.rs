@@ -88,13 +88,17 @@ fn gaps_in_memory_stay_as_they_are() {
     }
 }
 
-/// What a plan counts is what a run exchanges, call by call.
+/// What a plan counts is what a run exchanges with flat kernels, call by call.
 #[test]
 fn a_plan_of_every_pattern_counts_what_a_run_exchanges() {
     let directory = tempfile::tempdir().unwrap();
     for pattern in small::patterns(directory.path()) {
         for driver in ["lustre", "gpfs"] {
-            let more = format!("--ranks {} --ranks-per-node 2 --json --driver {driver} --hint {WINDOWS}", small::RANKS);
+            let more = format!(
+                "--ranks {} --ranks-per-node 2 --json --driver {driver} --hint {WINDOWS} \
+                 --hint trib_kernel_meta=balanced --hint trib_kernel_data=balanced",
+                small::RANKS
+            );
             let (run, plan) = (json(&line(&pattern, &more)), json(&line(&pattern, &format!("{more} --plan-only"))));
             let keys = ["aggregators", "requests", "calls", "bytes", "rounds", "metadata_bytes", "messages"];
             for key in keys.into_iter().chain(["nodes", "driver"]) {

@@ -200,3 +200,18 @@ fn bad_writes_are_refused_before_they_run() {
         assert!(line.contains(words), "{line}");
     }
 }
+
+/// The first case, which is small: a row with a number for each setting.
+#[test]
+fn throttles_are_compared() {
+    let output = trib(&["sim", "throttles", "--cases", "1"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let table = String::from_utf8(output.stdout).unwrap();
+    let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_string()).collect::<Vec<_>>();
+    let lines: Vec<Vec<String>> = table.lines().map(cells).collect();
+    assert_eq!(lines.len(), 3, "{table}");
+    assert!(lines.iter().all(|line| line.len() == lines[0].len()), "{table}");
+    let ratios: Vec<f64> = lines[2][1..].iter().map(|cell| cell.parse().unwrap()).collect();
+    assert!(ratios.iter().all(|&ratio| ratio > 0.0), "{table}");
+    assert!(refused(&["sim", "throttles", "--cases", "0"]).contains("cases"));
+}

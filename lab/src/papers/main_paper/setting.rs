@@ -144,7 +144,7 @@ fn production(context: &Context) -> Result<Arc<Vec<(usize, MessageCounts)>>, Pap
         let files = files.into_iter().collect::<Result<Vec<_>, _>>()?;
         let divisions = settings.iter().zip(&files).map(|(setting, file)| setting.division(file, range)).collect();
         let access = |rank| -> Result<Extents, PatternError> { Ok(pattern.rank_access(rank, 0)?.file) };
-        let censuses = MessageCounts::gather_all(E3SM_RANKS, divisions, access, || ())?;
+        let censuses = MessageCounts::gather_all(E3SM_RANKS, divisions, |rank| rank, access, || ())?;
         Ok(files.iter().map(|file| file.aggregators.len()).zip(censuses).collect())
     })
 }

@@ -12,7 +12,7 @@ use tributary::{Endpoint, Error};
 use tributary_lab::tune::{Plan, Rule, best, tune};
 
 use crate::cli::replay::Fabric;
-use crate::cli::tune::{CollectivesOptions, TuneOptions, What};
+use crate::cli::tune::CollectivesOptions;
 use crate::{Failure, limits, listing, say};
 
 /// Number of ranks on threads without --ranks.
@@ -22,8 +22,7 @@ const RANKS: u64 = 16;
 const BUFFERS: u64 = 4;
 
 /// Runs the command.
-pub fn run(options: &TuneOptions) -> Result<(), Failure> {
-    let What::Collectives(options) = &options.what;
+pub fn run(options: &CollectivesOptions) -> Result<(), Failure> {
     let plan = plan(options);
     match options.fabric {
         Fabric::Threads => {

@@ -1,0 +1,263 @@
+//! The kernels of a call whose hints say `auto`: all messages straight to the aggregators, or through local aggregators.
+//!
+//! The choice is a pure function of numbers that all ranks agree on anyway, so it costs no message and is the same on all
+//! ranks. It compares the closed forms of [`crate::exchange::cost`]. Which flat kernel, and in which batches, makes little
+//! difference in them and in the simulator: it is the default one.
+
+use crate::access::Extent;
+use crate::drivers::Domains;
+use crate::engine::metadata::variable_exchange::{HEAD, LENGTH};
+use crate::engine::plan::Agreed;
+use crate::exchange::BALANCED;
+use crate::exchange::cost::{Costs, Load, Ranks};
+use crate::hints::{Hints, KernelHint};
+use crate::topology::Topology;
+
+/// Bytes of a packed list for each extent, if lists do not compress.
+const PACKED: f64 = 3.0;
+/// Two layers are taken where they save more than this part of the time, by the estimate: it is no better.
+const WORTH: f64 = 0.22;
+
+/// The phases that go through local aggregators.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Layered {
+    /// The metadata phase.
+    pub metadata: bool,
+    /// The data phase.
+    pub data: bool,
+}
+
+/// What the choices of a file have in common.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Chooser {
+    /// What messages cost.
+    pub costs: Costs,
+    /// The ranks.
+    pub ranks: Ranks,
+    /// Local aggregators on a node; 0 if there are none to choose.
+    pub local: usize,
+}
+
+impl Chooser {
+    /// The choices that the hints leave. O(log of a node's ranks).
+    pub fn of(costs: Costs, topology: &Topology, aggregators: usize, hints: &Hints) -> Self {
+        let batch = hints.throttle(KernelHint::Flat(&BALANCED), hints.limit_data).limit;
+        let [ranks, nodes, aggregators] = [topology.ranks(), topology.nodes(), aggregators].map(|count| count as f64);
+        let ranks = Ranks { ranks, nodes, aggregators, batch: batch.map_or(f64::INFINITY, f64::from) };
+        let chooser = Self::new(costs, ranks, hints.cb_buffer_size);
+        let is_auto = [hints.kernel_meta, hints.kernel_data].contains(&KernelHint::Auto);
+        let local = match (is_auto, hints.num_aggrs_per_node) {
+            (false, _) => 0,
+            (true, given) if given > 0 && chooser.local > 0 => given,
+            _ => chooser.local,
+        };
+        Self { local, ..chooser }
+    }
+
+    /// With as many local aggregators as suit windows of `window` bytes to which all ranks send. None on one node, and where
+    /// no node has two ranks. O(log of a node's ranks).
+    pub fn new(costs: Costs, ranks: Ranks, window: u64) -> Self {
+        let on_node = ranks.ranks / ranks.nodes;
+        let load = Load { fan_in: ranks.ranks, bytes: window as f64 / ranks.ranks };
+        let seconds = |local: usize| ranks.two_layer(&costs, load, local as f64).iter().sum::<f64>();
+        let counts = (0..usize::BITS).map(|power| 1usize << power);
+        let fit = counts.take_while(|&local| ranks.nodes > 1.0 && local as f64 * 2.0 <= on_node);
+        let local = fit.min_by(|a, b| seconds(*a).total_cmp(&seconds(*b))).unwrap_or(0);
+        Self { costs, ranks, local }
+    }
+
+    /// The choice for a call. A phase that is not `open` to choice stays as `given`; phases that are both open go the same
+    /// way, for with a flat phase behind a layered one, most ranks send before the aggregators receive. O(1).
+    pub fn choose(&self, agreed: &Agreed, domains: &Domains, open: Layered, given: Layered) -> Layered {
+        if self.local == 0 || agreed.bytes == 0 {
+            return given;
+        }
+        let layered = Layered { metadata: open.metadata || given.metadata, data: open.data || given.data };
+        let seconds = |way| self.predicted(agreed, domains, way);
+        if seconds(layered) < seconds(given) * (1.0 - WORTH) { layered } else { given }
+    }
+
+    /// Predicted seconds of both phases of a call, without what all choices have in common. O(1).
+    pub fn predicted(&self, agreed: &Agreed, domains: &Domains, way: Layered) -> f64 {
+        let Self { costs, ranks, local } = self;
+        let estimate = Estimate::of(agreed, domains, ranks);
+        let local = *local as f64;
+        let lists = estimate.lists.iter().map(|load| match way.metadata {
+            false => ranks.flat(costs, *load),
+            true => ranks.two_layer(costs, *load, local).iter().sum(),
+        });
+        let lists: f64 = lists.sum();
+        let Estimate { data, rounds, extents, .. } = estimate;
+        let window = data.fan_in * data.bytes;
+        let place = window * costs.copy_byte + extents / (rounds * ranks.aggregators) * costs.visit;
+        if !way.data {
+            return lists + rounds * (ranks.flat(costs, data) + place);
+        }
+        // Local aggregators gather for the next round while aggregators place the bytes of this one.
+        let [inner, outer] = ranks.two_layer(costs, data, local);
+        lists + ranks.merging(costs, extents, local) + inner + rounds * (outer + place).max(inner)
+    }
+}
+
+/// Counts the windows that the extents of a rank touch, wherever its file domains will begin.
+#[derive(Debug, Clone)]
+pub struct Touched {
+    /// Bytes of a part of the file that belongs to one window.
+    part: u64,
+    /// Parts of a window; they are as many parts apart as there are windows in a round.
+    parts: u64,
+    /// By window of a round: one more than the last round in which it was touched.
+    rounds: Vec<u64>,
+    /// The part that was touched last.
+    last: (u64, u64),
+    count: u64,
+}
+
+impl Touched {
+    /// Nothing is touched of a file that is divided like `domains`.
+    pub fn of(domains: &Domains) -> Self {
+        let (part, parts) = (domains.part(), domains.window_bytes() / domains.part());
+        let windows = if parts > 1 { domains.aggregators() } else { 1 };
+        Self { part, parts, rounds: vec![0; windows], last: (0, 0), count: 0 }
+    }
+
+    /// Adds an extent behind those before. O(parts that it touches).
+    #[inline]
+    pub fn add(&mut self, extent: Extent) {
+        if extent.len == 0 || (extent.offset >= self.last.0 && extent.end() <= self.last.1) {
+            return;
+        }
+        let (first, at) = (extent.offset / self.part, (extent.end() - 1) / self.part);
+        self.last = (at * self.part, (at + 1).saturating_mul(self.part));
+        let windows = self.rounds.len() as u64;
+        for part in first..=at {
+            let round = part / windows / self.parts + 1;
+            let known = &mut self.rounds[(part % windows) as usize];
+            self.count += u64::from(*known != round);
+            *known = round;
+        }
+    }
+
+    /// The number of windows.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+}
+
+/// What a call sends, as far as it is known before it is sent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Estimate {
+    /// The heads of all lists, and the rest of long ones.
+    lists: [Load; 2],
+    /// A round of data.
+    data: Load,
+    rounds: f64,
+    extents: f64,
+}
+
+impl Estimate {
+    /// From the agreed numbers of a call.
+    ///
+    /// A rank sends one message to each window that it touches.
+    fn of(agreed: &Agreed, domains: &Domains, ranks: &Ranks) -> Self {
+        let (part, window) = (domains.part() as f64, domains.window_bytes() as f64);
+        let (bytes, extents) = (agreed.bytes as f64, agreed.requests as f64);
+        let range = agreed.end.saturating_sub(agreed.start) as f64;
+        let rounds = (range / window / ranks.aggregators).ceil().max(1.0);
+        let windows = (range / window).ceil().max(ranks.aggregators.min((range / part).ceil())).max(1.0);
+        let touched = (agreed.touched as f64).clamp(1.0, windows * ranks.ranks);
+        let fan_in = (touched / windows).clamp(1.0, ranks.ranks);
+        let senders = (touched / ranks.aggregators).clamp(1.0, ranks.ranks);
+        let list = extents * PACKED / (senders * ranks.aggregators);
+        let (head, tail) = (list.min(HEAD as f64), (list - HEAD as f64).max(0.0));
+        Self {
+            lists: [
+                Load { fan_in: ranks.ranks, bytes: LENGTH as f64 + head },
+                Load { fan_in: if tail > 0.0 { senders } else { 0.0 }, bytes: tail },
+            ],
+            data: Load { fan_in, bytes: bytes / (windows * fan_in) },
+            rounds,
+            extents,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+    const LAYERED: Layered = Layered { metadata: true, data: true };
+
+    fn ranks(ranks: f64, nodes: f64) -> Ranks {
+        Ranks { ranks, nodes, aggregators: nodes, batch: 32.0 }
+    }
+
+    /// A call in which every rank has bytes for every window of a file.
+    fn call(all: Ranks, bytes: u64) -> (Agreed, Domains) {
+        let domains = Domains::equal_blocks(0, bytes, MIB, all.aggregators as usize, 16 * MIB);
+        let windows = bytes.div_ceil(16 * MIB).max(all.aggregators as u64);
+        let (requests, touched) = (100 * all.ranks as u64, all.ranks as u64 * windows);
+        (Agreed { start: 0, end: bytes, bytes, requests, touched, disjoint: false, shift: None }, domains)
+    }
+
+    fn choice(all: Ranks, bytes: u64) -> Layered {
+        let (agreed, domains) = call(all, bytes);
+        Chooser::new(Costs::CLUSTER, all, 16 * MIB).choose(&agreed, &domains, LAYERED, Layered::default())
+    }
+
+    #[test]
+    fn many_ranks_with_little_each_go_through_local_aggregators() {
+        assert_eq!(choice(ranks(8192.0, 64.0), 512 * MIB), LAYERED);
+        assert_eq!(choice(ranks(16.0, 4.0), 4096 * MIB), Layered::default(), "few ranks with large messages");
+        assert_eq!(choice(ranks(1024.0, 1.0), 512 * MIB), Layered::default(), "one node");
+        assert_eq!(choice(ranks(1024.0, 1024.0), 512 * MIB), Layered::default(), "one rank on each node");
+        assert_eq!(choice(ranks(8192.0, 64.0), 0), Layered::default(), "no bytes");
+    }
+
+    /// A phase whose hint names a kernel stays as it is.
+    #[test]
+    fn what_is_given_stays() {
+        let all = ranks(8192.0, 64.0);
+        let (agreed, domains) = call(all, 512 * MIB);
+        let chooser = Chooser::new(Costs::CLUSTER, all, 16 * MIB);
+        let (data, none) = (Layered { metadata: false, data: true }, Layered::default());
+        for (open, given, due) in [(none, none, none), (data, none, data), (none, data, data)] {
+            assert_eq!(chooser.choose(&agreed, &domains, open, given), due);
+        }
+        let local = |hints: &str| {
+            let (hints, topology) = (Hints::parse(hints).unwrap(), Topology::blocks(64, 8).unwrap());
+            Chooser::of(Costs::CLUSTER, &topology, 8, &hints).local
+        };
+        assert_eq!(local("trib_kernel_meta=balanced; trib_kernel_data=pairwise"), 0);
+        assert_eq!(local("nc_num_aggrs_per_node=3"), 3);
+    }
+
+    proptest! {
+        /// Counted byte by byte.
+        #[test]
+        fn every_window_is_counted_once(
+            pieces in prop::collection::vec((0u64..200, 1u64..300), 0..40),
+            (stripe, stripes, aggregators) in (1u64..40, 1u64..5, 1u64..6),
+            cyclic in any::<bool>(),
+        ) {
+            let domains = match cyclic {
+                true => Domains::Cyclic { stripe, aggregators, stripes },
+                false => Domains::Ranges { bounds: vec![0, u64::MAX], window: stripe * stripes },
+            };
+            let (mut touched, mut windows, mut at) = (Touched::of(&domains), std::collections::BTreeSet::new(), 0);
+            for (gap, len) in pieces {
+                let extent = Extent { offset: at + gap, len };
+                at = extent.end();
+                touched.add(extent);
+                for byte in extent.offset..extent.end() {
+                    let (aggregator, _) = domains.owner(byte);
+                    windows.insert((aggregator, domains.window(aggregator, byte).index));
+                }
+            }
+            prop_assert_eq!(touched.count(), windows.len() as u64);
+        }
+    }
+}

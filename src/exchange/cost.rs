@@ -1,0 +1,131 @@
+//! The time of an exchange, in closed form: by it a kernel is chosen where the hints say `auto`.
+//!
+//! Every aggregator has `f` senders with a message of `m` bytes each. An aggregator takes one message after the other, and the
+//! aggregators of a node share its port; the senders work side by side and are not what takes the time. With t(m), the time to
+//! post and process a message,
+//!
+//! | kernel | time |
+//! |---|---|
+//! | flat, in batches of w | f t(m) + f / w round trips, or f m t_port for each aggregator of the node, if that is more |
+//! | two layers | (g - 1) t(s m), and s g m bytes copied and sent on by one rank; then the flat time with f' messages of f m / f' bytes |
+//!
+//! where a local aggregator has g members, a rank that sends at all sends to s aggregators, and f' = f / g is the number of local
+//! aggregators with data for one aggregator: the ranks that send to it are neighbours. t(m) contains the search of the list of
+//! early messages. The lists of the members are merged once, in log2 g levels of a heap.
+//!
+//! After the main paper, section III.B (equations 4 and 5), with the terms of the max-rate model of nodes.
+
+/// What messages cost on a machine, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Costs {
+    /// t_s: posting and processing an eager message on its receiver.
+    pub eager: f64,
+    /// A byte of an eager message on its receiver.
+    pub eager_byte: f64,
+    /// The largest eager message, in bytes.
+    pub eager_limit: f64,
+    /// t_s of a larger message (rendezvous).
+    pub rendezvous: f64,
+    /// From a message to its acknowledgement: what a batch waits.
+    pub round_trip: f64,
+    /// t_w: a byte between nodes through the port of one rank.
+    pub rank_byte: f64,
+    /// A byte through the port of a node, which its ranks share.
+    pub node_byte: f64,
+    /// Copying a byte in memory.
+    pub copy_byte: f64,
+    /// Finding the place of an extent in a window.
+    pub visit: f64,
+    /// Inspecting an entry of a list of messages or receives.
+    pub walk: f64,
+    /// Passing an extent through a level of a heap that merges lists.
+    pub merge: f64,
+}
+
+impl Costs {
+    /// A cluster of the present: some microseconds a message, 10 GB/s and more a node. Of the order of what the simulator's
+    /// machine files give for Perlmutter, Frontier, Summit and Cori.
+    pub const CLUSTER: Self = Self {
+        eager: 1.5e-6,
+        eager_byte: 0.1e-9,
+        eager_limit: 8192.0,
+        rendezvous: 2.5e-6,
+        round_trip: 4e-6,
+        rank_byte: 0.08e-9,
+        node_byte: 0.05e-9,
+        copy_byte: 0.1e-9,
+        visit: 20e-9,
+        walk: 10e-9,
+        merge: 10e-9,
+    };
+
+    /// t(m).
+    fn message(&self, bytes: f64) -> f64 {
+        if bytes <= self.eager_limit { self.eager + bytes * self.eager_byte } else { self.rendezvous }
+    }
+}
+
+/// The ranks of an exchange.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ranks {
+    /// p.
+    pub ranks: f64,
+    /// N.
+    pub nodes: f64,
+    /// Number of aggregators.
+    pub aggregators: f64,
+    /// Most sends, and most receives, that a rank has outstanding; infinite without a throttle.
+    pub batch: f64,
+}
+
+/// What one round moves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Load {
+    /// f: senders of an aggregator, on average.
+    pub fan_in: f64,
+    /// m: bytes of a message, on average.
+    pub bytes: f64,
+}
+
+impl Ranks {
+    /// Aggregators that share a port.
+    fn sharing(&self) -> f64 {
+        (self.aggregators / self.nodes).max(1.0)
+    }
+
+    /// Seconds of a round by a flat kernel. O(1).
+    pub fn flat(&self, costs: &Costs, load: Load) -> f64 {
+        let Load { fan_in, bytes } = load;
+        // Senders have at most a batch outstanding. What arrives before its receive is posted waits in a list that is searched
+        // from its beginning; it is half full on average.
+        let sends = (fan_in * self.aggregators / self.ranks).max(1.0);
+        let early = fan_in * (self.batch / sends).min(1.0);
+        let search = costs.walk * (self.batch.min(fan_in) / 2.0 + early / 4.0);
+        let host = fan_in * (costs.message(bytes) + search) + fan_in / self.batch * costs.round_trip;
+        // What comes from the aggregator's own node does not pass the port.
+        let outside = 1.0 - 1.0 / self.nodes;
+        let port =
+            fan_in * bytes * outside * (self.sharing() * costs.node_byte).max(costs.rank_byte.min(costs.node_byte));
+        host.max(port)
+    }
+
+    /// Seconds of a round through `local` local aggregators on each node, whose kernel is flat: on a local aggregator, and on
+    /// an aggregator. O(1).
+    pub fn two_layer(&self, costs: &Costs, load: Load, local: f64) -> [f64; 2] {
+        let members = (self.ranks / (self.nodes * local)).max(1.0);
+        // The aggregators that a rank sends to, and the bytes.
+        let peers = (load.fan_in * self.aggregators / self.ranks).max(1.0);
+        let bytes = peers * load.bytes;
+        let gather = (members - 1.0) * costs.message(bytes) + members * bytes * costs.copy_byte;
+        let leave = members * bytes * (1.0 - 1.0 / self.nodes) * (costs.rank_byte).max(local * costs.node_byte);
+        let fan_in = (load.fan_in / members).ceil().min(self.nodes * local).min(load.fan_in);
+        let outer = self.flat(costs, Load { fan_in, bytes: load.fan_in * load.bytes / fan_in });
+        [gather + leave, outer]
+    }
+
+    /// Seconds of merging `extents` extents of all ranks at the local aggregators, once for a plan. O(1).
+    pub fn merging(&self, costs: &Costs, extents: f64, local: f64) -> f64 {
+        let members = (self.ranks / (self.nodes * local)).max(1.0);
+        extents / (self.nodes * local) * members.log2().ceil() * costs.merge
+    }
+}

@@ -1,0 +1,138 @@
+//! The rows as text, JSON and a table of a document.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::Row;
+use crate::{Failure, listing};
+
+/// The comments around the table of a document.
+const BEGIN: &str = "<!-- trib tune kernels: table -->";
+const END: &str = "<!-- trib tune kernels: end -->";
+
+/// `auto` is as good as the best fixed choice if it takes at most so much of its time.
+const NEAR: f64 = 1.05;
+
+/// What all rows say together.
+struct Sum {
+    cases: usize,
+    near: usize,
+    worst: f64,
+    gain: f64,
+    pairs: usize,
+    right: usize,
+}
+
+fn sum(rows: &[Row]) -> Sum {
+    let (mut sum, mut logs) = (Sum { cases: 0, near: 0, worst: 0.0, gain: 1.0, pairs: 0, right: 0 }, 0.0);
+    for row in rows {
+        let (Some((_, best)), Some(default)) = (row.best(), row.default()) else { continue };
+        sum.cases += 1;
+        sum.near += usize::from(row.auto <= best * NEAR);
+        sum.worst = sum.worst.max(row.auto / best);
+        logs += (default / row.auto).ln();
+        if let [flat, layered] = row.predicted[..]
+            && (flat.1 / layered.1).max(layered.1 / flat.1) > NEAR
+        {
+            sum.pairs += 1;
+            sum.right += usize::from((flat.0 < layered.0) == (flat.1 < layered.1));
+        }
+    }
+    sum.gain = (logs / sum.cases.max(1) as f64).exp();
+    sum
+}
+
+fn sentence(rows: &[Row]) -> String {
+    let Sum { cases, near, worst, gain, pairs, right } = sum(rows);
+    format!(
+        "In {near} of {cases} writes auto takes at most {:.0} % more than the best fixed choice; at worst {worst:.2} times as \
+         long. It is {gain:.2} times as fast as balanced on the geometric mean. Of {pairs} writes in which balanced and \
+         two_layer differ by more than {:.0} %, the model predicts the faster in {right}.",
+        (NEAR - 1.0) * 100.0,
+        (NEAR - 1.0) * 100.0,
+    )
+}
+
+const HEAD: [&str; 9] = [
+    "machine",
+    "nodes",
+    "ranks",
+    "pattern",
+    "auto takes",
+    "milliseconds",
+    "best fixed choice",
+    "auto / best",
+    "auto / balanced",
+];
+
+fn cells(row: &Row) -> [String; 9] {
+    let (name, best) = row.best().unwrap_or(("-", row.auto));
+    let default = row.default().unwrap_or(row.auto);
+    [
+        row.machine.clone(),
+        row.nodes.to_string(),
+        row.ranks.to_string(),
+        row.pattern.clone(),
+        row.chosen.clone(),
+        format!("{:.3}", row.auto * 1e3),
+        name.to_string(),
+        format!("{:.2}", row.auto / best),
+        format!("{:.2}", row.auto / default),
+    ]
+}
+
+/// As a table for a terminal.
+pub fn text(rows: &[Row]) -> String {
+    let mut table = listing::table(HEAD);
+    rows.iter().for_each(|row| {
+        table.add_row(cells(row));
+    });
+    format!("{table}\n{}", sentence(rows))
+}
+
+/// As JSON.
+pub fn object(rows: &[Row]) -> Value {
+    let Sum { cases, near, worst, gain, pairs, right } = sum(rows);
+    json!({
+        "rows": rows,
+        "cases": cases,
+        "within_5_percent": near,
+        "worst": worst,
+        "gain_over_balanced": gain,
+        "order": { "pairs": pairs, "right": right },
+    })
+}
+
+/// Checks that a document has a place for the table.
+///
+/// # Errors
+/// It has none, or cannot be read.
+pub fn check(path: &Path) -> Result<(), Failure> {
+    filled(path, &[]).map(drop)
+}
+
+/// Writes the table into the document.
+///
+/// # Errors
+/// As [`check`], or those of the operating system.
+pub fn write(path: &Path, rows: &[Row]) -> Result<(), Failure> {
+    let text = filled(path, rows)?;
+    std::fs::write(path, text).map_err(|cause| Failure::new(format!("markdown: {}: {cause}", path.display())))
+}
+
+fn filled(path: &Path, rows: &[Row]) -> Result<String, Failure> {
+    let fail = |cause: &dyn std::fmt::Display| Failure::new(format!("markdown: {}: {cause}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|cause| fail(&cause))?;
+    let place = text.find(BEGIN).map(|at| at + BEGIN.len()).zip(text.find(END)).filter(|(from, to)| from <= to);
+    let (from, to) = place.ok_or_else(|| fail(&format!("no place for a table; allowed: {BEGIN} and {END}")))?;
+    let mut table = format!("{}\n\n", sentence(rows));
+    let mut line = |cells: &[&str]| writeln!(table, "| {} |", cells.join(" | "));
+    let marks = ["---", "--:", "--:", "---", "---", "--:", "---", "--:", "--:"];
+    let _ = line(&HEAD).and_then(|()| line(&marks));
+    for row in rows {
+        let _ = line(&cells(row).each_ref().map(String::as_str));
+    }
+    Ok(format!("{}\n{table}{}", &text[..from], &text[to..]))
+}
