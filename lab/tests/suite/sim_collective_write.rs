@@ -30,8 +30,8 @@ fn strided(rank: usize) -> Result<Extents, Error> {
 const BYTES: u64 = RANKS as u64 * PIECE * PIECES;
 
 /// Stripes of 2,400 bytes, two pieces of every rank, over 4 aggregators: 8 rounds.
-const LUSTRE: &str = "trib_driver=lustre; striping_unit=2400; striping_factor=4; cb_buffer_size=2400; \
-                      trib_placement=stride:6";
+const LUSTRE: &str = "trib_kernel_meta=balanced; trib_kernel_data=balanced; trib_driver=lustre; striping_unit=2400; \
+                      striping_factor=4; cb_buffer_size=2400; trib_placement=stride:6";
 
 fn topology() -> Topology {
     Topology::blocks(RANKS, 6).unwrap()
