@@ -51,6 +51,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("compare", "--list"),
     ("capture info", "CAPTURE"),
     ("capture export", "CAPTURE"),
+    ("capture import", "DIR/dxt.txt --output DIR/imported"),
     ("capture merge", "CAPTURE CAPTURE --output DIR/merged"),
     ("advise", "CAPTURE --machine summit"),
     ("explain", "CAPTURE"),
@@ -186,6 +187,8 @@ fn every_option_of_every_command_at_the_ends_of_the_numbers() {
     let mut patterns = small::patterns(directory.path());
     std::fs::write(directory.path().join("trace.dat"), small::trace()).unwrap();
     patterns.push(vec!["wrf".into(), "--trace".into(), directory.path().join("trace.dat").display().to_string()]);
+    std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/darshan_dxt.txt"), directory.path().join("dxt.txt"))
+        .unwrap();
     std::fs::copy(
         concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/cori_all_to_many.csv"),
         directory.path().join("measurements.csv"),
