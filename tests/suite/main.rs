@@ -34,6 +34,7 @@ mod two_sides;
 mod watchdog;
 
 mod allgather_locality;
+mod auto_kernels;
 mod capture;
 mod collectives;
 mod conformance;
