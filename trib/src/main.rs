@@ -7,6 +7,7 @@ mod calls;
 mod capture;
 mod cli;
 mod compare;
+mod document;
 mod exchange;
 mod explain;
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::row::{Measured, READ, Row};
 use super::show::{mean, number, ratio, seconds_of};
 use super::targets::verdict;
 use crate::Failure;
+use crate::document::{self, Table};
 
 /// The comments before the tables, and the one behind each.
 const FULL: &str = "<!-- trib compare: full table -->";
@@ -19,7 +20,7 @@ const END: &str = "<!-- trib compare: end -->";
 /// # Errors
 /// It has no place, or cannot be read.
 pub fn check(path: &Path) -> Result<(), Failure> {
-    filled(path, &[]).map(drop)
+    document::check(path, &tables(&[]))
 }
 
 /// Writes the tables of the rows into the file.
@@ -27,36 +28,11 @@ pub fn check(path: &Path) -> Result<(), Failure> {
 /// # Errors
 /// As [`check`], or those of the operating system.
 pub fn write(path: &Path, rows: &[Row]) -> Result<(), Failure> {
-    let text = filled(path, rows)?;
-    std::fs::write(path, text).map_err(|cause| Failure::new(format!("markdown: {}: {cause}", path.display())))
+    document::write(path, &tables(rows))
 }
 
-fn filled(path: &Path, rows: &[Row]) -> Result<String, Failure> {
-    let fail = |cause: &dyn std::fmt::Display| Failure::new(format!("markdown: {}: {cause}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|e| fail(&e))?;
-    let mut result = text.clone();
-    for (begin, table) in [(FULL, full as fn(&[Row]) -> String), (SHORT, short)] {
-        result = replaced(&result, begin, &table(rows));
-    }
-    let places = [FULL, SHORT].iter().filter(|begin| place(&text, begin).is_some()).count();
-    if places == 0 {
-        Err(fail(&format!("no place for a table; allowed: {FULL} or {SHORT}, and {END}")))
-    } else {
-        Ok(result)
-    }
-}
-
-/// The position of a table: after its first comment, and before the one that ends it.
-fn place(text: &str, begin: &str) -> Option<(usize, usize)> {
-    let from = text.find(begin)? + begin.len();
-    Some((from, from + text[from..].find(END)?))
-}
-
-fn replaced(text: &str, begin: &str, table: &str) -> String {
-    match place(text, begin) {
-        Some((from, to)) => format!("{}\n{table}{}", &text[..from], &text[to..]),
-        None => text.to_string(),
-    }
+fn tables(rows: &[Row]) -> [Table; 2] {
+    [(FULL, full(rows)), (SHORT, short(rows))].map(|(begin, text)| Table { begin, end: END, text })
 }
 
 /// Everything.
@@ -245,15 +221,6 @@ mod tests {
             assert!(text.contains(due), "{due}: {text}");
         }
         assert!(short(&rows).contains("\n| rows that meet all of their targets | 3 of 4 |\n"), "{}", short(&rows));
-    }
-
-    #[test]
-    fn only_what_is_between_the_comments_changes() {
-        let text = format!("a\n{FULL}\nold\n{END}\nb\n{SHORT}\n{END}\nc\n");
-        let once = replaced(&text, FULL, "new\n");
-        assert_eq!(once, format!("a\n{FULL}\nnew\n{END}\nb\n{SHORT}\n{END}\nc\n"));
-        assert_eq!(replaced(&once, FULL, "new\n"), once);
-        assert_eq!(replaced("nothing", FULL, "new"), "nothing");
     }
 
     #[test]

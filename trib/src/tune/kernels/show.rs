@@ -1,11 +1,11 @@
 //! The rows as text, JSON and a table of a document.
 
-use std::fmt::Write;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::Row;
+use crate::document::{self, Table};
 use crate::{Failure, listing};
 
 /// The comments around the table of a document.
@@ -110,7 +110,7 @@ pub fn object(rows: &[Row]) -> Value {
 /// # Errors
 /// It has none, or cannot be read.
 pub fn check(path: &Path) -> Result<(), Failure> {
-    filled(path, &[]).map(drop)
+    document::check(path, &[table(&[])])
 }
 
 /// Writes the table into the document.
@@ -118,21 +118,14 @@ pub fn check(path: &Path) -> Result<(), Failure> {
 /// # Errors
 /// As [`check`], or those of the operating system.
 pub fn write(path: &Path, rows: &[Row]) -> Result<(), Failure> {
-    let text = filled(path, rows)?;
-    std::fs::write(path, text).map_err(|cause| Failure::new(format!("markdown: {}: {cause}", path.display())))
+    document::write(path, &[table(rows)])
 }
 
-fn filled(path: &Path, rows: &[Row]) -> Result<String, Failure> {
-    let fail = |cause: &dyn std::fmt::Display| Failure::new(format!("markdown: {}: {cause}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|cause| fail(&cause))?;
-    let place = text.find(BEGIN).map(|at| at + BEGIN.len()).zip(text.find(END)).filter(|(from, to)| from <= to);
-    let (from, to) = place.ok_or_else(|| fail(&format!("no place for a table; allowed: {BEGIN} and {END}")))?;
-    let mut table = format!("{}\n\n", sentence(rows));
-    let mut line = |cells: &[&str]| writeln!(table, "| {} |", cells.join(" | "));
-    let marks = ["---", "--:", "--:", "---", "---", "--:", "---", "--:", "--:"];
-    let _ = line(&HEAD).and_then(|()| line(&marks));
-    for row in rows {
-        let _ = line(&cells(row).each_ref().map(String::as_str));
-    }
-    Ok(format!("{}\n{table}{}", &text[..from], &text[to..]))
+fn table(rows: &[Row]) -> Table {
+    let mut text = format!("{}\n\n", sentence(rows));
+    let mut line = |cells: &[&str]| text += &format!("| {} |\n", cells.join(" | "));
+    line(&HEAD);
+    line(&["---", "--:", "--:", "---", "---", "--:", "---", "--:", "--:"]);
+    rows.iter().for_each(|row| line(&cells(row).each_ref().map(String::as_str)));
+    Table { begin: BEGIN, end: END, text }
 }
