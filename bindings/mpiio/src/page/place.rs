@@ -20,6 +20,10 @@ pub fn store(file: &Path, page: &str) -> Result<PathBuf, String> {
 
 fn into(directory: &Path, file: &Path, page: &str) -> io::Result<PathBuf> {
     let (path, mut made) = new_file(directory, file, EXTENSION)?;
-    made.write_all(page.as_bytes())?;
-    Ok(path)
+    let stored = made.write_all(page.as_bytes());
+    if stored.is_err() {
+        // Half a page is of no use; that it could not be written is what the caller says.
+        let _ = std::fs::remove_file(&path);
+    }
+    stored.map(|()| path)
 }
