@@ -7,7 +7,7 @@
 //! | kernel | time |
 //! |---|---|
 //! | flat, in batches of w | f t(m) + f / w round trips, or f m t_port for each aggregator of the node, if that is more |
-//! | two layers | (g - 1) t(s m), and s g m bytes copied and sent on by one rank; then the flat time with f' messages of f m / f' bytes |
+//! | two layers | (g - 1) t(s m), and s g m bytes copied and sent on by a rank; then flat: f' messages of f m / f' bytes |
 //!
 //! where a local aggregator has g members, a rank that sends at all sends to s aggregators, and f' = f / g is the number of local
 //! aggregators with data for one aggregator: the ranks that send to it are neighbours. t(m) contains the search of the list of

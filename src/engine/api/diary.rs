@@ -202,8 +202,8 @@ impl File {
         self.own_diary().filter(|_| self.diary.as_ref().is_some_and(|diary| !diary.continued))
     }
 
-    /// The diaries of all ranks, on rank 0; nothing on the others. Collective: all ranks have called [`File::keep_diary`]. Costs a gather of at most
-    /// some 100 KB a rank, and of 2 MB in all or a few hundred bytes a rank.
+    /// The diaries of all ranks, on rank 0; nothing on the others. Collective: all ranks have called [`File::keep_diary`]. Costs a
+    /// gather of at most some 100 KB a rank, and of 2 MB in all or a few hundred bytes a rank.
     ///
     /// # Errors
     /// Those of the fabric; an operation was dropped before its end.

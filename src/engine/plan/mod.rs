@@ -40,7 +40,8 @@ pub struct Agreed {
     pub bytes: u64,
     /// Number of extents, as the ranks passed them.
     pub requests: u64,
-    /// Number of pairs of a rank and a window in which the rank has bytes. 0 if no choice depends on it, and for ranks whose access is that of their cached plan.
+    /// Number of pairs of a rank and a window in which the rank has bytes. 0 if no choice depends on it, and for ranks whose
+    /// access is that of their cached plan.
     pub touched: u64,
     /// Whether the lengths of the ranks' ranges add up to at most the length of the whole range. If not, ranges overlap. If so,
     /// they may still overlap and leave a gap elsewhere.
