@@ -10,6 +10,9 @@ pub struct LocalAggregators {
 }
 
 impl LocalAggregators {
+    /// Local aggregators of a file by default: the paper's number.
+    pub const IN_TOTAL: usize = 512;
+
     /// `per_node` local aggregators on every node; all ranks of a node that has fewer. O(ranks).
     pub fn per_node(topology: &Topology, per_node: usize) -> Self {
         Self::distribute(topology, |_| per_node)
@@ -17,7 +20,7 @@ impl LocalAggregators {
 
     /// As many on every node as the hint `nc_num_aggrs_per_node` says; 0 is the paper's default, 512 in all. O(ranks).
     pub fn from_hint(topology: &Topology, per_node: usize) -> Self {
-        if per_node == 0 { Self::in_total(topology, 512) } else { Self::per_node(topology, per_node) }
+        if per_node == 0 { Self::in_total(topology, Self::IN_TOTAL) } else { Self::per_node(topology, per_node) }
     }
 
     /// `total` local aggregators distributed evenly over the nodes, at least one on each. O(ranks). With `total` or fewer

@@ -1,7 +1,7 @@
 //! A machine's figures as the library's cost model wants them, and what it chooses by them.
 
 use tributary::engine::Agreed;
-use tributary::engine::choice::{Chooser, Layered};
+use tributary::engine::choice::{Candidate, Chooser, Layered};
 use tributary::exchange::BALANCED;
 use tributary::exchange::cost::Costs;
 use tributary::hints::{Hints, KernelHint};
@@ -53,10 +53,10 @@ pub fn chosen(
         given => given,
     };
     let mut hints = hints.clone();
-    hints.kernel_meta = kernel(hints.kernel_meta, way.metadata);
-    hints.kernel_data = kernel(hints.kernel_data, way.data);
-    if chooser.local > 0 && hints.num_aggrs_per_node == 0 && (open.metadata || open.data) {
-        hints.num_aggrs_per_node = chooser.local;
+    hints.kernel_meta = kernel(hints.kernel_meta, way.layered.metadata);
+    hints.kernel_data = kernel(hints.kernel_data, way.layered.data);
+    if hints.num_aggrs_per_node == 0 && open.any() {
+        hints.num_aggrs_per_node = way.local;
     }
     hints
 }
@@ -66,9 +66,13 @@ pub fn chooser(machine: &Machine, topology: &Topology, aggregators: usize, hints
     Chooser::of(costs(machine), topology, aggregators, hints)
 }
 
-/// The seconds that the library's cost model predicts for a choice, without what all choices have in common.
-pub fn predicted(chooser: &Chooser, counts: &MessageCounts, way: Layered) -> f64 {
-    chooser.predicted(&agreed(counts), &counts.division.domains, way)
+/// The two choices that the library compares in the end, with what its cost model predicts: the flat kernel, and two layers with
+/// the best number of local aggregators. Empty where there is nothing to choose.
+pub fn alternatives(chooser: &Chooser, counts: &MessageCounts) -> Vec<Candidate> {
+    let both = Layered { metadata: true, data: true };
+    let ways = chooser.ranked(&agreed(counts), &counts.division.domains, both, Layered::default());
+    let first = |layered| ways.iter().find(|one| one.way.layered.any() == layered).copied();
+    first(false).into_iter().chain(first(true)).filter(|_| ways.len() > 1).collect()
 }
 
 /// What all ranks know of a call.

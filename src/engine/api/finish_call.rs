@@ -4,6 +4,8 @@ use crate::collectives::{allreduce, broadcast_error};
 use crate::engine::api::diary::Keeping;
 use crate::engine::api::report::{CallReport, Clock, Path, Seconds};
 use crate::engine::data::rounds::DataCounts;
+use crate::engine::plan::cached::{Cached, Lesson};
+use crate::engine::plan::trials::Spent;
 use crate::engine::plan::{Agreed, Direction};
 use crate::engine::storage::window_queue::Outcome;
 use crate::error::Result;
@@ -21,6 +23,8 @@ pub struct CallTotals {
     pub why: String,
     /// Whether the plan of an earlier call was reused.
     pub reused: bool,
+    /// What the time of the call teaches.
+    pub lesson: Option<Lesson>,
     /// Number of aggregators of the call.
     pub aggregators: usize,
     /// Messages and bytes that the metadata phase sent.
@@ -41,6 +45,7 @@ impl CallTotals {
             path: Path::Nothing,
             why: String::new(),
             reused: false,
+            lesson: None,
             aggregators: 0,
             metadata: Traffic::default(),
             in_memory: 0,
@@ -50,7 +55,7 @@ impl CallTotals {
     }
 }
 
-/// Agrees on the outcome of a call. Collective: one allreduce of 14 scalars, and a broadcast of the error if a rank failed.
+/// Agrees on the outcome of a call. Collective: one allreduce of 15 scalars, and a broadcast of the error if a rank failed.
 ///
 /// # Errors
 /// The error of the lowest rank that has one, on every rank; those of the fabric.
@@ -59,16 +64,18 @@ pub async fn finish_call(
     agreed: Agreed,
     done: CallTotals,
     mut clock: Clock,
-    diary: Option<&mut Keeping>,
+    (diary, cached): (Option<&mut Keeping>, Option<&mut Cached>),
 ) -> Result<CallReport> {
-    const OPS: [ReduceOp; 14] = [Sum, Sum, Sum, Sum, Sum, Max, Max, Max, Max, Max, Max, Max, Max, Min];
+    const OPS: [ReduceOp; 15] = [Sum, Sum, Sum, Sum, Sum, Max, Max, Max, Max, Max, Max, Max, Max, Max, Min];
     clock.agreement.lap();
     if let Some(diary) = diary {
         diary.phases(&clock, &done);
     }
-    let CallTotals { direction, path, why, reused, aggregators, metadata, in_memory, counts, outcome } = done;
+    let CallTotals { direction, path, why, reused, lesson, aggregators, metadata, in_memory, counts, outcome } = done;
     let failed = if outcome.error.is_some() { endpoint.rank() as u64 } else { u64::MAX };
     let micros = |time: std::time::Duration| time.as_micros() as u64;
+    let total = clock.total();
+    let making = clock.flatten.spent + clock.metadata.spent;
     let mut lanes = [
         outcome.bytes,
         metadata.bytes,
@@ -82,11 +89,13 @@ pub async fn finish_call(
         micros(counts.placement),
         micros(outcome.busy),
         micros(clock.agreement.spent),
-        micros(clock.total()),
+        micros(total),
+        total.saturating_sub(making + clock.agreement.spent).as_nanos() as u64,
         failed,
     ];
     allreduce(endpoint, &OPS, &mut lanes).await?;
-    let [transferred, metadata_bytes, metadata_messages, data_messages, in_memory, rounds, times @ .., failed] = lanes;
+    let [transferred, metadata_bytes, metadata_messages, data_messages, in_memory, rounds, times @ .., moving, failed] =
+        lanes;
     if failed != u64::MAX {
         return Err(broadcast_error(endpoint, failed as Rank, outcome.error.as_ref()).await?);
     }
@@ -95,6 +104,9 @@ pub async fn finish_call(
         Direction::Read => (0, transferred),
     };
     let [flatten, metadata, data, placement, io, agreement, total] = times.map(|micros| micros as f64 / 1e6);
+    if let Some((lesson, cached)) = lesson.zip(cached) {
+        cached.learn(lesson, Spent { making: flatten + metadata, moving: moving as f64 / 1e9 });
+    }
     Ok(CallReport {
         path,
         why: why.into(),

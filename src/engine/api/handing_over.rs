@@ -66,7 +66,9 @@ impl File {
         clock.elsewhere.lap();
         self.settle(&mut done).await;
         clock.elsewhere.lap();
-        finish_call(&mut self.endpoint, agreed, done, clock, self.diary.as_deref_mut()).await.map(Some)
+        finish_call(&mut self.endpoint, agreed, done, clock, (self.diary.as_deref_mut(), self.cached.as_mut()))
+            .await
+            .map(Some)
     }
 
     /// Defers the end of a write. The report has the numbers that every rank knows now.

@@ -175,7 +175,9 @@ impl File {
             None => self.deliver(&mut target, file, &mut done.outcome),
         }
         let bytes = done.outcome.bytes;
-        let call = finish_call(&mut self.endpoint, opened.all, done, clock, self.diary.as_deref_mut()).await?;
+        let call =
+            finish_call(&mut self.endpoint, opened.all, done, clock, (self.diary.as_deref_mut(), self.cached.as_mut()))
+                .await?;
         Ok(ReadReport { bytes, call })
     }
 

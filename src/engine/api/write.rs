@@ -195,7 +195,7 @@ impl File {
             done.outcome.bytes += early.bytes;
             done.outcome.busy += early.busy;
         }
-        finish_call(&mut self.endpoint, all, done, clock, self.diary.as_deref_mut()).await
+        finish_call(&mut self.endpoint, all, done, clock, (self.diary.as_deref_mut(), self.cached.as_mut())).await
     }
 
     async fn exchange_write(

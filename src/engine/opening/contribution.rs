@@ -4,7 +4,7 @@ use super::ranges::RankRanges;
 use super::small::SmallData;
 use crate::access::Extents;
 use crate::collectives::sweep::words;
-use crate::engine::plan::Again;
+use crate::engine::plan::cached::Again;
 use crate::engine::shared::Tiling;
 
 /// No rank.

@@ -1,7 +1,7 @@
 //! The kernels of a call whose hints say `auto`: all messages straight to the aggregators, or through local aggregators.
 //!
 //! The choice is a pure function of numbers that all ranks agree on anyway, so it costs no message and is the same on all
-//! ranks. It compares the closed forms of [`crate::exchange::cost`]. Which flat kernel, and in which batches, makes little
+//! ranks. With it, the number of local aggregators is chosen. It compares the closed forms of [`crate::exchange::cost`]. Which flat kernel, and in which batches, makes little
 //! difference in them and in the simulator: it is the default one.
 
 use crate::access::Extent;
@@ -10,6 +10,7 @@ use crate::engine::metadata::variable_exchange::{HEAD, LENGTH};
 use crate::engine::plan::Agreed;
 use crate::exchange::BALANCED;
 use crate::exchange::cost::{Costs, Load, Ranks};
+use crate::exchange::local::LocalAggregators;
 use crate::hints::{Hints, KernelHint};
 use crate::topology::Topology;
 
@@ -27,15 +28,40 @@ pub struct Layered {
     pub data: bool,
 }
 
-/// What the choices of a file have in common.
+impl Layered {
+    /// Whether any phase does.
+    pub fn any(self) -> bool {
+        self.metadata || self.data
+    }
+}
+
+/// How the phases of a call go.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Way {
+    /// The phases through local aggregators.
+    pub layered: Layered,
+    /// Local aggregators on a node; 0 if no phase that is chosen has them.
+    pub local: usize,
+}
+
+/// A way that a call can go.
 #[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Candidate {
+    /// The way.
+    pub way: Way,
+    /// Predicted seconds, without what all ways have in common.
+    pub seconds: f64,
+}
+
+/// What the choices of a file have in common.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Chooser {
     /// What messages cost.
     pub costs: Costs,
     /// The ranks.
     pub ranks: Ranks,
-    /// Local aggregators on a node; 0 if there are none to choose.
-    pub local: usize,
+    /// Numbers of local aggregators on a node, ascending; empty if there is nothing to choose.
+    pub local: Vec<usize>,
 }
 
 impl Chooser {
@@ -44,45 +70,60 @@ impl Chooser {
         let batch = hints.throttle(KernelHint::Flat(&BALANCED), hints.limit_data).limit;
         let [ranks, nodes, aggregators] = [topology.ranks(), topology.nodes(), aggregators].map(|count| count as f64);
         let ranks = Ranks { ranks, nodes, aggregators, batch: batch.map_or(f64::INFINITY, f64::from) };
-        let chooser = Self::new(costs, ranks, hints.cb_buffer_size);
-        let is_auto = [hints.kernel_meta, hints.kernel_data].contains(&KernelHint::Auto);
-        let local = match (is_auto, hints.num_aggrs_per_node) {
-            (false, _) => 0,
-            (true, given) if given > 0 && chooser.local > 0 => given,
-            _ => chooser.local,
+        let kernels = [hints.kernel_meta, hints.kernel_data];
+        let mut chooser = Self::new(costs, ranks);
+        let total = (ranks.ranks / ranks.nodes).min(LocalAggregators::IN_TOTAL as f64 / ranks.nodes).max(1.0) as usize;
+        chooser.local = match hints.num_aggrs_per_node {
+            _ if chooser.local.is_empty() || !kernels.contains(&KernelHint::Auto) => Vec::new(),
+            0 if kernels.contains(&KernelHint::TwoLayer) => vec![total],
+            0 => chooser.local,
+            given => vec![given],
         };
-        Self { local, ..chooser }
+        chooser
     }
 
-    /// With as many local aggregators as suit windows of `window` bytes to which all ranks send. None on one node, and where
-    /// no node has two ranks. O(log of a node's ranks).
-    pub fn new(costs: Costs, ranks: Ranks, window: u64) -> Self {
-        let on_node = ranks.ranks / ranks.nodes;
-        let load = Load { fan_in: ranks.ranks, bytes: window as f64 / ranks.ranks };
-        let seconds = |local: usize| ranks.two_layer(&costs, load, local as f64).iter().sum::<f64>();
+    /// All powers of two up to half of a node's ranks as numbers of local aggregators. None on one node, and where no node has
+    /// two ranks. O(log of a node's ranks).
+    pub fn new(costs: Costs, ranks: Ranks) -> Self {
+        let on_node = if ranks.nodes > 1.0 { ranks.ranks / ranks.nodes } else { 0.0 };
         let counts = (0..usize::BITS).map(|power| 1usize << power);
-        let fit = counts.take_while(|&local| ranks.nodes > 1.0 && local as f64 * 2.0 <= on_node);
-        let local = fit.min_by(|a, b| seconds(*a).total_cmp(&seconds(*b))).unwrap_or(0);
-        Self { costs, ranks, local }
+        Self { costs, ranks, local: counts.take_while(|&local| local as f64 * 2.0 <= on_node).collect() }
     }
 
-    /// The choice for a call. A phase that is not `open` to choice stays as `given`; phases that are both open go the same
-    /// way, for with a flat phase behind a layered one, most ranks send before the aggregators receive. O(1).
-    pub fn choose(&self, agreed: &Agreed, domains: &Domains, open: Layered, given: Layered) -> Layered {
-        if self.local == 0 || agreed.bytes == 0 {
-            return given;
+    /// The ways that a call can go: first the one that is chosen, the others by their prediction. A phase that is not `open` to
+    /// choice stays as `given`; phases that are both open go the same way, for with a flat phase behind a layered one, most
+    /// ranks send before the aggregators receive. O(log of a node's ranks).
+    pub fn ranked(&self, agreed: &Agreed, domains: &Domains, open: Layered, given: Layered) -> Vec<Candidate> {
+        let candidate = |way| Candidate { way, seconds: self.predicted(agreed, domains, way) };
+        let flat = Way { layered: given, local: if given.any() { self.fewest() } else { 0 } };
+        if self.local.is_empty() || agreed.bytes == 0 || !open.any() {
+            return vec![Candidate { way: flat, seconds: 0.0 }];
         }
+        let flat = candidate(flat);
         let layered = Layered { metadata: open.metadata || given.metadata, data: open.data || given.data };
-        let seconds = |way| self.predicted(agreed, domains, way);
-        if seconds(layered) < seconds(given) * (1.0 - WORTH) { layered } else { given }
+        let mut all: Vec<_> = self.local.iter().map(|&local| candidate(Way { layered, local })).collect();
+        all.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+        let at = match all.first() {
+            Some(best) if best.seconds < flat.seconds * (1.0 - WORTH) => {
+                1 + all[1..].partition_point(|other| other.seconds <= flat.seconds)
+            }
+            _ => 0,
+        };
+        all.insert(at, flat);
+        all
+    }
+
+    /// The choice for a call. O(log of a node's ranks).
+    pub fn choose(&self, agreed: &Agreed, domains: &Domains, open: Layered, given: Layered) -> Way {
+        self.ranked(agreed, domains, open, given)[0].way
     }
 
     /// Predicted seconds of both phases of a call, without what all choices have in common. O(1).
-    pub fn predicted(&self, agreed: &Agreed, domains: &Domains, way: Layered) -> f64 {
-        let Self { costs, ranks, local } = self;
+    pub fn predicted(&self, agreed: &Agreed, domains: &Domains, way: Way) -> f64 {
+        let Self { costs, ranks, .. } = self;
         let estimate = Estimate::of(agreed, domains, ranks);
-        let local = *local as f64;
-        let lists = estimate.lists.iter().map(|load| match way.metadata {
+        let local = way.local.max(1) as f64;
+        let lists = estimate.lists.iter().map(|load| match way.layered.metadata {
             false => ranks.flat(costs, *load),
             true => ranks.two_layer(costs, *load, local).iter().sum(),
         });
@@ -90,12 +131,17 @@ impl Chooser {
         let Estimate { data, rounds, extents, .. } = estimate;
         let window = data.fan_in * data.bytes;
         let place = window * costs.copy_byte + extents / (rounds * ranks.aggregators) * costs.visit;
-        if !way.data {
+        if !way.layered.data {
             return lists + rounds * (ranks.flat(costs, data) + place);
         }
         // Local aggregators gather for the next round while aggregators place the bytes of this one.
         let [inner, outer] = ranks.two_layer(costs, data, local);
         lists + ranks.merging(costs, extents, local) + inner + rounds * (outer + place).max(inner)
+    }
+
+    /// The fewest local aggregators, for the most members.
+    fn fewest(&self) -> usize {
+        self.local.first().copied().unwrap_or_default()
     }
 }
 
@@ -205,7 +251,7 @@ mod tests {
 
     fn choice(all: Ranks, bytes: u64) -> Layered {
         let (agreed, domains) = call(all, bytes);
-        Chooser::new(Costs::CLUSTER, all, 16 * MIB).choose(&agreed, &domains, LAYERED, Layered::default())
+        Chooser::new(Costs::CLUSTER, all).choose(&agreed, &domains, LAYERED, Layered::default()).layered
     }
 
     #[test]
@@ -222,17 +268,35 @@ mod tests {
     fn what_is_given_stays() {
         let all = ranks(8192.0, 64.0);
         let (agreed, domains) = call(all, 512 * MIB);
-        let chooser = Chooser::new(Costs::CLUSTER, all, 16 * MIB);
+        let chooser = Chooser::new(Costs::CLUSTER, all);
         let (data, none) = (Layered { metadata: false, data: true }, Layered::default());
         for (open, given, due) in [(none, none, none), (data, none, data), (none, data, data)] {
-            assert_eq!(chooser.choose(&agreed, &domains, open, given), due);
+            assert_eq!(chooser.choose(&agreed, &domains, open, given).layered, due);
         }
         let local = |hints: &str| {
             let (hints, topology) = (Hints::parse(hints).unwrap(), Topology::blocks(64, 8).unwrap());
             Chooser::of(Costs::CLUSTER, &topology, 8, &hints).local
         };
-        assert_eq!(local("trib_kernel_meta=balanced; trib_kernel_data=pairwise"), 0);
-        assert_eq!(local("nc_num_aggrs_per_node=3"), 3);
+        assert!(local("trib_kernel_meta=balanced; trib_kernel_data=pairwise").is_empty());
+        assert_eq!(local("nc_num_aggrs_per_node=3"), [3]);
+        assert_eq!(local("trib_kernel_meta=two_layer"), [8], "all ranks of a node: fewer than 512 in all");
+        assert_eq!(local(""), [1, 2, 4]);
+    }
+
+    /// The first is the one to take: two layers only where they save enough.
+    #[test]
+    fn ways_are_ranked_by_their_prediction() {
+        for (nodes, on_node, bytes) in [(4.0, 4.0, 4096 * MIB), (8.0, 64.0, 64 * MIB), (64.0, 128.0, 512 * MIB)] {
+            let all = ranks(nodes * on_node, nodes);
+            let (agreed, domains) = call(all, bytes);
+            let chooser = Chooser::new(Costs::CLUSTER, all);
+            let ways = chooser.ranked(&agreed, &domains, LAYERED, Layered::default());
+            assert_eq!(ways.len(), chooser.local.len() + 1);
+            assert!(ways[1..].is_sorted_by(|a, b| a.seconds <= b.seconds), "{ways:?}");
+            let flat = ways.iter().find(|one| one.way == Way::default()).unwrap();
+            let best = ways.iter().map(|one| one.seconds).fold(f64::INFINITY, f64::min);
+            assert_eq!(ways[0].way == Way::default(), best >= flat.seconds * (1.0 - WORTH), "{ways:?}");
+        }
     }
 
     proptest! {

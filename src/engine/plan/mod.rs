@@ -1,21 +1,25 @@
 //! The plan of a collective call: the agreement before an exchange, the choice of the path, and the lists to exchange.
 
+pub(in crate::engine) mod cached;
 pub mod choice;
 pub(in crate::engine) mod duplicate_reads;
 pub(in crate::engine) mod flatten;
 pub mod planning;
 pub(in crate::engine) mod roles;
+pub mod trials;
 
 use crate::access::{BufferLayout, Extent, Extents};
 use crate::collectives::allgather::LOCALITY_BRUCK;
 use crate::collectives::intergroup::{TwoGroups, intergroup_allreduce};
 use crate::collectives::{agree, allgather, allreduce, broadcast_error};
 use crate::drivers::{Domains, Written};
-use crate::engine::api::report::Path;
+use crate::engine::api::report::{Clock, Path};
 use crate::engine::api::setup::Setup;
 use crate::engine::metadata::phase::Phase;
 use crate::engine::metadata::{Announced, announce};
 use crate::engine::opening::large;
+use crate::engine::plan::cached::Again;
+use crate::engine::plan::choice::{Candidate, Way};
 use crate::engine::plan::flatten::{ListsToSend, flatten};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
@@ -48,37 +52,6 @@ pub struct Agreed {
     pub disjoint: bool,
     /// The shift in bytes of every rank's access from that of its cached plan, if that is the only change on all ranks.
     pub shift: Option<i64>,
-}
-
-/// How a rank's access relates to that of its cached plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Again {
-    /// It is another access.
-    No,
-    /// It is the same access, shifted by so many bytes.
-    Shifted(i64),
-    /// Both are empty, so any shift of the other ranks fits.
-    Nothing,
-}
-
-impl Again {
-    /// For the agreement: whether the plan fits, and the least and the greatest shift that fit, as unsigned numbers in order.
-    pub fn lanes(self) -> [u64; 3] {
-        let biased = |by: i64| by as u64 ^ (1 << 63);
-        match self {
-            Self::No => [0, 0, 0],
-            Self::Shifted(by) => [1, biased(by), biased(by)],
-            Self::Nothing => [1, u64::MAX, 0],
-        }
-    }
-
-    /// The shift that all ranks agree on, from the combined lanes.
-    pub fn agreed(again: u64, lowest: u64, highest: u64) -> Option<i64> {
-        let shift = |by: u64| (by ^ (1 << 63)) as i64;
-        // If no rank has data, the shift is 0.
-        let shift = if lowest > highest { Some(0) } else { (lowest == highest).then(|| shift(lowest)) };
-        shift.filter(|_| again == 1)
-    }
 }
 
 /// Agrees on ranges and sizes. Collective: one allreduce of 11 scalars, 2 ceil(log2 p) (t_s + 88 t_w); with dedicated I/O ranks,
@@ -216,13 +189,17 @@ pub struct Plan {
     pub announced: Announced,
     /// The data phase.
     pub data: std::sync::Arc<Phase>,
-    /// The kernels that were chosen in place of the default, for reports; empty for none.
-    pub kernels: &'static str,
+    /// The way of the messages.
+    pub way: Way,
+    /// The ways that the call could go, the one that was predicted to be best first.
+    pub ways: Vec<Candidate>,
+    /// Bytes of the call, over all ranks.
+    pub bytes: u64,
 }
 
 impl Plan {
     /// Divides the file, flattens the access, and runs the metadata phase. Collective. `new_windows` is the number of window
-    /// buffers that this aggregator still has to allocate.
+    /// buffers that this aggregator still has to allocate. The call goes the given `way`, or the one that is chosen.
     ///
     /// # Errors
     /// Those of the fabric; an aggregator has no memory for a round (the same on all ranks).
@@ -230,10 +207,9 @@ impl Plan {
         endpoint: &mut Endpoint,
         setup: &Setup,
         agreed: &Agreed,
-        file: &Extents,
-        layout: &BufferLayout,
-        new_windows: usize,
-        clock: &mut crate::engine::api::report::Clock,
+        (file, layout): (&Extents, &BufferLayout),
+        (way, new_windows): (Option<Way>, usize),
+        clock: &mut Clock,
     ) -> Result<Self> {
         let roles = setup.roles(agreed.bytes);
         let mut histogram = Vec::new();
@@ -247,7 +223,9 @@ impl Plan {
         clock.agreement.lap();
         let outgoing = flatten(file, layout, &domains, agreed.end);
         clock.flatten.lap();
-        let mut phases = roles.phases(agreed, &domains);
+        let ways = roles.ways(agreed, &domains);
+        let way = way.unwrap_or(ways[0].way);
+        let mut phases = roles.phases(way, &setup.topology, &setup.hints)?;
         if setup.shares_in_nodes {
             phases.share_in_nodes(endpoint, &setup.topology, setup.hints.ranks_per_node > 0).await?;
         }
@@ -264,7 +242,7 @@ impl Plan {
             }
         };
         clock.metadata.lap();
-        Ok(Self { domains, outgoing, announced, data: phases.data, kernels: phases.why })
+        Ok(Self { domains, outgoing, announced, data: phases.data, way, ways, bytes: agreed.bytes })
     }
 }
 
@@ -303,40 +281,6 @@ pub fn count_bytes(file: &Extents, agreed: &Agreed) -> Vec<u64> {
         }
     }
     parts
-}
-
-/// A plan with its access.
-pub struct Cached {
-    file: Extents,
-    layout: BufferLayout,
-    /// The agreed end of the call.
-    end: u64,
-    plan: std::sync::Arc<Plan>,
-}
-
-impl Cached {
-    /// Caches a plan.
-    pub fn new(file: &Extents, layout: &BufferLayout, end: u64, plan: std::sync::Arc<Plan>) -> Self {
-        Self { file: file.clone(), layout: layout.clone(), end, plan }
-    }
-
-    /// How an access relates to that of this plan. O(encoded size of the access).
-    pub fn again(&self, file: &Extents, layout: &BufferLayout) -> Again {
-        match file.shift_from(&self.file).filter(|_| self.layout == *layout) {
-            None => Again::No,
-            Some(_) if file.count() == 0 => Again::Nothing,
-            Some(by) => Again::Shifted(by),
-        }
-    }
-
-    /// The plan and the shift of its windows in bytes, if the plan fits on all ranks and the shift fits the layout (`setup`).
-    pub fn plan(&self, agreed: &Agreed, setup: &Setup) -> Option<(std::sync::Arc<Plan>, i64)> {
-        let by = agreed.shift?;
-        let aggregators = setup.roles(agreed.bytes).aggregators.len();
-        let is_whole = by.unsigned_abs().is_multiple_of(setup.driver.period(&setup.layout, aggregators));
-        let is_it = is_whole && agreed.end == self.end.wrapping_add(by as u64);
-        is_it.then(|| (self.plan.clone(), by))
-    }
 }
 
 /// Checks this rank's arguments, before anything is sent.

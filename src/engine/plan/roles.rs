@@ -1,12 +1,12 @@
 //! The aggregators of a file, and the phases in which ranks send to them.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::access::Extents;
 use crate::drivers::{Domains, Driver, Layout, Written};
 use crate::engine::metadata::phase::Phase;
 use crate::engine::plan::Agreed;
-use crate::engine::plan::choice::{Chooser, Layered, Touched};
+use crate::engine::plan::choice::{Candidate, Chooser, Layered, Touched, Way};
 use crate::engine::two_layer::node;
 use crate::error::Result;
 use crate::exchange::cost::Costs;
@@ -14,7 +14,7 @@ use crate::exchange::local::LocalAggregators;
 use crate::exchange::{BALANCED, RankList, Route};
 use crate::fabric::Endpoint;
 use crate::fabric::shared::host;
-use crate::hints::{Hints, KernelHint, Limit, Overlap, RankListHint, TwoLayerInner};
+use crate::hints::{Hints, KernelHint, Overlap, RankListHint, TwoLayerInner};
 use crate::schedule::Throttle;
 use crate::topology::{Rank, Topology};
 
@@ -22,18 +22,15 @@ use crate::topology::{Rank, Topology};
 pub struct Roles {
     /// The aggregators, ascending.
     pub aggregators: Arc<[Rank]>,
-    metadata: Ways,
-    data: Ways,
+    /// The phases that are open to choice, and those that the hints send through local aggregators.
+    open: Layered,
+    given: Layered,
+    /// Both phases as the hints say; flat where they say `auto`.
+    flat: [Arc<Phase>; 2],
+    /// With each number of local aggregators that may be chosen: both phases where `auto` takes two layers. Made when needed.
+    layered: Vec<(usize, OnceLock<[Arc<Phase>; 2]>)>,
     chooser: Chooser,
     untouched: Touched,
-}
-
-/// The ways of a phase's messages.
-struct Ways {
-    /// As the hint says; flat if it is `auto`.
-    given: Arc<Phase>,
-    /// Through local aggregators, if the hint is `auto` and there are any.
-    layered: Option<Arc<Phase>>,
 }
 
 /// The phases of a call.
@@ -43,8 +40,6 @@ pub struct Phases {
     pub metadata: Arc<Phase>,
     /// The data phase.
     pub data: Arc<Phase>,
-    /// What was chosen in place of the default, for reports; empty for nothing.
-    pub why: &'static str,
 }
 
 impl Roles {
@@ -59,21 +54,29 @@ impl Roles {
         aggregators: Arc<[Rank]>,
         hints: &Hints,
     ) -> Result<Self> {
-        let chooser = Chooser::of(Costs::CLUSTER, topology, aggregators.len(), hints);
-        let local = local_aggregators(topology, hints, &chooser).map(Arc::new);
+        let mut chooser = Chooser::of(Costs::CLUSTER, topology, aggregators.len(), hints);
         let maker = Maker { rank, topology, aggregators: &aggregators, hints };
-        let ways = |kernel, limit| maker.ways(kernel, limit, local.as_ref());
-        let metadata = ways(hints.kernel_meta, hints.limit_meta)?;
-        let data = ways(hints.kernel_data, hints.limit_data)?;
+        let fewest = chooser.local.first().map(|&local| maker.local_aggregators(local));
+        // Where ranks alternate between nodes, those with consecutive members may have none.
+        if fewest.is_some_and(|local| !local.has_members()) {
+            chooser.local.clear();
+        }
+        let kernels = [hints.kernel_meta, hints.kernel_data];
+        let [open, given] = [KernelHint::Auto, KernelHint::TwoLayer].map(|kernel| {
+            let [metadata, data] = kernels.map(|hint| hint == kernel);
+            Layered { metadata, data }
+        });
+        let flat = maker.phases(kernels, given.any().then(|| maker.local_aggregators(0)))?;
+        let open = if chooser.local.is_empty() { Layered::default() } else { open };
+        let layered = chooser.local.iter().map(|&local| (local, OnceLock::new())).collect();
         let any = Written { start: 0, end: 1, histogram: &[] };
         let untouched = Touched::of(&driver.domains(layout, aggregators.len(), any, &hints.for_driver()));
-        Ok(Self { metadata, data, chooser, untouched, aggregators })
+        Ok(Self { open, given, flat, layered, chooser, untouched, aggregators })
     }
 
     /// The number of windows that an access touches; 0 if no choice depends on it. O(extents), or O(1).
     pub fn touched(&self, file: &Extents) -> u64 {
-        let is_open = self.metadata.layered.is_some() || self.data.layered.is_some();
-        if !is_open {
+        if !self.open.any() {
             return 0;
         }
         let mut touched = self.untouched.clone();
@@ -81,28 +84,50 @@ impl Roles {
         touched.count()
     }
 
-    /// The phases of a call. Pure: the same on all ranks.
-    pub fn phases(&self, agreed: &Agreed, domains: &Domains) -> Phases {
-        let [metadata, data] = [&self.metadata, &self.data];
-        let open = Layered { metadata: metadata.layered.is_some(), data: data.layered.is_some() };
-        let given = Layered { metadata: metadata.given.local.is_some(), data: data.given.local.is_some() };
-        let chosen = match open == Layered::default() {
-            true => given,
-            false => self.chooser.choose(agreed, domains, open, given),
-        };
-        let why = match (chosen.metadata && open.metadata, chosen.data && open.data) {
-            (false, false) => "",
-            (true, false) => "; two_layer for metadata, as predicted to be faster",
-            (false, true) => "; two_layer for data, as predicted to be faster",
-            (true, true) => "; two_layer for metadata and data, as predicted to be faster",
-        };
-        Phases { metadata: metadata.phase(chosen.metadata), data: data.phase(chosen.data), why }
+    /// The ways that a call can go, the chosen one first. Pure: the same on all ranks.
+    pub fn ways(&self, agreed: &Agreed, domains: &Domains) -> Vec<Candidate> {
+        self.chooser.ranked(agreed, domains, self.open, self.given)
     }
-}
 
-impl Ways {
-    fn phase(&self, layered: bool) -> Arc<Phase> {
-        self.layered.as_ref().filter(|_| layered).unwrap_or(&self.given).clone()
+    /// The phases of a way. O(ranks) for the first call that goes this way.
+    ///
+    /// # Errors
+    /// A rank list that is no permutation.
+    pub fn phases(&self, way: Way, topology: &Topology, hints: &Hints) -> Result<Phases> {
+        let made = self.layered.iter().find(|(local, _)| way.layered != self.given && *local == way.local);
+        let [metadata, data] = match made {
+            None => self.flat.clone(),
+            Some((local, made)) => match made.get() {
+                Some(made) => made.clone(),
+                None => {
+                    let rank = self.flat[0].route.rank;
+                    let maker = Maker { rank, topology, aggregators: &self.aggregators, hints };
+                    let kernels = [hints.kernel_meta, hints.kernel_data].map(|kernel| match kernel {
+                        KernelHint::Auto => KernelHint::TwoLayer,
+                        given => given,
+                    });
+                    let phases = maker.phases(kernels, Some(maker.local_aggregators(*local)))?;
+                    made.get_or_init(|| phases).clone()
+                }
+            },
+        };
+        Ok(Phases { metadata, data })
+    }
+
+    /// Why a call goes this way, for reports: it was chosen `by` something. Empty where the default was predicted to be best, and
+    /// where the hints leave no choice.
+    pub fn reason(&self, way: Way, by: &str) -> String {
+        let phases = match (self.open.metadata, self.open.data) {
+            (false, false) => return String::new(),
+            (true, false) => "metadata",
+            (false, true) => "data",
+            (true, true) => "metadata and data",
+        };
+        match (way.layered == self.given, by) {
+            (true, "as predicted to be faster") => String::new(),
+            (true, _) => format!("; {} for {phases}, {by}", BALANCED.name),
+            (false, _) => format!("; two_layer with {} a node for {phases}, {by}", way.local),
+        }
     }
 }
 
@@ -131,20 +156,6 @@ impl Phases {
     }
 }
 
-/// The local aggregators of both phases, if one may have them: as many as the hint says, or as the chooser does.
-fn local_aggregators(topology: &Topology, hints: &Hints, chooser: &Chooser) -> Option<LocalAggregators> {
-    let is_given = [hints.kernel_meta, hints.kernel_data].contains(&KernelHint::TwoLayer);
-    let local = match (is_given, chooser.local) {
-        (true, _) => LocalAggregators::from_hint(topology, hints.num_aggrs_per_node),
-        (false, 0) => return None,
-        (false, local) => LocalAggregators::per_node(topology, local),
-    };
-    Some(match hints.overlap {
-        Overlap::Any => local,
-        Overlap::RankOrder => local.with_consecutive_members(),
-    })
-}
-
 /// What phases are made of.
 struct Maker<'a> {
     rank: Rank,
@@ -154,10 +165,25 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    fn ways(&self, kernel: KernelHint, limit: Limit, local: Option<&Arc<LocalAggregators>>) -> Result<Ways> {
-        let phase = |kernel| self.phase(kernel, self.hints.throttle(kernel, limit), local).map(Arc::new);
-        let others = local.filter(|local| kernel == KernelHint::Auto && local.has_members());
-        Ok(Ways { given: phase(kernel)?, layered: others.map(|_| phase(KernelHint::TwoLayer)).transpose()? })
+    /// So many local aggregators on each node, or as many as the hints say.
+    fn local_aggregators(&self, local: usize) -> LocalAggregators {
+        let Self { topology, hints, .. } = self;
+        let is_given = [hints.kernel_meta, hints.kernel_data].contains(&KernelHint::TwoLayer);
+        let local = match is_given {
+            true => LocalAggregators::from_hint(topology, hints.num_aggrs_per_node),
+            false => LocalAggregators::per_node(topology, local),
+        };
+        match hints.overlap {
+            Overlap::Any => local,
+            Overlap::RankOrder => local.with_consecutive_members(),
+        }
+    }
+
+    fn phases(&self, [metadata, data]: [KernelHint; 2], local: Option<LocalAggregators>) -> Result<[Arc<Phase>; 2]> {
+        let local = local.map(Arc::new);
+        let phase =
+            |kernel, limit| self.phase(kernel, self.hints.throttle(kernel, limit), local.as_ref()).map(Arc::new);
+        Ok([phase(metadata, self.hints.limit_meta)?, phase(data, self.hints.limit_data)?])
     }
 
     fn phase(&self, name: KernelHint, throttle: Throttle, local: Option<&Arc<LocalAggregators>>) -> Result<Phase> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clap::FromArgMatches;
-use tributary::engine::choice::Layered;
+use tributary::engine::choice::Candidate;
 use tributary::hints::DriverName;
 use tributary::{Hints, Topology};
 use tributary_benchmarks::{Pattern, PatternError};
@@ -87,16 +87,15 @@ impl Case {
         let (chosen, auto) = seconds("")?;
         let (file, counts) = &counted;
         let chooser = costs::chooser(&self.machine, &self.topology, file.aggregators.len(), &self.hints);
-        let mut predicted = Vec::new();
-        for way in [false, true].into_iter().filter(|_| chooser.local > 0) {
-            let layered = Layered { metadata: way, data: way };
-            let kernel = if way { "two_layer" } else { DEFAULT };
-            let hints = format!(
-                "trib_kernel_meta={kernel}; trib_kernel_data={kernel}; nc_num_aggrs_per_node={}",
-                chooser.local
-            );
-            predicted.push((costs::predicted(&chooser, counts, layered), seconds(&hints)?.1));
-        }
+        let predicted = (costs::alternatives(&chooser, counts).into_iter())
+            .map(|Candidate { way, seconds: predicted }| {
+                let kernel = if way.local > 0 { "two_layer" } else { DEFAULT };
+                let local = way.local;
+                let hints =
+                    format!("trib_kernel_meta={kernel}; trib_kernel_data={kernel}; nc_num_aggrs_per_node={local}");
+                Ok((predicted, seconds(&hints)?.1))
+            })
+            .collect::<Result<_, Failure>>()?;
         Ok(Row {
             machine: self.machine.name.clone(),
             pattern: self.name.clone(),
