@@ -44,7 +44,8 @@ fn reasons(hints: &str) -> [String; 2] {
 fn many_ranks_on_few_nodes_go_through_local_aggregators() {
     for shared in ["automatic", "enable"] {
         for why in reasons(&format!("trib_ranks_per_node=24; trib_shared_memory={shared}")) {
-            assert!(why.ends_with("; two_layer for metadata and data, as predicted to be faster"), "{why}");
+            assert!(why.contains("; two_layer with "), "{why}");
+            assert!(why.ends_with(" a node for metadata and data, as predicted to be faster"), "{why}");
         }
     }
 }
@@ -52,8 +53,9 @@ fn many_ranks_on_few_nodes_go_through_local_aggregators() {
 #[test]
 fn a_hint_for_one_phase_leaves_the_other_open() {
     let [write, read] = reasons("trib_ranks_per_node=24; trib_kernel_data=pairwise");
-    assert!(write.ends_with("; two_layer for metadata, as predicted to be faster"), "{write}");
-    assert!(read.ends_with("; two_layer for metadata, as predicted to be faster"), "{read}");
+    for why in [write, read] {
+        assert!(why.ends_with(" a node for metadata, as predicted to be faster"), "{why}");
+    }
 }
 
 #[test]
@@ -66,5 +68,75 @@ fn without_nodes_of_several_ranks_there_is_nothing_to_choose() {
         for why in reasons(hints) {
             assert!(!why.contains("two_layer"), "{hints}: {why}");
         }
+    }
+}
+
+/// A step of a program: every rank has pieces between those of the others.
+fn step(rank: u64, step: u64) -> (Extents, Vec<u8>) {
+    let row = RANKS as u64 * PIECE;
+    let access = Extents::strided(step * row * ROWS + rank * PIECE, PIECE, row as i64, ROWS).unwrap();
+    let bytes = (0..access.bytes()).map(|at| (at * 7 + rank * 3 + step * 5) as u8).collect();
+    (access, bytes)
+}
+
+const ROWS: u64 = 10;
+const STEPS: u64 = 300;
+
+/// The plan moves with the steps, and the plan of a trial is made for a later step than that of the first call. The bytes are
+/// right whatever is tried, all ranks try alike, and reads take what writes have found.
+#[test]
+fn steps_that_repeat_try_other_kernels() {
+    let _watchdog = Watchdog::new("trials", 240);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    let hints = "trib_tiny_call=0; romio_cb_write=enable; romio_cb_read=enable; trib_ranks_per_node=24";
+    let hints = Hints::parse(hints).unwrap();
+    let outcomes = threads::run(RANKS, |transport| {
+        let rank = transport.rank() as u64;
+        let mut file = File::open(Endpoint::new(transport), &path, Mode::Create, hints.clone()).unwrap();
+        let mut reasons = Vec::new();
+        for number in 0..STEPS {
+            let (access, bytes) = step(rank, number);
+            reasons.push(file.write_all(&access, &BufferLayout::Contiguous, &bytes).unwrap().why.into_owned());
+        }
+        for number in 0..STEPS {
+            let (access, bytes) = step(rank, number);
+            let mut back = vec![0; bytes.len()];
+            let read = file.read_all(&access, &BufferLayout::Contiguous, &mut back).unwrap();
+            assert!(back == bytes, "rank {rank}, step {number}: other bytes ({})", read.call.why);
+            assert!(!read.call.why.ends_with(", as a trial"), "writes are timed, not reads: {}", read.call.why);
+        }
+        file.close().unwrap();
+        reasons
+    });
+    let outcomes = outcomes.unwrap();
+    assert!(outcomes.iter().all(|other| *other == outcomes[0]), "ranks differ");
+    let trials: Vec<_> = (0..).zip(&outcomes[0]).filter(|(_, why)| why.ends_with(", as a trial")).collect();
+    assert!(!trials.is_empty() && trials.len() < STEPS as usize / 4, "{trials:?}");
+    assert!(trials[0].0 > 3, "tried before anything is known: {trials:?}");
+}
+
+/// Where the hints leave no choice, nothing is tried.
+#[test]
+fn given_kernels_are_not_tried() {
+    let _watchdog = Watchdog::new("no trials", 120);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    let hints = "trib_tiny_call=0; romio_cb_write=enable; trib_ranks_per_node=24; trib_kernel_meta=spread_out; \
+                 trib_kernel_data=two_layer";
+    let hints = Hints::parse(hints).unwrap();
+    let outcomes = threads::run(RANKS, |transport| {
+        let rank = transport.rank() as u64;
+        let mut file = File::open(Endpoint::new(transport), &path, Mode::Create, hints.clone()).unwrap();
+        let write = |file: &mut File, number| {
+            let (access, bytes) = step(rank, number);
+            file.write_all(&access, &BufferLayout::Contiguous, &bytes).unwrap().why.into_owned()
+        };
+        let reasons: Vec<_> = (0..100).map(|number| write(&mut file, number)).collect();
+        file.close().unwrap();
+        reasons
+    });
+    for why in outcomes.unwrap().concat() {
+        assert_eq!(why, "romio_cb_write=enable");
     }
 }
