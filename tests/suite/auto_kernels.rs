@@ -45,7 +45,10 @@ fn many_ranks_on_few_nodes_go_through_local_aggregators() {
     for shared in ["automatic", "enable"] {
         for why in reasons(&format!("trib_ranks_per_node=24; trib_shared_memory={shared}")) {
             assert!(why.contains("; two_layer with "), "{why}");
-            assert!(why.ends_with(" a node for metadata and data, as predicted to be faster"), "{why}");
+            assert!(
+                why.ends_with(" local aggregators a node for metadata and data, as predicted to be faster"),
+                "{why}"
+            );
         }
     }
 }
@@ -54,7 +57,7 @@ fn many_ranks_on_few_nodes_go_through_local_aggregators() {
 fn a_hint_for_one_phase_leaves_the_other_open() {
     let [write, read] = reasons("trib_ranks_per_node=24; trib_kernel_data=pairwise");
     for why in [write, read] {
-        assert!(why.ends_with(" a node for metadata, as predicted to be faster"), "{why}");
+        assert!(why.ends_with(" local aggregators a node for metadata, as predicted to be faster"), "{why}");
     }
 }
 

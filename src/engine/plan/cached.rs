@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::access::{BufferLayout, Extents};
 use crate::engine::api::setup::Setup;
 use crate::engine::plan::choice::Way;
+use crate::engine::plan::roles::ChosenBy;
 use crate::engine::plan::trials::{Spent, Trials};
 use crate::engine::plan::{Agreed, Direction, Plan};
 
@@ -146,9 +147,9 @@ impl Cached {
     /// Why a call goes as `plan` says, for reports.
     pub fn why(&self, plan: &Plan, setup: &Setup) -> String {
         let by = match self.trials.kept() {
-            Some(kept) if kept != plan.way => "as a trial",
-            _ if plan.way != plan.ways[0].way => "as measured to be faster",
-            _ => "as predicted to be faster",
+            Some(kept) if kept != plan.way => ChosenBy::Trial,
+            _ if plan.way != plan.ways[0].way => ChosenBy::Measurement,
+            _ => ChosenBy::Prediction,
         };
         setup.roles(plan.bytes).reason(plan.way, by)
     }

@@ -114,19 +114,44 @@ impl Roles {
         Ok(Phases { metadata, data })
     }
 
-    /// Why a call goes this way, for reports: it was chosen `by` something. Empty where the default was predicted to be best, and
-    /// where the hints leave no choice.
-    pub fn reason(&self, way: Way, by: &str) -> String {
+    /// Why a call goes this way, for reports. Empty where the default was predicted to be best, and where the hints leave no
+    /// choice.
+    pub fn reason(&self, way: Way, by: ChosenBy) -> String {
         let phases = match (self.open.metadata, self.open.data) {
             (false, false) => return String::new(),
             (true, false) => "metadata",
             (false, true) => "data",
             (true, true) => "metadata and data",
         };
-        match (way.layered == self.given, by) {
-            (true, "as predicted to be faster") => String::new(),
-            (true, _) => format!("; {} for {phases}, {by}", BALANCED.name),
-            (false, _) => format!("; two_layer with {} a node for {phases}, {by}", way.local),
+        let is_flat = way.layered == self.given;
+        if is_flat && by == ChosenBy::Prediction {
+            return String::new();
+        }
+        let kernel = match is_flat {
+            true => BALANCED.name.to_string(),
+            false => format!("two_layer with {} local aggregators a node", way.local),
+        };
+        format!("; {kernel} for {phases}, {}", by.phrase())
+    }
+}
+
+/// What made a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChosenBy {
+    /// The cost model.
+    Prediction,
+    /// Trials in earlier calls.
+    Measurement,
+    /// This call is a trial.
+    Trial,
+}
+
+impl ChosenBy {
+    fn phrase(self) -> &'static str {
+        match self {
+            Self::Prediction => "as predicted to be faster",
+            Self::Measurement => "as measured to be faster",
+            Self::Trial => "as a trial",
         }
     }
 }
