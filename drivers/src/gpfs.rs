@@ -1,5 +1,5 @@
-//! GPFS (IBM Storage Scale): equal ranges of whole blocks, the lowest rank of every node (main paper, figure 2 (b)).
-//! Locks are handed out by block, so no block has two aggregators.
+//! GPFS (IBM Storage Scale): equal ranges of whole blocks, the two lowest ranks of every node. (Main paper, figure 2 (b), has
+//! the lowest.) Locks are handed out by block, so no block has two aggregators.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use tributary_base::{Rank, Result, Topology};
 
 use crate::domains::Domains;
 use crate::driver::{Driver, Layout, Written, window};
-use crate::hints::DriverHints;
+use crate::hints::{DriverHints, Placement};
 use crate::placement;
 use crate::storage::{FileSystem, OpenStorage, Storage};
 
@@ -33,8 +33,11 @@ impl Driver for Gpfs {
         Ok(Layout { unit: hints.striping_unit.unwrap_or(own), factor: 1 })
     }
 
+    /// Two on every node, for one rank that receives and places all bytes of a node is slower than the node's port. One where
+    /// there is one node, or where a placement is hinted: it may have no room for more.
     fn aggregators(&self, topology: &Topology, _: &Layout, hints: &DriverHints) -> Result<Vec<Rank>> {
-        placement::choose(topology, hints, placement::per_node(topology, hints))
+        let usual = if topology.nodes() > 1 && hints.placement == Placement::Default { 2 } else { 1 };
+        placement::choose(topology, hints, placement::per_node(topology, hints, usual))
     }
 
     /// A block.

@@ -62,7 +62,7 @@ impl Driver for Lustre {
     /// Where the stripe count is not known, one per node is taken.
     fn aggregators(&self, topology: &Topology, layout: &Layout, hints: &DriverHints) -> Result<Vec<Rank>> {
         let wanted = match layout.factor {
-            0 => placement::per_node(topology, hints),
+            0 => placement::per_node(topology, hints, 1),
             stripes => stripes as usize,
         };
         placement::choose(topology, hints, wanted)

@@ -44,9 +44,9 @@ pub fn choose(topology: &Topology, hints: &DriverHints, wanted: usize) -> Result
     Ok(ranks)
 }
 
-/// What the drivers want that have no servers to count: one aggregator per node, or as many as `cb_config_list` says.
-pub fn per_node(topology: &Topology, hints: &DriverHints) -> usize {
-    topology.nodes().saturating_mul(hints.cb_config_list.unwrap_or(1))
+/// What the drivers want that have no servers to count: `usual` aggregators per node, or as many as `cb_config_list` says.
+pub fn per_node(topology: &Topology, hints: &DriverHints, usual: usize) -> usize {
+    topology.nodes().saturating_mul(hints.cb_config_list.unwrap_or(usual))
 }
 
 /// Whether all ranks of a list are there and none twice.
@@ -215,8 +215,9 @@ mod tests {
         // Ranks dealt to the nodes in turn: spreading goes by node, not by rank.
         let cyclic = Topology::listed(&[0, 1, 0, 1, 0, 1, 0, 1]).unwrap();
         assert_eq!(chosen(&cyclic, placed(Placement::Spread), 4), [0, 1, 4, 5]);
-        assert_eq!(per_node(&blocks, &default()), 2);
-        assert_eq!(per_node(&blocks, &most(3, default())), 6);
+        assert_eq!(per_node(&blocks, &default(), 1), 2);
+        assert_eq!(per_node(&blocks, &default(), 2), 4);
+        assert_eq!(per_node(&blocks, &most(3, default()), 2), 6);
     }
 
     #[test]

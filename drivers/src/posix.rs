@@ -24,7 +24,7 @@ impl Driver for Posix {
     }
 
     fn aggregators(&self, topology: &Topology, _: &Layout, hints: &DriverHints) -> Result<Vec<Rank>> {
-        placement::choose(topology, hints, placement::per_node(topology, hints))
+        placement::choose(topology, hints, placement::per_node(topology, hints, 1))
     }
 
     fn wants_histogram(&self) -> bool {

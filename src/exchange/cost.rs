@@ -6,7 +6,7 @@
 //!
 //! | kernel | time |
 //! |---|---|
-//! | flat, in batches of w | f t(m) + f / w round trips, or f m t_port for each aggregator of the node, if that is more |
+//! | flat | f t(m), and in batches of w f / w round trips, or f m t_port for each aggregator of the node, if that is more |
 //! | two layers | (g - 1) t(s m), and s g m bytes copied and sent on by a rank; then flat: f' messages of f m / f' bytes |
 //!
 //! where a local aggregator has g members, a rank that sends at all sends to s aggregators, and f' = f / g is the number of local
@@ -76,6 +76,8 @@ pub struct Ranks {
     pub aggregators: f64,
     /// Most sends, and most receives, that a rank has outstanding; infinite without a throttle.
     pub batch: f64,
+    /// Whether they are posted in batches, each of which waits for a round trip; otherwise the next follows as any one ends.
+    pub pauses: bool,
 }
 
 /// What one round moves.
@@ -101,7 +103,8 @@ impl Ranks {
         let sends = (fan_in * self.aggregators / self.ranks).max(1.0);
         let early = fan_in * (self.batch / sends).min(1.0);
         let search = costs.walk * (self.batch.min(fan_in) / 2.0 + early / 4.0);
-        let host = fan_in * (costs.message(bytes) + search) + fan_in / self.batch * costs.round_trip;
+        let pauses = if self.pauses { fan_in / self.batch } else { 0.0 };
+        let host = fan_in * (costs.message(bytes) + search) + pauses * costs.round_trip;
         // What comes from the aggregator's own node does not pass the port.
         let outside = 1.0 - 1.0 / self.nodes;
         let port =

@@ -8,8 +8,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Exchange, KERNELS, ReceiverIndex};
 use crate::error::{Error, Result};
-use crate::schedule::{SendMode, Throttle};
+use crate::schedule::{SendMode, Throttle, ThrottleMode};
 use crate::topology::Rank;
+
+/// The sliding limit of kernels that have a throttle, when no hint gives one: Cray's, the best of 32, 50, 64 and 128 in the
+/// simulator.
+pub const SLIDING_LIMIT: u32 = 50;
 
 /// A kernel: the order, the send mode and the throttle of the messages from all senders to the receivers.
 ///
@@ -28,7 +32,7 @@ pub struct Kernel {
     pub when: &'static str,
     /// When a send counts as finished.
     pub mode: SendMode,
-    /// The limit of the throttle when no hint gives one; `None` posts everything at once.
+    /// The limit of batches when no hint gives one, as in the main paper; `None` posts everything at once.
     pub default_limit: Option<u32>,
     /// Whether a step's send and receive must both finish before the next step starts (MPI_Sendrecv). The throttle is then a
     /// batch of one.
@@ -42,6 +46,15 @@ impl Kernel {
     /// The names of all kernels in the order of the registry, separated by `|`.
     pub fn names() -> String {
         KERNELS.iter().map(|kernel| kernel.name).collect::<Vec<_>>().join("|")
+    }
+
+    /// The throttle when no hint gives a limit: batches of [`Kernel::default_limit`], or a sliding limit of [`SLIDING_LIMIT`].
+    pub fn default_throttle(&self, mode: ThrottleMode) -> Throttle {
+        self.throttle(match (self.default_limit, mode) {
+            (None, _) => Throttle::NONE,
+            (Some(limit), ThrottleMode::Batch) => Throttle::batch(limit),
+            (Some(_), ThrottleMode::Sliding) => Throttle::sliding(SLIDING_LIMIT),
+        })
     }
 
     /// The throttle to use when the hints say `requested`: a coupled kernel always has a batch of one.

@@ -24,7 +24,7 @@ pub mod two_layer;
 
 pub use ascending::{ASCENDING_ISEND, ASCENDING_ISSEND};
 pub use balanced::BALANCED;
-pub use kernel::Kernel;
+pub use kernel::{Kernel, SLIDING_LIMIT};
 pub use pairwise::PAIRWISE;
 pub use rank_list::RankList;
 pub use route::Route;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{Hints, OURS, Row};
-use crate::exchange::{KERNELS, two_layer};
+use crate::exchange::{KERNELS, SLIDING_LIMIT, two_layer};
 use crate::schedule::SendMode;
 
 const HEAD: &str = "\
@@ -91,8 +91,11 @@ pub fn kernels() -> String {
             SendMode::Standard => "Isend",
             SendMode::Synchronous => "Issend",
         };
-        let limit = kernel.default_limit.map_or("none".to_string(), |limit| limit.to_string());
-        let limit = if kernel.coupled { format!("{limit}, by construction") } else { limit };
+        let limit = match kernel.default_limit {
+            None => "none".to_string(),
+            Some(limit) if kernel.coupled => format!("{limit}, by construction"),
+            Some(limit) => format!("{SLIDING_LIMIT}; {limit} in batches"),
+        };
         row(kernel.name, kernel.about, sends, &limit, kernel.when);
     }
     row(

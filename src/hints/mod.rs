@@ -23,7 +23,7 @@ use crate::drivers::DriverHints;
 use crate::drivers::placement::distinct;
 use crate::error::{Error, Result};
 use crate::exchange::{BALANCED, Kernel};
-use crate::schedule::Throttle;
+use crate::schedule::{Throttle, ThrottleMode};
 
 mod advice;
 mod environment;
@@ -197,12 +197,11 @@ impl Hints {
     /// The throttle of `kernel` under the hint `limit`.
     pub fn throttle(&self, kernel: KernelHint, limit: Limit) -> Throttle {
         let kernel = self.outermost(kernel);
-        let limit = match limit {
-            Limit::At(limit) => Some(limit),
-            Limit::Default => kernel.default_limit,
-            Limit::None => None,
-        };
-        kernel.throttle(limit.map_or(Throttle::NONE, |limit| Throttle { limit: Some(limit), mode: self.throttle_mode }))
+        kernel.throttle(match (limit, self.throttle_mode) {
+            (Limit::None, _) => Throttle::NONE,
+            (Limit::At(limit), mode) => Throttle { limit: Some(limit), mode: mode.unwrap_or(ThrottleMode::Batch) },
+            (Limit::Default, mode) => kernel.default_throttle(mode.unwrap_or(ThrottleMode::Sliding)),
+        })
     }
 
     /// The kernel between senders and aggregators; the flat one where the hint is `auto`.

@@ -225,7 +225,7 @@ pub(super) const PLACEMENT: Codec<PlacementHint> = Codec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// The kernel's own ([`Kernel::default_limit`]).
+    /// The kernel's own ([`Kernel::default_throttle`]).
     Default,
     /// No limit.
     None,
@@ -249,17 +249,19 @@ impl Limit {
     };
 }
 
-pub(super) const THROTTLE_MODE: Codec<ThrottleMode> = Codec {
+pub(super) const THROTTLE_MODE: Codec<Option<ThrottleMode>> = Codec {
     parse: |text| match text.to_ascii_lowercase().as_str() {
-        "batch" => Some(ThrottleMode::Batch),
-        "window" => Some(ThrottleMode::Sliding),
+        AUTO => Some(None),
+        "batch" => Some(Some(ThrottleMode::Batch)),
+        "window" => Some(Some(ThrottleMode::Sliding)),
         _ => None,
     },
     print: |value| match value {
-        ThrottleMode::Batch => "batch".into(),
-        ThrottleMode::Sliding => "window".into(),
+        None => AUTO.into(),
+        Some(ThrottleMode::Batch) => "batch".into(),
+        Some(ThrottleMode::Sliding) => "window".into(),
     },
-    allowed: || "batch|window",
+    allowed: || "auto|batch|window",
 };
 
 fn join(ranks: &[Rank]) -> String {

@@ -63,8 +63,8 @@ macro_rules! hints {
 }
 
 hints! {
-    /// How many I/O aggregators. `auto`: the driver decides (Lustre: the stripe count; others: one per node). More than
-    /// there are ranks, or than `cb_config_list` permits, is cut down.
+    /// How many I/O aggregators. `auto`: the driver decides (Lustre: the stripe count; GPFS: two per node, or one where there is
+    /// one node or a placement; others: one per node). More than there are ranks, or than `cb_config_list` permits, is cut down.
     "cb_nodes" cb_nodes: Option<usize> = None, COUNT_OR_AUTO, "ranks",
         "The file system gives more to more (or fewer) writers than the default has.";
     /// What an aggregator holds of the file in one round, for each of its `trib_write_buffers`. In whole stripes or blocks
@@ -123,10 +123,10 @@ hints! {
     /// The same in the data phase.
     "trib_throttle_data" limit_data: Limit = Limit::Default, Limit::CODEC, "requests",
         "Aggregators are flooded by messages (lower), or their network is idle (higher).";
-    /// How the limit is kept: `batch` posts so many and waits for all of them, `window` posts the next as any one
-    /// finishes.
-    "trib_throttle_mode" throttle_mode: ThrottleMode = ThrottleMode::Batch, THROTTLE_MODE, "",
-        "Some ranks answer late, and a batch waits for its slowest.";
+    /// How the limit is kept: `batch` posts so many and waits for all of them, as in the paper; `window` posts the next as any
+    /// one finishes. `auto`: `window` for a limit that is `default`, `batch` for a limit that is given.
+    "trib_throttle_mode" throttle_mode: Option<ThrottleMode> = None, THROTTLE_MODE, "",
+        "The paper's throttle is wanted (`batch`), or a given limit is not to wait for the slowest rank (`window`).";
     /// The order of ranks that the kernel `balanced` divides into groups.
     "trib_rank_list" rank_list: RankListHint = RankListHint::Identity, RankListHint::CODEC, "",
         "Neighbouring ranks share a node, and a node's port is busy with one group at a time.";

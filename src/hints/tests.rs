@@ -21,7 +21,7 @@ const VALUES: &[(&str, &[&str], &[&str])] = &[
     ("trib_kernel_data", &["ascending_issend", "pairwise"], &["automatic"]),
     ("trib_throttle_meta", &["none", "1", "4294967295"], &["-1", "4294967296", "all"]),
     ("trib_throttle_data", &["none", "16"], &["1.5"]),
-    ("trib_throttle_mode", &["window"], &["sliding"]),
+    ("trib_throttle_mode", &["batch", "window"], &["sliding"]),
     ("trib_rank_list", &["node_round_robin", "3,1,2,0"], &["", "random", "1,,2", "0-3"]),
     ("trib_two_layer_outer", &["balanced", "pairwise"], &["two_layer"]),
     ("trib_two_layer_inner", &["ordered_tree"], &["tree", ""]),
@@ -154,15 +154,17 @@ fn throttles() {
         let hints = Hints::parse(text).unwrap();
         (hints.throttle_meta(), hints.throttle_data())
     };
-    assert_eq!(throttle(""), (Throttle::batch(32), Throttle::batch(32)));
+    assert_eq!(throttle(""), (Throttle::sliding(50), Throttle::sliding(50)));
+    assert_eq!(throttle("trib_throttle_mode=batch"), (Throttle::batch(32), Throttle::batch(32)));
     assert_eq!(throttle("trib_kernel_meta=ascending_isend").0, Throttle::NONE);
     assert_eq!(throttle("trib_kernel_meta=ascending_issend;trib_throttle_meta=8").0, Throttle::batch(8));
-    assert_eq!(throttle("trib_kernel_data=spread_out;trib_throttle_mode=window").1, Throttle::sliding(32));
+    assert_eq!(throttle("trib_kernel_data=spread_out;trib_throttle_mode=window").1, Throttle::sliding(50));
     assert_eq!(throttle("trib_throttle_data=none;trib_throttle_mode=window").1, Throttle::NONE);
     assert_eq!(throttle("trib_throttle_data=0").1, Throttle::NONE);
     assert_eq!(throttle("trib_kernel_data=two_layer").1, Throttle::NONE);
-    assert_eq!(throttle("trib_kernel_data=two_layer;trib_two_layer_outer=balanced").1, Throttle::batch(32));
-    assert_eq!(throttle("trib_throttle_meta=4"), (Throttle::batch(4), Throttle::batch(32)));
+    assert_eq!(throttle("trib_kernel_data=two_layer;trib_two_layer_outer=balanced").1, Throttle::sliding(50));
+    assert_eq!(throttle("trib_throttle_meta=4"), (Throttle::batch(4), Throttle::sliding(50)));
+    assert_eq!(throttle("trib_throttle_data=4;trib_throttle_mode=window").1, Throttle::sliding(4));
 }
 
 #[test]

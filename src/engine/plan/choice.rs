@@ -12,6 +12,7 @@ use crate::exchange::BALANCED;
 use crate::exchange::cost::{Costs, Load, Ranks};
 use crate::exchange::local::LocalAggregators;
 use crate::hints::{Hints, KernelHint};
+use crate::schedule::ThrottleMode;
 use crate::topology::Topology;
 
 /// Bytes of a packed list for each extent, if lists do not compress.
@@ -67,9 +68,10 @@ pub struct Chooser {
 impl Chooser {
     /// The choices that the hints leave. O(log of a node's ranks).
     pub fn of(costs: Costs, topology: &Topology, aggregators: usize, hints: &Hints) -> Self {
-        let batch = hints.throttle(KernelHint::Flat(&BALANCED), hints.limit_data).limit;
+        let throttle = hints.throttle(KernelHint::Flat(&BALANCED), hints.limit_data);
         let [ranks, nodes, aggregators] = [topology.ranks(), topology.nodes(), aggregators].map(|count| count as f64);
-        let ranks = Ranks { ranks, nodes, aggregators, batch: batch.map_or(f64::INFINITY, f64::from) };
+        let (batch, pauses) = (throttle.limit.map_or(f64::INFINITY, f64::from), throttle.mode == ThrottleMode::Batch);
+        let ranks = Ranks { ranks, nodes, aggregators, batch, pauses };
         let kernels = [hints.kernel_meta, hints.kernel_data];
         let mut chooser = Self::new(costs, ranks);
         let total = (ranks.ranks / ranks.nodes).min(LocalAggregators::IN_TOTAL as f64 / ranks.nodes).max(1.0) as usize;
@@ -238,7 +240,7 @@ mod tests {
     const LAYERED: Layered = Layered { metadata: true, data: true };
 
     fn ranks(ranks: f64, nodes: f64) -> Ranks {
-        Ranks { ranks, nodes, aggregators: nodes, batch: 32.0 }
+        Ranks { ranks, nodes, aggregators: nodes, batch: 50.0, pauses: false }
     }
 
     /// A call in which every rank has bytes for every window of a file.

@@ -32,13 +32,15 @@ pub enum What {
 
 const KERNELS: &str = "\
 A ratio is the time with auto divided by that of the best fixed choice, or of the default without auto (balanced in
-both phases, in batches of 32). File I/O and connections cost nothing, so that only the exchange is compared.
+both phases, under its own throttle). File I/O and connections cost nothing, so that only the exchange is compared.
 
 Examples:
   trib tune kernels --nodes 4
       every pattern on four machines, in a minute
   trib tune kernels --resume rows.jsonl --markdown docs/tuning.md
-      the table of the documentation, in an hour or two; goes on where it stopped";
+      the table of the documentation, in an hour or two; goes on where it stopped
+  trib tune kernels --nodes 16 --choice trib_throttle_mode=batch --choice trib_throttle_data=8
+      two throttles beside the default one";
 
 /// Options of `trib tune kernels`.
 #[derive(Args)]
@@ -56,6 +58,9 @@ pub struct KernelsOptions {
     /// Only these patterns, with their parameters in one word: `ior -t 16KiB -s 64`. May be repeated.
     #[arg(long = "pattern", value_name = "PATTERN")]
     pub patterns: Vec<String>,
+    /// Instead of all fixed choices simulate balanced, and these hints. May be repeated.
+    #[arg(long = "choice", value_name = "HINTS")]
+    pub choices: Vec<String>,
     /// Simulate so many rounds, spread evenly, and scale their time up; 0: all.
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub sample: usize,

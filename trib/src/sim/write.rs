@@ -104,6 +104,10 @@ fn hints(how: &WriteHow, machine: &Machine) -> Result<Hints, Failure> {
             hints.set(key, value)?;
         }
     }
+    if how.throttle_steps {
+        // Steps are waited for together.
+        hints.set("trib_throttle_mode", "batch")?;
+    }
     if machine.storage.is_none() && !how.no_io {
         let line =
             format!("machine {}: it has no [storage]; allowed: --no-io, or a machine with file servers", machine.name);

@@ -84,7 +84,7 @@ pub fn run(options: &KernelsOptions) -> Result<(), Failure> {
     }
     let bar = progress(cases.len() as u64, "cases");
     for case in cases {
-        let row = case.row()?;
+        let row = case.row(&options.choices)?;
         if let Some(path) = &options.resume {
             keep(path, &row)?;
         }

@@ -72,16 +72,16 @@ impl Setting {
     }
 
     /// The drivers of section V: Lustre in 64 stripes of 1 MiB, a stripe a round, aggregators 64 i; GPFS with an aggregator
-    /// a node and 16 MiB.
+    /// a node and 16 MiB. Throttles are batches (section IV.B).
     pub(super) fn hints(self, more: &str) -> Result<Hints, PapersError> {
         let driver = match self.site {
             Site::Cori => {
                 "trib_driver=lustre; striping_unit=1M; striping_factor=64; cb_buffer_size=1M; \
                  trib_placement=stride:64"
             }
-            Site::Summit => "trib_driver=gpfs; cb_buffer_size=16M",
+            Site::Summit => "trib_driver=gpfs; cb_buffer_size=16M; cb_config_list=*:1",
         };
-        Ok(Hints::parse(&format!("{driver}; {more}"))?)
+        Ok(Hints::parse(&format!("{driver}; trib_throttle_mode=batch; {more}"))?)
     }
 
     /// Rounds that are simulated: as many as keep the whole figure within minutes.

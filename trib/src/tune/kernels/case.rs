@@ -17,7 +17,7 @@ use crate::Failure;
 use crate::sim::memory;
 use crate::source::Chosen;
 
-/// The default without `auto`.
+/// The default without `auto`, with its own throttle.
 pub const DEFAULT: &str = "balanced";
 
 /// A pattern on nodes of a machine.
@@ -31,16 +31,24 @@ pub struct Case {
     hints: Hints,
 }
 
-/// The fixed choices: name, and hints.
-fn fixed(per_node: usize) -> Vec<(String, String)> {
+/// The fixed choices: name, and hints. Of `given` hints, if any, and the default without `auto`.
+fn fixed(per_node: usize, given: &[String]) -> Vec<(String, String)> {
     let flat = |name: &str, kernel: &str, more: &str| {
         (name.to_string(), format!("trib_kernel_meta={kernel}; trib_kernel_data={kernel}; {more}"))
     };
+    let default = flat(DEFAULT, DEFAULT, "");
+    if !given.is_empty() {
+        return std::iter::once(default).chain(given.iter().map(|hints| (hints.clone(), hints.clone()))).collect();
+    }
     let throttle = |limit: u32| format!("trib_throttle_meta={limit}; trib_throttle_data={limit}");
+    let window = |limit: u32| format!("{}; trib_throttle_mode=window", throttle(limit));
     let mut all = vec![
-        flat(DEFAULT, DEFAULT, ""),
+        default,
         flat("balanced, batches of 8", DEFAULT, &throttle(8)),
+        flat("balanced, batches of 32", DEFAULT, &throttle(32)),
         flat("balanced, batches of 128", DEFAULT, &throttle(128)),
+        flat("balanced, window of 32", DEFAULT, &window(32)),
+        flat("balanced, window of 128", DEFAULT, &window(128)),
         flat("balanced, no throttle", DEFAULT, &throttle(0)),
         flat("ascending_issend", "ascending_issend", ""),
         flat("pairwise", "pairwise", ""),
@@ -72,16 +80,16 @@ impl Case {
         Ok(Self { machine, name: name.to_string(), nodes, sample, pattern, topology, hints })
     }
 
-    /// Simulates it.
+    /// Simulates it: with every fixed choice, or with `choices`, and with `auto`.
     ///
     /// # Errors
-    /// Those of the pattern and the simulator.
-    pub fn row(&self) -> Result<Row, Failure> {
+    /// Those of the pattern, the hints and the simulator.
+    pub fn row(&self, choices: &[String]) -> Result<Row, Failure> {
         let counted = self.counted()?;
         let per_node = self.topology.ranks_on(0);
         let seconds = |hints: &str| self.seconds(&counted, hints);
         let mut times = std::collections::BTreeMap::new();
-        for (name, hints) in fixed(per_node) {
+        for (name, hints) in fixed(per_node, choices) {
             times.insert(name, seconds(&hints)?.1);
         }
         let (chosen, auto) = seconds("")?;
