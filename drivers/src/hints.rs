@@ -53,7 +53,7 @@ pub enum Placement {
     Stride(usize),
     /// As far apart as there are nodes (the paper's `AGGREGATOR_PLACEMENT_STRIDE=-1`).
     Spread,
-    /// The lowest rank of every node (the GPFS default).
+    /// The lowest rank of every node (with `cb_config_list=*:1` the GPFS default).
     LowestPerNode,
     /// These ranks, whatever the driver would like.
     List(Vec<Rank>),

@@ -59,8 +59,8 @@ impl Stage {
 
 /// Bytes of a stripe or a window.
 const SIZES: [u64; 4] = [1 << 20, 4 << 20, 16 << 20, 64 << 20];
-/// Most sends outstanding; 0 for no limit.
-const THROTTLES: [u64; 4] = [0, 8, 32, 128];
+/// Most sends outstanding, in batches; 0 for no limit.
+const THROTTLES: [u64; 3] = [0, 8, 128];
 /// Local aggregators on every node.
 const LOCAL: [u64; 3] = [1, 2, 4];
 
@@ -86,10 +86,12 @@ fn stripes(machine: &Machine, nodes: usize) -> Vec<Setting> {
     factors.into_iter().flat_map(|factor| [1, 2].map(|times| with(factor, times))).collect()
 }
 
-/// Every kernel with every throttle; `two_layer` with numbers of local aggregators.
+/// Every kernel with its own throttle and with every other; `two_layer` with numbers of local aggregators.
 fn kernels(kernel: &str, throttle: &str) -> Vec<Setting> {
-    let flat =
-        KERNELS.iter().flat_map(|row| THROTTLES.map(|limit| vec![hint(kernel, row.name), hint(throttle, limit)]));
+    let flat = KERNELS.iter().flat_map(|row| {
+        let with = THROTTLES.map(|limit| vec![hint(kernel, row.name), hint(throttle, limit)]);
+        std::iter::once(vec![hint(kernel, row.name)]).chain(with)
+    });
     let layered = LOCAL.map(|local| vec![hint(kernel, "two_layer"), hint("nc_num_aggrs_per_node", local)]);
     flat.chain(layered).collect()
 }
