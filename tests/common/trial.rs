@@ -19,7 +19,7 @@ use tributary::drivers::hostile::{Fault, Hostile};
 pub const RANKS: usize = 8;
 /// Three nodes, three aggregators, many rounds.
 const COMMON: &str = "romio_cb_write=enable;trib_tiny_call=0;trib_ranks_per_node=3;nc_num_aggrs_per_node=2;striping_unit=512;\
-                      striping_factor=3;cb_buffer_size=1024";
+                      striping_factor=3;cb_buffer_size=1024;cb_config_list=*:1";
 
 /// The same number of aggregators on one node, so that ranks of a tree forward the data of others.
 const ONE_NODE: &str = "trib_ranks_per_node=8;cb_nodes=3;cb_config_list=*:*;trib_two_layer_threshold=1000000";

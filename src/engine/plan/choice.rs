@@ -94,7 +94,7 @@ impl Chooser {
 
     /// The ways that a call can go: first the one that is chosen, the others by their prediction. A phase that is not `open` to
     /// choice stays as `given`; phases that are both open go the same way, for with a flat phase behind a layered one, most
-    /// ranks send before the aggregators receive. O(log of a node's ranks).
+    /// ranks send before the aggregators receive. O(aggregators x log of a node's ranks).
     pub fn ranked(&self, agreed: &Agreed, domains: &Domains, open: Layered, given: Layered) -> Vec<Candidate> {
         let candidate = |way| Candidate { way, seconds: self.predicted(agreed, domains, way) };
         let flat = Way { layered: given, local: if given.any() { self.fewest() } else { 0 } };
@@ -115,12 +115,12 @@ impl Chooser {
         all
     }
 
-    /// The choice for a call. O(log of a node's ranks).
+    /// The choice for a call. O(aggregators x log of a node's ranks).
     pub fn choose(&self, agreed: &Agreed, domains: &Domains, open: Layered, given: Layered) -> Way {
         self.ranked(agreed, domains, open, given)[0].way
     }
 
-    /// Predicted seconds of both phases of a call, without what all choices have in common. O(1).
+    /// Predicted seconds of both phases of a call, without what all choices have in common. O(aggregators).
     pub fn predicted(&self, agreed: &Agreed, domains: &Domains, way: Way) -> f64 {
         let Self { costs, ranks, .. } = self;
         let estimate = Estimate::of(agreed, domains, ranks);
@@ -206,16 +206,17 @@ struct Estimate {
 impl Estimate {
     /// From the agreed numbers of a call.
     ///
-    /// A rank sends one message to each window that it touches.
+    /// A rank sends one message to each window that it touches. Windows were counted as if each were full; ranges that are
+    /// shorter are touched by as many ranks.
     fn of(agreed: &Agreed, domains: &Domains, ranks: &Ranks) -> Self {
         let (part, window) = (domains.part() as f64, domains.window_bytes() as f64);
         let (bytes, extents) = (agreed.bytes as f64, agreed.requests as f64);
         let range = agreed.end.saturating_sub(agreed.start) as f64;
         let rounds = (range / window / ranks.aggregators).ceil().max(1.0);
-        let windows = (range / window).ceil().max(ranks.aggregators.min((range / part).ceil())).max(1.0);
-        let touched = (agreed.touched as f64).clamp(1.0, windows * ranks.ranks);
-        let fan_in = (touched / windows).clamp(1.0, ranks.ranks);
-        let senders = (touched / ranks.aggregators).clamp(1.0, ranks.ranks);
+        let counted = (range / window).ceil().max(ranks.aggregators.min((range / part).ceil())).max(1.0);
+        let windows = counted.max(owners(domains));
+        let fan_in = (agreed.touched as f64 / counted).clamp(1.0, ranks.ranks);
+        let senders = (fan_in * windows / ranks.aggregators).clamp(1.0, ranks.ranks);
         let list = extents * PACKED / (senders * ranks.aggregators);
         let (head, tail) = (list.min(HEAD as f64), (list - HEAD as f64).max(0.0));
         Self {
@@ -227,6 +228,14 @@ impl Estimate {
             rounds,
             extents,
         }
+    }
+}
+
+/// The number of ranges that aggregators own; 0 where they own stripes in turn. O(aggregators).
+fn owners(domains: &Domains) -> f64 {
+    match domains {
+        Domains::Cyclic { .. } => 0.0,
+        Domains::Ranges { bounds, .. } => bounds.windows(2).filter(|bound| bound[0] < bound[1]).count() as f64,
     }
 }
 
