@@ -13,10 +13,17 @@
 //! aggregators with data for one aggregator: the ranks that send to it are neighbours. t(m) contains the search of the list of
 //! early messages. The lists of the members are merged once, in log2 g levels of a heap.
 //!
+//! **Where ranks are more than cores**, they do not work side by side. Then the work of all ranks, divided by the cores, is a
+//! lower bound of each of these times: every message takes t(m) of its sender and of its receiver, and two copies of its bytes.
+//! Members that share memory with their local aggregator take one t(0) each, and no copy that the sender of a message does not
+//! make. A round's gathering does not overlap another's exchange.
+//!
 //! After the main paper, section III.B (equations 4 and 5), with the terms of the max-rate model of nodes.
 
+use serde::{Deserialize, Serialize};
+
 /// What messages cost on a machine, in seconds.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Costs {
     /// t_s: posting and processing an eager message on its receiver.
     pub eager: f64,
@@ -40,6 +47,11 @@ pub struct Costs {
     pub walk: f64,
     /// Passing an extent through a level of a heap that merges lists.
     pub merge: f64,
+    /// The part of a core that a rank has: 1, or less where ranks are more than cores.
+    pub core: f64,
+    /// Whether the members of a local aggregator hand over their bytes in memory that they share. Only looked at where ranks
+    /// are more than cores.
+    pub in_memory: bool,
 }
 
 impl Costs {
@@ -57,7 +69,23 @@ impl Costs {
         visit: 20e-9,
         walk: 10e-9,
         merge: 10e-9,
+        core: 1.0,
+        in_memory: false,
     };
+
+    /// Where `ranks` ranks share `cores` cores.
+    pub fn crowded(self, ranks: usize, cores: f64, in_memory: bool) -> Self {
+        Self { core: (cores / ranks as f64).min(1.0), in_memory, ..self }
+    }
+
+    fn is_crowded(&self) -> bool {
+        self.core < 1.0
+    }
+
+    /// What a message of `bytes` bytes takes of all cores together, on its sender and its receiver.
+    fn both_sides(&self, bytes: f64) -> f64 {
+        2.0 * (self.message(bytes) + bytes * self.copy_byte)
+    }
 
     /// t(m).
     fn message(&self, bytes: f64) -> f64 {
@@ -90,6 +118,11 @@ pub struct Load {
 }
 
 impl Ranks {
+    /// Seconds of `work` seconds of one core that all ranks have together, or of `each` that one has alone.
+    fn shared(&self, costs: &Costs, each: f64, work: f64) -> f64 {
+        if costs.is_crowded() { each.max(work / (self.ranks * costs.core).max(1.0)) } else { each }
+    }
+
     /// Aggregators that share a port.
     fn sharing(&self) -> f64 {
         (self.aggregators / self.nodes).max(1.0)
@@ -109,7 +142,8 @@ impl Ranks {
         let outside = 1.0 - 1.0 / self.nodes;
         let port =
             fan_in * bytes * outside * (self.sharing() * costs.node_byte).max(costs.rank_byte.min(costs.node_byte));
-        host.max(port)
+        let work = self.aggregators * fan_in * (costs.both_sides(bytes) + search);
+        self.shared(costs, host.max(port), work)
     }
 
     /// Seconds of a round through `local` local aggregators on each node, whose kernel is flat: on a local aggregator, and on
@@ -119,16 +153,72 @@ impl Ranks {
         // The aggregators that a rank sends to, and the bytes.
         let peers = (load.fan_in * self.aggregators / self.ranks).max(1.0);
         let bytes = peers * load.bytes;
-        let gather = (members - 1.0) * costs.message(bytes) + members * bytes * costs.copy_byte;
+        let in_memory = costs.is_crowded() && costs.in_memory;
+        let gather = match in_memory {
+            false => (members - 1.0) * costs.message(bytes) + members * bytes * costs.copy_byte,
+            true => (members - 1.0) * costs.eager,
+        };
         let leave = members * bytes * (1.0 - 1.0 / self.nodes) * (costs.rank_byte).max(local * costs.node_byte);
+        let work = match in_memory {
+            false => (self.ranks - self.nodes * local) * (costs.both_sides(bytes) + bytes * costs.copy_byte),
+            true => self.ranks * costs.eager,
+        };
+        let inner = self.shared(costs, gather + leave, work);
         let fan_in = (load.fan_in / members).ceil().min(self.nodes * local).min(load.fan_in);
         let outer = self.flat(costs, Load { fan_in, bytes: load.fan_in * load.bytes / fan_in });
-        [gather + leave, outer]
+        [inner, outer]
     }
 
     /// Seconds of merging `extents` extents of all ranks at the local aggregators, once for a plan. O(1).
     pub fn merging(&self, costs: &Costs, extents: f64, local: f64) -> f64 {
         let members = (self.ranks / (self.nodes * local)).max(1.0);
-        extents / (self.nodes * local) * members.log2().ceil() * costs.merge
+        let work = extents * members.log2().ceil() * costs.merge;
+        self.shared(costs, work / (self.nodes * local), work)
+    }
+
+    /// Seconds of placing a window of `bytes` bytes in `extents` extents on every aggregator. O(1).
+    pub fn placing(&self, costs: &Costs, bytes: f64, extents: f64) -> f64 {
+        let each = bytes * costs.copy_byte + extents * costs.visit;
+        self.shared(costs, each, self.aggregators * each)
+    }
+
+    /// Seconds of `rounds` rounds in which local aggregators take `inner` to gather, and aggregators `outer` for the rest: one
+    /// gathers for the next round meanwhile, if there are cores for both. O(1).
+    pub fn pipelined(&self, costs: &Costs, rounds: f64, inner: f64, outer: f64) -> f64 {
+        if costs.is_crowded() { rounds * (inner + outer) } else { inner + rounds * outer.max(inner) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// BTIO on 16 hosts of 4 ranks: 16 aggregators get 10 KB from each rank.
+    fn ratio(costs: &Costs, bytes: f64) -> f64 {
+        let ranks = Ranks { ranks: 64.0, nodes: 16.0, aggregators: 16.0, batch: 32.0 };
+        let load = Load { fan_in: 64.0, bytes };
+        let place = ranks.placing(costs, 64.0 * bytes, 100.0);
+        let [inner, outer] = ranks.two_layer(costs, load, 1.0);
+        (ranks.flat(costs, load) + place) / ranks.pipelined(costs, 1.0, inner, outer + place)
+    }
+
+    /// Two layers save messages, which cost more where ranks share cores.
+    #[test]
+    fn ranks_that_share_cores_wait_for_the_work_of_all() {
+        let apart = Costs::CLUSTER;
+        assert_eq!(apart.crowded(64, 64.0, true), Costs { in_memory: true, ..apart });
+        assert_eq!(ratio(&apart.crowded(64, 100.0, true), 10e3), ratio(&apart, 10e3), "cores for all: nothing changes");
+        let [two_cores, messages] = [true, false].map(|in_memory| apart.crowded(64, 2.0, in_memory));
+        assert!(ratio(&two_cores, 10e3) > 1.5 && ratio(&apart, 10e3) < 1.28);
+        assert!(ratio(&messages, 10e3) < ratio(&two_cores, 10e3), "members that send cost more");
+        assert!((0.9..1.2).contains(&ratio(&two_cores, 1e6)), "large messages cost what their bytes cost");
+    }
+
+    #[test]
+    fn half_the_cores_take_twice_as_long() {
+        let ranks = Ranks { ranks: 64.0, nodes: 16.0, aggregators: 16.0, batch: 32.0 };
+        let flat = |cores| ranks.flat(&Costs::CLUSTER.crowded(64, cores, true), Load { fan_in: 64.0, bytes: 8.0 });
+        assert!((flat(1.0) / flat(2.0) - 2.0).abs() < 1e-9);
+        assert!(flat(1.0) > flat(64.0));
     }
 }

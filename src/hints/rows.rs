@@ -158,6 +158,11 @@ hints! {
     /// use the algorithms that were the fastest for the rank count and size that are nearest. Empty: none.
     "trib_tuned_table" tuned_table: String = String::new(), PATH, "",
         "There are so many ranks that agreements and broadcasts take time, and `trib tune collectives` has measured the machine.";
+    /// A file of what messages cost on this machine, which `trib tune machine` wrote, in JSON: `auto` chooses kernels by it.
+    /// Empty: the costs of a cluster of the present. They are also taken, and standard error has a line, if the file cannot be
+    /// used. It is read once.
+    "trib_machine" machine: String = String::new(), PATH, "",
+        "Messages cost much more, or less, than on most clusters, and `trib tune machine` has measured them.";
     /// Calls of so many bytes or fewer, over all ranks, go through one rank: rank 0 writes data that comes with the first
     /// agreement, and the first aggregator what does not fit there; more would cost a message from every rank to each
     /// aggregator for nothing. 0: never.

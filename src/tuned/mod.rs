@@ -1,6 +1,6 @@
-//! A table of the fastest collective algorithms, from a file: hint `trib_tuned_table`.
+//! What was measured on a machine, from files: hints `trib_tuned_table` and `trib_machine`.
 //!
-//! The idea is HiMPI's (Hasanov, thesis, 3.1.3 and appendix): `trib tune collectives` measures the fastest algorithm and number
+//! A tuned table names the fastest collective algorithms. The idea is HiMPI's (Hasanov, thesis, 3.1.3 and appendix): `trib tune collectives` measures the fastest algorithm and number
 //! of groups for each operation once and writes them to a file; the agreements of every file then use them.
 //!
 //! | module | holds |
@@ -8,9 +8,11 @@
 //! | [`candidate`] | an algorithm in a number of groups |
 //! | [`table`] | the table, and its text |
 //! | [`chosen`] | a table as the algorithms of an endpoint's agreements |
+//! | [`machine`] | what messages cost |
 
 pub mod candidate;
 pub mod chosen;
+pub mod machine;
 pub mod table;
 
 pub use candidate::Candidate;

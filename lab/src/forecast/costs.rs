@@ -30,6 +30,8 @@ pub fn costs(machine: &Machine) -> Costs {
         visit: machine.requests.visit / SECOND,
         walk: host.walk.near / SECOND,
         merge: machine.requests.merge / SECOND,
+        // Every simulated rank has a core.
+        ..Costs::CLUSTER
     }
 }
 

@@ -13,6 +13,7 @@ use crate::engine::plan::roles::Roles;
 use crate::engine::shared::{self, Tiling};
 use crate::engine::storage::sieve::Sieve;
 use crate::error::Result;
+use crate::exchange::cost::Costs;
 use crate::fabric::Endpoint;
 use crate::fabric::shared::{Hosts, host};
 use crate::hints::{DriverName, Hints, Switch};
@@ -84,16 +85,18 @@ impl Setup {
         }
         let hosts = find_hosts(endpoint, &hints).await?;
         let topology = find_topology(endpoint, &hints).await?;
-        let Created { name, layout, key, is_captured } = match early {
+        let Created { name, layout, key, alike, costs } = match early {
             Ok(created) => created,
-            Err(is_captured) => terms::create_on_first(endpoint, &asked, is_captured).await?,
+            Err(alike) => terms::create_on_first(endpoint, &asked, alike).await?,
         };
         let driver = driver(name, &path);
         // The same on all ranks, also where it fails: it depends on nothing else.
         let aggregators = driver.aggregators(&topology, &layout, &hints.for_driver())?;
         let shares_memory = may_share(endpoint, &hints, false) && endpoint.shared().is_some();
-        let setup = Self::of(endpoint.rank(), topology, layout, driver, aggregators, hints)?;
-        let shares_in_nodes = !shares_memory && may_share(endpoint, &setup.hints, true);
+        let shares_in_nodes = !shares_memory && may_share(endpoint, &hints, true);
+        let cores = alike.cores.shared_by(&topology, hints.ranks_per_node > 0);
+        let costs = costs.unwrap_or(Costs::CLUSTER).crowded(topology.ranks(), cores, shares_in_nodes);
+        let setup = Self::of(endpoint.rank(), topology, layout, driver, aggregators, hints, costs)?;
         Ok(Self {
             shares_in_nodes,
             path,
@@ -101,20 +104,21 @@ impl Setup {
             driver_name: name,
             shares_memory,
             hosts,
-            is_captured,
+            is_captured: alike.is_captured,
             tiling: Tiling::of(key),
             ..setup
         })
     }
 
-    /// Computes everything that needs neither a file nor messages, for planning at any scale. Local.
+    /// Computes everything that needs neither a file nor messages, for planning at any scale: with the built-in costs, and a
+    /// core for each rank. Local.
     ///
     /// # Errors
     /// Bad hints.
     pub fn dry(rank: Rank, topology: Topology, layout: Layout, driver: Box<dyn Driver>, hints: Hints) -> Result<Self> {
         hints.check(topology.ranks())?;
         let aggregators = driver.aggregators(&topology, &layout, &hints.for_driver())?;
-        Self::of(rank, topology, layout, driver, aggregators, hints)
+        Self::of(rank, topology, layout, driver, aggregators, hints, Costs::CLUSTER)
     }
 
     fn of(
@@ -124,11 +128,12 @@ impl Setup {
         driver: Box<dyn Driver>,
         aggregators: Vec<Rank>,
         hints: Hints,
+        costs: Costs,
     ) -> Result<Self> {
         let io = (hints.io_ranks > 0).then(|| two_groups(topology.ranks(), &aggregators)).transpose()?;
         let first = aggregators.iter().copied().take(1).collect();
-        let roles = Roles::new(rank, &topology, (&*driver, &layout), aggregators.into(), &hints)?;
-        let tiny = Roles::new(rank, &topology, (&*driver, &layout), first, &hints)?;
+        let roles = Roles::new(rank, &topology, (&*driver, &layout), aggregators.into(), &hints, costs)?;
+        let tiny = Roles::new(rank, &topology, (&*driver, &layout), first, &hints, costs)?;
         let (path, mode) = (PathBuf::new(), Mode::Create);
         let (shares_memory, shares_in_nodes, hosts) = (false, false, None);
         let (is_captured, tiling) = (false, Tiling::of(0));

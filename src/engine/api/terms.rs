@@ -12,11 +12,13 @@ use crate::engine::capture::target::Target;
 use crate::engine::shared::Tiling;
 use crate::engine::storage::guarded;
 use crate::error::{About, Error, Result};
+use crate::exchange::cost::Costs;
 use crate::fabric::Endpoint;
-use crate::fabric::shared::{Hosts, MAX_CONTRIBUTION};
+use crate::fabric::shared::{Cores, Hosts, MAX_CONTRIBUTION};
 use crate::hints::{DriverName, Hints};
 use crate::schedule::ReduceOp;
 use crate::topology::Rank;
+use crate::tuned::machine;
 
 /// The properties of the file that rank 0 has created or opened; rank 0 broadcasts them.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -27,8 +29,19 @@ pub struct Created {
     pub layout: Layout,
     /// The key of the tiling.
     pub key: u64,
+    /// What the ranks have agreed on besides.
+    pub alike: Alike,
+    /// What messages cost by the file that a hint names; `None` without it, and if it cannot be used.
+    pub costs: Option<Costs>,
+}
+
+/// What ranks agree on before they open a file.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Alike {
     /// Whether all ranks record their calls for a capture.
     pub is_captured: bool,
+    /// The cores that they share.
+    pub cores: Cores,
 }
 
 /// What a rank opens, and with what.
@@ -59,25 +72,29 @@ fn differ() -> Error {
 }
 
 /// Checks the hints. Ranks that were given different files or hints would wait for each other for ever; here they all get an
-/// error. True where all have the same capture in mind. Collective.
+/// error. Collective.
 pub async fn check_alike(
     endpoint: &mut Endpoint,
     arguments: &OpenArguments<'_>,
     capture: Option<&Target>,
-) -> Result<bool> {
+) -> Result<Alike> {
     let checked = arguments.hints.check(endpoint.ranks());
     let (own, capture) = (arguments.fingerprint(), Target::fingerprint(capture));
-    let mut lanes = [own, own, u64::from(checked.is_err()), capture, capture];
     let (min, max) = (ReduceOp::Min, ReduceOp::Max);
-    allreduce(endpoint, &[min, max, max, min, max], &mut lanes).await?;
-    let [least, most, bad, captures @ ..] = lanes;
+    let mut lanes = [own, own, u64::from(checked.is_err()), capture, capture, 0, 0, 0, 0, 0, 0];
+    let mut ops = [min, max, max, min, max, min, min, min, min, min, min];
+    lanes[5..].copy_from_slice(&Cores::here().lanes());
+    ops[5..].copy_from_slice(&Cores::OPS);
+    allreduce(endpoint, &ops, &mut lanes).await?;
+    let [least, most, bad, least_capture, most_capture, cores @ ..] = lanes;
     if bad > 0 {
         agree(endpoint, checked).await?;
     }
     if least != most {
         return Err(differ());
     }
-    Ok(captured(endpoint.rank(), captures))
+    let is_captured = captured(endpoint.rank(), [least_capture, most_capture]);
+    Ok(Alike { is_captured, cores: Cores::agreed(cores) })
 }
 
 /// Whether the least and the most of the ranks' captures are one. A program does not fail because they differ.
@@ -92,9 +109,9 @@ fn captured(rank: Rank, [least, most]: [u64; 2]) -> bool {
 pub async fn create_on_first(
     endpoint: &mut Endpoint,
     arguments: &OpenArguments<'_>,
-    is_captured: bool,
+    alike: Alike,
 ) -> Result<Created> {
-    let created = if endpoint.rank() == 0 { Some(create(arguments, is_captured)) } else { None };
+    let created = if endpoint.rank() == 0 { Some(create(arguments, alike)) } else { None };
     decode_created(&broadcast(endpoint, 0, &serde_json::to_vec(&created).unwrap_or_default()).await?)
 }
 
@@ -108,14 +125,15 @@ pub async fn sweep_terms(
     let checked = arguments.hints.check(endpoint.ranks());
     let own = arguments.fingerprint();
     let captures = [Target::fingerprint(capture); 2];
-    let open = |captures| create(arguments, captured(0, captures));
-    let mut terms = Terms { least: own, most: own, bad: checked.is_err(), captures, open: &open };
+    let open = |captures, cores| create(arguments, Alike { is_captured: captured(0, captures), cores });
+    let cores = Cores::here();
+    let mut terms = Terms { least: own, most: own, bad: checked.is_err(), captures, cores, open: &open };
     let answer = sweep(endpoint, hosts, &mut terms).await?;
     if answer.is_empty() {
         // A rank's hints are bad, or rank 0's answer is too long for a sweep.
         agree(endpoint, checked).await?;
-        let is_captured = check_alike(endpoint, arguments, capture).await?;
-        return create_on_first(endpoint, arguments, is_captured).await;
+        let alike = check_alike(endpoint, arguments, capture).await?;
+        return create_on_first(endpoint, arguments, alike).await;
     }
     decode_created(&answer)
 }
@@ -135,13 +153,15 @@ struct Terms<'a> {
     bad: bool,
     /// The least and the most.
     captures: [u64; 2],
-    open: &'a dyn Fn([u64; 2]) -> Result<Created>,
+    cores: Cores,
+    open: &'a dyn Fn([u64; 2], Cores) -> Result<Created>,
 }
 
 impl Sweep for Terms<'_> {
     fn body(&self) -> Vec<u8> {
         let [least, most] = self.captures;
-        [self.least, self.most, u64::from(self.bad), least, most].map(u64::to_le_bytes).concat()
+        let words = [self.least, self.most, u64::from(self.bad), least, most];
+        words.into_iter().chain(self.cores.lanes()).flat_map(u64::to_le_bytes).collect()
     }
 
     fn merge(&mut self, body: &[u8]) {
@@ -152,27 +172,29 @@ impl Sweep for Terms<'_> {
         self.bad |= next() != 0;
         let [least, most] = self.captures;
         self.captures = [least.min(next()), most.max(next())];
+        self.cores = self.cores.merged(Cores::agreed(std::array::from_fn(|_| next())));
     }
 
     fn decide(&mut self) -> Vec<u8> {
         if self.bad {
             return Vec::new();
         }
-        let created = if self.least == self.most { (self.open)(self.captures) } else { Err(differ()) };
+        let created = if self.least == self.most { (self.open)(self.captures, self.cores) } else { Err(differ()) };
         let answer = serde_json::to_vec(&Some(created)).unwrap_or_default();
         if answer.len() > MAX_CONTRIBUTION { Vec::new() } else { answer }
     }
 }
 
 /// On rank 0: the file, made or found. A storage that panics fails: the other ranks wait for what this one tells.
-fn create(arguments: &OpenArguments<'_>, is_captured: bool) -> Result<Created> {
-    let created = guarded("open", 0, || Ok(made(arguments, is_captured)));
+fn create(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
+    let created = guarded("open", 0, || Ok(made(arguments, alike)));
     created.unwrap_or_else(|failure| Err(failure.of(0, arguments.path)))
 }
 
-fn made(arguments: &OpenArguments<'_>, is_captured: bool) -> Result<Created> {
+fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
     let OpenArguments { files, path, mode, hints } = *arguments;
     let name = hints.driver.resolved(files, path);
+    let costs = machine::costs(&hints.machine);
     let (driver, hints) = (driver_on(files, name, path), hints.for_driver());
     let file = match mode {
         Mode::Read => files.open(path, mode).map_err(|cause| Error::io(0, "open", path, 0, &cause))?,
@@ -182,7 +204,7 @@ fn made(arguments: &OpenArguments<'_>, is_captured: bool) -> Result<Created> {
     if mode == Mode::Create {
         emptied(&*file).map_err(|cause| Error::io(0, "truncate", path, 0, &cause))?;
     }
-    Ok(Created { name, layout, key: Tiling::random().key(), is_captured })
+    Ok(Created { name, layout, key: Tiling::random().key(), alike, costs })
 }
 
 /// Empties a file; what has no size stays as it is.

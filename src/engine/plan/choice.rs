@@ -131,14 +131,13 @@ impl Chooser {
         });
         let lists: f64 = lists.sum();
         let Estimate { data, rounds, extents, .. } = estimate;
-        let window = data.fan_in * data.bytes;
-        let place = window * costs.copy_byte + extents / (rounds * ranks.aggregators) * costs.visit;
+        let place = ranks.placing(costs, data.fan_in * data.bytes, extents / (rounds * ranks.aggregators));
         if !way.layered.data {
             return lists + rounds * (ranks.flat(costs, data) + place);
         }
         // Local aggregators gather for the next round while aggregators place the bytes of this one.
         let [inner, outer] = ranks.two_layer(costs, data, local);
-        lists + ranks.merging(costs, extents, local) + inner + rounds * (outer + place).max(inner)
+        lists + ranks.merging(costs, extents, local) + ranks.pipelined(costs, rounds, inner, outer + place)
     }
 
     /// The fewest local aggregators, for the most members.

@@ -43,7 +43,7 @@ pub struct Phases {
 }
 
 impl Roles {
-    /// The roles of `rank`. O(ranks).
+    /// The roles of `rank`, where messages cost `costs`: the same on all ranks. O(ranks).
     ///
     /// # Errors
     /// A rank list that is no permutation.
@@ -53,8 +53,9 @@ impl Roles {
         (driver, layout): (&dyn Driver, &Layout),
         aggregators: Arc<[Rank]>,
         hints: &Hints,
+        costs: Costs,
     ) -> Result<Self> {
-        let mut chooser = Chooser::of(Costs::CLUSTER, topology, aggregators.len(), hints);
+        let mut chooser = Chooser::of(costs, topology, aggregators.len(), hints);
         let maker = Maker { rank, topology, aggregators: &aggregators, hints };
         let fewest = chooser.local.first().map(|&local| maker.local_aggregators(local));
         // Where ranks alternate between nodes, those with consecutive members may have none.

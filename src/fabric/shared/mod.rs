@@ -6,6 +6,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`cores`] | the cores that ranks share |
 //! | [`host`] | the host of a process |
 //! | [`memory`] | the memory: made by one process, mapped by all, gone with the last |
 //! | [`signal`] | a word to wait on |
@@ -13,6 +14,7 @@
 //! | [`group`] | memory of a group of ranks on one node |
 //! | [`hosts`] | several hosts: their leaders, and the contributions of their ranks |
 
+pub mod cores;
 pub mod group;
 pub mod host;
 pub mod hosts;
@@ -20,6 +22,7 @@ pub mod meeting;
 pub mod memory;
 pub mod signal;
 
+pub use cores::Cores;
 pub use group::Group;
 pub(super) use group::Grouped;
 pub use hosts::{Hosts, MAX_CONTRIBUTION};

@@ -1,0 +1,118 @@
+//! How many cores the ranks share: agreed by numbers that go with the first agreement of an open.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use crate::schedule::ReduceOp::{self, Max, Min};
+use crate::topology::Topology;
+
+/// What ranks know of the cores that they may run on: each of its own, then all of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cores([u64; Cores::LANES]);
+
+impl Cores {
+    /// Numbers of an agreement.
+    pub const LANES: usize = 6;
+    /// The fewest cores that a rank may run on, and that are in its machine; the least and the greatest label of a machine, and
+    /// of a set of cores.
+    pub const OPS: [ReduceOp; Self::LANES] = [Min, Min, Min, Max, Min, Max];
+
+    /// Those of this process.
+    pub fn here() -> Self {
+        static HERE: OnceLock<Cores> = OnceLock::new();
+        *HERE.get_or_init(|| {
+            let own = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+            let online = nix::unistd::sysconf(nix::unistd::SysconfVar::_NPROCESSORS_ONLN).ok().flatten();
+            let online = online.and_then(|count| usize::try_from(count).ok()).unwrap_or(own).max(own);
+            // Containers have host names of their own, but the boot of their machine.
+            let boot = std::fs::read("/proc/sys/kernel/random/boot_id").ok();
+            let boot = label_of((&boot, boot.is_none().then(|| nix::unistd::gethostname().ok())));
+            Self([own as u64, online as u64, boot, boot, set(), set()])
+        })
+    }
+
+    /// The numbers, for an agreement by [`Cores::OPS`].
+    pub fn lanes(self) -> [u64; Self::LANES] {
+        self.0
+    }
+
+    /// Of the agreed numbers.
+    pub fn agreed(lanes: [u64; Self::LANES]) -> Self {
+        Self(lanes)
+    }
+
+    /// Of two sets of ranks.
+    #[must_use]
+    pub fn merged(self, other: Self) -> Self {
+        Self(std::array::from_fn(|lane| Self::OPS[lane].apply(self.0[lane], other.0[lane])))
+    }
+
+    /// The cores that all ranks share, at most one for each rank. Exact where all hosts have as many ranks and cores; otherwise
+    /// by the host with the most ranks and the fewest cores. Ranks that are bound to different cores are taken to have theirs to
+    /// themselves. `pretended` says that nodes are not hosts: all ranks are then on one host, unless machines differ. O(ranks).
+    pub fn shared_by(&self, topology: &Topology, pretended: bool) -> f64 {
+        let [own, online, machine, other_machine, set, other_set] = self.0;
+        let (ranks, nodes) = (topology.ranks() as u64, topology.nodes() as u64);
+        let fullest = (0..topology.nodes()).map(|node| topology.ranks_on(node)).max().unwrap_or(1) as f64;
+        let cores = match (set == other_set, machine == other_machine) {
+            (false, _) => ranks as f64,
+            (true, true) if pretended => own as f64,
+            // Containers of one machine share what it has, as far as they may have it.
+            (true, true) => online.min(own.saturating_mul(nodes)) as f64,
+            (true, false) => ranks as f64 * own as f64 / fullest,
+        };
+        cores.min(ranks as f64)
+    }
+}
+
+/// A label of the cores that this process may run on.
+fn set() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    label_of(status.lines().find_map(|line| line.strip_prefix("Cpus_allowed:")).map(str::to_string))
+}
+
+fn label_of(what: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A rank of a machine with `online` cores, which may run on `own` of them: those of `set`.
+    fn rank(own: u64, online: u64, machine: u64, set: u64) -> Cores {
+        Cores([own, online, machine, machine, set, set])
+    }
+
+    #[test]
+    fn cores_are_those_that_ranks_share() {
+        let (hosts, alone) = (Topology::blocks(64, 4).unwrap(), Topology::blocks(64, 64).unwrap());
+        let one = rank(2, 2, 7, 1);
+        let part = rank(2, 64, 7, 1);
+        let cases = [
+            (one, one, &alone, false, 2.0, "one host"),
+            (one, one, &hosts, false, 2.0, "containers of one machine"),
+            (part, part, &hosts, false, 32.0, "containers that may have two cores each"),
+            (one, one, &hosts, true, 2.0, "pretended nodes"),
+            (one, rank(2, 2, 8, 1), &hosts, false, 32.0, "two cores for four ranks on each host"),
+            (rank(64, 64, 8, 1), rank(2, 2, 7, 1), &hosts, false, 32.0, "the host with the fewest cores"),
+            (rank(4, 4, 7, 1), rank(8, 8, 8, 1), &hosts, false, 64.0, "a core for each"),
+            (rank(1, 64, 7, 1), rank(1, 64, 7, 2), &alone, false, 64.0, "bound to a core each"),
+            (rank(1, 64, 7, 1), rank(1, 64, 7, 1), &alone, false, 1.0, "bound to one core together"),
+        ];
+        for (a, b, topology, pretended, cores, what) in cases {
+            assert_eq!(a.merged(b).shared_by(topology, pretended), cores, "{what}");
+            assert_eq!(a.merged(b), b.merged(a));
+        }
+    }
+
+    #[test]
+    fn this_process_has_cores() {
+        let [own, online, ..] = Cores::here().lanes();
+        assert!(own >= 1 && online >= own, "{own} of {online}");
+    }
+}

@@ -1,0 +1,242 @@
+//! What messages cost on a machine, from a file: hint `trib_machine`. `trib tune machine` measures it. The text is JSON:
+//!
+//! ```json
+//! {
+//!   "version": 1,
+//!   "fabric": "mpi",
+//!   "ranks": 16,
+//!   "nodes": 4,
+//!   "between": "ranks of different nodes",
+//!   "figures": {
+//!     "eager_seconds": 1.5e-6,
+//!     "eager_byte_seconds": 1e-10,
+//!     "eager_limit_bytes": 8192.0,
+//!     "rendezvous_seconds": 2.5e-6,
+//!     "round_trip_seconds": 4e-6,
+//!     "rank_byte_seconds": 8e-11,
+//!     "node_byte_seconds": 5e-11,
+//!     "copy_byte_seconds": 1e-10,
+//!     "visit_seconds": 2e-8,
+//!     "walk_seconds": 1e-8,
+//!     "merge_seconds": 1e-8
+//!   },
+//!   "built_in": ["eager_limit_bytes"]
+//! }
+//! ```
+//!
+//! The library reads the version and the figures. The rest tells people what was measured, and which figures were not.
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::path::Path;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result};
+use crate::exchange::cost::Costs;
+
+/// The version of the text that this library reads and writes.
+pub const VERSION: u64 = 1;
+/// Most bytes of a file.
+const LONGEST: u64 = 64 << 10;
+
+/// A figure of a machine.
+pub struct Figure {
+    /// Its name, with its unit.
+    pub name: &'static str,
+    /// What it is.
+    pub meaning: &'static str,
+    /// Its place in the costs.
+    pub of: fn(&mut Costs) -> &mut f64,
+}
+
+macro_rules! figures {
+    ($($name:literal $field:ident $meaning:literal;)+) => {
+        /// All of them.
+        pub const FIGURES: &[Figure] =
+            &[$(Figure { name: $name, meaning: $meaning, of: |costs| &mut costs.$field },)+];
+    };
+}
+
+figures! {
+    "eager_seconds" eager "posting and processing a small message on its receiver";
+    "eager_byte_seconds" eager_byte "a byte of a small message on its receiver";
+    "eager_limit_bytes" eager_limit "the largest message that is sent before its receiver asks for it";
+    "rendezvous_seconds" rendezvous "posting and processing a larger message";
+    "round_trip_seconds" round_trip "from a message to its answer";
+    "rank_byte_seconds" rank_byte "a byte of a large message from one rank to another";
+    "node_byte_seconds" node_byte "a byte through the port of a node, all of its ranks at once";
+    "copy_byte_seconds" copy_byte "copying a byte in memory";
+    "visit_seconds" visit "finding the place of an extent in a window";
+    "walk_seconds" walk "inspecting an entry of the list of early messages";
+    "merge_seconds" merge "passing an extent through a level of a merge";
+}
+
+/// A machine as it was measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Machine {
+    /// The fabric.
+    pub fabric: String,
+    /// Ranks that measured it.
+    pub ranks: usize,
+    /// Their nodes.
+    pub nodes: usize,
+    /// Where the messages went.
+    pub between: String,
+    /// The figures.
+    pub costs: Costs,
+    /// The figures that were not measured, by name.
+    pub built_in: Vec<&'static str>,
+}
+
+impl Machine {
+    /// The text of the file.
+    pub fn text(&self) -> String {
+        let mut costs = self.costs;
+        let figure = |figure: &Figure| format!("    \"{}\": {:e}", figure.name, (figure.of)(&mut costs));
+        let figures: Vec<String> = FIGURES.iter().map(figure).collect();
+        let [fabric, between] = [&self.fabric, &self.between].map(|text| Value::from(text.as_str()));
+        format!(
+            "{{\n  \"version\": {VERSION},\n  \"fabric\": {fabric},\n  \"ranks\": {},\n  \"nodes\": {},\n  \
+             \"between\": {between},\n  \"figures\": {{\n{}\n  }},\n  \"built_in\": {}\n}}\n",
+            self.ranks,
+            self.nodes,
+            figures.join(",\n"),
+            Value::from(self.built_in.as_slice()),
+        )
+    }
+}
+
+/// The figures in the text of a file, which errors call `name`.
+///
+/// # Errors
+/// Text that is not of this version, and a figure that is missing or not allowed: [`Error::Argument`] that names it.
+pub fn parse(name: &str, text: &[u8]) -> Result<Costs> {
+    let what = format!("machine file {name}");
+    let allowed = format!("a file of version {VERSION} in JSON, as `trib tune machine --output FILE` measures and writes it");
+    let any: Value = serde_json::from_slice(text).map_err(|cause| {
+        let message = cause.to_string();
+        let message = message.split(" at line ").next().unwrap_or_default();
+        Error::argument(format!("{what}, line {}", cause.line()), message, &allowed)
+    })?;
+    match any.get("version") {
+        Some(version) if version.as_u64() == Some(VERSION) => {}
+        Some(other) => return Err(Error::argument(what, format!("version {other}"), allowed)),
+        None => return Err(Error::argument(what, "no version", allowed)),
+    }
+    let none = Map::new();
+    let figures = any.get("figures").and_then(Value::as_object).unwrap_or(&none);
+    let mut costs = Costs::CLUSTER;
+    for figure in FIGURES {
+        let value = figures.get(figure.name);
+        let number = value.and_then(Value::as_f64).filter(|number| (0.0..f64::INFINITY).contains(number));
+        *(figure.of)(&mut costs) = number.ok_or_else(|| {
+            let value = value.map_or("missing".to_string(), Value::to_string);
+            Error::argument(format!("{what}, figure {}", figure.name), value, "a finite number, 0 or more")
+        })?;
+    }
+    Ok(costs)
+}
+
+/// The figures in the file at `path`; `None` for an empty path, and for a file that cannot be used. Standard error has a line on
+/// that. Local: rank 0 tells the others. A process reads a file once.
+pub fn costs(path: &str) -> Option<Costs> {
+    static READ: LazyLock<Mutex<HashMap<String, Option<Costs>>>> = LazyLock::new(Mutex::default);
+    if path.is_empty() {
+        return None;
+    }
+    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    let costs = read.entry(path.to_string()).or_insert_with(|| match load(path) {
+        Ok(costs) => Some(costs),
+        Err(error) => {
+            eprintln!("tributary: hint trib_machine not used: {error}; auto takes the built-in costs");
+            None
+        }
+    });
+    *costs
+}
+
+fn load(path: &str) -> Result<Costs> {
+    let fail = |operation: &'static str| move |cause| Error::io(0, operation, Path::new(path), 0, &cause);
+    // A pipe would wait for its writer.
+    if !std::fs::metadata(path).map_err(fail("open"))?.is_file() {
+        return Err(Error::argument("machine file", path, "an ordinary file"));
+    }
+    let mut text = Vec::new();
+    let file = std::fs::File::open(path).map_err(fail("open"))?;
+    file.take(LONGEST + 1).read_to_end(&mut text).map_err(fail("read"))?;
+    match text.len() as u64 > LONGEST {
+        true => Err(Error::argument("machine file", path, format!("{LONGEST} bytes or fewer"))),
+        false => parse(path, &text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine() -> Machine {
+        let costs = Costs { eager: 1.25e-6, eager_limit: 131_072.0, walk: 0.0, ..Costs::CLUSTER };
+        let between = "ranks of different nodes".to_string();
+        Machine { fabric: "mpi".into(), ranks: 16, nodes: 4, between, costs, built_in: vec!["rendezvous_seconds"] }
+    }
+
+    #[test]
+    fn text_is_read_back() {
+        let text = machine().text();
+        assert_eq!(parse("m", text.as_bytes()).unwrap(), machine().costs, "{text}");
+        let any: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((&any["nodes"], &any["built_in"]), (&Value::from(4), &Value::from(vec!["rendezvous_seconds"])));
+    }
+
+    #[test]
+    fn truncated_text_is_refused() {
+        let text = machine().text();
+        for end in 0..text.trim_end().len() {
+            let error = parse("m", &text.as_bytes()[..end]).unwrap_err().to_string();
+            assert!(error.starts_with("machine file m, line ") && error.lines().count() == 1, "{error}");
+        }
+    }
+
+    #[test]
+    fn errors_name_the_figure_and_what_is_allowed() {
+        let text = machine().text();
+        let number = "a finite number, 0 or more";
+        let version = "a file of version 1 in JSON, as `trib tune machine --output FILE` measures and writes it";
+        let cases = [
+            ("\"version\": 1", "\"version\": 2", ": version 2", version),
+            ("\"version\": 1", "\"version\": \"1\"", ": version \"1\"", version),
+            ("  \"version\": 1,\n", "", ": no version", version),
+            ("    \"walk_seconds\": 0e0,\n", "", ", figure walk_seconds: missing", number),
+            ("\"walk_seconds\": 0e0", "\"walk_seconds\": -1e-9", ", figure walk_seconds: -1e-9", number),
+            ("\"walk_seconds\": 0e0", "\"walk_seconds\": null", ", figure walk_seconds: null", number),
+            ("\"walk_seconds\": 0e0", "\"walk_seconds\": \"fast\"", ", figure walk_seconds: \"fast\"", number),
+            ("\"walk_seconds\": 0e0", "\"walk_seconds\": 1e999", ", line 17: number out of range", version),
+            ("\"walk_seconds\": 0e0", "\"walk_seconds\": NaN", ", line 17: expected value", version),
+            ("\"figures\"", "\"figure\"", ", figure eager_seconds: missing", number),
+        ];
+        for (from, to, wrong, allowed) in cases {
+            let changed = text.replacen(from, to, 1);
+            assert_ne!(changed, text, "{from}");
+            let said = parse("m", changed.as_bytes()).unwrap_err().to_string();
+            assert_eq!(said, format!("machine file m{wrong}; allowed: {allowed}"));
+        }
+        for bytes in [&b"\xff\xfe"[..], b"", b"[]", b"version = 1"] {
+            assert!(parse("m", bytes).unwrap_err().to_string().starts_with("machine file m"));
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_has_no_figures() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name).display().to_string();
+        std::fs::write(path("good"), machine().text()).unwrap();
+        std::fs::write(path("long"), vec![b' '; LONGEST as usize + 1]).unwrap();
+        assert_eq!((costs(""), costs(&path("good"))), (None, Some(machine().costs)));
+        for (bad, why) in [("none", "No such file"), ("", "an ordinary file"), ("long", "65536 bytes or fewer")] {
+            assert!(load(&path(bad)).unwrap_err().to_string().contains(why), "{bad}");
+            assert_eq!(costs(&path(bad)), None);
+        }
+    }
+}
