@@ -10,6 +10,7 @@
 //! | [`hints`] | texts of hints: ours, ROMIO's, Cray's |
 //! | [`opening`] | messages of the opening of a call |
 //! | [`tuned`] | tables of the fastest collectives |
+//! | [`machine`] | files of what messages cost |
 //!
 //! With coverage, for as long as one likes (nightly; or stable with `--sanitizer none`): `cargo fuzz run extents`. Without, a
 //! bounded number of damaged and arbitrary inputs for each: `cargo test`, in `.ci/run`; `TRIB_FUZZ_CASES` says how many. An
@@ -18,6 +19,7 @@
 pub mod extents;
 pub mod hints;
 pub mod lists;
+pub mod machine;
 pub mod maps;
 pub mod opening;
 pub mod traces;
@@ -52,6 +54,7 @@ targets! {
     hints: (64 << 10, 1_000);
     opening: (64 << 10, 40);
     tuned: (256 << 10, 400);
+    machine: (256 << 10, 400);
 }
 
 /// What a target's program does without cargo-fuzz.

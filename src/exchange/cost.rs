@@ -176,6 +176,13 @@ impl Ranks {
         self.shared(costs, work / (self.nodes * local), work)
     }
 
+    /// The load where a round moves `bytes` bytes in all: of aggregators whose domains are smaller than a window, each would
+    /// count with a whole one, and where ranks share cores their work is added up. O(1).
+    pub fn within(&self, costs: &Costs, load: Load, bytes: f64) -> Load {
+        let most = bytes / (self.aggregators * load.fan_in);
+        Load { bytes: if costs.is_crowded() { load.bytes.min(most) } else { load.bytes }, ..load }
+    }
+
     /// Seconds of placing a window of `bytes` bytes in `extents` extents on every aggregator. O(1).
     pub fn placing(&self, costs: &Costs, bytes: f64, extents: f64) -> f64 {
         let each = bytes * costs.copy_byte + extents * costs.visit;

@@ -114,7 +114,8 @@ impl Machine {
 /// Text that is not of this version, and a figure that is missing or not allowed: [`Error::Argument`] that names it.
 pub fn parse(name: &str, text: &[u8]) -> Result<Costs> {
     let what = format!("machine file {name}");
-    let allowed = format!("a file of version {VERSION} in JSON, as `trib tune machine --output FILE` measures and writes it");
+    let allowed =
+        format!("a file of version {VERSION} in JSON, as `trib tune machine --output FILE` measures and writes it");
     let any: Value = serde_json::from_slice(text).map_err(|cause| {
         let message = cause.to_string();
         let message = message.split(" at line ").next().unwrap_or_default();

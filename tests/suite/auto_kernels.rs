@@ -9,7 +9,7 @@ const PIECE: u64 = 16;
 const PIECES: u64 = 50;
 
 /// Writes and reads a file whose pieces alternate between the ranks. Gives the reasons in the reports of both calls.
-fn reasons(hints: &str) -> [String; 2] {
+pub fn reasons(hints: &str) -> [String; 2] {
     let _watchdog = Watchdog::new(hints, 120);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");

@@ -48,6 +48,7 @@ mod io_ranks;
 mod kernels;
 mod layers;
 mod links;
+mod machine_file;
 mod memory_gaps;
 mod moved_plans;
 mod operations;

@@ -8,7 +8,13 @@
 //! |---|---|
 //! | [`stopping`] | when a mean is known well enough |
 //! | [`measure`] | the measurements |
+//! | [`machine`] | what messages cost on this machine, [`tributary::tuned::machine`] |
+//! | [`exchanges`] | the messages that it times |
+//! | [`lists`] | the lists that it times |
 
+pub mod exchanges;
+pub mod lists;
+pub mod machine;
 pub mod measure;
 pub mod stopping;
 

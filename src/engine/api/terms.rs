@@ -106,11 +106,7 @@ fn captured(rank: Rank, [least, most]: [u64; 2]) -> bool {
 }
 
 /// Creates or opens the file on rank 0, and broadcasts its properties. Collective.
-pub async fn create_on_first(
-    endpoint: &mut Endpoint,
-    arguments: &OpenArguments<'_>,
-    alike: Alike,
-) -> Result<Created> {
+pub async fn create_on_first(endpoint: &mut Endpoint, arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
     let created = if endpoint.rank() == 0 { Some(create(arguments, alike)) } else { None };
     decode_created(&broadcast(endpoint, 0, &serde_json::to_vec(&created).unwrap_or_default()).await?)
 }

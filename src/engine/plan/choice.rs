@@ -131,6 +131,7 @@ impl Chooser {
         });
         let lists: f64 = lists.sum();
         let Estimate { data, rounds, extents, .. } = estimate;
+        let data = ranks.within(costs, data, agreed.bytes as f64 / rounds);
         let place = ranks.placing(costs, data.fan_in * data.bytes, extents / (rounds * ranks.aggregators));
         if !way.layered.data {
             return lists + rounds * (ranks.flat(costs, data) + place);

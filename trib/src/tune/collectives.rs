@@ -1,9 +1,7 @@
 //! `trib tune collectives`: measures which collective algorithm, in how many groups, is the fastest here.
 
-use std::path::Path;
 use std::pin::pin;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use tributary::collectives::agree;
 use tributary::fabric::threads;
 use tributary::tuned::candidate::OPERATIONS;
@@ -13,6 +11,7 @@ use tributary_lab::tune::{Plan, Rule, best, tune};
 
 use crate::cli::replay::Fabric;
 use crate::cli::tune::CollectivesOptions;
+use crate::tune::{advance, bar, writable};
 use crate::{Failure, limits, listing, say};
 
 /// Number of ranks on threads without --ranks.
@@ -78,26 +77,10 @@ fn measure(endpoint: &mut Endpoint, options: &CollectivesOptions, plan: &Plan) -
     let waiting = endpoint.waiting().clone();
     let writable = if endpoint.rank() == 0 { writable(options.output.as_deref()) } else { Ok(()) };
     waiting.wait(pin!(agree(endpoint, writable)))?;
-    let bar = if endpoint.rank() == 0 { ProgressBar::new(0) } else { ProgressBar::hidden() };
-    if let Ok(style) = ProgressStyle::with_template("{msg:50} {wide_bar} {pos}/{len}, {eta} left") {
-        bar.set_style(style);
-    }
-    let measured = waiting.wait(pin!(tune(endpoint, plan, |done, of, next| {
-        bar.set_length(of as u64);
-        bar.set_position(done as u64);
-        bar.set_message(next.to_string());
-    })));
+    let bar = bar(endpoint.rank());
+    let measured = waiting.wait(pin!(tune(endpoint, plan, |done, of, next| advance(&bar, done, of, next))));
     bar.finish_and_clear();
     measured
-}
-
-/// Checks, before anything is measured, that the table can be written.
-fn writable(path: Option<&Path>) -> Result<(), Error> {
-    let Some(path) = path else { return Ok(()) };
-    let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);
-    opened.map(drop).map_err(|cause| {
-        Error::argument("output", format!("{}: {cause}", path.display()), "a file that can be written")
-    })
 }
 
 fn finish(options: &CollectivesOptions, fabric: &str, measured: &[Entry]) -> Result<(), Failure> {

@@ -15,3 +15,4 @@ mod patterns;
 mod reproduce;
 mod sim;
 mod tune_kernels;
+mod tune_machine;
