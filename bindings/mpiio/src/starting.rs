@@ -52,7 +52,7 @@ struct Terms {
 #[derive(Debug, Serialize, Deserialize)]
 enum Decision {
     /// The engine opens it.
-    Take(Terms),
+    Take(Box<Terms>),
     /// MPI runs its calls, with the reason.
     Leave(String),
     /// All ranks get this error.
@@ -110,7 +110,8 @@ impl Starting {
         let root = if decides == NOBODY { 0 } else { decides as usize };
         let decision = if is_same { decision } else { waiting.call(pin!(decision.of(&mut endpoint, root))).await? };
         match decision {
-            Decision::Take(Terms { path, hints }) => {
+            Decision::Take(terms) => {
+                let Terms { path, hints } = *terms;
                 let mut runner = open(endpoint, &path, amode, hints, is_kept == 1).await;
                 if let (Runner::Engine { file, .. }, 1) = (&mut runner, has_diary) {
                     file.keep_diary();
@@ -133,7 +134,10 @@ impl Starting {
             _ if rank == 0 && identity(path) != self.identity => {
                 Decision::Leave(format!("{} is another file", path.display()))
             }
-            hints => Decision::Take(Terms { path: path.to_path_buf(), hints: hints.unwrap_or_default() }),
+            hints => {
+                let hints = hints.unwrap_or_default();
+                Decision::Take(Box::new(Terms { path: path.to_path_buf(), hints }))
+            }
         }
     }
 
