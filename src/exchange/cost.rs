@@ -149,6 +149,9 @@ impl Ranks {
     /// Seconds of a round through `local` local aggregators on each node, whose kernel is flat: on a local aggregator, and on
     /// an aggregator. O(1).
     pub fn two_layer(&self, costs: &Costs, load: Load, local: f64) -> [f64; 2] {
+        if costs.is_crowded() && load.fan_in == 0.0 {
+            return [0.0; 2];
+        }
         let members = (self.ranks / (self.nodes * local)).max(1.0);
         // The aggregators that a rank sends to, and the bytes.
         let peers = (load.fan_in * self.aggregators / self.ranks).max(1.0);

@@ -55,7 +55,7 @@ fn many_ranks_on_few_nodes_go_through_local_aggregators() {
 
 #[test]
 fn a_hint_for_one_phase_leaves_the_other_open() {
-    let [write, read] = reasons("trib_ranks_per_node=24; trib_kernel_data=pairwise");
+    let [write, read] = reasons("trib_ranks_per_node=24; trib_kernel_data=pairwise; trib_shared_memory=enable");
     for why in [write, read] {
         assert!(why.ends_with(" local aggregators a node for metadata, as predicted to be faster"), "{why}");
     }
