@@ -205,7 +205,7 @@ mod tests {
 
     /// BTIO on 16 hosts of 4 ranks: 16 aggregators get 10 KB from each rank.
     fn ratio(costs: &Costs, bytes: f64) -> f64 {
-        let ranks = Ranks { ranks: 64.0, nodes: 16.0, aggregators: 16.0, batch: 32.0 };
+        let ranks = Ranks { ranks: 64.0, nodes: 16.0, aggregators: 16.0, batch: 32.0, pauses: true };
         let load = Load { fan_in: 64.0, bytes };
         let place = ranks.placing(costs, 64.0 * bytes, 100.0);
         let [inner, outer] = ranks.two_layer(costs, load, 1.0);
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn half_the_cores_take_twice_as_long() {
-        let ranks = Ranks { ranks: 64.0, nodes: 16.0, aggregators: 16.0, batch: 32.0 };
+        let ranks = Ranks { ranks: 64.0, nodes: 16.0, aggregators: 16.0, batch: 32.0, pauses: true };
         let flat = |cores| ranks.flat(&Costs::CLUSTER.crowded(64, cores, true), Load { fan_in: 64.0, bytes: 8.0 });
         assert!((flat(1.0) / flat(2.0) - 2.0).abs() < 1e-9);
         assert!(flat(1.0) > flat(64.0));
