@@ -18,7 +18,7 @@ use crate::topology::Topology;
 /// Bytes of a packed list for each extent, if lists do not compress.
 const PACKED: f64 = 3.0;
 /// Two layers are taken where they save more than this part of the time, by the estimate: it is no better.
-const WORTH: f64 = 0.22;
+const WORTH: f64 = 0.18;
 
 /// The phases that go through local aggregators.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
