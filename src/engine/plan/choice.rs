@@ -4,7 +4,7 @@
 //! ranks. With it, the number of local aggregators is chosen. It compares the closed forms of [`crate::exchange::cost`]. Which flat kernel, and in which batches, makes little
 //! difference in them and in the simulator: it is the default one.
 
-use crate::access::Extent;
+use crate::access::{Extent, Extents};
 use crate::drivers::Domains;
 use crate::engine::metadata::variable_exchange::{HEAD, LENGTH};
 use crate::engine::plan::Agreed;
@@ -19,6 +19,9 @@ use crate::topology::Topology;
 const PACKED: f64 = 3.0;
 /// Two layers are taken where they save more than this part of the time, by the estimate: it is no better.
 const WORTH: f64 = 0.18;
+
+/// Extents of a rank that are looked at for the windows that it touches: to look at all takes as long as much of the call.
+const LOOKED_AT: u64 = 4096;
 
 /// The phases that go through local aggregators.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -190,6 +193,26 @@ impl Touched {
     pub fn count(&self) -> u64 {
         self.count
     }
+
+    /// The number of windows that an access touches; of one with very many extents, an estimate: all touch as many as the first
+    /// ones, but no more than the range has. O(extents), at most [`LOOKED_AT`] of them, and the parts that these touch.
+    pub fn by(mut self, file: &Extents) -> u64 {
+        file.iter().take(LOOKED_AT as usize).for_each(|extent| self.add(extent));
+        let (all, Some((start, end))) = (file.count(), file.span()) else { return 0 };
+        if all <= LOOKED_AT {
+            return self.count;
+        }
+        let like = u128::from(self.count) * u128::from(all) / u128::from(LOOKED_AT);
+        u64::try_from(like).unwrap_or(u64::MAX).min(self.between(start, end))
+    }
+
+    /// The most windows that a range can touch.
+    fn between(&self, start: u64, end: u64) -> u64 {
+        let (first, last) = (start / self.part, end.saturating_sub(1) / self.part);
+        let windows = self.rounds.len() as u64;
+        let rounds = last / windows / self.parts - first / windows / self.parts + 1;
+        (last - first + 1).min(rounds.saturating_mul(windows))
+    }
 }
 
 /// What a call sends, as far as it is known before it is sent.
@@ -333,6 +356,21 @@ mod tests {
                 }
             }
             prop_assert_eq!(touched.count(), windows.len() as u64);
+            prop_assert!(touched.between(0, at) >= touched.count());
         }
+    }
+
+    /// Exact where extents are few, or all alike.
+    #[test]
+    fn the_first_of_many_extents_stand_for_all() {
+        let domains = Domains::Cyclic { stripe: 64, aggregators: 4, stripes: 2 };
+        for (len, stride, count) in [(8, 64, 3000), (8, 64, 100_000), (8, 1000, 100_000), (60, 61, 50_000)] {
+            let file = Extents::strided(5, len, stride, count).unwrap();
+            let mut touched = Touched::of(&domains);
+            file.iter().for_each(|extent| touched.add(extent));
+            let (exact, found) = (touched.count(), Touched::of(&domains).by(&file));
+            assert!(found.abs_diff(exact) <= exact / 100, "{found}, not {exact}");
+        }
+        assert_eq!(Touched::of(&domains).by(&Extents::empty()), 0);
     }
 }
