@@ -37,10 +37,17 @@ pub struct Calls {
     pub in_memory: u64,
     /// Time by phase.
     pub seconds: Seconds,
+    /// Seconds of each call, in their order.
+    pub each: Vec<f64>,
     /// Fan-in of aggregators per round, over all calls.
     pub fan_in: FanIn,
     ways: Vec<Way>,
+    /// What `auto` took for metadata and for data in exchanges, without repeats.
+    taken: Vec<[String; 2]>,
 }
+
+/// The kernels that `auto` takes where a report says of no other.
+const DEFAULT: &str = "balanced";
 
 impl Calls {
     /// Adds one call, which moved `in_file` bytes to the file or from it.
@@ -56,7 +63,12 @@ impl Calls {
         self.metadata_messages += call.metadata_messages;
         self.data_messages += call.data_messages;
         self.in_memory += call.in_memory;
-        self.seconds = sum(&self.seconds, &call.seconds);
+        self.seconds += call.seconds;
+        self.each.push(call.seconds.total);
+        let taken = taken(&call.why);
+        if call.path == Path::Exchange && !self.taken.contains(&taken) {
+            self.taken.push(taken);
+        }
         match self.ways.iter_mut().find(|way| way.path == call.path) {
             Some(way) => way.calls += 1,
             None => self.ways.push(Way { path: call.path, why: call.why.into_owned(), calls: 1 }),
@@ -72,6 +84,17 @@ impl Calls {
         }
     }
 
+    /// The kernels that `auto` took, of metadata (0) or data (1), without repeats; none if no call was an exchange.
+    pub fn taken(&self, phase: usize) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for taken in &self.taken {
+            if !names.contains(&taken[phase].as_str()) {
+                names.push(&taken[phase]);
+            }
+        }
+        names
+    }
+
     /// The reason for the path; if there are several paths, for each.
     pub fn why(&self) -> String {
         match &self.ways[..] {
@@ -84,16 +107,12 @@ impl Calls {
     }
 }
 
-fn sum(a: &Seconds, b: &Seconds) -> Seconds {
-    Seconds {
-        flatten: a.flatten + b.flatten,
-        metadata: a.metadata + b.metadata,
-        data: a.data + b.data,
-        placement: a.placement + b.placement,
-        io: a.io + b.io,
-        agreement: a.agreement + b.agreement,
-        total: a.total + b.total,
-    }
+/// What `auto` took for metadata and data, from a report's reason: `...; two_layer with 2 a node for metadata and data, as ...`.
+fn taken(why: &str) -> [String; 2] {
+    let said = why.split("; ").find_map(|part| part.starts_with("two_layer").then(|| part.split_once(" for "))?);
+    let (kernel, phases) = said.unwrap_or_default();
+    let has = |phase: &str| phases.split([' ', ',']).any(|word| word == phase);
+    ["metadata", "data"].map(|phase| if has(phase) { kernel } else { DEFAULT }.to_string())
 }
 
 #[cfg(test)]
@@ -132,5 +151,19 @@ mod tests {
         assert_eq!((calls.requests, calls.bytes, calls.bytes_in_file, calls.data_messages), (3, 30, 27, 12));
         assert_eq!((calls.in_memory, calls.seconds.io), (15, 1.5));
         assert_eq!((calls.path(), calls.why()), ("mixed".into(), "1 exchange (small), 2 direct (large)".into()));
+    }
+
+    #[test]
+    fn what_auto_took_is_in_the_reason() {
+        let mut calls = Calls::default();
+        calls.add(9, call(Path::Direct, "large", 1));
+        assert!(calls.taken(0).is_empty());
+        calls.add(9, call(Path::Exchange, "small", 1));
+        assert_eq!((calls.taken(0), calls.taken(1)), (vec!["balanced"], vec!["balanced"]));
+        calls.add(9, call(Path::Exchange, "small; two_layer with 2 a node for data, as predicted to be faster", 1));
+        assert_eq!((calls.taken(0), calls.taken(1)), (vec!["balanced"], vec!["balanced", "two_layer with 2 a node"]));
+        let both = "a; two_layer with 1 a node for metadata and data, as tried";
+        assert_eq!(taken(both), ["two_layer with 1 a node", "two_layer with 1 a node"]);
+        assert_eq!(taken("a; balanced for metadata and data, as tried"), ["balanced", "balanced"]);
     }
 }

@@ -16,6 +16,14 @@ fn with_options<'a>(options: impl IntoIterator<Item = &'a String>) -> Result<Fil
     Ok(asked)
 }
 
+/// The hints of the environment.
+///
+/// # Errors
+/// A hint or a value that does not exist.
+pub fn of_process() -> Result<Hints, Failure> {
+    Ok(with_options([])?.hints().clone())
+}
+
 /// The hints of a replay.
 pub fn of_replay(options: &How) -> Result<Hints, Failure> {
     let mut asked = with_options(&options.hints)?;

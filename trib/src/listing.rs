@@ -17,7 +17,6 @@ pub fn table<const N: usize>(header: [&str; N]) -> Table {
 }
 
 /// The same, always as wide as a page: an mpiexec may pretend a terminal of any width.
-#[cfg(feature = "mpi")]
 pub fn page<const N: usize>(header: [&str; N]) -> Table {
     let mut table = of(header);
     table.set_width(PIPED);

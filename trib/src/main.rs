@@ -1,6 +1,7 @@
 //! `trib`: the command line of Tributary.
 
 mod advise;
+mod agreement;
 mod algorithms;
 mod buffers;
 mod calls;

@@ -10,7 +10,7 @@ use tributary_benchmarks::{NetcdfCase, Pattern, write_case};
 
 use crate::buffers::{self, Bytes, Prepared};
 use crate::calls::Calls;
-use crate::cli::replay::{Format, How, Wanted};
+use crate::cli::replay::{Buffer, Format};
 
 /// The task of a replay; the same on all ranks.
 pub struct Task<'a> {
@@ -20,10 +20,25 @@ pub struct Task<'a> {
     pub path: &'a Path,
     /// The hints.
     pub hints: &'a Hints,
-    /// How the pattern is run.
-    pub how: &'a How,
-    /// Which results are wanted.
-    pub wanted: &'a Wanted,
+    /// The layout of each rank's memory; by default the pattern's.
+    pub buffer: Option<Buffer>,
+    /// The format of the file.
+    pub format: Format,
+    /// The calls.
+    pub calls: Wished,
+    /// Whether what is read is compared with the pattern.
+    pub compared: bool,
+}
+
+/// The calls that a task makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wished {
+    /// Writes.
+    Write,
+    /// Writes, then reads of the same bytes.
+    WriteAndRead,
+    /// Reads.
+    Read,
 }
 
 /// The result of a run; the same on all ranks.
@@ -54,6 +69,13 @@ impl Done {
         }
     }
 
+    /// As [`Done::calls`].
+    pub fn into_calls(self) -> Calls {
+        match self {
+            Self::Wrote(calls) | Self::ReadBack(calls, _) | Self::Read(Read { calls, .. }) => calls,
+        }
+    }
+
     /// Whether anything was written.
     pub fn wrote(&self) -> bool {
         !matches!(self, Self::Read(_))
@@ -78,24 +100,24 @@ pub struct Read {
 }
 
 impl Task<'_> {
-    /// Runs the task. Collective; the same error on all ranks or none.
+    /// Runs the task, and returns the endpoint for another one. Collective; the same error on all ranks or none.
     ///
     /// # Errors
     /// Those of the engine, or the pattern's error on the lowest failing rank.
-    pub fn run(&self, mut endpoint: Endpoint) -> Result<Outcome, Error> {
-        if self.wanted.read_only.is_some() {
+    pub fn run(&self, mut endpoint: Endpoint) -> Result<(Outcome, Endpoint), Error> {
+        if self.calls == Wished::Read {
             let first = self.first(&mut endpoint, Bytes::Read)?;
-            let (read, shown) = self.read(endpoint, first)?;
-            return Ok(shown.with(Done::Read(read)));
+            let (read, shown, endpoint) = self.read(endpoint, first)?;
+            return Ok((shown.with(Done::Read(read)), endpoint));
         }
         let first = self.first(&mut endpoint, Bytes::Written)?;
         let (written, shown, mut endpoint) = self.write(endpoint, first)?;
-        if !self.wanted.read {
-            return Ok(shown.with(Done::Wrote(written)));
+        if self.calls == Wished::Write {
+            return Ok((shown.with(Done::Wrote(written)), endpoint));
         }
         let first = self.first(&mut endpoint, Bytes::Read)?;
-        let (read, _) = self.read(endpoint, first)?;
-        Ok(shown.with(Done::ReadBack(written, read)))
+        let (read, _, endpoint) = self.read(endpoint, first)?;
+        Ok((shown.with(Done::ReadBack(written, read)), endpoint))
     }
 
     /// The memory of the first call. Prepared before the file is opened, so that an error of the pattern leaves no file.
@@ -109,7 +131,7 @@ impl Task<'_> {
         let failed = |error| {
             Error::argument(format!("rank {rank}, call {step}"), error, "a pattern that every rank can generate")
         };
-        buffers::prepare(self.pattern, rank, step, self.how.buffer, bytes).map_err(failed)
+        buffers::prepare(self.pattern, rank, step, self.buffer, bytes).map_err(failed)
     }
 
     /// Writes with one collective call per step.
@@ -130,7 +152,7 @@ impl Task<'_> {
 
     /// The pattern as a NetCDF file, if that is asked for.
     fn netcdf(&self) -> Option<&dyn NetcdfCase> {
-        self.pattern.netcdf().filter(|_| self.how.format == Format::Netcdf)
+        self.pattern.netcdf().filter(|_| self.format == Format::Netcdf)
     }
 
     /// Writes through the NetCDF writer, with one flush per step.
@@ -143,7 +165,7 @@ impl Task<'_> {
     }
 
     /// Reads with one collective call per step.
-    fn read(&self, endpoint: Endpoint, first: Prepared) -> Result<(Read, Shown), Error> {
+    fn read(&self, endpoint: Endpoint, first: Prepared) -> Result<(Read, Shown, Endpoint), Error> {
         let rank = endpoint.rank();
         let file = File::open(endpoint, self.path, Mode::Read, self.hints.clone())?;
         let (shown, mut calls, mut wrong) = (Shown::of(&file), Calls::default(), None);
@@ -160,10 +182,8 @@ impl Task<'_> {
             Ok(())
         })?;
         calls.fan_in = file.fan_in()?;
-        let asked = self.wanted.verify || self.wanted.read;
-        let right = asked.then(|| agreed(&mut file, wrong)).transpose()?;
-        file.close()?;
-        Ok((Read { calls, right }, shown))
+        let right = self.compared.then(|| agreed(&mut file, wrong)).transpose()?;
+        Ok((Read { calls, right }, shown, file.close()?))
     }
 
     /// Runs all steps on an open file.

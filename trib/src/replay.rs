@@ -10,7 +10,7 @@ use tributary_benchmarks::wrf::Replay;
 
 use crate::cli::replay::{Buffer, Fabric, Format, ReplayOptions};
 use crate::output::Output;
-use crate::rank_program::{Outcome, Task};
+use crate::rank_program::{Outcome, Task, Wished};
 use crate::report::{self, Replayed};
 use crate::source::Subject;
 use crate::{Failure, say};
@@ -106,7 +106,14 @@ fn check_limits(options: &ReplayOptions, pattern: &dyn Pattern) -> Result<(), Fa
 }
 
 fn task<'a>(options: &'a ReplayOptions, pattern: &'a dyn Pattern, path: &'a Path, hints: &'a Hints) -> Task<'a> {
-    Task { pattern, path, hints, how: &options.how, wanted: &options.wanted }
+    let (how, wanted) = (&options.how, &options.wanted);
+    let calls = match (&wanted.read_only, wanted.read) {
+        (Some(_), _) => Wished::Read,
+        (None, true) => Wished::WriteAndRead,
+        (None, false) => Wished::Write,
+    };
+    let compared = wanted.verify || wanted.read;
+    Task { pattern, path, hints, buffer: how.buffer, format: how.format, calls, compared }
 }
 
 fn on_threads(options: &ReplayOptions) -> Result<(), Failure> {
@@ -115,7 +122,9 @@ fn on_threads(options: &ReplayOptions) -> Result<(), Failure> {
     match (subject, output) {
         (Subject::File(pattern), Some(output)) => {
             let task = task(options, &*pattern, output.path(), &hints);
-            let outcomes = threads::run(pattern.ranks(), |transport| task.run(Endpoint::new(transport)))?;
+            let outcomes = threads::run(pattern.ranks(), |transport| {
+                task.run(Endpoint::new(transport)).map(|(outcome, _)| outcome)
+            })?;
             let outcome = outcomes.into_iter().next().ok_or_else(nobody)?;
             let outcome = outcome.map_err(|error| output.failed(error))?;
             finish(options, &*pattern, &hints, &output, &outcome)
@@ -141,10 +150,10 @@ fn on_mpi(_options: &ReplayOptions) -> Result<(), Failure> {
 /// Runs in every process. Errors of one process are agreed on before the file is touched.
 #[cfg(feature = "mpi")]
 fn on_mpi(options: &ReplayOptions) -> Result<(), Failure> {
+    use crate::agreement::agreed;
     use std::os::unix::ffi::OsStringExt;
     use std::pin::pin;
-    use tributary::Error;
-    use tributary::collectives::{agree, broadcast};
+    use tributary::collectives::broadcast;
 
     let world = tributary::fabric::mpi::initialise()?;
     let mut endpoint = Endpoint::new(Box::new(world.endpoint()?));
@@ -157,12 +166,7 @@ fn on_mpi(options: &ReplayOptions) -> Result<(), Failure> {
         }
         _ => prepare(options, Some(ranks), speaks),
     };
-    let prepared = prepared.map_err(|failure| Error::argument("replay", failure, ""));
-    let told = waiting.wait(pin!(agree(&mut endpoint, prepared)));
-    let Prepared { hints, subject, output } = told.map_err(|error| match error {
-        Error::Argument { value, .. } => Failure::new(value).said_by(speaks),
-        other => Failure::new(other).said_by(speaks),
-    })?;
+    let Prepared { hints, subject, output } = agreed(&mut endpoint, prepared)?;
     let pattern = match subject {
         Subject::File(pattern) => pattern,
         Subject::Exchange(trace) => {
@@ -175,7 +179,7 @@ fn on_mpi(options: &ReplayOptions) -> Result<(), Failure> {
     let path = output.as_ref().map_or_else(Vec::new, |o| o.path().as_os_str().as_encoded_bytes().to_vec());
     let path = waiting.wait(pin!(broadcast(&mut endpoint, 0, &path)))?;
     let path = std::path::PathBuf::from(std::ffi::OsString::from_vec(path));
-    let outcome = task(options, &*pattern, &path, &hints).run(endpoint);
+    let outcome = task(options, &*pattern, &path, &hints).run(endpoint).map(|(outcome, _)| outcome);
     let Some(output) = output else {
         return outcome.map(|_| ()).map_err(|error| Failure::new(error).said_by(false));
     };

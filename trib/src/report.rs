@@ -33,6 +33,9 @@ pub struct Replayed<'a> {
     pub sha256: Option<String>,
 }
 
+/// The word of hints that leaves the kernel to the engine.
+const AUTO: &str = "auto";
+
 /// The name of a fabric.
 pub fn name(fabric: Fabric) -> &'static str {
     match fabric {
@@ -181,7 +184,7 @@ fn phases(calls: &Calls, hints: &Hints, title: &str) -> Table {
     phase("flatten", dash(), dash(), dash(), dash(), seconds.flatten);
     phase(
         "metadata exchange",
-        kernel(hints, true),
+        named(hints, calls, 0),
         hints.throttle_meta().to_string(),
         grouped(calls.metadata_messages),
         grouped(calls.metadata_bytes),
@@ -189,7 +192,7 @@ fn phases(calls: &Calls, hints: &Hints, title: &str) -> Table {
     );
     phase(
         "data exchange",
-        kernel(hints, false),
+        named(hints, calls, 1),
         hints.throttle_data().to_string(),
         grouped(calls.data_messages),
         grouped(calls.bytes),
@@ -209,6 +212,14 @@ fn phases(calls: &Calls, hints: &Hints, title: &str) -> Table {
         }
     }
     phases
+}
+
+/// The kernel of metadata (0) or data (1); of `auto`, also what it took.
+fn named(hints: &Hints, calls: &Calls, phase: usize) -> String {
+    match (kernel(hints, phase == 0), calls.taken(phase)) {
+        (name, taken) if name == AUTO && !taken.is_empty() => format!("{name}: {}", taken.join(", ")),
+        (name, _) => name,
+    }
 }
 
 fn counted(calls: &Calls) -> String {

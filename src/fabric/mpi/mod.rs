@@ -88,7 +88,13 @@ pub unsafe fn objection(comm: MPI_Comm) -> Option<String> {
 /// The name and version of the MPI library that this program runs on, as in `MPICH Version: 4.0.2`. Empty if no MPI library is
 /// loaded (yet). Local; may be called at any time.
 pub fn library() -> String {
-    raw::library()
+    raw::version().into_iter().next().unwrap_or_default()
+}
+
+/// What carries the messages of this MPI library, as in `ch3:sock`. Only MPICH and its derivatives say it. Local; may be called
+/// at any time.
+pub fn device() -> Option<String> {
+    raw::version().iter().find_map(|line| line.strip_prefix("MPICH Device:").map(|device| device.trim().to_string()))
 }
 
 /// The exit code of a job that [`end_job`] ends.

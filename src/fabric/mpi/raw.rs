@@ -107,14 +107,15 @@ pub(super) unsafe fn is_intercommunicator(comm: ffi::MPI_Comm) -> Result<bool> {
     Ok(flag != 0)
 }
 
-/// The first line of this MPI's version text.
-pub(super) fn library() -> String {
+/// The lines of this MPI's version text, with single blanks.
+pub(super) fn version() -> Vec<String> {
     let mut text = vec![0u8; LONGEST_TEXT + 1];
     let mut length = 0;
     // SAFETY: callable at any time; the buffer is longer than the longest text of this MPI.
     unsafe { ffi::MPI_Get_library_version(text.as_mut_ptr().cast::<c_char>(), &mut length) };
     text.truncate(length.max(0) as usize);
-    String::from_utf8_lossy(&text).lines().next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    String::from_utf8_lossy(&text).lines().map(words).collect()
 }
 
 /// MPI_COMM_WORLD.

@@ -25,7 +25,7 @@ pub enum What {
     /// fastest.
     #[command(after_help = COLLECTIVES)]
     Collectives(CollectivesOptions),
-    /// Simulate writes with every kernel and with the choice of `auto`, and compare.
+    /// Simulate or measure writes with every kernel and with the choice of `auto`, and compare.
     #[command(after_help = KERNELS)]
     Kernels(KernelsOptions),
     /// Measure what messages cost on this machine, for the hint trib_machine: `auto` then chooses kernels by it.
@@ -43,7 +43,9 @@ Examples:
   trib tune kernels --resume rows.jsonl --markdown docs/tuning.md
       the table of the documentation, in an hour or two; goes on where it stopped
   trib tune kernels --nodes 16 --choice trib_throttle_mode=batch --choice trib_throttle_data=8
-      two throttles beside the default one";
+      two throttles beside the default one
+  mpiexec -n 16 trib tune kernels --measure mpi --capture benchmarks/captures
+      measures here, on one, two and four pretended nodes (trib built with --features mpi)";
 
 /// Options of `trib tune kernels`.
 #[derive(Args)]
@@ -76,6 +78,37 @@ pub struct KernelsOptions {
     /// Print one JSON object on standard output, and nothing else.
     #[arg(long)]
     pub json: bool,
+    /// If they are measured.
+    #[command(flatten)]
+    pub measured: Measured,
+}
+
+/// Options of measured writes.
+#[derive(Args)]
+#[command(next_help_heading = "Measured")]
+pub struct Measured {
+    /// Measure here instead of simulating: on threads of this process, or on the processes that mpiexec started.
+    #[arg(long, value_enum, value_name = "FABRIC", conflicts_with_all = ["machines", "nodes", "most", "sample"])]
+    pub measure: Option<Fabric>,
+    /// Number of ranks; 8 by default. Under MPI, mpiexec sets it.
+    #[arg(long, value_name = "P", value_parser = values::threads, requires = "measure")]
+    pub ranks: Option<u64>,
+    /// Pretend that every node has this number of ranks, a divisor of all. May be repeated; by default all of them, a half, and
+    /// a quarter.
+    #[arg(long, value_name = "N", requires = "measure")]
+    pub ranks_per_node: Vec<usize>,
+    /// Write also what the captures of this folder wrote that have so many ranks. May be repeated.
+    #[arg(long = "capture", value_name = "DIR", requires = "measure")]
+    pub captures: Vec<PathBuf>,
+    /// Number of turns: in each, every choice has one.
+    #[arg(long, value_name = "N", default_value_t = 9, value_parser = values::times, requires = "measure")]
+    pub turns: u64,
+    /// Number of times that each file is written with the same calls: the first is measured apart from those that can reuse it.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::times, requires = "measure")]
+    pub passes: u64,
+    /// The file that is written, which must not exist, and is removed at the end; by default in $TMPDIR.
+    #[arg(long, value_name = "FILE", requires = "measure")]
+    pub file: Option<PathBuf>,
 }
 
 const MACHINE: &str = "\

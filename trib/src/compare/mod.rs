@@ -42,7 +42,7 @@ mod run;
 mod same;
 mod setup;
 mod show;
-mod statistics;
+pub mod statistics;
 mod system_calls;
 mod targets;
 mod task;

@@ -1,12 +1,14 @@
-//! `trib tune kernels`: whether `auto` chooses well, in the simulator.
+//! `trib tune kernels`: whether `auto` chooses well, in the simulator or measured here.
 
 mod case;
+mod measured;
 mod show;
 
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use self::case::Case;
@@ -62,6 +64,13 @@ impl Row {
 
 /// Runs the command.
 pub fn run(options: &KernelsOptions) -> Result<(), Failure> {
+    match options.measured.measure {
+        Some(fabric) => measured::run(options, fabric),
+        None => simulate(options),
+    }
+}
+
+fn simulate(options: &KernelsOptions) -> Result<(), Failure> {
     let or = |given: &[String], all: &[&str]| match given {
         [] => all.iter().map(ToString::to_string).collect(),
         given => given.to_vec(),
@@ -70,7 +79,7 @@ pub fn run(options: &KernelsOptions) -> Result<(), Failure> {
     let (names, patterns) = (or(&options.machines, &MACHINES), or(&options.patterns, &PATTERNS));
     options.markdown.iter().try_for_each(|path| show::check(path))?;
     let machines = names.iter().map(|name| machines::machine(name)).collect::<Result<Vec<_>, _>>()?;
-    let mut rows = options.resume.as_deref().map_or(Ok(Vec::new()), known)?;
+    let mut rows: Vec<Row> = options.resume.as_deref().map_or(Ok(Vec::new()), known)?;
     let mut cases = Vec::new();
     for &nodes in &nodes {
         for machine in &machines {
@@ -101,7 +110,7 @@ pub fn run(options: &KernelsOptions) -> Result<(), Failure> {
 }
 
 /// The rows of an earlier run; none if there is no such file.
-fn known(path: &Path) -> Result<Vec<Row>, Failure> {
+fn known<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Failure> {
     let fail = |cause: &dyn std::fmt::Display| Failure::new(format!("resume: {}: {cause}", path.display()));
     match std::fs::read_to_string(path) {
         Ok(text) => text.lines().map(|line| serde_json::from_str(line).map_err(|cause| fail(&cause))).collect(),
@@ -110,7 +119,8 @@ fn known(path: &Path) -> Result<Vec<Row>, Failure> {
     }
 }
 
-fn keep(path: &Path, row: &Row) -> Result<(), Failure> {
+/// Appends a row to the file.
+fn keep(path: &Path, row: &impl Serialize) -> Result<(), Failure> {
     let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
     let line = serde_json::to_string(row)?;
     file.and_then(|mut file| writeln!(file, "{line}"))

@@ -76,3 +76,82 @@ fn bad_input_is_refused_in_one_line() {
         assert_eq!(error.trim_end().lines().count(), 1, "{arguments:?}: {error}");
     }
 }
+
+/// Four small writes of a list on threads, as two nodes, with every choice.
+#[test]
+fn what_is_measured_is_kept_and_shown() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_string();
+    let (rows, page, file) = (path("rows.jsonl"), path("page.md"), path("written"));
+    std::fs::write(
+        &page,
+        "<!-- trib tune kernels --measure: table --><!-- trib tune kernels --measure: end -->\nAfter.\n",
+    )
+    .unwrap();
+    let common = ["--measure", "threads", "--ranks", "6", "--ranks-per-node", "3", "--file", &file];
+    let kept = ["--resume", &rows, "--markdown", &page, "--turns", "2", "--passes", "3"];
+    let pattern = ["--pattern", "ior -t 512 -b 512 -s 40 --one-call"];
+    let all = json(&[&common[..], &kept, &pattern].concat());
+    let row = &all["rows"][0];
+    assert_eq!((&row["ranks"], &row["nodes"], &row["library"]), (&6.into(), &2.into(), &"threads".into()));
+    for times in [&row["first"], &row["again"]] {
+        let times = times.as_object().unwrap();
+        let names: Vec<_> = times.keys().map(String::as_str).collect();
+        let fixed =
+            ["balanced", "balanced, no throttle", "balanced, window of 50", "pairwise", "two_layer, 1 per node"];
+        assert_eq!(names, [&["auto"], &fixed[..]].concat());
+        for times in times.values() {
+            assert!(times.as_array().unwrap().len() == 2 && times[0].as_f64().unwrap() > 0.0, "{times}");
+        }
+    }
+    assert_eq!((&all["first"]["cases"], &all["again"]["cases"]), (&1.into(), &1.into()));
+    assert!(!std::path::Path::new(&file).exists());
+    let written = std::fs::read_to_string(&page).unwrap();
+    assert!(written.contains("| threads | 6 | 2 | ior -t 512 ") && written.ends_with("\nAfter.\n"), "{written}");
+    // Nothing is measured again.
+    let changed = std::fs::read_to_string(&rows).unwrap().replace("\"chosen\":\"", "\"chosen\":\"kept ");
+    std::fs::write(&rows, changed).unwrap();
+    let again = json(&[&common[..], &kept, &pattern].concat());
+    assert!(again["rows"][0]["chosen"].as_str().unwrap().starts_with("kept "), "{again:#}");
+    assert_eq!(again["rows"].as_array().unwrap().len(), 1);
+}
+
+/// Captures of other numbers of ranks are left out, with a line for each.
+#[test]
+fn captures_of_so_many_ranks_are_measured() {
+    let captures = concat!(env!("CARGO_MANIFEST_DIR"), "/../benchmarks/captures");
+    let common = ["--measure", "threads", "--ranks", "6", "--ranks-per-node", "2", "--turns", "1"];
+    let pattern = ["--pattern", "ior -t 512 -b 512"];
+    let all = json(&[&common[..], &["--capture", captures], &pattern].concat());
+    let names: Vec<_> = all["rows"].as_array().unwrap().iter().map(|row| row["pattern"].as_str().unwrap()).collect();
+    let due = ["capture hdf5-chunked", "capture hdf5-deflate", "capture netcdf4-ocean", "ior -t 512 -b 512"];
+    assert_eq!(names, due);
+    let left_out: Vec<_> = all["left_out"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    assert!(left_out.contains(&"capture btio: of 16 ranks, not 6"), "{left_out:?}");
+}
+
+#[test]
+fn bad_measurements_are_refused_at_the_door() {
+    let directory = tempfile::tempdir().unwrap();
+    let (empty, full) = (directory.path().join("empty"), directory.path().join("full"));
+    std::fs::create_dir(&empty).unwrap();
+    std::fs::write(&full, "precious").unwrap();
+    let [empty, full] = [&empty, &full].map(|path| path.to_str().unwrap());
+    let cases: [(&[&str], &str); 8] = [
+        (&["--measure", "threads", "--capture", empty], "no captures; allowed: a folder with files NAME.tribcap"),
+        (&["--measure", "threads", "--ranks-per-node", "3"], "ranks-per-node: 3; allowed: a divisor of 8"),
+        (&["--measure", "threads", "--ranks-per-node", "0"], "ranks-per-node: 0; allowed: a divisor of 8"),
+        (&["--measure", "threads", "--machine", "summit"], "cannot be used with"),
+        (&["--measure", "threads", "--file", full], "allowed: a new file"),
+        (&["--measure", "threads", "--pattern", "btio"], "square"),
+        (&["--measure", "threads", "--markdown", full], "markdown: "),
+        (&["--ranks-per-node", "2"], "--measure"),
+    ];
+    for (arguments, says) in cases {
+        let output = tune(arguments);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && error.contains(says), "{arguments:?}: {error}");
+        assert_eq!(error.trim_end().lines().count(), 1, "{arguments:?}: {error}");
+    }
+    assert_eq!(std::fs::read_to_string(full).unwrap(), "precious");
+}

@@ -119,6 +119,34 @@ fn ranks_of_mpi_are_tuned_and_use_the_table() {
     assert!(said.contains("version 9; allowed: a table of version 1"), "{said}");
 }
 
+/// Every choice's bytes are compared with those of a serial write before anything is measured.
+#[test]
+fn kernels_are_measured_on_pretended_nodes() {
+    let small = ["tune", "kernels", "--measure", "mpi", "--pattern", "btio --grid 7 --iterations 2", "--turns", "2"];
+    let output = mpiexec(4, &[&small[..], &["--json"]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = all["rows"].as_array().unwrap();
+    let nodes: Vec<_> = rows.iter().map(|row| row["nodes"].as_u64().unwrap()).collect();
+    assert_eq!(nodes, [1, 2, 4]);
+    // Two layers want two ranks on a node for each local aggregator.
+    for (row, choices) in rows.iter().zip([7, 6, 5]) {
+        let times = row["first"].as_object().unwrap();
+        assert_eq!((times.len(), times["auto"].as_array().unwrap().len()), (choices, 2), "{row}");
+        assert!(
+            times.values().flat_map(|all| all.as_array().unwrap()).all(|time| time.as_f64().unwrap() > 0.0),
+            "{row}"
+        );
+        assert!(["MPICH", "Open MPI"].iter().any(|name| row["library"].as_str().unwrap().starts_with(name)), "{row}");
+    }
+    let refused = mpiexec(3, &[&small[..], &["--ranks-per-node", "2"]].concat());
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        !refused.status.success() && said.contains("a divisor of 3") && said.matches("trib: ").count() == 1,
+        "{said}"
+    );
+}
+
 #[test]
 fn hsumma_on_mpi_is_right() {
     let output = mpiexec(4, &["hsumma", "--fabric", "mpi", "--n", "32", "--block", "4", "--groups", "2x1", "--json"]);

@@ -158,7 +158,10 @@ impl Case {
 }
 
 /// The pattern of a name with parameters.
-fn parsed(text: &str) -> Result<Chosen, Failure> {
+///
+/// # Errors
+/// A name or parameters that do not exist.
+pub fn parsed(text: &str) -> Result<Chosen, Failure> {
     let fail = |cause: clap::Error| {
         let line = cause.to_string().lines().next().unwrap_or_default().to_string();
         Failure::new(format!("pattern: {text}: {line}"))
