@@ -88,7 +88,7 @@ pub struct KernelsOptions {
 #[command(next_help_heading = "Measured")]
 pub struct Measured {
     /// Measure here instead of simulating: on threads of this process, or on the processes that mpiexec started.
-    #[arg(long, value_enum, value_name = "FABRIC", conflicts_with_all = ["machines", "nodes", "most", "sample"])]
+    #[arg(long, value_enum, value_name = "FABRIC", conflicts_with_all = ["machines", "nodes", "most", "choices", "sample"])]
     pub measure: Option<Fabric>,
     /// Number of ranks; 8 by default. Under MPI, mpiexec sets it.
     #[arg(long, value_name = "P", value_parser = values::threads, requires = "measure")]

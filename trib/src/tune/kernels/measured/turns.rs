@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+use rand::seq::SliceRandom;
 use tributary::hints::Overlap;
 use tributary::{Endpoint, Hints};
 use tributary_benchmarks::Pattern;
@@ -71,7 +74,7 @@ fn all_choices(per_node: usize) -> Vec<(String, String)> {
 
 impl Turns<'_> {
     /// Measures: first a turn in which every choice's file is compared with that of a serial write, then the turns that count.
-    /// Each turn begins with another choice. Collective; the same times on all ranks.
+    /// Each turn has an order of its own, for a write feels what the one before left behind. Collective; the same times on all ranks.
     ///
     /// # Errors
     /// Those of the engine and the pattern; a file that is wrong.
@@ -82,7 +85,7 @@ impl Turns<'_> {
         }
         let mut timed = Timed { chosen: String::new(), first: Times::new(), again: Times::new() };
         for turn in 0..=self.options.turns as usize {
-            choices.rotate_left(usize::from(turn > 0));
+            choices.shuffle(&mut SmallRng::seed_from_u64(turn as u64));
             for (name, hints) in &choices {
                 let calls;
                 (calls, endpoint) = self.write(endpoint, hints)?;
