@@ -56,7 +56,7 @@ pub enum Done {
     /// Only writes.
     Wrote(Calls),
     /// Writes, then reads of the same bytes.
-    ReadBack(Calls, Read),
+    ReadBack(Calls, Box<Read>),
     /// Only reads.
     Read(Read),
 }
@@ -85,7 +85,8 @@ impl Done {
     pub fn read(&self) -> Option<&Read> {
         match self {
             Self::Wrote(_) => None,
-            Self::ReadBack(_, read) | Self::Read(read) => Some(read),
+            Self::ReadBack(_, read) => Some(read),
+            Self::Read(read) => Some(read),
         }
     }
 }
@@ -117,7 +118,7 @@ impl Task<'_> {
         }
         let first = self.first(&mut endpoint, Bytes::Read)?;
         let (read, _, endpoint) = self.read(endpoint, first)?;
-        Ok((shown.with(Done::ReadBack(written, read)), endpoint))
+        Ok((shown.with(Done::ReadBack(written, Box::new(read))), endpoint))
     }
 
     /// The memory of the first call. Prepared before the file is opened, so that an error of the pattern leaves no file.

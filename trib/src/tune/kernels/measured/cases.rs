@@ -67,7 +67,7 @@ pub fn all(options: &KernelsOptions, ranks: usize) -> Result<(Vec<Case>, Vec<Str
     for folder in &options.measured.captures {
         for path in captures(folder)? {
             let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            match Capture::open(&path)?.header().ranks as usize {
+            match Capture::open(&path)?.header().ranks {
                 own if own == ranks => written.push((format!("capture {name}"), Some(path))),
                 own => left_out.push(format!("capture {name}: of {own} ranks, not {ranks}")),
             }
