@@ -11,8 +11,8 @@
 //! | copying, visiting, merging | bytes and lists in memory |
 //!
 //! Messages go between nodes; with one node, between any of its ranks. Every time is repeated by the stopping rule. A figure is a
-//! difference of times where a time contains more than the figure. One that is not above 0 is not known better than this rule
-//! can tell, and stays as it is built in, or is 0 if it is a small part of another.
+//! difference of times where a time contains more than the figure. One that is not above its error stays as it
+//! is built in, or is 0 if it is a small part of another.
 
 use super::exchanges::{EARLY, Exchanges, Ways, timed};
 use super::lists::{COPIED, EXTENTS, LISTS, Lists};
@@ -148,7 +148,7 @@ enum Time {
     Merge,
 }
 
-/// What is done with a figure that is not above 0.
+/// What is done with a figure that is not above its error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Else {
     Zero,
@@ -313,11 +313,12 @@ impl<P: FnMut(usize, usize, &str)> Bench<'_, P> {
     /// Keeps a figure; its value, or what is taken in its place.
     fn figure(&mut self, name: &'static str, mean: Mean, otherwise: Else, known: f64) -> f64 {
         let Mean { value, half_width, repetitions } = mean;
-        if value <= 0.0 && otherwise == Else::BuiltIn {
+        let is_known = value > half_width;
+        if !is_known && otherwise == Else::BuiltIn {
             self.built_in.push(name);
             return known;
         }
-        let value = value.max(0.0);
+        let value = if is_known { value } else { 0.0 };
         self.measured.push(Measured { name, value, half_width, repetitions });
         value
     }
