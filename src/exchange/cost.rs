@@ -149,7 +149,7 @@ impl Ranks {
     /// Seconds of a round through `local` local aggregators on each node, whose kernel is flat: on a local aggregator, and on
     /// an aggregator. O(1).
     pub fn two_layer(&self, costs: &Costs, load: Load, local: f64) -> [f64; 2] {
-        if costs.is_crowded() && load.fan_in == 0.0 {
+        if load.fan_in == 0.0 {
             return [0.0; 2];
         }
         let members = (self.ranks / (self.nodes * local)).max(1.0);
@@ -194,11 +194,11 @@ impl Ranks {
 
     /// Seconds of `rounds` rounds in which local aggregators take `inner` to gather, and aggregators `outer` for the rest: one
     /// gathers for the next round meanwhile, if there are cores for both. Some of the shorter is not hidden, for an aggregator
-    /// may be a local aggregator too: a quarter, in the simulator. O(1).
+    /// may be a local aggregator too: two fifths, in the simulator. O(1).
     pub fn pipelined(&self, costs: &Costs, rounds: f64, inner: f64, outer: f64) -> f64 {
         match costs.is_crowded() {
             true => rounds * (inner + outer),
-            false => inner + rounds * (outer.max(inner) + outer.min(inner) / 4.0),
+            false => inner + rounds * (outer.max(inner) + 0.4 * outer.min(inner)),
         }
     }
 }

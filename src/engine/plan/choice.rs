@@ -18,7 +18,7 @@ use crate::topology::Topology;
 /// Bytes of a packed list for each extent, if lists do not compress.
 const PACKED: f64 = 3.0;
 /// Two layers are taken where they save more than this part of the time, by the estimate: it is no better.
-const WORTH: f64 = 0.18;
+const WORTH: f64 = 0.15;
 
 /// Extents of a rank that are looked at for the windows that it touches: to look at all takes as long as much of the call.
 const LOOKED_AT: u64 = 4096;
