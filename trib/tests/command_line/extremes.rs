@@ -38,6 +38,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("algorithms show", "ring"),
     ("tune collectives", "--ranks 2 --quick --operation broadcast --bytes 8"),
     ("tune kernels", "--machine summit --nodes 1 --pattern flash"),
+    ("tune machine", "--ranks 2"),
     ("hsumma", "--ranks 4 --n 16 --block 4"),
     ("sim all-to-many", "--machine cori-knl --ranks 8 --receivers 2 --message 8"),
     ("sim write", "--ranks 4"),

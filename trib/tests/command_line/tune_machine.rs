@@ -37,15 +37,13 @@ fn a_machine_file_is_written_and_used() {
     let replay = ["replay", "e3sm-g", "--ranks", "4", "--ranks-per-node", "2", "--verify", "--hint", &hint];
     let used = trib(&replay);
     assert!(used.status.success() && used.stderr.is_empty(), "{}", String::from_utf8_lossy(&used.stderr));
-    std::fs::write(&path, text.replace("\"walk_seconds\": ", "\"walk_seconds\": -")).unwrap();
+    std::fs::write(&path, text.replace("\"eager_limit_bytes\": ", "\"eager_limit_bytes\": -")).unwrap();
     let warned = trib(&replay);
     let line = String::from_utf8(warned.stderr).unwrap();
     assert!(warned.status.success() && line.lines().count() == 1, "{line}");
-    assert!(
-        line.starts_with(&format!(
-            "tributary: hint trib_machine not used: machine file {path}, figure walk_seconds: -"
-        ))
-    );
+    assert!(line.starts_with(&format!(
+        "tributary: hint trib_machine not used: machine file {path}, figure eager_limit_bytes: -8"
+    )));
     assert!(line.contains("; allowed: a finite number, 0 or more; auto takes the built-in costs"), "{line}");
 }
 
