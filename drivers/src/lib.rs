@@ -9,7 +9,8 @@
 //!
 //! let directory = tempfile::tempdir()?;
 //! let path = directory.path().join("shared.out");
-//! let hints = DriverHints { striping_unit: Some(1 << 20), ..DriverHints::default() };
+//! // Blocks of 1 MiB, and one aggregator on a node.
+//! let hints = DriverHints { striping_unit: Some(1 << 20), cb_config_list: Some(1), ..DriverHints::default() };
 //!
 //! // On one rank, which tells the others name and layout. (`Auto` takes the driver of the file system.)
 //! let driver = driver(DriverName::Gpfs, &path);
