@@ -89,11 +89,21 @@ const STEPS: u64 = 300;
 /// right whatever is tried, all ranks try alike, and reads take what writes have found.
 #[test]
 fn steps_that_repeat_try_other_kernels() {
-    let _watchdog = Watchdog::new("trials", 240);
+    for shared in ["automatic", "enable"] {
+        let reasons = reasons_of_steps(&format!("trib_ranks_per_node=24; trib_shared_memory={shared}"));
+        let trials: Vec<_> = (0..).zip(&reasons).filter(|(_, why)| why.ends_with(", as a trial")).collect();
+        assert!(!trials.is_empty() && trials.len() < STEPS as usize / 4, "{trials:?}");
+        assert!(trials[0].0 > 3, "tried before anything is known: {trials:?}");
+    }
+}
+
+/// Writes and reads all steps. Gives the reasons in the reports of the writes.
+fn reasons_of_steps(hints: &str) -> Vec<String> {
+    let _watchdog = Watchdog::new(hints, 240);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
-    let hints = "trib_tiny_call=0; romio_cb_write=enable; romio_cb_read=enable; trib_ranks_per_node=24";
-    let hints = Hints::parse(hints).unwrap();
+    let hints =
+        Hints::parse(&format!("trib_tiny_call=0; romio_cb_write=enable; romio_cb_read=enable; {hints}")).unwrap();
     let outcomes = threads::run(RANKS, |transport| {
         let rank = transport.rank() as u64;
         let mut file = File::open(Endpoint::new(transport), &path, Mode::Create, hints.clone()).unwrap();
@@ -112,34 +122,17 @@ fn steps_that_repeat_try_other_kernels() {
         file.close().unwrap();
         reasons
     });
-    let outcomes = outcomes.unwrap();
-    assert!(outcomes.iter().all(|other| *other == outcomes[0]), "ranks differ");
-    let trials: Vec<_> = (0..).zip(&outcomes[0]).filter(|(_, why)| why.ends_with(", as a trial")).collect();
-    assert!(!trials.is_empty() && trials.len() < STEPS as usize / 4, "{trials:?}");
-    assert!(trials[0].0 > 3, "tried before anything is known: {trials:?}");
+    let mut outcomes = outcomes.unwrap().into_iter();
+    let first = outcomes.next().unwrap();
+    assert!(outcomes.all(|other| other == first), "ranks differ");
+    first
 }
 
 /// Where the hints leave no choice, nothing is tried.
 #[test]
 fn given_kernels_are_not_tried() {
-    let _watchdog = Watchdog::new("no trials", 120);
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("file");
-    let hints = "trib_tiny_call=0; romio_cb_write=enable; trib_ranks_per_node=24; trib_kernel_meta=spread_out; \
-                 trib_kernel_data=two_layer";
-    let hints = Hints::parse(hints).unwrap();
-    let outcomes = threads::run(RANKS, |transport| {
-        let rank = transport.rank() as u64;
-        let mut file = File::open(Endpoint::new(transport), &path, Mode::Create, hints.clone()).unwrap();
-        let write = |file: &mut File, number| {
-            let (access, bytes) = step(rank, number);
-            file.write_all(&access, &BufferLayout::Contiguous, &bytes).unwrap().why.into_owned()
-        };
-        let reasons: Vec<_> = (0..100).map(|number| write(&mut file, number)).collect();
-        file.close().unwrap();
-        reasons
-    });
-    for why in outcomes.unwrap().concat() {
+    let kernels = "trib_kernel_meta=spread_out; trib_kernel_data=two_layer";
+    for why in reasons_of_steps(&format!("trib_ranks_per_node=24; {kernels}")) {
         assert_eq!(why, "romio_cb_write=enable");
     }
 }
