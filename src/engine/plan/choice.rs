@@ -55,6 +55,8 @@ pub struct Candidate {
     pub way: Way,
     /// Predicted seconds, without what all ways have in common.
     pub seconds: f64,
+    /// Those of a call that repeats: it has its lists already.
+    pub again: f64,
 }
 
 /// What the choices of a file have in common.
@@ -99,10 +101,13 @@ impl Chooser {
     /// choice stays as `given`; phases that are both open go the same way, for with a flat phase behind a layered one, most
     /// ranks send before the aggregators receive. O(aggregators x log of a node's ranks).
     pub fn ranked(&self, agreed: &Agreed, domains: &Domains, open: Layered, given: Layered) -> Vec<Candidate> {
-        let candidate = |way| Candidate { way, seconds: self.predicted(agreed, domains, way) };
+        let candidate = |way| {
+            let [once, again] = self.predicted(agreed, domains, way);
+            Candidate { way, seconds: once + again, again }
+        };
         let flat = Way { layered: given, local: if given.any() { self.fewest() } else { 0 } };
         if self.local.is_empty() || agreed.bytes == 0 || !open.any() {
-            return vec![Candidate { way: flat, seconds: 0.0 }];
+            return vec![Candidate { way: flat, seconds: 0.0, again: 0.0 }];
         }
         let flat = candidate(flat);
         let layered = Layered { metadata: open.metadata || given.metadata, data: open.data || given.data };
@@ -123,8 +128,9 @@ impl Chooser {
         self.ranked(agreed, domains, open, given)[0].way
     }
 
-    /// Predicted seconds of both phases of a call, without what all choices have in common. O(aggregators).
-    pub fn predicted(&self, agreed: &Agreed, domains: &Domains, way: Way) -> f64 {
+    /// Predicted seconds of a call, without what all choices have in common: of the lists, which a call that repeats has already,
+    /// and of the rounds. O(aggregators).
+    fn predicted(&self, agreed: &Agreed, domains: &Domains, way: Way) -> [f64; 2] {
         let Self { costs, ranks, .. } = self;
         let estimate = Estimate::of(agreed, domains, ranks);
         let local = way.local.max(1) as f64;
@@ -137,11 +143,11 @@ impl Chooser {
         let data = ranks.within(costs, data, agreed.bytes as f64 / rounds);
         let place = ranks.placing(costs, data.fan_in * data.bytes, extents / (rounds * ranks.aggregators));
         if !way.layered.data {
-            return lists + rounds * (ranks.flat(costs, data) + place);
+            return [lists, rounds * (ranks.flat(costs, data) + place)];
         }
         // Local aggregators gather for the next round while aggregators place the bytes of this one.
         let [inner, outer] = ranks.two_layer(costs, data, local);
-        lists + ranks.merging(costs, extents, local) + ranks.pipelined(costs, rounds, inner, outer + place)
+        [lists + ranks.merging(costs, extents, local), ranks.pipelined(costs, rounds, inner, outer + place)]
     }
 
     /// The fewest local aggregators, for the most members.
@@ -195,7 +201,7 @@ impl Touched {
     }
 
     /// The number of windows that an access touches; of one with very many extents, an estimate: all touch as many as the first
-    /// ones, but no more than the range has. O(extents), at most [`LOOKED_AT`] of them, and the parts that these touch.
+    /// ones, but no more than the range has. O(extents), at most a few thousand of them, and the parts that these touch.
     pub fn by(mut self, file: &Extents) -> u64 {
         file.iter().take(LOOKED_AT as usize).for_each(|extent| self.add(extent));
         let (all, Some((start, end))) = (file.count(), file.span()) else { return 0 };

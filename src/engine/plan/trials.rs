@@ -107,8 +107,8 @@ pub struct Trials {
 impl Trials {
     /// Of `ways`, the first is the one to keep until another is known to be faster.
     pub fn new(ways: &[Candidate]) -> Self {
-        let best = ways.iter().map(|way| way.seconds).fold(f64::INFINITY, f64::min);
-        let near = |way: &&Candidate| way.seconds <= best * NEAR;
+        let best = ways.iter().map(|way| way.again).fold(f64::INFINITY, f64::min);
+        let near = |way: &&Candidate| way.again <= best * NEAR;
         let others = ways.iter().skip(1).filter(near);
         let attempt = |&candidate| Attempt { candidate, moving: Sample::default(), standing: Standing::Untried };
         let attempts = ways.iter().take(1).chain(others).map(attempt).collect();
@@ -145,7 +145,7 @@ impl Trials {
             // A second plan is there already, and its way is faster so far.
             Standing::Tried => 0.0,
             Standing::Untried | Standing::Refused => {
-                let predicted = tried.candidate.seconds / kept.candidate.seconds.max(f64::MIN_POSITIVE);
+                let predicted = tried.candidate.again / kept.candidate.again.max(f64::MIN_POSITIVE);
                 self.making + kept.moving.mean * (predicted * CAUTION - 1.0).max(0.0)
             }
         }
@@ -192,7 +192,11 @@ mod tests {
 
     fn ways(predicted: &[f64]) -> Vec<Candidate> {
         let way = |local| Way { local, ..Way::default() };
-        predicted.iter().enumerate().map(|(local, &seconds)| Candidate { way: way(local), seconds }).collect()
+        predicted
+            .iter()
+            .enumerate()
+            .map(|(local, &seconds)| Candidate { way: way(local), seconds, again: seconds })
+            .collect()
     }
 
     /// Makes calls; each way takes `seconds(call, way)`. Gives the trials, and the calls in which another way was tried.

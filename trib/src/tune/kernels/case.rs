@@ -96,7 +96,7 @@ impl Case {
         let (file, counts) = &counted;
         let chooser = costs::chooser(&self.machine, &self.topology, file.aggregators.len(), &self.hints);
         let predicted = (costs::alternatives(&chooser, counts).into_iter())
-            .map(|Candidate { way, seconds: predicted }| {
+            .map(|Candidate { way, seconds: predicted, .. }| {
                 let kernel = if way.local > 0 { "two_layer" } else { DEFAULT };
                 let local = way.local;
                 let hints =
