@@ -43,7 +43,7 @@ pub use capture::Capture;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub use opening::internals as opening_messages;
-pub use plan::{Agreed, Direction, choice, planning};
+pub use plan::{Agreed, Direction, choice, planning, touched};
 pub use storage::worker::leave_to_program;
 
 pub use crate::drivers::Mode;

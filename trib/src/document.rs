@@ -14,6 +14,23 @@ pub struct Table {
     pub text: String,
 }
 
+impl Table {
+    /// A sentence, and rows of cells below a head. `alignment` has the marks of the columns: `---`, `--:`.
+    pub fn of<const COLUMNS: usize>(
+        (begin, end): (&'static str, &'static str),
+        sentence: &str,
+        [head, alignment]: [&[&str; COLUMNS]; 2],
+        rows: impl Iterator<Item = [String; COLUMNS]>,
+    ) -> Self {
+        let mut text = format!("{sentence}\n\n");
+        let mut line = |cells: &[&str]| text += &format!("| {} |\n", cells.join(" | "));
+        line(head);
+        line(alignment);
+        rows.for_each(|cells| line(&cells.each_ref().map(String::as_str)));
+        Self { begin, end, text }
+    }
+}
+
 /// Checks, before anything long runs, that a document has a place for one of the tables.
 ///
 /// # Errors

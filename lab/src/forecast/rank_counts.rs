@@ -4,7 +4,7 @@ use super::matrix::Cell;
 use super::message_counts::{Division, Held, Lists};
 use tributary::access::{Extent, Packer};
 use tributary::drivers::Domains;
-use tributary::engine::choice::Touched;
+use tributary::engine::touched::Touched;
 use tributary::error::{Error, Result};
 
 /// A stretch of the file with one owner and one window.

@@ -16,7 +16,7 @@
 
 use super::exchanges::{EARLY, Exchanges, Ways, timed};
 use super::lists::{COPIED, EXTENTS, LISTS, Lists};
-use super::stopping::{Rule, Sample};
+use super::stopping::{Rule, Sample, half_width};
 use tributary::collectives::{agree, allgather};
 use tributary::error::{Error, Result};
 use tributary::exchange::cost::Costs;
@@ -291,7 +291,7 @@ impl<P: FnMut(usize, usize, &str)> Bench<'_, P> {
                 sample.add(seconds);
             }
         }
-        let half_width = sample.half_width(self.rule.confidence);
+        let half_width = half_width(&sample, self.rule.confidence);
         Ok(Mean { value: sample.mean, half_width, repetitions: sample.count })
     }
 

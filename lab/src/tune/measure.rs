@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use super::stopping::{Rule, Sample};
+use super::stopping::{Rule, Sample, relative_error};
 use tributary::collectives::{FIRST_FREE_TAG, Operation, Problem, agree, allreduce};
 use tributary::error::{Error, Result};
 use tributary::fabric::{Buffers, Endpoint};
@@ -74,7 +74,7 @@ pub async fn tune(
                 outer: candidate.outer.to_string(),
                 segment,
                 seconds: sample.mean,
-                error: sample.relative_error(plan.rule.confidence),
+                error: relative_error(&sample, plan.rule.confidence),
                 repetitions: sample.count,
             });
         }

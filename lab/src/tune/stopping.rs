@@ -7,6 +7,7 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use tributary::error::{Error, Result};
+pub use tributary::tuned::Sample;
 
 /// The stopping rule of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,44 +52,23 @@ impl Rule {
 
     /// Whether a sample needs no more repetitions.
     pub fn is_met(&self, sample: &Sample) -> bool {
-        let enough = || sample.half_width(self.confidence) <= self.error * sample.mean;
+        let enough = || half_width(sample, self.confidence) <= self.error * sample.mean;
         sample.count >= self.most || (sample.count >= self.least && enough())
     }
 }
 
-/// Times measured so far: count, mean and sum of squared differences from it (Welford).
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Sample {
-    /// Number of values.
-    pub count: u32,
-    /// Their mean.
-    pub mean: f64,
-    squares: f64,
+/// Half the width of the mean's confidence interval; infinite for fewer than 2 values.
+pub fn half_width(sample: &Sample, confidence: f64) -> f64 {
+    let freedom = f64::from(sample.count) - 1.0;
+    match StudentsT::new(0.0, 1.0, freedom).ok().filter(|_| freedom > 0.0) {
+        Some(student) => student.inverse_cdf(0.5 + confidence / 2.0) * sample.deviation_of_mean(),
+        None => f64::INFINITY,
+    }
 }
 
-impl Sample {
-    /// Adds a value.
-    pub fn add(&mut self, value: f64) {
-        self.count += 1;
-        let before = value - self.mean;
-        self.mean += before / f64::from(self.count);
-        self.squares += before * (value - self.mean);
-    }
-
-    /// Half the width of the mean's confidence interval; infinite for fewer than 2 values.
-    pub fn half_width(&self, confidence: f64) -> f64 {
-        let freedom = f64::from(self.count) - 1.0;
-        let Some(student) = StudentsT::new(0.0, 1.0, freedom).ok().filter(|_| freedom > 0.0) else {
-            return f64::INFINITY;
-        };
-        let deviation = (self.squares / freedom).sqrt();
-        student.inverse_cdf(0.5 + confidence / 2.0) * deviation / f64::from(self.count).sqrt()
-    }
-
-    /// The half-width relative to the mean.
-    pub fn relative_error(&self, confidence: f64) -> f64 {
-        if self.mean > 0.0 { self.half_width(confidence) / self.mean } else { 0.0 }
-    }
+/// The half-width relative to the mean.
+pub fn relative_error(sample: &Sample, confidence: f64) -> f64 {
+    if sample.mean > 0.0 { half_width(sample, confidence) / sample.mean } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -108,7 +88,16 @@ mod tests {
         let values: Vec<f64> = (0..10).map(|i| if i % 2 == 0 { 5.0 - spread } else { 5.0 + spread }).collect();
         let sample = sample(&values);
         assert!((sample.mean - 5.0).abs() < 1e-12);
-        assert!((sample.half_width(0.95) - 2.262 * 2.0 / 10f64.sqrt()).abs() < 1e-3, "{}", sample.half_width(0.95));
+        assert!((half_width(&sample, 0.95) - 2.262 * 2.0 / 10f64.sqrt()).abs() < 1e-3, "{}", half_width(&sample, 0.95));
+    }
+
+    /// The library, which links no statistics, has the numbers in a table.
+    #[test]
+    fn the_table_of_the_library_is_students() {
+        for (freedom, t) in (1..).map(f64::from).zip(tributary::tuned::STUDENT) {
+            let exact = StudentsT::new(0.0, 1.0, freedom).unwrap().inverse_cdf(0.975);
+            assert!((t - exact).abs() < 1e-3, "{freedom}: {t}, not {exact}");
+        }
     }
 
     #[test]
@@ -118,7 +107,7 @@ mod tests {
         let wild = [1.0, 9.0, 1.0, 9.0, 1.0, 9.0];
         assert!((2..6).all(|count| !rule.is_met(&sample(&wild[..count]))));
         assert!(rule.is_met(&sample(&wild)));
-        assert_eq!(sample(&[1.0]).half_width(0.95), f64::INFINITY);
+        assert_eq!(half_width(&sample(&[1.0]), 0.95), f64::INFINITY);
     }
 
     #[test]

@@ -12,13 +12,12 @@ use crate::engine::api::diary::Keeping;
 use crate::engine::api::finish_call::CallTotals;
 use crate::engine::api::handing_over::HandedOver;
 use crate::engine::api::operation::Operation;
-use crate::engine::api::report::{CallReport, Clock, FanIn};
+use crate::engine::api::report::{CallReport, FanIn};
 use crate::engine::api::setup::Setup;
 use crate::engine::capture::recording::Recording;
 use crate::engine::capture::target::Target;
-use crate::engine::plan::cached::{Cached, Lesson, Turn};
-use crate::engine::plan::choice::Way;
-use crate::engine::plan::{Agreed, Direction, Plan};
+use crate::engine::plan::Direction;
+use crate::engine::plan::cached::Cached;
 use crate::engine::shared::Arena;
 use crate::engine::storage::window_queue::WindowQueue;
 use crate::engine::storage::worker::Worker;
@@ -158,90 +157,6 @@ impl File {
         self.busy = outcome.as_ref().is_err_and(|error| failure.is_unagreed(error));
     }
 
-    /// The plan of an exchange. An earlier plan is reused if every rank's access is the same, shifted in the file by the same
-    /// number of bytes; then only the windows' offsets change. Otherwise a new plan is made, and now and then one to try other
-    /// kernels.
-    pub(in crate::engine) async fn plan(
-        &mut self,
-        file: &Extents,
-        layout: &BufferLayout,
-        agreed: &Agreed,
-        clock: &mut Clock,
-        done: &mut CallTotals,
-    ) -> Result<Arc<Plan>> {
-        let cached = self.cached.as_mut();
-        let turn = cached.and_then(|cached| Some(cached.turn(done.direction, cached.shift(agreed, &self.setup)?)));
-        let (plan, shift) = match turn {
-            Some((Turn::Has(plan, shift), lesson)) => {
-                (done.reused, done.lesson) = (true, lesson);
-                (plan, shift)
-            }
-            Some((Turn::Makes(way), lesson)) => {
-                done.lesson = lesson;
-                self.plan_trial(way, (file, layout), agreed, clock, done).await?
-            }
-            None => {
-                done.lesson = Some(Lesson::Made);
-                let plan = self.new_plan(None, (file, layout), agreed, clock, done).await?;
-                self.cached = Some(Cached::new(file, layout, agreed.end, plan.clone(), &self.setup));
-                (plan, 0)
-            }
-        };
-        if !plan.announced.incoming.is_empty() && self.queue.is_none() {
-            self.queue = Some(self.open_queue());
-        }
-        if let Some(queue) = &mut self.queue {
-            queue.shift_windows(shift);
-            queue.time(self.diary.is_some());
-        }
-        if let Some(cached) = &self.cached {
-            done.why += &cached.why(&plan, &self.setup);
-        }
-        Ok(plan)
-    }
-
-    /// Makes a plan that goes a given way, or the chosen one.
-    async fn new_plan(
-        &mut self,
-        way: Option<Way>,
-        (file, layout): (&Extents, &BufferLayout),
-        agreed: &Agreed,
-        clock: &mut Clock,
-        done: &mut CallTotals,
-    ) -> Result<Arc<Plan>> {
-        let made = self.queue.as_ref().map_or(0, WindowQueue::made);
-        let windows = self.setup.hints.write_buffers.saturating_sub(made);
-        let plan = Plan::make(&mut self.endpoint, &self.setup, agreed, (file, layout), (way, windows), clock).await?;
-        done.metadata = plan.announced.traffic;
-        done.in_memory = plan.announced.shared_bytes;
-        Ok(Arc::new(plan))
-    }
-
-    /// Makes the plan of a trial. If it cannot be made, all ranks know, and the call takes the plan that it has.
-    async fn plan_trial(
-        &mut self,
-        way: Way,
-        access: (&Extents, &BufferLayout),
-        agreed: &Agreed,
-        clock: &mut Clock,
-        done: &mut CallTotals,
-    ) -> Result<(Arc<Plan>, i64)> {
-        let by = agreed.shift.unwrap_or_default();
-        let made = self.new_plan(Some(way), access, agreed, clock, done).await;
-        let failure = self.endpoint.waiting().failure();
-        match (made, &mut self.cached) {
-            (Ok(plan), Some(cached)) => {
-                cached.tries(plan.clone(), by);
-                Ok((plan, 0))
-            }
-            (Err(error), Some(cached)) if !failure.is_unagreed(&error) => {
-                done.lesson = None;
-                Ok(cached.refuse(way, by))
-            }
-            (made, _) => made.map(|plan| (plan, 0)),
-        }
-    }
-
     /// Ends an exchange: waits for the worker and adds up the counts.
     pub(in crate::engine) async fn settle(&mut self, done: &mut CallTotals) {
         if let Some(queue) = &mut self.queue {
@@ -280,7 +195,7 @@ impl File {
         Ok(storage)
     }
 
-    fn open_queue(&mut self) -> WindowQueue {
+    pub(in crate::engine) fn open_queue(&mut self) -> WindowQueue {
         let (rank, path) = (self.endpoint.rank(), self.setup.path.clone());
         let waker = self.endpoint.waiting().waker();
         let start = |storage| Worker::start(storage, waker).map_err(|cause| Error::io(rank, "open", &path, 0, &cause));

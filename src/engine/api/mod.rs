@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `file`, `write`, `read` | [`file::File`] with its collective calls |
 //! | `setup`, `terms` | what is fixed at open: topology, driver, aggregators, kernels; the check that all ranks pass the same |
+//! | `call_plan` | the plan of a call: an earlier one, a new one, or that of a trial |
 //! | `finish_call`, `operation` | the agreement at the end of a call; non-blocking calls |
 //! | `handing_over` | dedicated I/O ranks: writes that end later |
 //! | `staging` | memory of a device, copied to the host or from there |
@@ -15,6 +16,7 @@
 
 #[cfg(feature = "mpi")]
 pub(in crate::engine) mod alone;
+pub(in crate::engine) mod call_plan;
 pub(in crate::engine) mod capturing;
 pub mod diary;
 pub mod file;

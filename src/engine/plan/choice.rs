@@ -1,10 +1,9 @@
 //! The kernels of a call whose hints say `auto`: all messages straight to the aggregators, or through local aggregators.
 //!
 //! The choice is a pure function of numbers that all ranks agree on anyway, so it costs no message and is the same on all
-//! ranks. With it, the number of local aggregators is chosen. It compares the closed forms of [`crate::exchange::cost`]. Which flat kernel, and in which batches, makes little
-//! difference in them and in the simulator: it is the default one.
+//! ranks. With it, the number of local aggregators is chosen. It compares the closed forms of [`crate::exchange::cost`]. Which
+//! flat kernel makes little difference in them and in the simulator: it is the default one.
 
-use crate::access::{Extent, Extents};
 use crate::drivers::Domains;
 use crate::engine::metadata::variable_exchange::{HEAD, LENGTH};
 use crate::engine::plan::Agreed;
@@ -19,9 +18,6 @@ use crate::topology::Topology;
 const PACKED: f64 = 3.0;
 /// Two layers are taken where they save more than this part of the time, by the estimate: it is no better.
 const WORTH: f64 = 0.15;
-
-/// Extents of a rank that are looked at for the windows that it touches: to look at all takes as long as much of the call.
-const LOOKED_AT: u64 = 4096;
 
 /// The phases that go through local aggregators.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -156,71 +152,6 @@ impl Chooser {
     }
 }
 
-/// Counts the windows that the extents of a rank touch, wherever its file domains will begin.
-#[derive(Debug, Clone)]
-pub struct Touched {
-    /// Bytes of a part of the file that belongs to one window.
-    part: u64,
-    /// Parts of a window; they are as many parts apart as there are windows in a round.
-    parts: u64,
-    /// By window of a round: one more than the last round in which it was touched.
-    rounds: Vec<u64>,
-    /// The part that was touched last.
-    last: (u64, u64),
-    count: u64,
-}
-
-impl Touched {
-    /// Nothing is touched of a file that is divided like `domains`.
-    pub fn of(domains: &Domains) -> Self {
-        let (part, parts) = (domains.part(), domains.window_bytes() / domains.part());
-        let windows = if parts > 1 { domains.aggregators() } else { 1 };
-        Self { part, parts, rounds: vec![0; windows], last: (0, 0), count: 0 }
-    }
-
-    /// Adds an extent behind those before. O(parts that it touches).
-    #[inline]
-    pub fn add(&mut self, extent: Extent) {
-        if extent.len == 0 || (extent.offset >= self.last.0 && extent.end() <= self.last.1) {
-            return;
-        }
-        let (first, at) = (extent.offset / self.part, (extent.end() - 1) / self.part);
-        self.last = (at * self.part, (at + 1).saturating_mul(self.part));
-        let windows = self.rounds.len() as u64;
-        for part in first..=at {
-            let round = part / windows / self.parts + 1;
-            let known = &mut self.rounds[(part % windows) as usize];
-            self.count += u64::from(*known != round);
-            *known = round;
-        }
-    }
-
-    /// The number of windows.
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// The number of windows that an access touches; of one with very many extents, an estimate: all touch as many as the first
-    /// ones, but no more than the range has. O(extents), at most a few thousand of them, and the parts that these touch.
-    pub fn by(mut self, file: &Extents) -> u64 {
-        file.iter().take(LOOKED_AT as usize).for_each(|extent| self.add(extent));
-        let (all, Some((start, end))) = (file.count(), file.span()) else { return 0 };
-        if all <= LOOKED_AT {
-            return self.count;
-        }
-        let like = u128::from(self.count) * u128::from(all) / u128::from(LOOKED_AT);
-        u64::try_from(like).unwrap_or(u64::MAX).min(self.between(start, end))
-    }
-
-    /// The most windows that a range can touch.
-    fn between(&self, start: u64, end: u64) -> u64 {
-        let (first, last) = (start / self.part, end.saturating_sub(1) / self.part);
-        let windows = self.rounds.len() as u64;
-        let rounds = last / windows / self.parts - first / windows / self.parts + 1;
-        (last - first + 1).min(rounds.saturating_mul(windows))
-    }
-}
-
 /// What a call sends, as far as it is known before it is sent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Estimate {
@@ -270,8 +201,6 @@ fn owners(domains: &Domains) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     const MIB: u64 = 1 << 20;
@@ -337,46 +266,5 @@ mod tests {
             let best = ways.iter().map(|one| one.seconds).fold(f64::INFINITY, f64::min);
             assert_eq!(ways[0].way == Way::default(), best >= flat.seconds * (1.0 - WORTH), "{ways:?}");
         }
-    }
-
-    proptest! {
-        /// Counted byte by byte.
-        #[test]
-        fn every_window_is_counted_once(
-            pieces in prop::collection::vec((0u64..200, 1u64..300), 0..40),
-            (stripe, stripes, aggregators) in (1u64..40, 1u64..5, 1u64..6),
-            cyclic in any::<bool>(),
-        ) {
-            let domains = match cyclic {
-                true => Domains::Cyclic { stripe, aggregators, stripes },
-                false => Domains::Ranges { bounds: vec![0, u64::MAX], window: stripe * stripes },
-            };
-            let (mut touched, mut windows, mut at) = (Touched::of(&domains), std::collections::BTreeSet::new(), 0);
-            for (gap, len) in pieces {
-                let extent = Extent { offset: at + gap, len };
-                at = extent.end();
-                touched.add(extent);
-                for byte in extent.offset..extent.end() {
-                    let (aggregator, _) = domains.owner(byte);
-                    windows.insert((aggregator, domains.window(aggregator, byte).index));
-                }
-            }
-            prop_assert_eq!(touched.count(), windows.len() as u64);
-            prop_assert!(touched.between(0, at) >= touched.count());
-        }
-    }
-
-    /// Exact where extents are few, or all alike.
-    #[test]
-    fn the_first_of_many_extents_stand_for_all() {
-        let domains = Domains::Cyclic { stripe: 64, aggregators: 4, stripes: 2 };
-        for (len, stride, count) in [(8, 64, 3000), (8, 64, 100_000), (8, 1000, 100_000), (60, 61, 50_000)] {
-            let file = Extents::strided(5, len, stride, count).unwrap();
-            let mut touched = Touched::of(&domains);
-            file.iter().for_each(|extent| touched.add(extent));
-            let (exact, found) = (touched.count(), Touched::of(&domains).by(&file));
-            assert!(found.abs_diff(exact) <= exact / 100, "{found}, not {exact}");
-        }
-        assert_eq!(Touched::of(&domains).by(&Extents::empty()), 0);
     }
 }

@@ -6,6 +6,7 @@ pub(in crate::engine) mod duplicate_reads;
 pub(in crate::engine) mod flatten;
 pub mod planning;
 pub(in crate::engine) mod roles;
+pub mod touched;
 pub mod trials;
 
 use crate::access::{BufferLayout, Extent, Extents};

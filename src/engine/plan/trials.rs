@@ -9,6 +9,7 @@
 //! measurements (Hasanov, thesis, 3.1.3: the half-width of the mean's confidence interval), and is then kept.
 
 use crate::engine::plan::choice::{Candidate, Way};
+use crate::tuned::{STUDENT, Sample};
 
 /// Trials may lose this part of the time.
 const SHARE: f64 = 0.05;
@@ -22,46 +23,15 @@ const MOST: u32 = 10;
 /// The relative half-width of the interval with which a mean is known well enough.
 const ERROR: f64 = 0.025;
 
-/// Times measured so far: count, mean and sum of squared differences from it (Welford).
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Sample {
-    /// Number of values.
-    pub count: u32,
-    /// Their mean.
-    pub mean: f64,
-    squares: f64,
+/// Half the width of the mean's 95 % confidence interval, for at most [`MOST`] values.
+fn half_width(sample: &Sample) -> f64 {
+    let freedom = (sample.count as usize).saturating_sub(2).min(STUDENT.len() - 1);
+    STUDENT[freedom] * sample.deviation_of_mean()
 }
 
-impl Sample {
-    /// Adds a value.
-    pub fn add(&mut self, value: f64) {
-        self.count += 1;
-        let before = value - self.mean;
-        self.mean += before / f64::from(self.count);
-        self.squares += before * (value - self.mean);
-    }
-
-    /// The estimated standard deviation of the mean; infinite for fewer than 2 values.
-    pub fn deviation_of_mean(&self) -> f64 {
-        match self.count {
-            0 | 1 => f64::INFINITY,
-            count => (self.squares / f64::from(count - 1) / f64::from(count)).sqrt(),
-        }
-    }
-
-    /// Half the width of the mean's 95 % confidence interval, for at most [`MOST`] values.
-    fn half_width(&self) -> f64 {
-        let freedom = (self.count as usize).saturating_sub(2).min(STUDENT.len() - 1);
-        STUDENT[freedom] * self.deviation_of_mean()
-    }
-
-    fn is_enough(&self) -> bool {
-        self.count >= MOST || (self.count >= LEAST && self.half_width() <= ERROR * self.mean)
-    }
+fn is_enough(sample: &Sample) -> bool {
+    sample.count >= MOST || (sample.count >= LEAST && half_width(sample) <= ERROR * sample.mean)
 }
-
-/// Student's t for 95 % with 1, 2, ... degrees of freedom.
-pub const STUDENT: [f64; 9] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
 
 /// The seconds of a call: the most of any rank.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -170,7 +140,7 @@ impl Trials {
         self.lost += (seconds - kept.mean).max(0.0);
         let tried = &mut self.attempts[index];
         tried.standing = if tried.moving.mean < kept.mean { Standing::Tried } else { Standing::Refused };
-        if tried.standing == Standing::Tried && tried.moving.is_enough() {
+        if tried.standing == Standing::Tried && is_enough(&tried.moving) {
             self.attempts[self.kept].standing = Standing::Refused;
             self.kept = index;
         }

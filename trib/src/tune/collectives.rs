@@ -55,19 +55,13 @@ fn plan(options: &CollectivesOptions) -> Plan {
 
 #[cfg(not(feature = "mpi"))]
 fn on_mpi(_options: &CollectivesOptions, _plan: &Plan) -> Result<(), Failure> {
-    Err(Failure::new("fabric mpi: this trib was built without it; build with `cargo build --release --features mpi`"))
+    Err(super::without_mpi("fabric"))
 }
 
 /// Runs in every process.
 #[cfg(feature = "mpi")]
 fn on_mpi(options: &CollectivesOptions, plan: &Plan) -> Result<(), Failure> {
-    let world = tributary::fabric::mpi::initialise()?;
-    let mut endpoint = Endpoint::new(Box::new(world.endpoint()?));
-    let (ranks, speaks) = (endpoint.ranks() as u64, endpoint.rank() == 0);
-    if options.ranks.is_some_and(|wanted| wanted != ranks) {
-        let failure = Failure::new(format!("ranks: mpiexec started {ranks}, but --ranks is another number"));
-        return Err(failure.said_by(speaks));
-    }
+    let (_world, mut endpoint, speaks) = super::under_mpi(options.ranks)?;
     let measured = measure(&mut endpoint, options, plan).map_err(|error| Failure::new(error).said_by(speaks))?;
     if speaks { finish(options, "mpi", &measured) } else { Ok(()) }
 }

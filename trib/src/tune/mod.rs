@@ -21,6 +21,27 @@ pub fn run(options: &TuneOptions) -> Result<(), Failure> {
     }
 }
 
+/// This process of an MPI job, its endpoint, and whether it speaks: rank 0. `wanted` is the number of ranks, if one was given.
+#[cfg(feature = "mpi")]
+fn under_mpi(wanted: Option<u64>) -> Result<(tributary::fabric::mpi::World, tributary::Endpoint, bool), Failure> {
+    let world = tributary::fabric::mpi::initialise()?;
+    let endpoint = tributary::Endpoint::new(Box::new(world.endpoint()?));
+    let (ranks, speaks) = (endpoint.ranks() as u64, endpoint.rank() == 0);
+    if wanted.is_some_and(|wanted| wanted != ranks) {
+        let failure = Failure::new(format!("ranks: mpiexec started {ranks}, but --ranks is another number"));
+        return Err(failure.said_by(speaks));
+    }
+    Ok((world, endpoint, speaks))
+}
+
+/// The failure of `what`, which wants MPI.
+#[cfg(not(feature = "mpi"))]
+fn without_mpi(what: &str) -> Failure {
+    Failure::new(format!(
+        "{what} mpi: this trib was built without it; build with `cargo build --release --features mpi`"
+    ))
+}
+
 /// On rank 0, a bar on a terminal; for [`advance`].
 fn bar(rank: Rank) -> ProgressBar {
     let bar = if rank == 0 { ProgressBar::new(0) } else { ProgressBar::hidden() };

@@ -41,7 +41,7 @@ pub fn run(options: &KernelsOptions, fabric: Fabric) -> Result<(), Failure> {
 
 #[cfg(not(feature = "mpi"))]
 fn on_mpi(_options: &KernelsOptions) -> Result<(), Failure> {
-    Err(Failure::new("measure mpi: this trib was built without it; build with `cargo build --release --features mpi`"))
+    Err(crate::tune::without_mpi("measure"))
 }
 
 /// Runs in every process.
@@ -49,13 +49,7 @@ fn on_mpi(_options: &KernelsOptions) -> Result<(), Failure> {
 fn on_mpi(options: &KernelsOptions) -> Result<(), Failure> {
     use tributary::fabric::mpi;
 
-    let world = mpi::initialise()?;
-    let endpoint = Endpoint::new(Box::new(world.endpoint()?));
-    let (ranks, speaks) = (endpoint.ranks() as u64, endpoint.rank() == 0);
-    if options.measured.ranks.is_some_and(|wanted| wanted != ranks) {
-        let failure = Failure::new(format!("ranks: mpiexec started {ranks}, but --ranks is another number"));
-        return Err(failure.said_by(speaks));
-    }
+    let (_world, endpoint, speaks) = crate::tune::under_mpi(options.measured.ranks)?;
     // `MPICH Version: 4.0.2`, or `Open MPI v4.1.4, package: ...`.
     let name = mpi::library().replace(" Version:", "");
     let name = name.split(',').next().unwrap_or_default().to_string();

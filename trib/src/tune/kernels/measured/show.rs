@@ -142,10 +142,6 @@ pub fn write(path: &Path, rows: &[Row]) -> Result<(), Failure> {
 }
 
 fn table(rows: &[Row]) -> Table {
-    let mut text = format!("{}\n\n", sentence(rows));
-    let mut line = |cells: &[&str]| text += &format!("| {} |\n", cells.join(" | "));
-    line(&HEAD);
-    line(&["---", "--:", "--:", "---", "---", "--:", "---", "--:", "--:", "--:"]);
-    rows.iter().for_each(|row| line(&cells(row).each_ref().map(String::as_str)));
-    Table { begin: BEGIN, end: END, text }
+    let alignment = ["---", "--:", "--:", "---", "---", "--:", "---", "--:", "--:", "--:"];
+    Table::of((BEGIN, END), &sentence(rows), [&HEAD, &alignment], rows.iter().map(cells))
 }
