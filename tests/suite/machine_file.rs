@@ -1,6 +1,6 @@
 //! What messages cost, from a file that a hint names: by it kernels are chosen, and no program fails because of it.
 
-use crate::auto_kernels::reasons;
+use crate::auto_kernels;
 use tributary::engine::Path;
 use tributary::exchange::cost::Costs;
 use tributary::fabric::threads;
@@ -12,6 +12,11 @@ fn text(seconds: f64) -> String {
     let costs = Costs { eager: seconds, rendezvous: seconds, round_trip: seconds, ..Costs::CLUSTER };
     let between = "ranks of different nodes".to_string();
     Machine { fabric: "mpi".into(), ranks: 48, nodes: 2, between, costs, built_in: Vec::new() }.text()
+}
+
+/// The reasons of a write and a read.
+fn reasons(hints: &str) -> Vec<String> {
+    auto_kernels::reasons(hints, 1).concat()
 }
 
 /// The hint for a file of this text, in a folder that the caller keeps.
