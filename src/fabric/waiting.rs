@@ -76,7 +76,7 @@ impl Waiting {
     }
 
     /// Whether the polled future may block.
-    pub(super) fn may_block(&self) -> bool {
+    pub(crate) fn may_block(&self) -> bool {
         self.0.blocking.load(Ordering::Relaxed)
     }
 

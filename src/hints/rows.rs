@@ -73,7 +73,7 @@ hints! {
     /// goes to.
     "cb_buffer_size" cb_buffer_size: u64 = 16 << 20, SIZE, "bytes",
         "Memory on the aggregators is scarce, or rounds are many and small.";
-    /// The most aggregators of any one node; `*:*` is no limit. Without `cb_nodes`, the drivers that take one aggregator
+    /// The most aggregators of any one node; `*:*` is no limit. Without `cb_nodes`, the drivers that take one or two aggregators
     /// per node take N.
     "cb_config_list" cb_config_list: Option<usize> = None, PER_NODE, "ranks per node",
         "Several aggregators on a node share one network port or memory, and slow each other down.";
@@ -109,7 +109,7 @@ hints! {
     "nc_num_aggrs_per_node" num_aggrs_per_node: usize = 0, COUNT_OR_ZERO, "ranks per node",
         "`two_layer` is used on fewer than 512 ranks, or one local aggregator's memory or core is the bottleneck.";
     /// The kernel that exchanges metadata. `auto`: `two_layer` where many ranks on few nodes send to few aggregators, as a
-    /// formula predicts for each call; otherwise `balanced`.
+    /// formula predicts for each call, otherwise `balanced`; calls that repeat also try what is predicted to be nearly as fast.
     "trib_kernel_meta" kernel_meta: KernelHint = KernelHint::Auto, KernelHint::CODEC, "",
         "The report says that the metadata phase takes long: another kernel may suit the machine better.";
     /// The kernel that exchanges data. `auto`: as for metadata.

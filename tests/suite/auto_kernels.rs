@@ -8,7 +8,10 @@ const RANKS: usize = 48;
 const PIECE: u64 = 16;
 const ROWS: u64 = 50;
 const ROW: u64 = RANKS as u64 * PIECE;
+/// Steps of a file; more begin anew.
 const STEPS: u64 = 300;
+/// Calls after which one must have been a trial.
+const MOST: u64 = 20_000;
 
 /// A step of a program: every rank has pieces between those of the others.
 fn access(rank: u64, step: u64) -> Extents {
@@ -19,10 +22,16 @@ fn byte(rank: u64, step: u64, at: u64) -> u8 {
     (at * 7 + rank * 3 + step * 5) as u8
 }
 
-/// Writes some steps, then reads them. Gives the reasons in the reports of the writes and of the reads, the same on all ranks,
-/// and checks the bytes in memory and in the file.
-pub fn reasons(hints: &str, steps: u64) -> [Vec<String>; 2] {
+/// The reason of a call, once it is a trial.
+fn is_trial(why: &str) -> bool {
+    why.ends_with(", as a trial")
+}
+
+/// The reasons of the calls of writes, then of reads, the same on all ranks: `steps` of each, or as many as it takes until one has
+/// been a trial and some have followed. Checks the bytes in memory and in the file.
+pub fn reasons(hints: &str, steps: impl Into<Option<u64>>) -> [Vec<String>; 2] {
     let _watchdog = Watchdog::new(hints, 240);
+    let steps = steps.into();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
     let hints =
@@ -31,17 +40,15 @@ pub fn reasons(hints: &str, steps: u64) -> [Vec<String>; 2] {
         let rank = transport.rank() as u64;
         let mut file = File::open(Endpoint::new(transport), &path, Mode::Create, hints.clone()).unwrap();
         let bytes = |step| (0..PIECE * ROWS).map(|at| byte(rank, step, at)).collect::<Vec<_>>();
-        let write = |file: &mut File, step| {
+        let written = repeated(steps, |step| {
             file.write_all(&access(rank, step), &BufferLayout::Contiguous, &bytes(step)).unwrap().why.into_owned()
-        };
-        let written = (0..steps).map(|step| write(&mut file, step)).collect();
-        let read = |file: &mut File, step| {
-            let mut back = vec![0; (PIECE * ROWS) as usize];
+        });
+        let read = repeated(steps, |step| {
+            let (mut back, step) = (vec![0; (PIECE * ROWS) as usize], step.min(written.len() as u64 - 1));
             let why = file.read_all(&access(rank, step), &BufferLayout::Contiguous, &mut back).unwrap().call.why;
             assert!(back == bytes(step), "rank {rank}, step {step}: other bytes ({why})");
             why.into_owned()
-        };
-        let read = (0..steps).map(|step| read(&mut file, step)).collect();
+        });
         file.close().unwrap();
         [written, read]
     });
@@ -49,13 +56,28 @@ pub fn reasons(hints: &str, steps: u64) -> [Vec<String>; 2] {
     let first = outcomes.next().unwrap();
     assert!(outcomes.all(|other| other == first), "ranks differ");
     let file = std::fs::read(&path).unwrap();
-    assert!(file.len() as u64 == ROW * ROWS * steps);
+    assert!(file.len() as u64 == ROW * ROWS * (first[0].len() as u64).min(STEPS));
     let due = |at: u64| {
         let (row, rank) = (at / ROW, at % ROW / PIECE);
         byte(rank, row / ROWS, row % ROWS * PIECE + at % PIECE)
     };
     assert!(file.iter().zip(0..).all(|(&found, at)| found == due(at)), "other bytes in the file");
     first
+}
+
+fn repeated(steps: Option<u64>, mut call: impl FnMut(u64) -> String) -> Vec<String> {
+    let mut reasons: Vec<String> = Vec::new();
+    loop {
+        let done = reasons.len();
+        let is_enough = match steps {
+            Some(steps) => done as u64 == steps,
+            None => done as u64 == MOST || (done > 20 && is_trial(&reasons[done - 20])),
+        };
+        if is_enough {
+            return reasons;
+        }
+        reasons.push(call(done as u64 % STEPS));
+    }
 }
 
 #[test]
@@ -89,17 +111,16 @@ fn without_nodes_of_several_ranks_there_is_nothing_to_choose() {
 }
 
 /// The plan moves with the steps, and the plan of a trial is made for a later step than that of the first call. The bytes are
-/// right whatever is tried, all ranks try alike, and reads take what writes have found.
+/// right whatever is tried, and all ranks try alike; writes and reads each for themselves.
 #[test]
 fn steps_that_repeat_try_other_kernels() {
     for shared in ["automatic", "enable"] {
         let hints = format!("trib_ranks_per_node=24; trib_shared_memory={shared}");
-        let [written, read] = reasons(&hints, STEPS);
-        let is_trial = |why: &String| why.ends_with(", as a trial");
-        let trials: Vec<_> = (0..).zip(&written).filter(|(_, why)| is_trial(why)).collect();
-        assert!(!trials.is_empty() && trials.len() < STEPS as usize / 4, "{trials:?}");
-        assert!(trials[0].0 > 3, "tried before anything is known: {trials:?}");
-        assert!(!read.iter().any(is_trial), "writes are timed, not reads");
+        for reasons in reasons(&hints, None) {
+            let trials: Vec<_> = (0..reasons.len()).filter(|&call| is_trial(&reasons[call])).collect();
+            assert!(trials[0] > 3, "tried before anything is known: {trials:?}");
+            assert!(trials.windows(2).all(|pair| pair[1] > pair[0] + 1), "not in turns: {trials:?}");
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::json;
 use tributary::hints::DriverName;
 use tributary::{Hints, Topology};
-use tributary_benchmarks::{Captured, Pattern, PatternError, Stretched};
+use tributary_benchmarks::Pattern;
 use tributary_lab::advice::candidates::with;
 use tributary_lab::advice::search::WORTH;
 use tributary_lab::advice::{Advice, Setting, Stage, Trial, advise, dialects};
@@ -17,6 +17,7 @@ use tributary_lab::forecast::{
 };
 use tributary_lab::sim::{self, Machine};
 
+use crate::capture::scaled::ScaledWrite;
 use crate::cli::advise::AdviseOptions;
 use crate::listing::{counted, table};
 use crate::report::grouped;
@@ -25,8 +26,6 @@ use crate::{Failure, say};
 
 /// Ways to divide the file that are counted in one pass over the extents; more take more memory.
 const AT_ONCE: usize = 6;
-/// Of the ranks that one rank of the capture becomes, so many are counted; they stand for the others.
-const COUNTED: usize = 16;
 
 /// Everything that is known before anything long runs.
 struct Prepared {
@@ -34,10 +33,7 @@ struct Prepared {
     topology: Topology,
     driver: DriverName,
     hints: Hints,
-    pattern: Stretched<Captured>,
-    call: usize,
-    /// First byte that is written, and one past the last.
-    range: (u64, u64),
+    write: ScaledWrite,
     sample: usize,
 }
 
@@ -72,46 +68,15 @@ pub fn run(options: &AdviseOptions) -> Result<(), Failure> {
 /// Finds what is wrong with the command line.
 fn prepare(options: &AdviseOptions) -> Result<Prepared, Failure> {
     let machine = machines::machine(&options.machine)?;
-    let captured = Captured::open(&options.capture, None)?;
-    let ranks = options.ranks.unwrap_or(captured.ranks());
-    let call = match options.call {
-        Some(call) if call < captured.steps() => call,
-        Some(call) => return Err(Failure::new(format!("--call {call}; allowed: 0 to {}", captured.steps() - 1))),
-        None => largest(&captured)?,
-    };
-    let range = range(&captured, call)?;
-    let times = (ranks / captured.ranks()) as u64;
-    let pattern = Stretched::new(captured, ranks)?;
+    let write = ScaledWrite::open(&options.capture, options.ranks, options.call)?;
+    let ranks = write.pattern.ranks();
     let topology = Topology::blocks(ranks, options.ranks_per_node.unwrap_or(machine.ranks_per_node))?;
     let driver = machine.storage.map_or(DriverName::Lustre, |storage| storage.driver);
     let mut hints = Hints { driver, ..Hints::default() };
     options.hints.iter().try_for_each(|hint| hints.apply(hint))?;
     hints.check(ranks)?;
     let driver = hints.driver;
-    let range = (range.0 * times, range.1 * times);
-    Ok(Prepared { machine, topology, driver, hints, pattern, call, range, sample: options.sample })
-}
-
-/// The call with the most bytes.
-fn largest(captured: &Captured) -> Result<usize, Failure> {
-    let bytes = |call| (0..captured.ranks()).map(|rank| Ok(captured.rank_access(rank, call)?.file.bytes())).sum();
-    let all = (0..captured.steps()).map(bytes).collect::<Result<Vec<u64>, PatternError>>()?;
-    let most = all.iter().copied().max().unwrap_or(0);
-    if most == 0 {
-        return Err(Failure::new("capture: no call writes a byte; allowed: one that does"));
-    }
-    Ok(all.iter().position(|bytes| *bytes == most).unwrap_or(0))
-}
-
-/// First byte of a call, and one past its last.
-fn range(captured: &Captured, call: usize) -> Result<(u64, u64), Failure> {
-    let mut range = (u64::MAX, 0);
-    for rank in 0..captured.ranks() {
-        if let Some((start, end)) = captured.rank_access(rank, call)?.file.span() {
-            range = (range.0.min(start), range.1.max(end));
-        }
-    }
-    Ok((range.0.min(range.1), range.1))
+    Ok(Prepared { machine, topology, driver, hints, write, sample: options.sample })
 }
 
 /// What decides how a file is divided.
@@ -128,7 +93,8 @@ struct Counts(HashMap<Key, Option<(SharedFile, Arc<MessageCounts>)>>);
 impl Counts {
     /// Counts for candidates; forgets what none of them needs.
     fn count(&mut self, prepared: &Prepared, candidates: &[Hints]) -> Result<(), Failure> {
-        let Prepared { topology, pattern, call, range, sample, .. } = prepared;
+        let Prepared { topology, write, sample, .. } = prepared;
+        let ScaledWrite { pattern, range, .. } = write;
         self.0.retain(|known, _| candidates.iter().any(|hints| key(hints) == *known));
         let mut missing: Vec<(Key, SharedFile)> = Vec::new();
         for hints in candidates {
@@ -141,7 +107,6 @@ impl Counts {
                 Err(_) => drop(self.0.insert(key, None)),
             }
         }
-        let access = |rank| pattern.rank_access(rank, *call).map(|access| access.file);
         for some in missing.chunks(AT_ONCE) {
             let division = |(_, file): &(Key, SharedFile)| Division {
                 domains: file.domains.clone(),
@@ -151,9 +116,8 @@ impl Counts {
             };
             let bar = progress(pattern.ranks() as u64, "counting");
             let divisions = some.iter().map(division).collect();
-            let stand_in = |rank| pattern.stand_in(rank, COUNTED);
-            let counted =
-                MessageCounts::gather_all::<PatternError>(pattern.ranks(), divisions, stand_in, access, || bar.inc(1))?;
+            let (stand_in, extents) = (|rank| write.stand_in(rank), |rank| write.extents(rank));
+            let counted = MessageCounts::gather_all(pattern.ranks(), divisions, stand_in, extents, || bar.inc(1))?;
             bar.finish_and_clear();
             for ((key, file), counts) in some.iter().zip(counted) {
                 self.0.insert(*key, Some((file.clone(), Arc::new(counts))));
@@ -238,12 +202,12 @@ fn append(path: &std::path::Path, prepared: &Prepared, advice: &Advice) -> std::
 
 /// The name of the captured file, without its directory.
 fn name(prepared: &Prepared) -> String {
-    let path = std::path::Path::new(&prepared.pattern.pattern().header().file);
+    let path = std::path::Path::new(&prepared.write.pattern.pattern().header().file);
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn headline(prepared: &Prepared, advice: &Advice) -> String {
-    let Prepared { machine, topology, pattern, .. } = prepared;
+    let Prepared { machine, topology, write: ScaledWrite { pattern, .. }, .. } = prepared;
     let gain = advice.before / advice.after;
     let left_out = if machine.storage.is_none() { ", without the file servers, which its file has not" } else { "" };
     format!(
@@ -259,7 +223,7 @@ fn headline(prepared: &Prepared, advice: &Advice) -> String {
 }
 
 fn as_text(prepared: &Prepared, advice: &Advice, options: &AdviseOptions) -> Result<String, Failure> {
-    let Prepared { pattern, call, .. } = prepared;
+    let ScaledWrite { pattern, call, .. } = &prepared.write;
     let mut rows = table(["stage", "tried", "best", "seconds", "of the defaults"]);
     for trials in advice.trials.chunk_by(|one, other| one.stage == other.stage) {
         let fits = trials.iter().filter_map(|trial| Some((trial, trial.seconds?)));
@@ -304,7 +268,7 @@ fn shown(setting: &Setting, between: &str) -> String {
 }
 
 fn as_json(prepared: &Prepared, advice: &Advice) -> Result<serde_json::Value, Failure> {
-    let Prepared { machine, topology, pattern, call, hints, .. } = prepared;
+    let Prepared { machine, topology, write: ScaledWrite { pattern, call, .. }, hints, .. } = prepared;
     let map = |setting: &Setting| setting.iter().cloned().collect::<std::collections::BTreeMap<_, _>>();
     let trial = |trial: &Trial| {
         json!({
@@ -362,5 +326,5 @@ pub fn expect(options: &AdviseOptions) -> Result<Expected, Failure> {
             }
         }
     }
-    Ok(Expected { machine: machine.name.clone(), call: prepared.call, parts, tried, best })
+    Ok(Expected { machine: machine.name.clone(), call: prepared.write.call, parts, tried, best })
 }

@@ -168,7 +168,8 @@ struct Bench<'a, P> {
 impl<P: FnMut(usize, usize, &str)> Bench<'_, P> {
     async fn all(&mut self) -> Result<Costs> {
         let known = Costs::CLUSTER;
-        let eager_limit = self.eager_limit(known.eager_limit).await?;
+        let measured_limit = self.eager_limit().await?;
+        let eager_limit = self.limit(measured_limit, known.eager_limit);
         let senders = self.exchanges.senders.len();
         let more = ((MORE - FEW) * senders) as f64;
         let few = self.mean("small messages", Time::Stream(Ways::FanIn, FEW, SMALL)).await?;
@@ -184,7 +185,7 @@ impl<P: FnMut(usize, usize, &str)> Bench<'_, P> {
         let round_trip = self.mean("round trips", Time::PingPong).await?.by(TRIPS as f64);
         let round_trip = self.figure("round_trip_seconds", round_trip, Else::BuiltIn, known.round_trip);
         let node_byte = self.port(large, known.node_byte).await?;
-        let walk = self.walk(eager_limit, known.walk).await?;
+        let walk = self.walk(measured_limit, known.walk).await?;
         let copy = self.mean("copying", Time::Copy).await?.by(COPIED as f64);
         let copy_byte = self.figure("copy_byte_seconds", copy, Else::BuiltIn, known.copy_byte);
         let visit = self.mean("placing", Time::Visit).await?.by(EXTENTS as f64);
@@ -208,8 +209,8 @@ impl<P: FnMut(usize, usize, &str)> Bench<'_, P> {
         })
     }
 
-    /// The largest power of two whose messages are eager, or as it is built in if all are or none.
-    async fn eager_limit(&mut self, known: f64) -> Result<f64> {
+    /// The largest power of two of bytes whose messages are eager; 0 if none are.
+    async fn eager_limit(&mut self) -> Result<u64> {
         self.tell("the eager limit");
         let mut limit = 0;
         let mut bytes = SMALL;
@@ -225,17 +226,18 @@ impl<P: FnMut(usize, usize, &str)> Bench<'_, P> {
             limit = bytes;
             bytes *= 2;
         }
-        if limit == 0 || limit == LARGEST_EAGER {
-            self.built_in.push("eager_limit_bytes");
-            return Ok(known);
+        Ok(limit)
+    }
+
+    /// Keeps the eager limit, or takes the one that is built in if all messages are eager or none.
+    fn limit(&mut self, measured: u64, known: f64) -> f64 {
+        let name = "eager_limit_bytes";
+        if measured == 0 || measured == LARGEST_EAGER {
+            self.built_in.push(name);
+            return known;
         }
-        self.measured.push(Measured {
-            name: "eager_limit_bytes",
-            value: limit as f64,
-            half_width: 0.0,
-            repetitions: 3,
-        });
-        Ok(limit as f64)
+        self.measured.push(Measured { name, value: measured as f64, half_width: 0.0, repetitions: 3 });
+        measured as f64
     }
 
     /// A byte of a large message of one rank, and such a message besides its bytes.
@@ -264,8 +266,8 @@ impl<P: FnMut(usize, usize, &str)> Bench<'_, P> {
     }
 
     /// An entry of a list of early messages; not where messages wait for their receiver.
-    async fn walk(&mut self, eager_limit: f64, known: f64) -> Result<f64> {
-        if eager_limit < SMALL as f64 {
+    async fn walk(&mut self, eager_limit: u64, known: f64) -> Result<f64> {
+        if eager_limit < SMALL {
             self.built_in.push("walk_seconds");
             return Ok(known);
         }

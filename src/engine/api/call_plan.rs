@@ -6,8 +6,9 @@ use crate::access::{BufferLayout, Extents};
 use crate::engine::api::file::File;
 use crate::engine::api::finish_call::CallTotals;
 use crate::engine::api::report::Clock;
-use crate::engine::plan::cached::{Cached, Lesson, Turn};
+use crate::engine::plan::cached::{Cached, Turn};
 use crate::engine::plan::choice::Way;
+use crate::engine::plan::trials::Lesson;
 use crate::engine::plan::{Agreed, Plan};
 use crate::engine::storage::window_queue::WindowQueue;
 use crate::error::Result;
@@ -24,15 +25,15 @@ impl File {
         clock: &mut Clock,
         done: &mut CallTotals,
     ) -> Result<Arc<Plan>> {
-        let cached = self.cached.as_mut();
+        let cached = self.cached.as_ref();
         let turn = cached.and_then(|cached| Some(cached.turn(done.direction, cached.shift(agreed, &self.setup)?)));
         let (plan, shift) = match turn {
             Some((Turn::Has(plan, shift), lesson)) => {
-                (done.reused, done.lesson) = (true, lesson);
+                (done.reused, done.lesson) = (true, Some(lesson));
                 (plan, shift)
             }
             Some((Turn::Makes(way), lesson)) => {
-                done.lesson = lesson;
+                done.lesson = Some(lesson);
                 self.plan_trial(way, (file, layout), agreed, clock, done).await?
             }
             None => {
@@ -50,7 +51,7 @@ impl File {
             queue.time(self.diary.is_some());
         }
         if let Some(cached) = &self.cached {
-            done.why += &cached.why(&plan, &self.setup);
+            done.why += &cached.why(done.direction, &plan, &self.setup);
         }
         Ok(plan)
     }
@@ -86,12 +87,12 @@ impl File {
         let failure = self.endpoint.waiting().failure();
         match (made, &mut self.cached) {
             (Ok(plan), Some(cached)) => {
-                cached.tries(plan.clone(), by);
+                cached.tries(done.direction, plan.clone(), by);
                 Ok((plan, 0))
             }
             (Err(error), Some(cached)) if !failure.is_unagreed(&error) => {
-                done.lesson = None;
-                Ok(cached.refuse(way, by))
+                done.lesson = Some(Lesson::Refused(way));
+                Ok(cached.kept(done.direction, by))
             }
             (made, _) => made.map(|plan| (plan, 0)),
         }

@@ -4,8 +4,8 @@ use crate::collectives::{allreduce, broadcast_error};
 use crate::engine::api::diary::Keeping;
 use crate::engine::api::report::{CallReport, Clock, Path, Seconds};
 use crate::engine::data::rounds::DataCounts;
-use crate::engine::plan::cached::{Cached, Lesson};
-use crate::engine::plan::trials::Spent;
+use crate::engine::plan::cached::Cached;
+use crate::engine::plan::trials::{Lesson, Spent};
 use crate::engine::plan::{Agreed, Direction};
 use crate::engine::storage::window_queue::Outcome;
 use crate::error::Result;
@@ -55,6 +55,9 @@ impl CallTotals {
     }
 }
 
+/// The time of a call that does not say how long the call takes, in the agreement.
+const UNKNOWN: u64 = u64::MAX;
+
 /// Agrees on the outcome of a call. Collective: one allreduce of 15 scalars, and a broadcast of the error if a rank failed.
 ///
 /// # Errors
@@ -90,12 +93,20 @@ pub async fn finish_call(
         micros(outcome.busy),
         micros(clock.agreement.spent),
         micros(total),
-        total.saturating_sub(making + clock.agreement.spent).as_nanos() as u64,
+        match clock.is_whole && failed == u64::MAX {
+            true => total.saturating_sub(making + clock.agreement.spent).as_nanos() as u64,
+            false => UNKNOWN,
+        },
         failed,
     ];
     allreduce(endpoint, &OPS, &mut lanes).await?;
     let [transferred, metadata_bytes, metadata_messages, data_messages, in_memory, rounds, times @ .., moving, failed] =
         lanes;
+    let [flatten, metadata, data, placement, io, agreement, total] = times.map(|micros| micros as f64 / 1e6);
+    if let Some((lesson, cached)) = lesson.zip(cached) {
+        let moving = (moving != UNKNOWN).then_some(moving as f64 / 1e9);
+        cached.learn(direction, lesson, Spent { making: flatten + metadata, moving });
+    }
     if failed != u64::MAX {
         return Err(broadcast_error(endpoint, failed as Rank, outcome.error.as_ref()).await?);
     }
@@ -103,10 +114,6 @@ pub async fn finish_call(
         Direction::Write => (transferred, 0),
         Direction::Read => (0, transferred),
     };
-    let [flatten, metadata, data, placement, io, agreement, total] = times.map(|micros| micros as f64 / 1e6);
-    if let Some((lesson, cached)) = lesson.zip(cached) {
-        cached.learn(lesson, Spent { making: flatten + metadata, moving: moving as f64 / 1e9 });
-    }
     Ok(CallReport {
         path,
         why: why.into(),

@@ -123,7 +123,7 @@ impl File {
         mut target: Target<'_>,
         access: Result<()>,
     ) -> Result<ReadReport> {
-        let mut clock = Clock::start();
+        let mut clock = Clock::start(self.endpoint.waiting());
         let (layout, sink) = target.memory();
         let is_early = access.is_ok() && self.reads_disjoint && is_direct(file, &self.setup, Direction::Read);
         let mut early = is_early.then(|| self.read_directly(file, layout, sink));

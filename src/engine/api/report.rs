@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::fabric::Waiting;
+
 /// How a call goes to the file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -165,16 +167,25 @@ pub struct Clock {
     pub agreement: Lap,
     /// Time that is counted elsewhere: the rounds, the direct path, the wait for writes.
     pub elsewhere: Lap,
+    /// Whether the rank waits in the call from its start to its end: a call in parts contains what the program does in between.
+    pub is_whole: bool,
     start: Instant,
 }
 
 impl Clock {
-    /// Starts the clock.
-    pub fn start() -> Self {
+    /// Starts the clock of a call that waits by `waiting`.
+    pub fn start(waiting: &Waiting) -> Self {
         let start = Instant::now();
         let last = Arc::default();
         let lap = || Lap { start, last: Arc::clone(&last), spent: Duration::ZERO };
-        Self { flatten: lap(), metadata: lap(), agreement: lap(), elsewhere: lap(), start }
+        Self {
+            flatten: lap(),
+            metadata: lap(),
+            agreement: lap(),
+            elsewhere: lap(),
+            is_whole: waiting.may_block(),
+            start,
+        }
     }
 
     /// Time since the start.

@@ -112,7 +112,7 @@ impl File {
 
     /// The first agreement, in which a small write is done, then the rest of the write.
     async fn write_by_messages(&mut self, access: Access<'_>, checked: Result<()>) -> Result<CallReport> {
-        let mut clock = Clock::start();
+        let mut clock = Clock::start(self.endpoint.waiting());
         let (file, layout, source) = access;
         // Each rank writes its large pieces before the agreement, so that it need not wait. If ranks may overlap, the bytes are
         // written again.

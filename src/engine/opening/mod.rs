@@ -95,11 +95,14 @@ impl File {
         self.open_call(contribution, file, again, checked, None).await
     }
 
-    /// How an access relates to that of the cached plan, and if it is another one, how many parts of the file it touches.
+    /// How an access relates to that of the cached plan, and about how many windows of the file it touches: the plan may not fit
+    /// on another rank.
     fn again(&self, file: &Extents, layout: &BufferLayout) -> (Again, u64) {
-        match self.cached.as_ref().map_or(Again::No, |cached| cached.again(file, layout)) {
-            Again::No => (Again::No, self.setup.roles.touched(file)),
-            again => (again, 0),
+        let touched = || self.setup.roles.touched(file);
+        let Some(cached) = &self.cached else { return (Again::No, touched()) };
+        match cached.again(file, layout) {
+            Again::No => (Again::No, touched()),
+            again => (again, cached.touched(touched)),
         }
     }
 

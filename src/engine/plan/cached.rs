@@ -1,12 +1,13 @@
-//! The plan of the last call, which calls with the same access reuse, and the trials of other kernels for it.
+//! The plan of the last call, which calls with the same access reuse, and the trials of other kernels for it: those of writes and
+//! those of reads apart.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use crate::access::{BufferLayout, Extents};
 use crate::engine::api::setup::Setup;
 use crate::engine::plan::choice::Way;
-use crate::engine::plan::roles::ChosenBy;
-use crate::engine::plan::trials::{Spent, Trials};
+use crate::engine::plan::trials::{Lesson, Spent, Trials};
 use crate::engine::plan::{Agreed, Direction, Plan};
 
 /// How a rank's access relates to that of its cached plan.
@@ -40,18 +41,24 @@ impl Again {
     }
 }
 
-/// A plan with its access, and perhaps a second one that goes another way.
+/// The plans of an access.
 pub struct Cached {
     file: Extents,
     layout: BufferLayout,
     /// The agreed end of the call.
     end: u64,
+    /// This rank's part of [`Agreed::touched`], once it is known.
+    touched: OnceCell<u64>,
+    /// Of writes, and of reads.
+    courses: [Course; 2],
+}
+
+/// The plan of one direction, and perhaps a second one, that goes another way.
+struct Course {
     kept: Placed,
     /// The plan of the way that is being tried.
     tried: Option<Placed>,
     trials: Trials,
-    /// The direction of the calls that are timed: that of the first call that repeats.
-    direction: Option<Direction>,
 }
 
 /// A plan that was made for the access shifted by `base` bytes.
@@ -69,13 +76,25 @@ pub enum Turn {
     Makes(Way),
 }
 
-/// What is learnt from the time of a call.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Lesson {
-    /// How long it takes to make the plan.
-    Made,
-    /// How long a call takes that goes this way.
-    Went(Way),
+impl Course {
+    fn turn(&self, by: i64) -> (Turn, Lesson) {
+        let has = |placed: &Placed| Turn::Has(placed.plan.clone(), by - placed.base);
+        match (self.trials.next(), &self.tried) {
+            (None, _) => (has(&self.kept), Lesson::Went(self.kept.plan.way)),
+            (Some(way), Some(tried)) if tried.plan.way == way => (has(tried), Lesson::Went(way)),
+            (Some(way), _) => (Turn::Makes(way), Lesson::Began(way)),
+        }
+    }
+
+    fn learn(&mut self, lesson: Lesson, spent: Spent) {
+        self.trials.learn(lesson, spent);
+        let tried = self.tried.as_ref().map(|tried| tried.plan.way);
+        if tried.is_some() && tried == self.trials.kept() {
+            self.kept = self.tried.take().unwrap_or_else(|| self.kept.clone());
+        } else if tried.is_some_and(|way| self.trials.has_refused(way)) {
+            self.tried = None;
+        }
+    }
 }
 
 impl Cached {
@@ -84,7 +103,9 @@ impl Cached {
         // I/O ranks go on after the call: its time says nothing.
         let ways = if setup.io.is_some() { &[] } else { &plan.ways[..] };
         let (trials, kept) = (Trials::new(ways), Placed { plan, base: 0 });
-        Self { file: file.clone(), layout: layout.clone(), end, kept, tried: None, trials, direction: None }
+        let course = || Course { kept: kept.clone(), tried: None, trials: trials.clone() };
+        let courses = [course(), course()];
+        Self { file: file.clone(), layout: layout.clone(), end, touched: OnceCell::new(), courses }
     }
 
     /// How an access relates to that of this plan. O(encoded size of the access).
@@ -104,53 +125,39 @@ impl Cached {
         (is_whole && agreed.end == self.end.wrapping_add(by as u64)).then_some(by)
     }
 
-    /// What a call does whose access is shifted by `by` bytes, what is learnt from it, and the reason for reports. Pure: the same
-    /// on all ranks.
-    pub fn turn(&mut self, direction: Direction, by: i64) -> (Turn, Option<Lesson>) {
-        let is_timed = *self.direction.get_or_insert(direction) == direction;
-        let next = if is_timed { self.trials.next() } else { None };
-        let has = |placed: &Placed| Turn::Has(placed.plan.clone(), by - placed.base);
-        let turn = match (next, &self.tried) {
-            (None, _) => has(&self.kept),
-            (Some(way), Some(tried)) if tried.plan.way == way => has(tried),
-            (Some(way), _) => Turn::Makes(way),
-        };
-        let way = next.unwrap_or(self.kept.plan.way);
-        (turn, is_timed.then_some(Lesson::Went(way)))
+    /// About the number of windows that the access touches, which `count` counts. Every call that may repeat has it ready: the
+    /// plan may not fit on another rank.
+    pub fn touched(&self, count: impl FnOnce() -> u64) -> u64 {
+        *self.touched.get_or_init(count)
+    }
+
+    /// What a call does whose access is shifted by `by` bytes, and what is learnt from it. Pure: the same on all ranks.
+    pub fn turn(&self, direction: Direction, by: i64) -> (Turn, Lesson) {
+        self.courses[direction as usize].turn(by)
     }
 
     /// Keeps the plan that a trial has made for the access shifted by `by` bytes.
-    pub fn tries(&mut self, plan: Arc<Plan>, by: i64) {
-        self.tried = Some(Placed { plan, base: by });
+    pub fn tries(&mut self, direction: Direction, plan: Arc<Plan>, by: i64) {
+        self.courses[direction as usize].tried = Some(Placed { plan, base: by });
     }
 
-    /// Gives the plan in place of one that cannot be made, and its shift. That way is not tried again.
-    pub fn refuse(&mut self, way: Way, by: i64) -> (Arc<Plan>, i64) {
-        self.trials.refuse(way);
-        (self.kept.plan.clone(), by - self.kept.base)
+    /// The plan that is kept, and its shift for an access that is shifted by `by` bytes.
+    pub fn kept(&self, direction: Direction, by: i64) -> (Arc<Plan>, i64) {
+        let kept = &self.courses[direction as usize].kept;
+        (kept.plan.clone(), by - kept.base)
     }
 
     /// Learns from the time of a call, the same on all ranks.
-    pub fn learn(&mut self, lesson: Lesson, spent: Spent) {
-        match lesson {
-            Lesson::Made => self.trials.made(spent),
-            Lesson::Went(way) => self.trials.went(way, spent),
+    pub fn learn(&mut self, direction: Direction, lesson: Lesson, spent: Spent) {
+        if lesson == Lesson::Made {
+            self.courses.iter_mut().for_each(|course| course.trials.making_takes(spent.making));
         }
-        let tried = self.tried.as_ref().map(|tried| tried.plan.way);
-        if tried.is_some() && tried == self.trials.kept() {
-            self.kept = self.tried.take().unwrap_or_else(|| self.kept.clone());
-        } else if tried.is_some_and(|way| self.trials.has_refused(way)) {
-            self.tried = None;
-        }
+        self.courses[direction as usize].learn(lesson, spent);
     }
 
     /// Why a call goes as `plan` says, for reports.
-    pub fn why(&self, plan: &Plan, setup: &Setup) -> String {
-        let by = match self.trials.kept() {
-            Some(kept) if kept != plan.way => ChosenBy::Trial,
-            _ if plan.way != plan.ways[0].way => ChosenBy::Measurement,
-            _ => ChosenBy::Prediction,
-        };
+    pub fn why(&self, direction: Direction, plan: &Plan, setup: &Setup) -> String {
+        let by = self.courses[direction as usize].trials.chosen_by(plan.way);
         setup.roles(plan.bytes).reason(plan.way, by)
     }
 }

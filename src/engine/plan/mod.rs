@@ -45,8 +45,7 @@ pub struct Agreed {
     pub bytes: u64,
     /// Number of extents, as the ranks passed them.
     pub requests: u64,
-    /// Number of pairs of a rank and a window in which the rank has bytes. 0 if no choice depends on it, and for ranks whose
-    /// access is that of their cached plan.
+    /// About the number of pairs of a rank and a window in which the rank has bytes; 0 if no choice depends on it.
     pub touched: u64,
     /// Whether the lengths of the ranks' ranges add up to at most the length of the whole range. If not, ranges overlap. If so,
     /// they may still overlap and leave a gap elsewhere.
@@ -192,7 +191,7 @@ pub struct Plan {
     pub data: std::sync::Arc<Phase>,
     /// The way of the messages.
     pub way: Way,
-    /// The ways that the call could go, the one that was predicted to be best first.
+    /// The ways that the call could go, the one that was predicted to be best first. None in the plan of a trial.
     pub ways: Vec<Candidate>,
     /// Bytes of the call, over all ranks.
     pub bytes: u64,
@@ -224,8 +223,8 @@ impl Plan {
         clock.agreement.lap();
         let outgoing = flatten(file, layout, &domains, agreed.end);
         clock.flatten.lap();
-        let ways = roles.ways(agreed, &domains);
-        let way = way.unwrap_or(ways[0].way);
+        let ways = if way.is_none() { roles.ways(agreed, &domains) } else { Vec::new() };
+        let way = way.unwrap_or_else(|| ways[0].way);
         let mut phases = roles.phases(way, &setup.topology, &setup.hints)?;
         if setup.shares_in_nodes {
             phases.share_in_nodes(endpoint, &setup.topology, setup.hints.ranks_per_node > 0).await?;

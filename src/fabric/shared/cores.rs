@@ -51,7 +51,8 @@ impl Cores {
 
     /// The cores that all ranks share, at most one for each rank. Exact where all hosts have as many ranks and cores; otherwise
     /// by the host with the most ranks and the fewest cores. Ranks that are bound to different cores are taken to have theirs to
-    /// themselves. `pretended` says that nodes are not hosts: all ranks are then on one host, unless machines differ. O(ranks).
+    /// themselves. `pretended` says that nodes are not hosts: all ranks are then on one host. If machines differ all the same, it
+    /// is not known which ranks are on one, and each is taken to have a core. O(ranks).
     pub fn shared_by(&self, topology: &Topology, pretended: bool) -> f64 {
         let [own, online, machine, other_machine, set, other_set] = self.0;
         let (ranks, nodes) = (topology.ranks() as u64, topology.nodes() as u64);
@@ -59,6 +60,7 @@ impl Cores {
         let cores = match (set == other_set, machine == other_machine) {
             (false, _) => ranks as f64,
             (true, true) if pretended => own as f64,
+            (true, false) if pretended => ranks as f64,
             // Containers of one machine share what it has, as far as they may have it.
             (true, true) => online.min(own.saturating_mul(nodes)) as f64,
             (true, false) => ranks as f64 * own as f64 / fullest,
@@ -98,6 +100,7 @@ mod tests {
             (one, one, &hosts, false, 2.0, "containers of one machine"),
             (part, part, &hosts, false, 32.0, "containers that may have two cores each"),
             (one, one, &hosts, true, 2.0, "pretended nodes"),
+            (one, rank(2, 2, 8, 1), &hosts, true, 64.0, "pretended nodes on two machines"),
             (one, rank(2, 2, 8, 1), &hosts, false, 32.0, "two cores for four ranks on each host"),
             (rank(64, 64, 8, 1), rank(2, 2, 7, 1), &hosts, false, 32.0, "the host with the fewest cores"),
             (rank(4, 4, 7, 1), rank(8, 8, 8, 1), &hosts, false, 64.0, "a core for each"),

@@ -4,6 +4,7 @@ mod export;
 mod import;
 mod info;
 mod merge;
+pub mod scaled;
 
 use crate::Failure;
 use crate::cli::capture::CaptureCommand;

@@ -63,6 +63,10 @@ pub struct KernelsOptions {
     /// Only these patterns, with their parameters in one word: `ior -t 16KiB -s 64`. May be repeated.
     #[arg(long = "pattern", value_name = "PATTERN")]
     pub patterns: Vec<String>,
+    /// What the captures of this folder wrote: simulated, the largest write on as many more ranks as the nodes have; measured,
+    /// only captures of so many ranks. May be repeated. Without --pattern and --capture, all patterns are written.
+    #[arg(long = "capture", value_name = "DIR")]
+    pub captures: Vec<PathBuf>,
     /// Instead of all fixed choices simulate balanced, and these hints. May be repeated.
     #[arg(long = "choice", value_name = "HINTS")]
     pub choices: Vec<String>,
@@ -97,9 +101,6 @@ pub struct Measured {
     /// a quarter.
     #[arg(long, value_name = "N", requires = "measure")]
     pub ranks_per_node: Vec<usize>,
-    /// Write also what the captures of this folder wrote that have so many ranks. May be repeated.
-    #[arg(long = "capture", value_name = "DIR", requires = "measure")]
-    pub captures: Vec<PathBuf>,
     /// Number of turns: in each, every choice has one.
     #[arg(long, value_name = "N", default_value_t = 9, value_parser = values::times, requires = "measure")]
     pub turns: u64,

@@ -3,15 +3,17 @@
 mod case;
 mod measured;
 mod show;
+mod write;
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::Write as _;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use self::case::Case;
+use self::write::Write;
 use crate::cli::tune::KernelsOptions;
 use crate::sim::{machines, progress};
 use crate::{Failure, say};
@@ -76,17 +78,18 @@ fn simulate(options: &KernelsOptions) -> Result<(), Failure> {
         given => given.to_vec(),
     };
     let nodes = if options.nodes.is_empty() { NODES.to_vec() } else { options.nodes.clone() };
-    let (names, patterns) = (or(&options.machines, &MACHINES), or(&options.patterns, &PATTERNS));
-    options.markdown.iter().try_for_each(|path| show::check(path))?;
+    let names = or(&options.machines, &MACHINES);
+    let writes = Write::all(&options.patterns, &options.captures, &PATTERNS)?;
+    options.markdown.iter().try_for_each(|path| show::check(path, &writes))?;
     let machines = names.iter().map(|name| machines::machine(name)).collect::<Result<Vec<_>, _>>()?;
     let mut rows: Vec<Row> = options.resume.as_deref().map_or(Ok(Vec::new()), known)?;
     let mut cases = Vec::new();
     for &nodes in &nodes {
         for machine in &machines {
-            for pattern in &patterns {
-                let is_known = rows.iter().any(|row| row.is_of(&machine.name, pattern, nodes));
+            for write in &writes {
+                let is_known = rows.iter().any(|row| row.is_of(&machine.name, &write.name, nodes));
                 if !is_known && nodes.saturating_mul(machine.ranks_per_node) <= options.most {
-                    cases.push(Case::new(machine, pattern, nodes, options.sample)?);
+                    cases.push(Case::new(machine, write, nodes, options.sample)?);
                 }
             }
         }

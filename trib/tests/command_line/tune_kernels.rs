@@ -55,13 +55,38 @@ fn results_are_kept_and_the_table_is_written() {
     assert!(std::fs::read_to_string(&page).unwrap().contains("| summit | 2 | 7 | flash | "));
 }
 
+/// The largest write of a capture of 6 ranks on nodes of 42, all ranks counted by a few; its table is one of its own.
+#[test]
+fn captures_are_simulated_on_more_ranks() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_string();
+    let (corpus, page) = (path("corpus"), path("page.md"));
+    std::fs::create_dir(&corpus).unwrap();
+    let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/../benchmarks/captures/netcdf4-ocean.tribcap");
+    std::fs::copy(capture, format!("{corpus}/ocean.tribcap")).unwrap();
+    let tables = "<!-- trib tune kernels: table -->Patterns.<!-- trib tune kernels: end -->\n\
+        <!-- trib tune kernels --capture: table --><!-- trib tune kernels --capture: end -->\n";
+    std::fs::write(&page, tables).unwrap();
+    let arguments = ["--machine", "summit", "--nodes", "2", "--capture", &corpus, "--markdown", &page];
+    let all = json(&arguments);
+    let row = &all["rows"][0];
+    assert_eq!((&row["pattern"], &row["ranks"]), (&"capture ocean".into(), &84.into()));
+    assert!(row["auto"].as_f64().unwrap() > 0.0 && all["rows"].as_array().unwrap().len() == 1, "{all:#}");
+    let written = std::fs::read_to_string(&page).unwrap();
+    assert!(written.contains("table -->Patterns.<!--") && written.contains("| summit | 2 | 84 | capture ocean | "));
+}
+
 #[test]
 fn bad_input_is_refused_in_one_line() {
     let directory = tempfile::tempdir().unwrap();
     let damaged = directory.path().join("rows.jsonl");
     std::fs::write(&damaged, "{\"machine\":1}\n").unwrap();
     let damaged = damaged.to_str().unwrap();
-    let cases: [(&[&str], &str); 6] = [
+    let empty = directory.path().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    let cases: [(&[&str], &str); 8] = [
+        (&["--capture", "no/such/folder"], "capture: no/such/folder"),
+        (&["--capture", empty.to_str().unwrap()], "no captures; allowed: a folder with files NAME.tribcap"),
         (&["--machine", "nowhere"], "machine: nowhere"),
         (&["--pattern", "nothing"], "pattern: nothing"),
         (&["--pattern", "flash --speed 3"], "pattern: flash --speed 3"),
@@ -114,6 +139,17 @@ fn what_is_measured_is_kept_and_shown() {
     let again = json(&[&common[..], &kept, &pattern].concat());
     assert!(again["rows"][0]["chosen"].as_str().unwrap().starts_with("kept "), "{again:#}");
     assert_eq!(again["rows"].as_array().unwrap().len(), 1);
+    // Nor are rows mixed that were measured otherwise.
+    let other = ["--resume", &rows, "--turns", "3", "--passes", "3"];
+    let output = tune(&[&common[..], &other, &pattern].concat());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success());
+    assert!(
+        said.contains(
+            "has rows with --turns 2, --passes 3, hints: none; allowed: rows like those of this run (--turns 3"
+        ),
+        "{said}"
+    );
 }
 
 /// Captures of other numbers of ranks are left out, with a line for each.

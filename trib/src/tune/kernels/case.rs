@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use clap::FromArgMatches;
+use tributary::engine::Capture;
 use tributary::engine::choice::Candidate;
 use tributary::hints::DriverName;
-use tributary::{Hints, Topology};
+use tributary::{Extents, Hints, Topology};
 use tributary_benchmarks::{Pattern, PatternError};
 use tributary_lab::forecast::{
     CollectiveWrite, CollectiveWriteOptions, Division, Lists, MessageCounts, SharedFile, costs,
@@ -13,22 +13,80 @@ use tributary_lab::forecast::{
 use tributary_lab::sim::{self, Machine};
 
 use super::Row;
+use super::write::Write;
 use crate::Failure;
+use crate::capture::scaled::ScaledWrite;
 use crate::sim::memory;
-use crate::source::Chosen;
 
 /// The default without `auto`, with its own throttle.
 pub const DEFAULT: &str = "balanced";
 
-/// A pattern on nodes of a machine.
+/// A write on nodes of a machine.
 pub struct Case {
     machine: Machine,
     name: String,
     nodes: usize,
     sample: usize,
-    pattern: Box<dyn Pattern>,
+    written: Written,
     topology: Topology,
     hints: Hints,
+}
+
+/// What the ranks write.
+enum Written {
+    Pattern(Box<dyn Pattern>),
+    Capture(Box<ScaledWrite>),
+}
+
+impl Written {
+    /// Of a pattern or a capture on so many ranks, or on as many fewer as it needs.
+    fn new(write: &Write, ranks: usize) -> Result<Self, Failure> {
+        if let Some(path) = &write.capture {
+            let own = Capture::open(path)?.header().ranks.max(1);
+            return ScaledWrite::open(path, Some(ranks / own * own), None).map(|write| Self::Capture(Box::new(write)));
+        }
+        let chosen = write.parsed()?;
+        // Some patterns want square numbers.
+        let square = ranks.isqrt().pow(2);
+        let pattern = chosen.subject(Some(ranks)).or_else(|_| chosen.subject(Some(square)))?;
+        pattern.into_file("trib tune kernels").map(Self::Pattern)
+    }
+
+    fn ranks(&self) -> usize {
+        match self {
+            Self::Pattern(pattern) => pattern.ranks(),
+            Self::Capture(write) => write.pattern.ranks(),
+        }
+    }
+
+    fn extents(&self, rank: usize) -> Result<Extents, PatternError> {
+        match self {
+            Self::Pattern(pattern) => pattern.rank_access(rank, 0).map(|access| access.file),
+            Self::Capture(write) => write.extents(rank),
+        }
+    }
+
+    /// The rank whose counts are taken for those of `rank`.
+    fn stand_in(&self, rank: usize) -> usize {
+        match self {
+            Self::Pattern(_) => rank,
+            Self::Capture(write) => write.stand_in(rank),
+        }
+    }
+
+    /// First byte, and one past the last.
+    fn range(&self) -> Result<(u64, u64), PatternError> {
+        if let Self::Capture(write) = self {
+            return Ok(write.range);
+        }
+        let mut range = (u64::MAX, 0);
+        for rank in 0..self.ranks() {
+            if let Some((start, end)) = self.extents(rank)?.span() {
+                range = (range.0.min(start), range.1.max(end));
+            }
+        }
+        Ok(range)
+    }
 }
 
 /// The fixed choices: name, and hints. Of `given` hints, if any, and the default without `auto`.
@@ -64,20 +122,15 @@ impl Case {
     /// Prepares a case.
     ///
     /// # Errors
-    /// A pattern that does not exist, or not on so many ranks.
-    pub fn new(machine: &Machine, name: &str, nodes: usize, sample: usize) -> Result<Self, Failure> {
+    /// A pattern that does not exist, or not on so many ranks; those of a capture.
+    pub fn new(machine: &Machine, write: &Write, nodes: usize, sample: usize) -> Result<Self, Failure> {
         let machine = Machine { connection: None, ..machine.clone() };
         let per_node = machine.ranks_per_node;
-        let chosen = parsed(name)?;
-        // Some patterns want square numbers.
-        let most = nodes * per_node;
-        let square = most.isqrt().pow(2);
-        let pattern = chosen.subject(Some(most)).or_else(|_| chosen.subject(Some(square)))?;
-        let pattern = pattern.into_file("trib tune kernels")?;
+        let written = Written::new(write, nodes * per_node)?;
         let driver = machine.storage.map_or(DriverName::Lustre, |storage| storage.driver);
-        let topology = Topology::blocks(pattern.ranks(), per_node)?;
+        let topology = Topology::blocks(written.ranks(), per_node)?;
         let hints = Hints { driver, ..Hints::default() };
-        Ok(Self { machine, name: name.to_string(), nodes, sample, pattern, topology, hints })
+        Ok(Self { machine, name: write.name.clone(), nodes, sample, written, topology, hints })
     }
 
     /// Simulates it: with every fixed choice, or with `choices`, and with `auto`.
@@ -118,16 +171,12 @@ impl Case {
 
     /// What the ranks send. The same for all kernels.
     fn counted(&self) -> Result<(SharedFile, Arc<MessageCounts>), Failure> {
-        let mut range = (u64::MAX, 0);
-        for rank in 0..self.pattern.ranks() {
-            if let Some((start, end)) = self.pattern.rank_access(rank, 0)?.file.span() {
-                range = (range.0.min(start), range.1.max(end));
-            }
-        }
+        let (written, range) = (&self.written, self.written.range()?);
         let file = SharedFile::of(&self.topology, &self.hints, range)?;
         let division = Division { domains: file.domains.clone(), range, sample: self.sample, lists: Lists::Packed };
-        let access = |rank| self.pattern.rank_access(rank, 0).map(|access| access.file);
-        let counts = MessageCounts::gather::<PatternError>(self.pattern.ranks(), division, access, || ())?;
+        let (stand_in, extents) = (|rank| written.stand_in(rank), |rank| written.extents(rank));
+        let counts = MessageCounts::gather_all(written.ranks(), vec![division], stand_in, extents, || ())?.pop();
+        let counts = counts.ok_or_else(|| Failure::new("counts: none; allowed: those of one division"))?;
         Ok((file, Arc::new(counts)))
     }
 
@@ -155,18 +204,4 @@ impl Case {
         };
         Ok((format!("{}{local}", hints.kernel_data), workload.outcome(&outcome.phases).last.total))
     }
-}
-
-/// The pattern of a name with parameters.
-///
-/// # Errors
-/// A name or parameters that do not exist.
-pub fn parsed(text: &str) -> Result<Chosen, Failure> {
-    let fail = |cause: clap::Error| {
-        let line = cause.to_string().lines().next().unwrap_or_default().to_string();
-        Failure::new(format!("pattern: {text}: {line}"))
-    };
-    let command = <Chosen as clap::Subcommand>::augment_subcommands(clap::Command::new("pattern"));
-    let words = std::iter::once("pattern").chain(text.split_whitespace());
-    Chosen::from_arg_matches(&command.try_get_matches_from(words).map_err(fail)?).map_err(fail)
 }

@@ -14,7 +14,7 @@ use tributary::fabric::threads;
 use tributary::{Endpoint, Hints};
 
 use self::cases::Case;
-use self::row::Row;
+use self::row::{Manner, Row};
 use self::turns::Turns;
 use super::{keep, known};
 use crate::agreement::agreed;
@@ -79,8 +79,25 @@ impl Plan {
             return Ok(Self { cases, left_out, hints, rows: Vec::new(), file: None });
         }
         options.markdown.iter().try_for_each(|path| show::check(path))?;
-        let rows = options.resume.as_deref().map_or(Ok(Vec::new()), known)?;
+        let rows = options
+            .resume
+            .as_deref()
+            .map_or(Ok(Vec::new()), |path| alike(path, &Manner::of(&options.measured, &hints)))?;
         Ok(Self { cases, left_out, hints, rows, file: Some(file(options.measured.file.as_deref())?) })
+    }
+}
+
+/// The rows of an earlier run, which must have been measured in the same manner.
+fn alike(path: &Path, manner: &Manner) -> Result<Vec<Row>, Failure> {
+    let rows: Vec<Row> = known(path)?;
+    match rows.iter().find(|row| row.manner != *manner) {
+        None => Ok(rows),
+        Some(Row { manner: other, .. }) => {
+            let path = path.display();
+            Err(Failure::new(format!(
+                "resume: {path}: has rows with {other}; allowed: rows like those of this run ({manner})"
+            )))
+        }
     }
 }
 
@@ -136,7 +153,8 @@ fn measure(mut endpoint: Endpoint, options: &KernelsOptions, library: &str) -> R
         (times, endpoint) = turns.run(endpoint)?;
         let kept = match rank {
             0 => {
-                rows.push(Row::new(library, case, ranks, times));
+                let manner = Manner::of(&options.measured, &hints);
+                rows.push(Row::new(manner, library, case, ranks, times));
                 options.resume.iter().zip(rows.last()).try_for_each(|(path, row)| keep(path, row))
             }
             _ => Ok(()),

@@ -5,12 +5,14 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::Row;
+use super::write::{CAPTURE, Write};
 use crate::document::{self, Table};
 use crate::{Failure, listing};
 
-/// The comments around the table of a document.
-const BEGIN: &str = "<!-- trib tune kernels: table -->";
-const END: &str = "<!-- trib tune kernels: end -->";
+/// The comments around the two tables of a document: of patterns, and of captures.
+const PATTERNS: (&str, &str) = ("<!-- trib tune kernels: table -->", "<!-- trib tune kernels: end -->");
+const CAPTURES: (&str, &str) =
+    ("<!-- trib tune kernels --capture: table -->", "<!-- trib tune kernels --capture: end -->");
 
 /// `auto` is as good as the best fixed choice if it takes at most so much of its time.
 const NEAR: f64 = 1.05;
@@ -25,7 +27,7 @@ struct Sum {
     right: usize,
 }
 
-fn sum(rows: &[Row]) -> Sum {
+fn sum<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Sum {
     let (mut sum, mut logs) = (Sum { cases: 0, near: 0, worst: 0.0, gain: 1.0, pairs: 0, right: 0 }, 0.0);
     for row in rows {
         let (Some((_, best)), Some(default)) = (row.best(), row.default()) else { continue };
@@ -44,7 +46,7 @@ fn sum(rows: &[Row]) -> Sum {
     sum
 }
 
-fn sentence(rows: &[Row]) -> String {
+fn sentence<'a>(rows: impl IntoIterator<Item = &'a Row>) -> String {
     let Sum { cases, near, worst, gain, pairs, right } = sum(rows);
     format!(
         "In {near} of {cases} writes auto takes at most {:.0} % more than the best fixed choice; at worst {worst:.2} times as \
@@ -105,23 +107,30 @@ pub fn object(rows: &[Row]) -> Value {
     })
 }
 
-/// Checks that a document has a place for the table.
+/// Checks that a document has a place for the tables of `writes`.
 ///
 /// # Errors
 /// It has none, or cannot be read.
-pub fn check(path: &Path) -> Result<(), Failure> {
-    document::check(path, &[table(&[])])
+pub fn check(path: &Path, writes: &[Write]) -> Result<(), Failure> {
+    let is_of = |captures: bool| writes.iter().any(|write| write.capture.is_some() == captures);
+    let places = [(PATTERNS, is_of(false)), (CAPTURES, is_of(true))];
+    let tables: Vec<_> = places.into_iter().filter(|(_, is_due)| *is_due).map(|(place, _)| table(place, &[])).collect();
+    document::check(path, &tables)
 }
 
-/// Writes the table into the document.
+/// Writes the tables into the document; one without rows stays as it is.
 ///
 /// # Errors
 /// As [`check`], or those of the operating system.
 pub fn write(path: &Path, rows: &[Row]) -> Result<(), Failure> {
-    document::write(path, &[table(rows)])
+    let (captures, patterns): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.pattern.starts_with(CAPTURE));
+    let both = [(PATTERNS, patterns), (CAPTURES, captures)];
+    let tables: Vec<_> =
+        both.iter().filter(|(_, rows)| !rows.is_empty()).map(|(place, rows)| table(*place, rows)).collect();
+    document::write(path, &tables)
 }
 
-fn table(rows: &[Row]) -> Table {
+fn table(place: (&'static str, &'static str), rows: &[&Row]) -> Table {
     let alignment = ["---", "--:", "--:", "---", "---", "--:", "---", "--:", "--:"];
-    Table::of((BEGIN, END), &sentence(rows), [&HEAD, &alignment], rows.iter().map(cells))
+    Table::of(place, &sentence(rows.iter().copied()), [&HEAD, &alignment], rows.iter().copied().map(cells))
 }

@@ -1,14 +1,12 @@
 //! The writes that are measured.
 
-use std::path::{Path, PathBuf};
-
 use tributary::engine::Capture;
 use tributary_benchmarks::{Captured, Pattern};
 
 use crate::Failure;
 use crate::cli::tune::KernelsOptions;
 use crate::source::Subject;
-use crate::tune::kernels::case::parsed;
+use crate::tune::kernels::write::Write;
 
 /// The patterns without --pattern: those that are simulated, so small that a write takes milliseconds.
 const PATTERNS: [&str; 6] = [
@@ -20,16 +18,12 @@ const PATTERNS: [&str; 6] = [
     "s3d --points 40x40x40",
 ];
 
-/// How a capture's file name ends.
-const CAPTURE: &str = "tribcap";
-
 /// A write on pretended nodes.
 pub struct Case {
-    /// The pattern with its parameters, or the capture.
-    pub name: String,
+    /// What is written.
+    pub write: Write,
     /// The number of ranks of each node.
     pub per_node: usize,
-    capture: Option<PathBuf>,
 }
 
 impl Case {
@@ -38,9 +32,9 @@ impl Case {
     /// # Errors
     /// Those of the pattern.
     pub fn pattern(&self, ranks: usize) -> Result<Box<dyn Pattern>, Failure> {
-        match &self.capture {
+        match &self.write.capture {
             Some(path) => Ok(Box::new(Captured::open(path, None)?)),
-            None => parsed(&self.name)?.subject(Some(ranks)).and_then(in_file),
+            None => self.write.parsed()?.subject(Some(ranks)).and_then(in_file),
         }
     }
 }
@@ -52,33 +46,21 @@ impl Case {
 pub fn all(options: &KernelsOptions, ranks: usize) -> Result<(Vec<Case>, Vec<String>), Failure> {
     let nodes = nodes(&options.measured.ranks_per_node, ranks)?;
     let (mut written, mut left_out) = (Vec::new(), Vec::new());
-    for name in &options.patterns {
-        parsed(name)?.subject(Some(ranks)).and_then(in_file)?;
-        written.push((name.clone(), None));
-    }
-    if options.patterns.is_empty() {
-        for name in PATTERNS {
-            match parsed(name)?.subject(Some(ranks)) {
-                Ok(_) => written.push((name.to_string(), None)),
-                Err(failure) => left_out.push(format!("{name}: {failure}")),
-            }
+    for write in Write::all(&options.patterns, &options.captures, &PATTERNS)? {
+        match &write.capture {
+            Some(path) => match Capture::open(path)?.header().ranks {
+                own if own == ranks => written.push(write),
+                own => left_out.push(format!("{}: of {own} ranks, not {ranks}", write.name)),
+            },
+            None => match write.parsed()?.subject(Some(ranks)).and_then(in_file) {
+                Ok(_) => written.push(write),
+                Err(failure) if options.patterns.is_empty() => left_out.push(format!("{}: {failure}", write.name)),
+                Err(failure) => return Err(failure),
+            },
         }
     }
-    for folder in &options.measured.captures {
-        for path in captures(folder)? {
-            let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            match Capture::open(&path)?.header().ranks {
-                own if own == ranks => written.push((format!("capture {name}"), Some(path))),
-                own => left_out.push(format!("capture {name}: of {own} ranks, not {ranks}")),
-            }
-        }
-    }
-    let on = |(name, capture): &(String, Option<PathBuf>), per_node| Case {
-        name: name.clone(),
-        per_node,
-        capture: capture.clone(),
-    };
-    Ok((written.iter().flat_map(|what| nodes.iter().map(move |&per_node| on(what, per_node))).collect(), left_out))
+    let on = |write: &Write, per_node| Case { write: write.clone(), per_node };
+    Ok((written.iter().flat_map(|write| nodes.iter().map(move |&per_node| on(write, per_node))).collect(), left_out))
 }
 
 fn in_file(subject: Subject) -> Result<Box<dyn Pattern>, Failure> {
@@ -94,19 +76,5 @@ fn nodes(given: &[usize], ranks: usize) -> Result<Vec<usize>, Failure> {
     match given {
         [] => Ok([1, 2, 4].iter().filter(|nodes| ranks.is_multiple_of(**nodes)).map(|nodes| ranks / nodes).collect()),
         given => Ok(given.to_vec()),
-    }
-}
-
-/// The captures of a folder, by name.
-fn captures(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let fail = |cause: &dyn std::fmt::Display| Failure::new(format!("capture: {}: {cause}", folder.display()));
-    let entries = std::fs::read_dir(folder).map_err(|cause| fail(&cause))?;
-    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
-    let mut found = paths.collect::<Result<Vec<_>, _>>().map_err(|cause| fail(&cause))?;
-    found.retain(|path| path.extension().is_some_and(|ending| ending == CAPTURE));
-    found.sort();
-    match found.is_empty() {
-        true => Err(fail(&format!("no captures; allowed: a folder with files NAME.{CAPTURE}"))),
-        false => Ok(found),
     }
 }

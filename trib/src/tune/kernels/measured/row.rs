@@ -1,17 +1,54 @@
 //! What was measured of a write.
 
 use serde::{Deserialize, Serialize};
+use tributary::Hints;
 
 use super::cases::Case;
 use super::turns::{AUTO, Timed, Times};
+use crate::cli::tune::Measured;
 use crate::compare::statistics::median;
 
 /// The default without `auto`.
 const DEFAULT: &str = "balanced";
 
+/// How a write was measured: rows are compared only with those of the same manner.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manner {
+    turns: u64,
+    passes: u64,
+    /// The hints that all choices share, as far as they are not the defaults.
+    hints: String,
+}
+
+impl Manner {
+    /// Of a command line and the hints of the environment.
+    pub fn of(options: &Measured, hints: &Hints) -> Self {
+        let given = hints.table().into_iter().filter(|row| row.value != row.default);
+        let hints = given.map(|row| format!("{}={}", row.key, row.value)).collect::<Vec<_>>().join("; ");
+        Self { turns: options.turns, passes: options.passes, hints }
+    }
+}
+
+impl std::fmt::Display for Manner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "--turns {}, --passes {}, hints: {}",
+            self.turns,
+            self.passes,
+            match &*self.hints {
+                "" => "none",
+                given => given,
+            }
+        )
+    }
+}
+
 /// The times of one write.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
+    /// How it was measured.
+    pub manner: Manner,
     /// The MPI library, or `threads`.
     pub library: String,
     /// The pattern and its parameters, or the capture.
@@ -30,16 +67,16 @@ pub struct Row {
 
 impl Row {
     /// The row of a case.
-    pub fn new(library: &str, case: &Case, ranks: usize, timed: Timed) -> Self {
+    pub fn new(manner: Manner, library: &str, case: &Case, ranks: usize, timed: Timed) -> Self {
         let Timed { chosen, first, again } = timed;
-        let (library, pattern, nodes) = (library.to_string(), case.name.clone(), ranks / case.per_node);
-        Self { library, pattern, nodes, ranks, chosen, first, again }
+        let (library, pattern, nodes) = (library.to_string(), case.write.name.clone(), ranks / case.per_node);
+        Self { manner, library, pattern, nodes, ranks, chosen, first, again }
     }
 
     /// Whether it is the row of this case.
     pub fn is_of(&self, library: &str, case: &Case, ranks: usize) -> bool {
         let own = (self.library.as_str(), self.pattern.as_str(), self.nodes, self.ranks);
-        own == (library, case.name.as_str(), ranks / case.per_node, ranks)
+        own == (library, case.write.name.as_str(), ranks / case.per_node, ranks)
     }
 
     /// Its place in the table.

@@ -127,7 +127,7 @@ impl Turns<'_> {
             return Ok(());
         }
         let compared = verify::compare(self.pattern, Format::Raw, self.path);
-        compared.map_err(|failure| Failure::new(format!("{} with {choice}: {failure}", self.case.name)))
+        compared.map_err(|failure| Failure::new(format!("{} with {choice}: {failure}", self.case.write.name)))
     }
 
     fn add(&self, timed: &mut Timed, name: &str, each: &[f64]) {
