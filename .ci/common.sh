@@ -139,8 +139,10 @@ setup_rsmpi() {
     export BINDGEN_EXTRA_CLANG_ARGS
 }
 
+# (libclang-cpp is another library.)
 has_libclang() {
-    [[ -n ${LIBCLANG_PATH:-} ]] || ldconfig -p | grep 'libclang[-0-9]*\.so' >/dev/null || compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null
+    [[ -n ${LIBCLANG_PATH:-} ]] || ldconfig -p | grep 'libclang[-0-9]*\.so' >/dev/null ||
+        compgen -G '/usr/lib/llvm-*/lib/libclang[-.][0-9s]*' >/dev/null
 }
 
 # Installs valgrind, whose callgrind counts instructions.
