@@ -2,7 +2,7 @@
 
 use crate::watchdog::Watchdog;
 use tributary::fabric::threads;
-use tributary::{BufferLayout, Endpoint, Extents, File, Hints, Mode};
+use tributary::{BufferLayout, CallReport, Endpoint, Extents, File, Hints, Mode};
 
 const RANKS: usize = 48;
 const PIECE: u64 = 16;
@@ -10,8 +10,29 @@ const ROWS: u64 = 50;
 const ROW: u64 = RANKS as u64 * PIECE;
 /// Steps of a file; more begin anew.
 const STEPS: u64 = 300;
-/// Calls after which one must have been a trial.
-const MOST: u64 = 20_000;
+/// Calls of a file after which no trial is expected any more.
+const MOST: u64 = 1500;
+/// Files after which one must have had a trial. (A machine that stalls while the first plan is made has none for long.)
+const FILES: usize = 4;
+
+/// What the report of a call says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// The reason of its path.
+    pub why: String,
+    /// Whether it had its plan.
+    pub reused: bool,
+}
+
+impl Call {
+    fn of(report: CallReport) -> Self {
+        Self { why: report.why.into_owned(), reused: report.plan_reused }
+    }
+
+    fn is_trial(&self) -> bool {
+        self.why.ends_with(", as a trial")
+    }
+}
 
 /// A step of a program: every rank has pieces between those of the others.
 fn access(rank: u64, step: u64) -> Extents {
@@ -22,14 +43,9 @@ fn byte(rank: u64, step: u64, at: u64) -> u8 {
     (at * 7 + rank * 3 + step * 5) as u8
 }
 
-/// The reason of a call, once it is a trial.
-fn is_trial(why: &str) -> bool {
-    why.ends_with(", as a trial")
-}
-
-/// The reasons of the calls of writes, then of reads, the same on all ranks: `steps` of each, or as many as it takes until one has
-/// been a trial and some have followed. Checks the bytes in memory and in the file.
-pub fn reasons(hints: &str, steps: impl Into<Option<u64>>) -> [Vec<String>; 2] {
+/// The calls of writes, then of reads, the same on all ranks: `steps` of each, or as many as it takes until one has been a trial
+/// and some have followed. Checks the bytes in memory and in the file.
+pub fn calls(hints: &str, steps: impl Into<Option<u64>>) -> [Vec<Call>; 2] {
     let _watchdog = Watchdog::new(hints, 240);
     let steps = steps.into();
     let directory = tempfile::tempdir().unwrap();
@@ -41,13 +57,13 @@ pub fn reasons(hints: &str, steps: impl Into<Option<u64>>) -> [Vec<String>; 2] {
         let mut file = File::open(Endpoint::new(transport), &path, Mode::Create, hints.clone()).unwrap();
         let bytes = |step| (0..PIECE * ROWS).map(|at| byte(rank, step, at)).collect::<Vec<_>>();
         let written = repeated(steps, |step| {
-            file.write_all(&access(rank, step), &BufferLayout::Contiguous, &bytes(step)).unwrap().why.into_owned()
+            Call::of(file.write_all(&access(rank, step), &BufferLayout::Contiguous, &bytes(step)).unwrap())
         });
         let read = repeated(steps, |step| {
             let (mut back, step) = (vec![0; (PIECE * ROWS) as usize], step.min(written.len() as u64 - 1));
-            let why = file.read_all(&access(rank, step), &BufferLayout::Contiguous, &mut back).unwrap().call.why;
-            assert!(back == bytes(step), "rank {rank}, step {step}: other bytes ({why})");
-            why.into_owned()
+            let call = Call::of(file.read_all(&access(rank, step), &BufferLayout::Contiguous, &mut back).unwrap().call);
+            assert!(back == bytes(step), "rank {rank}, step {step}: other bytes ({call:?})");
+            call
         });
         file.close().unwrap();
         [written, read]
@@ -65,25 +81,30 @@ pub fn reasons(hints: &str, steps: impl Into<Option<u64>>) -> [Vec<String>; 2] {
     first
 }
 
-fn repeated(steps: Option<u64>, mut call: impl FnMut(u64) -> String) -> Vec<String> {
-    let mut reasons: Vec<String> = Vec::new();
+fn repeated(steps: Option<u64>, mut call: impl FnMut(u64) -> Call) -> Vec<Call> {
+    let mut calls: Vec<Call> = Vec::new();
     loop {
-        let done = reasons.len();
+        let done = calls.len();
         let is_enough = match steps {
             Some(steps) => done as u64 == steps,
-            None => done as u64 == MOST || (done > 20 && is_trial(&reasons[done - 20])),
+            None => done as u64 == MOST || (done > 20 && calls[done - 20].is_trial()),
         };
         if is_enough {
-            return reasons;
+            return calls;
         }
-        reasons.push(call(done as u64 % STEPS));
+        calls.push(call(done as u64 % STEPS));
     }
+}
+
+/// The reasons of all calls.
+pub fn reasons(hints: &str, steps: u64) -> Vec<String> {
+    calls(hints, steps).concat().into_iter().map(|call| call.why).collect()
 }
 
 #[test]
 fn many_ranks_on_few_nodes_go_through_local_aggregators() {
     for shared in ["automatic", "enable"] {
-        for why in reasons(&format!("trib_ranks_per_node=24; trib_shared_memory={shared}"), 1).concat() {
+        for why in reasons(&format!("trib_ranks_per_node=24; trib_shared_memory={shared}"), 1) {
             assert!(why.contains("; two_layer with "), "{why}");
             assert!(why.ends_with(" a node for metadata and data, as predicted to be faster"), "{why}");
         }
@@ -92,7 +113,7 @@ fn many_ranks_on_few_nodes_go_through_local_aggregators() {
 
 #[test]
 fn a_hint_for_one_phase_leaves_the_other_open() {
-    for why in reasons("trib_ranks_per_node=24; trib_kernel_data=pairwise", 1).concat() {
+    for why in reasons("trib_ranks_per_node=24; trib_kernel_data=pairwise", 1) {
         assert!(why.ends_with(" a node for metadata, as predicted to be faster"), "{why}");
     }
 }
@@ -104,7 +125,7 @@ fn without_nodes_of_several_ranks_there_is_nothing_to_choose() {
         "trib_ranks_per_node=48",
         "trib_ranks_per_node=24; trib_kernel_meta=balanced; trib_kernel_data=balanced",
     ] {
-        for why in reasons(hints, 1).concat() {
+        for why in reasons(hints, 1) {
             assert!(!why.contains("two_layer"), "{hints}: {why}");
         }
     }
@@ -116,19 +137,30 @@ fn without_nodes_of_several_ranks_there_is_nothing_to_choose() {
 fn steps_that_repeat_try_other_kernels() {
     for shared in ["automatic", "enable"] {
         let hints = format!("trib_ranks_per_node=24; trib_shared_memory={shared}");
-        for reasons in reasons(&hints, None) {
-            let trials: Vec<_> = (0..reasons.len()).filter(|&call| is_trial(&reasons[call])).collect();
-            assert!(trials[0] > 3, "tried before anything is known: {trials:?}");
-            assert!(trials.windows(2).all(|pair| pair[1] > pair[0] + 1), "not in turns: {trials:?}");
+        let mut tried = [false; 2];
+        for _ in 0..FILES {
+            for (tried, calls) in tried.iter_mut().zip(calls(&hints, None)) {
+                let trials: Vec<_> = (0..calls.len()).filter(|&call| calls[call].is_trial()).collect();
+                assert!(trials.first().is_none_or(|&first| first >= 3), "tried before anything is known: {trials:?}");
+                assert!(trials.windows(2).all(|pair| pair[1] > pair[0] + 1), "not in turns: {trials:?}");
+                assert!(trials.first().is_none_or(|&first| !calls[first].reused), "a trial makes a plan: {trials:?}");
+                *tried |= !trials.is_empty();
+            }
+            if tried == [true; 2] {
+                break;
+            }
         }
+        assert_eq!(tried, [true; 2], "trials of writes, and of reads");
     }
 }
 
-/// Where the hints leave no choice, nothing is tried.
+/// Where the hints leave no choice, nothing is tried: no call makes a plan but the first.
 #[test]
 fn given_kernels_are_not_tried() {
     let kernels = "trib_kernel_meta=spread_out; trib_kernel_data=two_layer";
-    for why in reasons(&format!("trib_ranks_per_node=24; {kernels}"), STEPS).concat() {
-        assert!(["romio_cb_write=enable", "romio_cb_read=enable"].contains(&why.as_str()), "{why}");
+    let calls = calls(&format!("trib_ranks_per_node=24; {kernels}"), STEPS).concat();
+    for (number, call) in calls.iter().enumerate() {
+        assert!(["romio_cb_write=enable", "romio_cb_read=enable"].contains(&call.why.as_str()), "{call:?}");
+        assert_eq!(call.reused, number > 0, "call {number}");
     }
 }

@@ -16,7 +16,7 @@ fn text(seconds: f64) -> String {
 
 /// The reasons of a write and a read.
 fn reasons(hints: &str) -> Vec<String> {
-    auto_kernels::reasons(hints, 1).concat()
+    auto_kernels::reasons(hints, 1)
 }
 
 /// The hint for a file of this text, in a folder that the caller keeps.

@@ -40,7 +40,7 @@ const LARGER: u64 = 4;
 /// Round trips in a row.
 const TRIPS: usize = 20;
 /// Number of measurements.
-const STEPS: usize = 13;
+const STEPS: usize = 16;
 
 /// A figure with half the width of its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]

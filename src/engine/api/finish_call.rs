@@ -93,7 +93,7 @@ pub async fn finish_call(
         micros(outcome.busy),
         micros(clock.agreement.spent),
         micros(total),
-        match clock.is_whole && failed == u64::MAX {
+        match clock.is_whole {
             true => total.saturating_sub(making + clock.agreement.spent).as_nanos() as u64,
             false => UNKNOWN,
         },
@@ -104,8 +104,9 @@ pub async fn finish_call(
         lanes;
     let [flatten, metadata, data, placement, io, agreement, total] = times.map(|micros| micros as f64 / 1e6);
     if let Some((lesson, cached)) = lesson.zip(cached) {
-        let moving = (moving != UNKNOWN).then_some(moving as f64 / 1e9);
-        cached.learn(direction, lesson, Spent { making: flatten + metadata, moving });
+        let is_known = moving != UNKNOWN;
+        let moving = (is_known && failed == u64::MAX).then_some(moving as f64 / 1e9);
+        cached.learn(direction, lesson, Spent { making: is_known.then_some(flatten + metadata), moving });
     }
     if failed != u64::MAX {
         return Err(broadcast_error(endpoint, failed as Rank, outcome.error.as_ref()).await?);

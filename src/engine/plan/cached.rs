@@ -125,8 +125,8 @@ impl Cached {
         (is_whole && agreed.end == self.end.wrapping_add(by as u64)).then_some(by)
     }
 
-    /// About the number of windows that the access touches, which `count` counts. Every call that may repeat has it ready: the
-    /// plan may not fit on another rank.
+    /// About the number of windows that the access touches, which `count` counts. Every call that may repeat has it ready: if the
+    /// plan does not fit on another rank, a new one needs the sum over all ranks.
     pub fn touched(&self, count: impl FnOnce() -> u64) -> u64 {
         *self.touched.get_or_init(count)
     }
@@ -149,8 +149,8 @@ impl Cached {
 
     /// Learns from the time of a call, the same on all ranks.
     pub fn learn(&mut self, direction: Direction, lesson: Lesson, spent: Spent) {
-        if lesson == Lesson::Made {
-            self.courses.iter_mut().for_each(|course| course.trials.making_takes(spent.making));
+        if let (Lesson::Made, Some(making)) = (lesson, spent.making) {
+            self.courses.iter_mut().for_each(|course| course.trials.making_takes(making));
         }
         self.courses[direction as usize].learn(lesson, spent);
     }
@@ -159,5 +159,79 @@ impl Cached {
     pub fn why(&self, direction: Direction, plan: &Plan, setup: &Setup) -> String {
         let by = self.courses[direction as usize].trials.chosen_by(plan.way);
         setup.roles(plan.bytes).reason(plan.way, by)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drivers::{DriverName, Layout, Written, driver};
+    use crate::engine::metadata::Announced;
+    use crate::engine::plan::choice::{Candidate, Layered};
+    use crate::hints::Hints;
+    use crate::topology::Topology;
+
+    const FLAT: Way = Way { layered: Layered { metadata: false, data: false }, local: 0 };
+    const LAYERED: Way = Way { layered: Layered { metadata: true, data: true }, local: 1 };
+    const MOVED: i64 = 1 << 20;
+
+    fn setup() -> Setup {
+        let posix = driver(DriverName::Posix, std::path::Path::new("file"));
+        Setup::dry(0, Topology::blocks(8, 4).unwrap(), Layout { unit: 1, factor: 1 }, posix, Hints::default()).unwrap()
+    }
+
+    fn plan(setup: &Setup, way: Way, ways: Vec<Candidate>) -> Arc<Plan> {
+        let bytes = 1 << 30;
+        let roles = setup.roles(bytes);
+        let written = Written { start: 0, end: bytes, histogram: &[] };
+        let domains = setup.driver.domains(&setup.layout, roles.aggregators.len(), written, &setup.driver_hints);
+        let data = roles.phases(way, &setup.topology, &setup.hints).unwrap().data;
+        Arc::new(Plan { domains, outgoing: Vec::new(), announced: Announced::default(), data, way, ways, bytes })
+    }
+
+    fn spent(making: f64, moving: f64) -> Spent {
+        Spent { making: Some(making), moving: Some(moving) }
+    }
+
+    /// Writes that move by a step with every call. Two layers take half the time, and are found; reads know nothing of it.
+    #[test]
+    fn the_faster_plan_is_kept_where_it_was_made() {
+        let setup = setup();
+        let ways = [FLAT, LAYERED].map(|way| Candidate { way, seconds: 1.0, again: 1.0 });
+        let (file, layout) = (Extents::strided(0, 8, 16, 4).unwrap(), BufferLayout::Contiguous);
+        let mut cached = Cached::new(&file, &layout, 64, plan(&setup, FLAT, ways.to_vec()), &setup);
+        cached.learn(Direction::Write, Lesson::Made, spent(1.0, 1.0));
+        let (mut reasons, mut made_at, mut layered) = (Vec::new(), None, 0);
+        for step in 1..=200 {
+            let by = step * MOVED;
+            let (turn, lesson) = cached.turn(Direction::Write, by);
+            let (plan, shift, making) = match turn {
+                Turn::Has(plan, shift) => (plan, shift, 0.0),
+                Turn::Makes(way) => {
+                    assert_eq!(made_at.replace(step), None, "a trial makes its plan once");
+                    let plan = plan(&setup, way, Vec::new());
+                    cached.tries(Direction::Write, plan.clone(), by);
+                    (plan, 0, 1.0)
+                }
+            };
+            let base = if plan.way == FLAT { 0 } else { made_at.unwrap() * MOVED };
+            assert_eq!(shift, by - base, "step {step}");
+            layered += usize::from(plan.way == LAYERED);
+            reasons.push(cached.why(Direction::Write, &plan, &setup));
+            cached.learn(Direction::Write, lesson, spent(making, if plan.way == LAYERED { 0.5 } else { 1.0 }));
+            assert!(
+                matches!(cached.turn(Direction::Read, by).0, Turn::Has(plan, shift) if plan.way == FLAT && shift == by)
+            );
+        }
+        let two_layers = "; two_layer with 1 local aggregators a node for metadata and data, ";
+        // A cold call, and three with warm memory.
+        for (by, count) in [("as a trial", 4), ("as measured to be faster", layered - 4)] {
+            let words = format!("{two_layers}{by}");
+            assert_eq!(reasons.iter().filter(|why| **why == words).count(), count, "{words}: {reasons:?}");
+        }
+        assert!(layered > 100 && reasons.first().is_some_and(String::is_empty));
+        let made_at = made_at.unwrap();
+        assert_eq!(cached.kept(Direction::Write, MOVED).1, MOVED - made_at * MOVED);
+        assert_eq!(cached.kept(Direction::Read, MOVED).1, MOVED);
     }
 }

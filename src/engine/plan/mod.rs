@@ -238,10 +238,11 @@ impl Plan {
             announced => {
                 let rank = endpoint.rank();
                 let enough = announced.and_then(|own| has_memory(rank, &own, &setup.hints, new_windows).map(|()| own));
-                agree(endpoint, enough).await?
+                agree(endpoint, enough).await
             }
         };
         clock.metadata.lap();
+        let announced = announced?;
         Ok(Self { domains, outgoing, announced, data: phases.data, way, ways, bytes: agreed.bytes })
     }
 }

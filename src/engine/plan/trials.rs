@@ -5,10 +5,11 @@
 //! same on all ranks. A trial begins only if what it is expected to lose, and all that trials have lost so far, is at most
 //! [`SHARE`] of the time of all calls so far.
 //!
-//! Trials take turns with calls that go the usual way, and are compared with the last of those: a file system may become slower
-//! with time. The call that makes the plan of a trial has cold memory, and is no measurement. A way that was slower is not tried
-//! again. One that was not is tried until its mean is known well enough, by the rule of measurements (Hasanov, thesis, 3.1.3:
-//! the half-width of the mean's confidence interval); it is kept if it is faster by more than the two intervals leave open.
+//! Trials take turns with calls that go the usual way. The time of a trial is divided by the mean of the last of those: a file
+//! system may become slower with time. The call that makes the plan of a trial has cold memory, and is no measurement; but if it
+//! takes very long, the trial is over. A way that is slower than the usual one by more than that mean leaves open is not tried
+//! again. Another one is tried until its mean is known well enough, by the rule of measurements (Hasanov, thesis, 3.1.3: the
+//! half-width of the mean's confidence interval). Then it is kept if it is surely faster, and otherwise not tried again.
 
 use std::collections::VecDeque;
 
@@ -40,13 +41,13 @@ fn is_enough(sample: &Sample) -> bool {
     sample.count >= MOST || (sample.count >= LEAST && half_width(sample) <= ERROR * sample.mean)
 }
 
-/// The seconds of a call: the most of any rank.
+/// The seconds of a call: the most of any rank. Those that are not known are `None`: the call failed, or the program may have
+/// computed in between.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Spent {
     /// Making the plan.
-    pub making: f64,
-    /// What comes after: the exchange of data, and the file. `None` if it is not known: the call failed, or the program computed
-    /// in between.
+    pub making: Option<f64>,
+    /// What comes after: the exchange of data, and the file.
     pub moving: Option<f64>,
 }
 
@@ -69,7 +70,9 @@ enum Standing {
     Untried,
     /// It is not known to be slower.
     Tried,
-    /// It was slower, or cannot be gone.
+    /// It was surely faster.
+    Kept,
+    /// It was not surely faster, or cannot be gone.
     Refused,
 }
 
@@ -77,29 +80,10 @@ enum Standing {
 struct Attempt {
     candidate: Candidate,
     standing: Standing,
-    /// Seconds of the last [`MOST`] calls with warm memory.
-    recent: VecDeque<f64>,
-    /// Seconds of its last call.
+    /// The times of trials with warm memory, divided by the usual one.
+    ratios: Sample,
+    /// The last such ratio, of a call with warm or cold memory.
     last: f64,
-}
-
-impl Attempt {
-    fn new(candidate: Candidate) -> Self {
-        Self { candidate, standing: Standing::Untried, recent: VecDeque::new(), last: 0.0 }
-    }
-
-    fn add(&mut self, seconds: f64) {
-        if self.recent.len() == MOST as usize {
-            self.recent.pop_front();
-        }
-        self.recent.push_back(seconds);
-    }
-
-    fn sample(&self) -> Sample {
-        let mut sample = Sample::default();
-        self.recent.iter().for_each(|&seconds| sample.add(seconds));
-        sample
-    }
 }
 
 /// The trials of a plan.
@@ -109,9 +93,11 @@ pub struct Trials {
     attempts: Vec<Attempt>,
     /// The index of the way that is kept.
     kept: usize,
+    /// Seconds of its last [`MOST`] calls.
+    usual: VecDeque<f64>,
     /// Whether the last call was a trial: the next one is none.
     has_just_tried: bool,
-    /// Seconds to make a plan.
+    /// Seconds to make a plan; infinite before they are known.
     making: f64,
     /// Seconds of all calls so far.
     total: f64,
@@ -125,8 +111,11 @@ impl Trials {
         let best = ways.iter().map(|way| way.again).fold(f64::INFINITY, f64::min);
         let near = |way: &&Candidate| way.again <= best * NEAR;
         let others = ways.iter().skip(1).filter(near);
-        let attempts = ways.iter().take(1).chain(others).copied().map(Attempt::new).collect();
-        Self { attempts, kept: 0, has_just_tried: false, making: 0.0, total: 0.0, lost: 0.0 }
+        let (standing, ratios, last) = (Standing::Untried, Sample::default(), 0.0);
+        let attempt = |&candidate| Attempt { candidate, standing, ratios, last };
+        let attempts = ways.iter().take(1).chain(others).map(attempt).collect();
+        let (making, total, lost) = (f64::INFINITY, 0.0, 0.0);
+        Self { attempts, kept: 0, usual: VecDeque::new(), has_just_tried: false, making, total, lost }
     }
 
     /// The way that is kept; `None` if there is nothing to choose.
@@ -150,8 +139,7 @@ impl Trials {
 
     /// The other way that the next call should go, if it should.
     pub fn next(&self) -> Option<Way> {
-        let kept = self.attempts.get(self.kept)?;
-        if self.has_just_tried || kept.recent.len() < LEAST as usize {
+        if self.has_just_tried || self.usual.len() < LEAST as usize {
             return None;
         }
         let open = self.attempts.iter().enumerate().filter(|(index, _)| *index != self.kept);
@@ -159,20 +147,26 @@ impl Trials {
             // One that is under way comes first.
             (one.standing == Standing::Untried, *index)
         })?;
-        (self.lost + self.expected(kept, tried) <= SHARE * self.total).then_some(tried.candidate.way)
+        (self.lost + self.expected(tried)? <= SHARE * self.total).then_some(tried.candidate.way)
     }
 
     /// Seconds that a trial is expected to lose.
-    fn expected(&self, kept: &Attempt, tried: &Attempt) -> f64 {
-        let usual = kept.sample().mean;
-        match tried.standing {
+    fn expected(&self, tried: &Attempt) -> Option<f64> {
+        let more = |ratio: f64| self.mean_of_usual().mean * (ratio - 1.0).max(0.0);
+        Some(match tried.standing {
             // A second plan is there already.
-            Standing::Tried => (tried.last - usual).max(0.0),
-            Standing::Untried | Standing::Refused => {
-                let predicted = tried.candidate.again / kept.candidate.again.max(f64::MIN_POSITIVE);
-                self.making + usual * (predicted * CAUTION - 1.0).max(0.0)
+            Standing::Tried => more(tried.last),
+            Standing::Untried | Standing::Kept | Standing::Refused => {
+                let kept = self.attempts.get(self.kept)?.candidate.again;
+                self.making + more(tried.candidate.again / kept.max(f64::MIN_POSITIVE) * CAUTION)
             }
-        }
+        })
+    }
+
+    fn mean_of_usual(&self) -> Sample {
+        let mut sample = Sample::default();
+        self.usual.iter().for_each(|&seconds| sample.add(seconds));
+        sample
     }
 
     /// Says how long it takes to make a plan, in seconds.
@@ -182,47 +176,65 @@ impl Trials {
 
     /// Learns from the time of a call.
     pub fn learn(&mut self, lesson: Lesson, spent: Spent) {
-        let seconds = spent.making + spent.moving.unwrap_or_default();
-        self.total += seconds;
+        let making = spent.making.unwrap_or_default();
+        self.total += making + spent.moving.unwrap_or_default();
         let (Lesson::Went(way) | Lesson::Began(way) | Lesson::Refused(way)) = lesson else { return };
         let Some(index) = self.attempts.iter().position(|one| one.candidate.way == way) else { return };
         self.has_just_tried = index != self.kept;
-        if !self.has_just_tried {
-            spent.moving.iter().for_each(|&moving| self.attempts[index].add(moving));
-            return;
-        }
-        let usual = self.attempts[self.kept].sample();
-        self.lost += match spent.moving {
-            Some(_) if !matches!(lesson, Lesson::Refused(_)) => (seconds - usual.mean).max(0.0),
-            _ => spent.making,
-        };
-        self.attempts[index].standing = match (lesson, spent.moving) {
-            (Lesson::Began(_), Some(moving)) if moving <= COLD * usual.mean => Standing::Tried,
-            (Lesson::Went(_), Some(moving)) => {
-                self.attempts[index].add(moving);
-                self.judge(index, &usual)
+        match spent.moving {
+            Some(moving) if !self.has_just_tried => self.went_as_usual(moving),
+            None if !self.has_just_tried => {}
+            Some(moving) if !matches!(lesson, Lesson::Refused(_)) => {
+                self.lost += if matches!(lesson, Lesson::Began(_)) { making } else { 0.0 };
+                self.tried(index, moving, matches!(lesson, Lesson::Began(_)));
             }
-            _ => Standing::Refused,
-        };
-        self.attempts[index].last = spent.moving.unwrap_or_default();
+            _ => {
+                self.lost += making;
+                self.attempts[index].standing = Standing::Refused;
+            }
+        }
     }
 
-    /// Where a way stands that was measured once more, beside the usual one. Keeps it if it is faster.
-    fn judge(&mut self, index: usize, usual: &Sample) -> Standing {
-        let tried = self.attempts[index].sample();
-        if tried.mean > usual.mean + half_width(usual) {
-            return Standing::Refused;
+    fn went_as_usual(&mut self, seconds: f64) {
+        if self.usual.len() == MOST as usize {
+            self.usual.pop_front();
         }
-        if !is_enough(&tried) {
-            return Standing::Tried;
-        }
-        if tried.mean + half_width(&tried).hypot(half_width(usual)) >= usual.mean {
-            return Standing::Refused;
-        }
-        self.attempts[self.kept].standing = Standing::Refused;
-        self.kept = index;
-        Standing::Tried
+        self.usual.push_back(seconds);
     }
+
+    /// Learns from a call that went another way than usual.
+    fn tried(&mut self, index: usize, seconds: f64, is_cold: bool) {
+        let usual = self.mean_of_usual();
+        let (one, ratio) = (&mut self.attempts[index], seconds / usual.mean.max(f64::MIN_POSITIVE));
+        self.lost += (seconds - usual.mean).max(0.0);
+        one.last = ratio;
+        one.standing = match is_cold {
+            true if ratio > COLD => Standing::Refused,
+            true => Standing::Tried,
+            false => {
+                one.ratios.add(ratio);
+                judged(&one.ratios, half_width(&usual) / usual.mean.max(f64::MIN_POSITIVE))
+            }
+        };
+        if one.standing == Standing::Kept {
+            self.attempts[self.kept].standing = Standing::Refused;
+            self.kept = index;
+            self.usual.clear();
+        }
+    }
+}
+
+/// Where a way stands after so many ratios to the usual time, whose mean is known but for this relative half-width.
+fn judged(ratios: &Sample, doubt: f64) -> Standing {
+    if ratios.mean > 1.0 + doubt {
+        return Standing::Refused;
+    }
+    if !is_enough(ratios) {
+        return Standing::Tried;
+    }
+    // Not hypot, which may differ from machine to machine.
+    let both = (half_width(ratios).powi(2) + doubt.powi(2)).sqrt();
+    if ratios.mean + both < 1.0 { Standing::Kept } else { Standing::Refused }
 }
 
 #[cfg(test)]
@@ -241,7 +253,7 @@ mod tests {
     }
 
     fn spent(making: f64, moving: f64) -> Spent {
-        Spent { making, moving: Some(moving) }
+        Spent { making: Some(making), moving: Some(moving) }
     }
 
     /// Makes calls; each way takes `seconds(call, way)`. Gives the trials, and the calls in which another way was tried.
@@ -303,10 +315,11 @@ mod tests {
         ];
         for (lesson, moving, lost) in bad {
             let mut trials = Trials::new(&ways(&[1.0, 1.0]));
+            trials.making_takes(0.0);
             trials.learn(Lesson::Made, spent(0.0, 1.0));
             (0..100).for_each(|_| trials.learn(Lesson::Went(Way::default()), spent(0.0, 1.0)));
             let other = trials.next().unwrap();
-            trials.learn(lesson(other), Spent { making: 0.5, moving });
+            trials.learn(lesson(other), Spent { making: Some(0.5), moving });
             assert!(trials.has_refused(other) && (trials.lost - lost).abs() < 1e-9, "{moving:?}: {trials:?}");
             trials.learn(Lesson::Went(Way::default()), spent(0.0, 1.0));
             assert_eq!((trials.next(), kept(&trials)), (None, (0, ChosenBy::Prediction)));
@@ -337,6 +350,29 @@ mod tests {
                 assert_eq!(kept(&trials).0, due, "{factor} with a drift of {drift}");
             }
         }
+    }
+
+    /// All ways become half as fast, or twice as fast, at once: what was measured before is not compared with what came after.
+    #[test]
+    fn a_step_does_not_change_the_way_either() {
+        for (after, factor, due) in [(2.0, 1.0, 0), (0.5, 1.0, 0), (2.0, 0.8, 1), (0.5, 0.8, 1)] {
+            for at in 40..120 {
+                let noise = |call: usize| 1.0 + 0.02 * ((call * 7919 % 101) as f64 / 101.0);
+                let seconds =
+                    |call: usize, way: usize| [1.0, factor][way] * noise(call) * if call < at { 1.0 } else { after };
+                let (trials, _) = run(&[1.0, 1.0], 0.5, 600, seconds);
+                assert_eq!(kept(&trials).0, due, "{factor}, then {after} from call {at}");
+            }
+        }
+    }
+
+    /// Where it is not known how long a plan takes, nothing is tried.
+    #[test]
+    fn a_plan_of_unknown_cost_is_not_made_again() {
+        let mut trials = Trials::new(&ways(&[1.0, 1.0]));
+        trials.learn(Lesson::Made, Spent::default());
+        (0..1000).for_each(|_| trials.learn(Lesson::Went(Way::default()), spent(0.0, 1.0)));
+        assert_eq!(trials.next(), None);
     }
 
     /// A file system that stalls in the first call of a trial does not hide a way that is faster.

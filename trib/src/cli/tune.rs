@@ -44,7 +44,7 @@ Examples:
       the table of the documentation, in an hour or two; goes on where it stopped
   trib tune kernels --nodes 16 --choice trib_throttle_mode=batch --choice trib_throttle_data=8
       two throttles beside the default one
-  mpiexec -n 16 trib tune kernels --measure mpi --capture benchmarks/captures
+  mpiexec -n 16 trib tune kernels --measure mpi
       measures here, on one, two and four pretended nodes (trib built with --features mpi)";
 
 /// Options of `trib tune kernels`.
@@ -63,8 +63,9 @@ pub struct KernelsOptions {
     /// Only these patterns, with their parameters in one word: `ior -t 16KiB -s 64`. May be repeated.
     #[arg(long = "pattern", value_name = "PATTERN")]
     pub patterns: Vec<String>,
-    /// What the captures of this folder wrote: simulated, the largest write on as many more ranks as the nodes have; measured,
-    /// only captures of so many ranks. May be repeated. Without --pattern and --capture, all patterns are written.
+    /// What the captures of this folder wrote. Simulated: the largest call of each, on the largest multiple of its ranks that
+    /// the nodes have room for. Measured: only captures of so many ranks. May be repeated. Without --pattern and --capture, all
+    /// patterns are written.
     #[arg(long = "capture", value_name = "DIR")]
     pub captures: Vec<PathBuf>,
     /// Instead of all fixed choices simulate balanced, and these hints. May be repeated.

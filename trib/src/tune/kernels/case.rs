@@ -43,6 +43,13 @@ impl Written {
     fn new(write: &Write, ranks: usize) -> Result<Self, Failure> {
         if let Some(path) = &write.capture {
             let own = Capture::open(path)?.header().ranks.max(1);
+            if own > ranks {
+                let allowed = "allowed: --nodes that have room for it";
+                return Err(Failure::new(format!(
+                    "{}: of {own} ranks, and the nodes have {ranks}; {allowed}",
+                    write.name
+                )));
+            }
             return ScaledWrite::open(path, Some(ranks / own * own), None).map(|write| Self::Capture(Box::new(write)));
         }
         let chosen = write.parsed()?;

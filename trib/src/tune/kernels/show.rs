@@ -107,7 +107,7 @@ pub fn object(rows: &[Row]) -> Value {
     })
 }
 
-/// Checks that a document has a place for the tables of `writes`.
+/// Checks that a document has a place for a table of `writes`: of patterns, or of captures.
 ///
 /// # Errors
 /// It has none, or cannot be read.
@@ -127,7 +127,7 @@ pub fn write(path: &Path, rows: &[Row]) -> Result<(), Failure> {
     let both = [(PATTERNS, patterns), (CAPTURES, captures)];
     let tables: Vec<_> =
         both.iter().filter(|(_, rows)| !rows.is_empty()).map(|(place, rows)| table(*place, rows)).collect();
-    document::write(path, &tables)
+    if tables.is_empty() { Ok(()) } else { document::write(path, &tables) }
 }
 
 fn table(place: (&'static str, &'static str), rows: &[&Row]) -> Table {

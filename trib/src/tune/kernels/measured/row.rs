@@ -1,5 +1,7 @@
 //! What was measured of a write.
 
+use std::path::{Path, PathBuf};
+
 use serde::{Deserialize, Serialize};
 use tributary::Hints;
 
@@ -16,6 +18,8 @@ const DEFAULT: &str = "balanced";
 pub struct Manner {
     turns: u64,
     passes: u64,
+    /// The folder of the file.
+    folder: PathBuf,
     /// The hints that all choices share, as far as they are not the defaults.
     hints: String,
 }
@@ -25,22 +29,16 @@ impl Manner {
     pub fn of(options: &Measured, hints: &Hints) -> Self {
         let given = hints.table().into_iter().filter(|row| row.value != row.default);
         let hints = given.map(|row| format!("{}={}", row.key, row.value)).collect::<Vec<_>>().join("; ");
-        Self { turns: options.turns, passes: options.passes, hints }
+        let folder = options.file.as_deref().and_then(Path::parent).map_or_else(std::env::temp_dir, Path::to_path_buf);
+        Self { turns: options.turns, passes: options.passes, folder, hints }
     }
 }
 
 impl std::fmt::Display for Manner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "--turns {}, --passes {}, hints: {}",
-            self.turns,
-            self.passes,
-            match &*self.hints {
-                "" => "none",
-                given => given,
-            }
-        )
+        let Self { turns, passes, folder, hints } = self;
+        let hints = if hints.is_empty() { "none" } else { hints };
+        write!(f, "--turns {turns}, --passes {passes}, a file in {}, hints: {hints}", folder.display())
     }
 }
 
