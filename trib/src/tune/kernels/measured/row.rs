@@ -92,10 +92,23 @@ impl Row {
         Ratio::of(self.first.get(AUTO)?, self.first.get(DEFAULT)?)
     }
 
-    /// The same where `auto` does nothing else than the default: how far times differ by chance.
-    pub fn chance(&self) -> Option<f64> {
-        self.over_default().filter(|_| self.chosen == DEFAULT).map(|ratio| ratio.median)
+    /// Where `auto` does nothing else than the default, how far times differ by chance.
+    pub fn chance(&self) -> Option<Chance> {
+        let same = self.over_default().filter(|_| self.chosen == DEFAULT)?.median;
+        let over_others = |choice| Some(over(&self.first, choice, &[AUTO, DEFAULT])?.1.median);
+        Some(Chance { same, auto: over_others(AUTO)?, default: over_others(DEFAULT)? })
     }
+}
+
+/// Two names of the same choice.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Chance {
+    /// `auto` over the default.
+    pub same: f64,
+    /// `auto` over the best of the other choices.
+    pub auto: f64,
+    /// The default over the best of the other choices.
+    pub default: f64,
 }
 
 /// The ratios of two choices turn by turn: their median, and an interval that has the true one with 95 % confidence (by the sign
@@ -137,9 +150,14 @@ fn beyond(count: usize) -> usize {
 
 /// The fixed choice against which `auto` does worst, and the times of `auto` over its.
 pub fn over_best(times: &Times) -> Option<(&str, Ratio)> {
-    let auto = times.get(AUTO)?;
-    let fixed = times.iter().filter(|(name, _)| *name != AUTO);
-    let ratios = fixed.filter_map(|(name, seconds)| Some((name.as_str(), Ratio::of(auto, seconds)?)));
+    over(times, AUTO, &[AUTO])
+}
+
+/// Of the choices but some, that against which `choice` does worst, and the times of `choice` over its.
+fn over<'a>(times: &'a Times, choice: &str, but: &[&str]) -> Option<(&'a str, Ratio)> {
+    let ours = times.get(choice)?;
+    let others = times.iter().filter(|(name, _)| !but.contains(&name.as_str()));
+    let ratios = others.filter_map(|(name, seconds)| Some((name.as_str(), Ratio::of(ours, seconds)?)));
     ratios.max_by(|a, b| a.1.median.total_cmp(&b.1.median))
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::row::{Ratio, Row, over_best};
+use super::row::{Chance, Ratio, Row, over_best};
 use super::turns::Times;
 use crate::compare::statistics::geometric_mean;
 use crate::document::{self, Table};
@@ -50,12 +50,14 @@ fn sentence(rows: &[Row]) -> String {
          more (with 95 % confidence each); {mean:.2} times as long on the geometric mean, at worst {worst:.2} times. It is \
          {gain:.2} times as fast as balanced."
     );
-    let chances: Vec<f64> = rows.iter().filter_map(Row::chance).collect();
-    if let (Some(least), Some(most)) =
-        (chances.iter().copied().reduce(f64::min), chances.iter().copied().reduce(f64::max))
-    {
+    let chances: Vec<Chance> = rows.iter().filter_map(Row::chance).collect();
+    let same = || chances.iter().map(|chance| chance.same);
+    if let (Some(least), Some(most)) = (same().reduce(f64::min), same().reduce(f64::max)) {
+        let near = |ratio: fn(&Chance) -> f64| chances.iter().filter(|chance| ratio(chance) <= NEAR).count();
+        let (auto, default) = (near(|chance| chance.auto), near(|chance| chance.default));
         text += &format!(
-            " In {} writes auto does what balanced does, and takes {least:.2} to {most:.2} times as long: so much is chance.",
+            " In {} writes auto does what balanced does, and takes {least:.2} to {most:.2} times as long: so much is chance. Of \
+             these, auto is within {percent:.0} % of the best other choice in {auto}, and balanced in {default}.",
             chances.len()
         );
     }
