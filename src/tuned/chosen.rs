@@ -1,5 +1,6 @@
 //! A tuned table as the algorithms of an endpoint's agreements: for each operation, the entry nearest in ranks and size.
 
+use std::io::Read;
 use std::path::Path;
 
 use super::candidate::Candidate;
@@ -66,6 +67,19 @@ impl Agreements for Chosen {
     }
 }
 
+/// The longest table in bytes.
+const LONGEST: u64 = 16 << 20;
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    let fail = |cause| Error::io(0, "read", path, 0, &cause);
+    let mut text = Vec::new();
+    std::fs::File::open(path).map_err(fail)?.take(LONGEST + 1).read_to_end(&mut text).map_err(fail)?;
+    match text.len() as u64 > LONGEST {
+        true => Err(Error::argument("table", path.display(), format!("{LONGEST} bytes or fewer"))),
+        false => Ok(text),
+    }
+}
+
 /// Reads the table in file `path` on rank 0 and broadcasts it. Collective, with the same path.
 ///
 /// # Errors
@@ -73,7 +87,7 @@ impl Agreements for Chosen {
 pub async fn load(endpoint: &mut Endpoint, path: &str) -> Result<Chosen> {
     let path = Path::new(path);
     let read = match endpoint.rank() {
-        0 => std::fs::read(path).map_err(|cause| Error::io(0, "read", path, 0, &cause)),
+        0 => read(path),
         _ => Ok(Vec::new()),
     };
     let read = agree(endpoint, read).await?;

@@ -49,7 +49,7 @@ pub fn write(path: &Path, tables: &[Table]) -> Result<(), Failure> {
 }
 
 fn filled(path: &Path, tables: &[Table]) -> Result<String, Failure> {
-    let mut result = std::fs::read_to_string(path).map_err(|cause| failure(path, &cause))?;
+    let mut result = crate::text::read(path).map_err(|cause| failure(path, &cause))?;
     let mut places = 0;
     for table in tables {
         if let Some((from, to)) = place(&result, table) {

@@ -31,6 +31,7 @@ mod reproduce;
 mod sim;
 mod source;
 mod sweep;
+mod text;
 mod tune;
 mod verify;
 

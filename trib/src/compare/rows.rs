@@ -24,7 +24,7 @@ impl Rows {
         let Some(path) = path else { return Ok(Self::default()) };
         let fail = |cause: &dyn std::fmt::Display| Failure::new(format!("resume: {}: {cause}", path.display()));
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(|e| fail(&e))?;
-        let text = std::fs::read_to_string(path).map_err(|e| fail(&e))?;
+        let text = crate::text::read(path).map_err(|e| fail(&e))?;
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         let mut rows = Vec::new();
         for (number, line) in text[..whole].lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {

@@ -13,7 +13,7 @@ pub fn machine(name: &str) -> Result<Machine, Failure> {
         return Ok(named(name)?);
     }
     let known = || MACHINES.map(|(name, _)| name).join("|");
-    let text = std::fs::read_to_string(name)
+    let text = crate::text::read(name.as_ref())
         .map_err(|cause| Failure::new(format!("machine: {name}: {cause}; allowed: a machine file or {}", known())))?;
     Ok(Machine::parse(name, &text)?)
 }

@@ -40,7 +40,7 @@ impl Measurement {
 
 /// Reads the rows of a file.
 pub fn read(path: &Path) -> Result<Vec<Measurement>, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))?;
+    let text = crate::text::read(path).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))?;
     parse(&text).map_err(|(line, what)| Failure::new(format!("{}: line {line}: {what}", path.display())))
 }
 

@@ -16,7 +16,7 @@ use self::case::Case;
 use self::write::Write;
 use crate::cli::tune::KernelsOptions;
 use crate::sim::{machines, progress};
-use crate::{Failure, say};
+use crate::{Failure, say, text};
 
 /// The machines without --machine.
 const MACHINES: [&str; 4] = ["cori-knl", "summit", "perlmutter", "frontier"];
@@ -115,7 +115,7 @@ fn simulate(options: &KernelsOptions) -> Result<(), Failure> {
 /// The rows of an earlier run; none if there is no such file.
 fn known<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Failure> {
     let fail = |cause: &dyn std::fmt::Display| Failure::new(format!("resume: {}: {cause}", path.display()));
-    match std::fs::read_to_string(path) {
+    match text::read(path) {
         Ok(text) => text.lines().map(|line| serde_json::from_str(line).map_err(|cause| fail(&cause))).collect(),
         Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(cause) => Err(fail(&cause)),
