@@ -38,6 +38,7 @@
 //! | `hints` | [`DriverHints`]: what a caller may ask for |
 //! | `storage` | [`Storage`], [`OpenStorage`]: a file, and what makes and opens it |
 //! | `system` | [`SystemFiles`]: those of the operating system |
+//! | [`size_limit`] | the signal of a limit of file size, kept away |
 //! | `hostile` | storage that fails on purpose (feature `hostile`) |
 
 pub mod domains;
@@ -51,6 +52,7 @@ mod lustre;
 pub mod placement;
 mod posix;
 mod registry;
+pub mod size_limit;
 mod storage;
 mod system;
 #[cfg(test)]

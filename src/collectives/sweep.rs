@@ -192,7 +192,7 @@ mod tests {
                 waiting.wait(pin!(async {
                     // Consecutive ranks on a host, and ranks in turn.
                     for (key, label) in [(1, me / here), (2, me % ranks.div_ceil(here))] {
-                        let hosts = endpoint.find_hosts(key, Some(label), |_| false).await.unwrap();
+                        let hosts = endpoint.find_hosts(key, Some(label), (0, 0), |_| false).await.unwrap();
                         assert_eq!(hosts.leaders().len(), ranks.div_ceil(here));
                         for round in 0..20u64 {
                             let mut lanes = [me as u64 + round, 100 - me as u64, me as u64];

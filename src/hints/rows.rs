@@ -101,7 +101,7 @@ hints! {
     "romio_ds_read" ds_read: Switch = Switch::Automatic, Switch::CODEC, "",
         "Reading what is not wanted is too slow (`disable`), or small reads are (`enable`).";
     /// A promise that the file is not read or written independently: where bytes are exchanged by messages, only aggregators
-    /// open it.
+    /// open it, and ranks whose large pieces amount to 1 MiB or more.
     "romio_no_indep_rw" no_indep_rw: bool = false, TRUTH, "",
         "Opening a file on every rank takes long, and the program does only collective I/O.";
     /// Local aggregators on every node for the kernel `two_layer`; 0: where `auto` chose the kernel, as suits the ranks and
@@ -189,6 +189,11 @@ hints! {
     /// `enable`: also where ranks are threads, and inside pretended nodes. (Not with `trib_io_ranks` and `trib_tuned_table`.)
     "trib_shared_memory" shared_memory: Switch = Switch::Automatic, Switch::CODEC, "",
         "The host has little shared memory (`disable`), or pretended nodes and threads are to use it (`enable`).";
+    /// Where ranks are on several hosts: whether each host writes (and reads) what its ranks hold, through memory that they
+    /// share, if no host holds bytes, or gaps below 32 KiB, of another. Nothing then travels between hosts. `automatic`: on file
+    /// systems that lock no larger units; `enable`: also on Lustre and GPFS, by whole stripes or blocks.
+    "trib_host_domains" host_domains: Switch = Switch::Automatic, Switch::CODEC, "",
+        "More hosts than there are aggregators would write at once: too many (`disable`), or not too many (`enable`).";
     /// What a rank does when a collective call fails in a way that the other ranks cannot be told of: a panic, an error of MPI,
     /// a damaged message. `abort`: it says why on standard error and ends the job; `return`: it returns the error, and the
     /// others may wait for ever. (Errors of arguments and of the file are returned by all ranks alike.)

@@ -41,6 +41,7 @@ const VALUES: &[(&str, &[&str], &[&str])] = &[
     ("trib_write_buffers", &["1", "8"], &["0"]),
     ("trib_direct_min", &["1048576"], &["0"]),
     ("trib_shared_memory", &["enable", "disable"], &["yes", ""]),
+    ("trib_host_domains", &["enable", "disable"], &["yes", ""]),
     ("trib_on_failure", &["return"], &["exit", ""]),
 ];
 

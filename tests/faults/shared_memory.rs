@@ -1,5 +1,5 @@
-//! Faults while ranks share memory: all ranks get the same error, whichever rank does the I/O, none hangs, and the file can
-//! be used afterwards.
+//! Faults while ranks share memory, all of them or those of each host: all ranks get the same error, whichever rank does the
+//! I/O, none hangs, and the file can be used afterwards.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +10,9 @@ use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
 
 const RANKS: usize = 5;
+/// Two hosts, whose ranks have bytes in parts of the file that are far apart.
+const RANKS_ON_HOSTS: usize = 6;
+const HOSTS: &str = "trib_shared_memory=enable;cb_buffer_size=100000;trib_ranks_per_node=3";
 
 /// An access of every rank, from tiny to several windows: through slots, by its owners, through windows that tile the
 /// range, with holes, and overlapping.
@@ -30,17 +33,29 @@ fn hints() -> Hints {
 
 /// Every fault on all ranks but one, or on all: the error is the same on all, and the next call succeeds.
 fn with_fault(test: &str, fault: Fault, is_read: bool, words: &str) {
+    with_fault_in(RANKS, &hints(), test, fault, is_read, words);
+    with_fault_in(RANKS_ON_HOSTS, &Hints::parse(HOSTS).unwrap(), test, fault, is_read, words);
+}
+
+/// An access of [`accesses`], behind those of the ranks of the hosts before, if there are several.
+fn on_host(access: Extents, rank: usize, hints: &Hints) -> Extents {
+    let host = rank.checked_div(hints.ranks_per_node).unwrap_or(0);
+    access.shift((host as u64) << 24).unwrap()
+}
+
+fn with_fault_in(ranks: usize, hints: &Hints, test: &str, fault: Fault, is_read: bool, words: &str) {
     let _watchdog = Watchdog::new(test, 120);
     let directory = tempfile::tempdir().unwrap();
-    let outcomes = threads::run(RANKS, |transport| {
+    let outcomes = threads::run(ranks, |transport| {
         let mut endpoint = Endpoint::new(transport);
         let rank = endpoint.rank();
         let mut seen = Vec::new();
         for (number, (name, access)) in accesses(rank as u64).into_iter().enumerate() {
+            let access = on_host(access, rank, hints);
             let path = directory.path().join(format!("{name}-{number}"));
             let storage = Hostile::new(Fault::None);
             let files = Arc::new(storage.clone());
-            let mut file = File::open_on(endpoint, &path, Mode::Create, hints(), files).unwrap();
+            let mut file = File::open_on(endpoint, &path, Mode::Create, hints.clone(), files).unwrap();
             let mut bytes = vec![rank as u8 + 1; access.bytes() as usize];
             file.write_all(&access, &BufferLayout::Contiguous, &bytes).unwrap();
             file.agree(Ok(())).unwrap();
@@ -146,7 +161,11 @@ fn bad_arguments_of_one_rank() {
 /// A rank that panics ends the call on all others.
 #[test]
 fn a_rank_that_dies() {
-    dies("a_rank_that_dies", 1, &hints());
+    dies("a_rank_that_dies", 1, &hints(), |access, _, _| access);
+    // Of a host that writes its own: its leader, another, and one of another host.
+    for rank in [0, 1, 4] {
+        dies("a_rank_that_dies", rank, &Hints::parse(HOSTS).unwrap(), on_host);
+    }
 }
 
 /// The same where nodes of 3 and 2 ranks share memory: a local aggregator, which its members wait for, and a member, whose
@@ -158,12 +177,13 @@ fn a_local_aggregator_or_a_member_that_dies() {
             "trib_shared_memory=enable;trib_ranks_per_node=3;nc_num_aggrs_per_node=1;romio_cb_write=enable;\
              trib_kernel_meta={kernels};trib_kernel_data=two_layer;cb_buffer_size=1000"
         );
-        dies("a_local_aggregator_or_a_member_that_dies", rank, &Hints::parse(&text).unwrap());
+        dies("a_local_aggregator_or_a_member_that_dies", rank, &Hints::parse(&text).unwrap(), |access, _, _| access);
     }
 }
 
-/// Rank `dying` does not make the second call, which reuses the plan, so the others wait for it in the rounds.
-fn dies(test: &str, dying: usize, hints: &Hints) {
+/// Rank `dying` does not make the second call, which reuses the plan, so the others wait for it in the rounds. `placed` moves
+/// an access to where its rank has it.
+fn dies(test: &str, dying: usize, hints: &Hints, placed: fn(Extents, usize, &Hints) -> Extents) {
     let _watchdog = Watchdog::new(test, 120);
     let directory = tempfile::tempdir().unwrap();
     let outcome = std::panic::catch_unwind(|| {
@@ -171,7 +191,7 @@ fn dies(test: &str, dying: usize, hints: &Hints) {
             let endpoint = Endpoint::new(transport);
             let rank = endpoint.rank();
             let mut file = File::open(endpoint, directory.path().join("f"), Mode::Create, hints.clone()).unwrap();
-            let (_, access) = accesses(rank as u64).remove(2);
+            let access = placed(accesses(rank as u64).remove(2).1, rank, hints);
             let bytes = vec![1; access.bytes() as usize];
             file.write_all(&access, &BufferLayout::Contiguous, &bytes).unwrap();
             let mut operation = file.start_write_all(&access, &BufferLayout::Contiguous, &bytes);

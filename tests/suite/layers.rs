@@ -44,7 +44,8 @@ const MODULES_AGAINST: &[Exception] = &[(
 const MODULES_OF_BASE: [&str; 4] = ["rank", "error", "extent", "topology"];
 
 /// The modules of `drivers`: no driver knows the registry.
-const MODULES_OF_DRIVERS: [&str; 12] = [
+const MODULES_OF_DRIVERS: [&str; 13] = [
+    "size_limit",
     "storage",
     "system",
     "hints",

@@ -101,7 +101,9 @@ fn every_kernel() {
 
 #[test]
 fn nodes_that_share_memory() {
-    let common = format!("trib_shared_memory=enable;{EXCHANGED};nc_num_aggrs_per_node=1;trib_ranks_per_node=3");
+    let common = format!(
+        "trib_shared_memory=enable;trib_host_domains=disable;{EXCHANGED};nc_num_aggrs_per_node=1;trib_ranks_per_node=3"
+    );
     let kernels = ["trib_kernel_meta=two_layer;trib_kernel_data=two_layer", "trib_kernel_data=balanced"];
     let hints = kernels.map(|kernels| format!("{common};{kernels}"));
     over_islands((6, 0), &hints, |what, path| {

@@ -92,8 +92,8 @@ fn write_and_read(
                 (all, all, pieces),
                 "{what}, read {again}: {call:?}"
             );
-            if paths[step] == Path::Direct {
-                assert_eq!(call.path, Path::Direct, "{what}, read {again}");
+            if matches!(paths[step], Path::Direct | Path::Shared) {
+                assert_eq!(call.path, paths[step], "{what}, read {again}");
             }
         }
         // All read the same bytes, and beyond the end of the file.
@@ -123,7 +123,8 @@ fn write_and_read(
     (endpoint, paths)
 }
 
-fn on_all_hosts(test: &str, cells: &[(Cells, [Path; 2])]) {
+/// All arrangements of hosts, with `extra` hints.
+fn on_all_hosts(test: &str, extra: &str, cells: &[(Cells, [Path; 2])]) {
     let _watchdog = Watchdog::new(test, 120);
     let directory = tempfile::tempdir().unwrap();
     threads::run(RANKS, |transport| {
@@ -131,7 +132,7 @@ fn on_all_hosts(test: &str, cells: &[(Cells, [Path; 2])]) {
         for hosts in HOSTS {
             for (number, (cells, paths)) in cells.iter().enumerate() {
                 let what = format!("{test} {number}, {hosts}");
-                let hints = Hints::parse(&format!("cb_nodes=3;cb_buffer_size=30000;{hosts}")).unwrap();
+                let hints = Hints::parse(&format!("cb_nodes=3;cb_buffer_size=30000;{hosts};{extra}")).unwrap();
                 let path = directory.path().join("cells");
                 let found;
                 (endpoint, found) = write_and_read(endpoint, &path, &hints, cells, &what);
@@ -151,9 +152,9 @@ fn little_data_goes_with_the_opening() {
         1 => Cells::random(seed, 1, anybody, |_| 1),
         _ => Cells::random(seed, 300, anybody, |_| 1 + seed * 13),
     });
-    on_all_hosts("little", &cases.map(|cells| (cells, [Path::Root; 2])).collect::<Vec<_>>());
+    on_all_hosts("little", "", &cases.map(|cells| (cells, [Path::Root; 2])).collect::<Vec<_>>());
     let none = Cells::random(0, 5, |_, _| None, |_| 8);
-    on_all_hosts("nothing", &[(none, [Path::Nothing; 2])]);
+    on_all_hosts("nothing", "", &[(none, [Path::Nothing; 2])]);
 }
 
 #[test]
@@ -162,7 +163,7 @@ fn more_than_fits_is_exchanged() {
     // Too much data in all, and too much on one rank.
     let all = Cells::random(1, 900, anybody, |_| 100);
     let one = Cells::random(2, 900, |_, random| Some(if random.random_bool(0.9) { 2 } else { 4 }), |_| 20);
-    on_all_hosts("more", &[(all, [Path::Exchange; 2]), (one, [Path::Exchange; 2])]);
+    on_all_hosts("more", "", &[(all, [Path::Exchange; 2]), (one, [Path::Exchange; 2])]);
 }
 
 #[test]
@@ -172,7 +173,7 @@ fn large_pieces_are_written_by_their_owners() {
     let tiled = Cells::random(3, 30, anybody, |_| LARGE);
     // A block of each rank, with gaps, not in the order of ranks.
     let apart = Cells::random(4, 2 * RANKS, |cell, _| (cell % 2 == 0).then_some((cell / 2 * 3) % RANKS), |_| LARGE);
-    on_all_hosts("large", &[(tiled, [Path::Direct; 2]), (apart, [Path::Direct; 2])]);
+    on_all_hosts("large", "", &[(tiled, [Path::Direct; 2]), (apart, [Path::Direct; 2])]);
 }
 
 #[test]
@@ -180,17 +181,145 @@ fn ranks_with_small_pieces_exchange_what_is_left() {
     // Ranks 0 and 3 have large pieces and write them early; the others exchange theirs.
     let anybody = |_: usize, random: &mut SmallRng| Some(random.random_range(0..RANKS));
     let mixed = Cells::random(5, 300, anybody, |owner| if matches!(owner, Some(0 | 3)) { 17_000 } else { 600 });
-    on_all_hosts("mixed", &[(mixed, [Path::Exchange; 2])]);
+    on_all_hosts("mixed", "", &[(mixed, [Path::Exchange; 2])]);
     // So little is left that it goes with the opening.
     let rest = Cells::random(6, 20, anybody, |owner| if matches!(owner, Some(1 | 2)) { 17_000 } else { 6 });
-    on_all_hosts("rest", &[(rest, [Path::Root; 2])]);
+    on_all_hosts("rest", "", &[(rest, [Path::Root; 2])]);
 }
 
 #[test]
 fn where_ranges_meet_and_do_not_tile_all_is_exchanged() {
     // Alternating large pieces; every fourth has no owner, so no rank can tell that they do not overlap.
     let holes = Cells::random(7, 40, |cell, _| (cell % 4 > 0).then_some(cell % RANKS), |_| 18_000);
-    on_all_hosts("holes", &[(holes, [Path::Exchange; 2])]);
+    on_all_hosts("holes", "trib_host_domains=disable", &[(holes, [Path::Exchange; 2])]);
+}
+
+/// Planes of one host after those of another; in a plane each rank of the host has bytes everywhere. A rank that is alone on its
+/// host has whole planes.
+fn planes(ranks_per_host: usize, len: u64, seed: u64) -> Cells {
+    let (hosts, mut random) = (RANKS.div_ceil(ranks_per_host), SmallRng::seed_from_u64(seed));
+    let (mut owners, mut lens) = (Vec::new(), Vec::new());
+    for plane in 0..4 * hosts {
+        let first = plane % hosts * ranks_per_host;
+        let ranks = first..(first + ranks_per_host).min(RANKS);
+        let cells = if ranks.len() == 1 { 1 } else { len.div_ceil(400) };
+        owners.extend((0..cells).map(|_| Some(random.random_range(ranks.clone()))));
+        lens.extend((0..cells).map(|_| len / cells));
+    }
+    Cells { owners, lens }
+}
+
+#[test]
+fn hosts_that_are_apart_write_and_read_their_own() {
+    let _watchdog = Watchdog::new("apart", 120);
+    let directory = tempfile::tempdir().unwrap();
+    threads::run(RANKS, |transport| {
+        let mut endpoint = Endpoint::new(transport);
+        for ranks_per_host in [2, 3, 6] {
+            for (seed, buffer, extra, expected) in [
+                (1, 30_000, "", Path::Shared),
+                (2, 4096, "romio_ds_write=enable;romio_no_indep_rw=true", Path::Shared),
+                (3, 1 << 20, "romio_cb_write=enable;romio_cb_read=enable", Path::Shared),
+                (4, 30_000, "trib_host_domains=disable", Path::Exchange),
+                (5, 30_000, "trib_driver=lustre;striping_unit=4096", Path::Exchange),
+                (6, 30_000, "trib_driver=lustre;striping_unit=4096;trib_host_domains=enable", Path::Exchange),
+            ] {
+                let hosts = format!("trib_shared_memory=enable;trib_ranks_per_node={ranks_per_host}");
+                let what = format!("apart, {hosts};{extra}");
+                let text = format!("cb_nodes=3;cb_buffer_size={buffer};{hosts};{extra}");
+                let cells = planes(ranks_per_host, 60_000, seed);
+                let found;
+                let path = directory.path().join("planes");
+                (endpoint, found) = write_and_read(endpoint, &path, &Hints::parse(&text).unwrap(), &cells, &what);
+                assert_eq!(found, [expected; 2], "{what}");
+            }
+        }
+    })
+    .unwrap();
+}
+
+/// Ranks of a host have the same bytes, no two hosts do: the highest rank's stay, on each host.
+#[test]
+fn ranks_that_overlap_on_hosts_that_are_apart_are_in_order() {
+    let _watchdog = Watchdog::new("overlap on hosts", 60);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("overlap");
+    const STEP: u64 = 1000;
+    threads::run(RANKS, |transport| {
+        let mut endpoint = Endpoint::new(transport);
+        for hints in ["", "trib_overlap=rank_order", "trib_overlap=rank_order;cb_buffer_size=5000"] {
+            // Small pieces; large ones, which are written early and then again.
+            for len in [300, 40_000] {
+                let hints = format!("trib_shared_memory=enable;trib_ranks_per_node=3;{hints}");
+                let rank = endpoint.rank();
+                let base = rank as u64 / 3 * 10_000_000 + rank as u64 % 3 * len / 3;
+                let own = Extents::strided(base, len, (len + STEP) as i64, 60).unwrap();
+                let mut file = File::open(endpoint, &path, Mode::Create, Hints::parse(&hints).unwrap()).unwrap();
+                for call in 0..2 {
+                    let bytes = vec![rank as u8 + 1; own.bytes() as usize];
+                    let report = file.write_all(&own, &BufferLayout::Contiguous, &bytes).unwrap();
+                    // Rank 6 is alone; its small pieces are another's to write.
+                    let path = if len < STEP { Path::Exchange } else { Path::Shared };
+                    assert_eq!(report.path, path, "{hints}, {len} bytes, call {call}: {}", report.why);
+                }
+                endpoint = file.close().unwrap();
+                let found = std::fs::read(&path).unwrap();
+                for host in 0..3 {
+                    for offset in 0..len {
+                        let highest = (0..3).rev().map(|place| 3 * host + place).find(|&rank| {
+                            // Its piece here, or the end of the one before.
+                            let from = rank % 3 * len / 3;
+                            let covers = |at: u64| (from..from + len).contains(&at);
+                            rank < RANKS as u64 && (covers(offset) || covers(offset + len + STEP))
+                        });
+                        let byte = found[(host * 10_000_000 + 7 * (len + STEP) + offset) as usize];
+                        let is_right = match hints.contains("rank_order") {
+                            true => Some(u64::from(byte)) == highest.map(|rank| rank + 1),
+                            false => u64::from(byte).checked_sub(1).is_some_and(|rank| rank / 3 == host),
+                        };
+                        assert!(is_right, "{hints}, {len} bytes: {byte} at {offset} of host {host}, {highest:?}");
+                    }
+                }
+            }
+        }
+    })
+    .unwrap();
+}
+
+/// What lies in a gap is read and written back with what is around it; never where another host may write at that time.
+#[test]
+fn hosts_do_not_write_back_what_others_write() {
+    let _watchdog = Watchdog::new("write back", 120);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("gaps");
+    threads::run(6, |transport| {
+        let mut endpoint = Endpoint::new(transport);
+        // Gaps that are wider than what is sieved, and gaps that are not: then hosts overlap.
+        for (gap, expected) in [(90_000, Path::Shared), (3_000, Path::Exchange)] {
+            for round in 0..20 {
+                let rank = endpoint.rank() as u64;
+                // In a gap between the pieces of one host, the other has its own.
+                let (host, place) = (rank / 3, rank % 3);
+                let base = host * (gap / 2) + place * 200;
+                let own = Extents::strided(base, 150, gap as i64, 30).unwrap();
+                let hints = "trib_shared_memory=enable;trib_ranks_per_node=3;romio_ds_write=enable;trib_tiny_call=0";
+                let mut file = File::open(endpoint, &path, Mode::Create, Hints::parse(hints).unwrap()).unwrap();
+                let bytes = vec![rank as u8 + 1; own.bytes() as usize];
+                let report = file.write_all(&own, &BufferLayout::Contiguous, &bytes).unwrap();
+                assert_eq!(report.path, expected, "gap {gap}: {}", report.why);
+                endpoint = file.close().unwrap();
+                let found = std::fs::read(&path).unwrap();
+                for rank in 0..6 {
+                    for piece in 0..30 {
+                        let at = (rank / 3 * (gap / 2) + rank % 3 * 200 + piece * gap) as usize;
+                        let is_there = found[at..at + 150].iter().all(|&byte| u64::from(byte) == rank + 1);
+                        assert!(is_there, "gap {gap}, round {round}: piece {piece} of rank {rank}");
+                    }
+                }
+            }
+        }
+    })
+    .unwrap();
 }
 
 #[test]

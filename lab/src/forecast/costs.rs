@@ -82,5 +82,5 @@ fn agreed(counts: &MessageCounts) -> Agreed {
     let (start, end) = counts.division.range;
     let sizes = counts.sizes;
     let (bytes, requests, touched) = (sizes.bytes, sizes.extents, sizes.touched);
-    Agreed { start, end, bytes, requests, touched, disjoint: false, shift: None }
+    Agreed { start, end, bytes, requests, touched, disjoint: false, shift: None, hosts_are_apart: false }
 }

@@ -40,7 +40,7 @@ pub struct File {
     fan_in: BTreeMap<u32, u64>,
     /// A write that I/O ranks have not finished yet.
     pub(in crate::engine) handed_over: Option<HandedOver>,
-    /// Windows in the memory that the ranks share.
+    /// Windows in the memory that all ranks share, or those of this host.
     arena: Option<Arc<Arena>>,
     /// Whether in some call ranks may have written the same bytes.
     pub(in crate::engine) may_overlap: bool,
@@ -114,7 +114,11 @@ impl File {
         target: Option<&'static Target>,
     ) -> Self {
         let (storage, queue, cached, handed_over) = Default::default();
-        let arena = endpoint.shared().filter(|_| setup.shares_memory).map(|shared| Arc::new(Arena::new(shared)));
+        let shared = match setup.shares_memory {
+            true => endpoint.shared(),
+            false => setup.hosts.as_ref().and_then(|hosts| hosts.here().cloned()),
+        };
+        let arena = shared.map(|shared| Arc::new(Arena::new(shared)));
         let (fan_in, may_overlap, reads_disjoint, busy) = Default::default();
         let recording = target.map(|target| Recording::new(target, endpoint.rank(), endpoint.ranks()));
         Self {
@@ -174,6 +178,16 @@ impl File {
     /// (fan-in, number of this aggregator's rounds that had it), ascending.
     pub(in crate::engine) fn fan_in_counts(&self) -> impl Iterator<Item = (u32, u64)> {
         self.fan_in.iter().map(|(&fan_in, &times)| (fan_in, times))
+    }
+
+    /// The number of hosts, where they are known.
+    pub(in crate::engine) fn hosts(&self) -> usize {
+        self.setup.hosts.as_ref().map_or(0, |hosts| hosts.leaders().len())
+    }
+
+    /// Whether this rank shares memory with others of its host, or all.
+    pub(in crate::engine) fn has_arena(&self) -> bool {
+        self.arena.is_some()
     }
 
     /// The windows in shared memory.

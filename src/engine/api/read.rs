@@ -153,14 +153,19 @@ impl File {
         let agreed = Agreed { disjoint: opened.disjoint.unwrap_or(opened.left.disjoint), ..opened.left };
         let (mut path, mut why) = plan::choose_path(&agreed, &self.setup, Direction::Read);
         let is_few = opened.few && self.reads_disjoint && self.setup.window_terms().1 == 1;
-        if path == Path::Exchange && is_few {
+        if matches!(path, Path::Exchange | Path::Shared) && is_few {
             (path, why) = (Path::Direct, "few pieces that do not overlap".to_string());
         }
         let mut done = CallTotals { path, why, ..CallTotals::new(Direction::Read) };
         let rest = if early.is_some() { &Extents::empty() } else { file };
         let (layout, sink) = target.memory();
         match path {
-            Path::Nothing | Path::Shared | Path::Root => {}
+            Path::Nothing | Path::Root => {}
+            Path::Shared => {
+                done.aggregators = self.hosts();
+                done.outcome = self.read_on_host(rest, layout, sink).await?;
+                clock.elsewhere.lap();
+            }
             Path::Direct => {
                 done.outcome = self.read_directly(rest, layout, sink);
                 clock.elsewhere.lap();

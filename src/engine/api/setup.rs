@@ -202,7 +202,7 @@ async fn find_hosts(endpoint: &mut Endpoint, hints: &Hints) -> Result<Option<Arc
     // Simulated nodes are all on this host.
     let label = endpoint.rank().checked_div(hints.ranks_per_node);
     let spins = |here| host::processors() >= if label.is_some() { ranks } else { here };
-    let hosts = endpoint.find_hosts(hints.ranks_per_node, label, spins).await?;
+    let hosts = endpoint.find_hosts(hints.ranks_per_node, label, (shared::CONTROL, shared::AREA), spins).await?;
     endpoint.waiting().waker().set_crowded(!hosts.spins());
     Ok(Some(hosts))
 }

@@ -17,6 +17,9 @@ use crate::engine::storage::window_queue::Outcome;
 use crate::error::{Error, Result};
 use crate::hints::Switch;
 
+/// A rank opens a file to write so many bytes or more by itself, also where only aggregators would have to open it.
+const WORTH_OPENING: u64 = 1 << 20;
+
 impl File {
     /// Writes `buffer` (laid out as `layout`) to the extents `file`, together with all ranks. Collective; a rank without data
     /// passes no extents. The hint `trib_overlap` says which bytes stay if ranks overlap.
@@ -149,12 +152,13 @@ impl File {
         self.write_rest(access, (all, all), disjoint, None, clock).await
     }
 
-    /// Whether this rank writes its access by itself, before the ranks agree.
+    /// Whether this rank writes its access by itself, before the ranks agree. A file that is only written collectively need not be
+    /// opened by every rank: it is by those with so much to write that it does not matter.
     fn writes_early(&self, file: &Extents) -> bool {
         let hints = &self.setup.hints;
         self.setup.hosts.is_some()
             && hints.cb_write == Switch::Automatic
-            && !hints.no_indep_rw
+            && (!hints.no_indep_rw || file.bytes() >= WORTH_OPENING)
             && !self.may_overlap
             && is_direct(file, &self.setup, Direction::Write)
     }
@@ -177,7 +181,12 @@ impl File {
         }
         let mut done = CallTotals { path, why, ..CallTotals::new(Direction::Write) };
         match path {
-            Path::Nothing | Path::Shared | Path::Root => {}
+            Path::Nothing | Path::Root => {}
+            Path::Shared => {
+                done.aggregators = self.hosts();
+                done.outcome = self.write_on_host((file, layout, source)).await?;
+                clock.elsewhere.lap();
+            }
             Path::Direct => {
                 done.outcome = self.write_directly(file, layout, source);
                 clock.elsewhere.lap();

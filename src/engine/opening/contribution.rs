@@ -1,5 +1,6 @@
 //! The contribution of a rank, or of several merged ranks, to the first agreement of a call.
 
+use super::cover::Cover;
 use super::ranges::RankRanges;
 use super::small::SmallData;
 use crate::access::Extents;
@@ -7,6 +8,8 @@ use crate::collectives::sweep::words;
 use crate::engine::plan::cached::Again;
 use crate::engine::shared::Tiling;
 
+/// The cover goes along only with so few bytes of small data, so that a contribution fits in its slot.
+const MAX_DATA_BESIDE_COVER: usize = 2 << 10;
 /// No rank.
 const NOBODY: u64 = u64::MAX;
 
@@ -89,13 +92,15 @@ pub struct Contribution {
     /// The most microseconds that a rank took for them.
     pub micros: u64,
     ranges: RankRanges,
+    /// What hosts hold.
+    pub cover: Cover,
     /// The data, if it is small.
     pub data: SmallData,
 }
 
 impl Contribution {
-    /// The contribution of a rank that writes or reads `file`, and touches so many parts of it.
-    pub fn new(file: &Extents, (again, touched): (Again, u64), tiling: Option<Tiling>) -> Self {
+    /// The contribution of a rank that writes or reads `file`, and touches so many parts of it; `cover` is what it holds.
+    pub fn new(file: &Extents, (again, touched): (Again, u64), tiling: Option<Tiling>, cover: Cover) -> Self {
         let all = Amount::of(file, touched);
         let add =
             |sum: u64, piece: crate::Extent, tiling: Tiling| sum.wrapping_add(tiling.piece(piece.offset, piece.end()));
@@ -109,6 +114,7 @@ impl Contribution {
             transferred: 0,
             micros: 0,
             ranges: RankRanges::of(file.span()),
+            cover,
             data: if all.bytes == 0 { SmallData::default() } else { SmallData::too_large() },
         }
     }
@@ -157,6 +163,7 @@ impl Contribution {
         self.transferred = self.transferred.saturating_add(other.transferred);
         self.micros = self.micros.max(other.micros);
         self.ranges.merge(other.ranges);
+        self.cover.merge(other.cover);
         self.data.merge(other.data);
     }
 
@@ -171,6 +178,11 @@ impl Contribution {
         self.ranges.put(&mut lanes);
         lanes.push(self.data.len());
         let mut body: Vec<u8> = lanes.iter().flat_map(|lane| lane.to_le_bytes()).collect();
+        // Where there is much small data, the cover would not fit, and the call most likely ends with this agreement.
+        match self.data.bytes().len() <= MAX_DATA_BESIDE_COVER {
+            true => self.cover.put(&mut body),
+            false => Cover::unknown(0).put(&mut body),
+        }
         body.extend_from_slice(self.data.bytes());
         body
     }
@@ -189,9 +201,11 @@ impl Contribution {
         let [limit, is_tiled, tiles, transferred, micros] = [(); 5].map(|()| next());
         let ranges = RankRanges::get(&mut std::iter::from_fn(|| Some(next())));
         let len = next();
-        let data = SmallData::from(body.get(8 * read..).unwrap_or_default(), len);
+        let mut at = 8 * read;
+        let cover = Cover::get(body, &mut at);
+        let data = SmallData::from(body.get(at..).unwrap_or_default(), len);
         let tiles = (is_tiled != 0).then_some(tiles);
-        Self { failed, all, left, again, limit, tiles, transferred, micros, ranges, data }
+        Self { failed, all, left, again, limit, tiles, transferred, micros, ranges, cover, data }
     }
 }
 
@@ -202,13 +216,13 @@ mod tests {
     #[test]
     fn a_contribution_survives_encoding() {
         let file = Extents::strided(7, 10, 30, 9).unwrap();
-        let mut one = Contribution::new(&file, (Again::Shifted(-70), 12), Some(Tiling::of(5)));
+        let mut one = Contribution::new(&file, (Again::Shifted(-70), 12), Some(Tiling::of(5)), Cover::of(3, &file, 1));
         assert_eq!(Contribution::from(&one.body()), one);
         one.served(90, 12);
         one.fail(3);
         one.limit = 1000;
         assert_eq!(Contribution::from(&one.body()), one);
-        let mut none = Contribution::new(&Extents::empty(), (Again::Nothing, 0), None);
+        let mut none = Contribution::new(&Extents::empty(), (Again::Nothing, 0), None, Cover::unknown(3));
         assert_eq!(Contribution::from(&none.body()), none);
         none.merge(one.clone());
         assert_eq!((none.failed(), none.shift(), none.all, none.left), (Some(3), Some(-70), one.all, Amount::NONE));
@@ -219,8 +233,8 @@ mod tests {
         let tiling = Tiling::of(11);
         let all = |files: &[Extents], look: bool| {
             let look = look.then_some(tiling);
-            let mut all = Contribution::new(&Extents::empty(), (Again::No, 0), Some(tiling));
-            files.iter().for_each(|file| all.merge(Contribution::new(file, (Again::No, 3), look)));
+            let mut all = Contribution::new(&Extents::empty(), (Again::No, 0), Some(tiling), Cover::unknown(0));
+            files.iter().for_each(|file| all.merge(Contribution::new(file, (Again::No, 3), look, Cover::unknown(0))));
             all.are_disjoint(tiling)
         };
         let strided = |rank: u64| Extents::strided(rank * 8, 8, 32, 9).unwrap();

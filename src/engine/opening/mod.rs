@@ -5,6 +5,7 @@
 //! all written their own large pieces. Any other call continues with the agreed ranges.
 
 mod contribution;
+pub(in crate::engine) mod cover;
 #[cfg(feature = "internals")]
 pub mod internals;
 mod opened;
@@ -27,6 +28,7 @@ use crate::error::{Error, Result};
 use crate::hints::Switch;
 use crate::topology::Rank;
 use contribution::Contribution;
+use cover::Cover;
 use opened::Answer;
 pub use opened::OpenedCall;
 use small::SmallData;
@@ -60,7 +62,7 @@ impl File {
             && hints.cb_write != Switch::Disable
             && self.setup.roles.aggregators.first() == Some(&0);
         let looks = early.is_some() || file.count() <= MAX_CHECKED_PIECES;
-        let mut contribution = Contribution::new(file, again, looks.then_some(self.setup.tiling));
+        let mut contribution = Contribution::new(file, again, looks.then_some(self.setup.tiling), self.cover(file, Direction::Write));
         match early {
             Some(outcome) => contribution.served(outcome.bytes, outcome.busy.as_micros() as u64),
             None if may_be_small && checked.is_ok() => {
@@ -87,12 +89,29 @@ impl File {
         let rest = if early.is_some() { &Extents::empty() } else { file };
         let again = self.again(rest, layout);
         let tiling = (file.count() <= MAX_CHECKED_PIECES).then_some(self.setup.tiling);
-        let mut contribution = Contribution::new(file, again, tiling);
+        let mut contribution = Contribution::new(file, again, tiling, self.cover(file, Direction::Read));
         contribution.limit = checked.as_ref().map_or(u64::MAX, |limit| *limit);
         if let Some(outcome) = early {
             contribution.served(outcome.bytes, outcome.busy.as_micros() as u64);
         }
         self.open_call(contribution, file, again, checked, None).await
+    }
+
+    /// What this rank holds, if its host may write or read that by itself. A rank that is alone on its host has nobody to share
+    /// windows with: it does so only with pieces that it writes or reads directly.
+    fn cover(&self, file: &Extents, direction: Direction) -> Cover {
+        let Some(hosts) = &self.setup.hosts else { return Cover::unknown(0) };
+        let unit = self.setup.window_terms().1;
+        let is_wanted = match self.setup.hints.host_domains {
+            Switch::Enable => true,
+            Switch::Automatic => unit == 1,
+            Switch::Disable => false,
+        };
+        let is_alone = hosts.here().is_none() && file.count() > 0 && !is_direct(file, &self.setup, direction);
+        match is_wanted && hosts.shares() && !is_alone {
+            true => Cover::of(hosts.host(), file, unit),
+            false => Cover::unknown(hosts.host()),
+        }
     }
 
     /// How an access relates to that of the cached plan, and about how many windows of the file it touches: the plan may not fit

@@ -78,6 +78,7 @@ impl Answer {
             touched: amount.touched,
             disjoint: amount.spans <= amount.end.saturating_sub(amount.start),
             shift: contribution.shift(),
+            hosts_are_apart: contribution.cover.hosts_are_apart(),
         };
         let opened = OpenedCall {
             all: agreed(&contribution.all),
@@ -96,14 +97,14 @@ impl Answer {
         let OpenedCall { all, left, disjoint, few, transferred, micros, written } = &self.opened;
         let agreed = |it: &Agreed| [it.start, it.end, it.bytes, it.requests, it.touched, u64::from(it.disjoint)];
         let optional = |number: Option<u64>| [u64::from(number.is_some()), number.unwrap_or_default()];
-        let mut lanes = Vec::with_capacity(22);
+        let mut lanes = Vec::with_capacity(24);
         lanes.extend(optional(self.failed.map(|rank| rank as u64)));
         lanes.extend(agreed(all));
         lanes.extend(agreed(left));
         lanes.extend(optional(all.shift.map(|by| by as u64)));
         lanes.extend(optional(disjoint.map(u64::from)));
         lanes.extend(optional(*written));
-        lanes.extend([*transferred, *micros, u64::from(*few)]);
+        lanes.extend([*transferred, *micros, u64::from(*few), u64::from(all.hosts_are_apart)]);
         lanes.iter().flat_map(|lane| lane.to_le_bytes()).collect()
     }
 
@@ -115,6 +116,9 @@ impl Answer {
         let failed = optional([next(), next()]);
         let [all, left] = [(); 2].map(|()| [(); 6].map(|()| next()));
         let by = optional([next(), next()]).map(|by| by as i64);
+        let disjoint = optional([next(), next()]).map(|disjoint| disjoint != 0);
+        let written = optional([next(), next()]);
+        let (transferred, micros, few, hosts_are_apart) = (next(), next(), next() != 0, next() != 0);
         let agreed = |[start, end, bytes, requests, touched, disjoint]: [u64; 6]| Agreed {
             start,
             end,
@@ -123,10 +127,8 @@ impl Answer {
             touched,
             disjoint: disjoint != 0,
             shift: by,
+            hosts_are_apart,
         };
-        let disjoint = optional([next(), next()]).map(|disjoint| disjoint != 0);
-        let written = optional([next(), next()]);
-        let (transferred, micros, few) = (next(), next(), next() != 0);
         let opened = OpenedCall { all: agreed(all), left: agreed(left), disjoint, few, transferred, micros, written };
         Self { failed: failed.map(|rank| rank as Rank), opened }
     }
@@ -138,13 +140,22 @@ mod tests {
 
     #[test]
     fn an_answer_survives_encoding() {
-        let agreed = Agreed { start: 3, end: 90, bytes: 40, requests: 7, touched: 99, disjoint: true, shift: Some(-5) };
+        let agreed = Agreed {
+            start: 3,
+            end: 90,
+            bytes: 40,
+            requests: 7,
+            touched: 99,
+            disjoint: true,
+            shift: Some(-5),
+            hosts_are_apart: true,
+        };
         let left = Agreed { start: 9, bytes: 10, disjoint: false, ..agreed };
         for (failed, disjoint, written) in
             [(None, None, Some(3)), (Some(2), Some(true), None), (None, Some(false), None)]
         {
-            let opened =
-                OpenedCall { all: agreed, left, disjoint, few: written.is_some(), transferred: 30, micros: 8, written };
+            let few = written.is_some();
+            let opened = OpenedCall { all: agreed, left, disjoint, few, transferred: 30, micros: 8, written };
             let back = Answer::get(&Answer { failed, opened }.put());
             assert_eq!((back.failed, back.opened), (failed, opened));
         }

@@ -33,6 +33,8 @@ pub const HISTOGRAM: usize = 1024;
 
 /// The reason in reports why ranges that overlap are exchanged.
 pub const OVERLAP: &str = "the ranges of ranks overlap";
+/// The reason in reports why hosts do not exchange.
+const BY_HOST: &str = "every host its own: no host holds bytes of another";
 
 /// The range and the size of one collective call, over all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +54,8 @@ pub struct Agreed {
     pub disjoint: bool,
     /// The shift in bytes of every rank's access from that of its cached plan, if that is the only change on all ranks.
     pub shift: Option<i64>,
+    /// Whether no host holds bytes of another, for sure.
+    pub hosts_are_apart: bool,
 }
 
 /// Agrees on ranges and sizes. Collective: one allreduce of 11 scalars, 2 ceil(log2 p) (t_s + 88 t_w); with dedicated I/O ranks,
@@ -85,7 +89,7 @@ pub async fn agree_on_ranges(
     }
     let disjoint = spans <= end.saturating_sub(start);
     let shift = Again::agreed(again, lowest, highest);
-    Ok(Agreed { start, end: end.min(limit), bytes, requests, touched, disjoint, shift })
+    Ok(Agreed { start, end: end.min(limit), bytes, requests, touched, disjoint, shift, hosts_are_apart: false })
 }
 
 /// The direction of a call.
@@ -111,8 +115,17 @@ impl Direction {
 ///
 /// The rule of `automatic`: an exchange moves every byte twice and costs a message for each (rank, aggregator) and round. It
 /// pays if requests are small or interleave. Ranges that do not overlap, with [`large`] requests on average, take the direct
-/// path. (A write verifies first that they do not overlap: [`truly_disjoint`].)
+/// path. (A write verifies first that they do not overlap: [`truly_disjoint`].) Hosts that hold no bytes of each other do not
+/// exchange; each does what it has to by itself.
 pub fn choose_path(agreed: &Agreed, setup: &Setup, direction: Direction) -> (Path, String) {
+    match choose_among_ranks(agreed, setup, direction) {
+        (Path::Exchange, _) if agreed.hosts_are_apart => (Path::Shared, BY_HOST.to_string()),
+        chosen => chosen,
+    }
+}
+
+/// As [`choose_path`], without a look at hosts.
+fn choose_among_ranks(agreed: &Agreed, setup: &Setup, direction: Direction) -> (Path, String) {
     let hints = &setup.hints;
     let (switch, key) = match direction {
         Direction::Write => (hints.cb_write, "romio_cb_write"),

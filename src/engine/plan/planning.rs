@@ -59,6 +59,7 @@ impl Ranges {
             touched: 0,
             disjoint: true,
             shift: None,
+            hosts_are_apart: false,
         };
         count_bytes(file, &agreed)
     }

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use super::tiling::Tiling;
 use crate::access::Extent;
 use crate::fabric::shared::{Shared, SharedMemory, Signal};
-use crate::topology::Rank;
 
 /// Most bytes of the ring.
 const MOST: usize = 64 << 20;
@@ -100,6 +99,11 @@ impl Arena {
         Self { shared, touched: AtomicUsize::new(0) }
     }
 
+    /// The ranks that share it.
+    pub fn team(&self) -> &Shared {
+        &self.shared
+    }
+
     fn memory(&self) -> &SharedMemory {
         self.shared.memory()
     }
@@ -163,9 +167,14 @@ impl Arena {
         self.memory().long(self.line(1 + RANKS + PLACES) + 8)
     }
 
-    /// The first window that a rank may still access.
-    pub fn position(&self, rank: Rank) -> &AtomicU64 {
-        self.memory().long(self.line(1 + rank))
+    /// The first window that the rank with this place may still access.
+    pub fn position(&self, place: usize) -> &AtomicU64 {
+        self.memory().long(self.line(1 + place))
+    }
+
+    /// That of this rank.
+    pub fn own_position(&self) -> &AtomicU64 {
+        self.position(self.shared.place())
     }
 
     /// The sum of the hashes of the pieces in a window, by its place.
@@ -179,15 +188,15 @@ impl Arena {
     }
 
     /// The first window that not all ranks have passed.
-    pub fn passed(&self, ranks: usize) -> u64 {
-        (0..ranks).map(|rank| self.position(rank).load(Ordering::SeqCst)).min().unwrap_or(0)
+    pub fn passed(&self) -> u64 {
+        (0..self.shared.ranks().len()).map(|place| self.position(place).load(Ordering::SeqCst)).min().unwrap_or(0)
     }
 
     /// Reserves memory for a ring and its bits, and resets the state for a call. Called by the last rank to arrive at a meeting.
     ///
     /// # Errors
     /// The system has no memory left.
-    pub fn prepare(&self, windows: &Windows, ranks: usize) -> std::io::Result<()> {
+    pub fn prepare(&self, windows: &Windows) -> std::io::Result<()> {
         let reserved = self.memory().long(self.line(0) + 48);
         let (have, bytes) = (reserved.load(Ordering::Acquire), windows.bytes());
         if bytes > have {
@@ -200,7 +209,7 @@ impl Arena {
         }
         self.part().store(0, Ordering::Relaxed);
         self.upcoming().store(u64::MAX, Ordering::Relaxed);
-        (0..ranks).for_each(|rank| self.position(rank).store(0, Ordering::Relaxed));
+        (0..self.shared.ranks().len()).for_each(|place| self.position(place).store(0, Ordering::Relaxed));
         for number in 0..windows.ring {
             self.sum(windows, number).store(0, Ordering::Relaxed);
             self.placed(windows, number).store(0, Ordering::Relaxed);

@@ -57,10 +57,10 @@ impl Closed {
     /// The outcome on all ranks, from their slots. Called by the last rank to arrive.
     pub fn of(slots: Slots<'_>) -> Self {
         let mut all = Self { failed: None, transferred: 0, micros: [0; 4], again: false, turn: 0 };
-        for rank in 0..slots.ranks() {
-            let one = Closing::get(slots.of(rank));
+        for place in 0..slots.ranks() {
+            let one = Closing::get(slots.of(place));
             if one.failed && all.failed.is_none() {
-                all.failed = Some(rank);
+                all.failed = Some(slots.rank(place));
             }
             all.transferred += one.transferred;
             all.micros.iter_mut().zip(one.micros).for_each(|(most, own)| *most = (*most).max(own));

@@ -17,6 +17,7 @@
 //! |---|---|
 //! | [`opening`] | the first meeting: the contribution of a rank, and the decision |
 //! | [`small`] | calls that fit in the slots |
+//! | [`held`] | what the ranks of one of several hosts hold |
 //! | [`arena`] | the ring of windows, its bits, the positions of ranks |
 //! | [`tiling`] | a hash that shows whether pieces of several ranks tile a range |
 //! | [`placing`] | copies a rank's bytes into the windows |
@@ -27,6 +28,7 @@
 
 mod arena;
 mod closing;
+mod held;
 mod opening;
 mod ordered;
 mod placing;

@@ -150,9 +150,12 @@ impl Total {
     /// Sums up what is left to do. In a write in which ranks may overlap, that is everything: bytes that ranks wrote directly
     /// are written again, in order. O(ranks log ranks).
     pub fn of(slots: Slots<'_>, direction: Direction, tiling: Tiling) -> Self {
-        Self::over((0..slots.ranks()).map(|rank| Opening::get(slots.of(rank))), direction, tiling)
+        let openings = (0..slots.ranks()).map(|place| Opening::get(slots.of(place)));
+        let all = Self::over(openings, direction, tiling);
+        Self { failed: all.failed.map(|place| slots.rank(place)), ..all }
     }
 
+    /// As [`Total::of`]; who failed is numbered in the order of `openings`.
     fn over(openings: impl Iterator<Item = Opening> + Clone, direction: Direction, tiling: Tiling) -> Self {
         let disjoint = are_disjoint(openings.clone().filter(|opening| opening.bytes > 0), tiling);
         let mut all = Self {

@@ -26,27 +26,28 @@ pub async fn place(
     first: u32,
 ) -> Result<()> {
     debug_assert_eq!(writer.known, DataKnown::ByBits);
-    let (arena, windows, rank, ranks) = (writer.arena, writer.windows, writer.rank as u32, writer.ranks as u32);
-    let mut mine = first.wrapping_add(rank);
+    let (arena, windows) = (writer.arena, writer.windows);
+    let (place, ranks) = (arena.team().place() as u32, arena.team().ranks().len() as u32);
+    let mut mine = first.wrapping_add(place);
     loop {
         loop {
             let turn = arena.signal(TURN).get();
             if turn == mine {
                 break;
             }
-            endpoint.wait_for(TURN, turn).await?;
+            endpoint.wait_for(arena.team(), TURN, turn).await?;
         }
         let from = arena.part().load(Ordering::SeqCst);
         if from == DONE {
-            arena.position(writer.rank).store(DONE, Ordering::SeqCst);
+            arena.own_position().store(DONE, Ordering::SeqCst);
             arena.signal(TURN).advance();
             return Ok(());
         }
         place_part(writer, &mut walk, source, from + windows.ring);
         let next = walk.position().map_or(DONE, |at| windows.of(at));
         arena.upcoming().fetch_min(next, Ordering::SeqCst);
-        arena.position(writer.rank).store(from + windows.ring, Ordering::SeqCst);
-        if rank + 1 == ranks {
+        arena.own_position().store(from + windows.ring, Ordering::SeqCst);
+        if place + 1 == ranks {
             // Between the part before and this one there is no data.
             arena.unwritten().store(from, Ordering::SeqCst);
             writer.try_write();

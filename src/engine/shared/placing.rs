@@ -23,11 +23,11 @@ pub async fn place(
     mut walk: Walk<'_>,
     source: Source<'_>,
 ) -> Result<()> {
-    let WindowWriter { arena, windows, rank, .. } = *writer;
+    let WindowWriter { arena, windows, .. } = *writer;
     while let Some(at) = walk.position() {
         let number = windows.of(at);
         // All windows before the next one with data of this rank are passed.
-        arena.position(rank).store(number, Ordering::SeqCst);
+        arena.own_position().store(number, Ordering::SeqCst);
         writer.try_write();
         wait_for_place(endpoint, writer, number).await?;
         arena.touch(&windows, number);
@@ -54,7 +54,7 @@ pub async fn place(
         arena.sum(&windows, number).fetch_add(sum, Ordering::AcqRel);
         arena.placed(&windows, number).fetch_add(placed, Ordering::AcqRel);
     }
-    arena.position(rank).store(DONE, Ordering::SeqCst);
+    arena.own_position().store(DONE, Ordering::SeqCst);
     writer.try_write();
     Ok(())
 }
@@ -93,7 +93,7 @@ async fn wait_for_place(endpoint: &mut Endpoint, writer: &WindowWriter<'_>, numb
         }
         writer.try_write();
         if number >= writer.arena.unwritten().load(Ordering::SeqCst) + writer.windows.ring {
-            endpoint.wait_for(PROGRESS, seen).await?;
+            endpoint.wait_for(writer.arena.team(), PROGRESS, seen).await?;
         }
     }
 }

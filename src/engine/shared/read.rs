@@ -7,7 +7,7 @@ use super::closing::{Closed, Closing, Known, report};
 use super::opening::{CHOICES, Choice, NO_MEMORY, Opening, Total, Way, choose, lanes, put};
 use super::window_reader::WindowReader;
 use super::write::close_own;
-use crate::access::{BufferLayout, Extents, Walk};
+use crate::access::{BufferLayout, Extents, Sink, Walk};
 use crate::collectives::broadcast_error;
 use crate::engine::api::file::File;
 use crate::engine::api::read::ReadReport;
@@ -132,7 +132,7 @@ impl File {
     ) -> Result<(Verdict, Option<Error>)> {
         let tiling = arena.tiling();
         let storage = self.storage();
-        let (rank, ranks, setup) = (self.endpoint.rank(), self.endpoint.ranks(), &self.setup);
+        let (rank, setup) = (self.endpoint.rank(), &self.setup);
         let opening = Opening { served, transferred: got, ..Opening::new(file, file, error.is_some()) };
         let mut late = None;
         let decide = |slots: Slots<'_>, verdict: &mut [u8]| {
@@ -147,7 +147,7 @@ impl File {
                     all.choice = choose(&total, Direction::Read, &setup.hints, unit);
                     all.windows = Windows::over(total.start.min(total.end), total.end, memory, unit);
                     all.is_dense = total.bytes >= total.span() / 2;
-                    if arena.prepare(&all.windows, ranks).is_err() {
+                    if arena.prepare(&all.windows).is_err() {
                         all.choice = NO_MEMORY;
                     }
                     Ok(())
@@ -158,9 +158,9 @@ impl File {
             }
             all.put(verdict);
         };
-        self.endpoint.meet(|slot| opening.put(slot), decide).await?;
+        self.endpoint.meet_in(arena.team(), |slot| opening.put(slot), decide).await?;
         error = late.or(error);
-        Ok((Verdict::get(self.endpoint.met().map_or(&[], |met| met.verdict())), error))
+        Ok((Verdict::get(arena.team().met().verdict()), error))
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -174,38 +174,80 @@ impl File {
         known: Known,
         begin: Instant,
     ) -> Result<(u64, CallReport)> {
-        let storage = self.storage();
+        let (layout, sink) = target.memory();
+        let mut outcome = self.empty_windows(rest.unwrap_or(&Extents::empty()), layout, sink, arena, verdict).await?;
+        outcome.bytes += got;
+        if let Some(file) = rest {
+            self.deliver(target, file, &mut outcome);
+        }
+        let Outcome { bytes, error, busy, .. } = outcome;
+        let total = begin.elapsed();
+        let micros = [total.saturating_sub(busy), busy, Default::default(), total];
+        let micros = micros.map(|time: std::time::Duration| time.as_micros() as u64);
+        let closing = Closing { failed: error.is_some(), transferred: bytes, micros };
+        self.endpoint.meet(|slot| closing.put(slot), |slots, verdict| Closed::of(slots).put(verdict)).await?;
+        let closed = Closed::get(self.endpoint.met().map_or(&[], |met| met.verdict()));
+        Ok((bytes, report(&mut self.endpoint, known, closed, error.as_ref()).await?))
+    }
+
+    /// Takes this rank's bytes out of the windows, which the ranks that share them read. Collective over these ranks; the outcome
+    /// is this rank's.
+    async fn empty_windows(
+        &mut self,
+        file: &Extents,
+        layout: &BufferLayout,
+        sink: Sink<'_>,
+        arena: &Arena,
+        verdict: &Verdict,
+    ) -> Result<Outcome> {
+        let (begin, storage) = (Instant::now(), self.storage());
         let taking = WindowReader {
             arena,
             windows: verdict.windows,
             reads_ahead: verdict.is_dense,
-            ranks: self.endpoint.ranks(),
             rank: self.endpoint.rank(),
             path: &self.setup.path,
             storage: &storage,
             error: None.into(),
             busy: Default::default(),
         };
-        let (layout, sink) = target.memory();
-        let nothing = (Extents::empty(), BufferLayout::Contiguous);
-        let walk = rest.map_or(Walk::new(&nothing.0, &nothing.1), |file| Walk::new(file, layout));
-        let taken = got + taking.take(&mut self.endpoint, walk, sink).await?;
-        let mut outcome = Outcome { bytes: taken, error: taking.error.take(), ..Outcome::default() };
-        if let Some(file) = rest {
-            self.deliver(target, file, &mut outcome);
-        }
-        let error = outcome.error;
-        let total = begin.elapsed();
-        let busy = taking.busy.get();
-        let spent = total.saturating_sub(busy);
-        let (placement, io) = (spent.as_secs_f64(), busy.as_secs_f64());
+        // Of a rank that has nothing left to read, no memory is looked at.
+        let layout = if file.count() == 0 { &BufferLayout::Contiguous } else { layout };
+        let bytes = taking.take(&mut self.endpoint, Walk::new(file, layout), sink).await?;
+        let (error, busy) = (taking.error.take(), taking.busy.get());
+        let (placement, io) = (begin.elapsed().saturating_sub(busy).as_secs_f64(), busy.as_secs_f64());
         self.spent(Seconds { placement, io, ..Seconds::default() });
-        let micros = [spent, busy, Default::default(), total];
-        let micros = micros.map(|time: std::time::Duration| time.as_micros() as u64);
-        let closing = Closing { failed: error.is_some(), transferred: taken, micros };
-        self.endpoint.meet(|slot| closing.put(slot), |slots, verdict| Closed::of(slots).put(verdict)).await?;
-        let closed = Closed::get(self.endpoint.met().map_or(&[], |met| met.verdict()));
-        Ok((taken, report(&mut self.endpoint, known, closed, error.as_ref()).await?))
+        Ok(Outcome { bytes, error, busy, ..Outcome::default() })
+    }
+
+    /// Reads what the ranks of this host want, where other hosts want other bytes. Collective over the ranks of the host; the
+    /// outcome is this rank's, which all ranks still have to agree on.
+    ///
+    /// # Errors
+    /// Those of the fabric.
+    pub(in crate::engine) async fn read_on_host(
+        &mut self,
+        file: &Extents,
+        layout: &BufferLayout,
+        mut sink: Sink<'_>,
+    ) -> Result<Outcome> {
+        if !self.has_arena() {
+            return Ok(self.read_directly(file, layout, sink));
+        }
+        let arena = self.arena()?;
+        let own = self.reads_itself(file).then(|| self.read_directly(file, layout, sink.reborrow()));
+        let served = own.is_some();
+        let Outcome { bytes, error, busy, .. } = own.unwrap_or_default();
+        let (verdict, error) = self.open_read(file, served, bytes, error, &arena).await?;
+        if verdict.failed.is_some() || verdict.bytes == 0 || verdict.served {
+            return Ok(Outcome { bytes, error, busy, ..Outcome::default() });
+        }
+        let rest = if served { &Extents::empty() } else { file };
+        let outcome = match CHOICES[verdict.choice].0 {
+            Way::Windows => self.empty_windows(rest, layout, sink, &arena, &verdict).await?,
+            _ => self.read_directly(rest, layout, sink),
+        };
+        Ok(Outcome { bytes: outcome.bytes + bytes, busy: outcome.busy + busy, ..outcome })
     }
 }
 

@@ -26,8 +26,6 @@ pub struct WindowReader<'a> {
     pub windows: Windows,
     /// Whether this rank reads windows ahead.
     pub reads_ahead: bool,
-    /// Number of ranks.
-    pub ranks: usize,
     /// This rank, and the file's name, for errors.
     pub rank: Rank,
     /// Likewise.
@@ -52,7 +50,7 @@ impl WindowReader<'_> {
     /// # Errors
     /// Those of the fabric.
     pub async fn take(&self, endpoint: &mut Endpoint, mut walk: Walk<'_>, mut sink: Sink<'_>) -> Result<u64> {
-        let Self { arena, windows, rank, .. } = *self;
+        let Self { arena, windows, .. } = *self;
         let mut taken = 0;
         while let Some(at) = walk.position().filter(|&at| at < windows.end) {
             let number = windows.of(at);
@@ -69,14 +67,14 @@ impl WindowReader<'_> {
                 taken += piece.len;
             });
         }
-        arena.position(rank).store(DONE, Ordering::SeqCst);
+        arena.own_position().store(DONE, Ordering::SeqCst);
         arena.signal(PROGRESS).advance();
         Ok(taken)
     }
 
     /// Publishes that this rank has passed all windows before `number`.
     fn pass(&self, number: u64) {
-        let position = self.arena.position(self.rank);
+        let position = self.arena.own_position();
         if position.load(Ordering::Relaxed) < number {
             position.store(number, Ordering::SeqCst);
             self.arena.signal(PROGRESS).advance();
@@ -90,10 +88,10 @@ impl WindowReader<'_> {
             if arena.placed(&windows, number).load(Ordering::Acquire) == reading(number) + 1 {
                 return Ok(());
             }
-            let free = arena.passed(self.ranks).saturating_add(windows.ring).min(windows.count());
+            let free = arena.passed().saturating_add(windows.ring).min(windows.count());
             let free = if self.reads_ahead { free } else { free.min(number + 1) };
             let Some(mine) = (number..free).find(|&number| self.claim(number)) else {
-                endpoint.wait_for(PROGRESS, seen).await?;
+                endpoint.wait_for(arena.team(), PROGRESS, seen).await?;
                 continue;
             };
             self.read(mine);

@@ -19,7 +19,7 @@ const MOST: u64 = 8 << 20;
 /// How the bytes with data in a window are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DataKnown {
-    /// All bytes have data, if the sum of the pieces' hashes is right.
+    /// All bytes of [`WindowWriter::runs`] have data, if the sum of the pieces' hashes is right.
     BySum(Tiling),
     /// A bit for each byte.
     ByBits,
@@ -31,10 +31,10 @@ pub struct WindowWriter<'a> {
     pub arena: &'a Arena,
     /// The windows of the call.
     pub windows: Windows,
-    /// Number of ranks.
-    pub ranks: usize,
     /// How the bytes with data are known.
     pub known: DataKnown,
+    /// With [`DataKnown::BySum`]: where the ranks have data, ascending.
+    pub runs: &'a [Extent],
     /// The file, or why this rank cannot open it.
     pub storage: &'a Result<Arc<dyn Storage>>,
     /// What to do about holes.
@@ -56,10 +56,10 @@ thread_local! {
 impl WindowWriter<'_> {
     /// Writes all complete windows, unless another rank does so. A rank that completes a window calls this, so none is left.
     pub fn try_write(&self) {
-        let Self { arena, ranks, .. } = *self;
+        let arena = self.arena;
         loop {
             let unwritten = arena.unwritten().load(Ordering::SeqCst);
-            if unwritten >= arena.passed(ranks).min(self.windows.count()) {
+            if unwritten >= arena.passed().min(self.windows.count()) {
                 return;
             }
             if arena.writer().swap(1, Ordering::SeqCst) != 0 {
@@ -72,12 +72,12 @@ impl WindowWriter<'_> {
     }
 
     fn write_complete(&self) {
-        let Self { arena, windows, ranks, .. } = *self;
+        let Self { arena, windows, .. } = *self;
         let begin = Instant::now();
         let _quiet = without_size_signal();
         loop {
             let from = arena.unwritten().load(Ordering::SeqCst);
-            let passed = arena.passed(ranks).min(windows.count());
+            let passed = arena.passed().min(windows.count());
             if from >= passed {
                 break;
             }
@@ -123,11 +123,24 @@ impl WindowWriter<'_> {
         next
     }
 
-    /// Whether all bytes of a window have data.
+    /// The parts of a window, or of several, where ranks have data.
+    fn runs_in(&self, extent: Extent) -> impl Iterator<Item = Extent> {
+        let first = self.runs.partition_point(|run| run.end() <= extent.offset);
+        let runs = self.runs[first..].iter().take_while(move |run| run.offset < extent.end());
+        runs.map(move |run| {
+            let offset = run.offset.max(extent.offset);
+            Extent { offset, len: run.end().min(extent.end()) - offset }
+        })
+    }
+
+    /// Whether a window has all the data that there is for it.
     fn is_full(&self, extent: Extent, placed: u64, sum: u64) -> bool {
         match self.known {
             DataKnown::BySum(tiling) => {
-                let full = sum == tiling.piece(extent.offset, extent.end());
+                let expected = self.runs_in(extent).fold(0u64, |sum, run| {
+                    sum.wrapping_add(tiling.piece(run.offset, run.end()))
+                });
+                let full = sum == expected;
                 if !full {
                     // An overlap hid a hole of the same size: the call is repeated, rank after rank.
                     self.arena.again().store(1, Ordering::SeqCst);
@@ -152,14 +165,19 @@ impl WindowWriter<'_> {
 
     fn write_full(&self, extent: Option<Extent>) {
         let Some(extent) = extent else { return };
-        // SAFETY: all ranks have passed these windows, and none accesses their places before they are written.
-        let bytes = unsafe { self.arena.bytes(&self.windows, extent) };
-        self.store(|storage| {
-            let mut written = 0;
-            let outcome = write_all(storage, bytes, extent.offset, &mut written);
-            self.arena.written().fetch_add(written, Ordering::Relaxed);
-            outcome
+        self.store(|storage| match self.known {
+            DataKnown::BySum(_) => self.runs_in(extent).try_for_each(|run| self.write_run(storage, run)),
+            DataKnown::ByBits => self.write_run(storage, extent),
         });
+    }
+
+    fn write_run(&self, storage: &dyn Storage, run: Extent) -> std::result::Result<(), Failure> {
+        // SAFETY: all ranks have passed the windows of the run, and none accesses their places before they are written.
+        let bytes = unsafe { self.arena.bytes(&self.windows, run) };
+        let mut written = 0;
+        let outcome = write_all(storage, bytes, run.offset, &mut written);
+        self.arena.written().fetch_add(written, Ordering::Relaxed);
+        outcome
     }
 
     fn write_runs(&self, extent: Extent) {
@@ -180,7 +198,7 @@ impl WindowWriter<'_> {
         let covered: u64 = runs.iter().map(|run| run.len).sum();
         let group = Group { runs: runs.len() as u64, covered, whole: whole.len };
         if self.sieve.writes_whole(&group) && self.fill_holes(storage, runs, whole)? {
-            // SAFETY: as in `write_full`.
+            // SAFETY: as in `write_run`.
             let bytes = unsafe { self.arena.bytes(&self.windows, whole) };
             let mut written = 0;
             let outcome = write_all(storage, bytes, whole.offset, &mut written);
@@ -188,15 +206,7 @@ impl WindowWriter<'_> {
             self.arena.written().fetch_add(counted, Ordering::Relaxed);
             return outcome;
         }
-        for run in runs {
-            // SAFETY: as in `write_full`.
-            let bytes = unsafe { self.arena.bytes(&self.windows, *run) };
-            let mut written = 0;
-            let outcome = write_all(storage, bytes, run.offset, &mut written);
-            self.arena.written().fetch_add(written, Ordering::Relaxed);
-            outcome?;
-        }
-        Ok(())
+        runs.iter().try_for_each(|run| self.write_run(storage, *run))
     }
 
     /// Reads the holes between the runs; returns false for a file that may not be read.
@@ -216,7 +226,7 @@ impl WindowWriter<'_> {
             for pair in runs.windows(2) {
                 let hole = Extent { offset: pair[0].end(), len: pair[1].offset - pair[0].end() };
                 let from = (hole.offset - whole.offset) as usize;
-                // SAFETY: as in `write_full`; nobody reads it either.
+                // SAFETY: as in `write_run`; nobody reads it either.
                 let place = unsafe { self.arena.bytes_mut(&self.windows, hole) };
                 place.copy_from_slice(&there[from..from + hole.len as usize]);
             }

@@ -2,19 +2,21 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::arena::{Arena, TURN, Windows};
 use super::closing::{Closed, Closing, Known, report};
 use super::opening::{CHOICES, Choice, NO_MEMORY, Opening, Total, Way, choose, is_early, lanes, put};
 use super::window_writer::{self, WindowWriter};
-use super::{ordered, placing, small};
+use super::{held, ordered, placing, small};
 use crate::access::{BufferLayout, Extent, Extents, Source, Walk};
 use crate::collectives::broadcast_error;
 use crate::engine::api::file::File;
 use crate::engine::api::report::{CallReport, Path, Seconds};
+use crate::engine::opening::cover::{Cover, GRAIN};
 use crate::engine::plan::Direction;
 use crate::engine::plan::flatten::{in_order, overlap};
+use crate::engine::storage::sieve::Sieve;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Failure, Storage, guarded, without_size_signal};
 use crate::error::{Error, Result};
@@ -72,7 +74,7 @@ impl File {
         };
         let served = early.as_ref().map(|outcome| outcome.bytes);
         let access = (file, layout, source);
-        let (verdict, own_error) = self.open_write(access, asked, &checked, served, &storage, &arena).await?;
+        let (verdict, own_error) = self.open_write(access, asked, &checked, served, &storage, &arena, None).await?;
         if let Some(failed) = verdict.failed {
             let own = own_error.or(checked.err());
             return Err(broadcast_error(&mut self.endpoint, failed, own.as_ref()).await?);
@@ -110,7 +112,9 @@ impl File {
         }
     }
 
-    /// The first meeting: arguments and small data. The last rank to arrive decides, and writes small data.
+    /// The first meeting: arguments, small data, and `cover`, which is what this rank holds where this is not one range. The last
+    /// rank to arrive decides, and writes small data.
+    #[allow(clippy::too_many_arguments)]
     async fn open_write(
         &mut self,
         (file, layout, source): Access<'_>,
@@ -119,6 +123,7 @@ impl File {
         served: Option<u64>,
         storage: &Result<Arc<dyn Storage>>,
         arena: &Arena,
+        cover: Option<&Cover>,
     ) -> Result<(Verdict, Option<Error>)> {
         let tiling = arena.tiling();
         let mut opening = Opening::new(file, asked, checked.is_err());
@@ -128,12 +133,14 @@ impl File {
         } else {
             opening = opening.with_tiles(file, tiling);
         }
-        let (rank, ranks, setup) = (self.endpoint.rank(), self.endpoint.ranks(), &self.setup);
+        let (rank, setup) = (self.endpoint.rank(), &self.setup);
         let mut own_error = None;
         let leave = |slot: &mut [u8]| {
             opening.put(slot);
             if opening.inline != u64::MAX {
                 small::put(slot, file, layout, source);
+            } else if let Some(cover) = cover {
+                held::put(slot, cover);
             }
         };
         let decide = |slots: Slots<'_>, verdict: &mut [u8]| {
@@ -143,7 +150,7 @@ impl File {
             let failure = match (all.failed, CHOICES[all.choice].0) {
                 (Some(_), _) | (None, Way::Nothing | Way::Direct | Way::AlreadyDone) => Ok(()),
                 (None, Way::Slots) => write_slots(storage, slots, &mut all, rank, &setup.path),
-                (None, Way::Windows) => match arena.prepare(&all.windows, ranks) {
+                (None, Way::Windows) => match arena.prepare(&all.windows) {
                     Ok(()) => {
                         // Bytes that ranks wrote directly count too.
                         arena.written().store(total.transferred, Ordering::Release);
@@ -159,10 +166,13 @@ impl File {
             if let Err(error) = failure {
                 (all.failed, own_error) = (Some(rank), Some(error));
             }
+            if cover.is_some() {
+                all.may_tile = held::unite(slots, total.bytes, verdict);
+            }
             all.put(verdict);
         };
-        self.endpoint.meet(leave, decide).await?;
-        Ok((Verdict::get(self.endpoint.met().map_or(&[], |met| met.verdict())), own_error))
+        self.endpoint.meet_in(arena.team(), leave, decide).await?;
+        Ok((Verdict::get(arena.team().met().verdict()), own_error))
     }
 
     /// Whether this rank writes its access directly, before it meets the others.
@@ -175,24 +185,43 @@ impl File {
 
     async fn write_windows(
         &mut self,
-        (file, layout, source): Access<'_>,
+        access: Access<'_>,
         storage: &Result<Arc<dyn Storage>>,
         arena: &Arena,
         verdict: Verdict,
         known: Known,
         begin: Instant,
     ) -> Result<CallReport> {
+        let sieve = self.setup.sieve(self.setup.hints.ds_write);
+        let Windows { start, end, .. } = verdict.windows;
+        let whole = [Extent { offset: start, len: end.saturating_sub(start) }];
+        let (closed, error) = self.fill_windows(access, storage, arena, &verdict, (sieve, &whole), begin).await?;
+        report(&mut self.endpoint, known, closed, error.as_ref()).await
+    }
+
+    /// Places this rank's bytes in the windows, and writes windows that are complete. `runs` is where there is data, if the verdict
+    /// says that ranks may tile it. Returns the outcome on all ranks that
+    /// share the windows, and the error of this rank. Collective over these ranks.
+    async fn fill_windows(
+        &mut self,
+        (file, layout, source): Access<'_>,
+        storage: &Result<Arc<dyn Storage>>,
+        arena: &Arena,
+        verdict: &Verdict,
+        (sieve, runs): (Sieve, &[Extent]),
+        begin: Instant,
+    ) -> Result<(Closed, Option<Error>)> {
         let mut writer = WindowWriter {
             arena,
             windows: verdict.windows,
-            ranks: self.endpoint.ranks(),
+            runs,
             known: if verdict.may_tile {
                 window_writer::DataKnown::BySum(arena.tiling())
             } else {
                 window_writer::DataKnown::ByBits
             },
             storage,
-            sieve: self.setup.sieve(self.setup.hints.ds_write),
+            sieve,
             rank: self.endpoint.rank(),
             path: &self.setup.path,
             error: None.into(),
@@ -210,7 +239,46 @@ impl File {
         }
         let error = writer.error.take();
         self.spent(Seconds { placement: spent.as_secs_f64(), ..Seconds::default() });
-        report(&mut self.endpoint, known, closed, error.as_ref()).await
+        Ok((closed, error))
+    }
+
+    /// Writes what the ranks of this host hold, where no other host holds any of it. Collective over the ranks of the host; the
+    /// outcome is this rank's, which all ranks still have to agree on.
+    ///
+    /// # Errors
+    /// Those of the fabric.
+    pub(in crate::engine) async fn write_on_host(&mut self, access: Access<'_>) -> Result<Outcome> {
+        let begin = Instant::now();
+        let (asked, layout, source) = access;
+        if !self.has_arena() {
+            return Ok(self.write_directly(asked, layout, source));
+        }
+        let (sorted, checked) = if asked.is_ascending() { (None, Ok(())) } else { split(ascending(asked, layout)) };
+        let (file, layout) = sorted.as_ref().map_or((asked, layout), |(file, layout)| (file, layout));
+        let (storage, arena) = (self.storage(), self.arena()?);
+        let access = (file, layout, source);
+        let cover = Cover::of(0, file, 1);
+        let (verdict, own_error) =
+            self.open_write(access, asked, &checked, None, &storage, &arena, Some(&cover)).await?;
+        if verdict.failed.is_some() {
+            return Ok(Outcome { error: own_error.or(checked.err()), ..Outcome::default() });
+        }
+        self.may_overlap |= !verdict.disjoint;
+        let (bytes, micros, error) = match CHOICES[verdict.choice].0 {
+            Way::Nothing | Way::AlreadyDone => return Ok(Outcome::default()),
+            Way::Direct => return Ok(self.write_directly(file, layout, source)),
+            Way::Slots => (verdict.written, verdict.micros, None),
+            Way::Windows => {
+                let sieve = self.setup.sieve(self.setup.hints.ds_write).within(GRAIN);
+                let runs = held::get(arena.team().met().verdict());
+                let (closed, error) =
+                    self.fill_windows(access, &storage, &arena, &verdict, (sieve, &runs), begin).await?;
+                (closed.transferred, closed.micros[1], error)
+            }
+        };
+        // What is counted for all ranks of the host, its first rank reports.
+        let (bytes, micros) = if arena.team().place() == 0 { (bytes, micros) } else { (0, 0) };
+        Ok(Outcome { bytes, error, busy: Duration::from_micros(micros), ..Outcome::default() })
     }
 }
 
@@ -245,12 +313,12 @@ async fn close_windows(
         all.turn = arena.signal(TURN).get();
         if all.again {
             // The memory is reserved already, so this cannot fail.
-            let _ = arena.prepare(&writer.windows, writer.ranks);
+            let _ = arena.prepare(&writer.windows);
         }
         all.put(verdict);
     };
-    endpoint.meet(|slot| closing.put(slot), decide).await?;
-    Ok(Closed::get(endpoint.met().map_or(&[], |met| met.verdict())))
+    endpoint.meet_in(arena.team(), |slot| closing.put(slot), decide).await?;
+    Ok(Closed::get(arena.team().met().verdict()))
 }
 
 /// Writes the data of all ranks from their slots.

@@ -51,6 +51,11 @@ impl Sieve {
         Self { switch, bridge }
     }
 
+    /// The same, but over no gap of `gap` bytes or more: others may write there.
+    pub fn within(self, gap: u64) -> Self {
+        Self { bridge: self.bridge.min(gap - 1), ..self }
+    }
+
     /// The widest gap within a group. A read goes over it rather than stop and start again.
     pub fn bridge(&self) -> u64 {
         self.bridge

@@ -1,4 +1,8 @@
-//! A meeting of all ranks in shared memory: each rank fills its slot, the last to arrive writes a verdict, and all read it.
+//! The memory that ranks of one host share, and how they agree there: each rank fills its slot, one of them reads all slots and
+//! writes a verdict, and all read it.
+//!
+//! At a *meeting* the last rank to arrive decides. In a *sweep* over several hosts ([`super::hosts`]) the lowest rank of the
+//! host does, which first exchanges messages with the other hosts.
 //!
 //! Two sets of slots and verdicts are used in turn. A rank writes to a set again at the second meeting after. By then all ranks
 //! have arrived at the meeting in between, so they have finished reading. So a meeting costs one wait.
@@ -8,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::host::processors;
 use super::memory::SharedMemory;
-use super::signal::{Signal, Watch};
+use super::signal::Signal;
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::schedule::ReduceOp;
@@ -17,31 +21,38 @@ use crate::topology::Rank;
 /// Bytes of a slot.
 pub const SLOT: usize = 16 << 10;
 /// Bytes of the verdict.
-pub const VERDICT: usize = 4096;
+pub const VERDICT: usize = SLOT;
 /// A cache line; words of different ranks are on different lines.
 const LINE: usize = 64;
 /// Offsets of the meeting's words, one on a line.
 const GENERATION: usize = 0;
 const ARRIVED: usize = LINE;
+/// Offset of the signal that all ranks but the lowest have arrived at a sweep.
+const OTHERS_ARRIVED: usize = 2 * LINE;
 /// Offset of the lines for signals of the memory's users.
-const FREE_LINES: usize = 2 * LINE;
+const FREE_LINES: usize = 3 * LINE;
 const VERDICTS: usize = 1024;
 const SLOTS: usize = VERDICTS + 2 * VERDICT;
 /// The area for users begins on a page.
 const PAGE: usize = 4096;
 /// With more ranks on a host, no memory is shared.
-const MOST_RANKS: usize = 1024;
+pub(super) const MOST_RANKS: usize = 1024;
 
-/// The memory that all ranks of an endpoint share on their host.
+/// The memory that ranks of one host share: all ranks of an endpoint, or all of them on this host. They are numbered in the
+/// order of their ranks; a number is a *place*.
 #[derive(Debug)]
 pub struct Shared {
-    rank: Rank,
-    ranks: usize,
+    /// This rank's place.
+    place: usize,
+    /// The ranks, ascending.
+    ranks: Vec<Rank>,
     memory: SharedMemory,
     /// Offset of the area for users.
     area: usize,
-    /// Number of meetings so far.
+    /// Number of meetings and sweeps so far.
     met: AtomicU32,
+    /// Number of sweeps so far.
+    swept: AtomicU32,
     spins: bool,
 }
 
@@ -55,14 +66,19 @@ pub struct Slots<'a> {
 impl<'a> Slots<'a> {
     /// Number of ranks.
     pub fn ranks(&self) -> usize {
-        self.shared.ranks
+        self.shared.ranks.len()
     }
 
-    /// The slot of a rank.
-    pub fn of(&self, rank: Rank) -> &'a [u8] {
-        assert!(rank < self.shared.ranks, "a rank that does not exist");
+    /// The rank of a place.
+    pub fn rank(&self, place: usize) -> Rank {
+        self.shared.ranks[place]
+    }
+
+    /// The slot of the rank with this place.
+    pub fn of(&self, place: usize) -> &'a [u8] {
+        assert!(place < self.shared.ranks.len(), "a place that no rank has");
         // SAFETY: reserved; all ranks have arrived and do not write to this set before the meeting after next.
-        unsafe { std::slice::from_raw_parts(self.shared.memory.at(self.shared.slot(self.set, rank)), SLOT) }
+        unsafe { std::slice::from_raw_parts(self.shared.memory.at(self.shared.slot(self.set, place)), SLOT) }
     }
 }
 
@@ -84,9 +100,20 @@ impl<'a> Met<'a> {
 }
 
 impl Shared {
-    fn new(rank: Rank, ranks: usize, memory: SharedMemory) -> Self {
-        let spins = ranks <= processors();
-        Self { rank, ranks, area: head(ranks), memory, met: AtomicU32::new(0), spins }
+    /// The memory of `ranks`, ascending, as `rank`, one of them, sees it.
+    pub(super) fn new(rank: Rank, ranks: Vec<Rank>, memory: SharedMemory, spins: bool) -> Self {
+        let (place, area) = (ranks.partition_point(|&other| other < rank), head(ranks.len()));
+        Self { place, ranks, area, memory, met: AtomicU32::new(0), swept: AtomicU32::new(0), spins }
+    }
+
+    /// The ranks, ascending.
+    pub fn ranks(&self) -> &[Rank] {
+        &self.ranks
+    }
+
+    /// This rank's place among them.
+    pub fn place(&self) -> usize {
+        self.place
     }
 
     /// Whether every rank has a core of its own.
@@ -114,8 +141,76 @@ impl Shared {
         Signal::new(self.memory.word(offset), self.memory.word(offset + 4))
     }
 
-    fn slot(&self, set: usize, rank: Rank) -> usize {
-        SLOTS + (set * self.ranks + rank) * SLOT
+    fn slot(&self, set: usize, place: usize) -> usize {
+        SLOTS + (set * self.ranks.len() + place) * SLOT
+    }
+
+    /// The set of the next meeting or sweep, which this rank now takes part in.
+    fn next_set(&self) -> usize {
+        let met = self.met.load(Ordering::Relaxed);
+        self.met.store(met.wrapping_add(1), Ordering::Relaxed);
+        (met % 2) as usize
+    }
+
+    /// The slots of the last meeting or sweep.
+    fn last(&self) -> Slots<'_> {
+        Slots { shared: self, set: (self.met.load(Ordering::Relaxed).wrapping_sub(1) % 2) as usize }
+    }
+
+    /// Fills this rank's slot of a set.
+    fn fill(&self, set: usize, leave: impl FnOnce(&mut [u8])) {
+        // SAFETY: reserved, and this rank's own; nobody reads it before this rank has arrived.
+        leave(unsafe { std::slice::from_raw_parts_mut(self.memory.at(self.slot(set, self.place)), SLOT) });
+    }
+
+    /// The verdict of a set, for the one rank that decides.
+    #[allow(clippy::mut_from_ref)]
+    fn verdict_mut(&self, set: usize) -> &mut [u8] {
+        // SAFETY: reserved; the others wait, and read it only after the generation has advanced.
+        unsafe { std::slice::from_raw_parts_mut(self.memory.at(VERDICTS + set * VERDICT), VERDICT) }
+    }
+
+    /// Releases the ranks that wait for the verdict.
+    fn release(&self) {
+        self.memory.word(ARRIVED).store(0, Ordering::Release);
+        self.line(GENERATION).advance();
+    }
+
+    /// A rank that is not the lowest arrives at a sweep. Returns the generation to wait for.
+    pub(super) fn hand_in(&self, leave: impl FnOnce(&mut [u8])) -> u32 {
+        self.fill(self.next_set(), leave);
+        let seen = self.line(GENERATION).get();
+        if self.memory.word(ARRIVED).fetch_add(1, Ordering::AcqRel) + 2 == self.ranks.len() as u32 {
+            self.line(OTHERS_ARRIVED).advance();
+        }
+        seen
+    }
+
+    /// On the lowest rank, at a sweep: the signal that advances when all others have arrived, and its value until then.
+    pub(super) fn others_arrived(&self) -> (Signal<'_>, u32) {
+        (self.line(OTHERS_ARRIVED), self.swept.load(Ordering::Relaxed))
+    }
+
+    /// On the lowest rank, when all others have arrived at a sweep: their slots.
+    pub(super) fn handed_in(&self) -> Slots<'_> {
+        Slots { shared: self, set: (self.met.load(Ordering::Relaxed) % 2) as usize }
+    }
+
+    /// On the lowest rank: ends a sweep. `decide` fills the verdict.
+    pub(super) fn answer(&self, decide: impl FnOnce(&mut [u8])) {
+        self.swept.fetch_add(1, Ordering::Relaxed);
+        decide(self.verdict_mut(self.next_set()));
+        self.release();
+    }
+
+    /// The generation: it advances with the verdict of each meeting and sweep.
+    pub(super) fn generation(&self) -> Signal<'_> {
+        self.line(GENERATION)
+    }
+
+    /// The last meeting or sweep, after its end.
+    pub fn met(&self) -> Met<'_> {
+        Met { slots: self.last() }
     }
 
     /// This rank arrives: `leave` fills its slot. On the last rank, `decide` then reads all slots and fills the verdict.
@@ -125,25 +220,17 @@ impl Shared {
         leave: impl FnOnce(&mut [u8]),
         decide: impl FnOnce(Slots<'_>, &mut [u8]),
     ) -> (Met<'_>, Option<u32>) {
-        let met = self.met.load(Ordering::Relaxed);
-        let set = (met % 2) as usize;
-        self.met.store(met.wrapping_add(1), Ordering::Relaxed);
+        let set = self.next_set();
         let slots = Slots { shared: self, set };
-        // SAFETY: reserved, and this rank's own; nobody reads it before this rank has arrived.
-        leave(unsafe { std::slice::from_raw_parts_mut(self.memory.at(self.slot(set, self.rank)), SLOT) });
-        let generation = self.line(GENERATION);
-        let seen = generation.get();
-        let arrived = self.memory.word(ARRIVED);
-        if arrived.fetch_add(1, Ordering::AcqRel) + 1 < self.ranks as u32 {
+        self.fill(set, leave);
+        let seen = self.line(GENERATION).get();
+        if self.memory.word(ARRIVED).fetch_add(1, Ordering::AcqRel) + 1 < self.ranks.len() as u32 {
             return (Met { slots }, Some(seen));
         }
-        // SAFETY: reserved; the others wait, and read it only after the generation has advanced.
-        let verdict = unsafe { std::slice::from_raw_parts_mut(self.memory.at(VERDICTS + set * VERDICT), VERDICT) };
         // If the decision panics, the others must not wait for it.
-        let decided = catch_unwind(AssertUnwindSafe(|| decide(slots, verdict)));
+        let decided = catch_unwind(AssertUnwindSafe(|| decide(slots, self.verdict_mut(set))));
         self.broken().store(u32::from(decided.is_err()), Ordering::Release);
-        arrived.store(0, Ordering::Release);
-        generation.advance();
+        self.release();
         if let Err(panic) = decided {
             resume_unwind(panic);
         }
@@ -154,16 +241,10 @@ impl Shared {
     fn broken(&self) -> &AtomicU32 {
         self.memory.word(ARRIVED + 4)
     }
-
-    /// The watch for the end of the meeting of generation `seen`; `None` if it is over.
-    fn open(&self, seen: u32) -> Option<Watch> {
-        let generation = self.line(GENERATION);
-        (generation.get() == seen).then(|| generation.watch(seen, self.spins))
-    }
 }
 
 /// Bytes of the memory before the area for users.
-fn head(ranks: usize) -> usize {
+pub(super) fn head(ranks: usize) -> usize {
     (SLOTS + 2 * ranks * SLOT).next_multiple_of(PAGE)
 }
 
@@ -204,7 +285,7 @@ impl Endpoint {
         }
         let mut all = [u64::from(memory.is_some())];
         allreduce(self, &[ReduceOp::Min], &mut all).await?;
-        Ok(memory.filter(|_| all[0] == 1).map(|memory| Shared::new(rank, ranks, memory)))
+        Ok(memory.filter(|_| all[0] == 1).map(|memory| Shared::new(rank, (0..ranks).collect(), memory, ranks <= processors())))
     }
 
     /// Meets all other ranks: `leave` fills this rank's slot, and on the last rank `decide` fills the verdict. Collective. One
@@ -218,16 +299,21 @@ impl Endpoint {
         decide: impl FnOnce(Slots<'_>, &mut [u8]),
     ) -> Result<()> {
         let shared = self.shared().ok_or_else(|| Error::Fabric("ranks share no memory".to_string()))?;
+        self.meet_in(&shared, leave, decide).await
+    }
+
+    /// As [`Endpoint::meet`], of the ranks that share the memory `shared`. Collective over these ranks.
+    ///
+    /// # Errors
+    /// Those of the fabric; the last rank panicked.
+    pub async fn meet_in(
+        &mut self,
+        shared: &Shared,
+        leave: impl FnOnce(&mut [u8]),
+        decide: impl FnOnce(Slots<'_>, &mut [u8]),
+    ) -> Result<()> {
         if let (_, Some(seen)) = shared.arrive(leave, decide) {
-            let mut looks = 0u32;
-            while let Some(watch) = shared.open(seen) {
-                if looks > 0 {
-                    self.progress()?;
-                }
-                looks += 1;
-                self.watch(watch).await;
-            }
-            self.waiting().event();
+            self.wait_for_change(shared.generation(), seen, shared.spins).await?;
             if shared.broken().load(Ordering::Acquire) != 0 {
                 return Err(Error::Fabric("a rank panicked in the middle of a call".to_string()));
             }
@@ -235,13 +321,25 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Waits until signal `signal` of the shared memory is no longer `seen`, or for a short time. Does nothing without shared
-    /// memory.
+    /// Waits until a signal is no longer `seen`, and progresses messages now and then.
+    pub(super) async fn wait_for_change(&mut self, signal: Signal<'_>, seen: u32, spins: bool) -> Result<()> {
+        let mut looks = 0u32;
+        while signal.get() == seen {
+            if looks > 0 {
+                self.progress()?;
+            }
+            looks += 1;
+            self.watch(signal.watch(seen, spins)).await;
+        }
+        self.waiting().event();
+        Ok(())
+    }
+
+    /// Waits until signal `signal` of the memory `shared` is no longer `seen`, or for a short time.
     ///
     /// # Errors
     /// Those of the fabric.
-    pub async fn wait_for(&mut self, signal: usize, seen: u32) -> Result<()> {
-        let Some(shared) = self.shared() else { return Ok(()) };
+    pub async fn wait_for(&mut self, shared: &Shared, signal: usize, seen: u32) -> Result<()> {
         let word = shared.signal(signal);
         if word.get() == seen {
             let watch = word.watch(seen, shared.spins());
@@ -255,10 +353,8 @@ impl Endpoint {
         Ok(())
     }
 
-    /// The last meeting; `None` without shared memory.
+    /// The last meeting; `None` if not all ranks share memory.
     pub fn met(&self) -> Option<Met<'_>> {
-        let shared = self.shared_ref()?;
-        let set = (shared.met.load(Ordering::Relaxed).wrapping_sub(1) % 2) as usize;
-        Some(Met { slots: Slots { shared, set } })
+        self.shared_ref().map(|shared| shared.met())
     }
 }

@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use memmap2::{MmapOptions, MmapRaw};
 
+use crate::drivers::size_limit::without_size_signal;
+
 /// A mapping of the memory.
 #[derive(Debug)]
 pub struct SharedMemory {
@@ -25,6 +27,8 @@ impl SharedMemory {
     /// Those of the system.
     pub fn make(size: usize) -> io::Result<Self> {
         let file = nameless()?;
+        // A limit of file size holds for memory too: where it is lower, the ranks share none.
+        let _quiet = without_size_signal();
         file.set_len(size as u64)?;
         Self::of(file, size)
     }
@@ -56,6 +60,7 @@ impl SharedMemory {
     /// # Errors
     /// The system has no memory left, or a limit is reached.
     pub fn reserve(&self, offset: usize, len: usize) -> io::Result<()> {
+        let _quiet = without_size_signal();
         let take = nix::fcntl::posix_fallocate(&self.file, offset as libc::off_t, len as libc::off_t);
         take.map_err(io::Error::from)
     }

@@ -1,0 +1,212 @@
+//! What each host holds of the file: whether hosts could write, or read, their own bytes without each other.
+//!
+//! The *cover* of a host are the extents of its ranks, merged over gaps below a grain. Where the covers of no two hosts overlap,
+//! each can write its own bytes, and what lies in its gaps below the grain, as if it were alone. Block decompositions whose
+//! neighbours share a host are like that.
+
+use crate::access::{Extent, Extents, varint};
+
+/// Gaps below so many bytes are merged: a call on the file costs about what copying so many bytes does. Nobody may write a wider
+/// gap together with what is around it (data sieving), because another host may write there.
+pub const GRAIN: u64 = 32 << 10;
+/// Most bytes of an encoded cover. A longer one is not known to other hosts.
+pub const MAX_ENCODED: usize = 8 << 10;
+/// In place of the host, after the covers of several were compared.
+const SEVERAL: u64 = u64::MAX;
+
+/// The covers of ranks, merged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cover {
+    /// The host of the ranks, or [`SEVERAL`].
+    host: u64,
+    /// Ascending ranges that do not overlap, as (start, end); `None` if hosts overlap, or this is not known.
+    ranges: Option<Vec<(u64, u64)>>,
+}
+
+impl Cover {
+    /// The cover of a rank of `host`. Where the file system locks `unit` bytes together, in whole units. O(extents).
+    pub fn of(host: usize, file: &Extents, unit: u64) -> Self {
+        // A range takes two bytes or more.
+        const MOST: usize = MAX_ENCODED / 2;
+        let mut ranges: Vec<(u64, u64)> = Vec::new();
+        for extent in file.iter() {
+            let (start, end) = (extent.offset - extent.offset % unit, extent.end().next_multiple_of(unit));
+            if let Some(last) = ranges.last_mut().filter(|last| start >= last.0 && start < last.1.saturating_add(GRAIN)) {
+                last.1 = last.1.max(end);
+            } else if ranges.len() == MOST {
+                return Self::unknown(host);
+            } else {
+                ranges.push((start, end));
+            }
+        }
+        Self { host: host as u64, ranges: Some(united(ranges, GRAIN)) }
+    }
+
+    /// The cover of a rank of which this is not known.
+    pub fn unknown(host: usize) -> Self {
+        Self { host: host as u64, ranges: None }
+    }
+
+    /// Whether `bytes` bytes of the ranks are as many as the ranges have: then there is data everywhere in them, unless ranks
+    /// overlap.
+    pub fn is_filled_by(&self, bytes: u64) -> bool {
+        self.ranges.as_ref().is_some_and(|ranges| ranges.iter().map(|(start, end)| end - start).sum::<u64>() == bytes)
+    }
+
+    /// The ranges, ascending; none if they are not known.
+    pub fn extents(&self) -> Vec<Extent> {
+        self.ranges.iter().flatten().map(|&(start, end)| Extent { offset: start, len: end - start }).collect()
+    }
+
+    /// Whether no two hosts overlap, for sure.
+    pub fn hosts_are_apart(&self) -> bool {
+        self.ranges.is_some()
+    }
+
+    /// Adds the cover of other ranks: of the same host, or of others. O(n log n) for n ranges.
+    pub fn merge(&mut self, other: Self) {
+        let same = self.host == other.host && self.host != SEVERAL;
+        self.ranges = self.ranges.take().zip(other.ranges).and_then(|(mut all, other)| {
+            all.extend(other);
+            match same {
+                true => Some(united(all, GRAIN)),
+                false => are_apart(&mut all).then(|| united(all, 0)),
+            }
+        });
+        if !same {
+            self.host = SEVERAL;
+        }
+    }
+
+    /// Appends the encoding, of at most [`MAX_ENCODED`] and a few bytes.
+    pub fn put(&self, out: &mut Vec<u8>) {
+        varint::put(out, self.host.wrapping_add(1));
+        let (start, mut at) = (out.len(), 0);
+        let known = self.ranges.as_ref().is_some_and(|ranges| {
+            varint::put(out, ranges.len() as u64 + 1);
+            ranges.iter().all(|&(from, to)| {
+                varint::put(out, from.wrapping_sub(at));
+                varint::put(out, to.wrapping_sub(from));
+                at = to;
+                out.len() - start <= MAX_ENCODED
+            })
+        });
+        if !known {
+            out.truncate(start);
+            varint::put(out, 0);
+        }
+    }
+
+    /// Reads the encoding at `*at`. Damaged bytes are a cover that is not known.
+    pub fn get(bytes: &[u8], at: &mut usize) -> Self {
+        let mut next = || varint::get(bytes, at);
+        let host = next().unwrap_or(0).wrapping_sub(1);
+        let count = next().unwrap_or(0).checked_sub(1).filter(|&count| count <= MAX_ENCODED as u64);
+        let mut end = 0u64;
+        let mut range = || {
+            let from = end.checked_add(next()?)?;
+            end = from.checked_add(next()?)?;
+            Some((from, end))
+        };
+        Self { host, ranges: count.and_then(|count| (0..count).map(|_| range()).collect()) }
+    }
+}
+
+/// Sorts ranges, and says whether no two overlap.
+fn are_apart(ranges: &mut [(u64, u64)]) -> bool {
+    ranges.sort_unstable();
+    ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0)
+}
+
+/// The union of ranges, ascending; ranges with a gap below `grain`, or none, between them are one.
+fn united(mut ranges: Vec<(u64, u64)>, grain: u64) -> Vec<(u64, u64)> {
+    ranges.sort_unstable();
+    ranges.dedup_by(|next, kept| {
+        let joins = next.0 <= kept.1 || next.0 - kept.1 < grain;
+        if joins {
+            kept.1 = kept.1.max(next.1);
+        }
+        joins
+    });
+    ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn extents(pieces: &[(u64, u64)]) -> Extents {
+        Extents::from_extents(pieces.iter().map(|&(offset, len)| Extent { offset, len })).unwrap()
+    }
+
+    /// The covers of ranks, each given as (host, pieces), merged as on the way to rank 0: first those of each host.
+    fn merged(ranks: &[(usize, Vec<(u64, u64)>)], unit: u64) -> Cover {
+        let mut hosts = std::collections::BTreeMap::<usize, Cover>::new();
+        for (host, pieces) in ranks {
+            let mut encoded = Vec::new();
+            Cover::of(*host, &extents(pieces), unit).put(&mut encoded);
+            let own = Cover::get(&encoded, &mut 0);
+            match hosts.entry(*host) {
+                std::collections::btree_map::Entry::Occupied(mut all) => all.get_mut().merge(own),
+                std::collections::btree_map::Entry::Vacant(none) => drop(none.insert(own)),
+            }
+        }
+        hosts.into_values().reduce(|mut all, next| {
+            all.merge(next);
+            all
+        })
+        .unwrap()
+    }
+
+    /// Whether hosts are apart: no byte, and no gap below the grain between bytes of a host, is two hosts'.
+    fn reference(ranks: &[(usize, Vec<(u64, u64)>)]) -> bool {
+        let covers = |host: usize| {
+            let own = ranks.iter().filter(|(of, _)| *of == host).flat_map(|(_, pieces)| pieces.iter());
+            united(own.map(|&(offset, len)| (offset, offset + len)).collect(), GRAIN)
+        };
+        let overlap = |a: (u64, u64), b: (u64, u64)| a.0 < b.1 && b.0 < a.1;
+        (0..4).all(|one| {
+            (0..one).all(|other| covers(one).iter().all(|&a| covers(other).iter().all(|&b| !overlap(a, b))))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn hosts_are_apart_if_no_covers_overlap(
+            ranks in prop::collection::vec((0usize..4, prop::collection::vec((0u64..40, 1u64..3), 0..4)), 1..8)
+        ) {
+            // Steps of 20,000 bytes: some gaps are below the grain, some above.
+            let ranks: Vec<_> = ranks
+                .into_iter()
+                .map(|(host, mut pieces)| {
+                    pieces.sort_unstable();
+                    (host, pieces.into_iter().map(|(at, len)| (at * 20_000, len * 9_000)).collect::<Vec<_>>())
+                })
+                .collect();
+            prop_assert_eq!(merged(&ranks, 1).hosts_are_apart(), reference(&ranks));
+        }
+    }
+
+    #[test]
+    fn planes_that_hosts_hold_are_apart_and_interleaved_rows_are_not() {
+        // Rows of 800 bytes, of which each rank of a host has 200; planes of 40,000 bytes in turn with another host's.
+        let rank = |host: u64, column: u64| {
+            let row = move |plane: u64, row: u64| ((plane * 2 + host) * 40_000 + row * 800 + column * 200, 200);
+            (host as usize, (0..20).flat_map(|plane| (0..50).map(move |at| row(plane, at))).collect::<Vec<_>>())
+        };
+        let ranks: Vec<_> = (0..8).map(|rank_of| rank(rank_of / 4, rank_of % 4)).collect();
+        let all = merged(&ranks, 1);
+        assert_eq!(all.ranges, Some(vec![(0, 1_600_000)]), "planes adjoin");
+        assert!(!merged(&ranks, 65_536).hosts_are_apart(), "two hosts have bytes of one stripe");
+        let across: Vec<_> = (0..8).map(|rank_of| rank(rank_of / 4, rank_of % 4).1).enumerate().map(|(r, p)| (r % 2, p)).collect();
+        assert!(!merged(&across, 1).hosts_are_apart());
+    }
+
+    #[test]
+    fn too_many_ranges_are_not_known() {
+        let far: Vec<_> = (0..10_000).map(|at| (at * 100_000, 8)).collect();
+        assert!(!merged(&[(0, far.clone())], 1).hosts_are_apart());
+        assert!(merged(&[(0, far[..500].to_vec())], 1).hosts_are_apart());
+    }
+}
