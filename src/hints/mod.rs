@@ -58,6 +58,7 @@ const REMOVED: &[(&str, &str)] = &[
     ("trib_lustre_round", "set cb_buffer_size to the stripe size for rounds of one stripe"),
     ("trib_pairwise_empty", "pairwise sends no empty messages; trib sim has the paper's form"),
     ("trib_plan_cache", "plans are kept always"),
+    ("trib_tuned_table", "the ranks of a host agree through memory that they share, and hosts along a binomial tree"),
 ];
 
 /// Most bytes of a file of hints: enough for a list of a million ranks.

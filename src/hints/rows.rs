@@ -154,10 +154,6 @@ hints! {
     /// follow one another, and everything is exchanged, also with `romio_cb_write=disable`.)
     "trib_overlap" overlap: Overlap = Overlap::Any, Overlap::CODEC, "",
         "Ranks write the same bytes, and the program relies on which rank's stay.";
-    /// A table that `trib tune collectives` wrote, in JSON: the broadcasts of hints, the agreements and the gather of statistics of a file
-    /// use the algorithms that were the fastest for the rank count and size that are nearest. Empty: none.
-    "trib_tuned_table" tuned_table: String = String::new(), PATH, "",
-        "There are so many ranks that agreements and broadcasts take time, and `trib tune collectives` has measured the machine.";
     /// A file of what messages cost on this machine, which `trib tune machine` wrote, in JSON: `auto` chooses kernels by it.
     /// Empty: the costs of a cluster of the present. They are also taken, and standard error has a line, if the file cannot be
     /// used. It is read once.
@@ -186,7 +182,7 @@ hints! {
         "The file system takes smaller requests well (lower), or needs larger ones (higher).";
     /// Whether ranks that are all on one host write and read through memory that they share, without messages, and whether,
     /// where they are on several, they agree, and `two_layer` gathers, through memory inside each host. `automatic`: on MPI, unless nodes are pretended;
-    /// `enable`: also where ranks are threads, and inside pretended nodes. (Not with `trib_io_ranks` and `trib_tuned_table`.)
+    /// `enable`: also where ranks are threads, and inside pretended nodes. (Not with `trib_io_ranks`.)
     "trib_shared_memory" shared_memory: Switch = Switch::Automatic, Switch::CODEC, "",
         "The host has little shared memory (`disable`), or pretended nodes and threads are to use it (`enable`).";
     /// What a rank does when a collective call fails in a way that the other ranks cannot be told of: a panic, an error of MPI,

@@ -33,7 +33,6 @@ const VALUES: &[(&str, &[&str], &[&str])] = &[
         &["stride:0", "stride", "list:", "far"],
     ),
     ("trib_overlap", &["rank_order"], &["first"]),
-    ("trib_tuned_table", &["tuned.json", "/etc/trib/a table"], &["a;b", "a#b"]),
     ("trib_machine", &["machine.json", "/etc/trib/a machine"], &["a;b", "a#b"]),
     ("trib_tiny_call", &["0", "4096"], &["-1", "tiny"]),
     ("trib_io_ranks", &["1", "64"], &["-1", "", "all"]),

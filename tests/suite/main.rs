@@ -58,4 +58,3 @@ mod several_hosts;
 mod shared_memory;
 mod sieving;
 mod sizes;
-mod tuned_table;

@@ -21,8 +21,8 @@ use tributary::collectives::{agree, allgather};
 use tributary::error::{Error, Result};
 use tributary::exchange::cost::Costs;
 use tributary::fabric::Endpoint;
+use tributary::machine::Machine;
 use tributary::topology::{Rank, Topology};
-use tributary::tuned::machine::Machine;
 
 /// Most ranks that send to one at a time.
 const SENDERS: usize = 4;

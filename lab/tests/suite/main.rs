@@ -12,8 +12,6 @@ mod log_gops;
 mod payload;
 #[path = "../../../tests/common/two_sides.rs"]
 mod two_sides;
-#[path = "../../../tests/common/watchdog.rs"]
-mod watchdog;
 
 mod collective_costs;
 mod gather_hierarchies;
@@ -27,4 +25,3 @@ mod sim_collective_write;
 mod sim_links;
 mod sim_loggopsim;
 mod sim_storage;
-mod tune;

@@ -287,11 +287,7 @@ impl File {
         self.usable()?;
         waiting.call(pin!(agree(&mut self.endpoint, settled))).await?;
         pool::advise_unused();
-        completed?;
-        if !self.setup.hints.tuned_table.is_empty() {
-            self.endpoint.use_agreements(None);
-        }
-        Ok(())
+        completed
     }
 
     /// Agrees on an outcome: if any rank has an error, all ranks get the error of the lowest such rank. Collective.

@@ -18,7 +18,6 @@ use crate::fabric::Endpoint;
 use crate::fabric::shared::{Hosts, host};
 use crate::hints::{DriverName, Hints, Switch};
 use crate::topology::{Rank, Topology};
-use crate::tuned;
 
 /// The fixed part of an open file. Equal on all ranks but for the rank.
 pub struct Setup {
@@ -60,7 +59,7 @@ impl Setup {
     /// Creates, empties or opens the file on rank 0, and computes the rest. Collective.
     ///
     /// # Errors
-    /// Bad hints, no tuned table where one is hinted, or the file cannot be made: the same on all ranks.
+    /// Bad hints, or the file cannot be made: the same on all ranks.
     pub async fn open(
         endpoint: &mut Endpoint,
         files: &dyn OpenStorage,
@@ -71,17 +70,13 @@ impl Setup {
     ) -> Result<Self> {
         let asked = OpenArguments { files, path: &path, mode, hints: &hints };
         // Ranks that have had a file before know how to sweep: then one sweep checks the terms and makes the file.
-        let early = match endpoint.hosts().filter(|_| endpoint.agreements().is_none()).cloned() {
+        let early = match endpoint.hosts().cloned() {
             Some(hosts) => Ok(terms::sweep_terms(endpoint, &hosts, &asked, capture).await?),
             None => Err(terms::check_alike(endpoint, &asked, capture).await?),
         };
         // Only after the check: with different hints, not all ranks would take part.
         if may_share(endpoint, &hints, false) {
             endpoint.share(shared::CONTROL, shared::AREA).await?;
-        }
-        if !hints.tuned_table.is_empty() {
-            let chosen = tuned::load(endpoint, &hints.tuned_table).await?;
-            endpoint.use_agreements(Some(Arc::new(chosen)));
         }
         let hosts = find_hosts(endpoint, &hints).await?;
         let topology = find_topology(endpoint, &hints).await?;
@@ -183,15 +178,14 @@ fn may_share(endpoint: &Endpoint, hints: &Hints, in_nodes: bool) -> bool {
         Switch::Disable => false,
         Switch::Automatic => endpoint.shares_memory() && hints.ranks_per_node == 0,
     };
-    allowed && hints.io_ranks == 0 && hints.tuned_table.is_empty()
+    allowed && hints.io_ranks == 0
 }
 
-/// Finds the hosts of the ranks, so that calls begin with a sweep over hosts. `None` if all ranks share memory or agree by
-/// other algorithms. Collective.
+/// Finds the hosts of the ranks, so that calls begin with a sweep over hosts. `None` if all ranks share memory. Collective.
 async fn find_hosts(endpoint: &mut Endpoint, hints: &Hints) -> Result<Option<Arc<Hosts>>> {
     let ranks = endpoint.ranks();
     let meets = may_share(endpoint, hints, false) && endpoint.shared().is_some();
-    if meets || hints.io_ranks > 0 || !hints.tuned_table.is_empty() {
+    if meets || hints.io_ranks > 0 {
         endpoint.forget_hosts();
         return Ok(None);
     }
