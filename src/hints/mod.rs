@@ -54,6 +54,7 @@ const OURS: &str = "trib_";
 /// Hints of earlier versions, with their replacements.
 const REMOVED: &[(&str, &str)] = &[
     ("trib_allgather", "the library's choice, locality_bruck, is used always"),
+    ("trib_io_ranks", "trib_placement and cb_nodes choose the aggregators; every call waits for the file"),
     ("trib_local_aggregators", "nc_num_aggrs_per_node says how many on every node"),
     ("trib_lustre_round", "set cb_buffer_size to the stripe size for rounds of one stripe"),
     ("trib_pairwise_empty", "pairwise sends no empty messages; trib sim has the paper's form"),
@@ -181,7 +182,6 @@ impl Hints {
             cb_config_list: self.cb_config_list,
             cb_buffer_size: self.cb_buffer_size,
             placement: self.placement.clone(),
-            io_ranks: self.io_ranks,
         }
     }
 
@@ -219,7 +219,7 @@ impl Hints {
     /// # Errors
     /// [`Error::Hint`] for a field with a value that its text form does not allow; a rank list that is no permutation; a placement
     /// with a rank that is listed twice or does not exist; a number of aggregators that contradicts a list of them; a throttle
-    /// other than 1 for a coupled kernel; I/O ranks that leave no compute rank or contradict a choice of aggregators.
+    /// other than 1 for a coupled kernel.
     pub fn check(&self, ranks: usize) -> Result<()> {
         if *self == Self::default() {
             return Ok(());
@@ -242,7 +242,6 @@ impl Hints {
                 return Err(Error::hint(key, value, why));
             }
         }
-        self.check_io_ranks(ranks)?;
         if let RankListHint::Explicit(list) = &self.rank_list {
             distinct("trib_rank_list", list, ranks)?;
             if list.len() != ranks {
@@ -256,27 +255,6 @@ impl Hints {
                 let allowed = format!("auto|{}, because trib_placement lists so many ranks", list.len());
                 return Err(Error::hint("cb_nodes", count, allowed));
             }
-        }
-        Ok(())
-    }
-}
-
-impl Hints {
-    /// Checks that I/O ranks leave compute ranks, and that no other hint chooses aggregators.
-    fn check_io_ranks(&self, ranks: usize) -> Result<()> {
-        let io_ranks = self.io_ranks;
-        if io_ranks == 0 {
-            return Ok(());
-        }
-        if io_ranks >= ranks {
-            return Err(Error::hint("trib_io_ranks", io_ranks, format!("fewer than the {ranks} ranks")));
-        }
-        if let Some(count) = self.cb_nodes.filter(|&count| count != io_ranks) {
-            return Err(Error::hint("cb_nodes", count, format!("auto|{io_ranks}, because of trib_io_ranks")));
-        }
-        if self.placement != PlacementHint::Default {
-            let given = (names::PLACEMENT.print)(&self.placement);
-            return Err(Error::hint("trib_placement", given, "default, because of trib_io_ranks"));
         }
         Ok(())
     }

@@ -164,11 +164,6 @@ hints! {
     /// aggregator for nothing. 0: never.
     "trib_tiny_call" tiny_call: u64 = 64 << 10, SIZE_OR_ZERO, "bytes",
         "One aggregator is too slow for small calls (lower), or messages are (higher).";
-    /// Dedicated I/O mode: so many ranks, the last of every node in turn, only aggregate and must have no data of their own; the
-    /// others hand theirs over and go on. A write is then complete, and its error told, at the next call on the file, at its
-    /// sync or its close. 0: ranks with data aggregate too.
-    "trib_io_ranks" io_ranks: usize = 0, COUNT_OR_ZERO, "ranks",
-        "Ranks can be spared to write while the others compute.";
     /// Pretends that nodes hold so many consecutive ranks; 0: what the machine says.
     "trib_ranks_per_node" ranks_per_node: usize = 0, COUNT_OR_ZERO, "ranks per node",
         "Kernels and placements for several nodes are tried on one, or the launcher hides which ranks share a node.";
@@ -182,7 +177,7 @@ hints! {
         "The file system takes smaller requests well (lower), or needs larger ones (higher).";
     /// Whether ranks that are all on one host write and read through memory that they share, without messages, and whether,
     /// where they are on several, they agree, and `two_layer` gathers, through memory inside each host. `automatic`: on MPI, unless nodes are pretended;
-    /// `enable`: also where ranks are threads, and inside pretended nodes. (Not with `trib_io_ranks`.)
+    /// `enable`: also where ranks are threads, and inside pretended nodes.
     "trib_shared_memory" shared_memory: Switch = Switch::Automatic, Switch::CODEC, "",
         "The host has little shared memory (`disable`), or pretended nodes and threads are to use it (`enable`).";
     /// What a rank does when a collective call fails in a way that the other ranks cannot be told of: a panic, an error of MPI,

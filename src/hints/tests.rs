@@ -35,7 +35,6 @@ const VALUES: &[(&str, &[&str], &[&str])] = &[
     ("trib_overlap", &["rank_order"], &["first"]),
     ("trib_machine", &["machine.json", "/etc/trib/a machine"], &["a;b", "a#b"]),
     ("trib_tiny_call", &["0", "4096"], &["-1", "tiny"]),
-    ("trib_io_ranks", &["1", "64"], &["-1", "", "all"]),
     ("trib_ranks_per_node", &["42"], &["-42"]),
     ("trib_write_buffers", &["1", "8"], &["0"]),
     ("trib_direct_min", &["1048576"], &["0"]),
@@ -98,7 +97,8 @@ fn text_with_comments_blanks_and_keys_of_others() {
 #[test]
 fn a_driver_is_told_its_hints() {
     assert_eq!(Hints::default().for_driver(), crate::drivers::DriverHints::default());
-    let text = "cb_nodes=2;cb_config_list=*:3;cb_buffer_size=4;striping_unit=5;striping_factor=6;trib_placement=stride:7;trib_io_ranks=8";
+    let text =
+        "cb_nodes=2;cb_config_list=*:3;cb_buffer_size=4;striping_unit=5;striping_factor=6;trib_placement=stride:7";
     let told = crate::drivers::DriverHints {
         striping_unit: Some(5),
         striping_factor: Some(6),
@@ -106,7 +106,6 @@ fn a_driver_is_told_its_hints() {
         cb_config_list: Some(3),
         cb_buffer_size: 4,
         placement: PlacementHint::Stride(7),
-        io_ranks: 8,
     };
     assert_eq!(Hints::parse(text).unwrap().for_driver(), told);
 }
@@ -186,9 +185,6 @@ fn hints_are_checked_against_the_ranks() {
         ("trib_placement=list:0,4", "ranks below 4"),
         ("trib_placement=list:0,0", "rank 0 twice"),
         ("trib_placement=list:0,1;cb_nodes=3", "hint cb_nodes"),
-        ("trib_io_ranks=4", "hint trib_io_ranks"),
-        ("trib_io_ranks=2;cb_nodes=1", "hint cb_nodes"),
-        ("trib_io_ranks=2;trib_placement=spread", "hint trib_placement"),
     ] {
         let error = Hints::parse(text).unwrap().check(4).unwrap_err().to_string();
         assert!(error.contains(says), "{text}: {error}");

@@ -31,6 +31,5 @@ mod conformance;
 mod f_case;
 mod faults;
 mod intergroup;
-mod io_ranks;
 mod patterns;
 mod transport;

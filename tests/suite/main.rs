@@ -44,7 +44,6 @@ mod golden;
 mod hierarchical;
 mod independent;
 mod intergroup;
-mod io_ranks;
 mod kernels;
 mod layers;
 mod links;

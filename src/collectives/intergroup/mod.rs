@@ -11,18 +11,15 @@
 //! | [`mod@root_gathering`] | the baseline: what MPI libraries do |
 //! | `exchange` | the first step of all but the baseline: parts of the full message, and the order of sends |
 //! | `groups` | [`TwoGroups`] |
-//! | `reduction` | an allreduce over both groups, by exchanges between them only |
 
 pub mod allgather;
 pub mod allgatherv;
 mod exchange;
 mod groups;
-mod reduction;
 pub mod root_gathering;
 pub mod two_step;
 
 pub use groups::TwoGroups;
-pub use reduction::intergroup_allreduce;
 
 use super::INTERGROUP;
 use super::algorithm::Problem;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use crate::collectives::allgather;
 use crate::collectives::allgather::LOCALITY_BRUCK;
-use crate::collectives::intergroup::TwoGroups;
 use crate::drivers::{Driver, DriverHints, Layout, Mode, OpenStorage, driver};
 use crate::engine::api::terms::{self, Created, OpenArguments};
 use crate::engine::capture::target::Target;
@@ -41,13 +40,11 @@ pub struct Setup {
     pub roles: Roles,
     /// The roles of tiny calls: the first aggregator only.
     pub tiny: Roles,
-    /// With dedicated I/O ranks: the compute ranks and the I/O ranks.
-    pub io: Option<TwoGroups>,
     /// Whether collective calls go through memory that the ranks share.
     pub shares_memory: bool,
     /// If not: whether the members of a local aggregator may share memory.
     pub shares_in_nodes: bool,
-    /// The hosts of the ranks, if calls begin with a sweep over hosts.
+    /// The hosts of the ranks, over which calls begin with a sweep; `None` if all ranks share memory.
     pub hosts: Option<Arc<Hosts>>,
     /// Whether all ranks record their calls for a capture.
     pub is_captured: bool,
@@ -125,7 +122,6 @@ impl Setup {
         hints: Hints,
         costs: Costs,
     ) -> Result<Self> {
-        let io = (hints.io_ranks > 0).then(|| two_groups(topology.ranks(), &aggregators)).transpose()?;
         let first = aggregators.iter().copied().take(1).collect();
         let roles = Roles::new(rank, &topology, (&*driver, &layout), aggregators.into(), &hints, costs)?;
         let tiny = Roles::new(rank, &topology, (&*driver, &layout), first, &hints, costs)?;
@@ -143,7 +139,6 @@ impl Setup {
             topology,
             roles,
             tiny,
-            io,
             shares_memory,
             shares_in_nodes,
             hosts,
@@ -173,19 +168,18 @@ impl Setup {
 /// inside each node, and only if the hint says so.
 fn may_share(endpoint: &Endpoint, hints: &Hints, in_nodes: bool) -> bool {
     let pretended = (1..endpoint.ranks()).contains(&hints.ranks_per_node);
-    let allowed = match hints.shared_memory {
+    match hints.shared_memory {
         Switch::Enable => in_nodes || !pretended,
         Switch::Disable => false,
         Switch::Automatic => endpoint.shares_memory() && hints.ranks_per_node == 0,
-    };
-    allowed && hints.io_ranks == 0
+    }
 }
 
 /// Finds the hosts of the ranks, so that calls begin with a sweep over hosts. `None` if all ranks share memory. Collective.
 async fn find_hosts(endpoint: &mut Endpoint, hints: &Hints) -> Result<Option<Arc<Hosts>>> {
     let ranks = endpoint.ranks();
     let meets = may_share(endpoint, hints, false) && endpoint.shared().is_some();
-    if meets || hints.io_ranks > 0 {
+    if meets {
         endpoint.forget_hosts();
         return Ok(None);
     }
@@ -199,12 +193,6 @@ async fn find_hosts(endpoint: &mut Endpoint, hints: &Hints) -> Result<Option<Arc
     let hosts = endpoint.find_hosts(hints.ranks_per_node, label, spins).await?;
     endpoint.waiting().waker().set_crowded(!hosts.spins());
     Ok(Some(hosts))
-}
-
-/// The groups of compute ranks and I/O ranks.
-fn two_groups(ranks: usize, io_ranks: &[Rank]) -> Result<TwoGroups> {
-    let compute = (0..ranks).filter(|rank| io_ranks.binary_search(rank).is_err()).collect();
-    TwoGroups::new(compute, io_ranks.to_vec())
 }
 
 /// The topology that the hints simulate, or that of the fabric: an allgather of node labels per file, which ranks that share
