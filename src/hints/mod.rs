@@ -40,9 +40,7 @@ mod values;
 pub use environment::Environment;
 pub use file_hints::{FileHints, Source, Unused};
 pub use markdown::markdown;
-pub use names::{
-    DriverName, KernelHint, Limit, OnFailure, Overlap, PlacementHint, RankListHint, Switch, TwoLayerInner,
-};
+pub use names::{DriverName, KernelHint, Limit, OnFailure, Overlap, PlacementHint, RankListHint, Switch};
 pub use rows::Hints;
 pub(crate) use values::{SIZES, size};
 
@@ -60,6 +58,8 @@ const REMOVED: &[(&str, &str)] = &[
     ("trib_pairwise_empty", "pairwise sends no empty messages; trib sim has the paper's form"),
     ("trib_plan_cache", "plans are kept always"),
     ("trib_tuned_table", "the ranks of a host agree through memory that they share, and hosts along a binomial tree"),
+    ("trib_two_layer_inner", "every rank of a node hands its bytes to the local aggregator itself"),
+    ("trib_two_layer_threshold", "every rank of a node hands its bytes to the local aggregator itself"),
 ];
 
 /// Most bytes of a file of hints: enough for a list of a million ranks.

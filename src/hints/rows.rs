@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::names::{
     DRIVER, DriverName, KERNEL, KernelHint, Limit, OnFailure, Overlap, PLACEMENT, PlacementHint, RankListHint, Switch,
-    THROTTLE_MODE, TwoLayerInner,
+    THROTTLE_MODE,
 };
 use super::values::{
     COUNT, COUNT_OR_AUTO, COUNT_OR_ZERO, PATH, PER_NODE, SIZE, SIZE_OR_AUTO, SIZE_OR_ZERO, STRIPES_OR_AUTO, TRUTH,
@@ -133,15 +133,6 @@ hints! {
     /// The kernel between local aggregators and aggregators in `two_layer`.
     "trib_two_layer_outer" two_layer_outer: &'static Kernel = &ASCENDING_ISSEND, KERNEL, "",
         "Nodes are so many that the exchange between local aggregators and aggregators needs a throttle.";
-    /// How lists and data get from the ranks of a node to their local aggregator in `two_layer`, and data back. `direct`:
-    /// every rank sends its own; `ordered_tree`: neighbours join, the one with fewer bytes sending to the other, so that a
-    /// local aggregator of m ranks gets about log2 m messages, not m.
-    "trib_two_layer_inner" two_layer_inner: TwoLayerInner = TwoLayerInner::Direct, TwoLayerInner::CODEC, "",
-        "A node has so many ranks that its local aggregator takes long to receive from each.";
-    /// What several ranks have joined in the ordered tree goes to the local aggregator directly where it is more than this:
-    /// many small messages become few, large ones do not travel twice. 2^62: never.
-    "trib_two_layer_threshold" two_layer_threshold: u64 = 64 << 10, SIZE, "bytes",
-        "The network or memory of a node takes larger (or only smaller) messages at little cost.";
     /// The file-system driver. `auto`: by the file system that the file is on.
     "trib_driver" driver: DriverName = DriverName::Auto, DRIVER, "",
         "The file system is taken for another than it is, or the layout of another is to be tried.";

@@ -24,8 +24,6 @@ const VALUES: &[(&str, &[&str], &[&str])] = &[
     ("trib_throttle_mode", &["batch", "window"], &["sliding"]),
     ("trib_rank_list", &["node_round_robin", "3,1,2,0"], &["", "random", "1,,2", "0-3"]),
     ("trib_two_layer_outer", &["balanced", "pairwise"], &["two_layer"]),
-    ("trib_two_layer_inner", &["ordered_tree"], &["tree", ""]),
-    ("trib_two_layer_threshold", &["1", "1048576"], &["0", "-1"]),
     ("trib_driver", &["posix", "lustre", "gpfs"], &["ufs", "pvfs2"]),
     (
         "trib_placement",
