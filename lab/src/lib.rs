@@ -8,6 +8,7 @@
 //! | [`sim`] | the simulator: times of schedules on another machine |
 //! | [`machines`] | its machine files |
 //! | [`advice`] | the hints that a write would gain by |
+//! | [`collectives`] | the collective algorithms of the papers |
 //! | [`forecast`] | kernels and whole collective writes as workloads of the simulator |
 //! | [`timing`] | times of the schedules of all ranks in the one-port model |
 //! | [`mod@tune`] | measurement of collectives until their means are known |
@@ -15,6 +16,7 @@
 //! | [`papers`] | the papers' claims, and their measurement |
 
 pub mod advice;
+pub mod collectives;
 pub mod forecast;
 pub mod hsumma;
 pub mod machines;

@@ -7,14 +7,14 @@
 use std::sync::Arc;
 
 use super::gather::{Slots, linear};
-use super::in_place::{InPlace, Lanes, Part};
 use super::on_host;
+use super::part::{Lanes, Part};
 use super::sweep::{Lanes as SweptLanes, Sweep, sweep};
-use super::{BROADCAST, GATHER, REDUCE, reduce};
+use super::{BROADCAST, GATHER, REDUCE, binomial};
 use crate::error::{Error, Result};
 use crate::fabric::shared::{Hosts, MAX_CONTRIBUTION};
 use crate::fabric::{Buffers, Endpoint};
-use crate::schedule::{Buffer, Builder, ReduceOp, Schedule};
+use crate::schedule::{Buffer, Builder, OpId, ReduceOp, Schedule};
 use crate::topology::Rank;
 
 /// Combines each lane over all ranks; every rank gets the results in `lanes`. Collective, with the same `ops` on all ranks. A
@@ -35,7 +35,7 @@ pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], lanes: &mut [u
     let mut buffers = Buffers::exact();
     buffers.set(Buffer::Receive, lanes.iter().flat_map(|lane| lane.to_le_bytes()).collect());
     let len = lanes.len() as u64 * 8;
-    endpoint.run(binomial(endpoint, &reduce::BINOMIAL, 0, len, ops), &mut buffers, REDUCE).await?;
+    endpoint.run(among_all(endpoint, binomial::reduce, 0, len, ops), &mut buffers, REDUCE).await?;
     endpoint.run(broadcast_schedule(endpoint, 0, len), &mut buffers, BROADCAST).await?;
     for (lane, bytes) in lanes.iter_mut().zip(buffers.get(Buffer::Receive).chunks_exact(8)) {
         *lane = u64::from_le_bytes(bytes.try_into().unwrap_or_default());
@@ -48,17 +48,20 @@ fn sweeps(endpoint: &Endpoint) -> Option<Arc<Hosts>> {
     endpoint.hosts().filter(|hosts| hosts.shares()).cloned()
 }
 
-/// The schedule of `algorithm` on the first `len` bytes of [`Buffer::Receive`] of every rank.
-fn binomial(endpoint: &Endpoint, algorithm: &InPlace, root: Rank, len: u64, ops: &[ReduceOp]) -> Schedule {
+/// Adds a rank's operations of a part.
+type Append = fn(&Part<'_>, &mut Builder, &[OpId]) -> Vec<OpId>;
+
+/// The schedule of an algorithm on the first `len` bytes of [`Buffer::Receive`] of every rank.
+fn among_all(endpoint: &Endpoint, append: Append, root: Rank, len: u64, ops: &[ReduceOp]) -> Schedule {
     let part = Part::of_all(endpoint.rank(), endpoint.ranks(), root, len, Lanes::Each(ops));
     let mut builder = Builder::default();
-    (algorithm.append)(&part, &mut builder, &[]);
+    append(&part, &mut builder, &[]);
     builder.finish()
 }
 
 /// The schedule of a binomial broadcast of `len` bytes.
 fn broadcast_schedule(endpoint: &Endpoint, root: Rank, len: u64) -> Schedule {
-    binomial(endpoint, &super::broadcast::BINOMIAL, root, len, &[])
+    among_all(endpoint, binomial::broadcast, root, len, &[])
 }
 
 /// Gives every rank the bytes of `root`; `bytes` is ignored on the other ranks. Collective. Two binomial broadcasts, of the

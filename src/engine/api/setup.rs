@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::collectives::allgather;
-use crate::collectives::allgather::LOCALITY_BRUCK;
 use crate::drivers::{Driver, DriverHints, Layout, Mode, OpenStorage, driver};
 use crate::engine::api::terms::{self, Created, OpenArguments};
 use crate::engine::capture::target::Target;
@@ -208,8 +207,7 @@ async fn find_topology(endpoint: &mut Endpoint, hints: &Hints) -> Result<Topolog
         return Topology::listed(hosts.labels());
     }
     let label = (endpoint.node_label() as u64).to_le_bytes();
-    let apart = Topology::blocks(endpoint.ranks(), 1)?;
-    let all = allgather(endpoint, &apart, &LOCALITY_BRUCK, &label).await?;
+    let all = allgather(endpoint, &[], &label).await?;
     let label = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default()) as usize;
     Topology::listed(&all.chunks_exact(8).map(label).collect::<Vec<_>>())
 }

@@ -10,7 +10,6 @@ pub mod touched;
 pub mod trials;
 
 use crate::access::{BufferLayout, Extent, Extents};
-use crate::collectives::allgather::LOCALITY_BRUCK;
 use crate::collectives::{agree, allgather, allreduce};
 use crate::drivers::{Domains, Written};
 use crate::engine::api::report::{Clock, Path};
@@ -121,7 +120,7 @@ pub fn choose_path(agreed: &Agreed, setup: &Setup, direction: Direction) -> (Pat
 pub async fn truly_disjoint(endpoint: &mut Endpoint, setup: &Setup, file: &Extents) -> Result<bool> {
     let (start, end) = file.span().unwrap_or((NO_RANGE, NO_RANGE));
     let own = [start.to_le_bytes(), end.to_le_bytes()].concat();
-    let all = allgather(endpoint, &setup.topology, &LOCALITY_BRUCK, &own).await?;
+    let all = allgather(endpoint, &[&setup.topology], &own).await?;
     let number = |bytes: [u8; 8]| u64::from_le_bytes(bytes);
     let mut ranges: Vec<_> = all
         .as_chunks::<16>()

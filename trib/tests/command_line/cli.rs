@@ -301,7 +301,7 @@ fn algorithms_are_listed_and_counted() {
     }
     let rows = json(&["algorithms", "--json"]);
     let rows = rows.as_array().unwrap();
-    let registered = tributary::collectives::ALGORITHMS.len() + KERNELS.len();
+    let registered = tributary_lab::collectives::ALGORITHMS.len() + KERNELS.len();
     assert_eq!(rows.len(), registered + 1, "and two_layer");
     for row in rows {
         for key in ["operation", "name", "about", "paper", "equation", "source", "cost", "when"] {
