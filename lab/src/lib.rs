@@ -1,4 +1,4 @@
-//! The laboratory: simulation of Tributary's schedules on other machines, measurement of its collectives, and checks of the
+//! The laboratory: simulation of Tributary's schedules on other machines, the collectives of the papers, and checks of the
 //! papers' claims.
 //!
 //! No code here moves a program's bytes, and neither the library nor the preload library depends on this crate.
@@ -11,7 +11,7 @@
 //! | [`collectives`] | the collective algorithms of the papers |
 //! | [`forecast`] | kernels and whole collective writes as workloads of the simulator |
 //! | [`timing`] | times of the schedules of all ranks in the one-port model |
-//! | [`mod@tune`] | measurement of collectives until their means are known |
+//! | [`mod@tune`] | measurement of what messages cost, until means are known |
 //! | [`hsumma`] | SUMMA and hierarchical SUMMA, an application of the collectives |
 //! | [`papers`] | the papers' claims, and their measurement |
 

@@ -233,7 +233,9 @@ fn a_coupled_kernel_takes_no_throttle_but_its_own() {
 
 #[test]
 fn removed_hints_say_so() {
-    for (key, instead) in REMOVED {
+    for Removed { key, default, instead } in REMOVED {
+        assert_eq!(default.map(|default| is_removed_default(key, default)), default.map(|_| true));
+        assert!(!is_removed_default(key, "another value"));
         let error = Hints::default().set(key, "any").unwrap_err().to_string();
         assert!(error.contains("was removed") && error.contains(instead), "{error}");
         assert!(find(key).is_none(), "{key} is there");

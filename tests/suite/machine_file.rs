@@ -61,7 +61,6 @@ fn a_file_that_cannot_be_used_changes_nothing() {
     assert_eq!(reasons("trib_ranks_per_node=24; trib_machine=no/such/file"), without);
 }
 
-/// Unlike a tuned table.
 #[test]
 fn ranks_still_share_memory_and_sweep() {
     let directory = tempfile::tempdir().unwrap();
