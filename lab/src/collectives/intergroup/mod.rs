@@ -24,7 +24,6 @@ pub use groups::TwoGroups;
 use super::INTERGROUP;
 use super::algorithm::Problem;
 use crate::collectives::Rates;
-use tributary::collectives::allgather as allgather_of_library;
 use tributary::error::Result;
 use tributary::fabric::{Buffers, Endpoint};
 use tributary::schedule::{Buffer, ReduceOp};
@@ -65,17 +64,12 @@ impl Pair {
 pub async fn intergroup_allgatherv(endpoint: &mut Endpoint, groups: &TwoGroups, bytes: Vec<u8>) -> Result<Vec<u8>> {
     let ranks = endpoint.ranks();
     groups.check(ranks)?;
-    let lengths = allgather_of_library(endpoint, &[], &(bytes.len() as u64).to_le_bytes()).await?;
+    let lengths = tributary::collectives::allgather(endpoint, &[], &(bytes.len() as u64).to_le_bytes()).await?;
     let length = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
     let sizes: Vec<u64> = lengths.chunks_exact(8).map(length).collect();
-    of_known_sizes(endpoint, groups, &sizes, bytes).await
-}
-
-/// As [`intergroup_allgatherv`], if all ranks know that rank r has `sizes[r]` bytes.
-async fn of_known_sizes(endpoint: &mut Endpoint, groups: &TwoGroups, sizes: &[u64], bytes: Vec<u8>) -> Result<Vec<u8>> {
+    let (sizes, groups) = (&sizes[..], Some(groups));
     let (rank, topology) = (endpoint.rank(), Topology::blocks(endpoint.ranks(), 1)?);
-    let (with, groups) = (ReduceOp::Max, Some(groups));
-    let problem = Problem { rank, topology: &topology, root: 0, sizes, with, segment: 8, groups };
+    let problem = Problem { rank, topology: &topology, root: 0, sizes, with: ReduceOp::Max, segment: 8, groups };
     let mut buffers = Buffers::default();
     buffers.set(Buffer::Send, bytes);
     endpoint.run((allgatherv::ALLGATHERV.schedule)(&problem), &mut buffers, INTERGROUP).await?;
