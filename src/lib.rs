@@ -48,7 +48,8 @@
 //! | [`fabric`] | [`Endpoint`]: what carries messages, ranks as threads or MPI; the executor of schedules |
 //! | [`schedule`] | a communication pattern as data: operations, builder, validators |
 //! | [`collectives`] | allreduce, broadcast, gather, agreement on errors, as schedules |
-//! | [`tuned`] | a table of the fastest collective algorithms, and its use |
+//! | [`machine`] | what messages cost on a machine, from a file that a hint names |
+//! | [`sample`] | repeated measurements: their mean, and how well it is known |
 //! | [`topology`] | ranks and nodes |
 //! | [`error`] | [`Error`]: by cause, the same on every rank |
 //!
@@ -61,8 +62,9 @@ pub mod engine;
 pub mod exchange;
 pub mod fabric;
 pub mod hints;
+pub mod machine;
+pub mod sample;
 pub mod schedule;
-pub mod tuned;
 
 pub use access::{BufferLayout, Extent, Extents, FileView, Sink, Source};
 pub use engine::{CallReport, File, Mode, ReadReport};

@@ -24,8 +24,6 @@ pub struct DriverHints {
     pub cb_buffer_size: u64,
     /// Which ranks aggregate: hint `trib_placement`.
     pub placement: Placement,
-    /// How many ranks do nothing but aggregate (hint `trib_io_ranks`), whatever the other fields say; 0: none.
-    pub io_ranks: usize,
 }
 
 impl Default for DriverHints {
@@ -38,7 +36,6 @@ impl Default for DriverHints {
             cb_config_list: None,
             cb_buffer_size: 16 << 20,
             placement: Placement::Default,
-            io_ranks: 0,
         }
     }
 }

@@ -7,7 +7,6 @@
 //! | `spread` | A <= n: lowest rank of node floor(n i / A); else every p/A-th rank, counted node by node |
 //! | `lowest_per_node` | lowest rank of node i; one on every node unless `cb_nodes` says fewer |
 //! | `list:...` | as given |
-//! | `trib_io_ranks=A` | on node i mod n, the highest rank not yet taken there |
 //!
 //! The paper writes floor(n / A) i for the spread placement, which is the same where A divides n (as in all its runs) and
 //! leaves the last nodes empty where it does not.
@@ -24,9 +23,6 @@ const KEY: &str = "trib_placement";
 /// # Errors
 /// [`Error::Hint`] when the placement names a rank that is not there, or more on a node than `cb_config_list` permits.
 pub fn choose(topology: &Topology, hints: &DriverHints, wanted: usize) -> Result<Vec<Rank>> {
-    if hints.io_ranks > 0 {
-        return Ok(io_ranks(topology, hints.io_ranks));
-    }
     let most = hints.cb_config_list.unwrap_or(usize::MAX);
     let room = (0..topology.nodes()).map(|node| topology.ranks_on(node).min(most)).sum();
     let count = hints.cb_nodes.unwrap_or(wanted).clamp(1, room);
@@ -73,18 +69,6 @@ fn dealt(topology: &Topology, count: usize, most: usize) -> Vec<Rank> {
         .map(|(node, index)| topology.rank_at(node, index))
         .take(count)
         .collect()
-}
-
-/// `count` ranks when nodes give one rank after the other, highest first; ascending.
-fn io_ranks(topology: &Topology, count: usize) -> Vec<Rank> {
-    let mut ranks: Vec<_> = (1..=topology.ranks_per_node())
-        .flat_map(|behind| (0..topology.nodes()).map(move |node| (node, behind)))
-        .filter(|&(node, behind)| behind <= topology.ranks_on(node))
-        .map(|(node, behind)| topology.rank_at(node, topology.ranks_on(node) - behind))
-        .take(count)
-        .collect();
-    ranks.sort_unstable();
-    ranks
 }
 
 fn spread(topology: &Topology, count: usize, most: usize, room: usize) -> Vec<Rank> {

@@ -9,7 +9,6 @@
 //! | [`traces`] | WRF's traces, compressed or not |
 //! | [`hints`] | texts of hints: ours, ROMIO's, Cray's |
 //! | [`opening`] | messages of the opening of a call |
-//! | [`tuned`] | tables of the fastest collectives |
 //! | [`machine`] | files of what messages cost |
 //!
 //! With coverage, for as long as one likes (nightly; or stable with `--sanitizer none`): `cargo fuzz run extents`. Without, a
@@ -23,7 +22,6 @@ pub mod machine;
 pub mod maps;
 pub mod opening;
 pub mod traces;
-pub mod tuned;
 
 /// A target.
 pub struct Target {
@@ -53,7 +51,6 @@ targets! {
     traces: (64 << 10, 60_000);
     hints: (64 << 10, 1_000);
     opening: (64 << 10, 40);
-    tuned: (256 << 10, 400);
     machine: (256 << 10, 400);
 }
 

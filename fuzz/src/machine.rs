@@ -1,7 +1,7 @@
 //! Files of what messages cost on a machine, in JSON.
 
 use tributary::exchange::cost::Costs;
-use tributary::tuned::machine::{FIGURES, Machine, parse};
+use tributary::machine::{FIGURES, Machine, parse};
 
 use crate::one_line;
 

@@ -99,4 +99,4 @@ macro_rules! every {
     };
 }
 
-every!(extents lists maps traces hints opening tuned machine);
+every!(extents lists maps traces hints opening machine);

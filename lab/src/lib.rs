@@ -1,4 +1,4 @@
-//! The laboratory: simulation of Tributary's schedules on other machines, measurement of its collectives, and checks of the
+//! The laboratory: simulation of Tributary's schedules on other machines, the collectives of the papers, and checks of the
 //! papers' claims.
 //!
 //! No code here moves a program's bytes, and neither the library nor the preload library depends on this crate.
@@ -8,13 +8,15 @@
 //! | [`sim`] | the simulator: times of schedules on another machine |
 //! | [`machines`] | its machine files |
 //! | [`advice`] | the hints that a write would gain by |
+//! | [`collectives`] | the collective algorithms of the papers |
 //! | [`forecast`] | kernels and whole collective writes as workloads of the simulator |
 //! | [`timing`] | times of the schedules of all ranks in the one-port model |
-//! | [`mod@tune`] | measurement of collectives until their means are known |
+//! | [`mod@tune`] | measurement of what messages cost, until means are known |
 //! | [`hsumma`] | SUMMA and hierarchical SUMMA, an application of the collectives |
 //! | [`papers`] | the papers' claims, and their measurement |
 
 pub mod advice;
+pub mod collectives;
 pub mod forecast;
 pub mod hsumma;
 pub mod machines;

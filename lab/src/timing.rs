@@ -8,8 +8,8 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
 
+use crate::collectives::Rates;
 use tributary::Rank;
-use tributary::collectives::Rates;
 use tributary::schedule::{Action, OpId, Progress, Schedule};
 
 /// An operation that has ended.

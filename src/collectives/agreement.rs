@@ -1,26 +1,24 @@
 //! Small collectives that the engine calls between its exchanges: allreduce, broadcast, gather, and agreement on errors.
 //!
-//! Every rank of the endpoint must call each of them. Allreduce and broadcast are binomial and gather is linear, unless the
-//! endpoint names other algorithms ([`Endpoint::use_agreements`]). If all ranks share memory, they use it instead of messages
-//! ([`super::on_host`]). If the ranks of each of several hosts do, allreduce and broadcast are sweeps over the hosts
-//! ([`super::sweep`]).
+//! Every rank of the endpoint must call each of them. Allreduce and broadcast are binomial and gather is linear. If
+//! all ranks share memory, they use it instead of messages ([`super::on_host`]). If the ranks of each of several hosts do,
+//! allreduce and broadcast are sweeps over the hosts ([`super::sweep`]).
 
 use std::sync::Arc;
 
 use super::gather::{Slots, linear};
-use super::in_place::{InPlace, Lanes, Part};
 use super::on_host;
+use super::part::{Lanes, Part};
 use super::sweep::{Lanes as SweptLanes, Sweep, sweep};
-use super::{BROADCAST, GATHER, REDUCE, reduce};
+use super::{BROADCAST, GATHER, REDUCE, binomial};
 use crate::error::{Error, Result};
 use crate::fabric::shared::{Hosts, MAX_CONTRIBUTION};
 use crate::fabric::{Buffers, Endpoint};
-use crate::schedule::{Buffer, Builder, ReduceOp, Schedule};
+use crate::schedule::{Buffer, Builder, OpId, ReduceOp, Schedule};
 use crate::topology::Rank;
 
 /// Combines each lane over all ranks; every rank gets the results in `lanes`. Collective, with the same `ops` on all ranks. A
-/// binomial reduction to rank 0 and a binomial broadcast, unless the endpoint names another algorithm:
-/// 2 ceil(log2 p) (t_s + 8 lanes t_w).
+/// binomial reduction to rank 0 and a binomial broadcast: 2 ceil(log2 p) (t_s + 8 lanes t_w).
 ///
 /// # Errors
 /// Those of the fabric.
@@ -37,40 +35,33 @@ pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], lanes: &mut [u
     let mut buffers = Buffers::exact();
     buffers.set(Buffer::Receive, lanes.iter().flat_map(|lane| lane.to_le_bytes()).collect());
     let len = lanes.len() as u64 * 8;
-    let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
-    match endpoint.agreements().and_then(|chosen| chosen.allreduce(rank, ranks, ops)) {
-        Some(schedule) => {
-            endpoint.run(schedule, &mut buffers, REDUCE).await?;
-        }
-        None => {
-            endpoint.run(binomial(endpoint, &reduce::BINOMIAL, 0, len, ops), &mut buffers, REDUCE).await?;
-            endpoint.run(binomial(endpoint, &super::broadcast::BINOMIAL, 0, len, ops), &mut buffers, BROADCAST).await?;
-        }
-    }
+    endpoint.run(among_all(endpoint, binomial::reduce, 0, len, ops), &mut buffers, REDUCE).await?;
+    endpoint.run(broadcast_schedule(endpoint, 0, len), &mut buffers, BROADCAST).await?;
     for (lane, bytes) in lanes.iter_mut().zip(buffers.get(Buffer::Receive).chunks_exact(8)) {
         *lane = u64::from_le_bytes(bytes.try_into().unwrap_or_default());
     }
     Ok(())
 }
 
-/// The hosts, if agreements are sweeps over them: the ranks of a host share memory, and no other algorithms were chosen.
+/// The hosts, if agreements are sweeps over them: the ranks of a host share memory.
 fn sweeps(endpoint: &Endpoint) -> Option<Arc<Hosts>> {
-    endpoint.hosts().filter(|hosts| hosts.shares() && endpoint.agreements().is_none()).cloned()
+    endpoint.hosts().filter(|hosts| hosts.shares()).cloned()
 }
 
-/// The schedule of `algorithm` on the first `len` bytes of [`Buffer::Receive`] of every rank.
-fn binomial(endpoint: &Endpoint, algorithm: &InPlace, root: Rank, len: u64, ops: &[ReduceOp]) -> Schedule {
+/// Adds a rank's operations of a part.
+type Append = fn(&Part<'_>, &mut Builder, &[OpId]) -> Vec<OpId>;
+
+/// The schedule of an algorithm on the first `len` bytes of [`Buffer::Receive`] of every rank.
+fn among_all(endpoint: &Endpoint, append: Append, root: Rank, len: u64, ops: &[ReduceOp]) -> Schedule {
     let part = Part::of_all(endpoint.rank(), endpoint.ranks(), root, len, Lanes::Each(ops));
     let mut builder = Builder::default();
-    (algorithm.append)(&part, &mut builder, &[]);
+    append(&part, &mut builder, &[]);
     builder.finish()
 }
 
-/// The schedule of a broadcast of `len` bytes: the algorithm chosen for this endpoint, or else binomial.
+/// The schedule of a binomial broadcast of `len` bytes.
 fn broadcast_schedule(endpoint: &Endpoint, root: Rank, len: u64) -> Schedule {
-    let chosen =
-        endpoint.agreements().and_then(|chosen| chosen.broadcast(endpoint.rank(), endpoint.ranks(), root, len));
-    chosen.unwrap_or_else(|| binomial(endpoint, &super::broadcast::BINOMIAL, root, len, &[]))
+    among_all(endpoint, binomial::broadcast, root, len, &[])
 }
 
 /// Gives every rank the bytes of `root`; `bytes` is ignored on the other ranks. Collective. Two binomial broadcasts, of the
@@ -144,31 +135,10 @@ pub async fn gather(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Result
     let mut longest = [bytes.len() as u64];
     allreduce(endpoint, &[ReduceOp::Max], &mut longest).await?;
     let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
-    if let Some(schedule) = endpoint.agreements().and_then(|chosen| chosen.gather(rank, ranks, root, 8 + longest[0])) {
-        return gather_equal(endpoint, schedule, bytes, longest[0]).await;
-    }
     let mut slots = Slots::new(bytes, rank, if rank == root { ranks } else { 0 });
     let schedule = linear(rank, ranks, root, bytes.len() as u64, longest[0]);
     endpoint.run(schedule, &mut slots, GATHER).await?;
     Ok(slots.into_blocks())
-}
-
-/// A gather by an algorithm for blocks of one size: every block has the longest length, and begins with its own length.
-async fn gather_equal(endpoint: &mut Endpoint, schedule: Schedule, bytes: &[u8], longest: u64) -> Result<Vec<Vec<u8>>> {
-    let mut block = (bytes.len() as u64).to_le_bytes().to_vec();
-    block.extend_from_slice(bytes);
-    block.resize(8 + longest as usize, 0);
-    let mut buffers = Buffers::exact();
-    buffers.set(Buffer::Send, block);
-    endpoint.run(schedule, &mut buffers, GATHER).await?;
-    let body = |block: &[u8]| {
-        let (length, bytes) = block.split_first_chunk()?;
-        bytes.get(..u64::from_le_bytes(*length) as usize).map(<[u8]>::to_vec)
-    };
-    let bodies = buffers.get(Buffer::Receive).chunks_exact(8 + longest as usize).map(body);
-    let damaged =
-        || Error::Internal { rank: endpoint.rank(), what: "a gathered body is longer than the longest".into() };
-    bodies.collect::<Option<_>>().ok_or_else(damaged)
 }
 
 /// Agrees on an outcome: if any rank has an error, all ranks get the error of the lowest such rank. Collective. An allreduce
@@ -206,76 +176,8 @@ pub async fn broadcast_error(endpoint: &mut Endpoint, root: Rank, error: Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collectives::Problem;
-    use crate::fabric::Agreements;
     use crate::fabric::threads;
-    use crate::topology::Topology;
     use std::pin::pin;
-    use std::sync::{Arc, Mutex};
-
-    /// Counts the calls to each of the chosen algorithms.
-    struct Counting(Mutex<[usize; 3]>);
-
-    impl Counting {
-        fn count(&self, which: usize) {
-            self.0.lock().unwrap()[which] += 1;
-        }
-    }
-
-    impl Agreements for Counting {
-        fn broadcast(&self, rank: Rank, ranks: usize, root: Rank, len: u64) -> Option<Schedule> {
-            self.count(0);
-            let mut builder = Builder::default();
-            let part = Part::of_all(rank, ranks, root, len, Lanes::Each(&[]));
-            (crate::collectives::broadcast::FLAT.append)(&part, &mut builder, &[]);
-            Some(builder.finish())
-        }
-
-        fn allreduce(&self, rank: Rank, ranks: usize, ops: &[ReduceOp]) -> Option<Schedule> {
-            self.count(1);
-            let mut builder = Builder::default();
-            let part = Part::of_all(rank, ranks, 0, 8 * ops.len() as u64, Lanes::Each(ops));
-            (crate::collectives::allreduce::RECURSIVE_DOUBLING.append)(&part, &mut builder, &[]);
-            Some(builder.finish())
-        }
-
-        fn gather(&self, rank: Rank, ranks: usize, root: Rank, len: u64) -> Option<Schedule> {
-            self.count(2);
-            let (topology, sizes) = (Topology::blocks(ranks, 1).ok()?, vec![len; ranks]);
-            let problem = Problem {
-                rank,
-                topology: &topology,
-                root,
-                sizes: &sizes,
-                with: ReduceOp::Max,
-                segment: 8,
-                groups: None,
-            };
-            Some(crate::collectives::gatherv::BINOMIAL.gather(&problem))
-        }
-    }
-
-    #[test]
-    fn algorithms_chosen_for_an_endpoint_are_used() {
-        for all in on_all(|endpoint| {
-            let (me, ranks, waiting) = (endpoint.rank(), endpoint.ranks(), endpoint.waiting().clone());
-            let chosen = Arc::new(Counting(Mutex::default()));
-            endpoint.use_agreements(Some(chosen.clone()));
-            let mut lanes = [me as u64];
-            waiting.wait(pin!(allreduce(endpoint, &[ReduceOp::Sum], &mut lanes))).unwrap();
-            assert_eq!(lanes[0] as usize, ranks * (ranks - 1) / 2);
-            assert_eq!(waiting.wait(pin!(broadcast(endpoint, ranks - 1, &[me as u8]))).unwrap(), [ranks as u8 - 1]);
-            let bodies = waiting.wait(pin!(gather(endpoint, 0, &vec![me as u8; me % 3]))).unwrap();
-            let expected: Vec<_> = (0..ranks).map(|rank| vec![rank as u8; rank % 3]).collect();
-            assert_eq!(bodies, if me == 0 { expected } else { Vec::new() });
-            endpoint.use_agreements(None);
-            waiting.wait(pin!(allreduce(endpoint, &[ReduceOp::Sum], &mut lanes))).unwrap();
-            *chosen.0.lock().unwrap()
-        }) {
-            // A broadcast takes two schedules, and a gather contains an allreduce.
-            assert!(all.iter().all(|counts| *counts == [2, 2, 1]));
-        }
-    }
 
     const WORLDS: [usize; 8] = [1, 2, 3, 5, 8, 13, 16, 33];
 

@@ -1,178 +1,59 @@
-//! Collective operations as schedules: the engine's agreements, and the algorithms of the papers.
+//! The collective operations of the engine, as schedules. (Other algorithms, from papers, are in the crate `tributary-lab`.)
 //!
-//! Each algorithm has a file and a row in [`ALGORITHMS`]; it is a pure function that returns a schedule. [`mod@algorithm`]
-//! says where the bytes are; `trib algorithms` lists all. The functions of this module run schedules on an endpoint. They are
+//! An algorithm is a pure function that returns a schedule. The functions of this module run schedules on an endpoint. They are
 //! collective: every rank of the endpoint calls them, in the same order.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`mod@algorithm`] | the problem of one rank, and the row of the registry |
-//! | [`mod@allgather`] | allgathers; three of them use the topology |
-//! | [`mod@gatherv`] | irregular gather and scatter; the ordered tree, and its construction from sizes known only locally |
-//! | [`mod@broadcast`], [`reduce`], [`mod@allreduce`] | the algorithms of the thesis |
-//! | [`in_place`], [`mod@hierarchical`] | algorithms among any ranks, and hierarchies of them |
-//! | [`intergroup`] | allgathers between two groups |
-//! | `group`, `blocks`, `division`, `fold`, `rates` | shared: groups of ranks, blocks of messages, groups of groups, powers of two, cost of a message |
 //! | `agreement` | the engine's calls: allreduce, broadcast, gather, agreement on errors |
 //! | [`mod@sweep`] | a reduction over hosts to rank 0 and a broadcast back: the agreement when a file is opened |
+//! | `on_host` | the calls where all ranks share memory |
 //! | `gather` | a linear gather of blocks whose length only the sender knows |
+//! | [`mod@allgather`] | Bruck's allgather over any levels of locality |
+//! | [`binomial`] | broadcast and reduction along a binomial tree |
+//! | [`part`], `group` | a collective among the members of a group, as a step of a larger one |
 
 mod agreement;
-pub mod algorithm;
 pub mod allgather;
-pub mod allreduce;
-mod blocks;
-pub mod broadcast;
-mod division;
-mod fold;
+pub mod binomial;
 mod gather;
-pub mod gatherv;
 mod group;
-pub mod hierarchical;
-pub mod in_place;
-pub mod intergroup;
 mod on_host;
-mod rates;
-pub mod reduce;
+pub mod part;
 pub mod sweep;
 
 pub use agreement::{agree, allreduce, broadcast, broadcast_error, gather};
-pub use algorithm::{Algorithm, Operation, Problem};
-pub use allgather::locality_bruck;
-pub use gatherv::{Gather, gatherv, scatterv};
 pub use group::Group;
-pub use hierarchical::{Groups, Scheme, hierarchical};
-pub use in_place::InPlace;
-pub use intergroup::{TwoGroups, intergroup_allgatherv};
-pub use rates::Rates;
 
 use crate::error::Result;
 use crate::fabric::{Buffers, Endpoint};
-use crate::schedule::{Buffer, ReduceOp};
+use crate::schedule::Buffer;
 use crate::topology::Topology;
-
-/// All algorithms, by operation.
-pub static ALGORITHMS: &[&Algorithm] = &[
-    &allgather::RING,
-    &allgather::RECURSIVE_DOUBLING,
-    &allgather::DISSEMINATION,
-    &allgather::BRUCK,
-    &allgather::HIERARCHICAL,
-    &allgather::MULTI_LANE,
-    &allgather::LOCALITY_BRUCK,
-    gatherv::LINEAR.gather,
-    gatherv::LINEAR_SYNCHRONIZED.gather,
-    gatherv::BINOMIAL.gather,
-    gatherv::MINIMUM_SPANNING_TREE.gather,
-    gatherv::ORDERED.gather,
-    &gatherv::ORDERED_GATHER_THRESHOLD,
-    &gatherv::HIERARCHICAL_GATHER,
-    gatherv::LINEAR.scatter,
-    gatherv::LINEAR_SYNCHRONIZED.scatter,
-    gatherv::BINOMIAL.scatter,
-    gatherv::MINIMUM_SPANNING_TREE.scatter,
-    gatherv::ORDERED.scatter,
-    &gatherv::ORDERED_SCATTER_THRESHOLD,
-    &gatherv::HIERARCHICAL_SCATTER,
-    &broadcast::FLAT.algorithm,
-    &broadcast::CHAIN.algorithm,
-    &broadcast::PIPELINE.algorithm,
-    &broadcast::BINARY.algorithm,
-    &broadcast::SPLIT_BINARY.algorithm,
-    &broadcast::BINOMIAL.algorithm,
-    &broadcast::SCATTER_RING_ALLGATHER.algorithm,
-    &broadcast::SCATTER_RECURSIVE_DOUBLING_ALLGATHER.algorithm,
-    &hierarchical::BROADCAST,
-    &reduce::FLAT.algorithm,
-    &reduce::SEGMENTED_FLAT.algorithm,
-    &reduce::CHAIN.algorithm,
-    &reduce::PIPELINE.algorithm,
-    &reduce::BINARY.algorithm,
-    &reduce::BINOMIAL.algorithm,
-    &reduce::IN_ORDER_BINARY.algorithm,
-    &reduce::RABENSEIFNER.algorithm,
-    &hierarchical::REDUCE,
-    &allreduce::LINEAR.algorithm,
-    &allreduce::NON_OVERLAPPING.algorithm,
-    &allreduce::RECURSIVE_DOUBLING.algorithm,
-    &allreduce::RING.algorithm,
-    &allreduce::SEGMENTED_RING.algorithm,
-    &allreduce::RABENSEIFNER.algorithm,
-    &hierarchical::ALLREDUCE,
-    &intergroup::allgather::ALLGATHER,
-    &intergroup::allgatherv::ALLGATHERV,
-    &intergroup::two_step::TWO_STEP,
-    &intergroup::root_gathering::ROOT_GATHERING,
-];
-
-/// The algorithms of [`ALGORITHMS`] that work in place among any ranks. Hierarchies are built from them.
-pub static IN_PLACE: &[&InPlace] = &[
-    &broadcast::FLAT,
-    &broadcast::CHAIN,
-    &broadcast::PIPELINE,
-    &broadcast::BINARY,
-    &broadcast::SPLIT_BINARY,
-    &broadcast::BINOMIAL,
-    &broadcast::SCATTER_RING_ALLGATHER,
-    &broadcast::SCATTER_RECURSIVE_DOUBLING_ALLGATHER,
-    &reduce::FLAT,
-    &reduce::SEGMENTED_FLAT,
-    &reduce::CHAIN,
-    &reduce::PIPELINE,
-    &reduce::BINARY,
-    &reduce::BINOMIAL,
-    &reduce::IN_ORDER_BINARY,
-    &reduce::RABENSEIFNER,
-    &allreduce::LINEAR,
-    &allreduce::NON_OVERLAPPING,
-    &allreduce::RECURSIVE_DOUBLING,
-    &allreduce::RING,
-    &allreduce::SEGMENTED_RING,
-    &allreduce::RABENSEIFNER,
-];
-
-/// The gathers and scatters of [`ALGORITHMS`] that work among any ranks. Hierarchies are built from them.
-pub static GATHERS: &[&Gather] = &[
-    &gatherv::LINEAR,
-    &gatherv::LINEAR_SYNCHRONIZED,
-    &gatherv::BINOMIAL,
-    &gatherv::MINIMUM_SPANNING_TREE,
-    &gatherv::ORDERED,
-];
-
-/// The algorithm with this operation and name.
-pub fn algorithm(operation: Operation, name: &str) -> Option<&'static Algorithm> {
-    ALGORITHMS.iter().copied().find(|algorithm| algorithm.operation == operation && algorithm.name == name)
-}
 
 /// Tags of the collectives' messages; the engine's tags begin at [`FIRST_FREE_TAG`].
 const REDUCE: u16 = 0;
 const BROADCAST: u16 = 1;
 const GATHER: u16 = 2;
-/// gatherv and scatterv: the construction of the tree, and the data.
-const IRREGULAR: u16 = 3;
-const ALLGATHER: u16 = 4;
-/// The allgather between two groups.
-const INTERGROUP: u16 = 5;
+const ALLGATHER: u16 = 3;
 /// The sweep over hosts.
-const SWEEP: u16 = 6;
+const SWEEP: u16 = 4;
 /// The first tag that the collectives do not use.
-pub const FIRST_FREE_TAG: u16 = 7;
+pub const FIRST_FREE_TAG: u16 = 5;
 
-/// Gives every rank the blocks of all ranks, in rank order, by algorithm `how`. Collective; all blocks must have the same
-/// length. The algorithm's row states the cost.
+/// Gives every rank the blocks of all ranks, in rank order. Few messages leave the nodes of the topologies in `levels`, the
+/// coarsest first, which have as many ranks as the endpoint; without levels, all ranks are alike
+/// ([`allgather::locality_bruck`]). Collective; all blocks must have the same length.
 ///
 /// # Errors
 /// Those of the fabric.
-pub async fn allgather(endpoint: &mut Endpoint, topology: &Topology, how: &Algorithm, own: &[u8]) -> Result<Vec<u8>> {
+pub async fn allgather(endpoint: &mut Endpoint, levels: &[&Topology], own: &[u8]) -> Result<Vec<u8>> {
     if on_host::applies_to(endpoint) {
         return on_host::allgather(endpoint, own).await;
     }
     let sizes = vec![own.len() as u64; endpoint.ranks()];
-    let (rank, with) = (endpoint.rank(), ReduceOp::Max);
-    let problem = Problem { rank, topology, root: 0, sizes: &sizes, with, segment: u64::MAX - 7, groups: None };
+    let schedule = allgather::locality_bruck::schedule(endpoint.rank(), &sizes, levels);
     let mut buffers = Buffers::exact();
     buffers.set(Buffer::Send, own.to_vec());
-    endpoint.run((how.schedule)(&problem), &mut buffers, ALLGATHER).await?;
+    endpoint.run(schedule, &mut buffers, ALLGATHER).await?;
     Ok(buffers.get(Buffer::Receive).to_vec())
 }

@@ -9,9 +9,9 @@ use crate::topology::Rank;
 /// Bytes of a slot that hold a length.
 const LENGTH: usize = 8;
 
-/// Whether the ranks of an endpoint meet in shared memory: they have it, and no other algorithms were chosen.
+/// Whether the ranks of an endpoint meet in shared memory: they have it.
 pub fn applies_to(endpoint: &Endpoint) -> bool {
-    endpoint.agreements().is_none() && endpoint.met().is_some()
+    endpoint.met().is_some()
 }
 
 /// Whether the lanes of an allreduce fit in a slot and in a verdict.

@@ -7,16 +7,9 @@
 //! A member sends one message with all its bytes. A local aggregator of m members receives m - 1 messages and sends at most
 //! |R|. Time in the one-port model: (m - 1) t_s + (bytes of the members) t_w inside the node, then the time of the outer
 //! kernel with the number of local aggregators in place of p.
-//!
-//! With a [`RoundTree`], members send along an ordered gather tree instead (irregular gather and scatter, section 2 and
-//! Theorem 1): of two neighbouring subtrees, the one with fewer bytes sends to the other. A local aggregator of m members
-//! then receives at most ceil(log2 m) messages, in ceil(log2 m) t_s + (bytes of the members + largest subtree) t_w. The order
-//! of the members stays. A member without bytes takes no part.
 
 use super::{Exchange, Kernel, RankList, ReceiverIndex, Transfer};
-use crate::collectives::Group;
-use crate::collectives::gatherv::part::{Part, PartMessages};
-use crate::schedule::{Buffer, Builder, OpId, Schedule, SendMode, Span, Throttle};
+use crate::schedule::{Buffer, Builder, Schedule, SendMode, Span, Throttle};
 use crate::topology::Rank;
 
 /// The name of the two-layer exchange where a hint or an option takes a kernel.
@@ -36,11 +29,9 @@ pub const WHEN: &str = "Many ranks on a node with little each: the aggregators h
 pub const GATHERED: Buffer = Buffer::Stage(0);
 /// The messages of a local aggregator to the I/O aggregators.
 pub const MERGED: Buffer = Buffer::Stage(1);
-/// The bytes that a member forwards in a gather tree, its own and those of others, in member order.
-pub const FORWARDED: Buffer = Buffer::Stage(2);
 /// The messages of a local aggregator in memory that its members share. The message to each aggregator has its own range of
 /// offsets, here and in [`MERGED`]: see [`aggregator_at`].
-pub const MERGED_SHARED: Buffer = Buffer::Stage(3);
+pub const MERGED_SHARED: Buffer = Buffer::Stage(2);
 /// Distance between the offsets of two aggregators' messages, in bytes.
 const MESSAGE_STRIDE: u64 = 1 << 40;
 /// Stage of the messages inside the node (the outer kernel's are stage 0).
@@ -58,16 +49,6 @@ pub struct Share {
 /// The index of the aggregator whose message is at `offset` of [`MERGED_SHARED`], or of [`MERGED`] where members share memory.
 pub fn aggregator_at(offset: u64) -> usize {
     (offset / MESSAGE_STRIDE) as usize
-}
-
-/// A rank's part of the gather tree inside its node.
-#[derive(Debug, Clone, Copy)]
-pub struct RoundTree<'a> {
-    /// The members of the rank's local aggregator, ascending. The local aggregator is member 0, the root.
-    pub group: &'a Group,
-    /// This rank's part of the tree; ranks in it are member numbers. The local aggregator's own block is empty, because its
-    /// own bytes are merged directly from [`Buffer::Send`].
-    pub part: &'a Part,
 }
 
 /// One rank's part of a two-layer exchange.
@@ -88,18 +69,8 @@ pub struct TwoLayer<'a> {
     /// On a local aggregator: its other members that send bytes, ascending, each with its shares. The shares lie one after
     /// the other in [`GATHERED`].
     pub members: &'a [(Rank, Vec<Share>)],
-    /// The gather tree inside the node; `None` if every member sends to the local aggregator directly.
-    pub tree: Option<RoundTree<'a>>,
     /// On an aggregator: the messages from local aggregators, ascending.
     pub receives: &'a [Transfer<Rank>],
-}
-
-impl RoundTree<'_> {
-    /// Adds this rank's part of the gather along the tree; `buffer` holds the gathered bytes.
-    fn append(&self, buffer: Buffer, throttle: Throttle, builder: &mut Builder) -> Vec<OpId> {
-        let messages = PartMessages { group: self.group, mode: SendMode::Synchronous, throttle };
-        self.part.append_in(buffer, &messages, builder)
-    }
 }
 
 impl TwoLayer<'_> {
@@ -110,7 +81,7 @@ impl TwoLayer<'_> {
         let sends = if self.local_aggregator == self.rank {
             self.gather_and_merge(&mut builder, inner)
         } else {
-            self.send_to_local_aggregator(&mut builder, inner);
+            self.send_to_local_aggregator(&mut builder);
             (Vec::new(), Vec::new())
         };
         builder.stage(0);
@@ -168,12 +139,8 @@ impl TwoLayer<'_> {
         builder.finish()
     }
 
-    fn send_to_local_aggregator(&self, builder: &mut Builder, inner: Throttle) {
+    fn send_to_local_aggregator(&self, builder: &mut Builder) {
         builder.stage(NODE_STAGE);
-        if let Some(tree) = &self.tree {
-            tree.append(FORWARDED, inner, builder);
-            return;
-        }
         let all: u64 = self.own.iter().map(|share| share.len).sum();
         if all > 0 {
             builder.send(self.local_aggregator, SendMode::Synchronous, Span::new(Buffer::Send, 0, all), &[]);
@@ -201,10 +168,7 @@ impl TwoLayer<'_> {
             chain.push((crate::schedule::Action::Receive { from: *member }, Span::new(GATHERED, at, end - at)));
             at = end;
         }
-        let arrived = match &self.tree {
-            Some(tree) => tree.append(GATHERED, inner, builder),
-            None => builder.chain(&chain, inner, &[]),
-        };
+        let arrived = builder.chain(&chain, inner, &[]);
         let gathered = builder.join(&arrived);
         shares.sort_unstable_by_key(|&(aggregator, rank, _)| (aggregator, rank));
         let mut sends: Vec<Transfer<ReceiverIndex>> = Vec::new();

@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::pin::pin;
 use std::sync::Arc;
 
-use super::agreements::Agreements;
 use super::failure::Failure;
 use super::shared::{Grouped, Hosts, Shared, Watch};
 use super::transport::{Completion, Message, Ticket, Transport};
@@ -77,7 +76,6 @@ impl std::ops::AddAssign for Traffic {
 pub struct Endpoint {
     transport: Box<dyn Transport>,
     waiting: Waiting,
-    agreements: Option<Arc<dyn Agreements>>,
     sharing: Sharing,
     grouped: Option<Grouped>,
     /// The result of [`Endpoint::find_hosts`], with its key.
@@ -95,7 +93,7 @@ impl Endpoint {
     /// The endpoint of a transport. Local.
     pub fn new(transport: Box<dyn Transport>) -> Self {
         let waiting = Waiting::new(transport.idle(), Failure::new(transport.rank(), transport.stop()));
-        Self { transport, waiting, agreements: None, sharing: Sharing::Untried, grouped: None, hosts: None }
+        Self { transport, waiting, sharing: Sharing::Untried, grouped: None, hosts: None }
     }
 
     /// This rank.
@@ -181,18 +179,7 @@ impl Endpoint {
     /// # Errors
     /// Those of the fabric.
     pub fn duplicate(&mut self) -> Result<Self> {
-        Ok(Self { agreements: self.agreements.clone(), ..Self::new(self.transport.duplicate()?) })
-    }
-
-    /// Sets the algorithms of the small collectives; `None` for the library's own. Local, but the caller must set the same on
-    /// all ranks before the next collective call.
-    pub fn use_agreements(&mut self, agreements: Option<Arc<dyn Agreements>>) {
-        self.agreements = agreements;
-    }
-
-    /// The algorithms that [`Endpoint::use_agreements`] set.
-    pub fn agreements(&self) -> Option<&dyn Agreements> {
-        self.agreements.as_deref()
+        Ok(Self::new(self.transport.duplicate()?))
     }
 
     /// How this rank waits.

@@ -4,7 +4,6 @@
 //! fabric. In [`threads`], ranks are threads of one process; `mpi` (feature `mpi`) is the fabric of supercomputers. Fabrics
 //! contain no algorithm.
 
-mod agreements;
 mod buffers;
 pub mod execute;
 mod failure;
@@ -16,7 +15,6 @@ pub mod threads;
 pub mod transport;
 pub(crate) mod waiting;
 
-pub use agreements::Agreements;
 pub use buffers::Buffers;
 pub use execute::{Endpoint, Memory, Traffic};
 pub use failure::{Failure, Stop};

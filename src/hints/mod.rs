@@ -40,9 +40,7 @@ mod values;
 pub use environment::Environment;
 pub use file_hints::{FileHints, Source, Unused};
 pub use markdown::markdown;
-pub use names::{
-    DriverName, KernelHint, Limit, OnFailure, Overlap, PlacementHint, RankListHint, Switch, TwoLayerInner,
-};
+pub use names::{DriverName, KernelHint, Limit, OnFailure, Overlap, PlacementHint, RankListHint, Switch};
 pub use rows::Hints;
 pub(crate) use values::{SIZES, size};
 
@@ -51,14 +49,45 @@ use rows::{KEYS, Key};
 /// The prefix of keys that only this library has.
 const OURS: &str = "trib_";
 
-/// Hints of earlier versions, with their replacements.
-const REMOVED: &[(&str, &str)] = &[
-    ("trib_allgather", "the library's choice, locality_bruck, is used always"),
-    ("trib_local_aggregators", "nc_num_aggrs_per_node says how many on every node"),
-    ("trib_lustre_round", "set cb_buffer_size to the stripe size for rounds of one stripe"),
-    ("trib_pairwise_empty", "pairwise sends no empty messages; trib sim has the paper's form"),
-    ("trib_plan_cache", "plans are kept always"),
+/// A hint of an earlier version.
+struct Removed {
+    key: &'static str,
+    /// The default that it had, if captures have it: they list the hints in force.
+    default: Option<&'static str>,
+    /// What takes its place.
+    instead: &'static str,
+}
+
+const REMOVED: &[Removed] = &[
+    removed("trib_allgather", None, "the library's choice, locality_bruck, is used always"),
+    removed(
+        "trib_io_ranks",
+        Some("0"),
+        "trib_placement and cb_nodes choose the aggregators; every call waits for the file",
+    ),
+    removed("trib_local_aggregators", None, "nc_num_aggrs_per_node says how many on every node"),
+    removed("trib_lustre_round", None, "set cb_buffer_size to the stripe size for rounds of one stripe"),
+    removed("trib_pairwise_empty", None, "pairwise sends no empty messages; trib sim has the paper's form"),
+    removed("trib_plan_cache", None, "plans are kept always"),
+    removed(
+        "trib_tuned_table",
+        Some(""),
+        "the ranks of a host agree in shared memory, and hosts along a binomial tree",
+    ),
+    removed("trib_two_layer_inner", Some("direct"), DIRECTLY),
+    removed("trib_two_layer_threshold", Some("65536"), DIRECTLY),
 ];
+
+const DIRECTLY: &str = "every rank of a node hands its bytes to the local aggregator itself";
+
+const fn removed(key: &'static str, default: Option<&'static str>, instead: &'static str) -> Removed {
+    Removed { key, default, instead }
+}
+
+/// Whether `key` was a hint of an earlier version and `value` its default: in a capture, that says nothing.
+pub fn is_removed_default(key: &str, value: &str) -> bool {
+    REMOVED.iter().any(|removed| removed.key == key && removed.default == Some(value))
+}
 
 /// Most bytes of a file of hints: enough for a list of a million ranks.
 const LONGEST_FILE: u64 = 16 << 20;
@@ -180,7 +209,6 @@ impl Hints {
             cb_config_list: self.cb_config_list,
             cb_buffer_size: self.cb_buffer_size,
             placement: self.placement.clone(),
-            io_ranks: self.io_ranks,
         }
     }
 
@@ -218,7 +246,7 @@ impl Hints {
     /// # Errors
     /// [`Error::Hint`] for a field with a value that its text form does not allow; a rank list that is no permutation; a placement
     /// with a rank that is listed twice or does not exist; a number of aggregators that contradicts a list of them; a throttle
-    /// other than 1 for a coupled kernel; I/O ranks that leave no compute rank or contradict a choice of aggregators.
+    /// other than 1 for a coupled kernel.
     pub fn check(&self, ranks: usize) -> Result<()> {
         if *self == Self::default() {
             return Ok(());
@@ -241,7 +269,6 @@ impl Hints {
                 return Err(Error::hint(key, value, why));
             }
         }
-        self.check_io_ranks(ranks)?;
         if let RankListHint::Explicit(list) = &self.rank_list {
             distinct("trib_rank_list", list, ranks)?;
             if list.len() != ranks {
@@ -255,27 +282,6 @@ impl Hints {
                 let allowed = format!("auto|{}, because trib_placement lists so many ranks", list.len());
                 return Err(Error::hint("cb_nodes", count, allowed));
             }
-        }
-        Ok(())
-    }
-}
-
-impl Hints {
-    /// Checks that I/O ranks leave compute ranks, and that no other hint chooses aggregators.
-    fn check_io_ranks(&self, ranks: usize) -> Result<()> {
-        let io_ranks = self.io_ranks;
-        if io_ranks == 0 {
-            return Ok(());
-        }
-        if io_ranks >= ranks {
-            return Err(Error::hint("trib_io_ranks", io_ranks, format!("fewer than the {ranks} ranks")));
-        }
-        if let Some(count) = self.cb_nodes.filter(|&count| count != io_ranks) {
-            return Err(Error::hint("cb_nodes", count, format!("auto|{io_ranks}, because of trib_io_ranks")));
-        }
-        if self.placement != PlacementHint::Default {
-            let given = (names::PLACEMENT.print)(&self.placement);
-            return Err(Error::hint("trib_placement", given, "default, because of trib_io_ranks"));
         }
         Ok(())
     }
@@ -314,7 +320,7 @@ fn find(key: &str) -> Option<&'static Key> {
 
 /// The error of an unknown key, which names the closest known key, or all keys.
 fn unknown(key: &str, value: &str) -> Error {
-    if let Some((_, instead)) = REMOVED.iter().find(|(removed, _)| *removed == key) {
+    if let Some(Removed { instead, .. }) = REMOVED.iter().find(|removed| removed.key == key) {
         return Error::hint(key, value.trim(), format!("nothing, this hint was removed; {instead}"));
     }
     let ours = || KEYS.iter().map(|row| row.key).filter(|known| known.starts_with(OURS));

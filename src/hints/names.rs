@@ -79,15 +79,6 @@ words! {
     RankOrder = "rank_order",
 }
 
-words! {
-    /// How members' lists and bytes come to their local aggregator, and back.
-    TwoLayerInner, "inner layer", "direct|ordered_tree":
-    /// Every member sends to it.
-    Direct = "direct",
-    /// Along an ordered gather tree, built from the sizes.
-    OrderedTree = "ordered_tree",
-}
-
 /// The kernel of a layer.
 pub(super) const KERNEL: Codec<&'static Kernel> = Codec {
     parse: |text| text.parse().ok(),

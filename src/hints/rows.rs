@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::names::{
     DRIVER, DriverName, KERNEL, KernelHint, Limit, OnFailure, Overlap, PLACEMENT, PlacementHint, RankListHint, Switch,
-    THROTTLE_MODE, TwoLayerInner,
+    THROTTLE_MODE,
 };
 use super::values::{
     COUNT, COUNT_OR_AUTO, COUNT_OR_ZERO, PATH, PER_NODE, SIZE, SIZE_OR_AUTO, SIZE_OR_ZERO, STRIPES_OR_AUTO, TRUTH,
@@ -133,15 +133,6 @@ hints! {
     /// The kernel between local aggregators and aggregators in `two_layer`.
     "trib_two_layer_outer" two_layer_outer: &'static Kernel = &ASCENDING_ISSEND, KERNEL, "",
         "Nodes are so many that the exchange between local aggregators and aggregators needs a throttle.";
-    /// How lists and data get from the ranks of a node to their local aggregator in `two_layer`, and data back. `direct`:
-    /// every rank sends its own; `ordered_tree`: neighbours join, the one with fewer bytes sending to the other, so that a
-    /// local aggregator of m ranks gets about log2 m messages, not m.
-    "trib_two_layer_inner" two_layer_inner: TwoLayerInner = TwoLayerInner::Direct, TwoLayerInner::CODEC, "",
-        "A node has so many ranks that its local aggregator takes long to receive from each.";
-    /// What several ranks have joined in the ordered tree goes to the local aggregator directly where it is more than this:
-    /// many small messages become few, large ones do not travel twice. 2^62: never.
-    "trib_two_layer_threshold" two_layer_threshold: u64 = 64 << 10, SIZE, "bytes",
-        "The network or memory of a node takes larger (or only smaller) messages at little cost.";
     /// The file-system driver. `auto`: by the file system that the file is on.
     "trib_driver" driver: DriverName = DriverName::Auto, DRIVER, "",
         "The file system is taken for another than it is, or the layout of another is to be tried.";
@@ -154,10 +145,6 @@ hints! {
     /// follow one another, and everything is exchanged, also with `romio_cb_write=disable`.)
     "trib_overlap" overlap: Overlap = Overlap::Any, Overlap::CODEC, "",
         "Ranks write the same bytes, and the program relies on which rank's stay.";
-    /// A table that `trib tune collectives` wrote, in JSON: the broadcasts of hints, the agreements and the gather of statistics of a file
-    /// use the algorithms that were the fastest for the rank count and size that are nearest. Empty: none.
-    "trib_tuned_table" tuned_table: String = String::new(), PATH, "",
-        "There are so many ranks that agreements and broadcasts take time, and `trib tune collectives` has measured the machine.";
     /// A file of what messages cost on this machine, which `trib tune machine` wrote, in JSON: `auto` chooses kernels by it.
     /// Empty: the costs of a cluster of the present. They are also taken, and standard error has a line, if the file cannot be
     /// used. It is read once.
@@ -168,11 +155,6 @@ hints! {
     /// aggregator for nothing. 0: never.
     "trib_tiny_call" tiny_call: u64 = 64 << 10, SIZE_OR_ZERO, "bytes",
         "One aggregator is too slow for small calls (lower), or messages are (higher).";
-    /// Dedicated I/O mode: so many ranks, the last of every node in turn, only aggregate and must have no data of their own; the
-    /// others hand theirs over and go on. A write is then complete, and its error told, at the next call on the file, at its
-    /// sync or its close. 0: ranks with data aggregate too.
-    "trib_io_ranks" io_ranks: usize = 0, COUNT_OR_ZERO, "ranks",
-        "Ranks can be spared to write while the others compute.";
     /// Pretends that nodes hold so many consecutive ranks; 0: what the machine says.
     "trib_ranks_per_node" ranks_per_node: usize = 0, COUNT_OR_ZERO, "ranks per node",
         "Kernels and placements for several nodes are tried on one, or the launcher hides which ranks share a node.";
@@ -186,7 +168,7 @@ hints! {
         "The file system takes smaller requests well (lower), or needs larger ones (higher).";
     /// Whether ranks that are all on one host write and read through memory that they share, without messages, and whether,
     /// where they are on several, they agree, and `two_layer` gathers, through memory inside each host. `automatic`: on MPI, unless nodes are pretended;
-    /// `enable`: also where ranks are threads, and inside pretended nodes. (Not with `trib_io_ranks` and `trib_tuned_table`.)
+    /// `enable`: also where ranks are threads, and inside pretended nodes.
     "trib_shared_memory" shared_memory: Switch = Switch::Automatic, Switch::CODEC, "",
         "The host has little shared memory (`disable`), or pretended nodes and threads are to use it (`enable`).";
     /// Where ranks are on several hosts: whether each host writes (and reads) what its ranks hold, through memory that they

@@ -24,8 +24,6 @@ const VALUES: &[(&str, &[&str], &[&str])] = &[
     ("trib_throttle_mode", &["batch", "window"], &["sliding"]),
     ("trib_rank_list", &["node_round_robin", "3,1,2,0"], &["", "random", "1,,2", "0-3"]),
     ("trib_two_layer_outer", &["balanced", "pairwise"], &["two_layer"]),
-    ("trib_two_layer_inner", &["ordered_tree"], &["tree", ""]),
-    ("trib_two_layer_threshold", &["1", "1048576"], &["0", "-1"]),
     ("trib_driver", &["posix", "lustre", "gpfs"], &["ufs", "pvfs2"]),
     (
         "trib_placement",
@@ -33,10 +31,8 @@ const VALUES: &[(&str, &[&str], &[&str])] = &[
         &["stride:0", "stride", "list:", "far"],
     ),
     ("trib_overlap", &["rank_order"], &["first"]),
-    ("trib_tuned_table", &["tuned.json", "/etc/trib/a table"], &["a;b", "a#b"]),
     ("trib_machine", &["machine.json", "/etc/trib/a machine"], &["a;b", "a#b"]),
     ("trib_tiny_call", &["0", "4096"], &["-1", "tiny"]),
-    ("trib_io_ranks", &["1", "64"], &["-1", "", "all"]),
     ("trib_ranks_per_node", &["42"], &["-42"]),
     ("trib_write_buffers", &["1", "8"], &["0"]),
     ("trib_direct_min", &["1048576"], &["0"]),
@@ -100,7 +96,8 @@ fn text_with_comments_blanks_and_keys_of_others() {
 #[test]
 fn a_driver_is_told_its_hints() {
     assert_eq!(Hints::default().for_driver(), crate::drivers::DriverHints::default());
-    let text = "cb_nodes=2;cb_config_list=*:3;cb_buffer_size=4;striping_unit=5;striping_factor=6;trib_placement=stride:7;trib_io_ranks=8";
+    let text =
+        "cb_nodes=2;cb_config_list=*:3;cb_buffer_size=4;striping_unit=5;striping_factor=6;trib_placement=stride:7";
     let told = crate::drivers::DriverHints {
         striping_unit: Some(5),
         striping_factor: Some(6),
@@ -108,7 +105,6 @@ fn a_driver_is_told_its_hints() {
         cb_config_list: Some(3),
         cb_buffer_size: 4,
         placement: PlacementHint::Stride(7),
-        io_ranks: 8,
     };
     assert_eq!(Hints::parse(text).unwrap().for_driver(), told);
 }
@@ -188,9 +184,6 @@ fn hints_are_checked_against_the_ranks() {
         ("trib_placement=list:0,4", "ranks below 4"),
         ("trib_placement=list:0,0", "rank 0 twice"),
         ("trib_placement=list:0,1;cb_nodes=3", "hint cb_nodes"),
-        ("trib_io_ranks=4", "hint trib_io_ranks"),
-        ("trib_io_ranks=2;cb_nodes=1", "hint cb_nodes"),
-        ("trib_io_ranks=2;trib_placement=spread", "hint trib_placement"),
     ] {
         let error = Hints::parse(text).unwrap().check(4).unwrap_err().to_string();
         assert!(error.contains(says), "{text}: {error}");
@@ -241,7 +234,9 @@ fn a_coupled_kernel_takes_no_throttle_but_its_own() {
 
 #[test]
 fn removed_hints_say_so() {
-    for (key, instead) in REMOVED {
+    for Removed { key, default, instead } in REMOVED {
+        assert_eq!(default.map(|default| is_removed_default(key, default)), default.map(|_| true));
+        assert!(!is_removed_default(key, "another value"));
         let error = Hints::default().set(key, "any").unwrap_err().to_string();
         assert!(error.contains("was removed") && error.contains(instead), "{error}");
         assert!(find(key).is_none(), "{key} is there");

@@ -20,12 +20,7 @@ pub static KERNELS: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(
             "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;trib_two_layer_outer=balanced",
         ),
         (
-            "two_layer, inner ordered_tree",
-            "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;trib_two_layer_outer=balanced;\
-             trib_two_layer_inner=ordered_tree;trib_two_layer_threshold=300;nc_num_aggrs_per_node=1",
-        ),
-        (
-            "two_layer, inner in memory",
+            "two_layer, in memory",
             "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;trib_two_layer_outer=balanced;\
              trib_shared_memory=enable;nc_num_aggrs_per_node=1",
         ),

@@ -201,13 +201,10 @@ pub fn kernel_hints() -> Vec<String> {
     all.push("trib_kernel_meta=ascending_issend;trib_kernel_data=balanced".to_string());
     all.push("trib_kernel_meta=two_layer;trib_kernel_data=balanced".to_string());
     all.push("trib_kernel_meta=balanced;trib_kernel_data=two_layer".to_string());
-    for (metadata, data, threshold) in
-        [("two_layer", "two_layer", 1u64 << 40), ("balanced", "two_layer", 200), ("two_layer", "balanced", 64)]
-    {
+    for (metadata, data) in [("two_layer", "two_layer"), ("balanced", "two_layer"), ("two_layer", "balanced")] {
         let kernels = format!("trib_kernel_meta={metadata};trib_kernel_data={data};trib_two_layer_outer=balanced");
-        let tree = format!("trib_two_layer_inner=ordered_tree;trib_two_layer_threshold={threshold}");
-        // Nodes large enough for a tree of several levels.
-        all.push(format!("{kernels};{tree};nc_num_aggrs_per_node=1;trib_ranks_per_node=9"));
+        // Nodes with many members for one local aggregator.
+        all.push(format!("{kernels};nc_num_aggrs_per_node=1;trib_ranks_per_node=9"));
     }
     all.push("trib_kernel_meta=balanced;trib_kernel_data=balanced;trib_rank_list=node_round_robin".to_string());
     all
@@ -331,13 +328,12 @@ pub fn run_shared(mut endpoint: Endpoint, directory: &Path) {
 }
 
 /// Kernels whose inner layer is memory that the ranks of a node share: both phases, one, and several groups in a node.
-const IN_NODES: [&str; 6] = [
+const IN_NODES: [&str; 5] = [
     "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;nc_num_aggrs_per_node=1",
     "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;nc_num_aggrs_per_node=2;trib_two_layer_outer=ascending_isend",
     "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;nc_num_aggrs_per_node=1;trib_two_layer_outer=pairwise",
     "trib_kernel_meta=balanced;trib_kernel_data=two_layer;nc_num_aggrs_per_node=1;trib_two_layer_outer=spread_out",
     "trib_kernel_meta=two_layer;trib_kernel_data=balanced;nc_num_aggrs_per_node=1",
-    "trib_kernel_meta=two_layer;trib_kernel_data=two_layer;nc_num_aggrs_per_node=1;trib_two_layer_inner=ordered_tree",
 ];
 
 /// The cases where the ranks of each (pretended) node share memory, each with one in `part` of the hints. Collective.

@@ -21,9 +21,6 @@ pub const RANKS: usize = 8;
 const COMMON: &str = "romio_cb_write=enable;trib_tiny_call=0;trib_ranks_per_node=3;nc_num_aggrs_per_node=2;striping_unit=512;\
                       striping_factor=3;cb_buffer_size=1024;cb_config_list=*:1";
 
-/// The same number of aggregators on one node, so that ranks of a tree forward the data of others.
-const ONE_NODE: &str = "trib_ranks_per_node=8;cb_nodes=3;cb_config_list=*:*;trib_two_layer_threshold=1000000";
-
 /// The offset that the error must name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offset {
@@ -49,8 +46,7 @@ pub struct Expected {
 
 /// The hints of a trial.
 pub fn trial_hints(kernels: &str, driver: &str, more: &str) -> Hints {
-    let node = if kernels.contains("ordered_tree") { ONE_NODE } else { "" };
-    hints(&[COMMON, kernels, node, &format!("trib_driver={driver}"), more])
+    hints(&[COMMON, kernels, &format!("trib_driver={driver}"), more])
 }
 
 /// One rank in a trial, its storage recorded.

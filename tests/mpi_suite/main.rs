@@ -1,8 +1,6 @@
 //! The tests that start ranks under `mpiexec`: each starts this program again, for that test only.
 #![cfg(feature = "mpi")]
 
-#[path = "../common/collective_suite.rs"]
-mod collective_suite;
 #[path = "../common/f_case_matrix.rs"]
 mod f_case_matrix;
 #[path = "../common/interleaved.rs"]
@@ -26,11 +24,8 @@ mod suite;
 #[path = "../common/trial.rs"]
 mod trial;
 
-mod collectives;
 mod conformance;
 mod f_case;
 mod faults;
-mod intergroup;
-mod io_ranks;
 mod patterns;
 mod transport;

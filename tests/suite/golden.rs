@@ -87,7 +87,6 @@ fn two_layers() {
             local_aggregator: rank - rank % 2,
             own: &shares,
             members: if leads { &members } else { &[] },
-            tree: None,
             receives: if leads { &receives } else { &[] },
         };
         let schedule = two_layer.schedule(&ASCENDING_ISSEND, Throttle::NONE, Throttle::NONE);

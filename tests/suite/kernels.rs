@@ -2,12 +2,9 @@
 
 use crate::placed_suite;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
-use tributary::collectives::Group;
-use tributary::collectives::gatherv::part::Part;
-use tributary::collectives::gatherv::tree::{Rule, joins};
 use tributary::exchange::local::LocalAggregators;
-use tributary::exchange::two_layer::{RoundTree, Share, TwoLayer};
-use tributary::exchange::{BALANCED, Exchange, KERNELS, Kernel, RankList, ReceiverIndex, Transfer};
+use tributary::exchange::two_layer::{Share, TwoLayer};
+use tributary::exchange::{Exchange, KERNELS, Kernel, RankList, ReceiverIndex, Transfer};
 use tributary::fabric::threads;
 use tributary::schedule::validate::{Delivery, Evidence, PlacedPeaks, run, run_placed};
 use tributary::schedule::{Buffer, Limits, PlacedThrottle, Schedule, SendMode, Span, Throttle, ThrottleMode};
@@ -117,7 +114,7 @@ impl Pattern {
         self.sizes[rank].iter().map(|&(index, len)| Share { aggregator: ReceiverIndex(index), len }).collect()
     }
 
-    fn two_layer(&self, local: &LocalAggregators, inner: Inner, outer: &Kernel, throttle: Throttle) -> Evidence {
+    fn two_layer(&self, local: &LocalAggregators, outer: &Kernel, throttle: Throttle) -> Evidence {
         let members: Vec<Vec<Rank>> = (0..self.ranks()).map(|rank| local.members_of(rank)).collect();
         let mut wanted = Vec::new();
         let mut schedules = Vec::new();
@@ -127,8 +124,6 @@ impl Pattern {
             let others: Vec<_> = others.into_iter().filter(|(_, s)| !s.is_empty()).collect();
             let own = self.shares(rank);
             let leader = local.aggregator_of(rank);
-            let (group, part) = self.tree(&members[leader], rank, inner);
-            let tree = (inner != Inner::Direct).then_some(RoundTree { group: &group, part: &part });
             let two_layer = TwoLayer {
                 rank,
                 ranks: self.ranks(),
@@ -137,25 +132,11 @@ impl Pattern {
                 local_aggregator: leader,
                 own: &own,
                 members: &others,
-                tree,
                 receives: &receives,
             };
             schedules.push(two_layer.schedule(outer, throttle, throttle));
         }
         self.check(schedules, &wanted)
-    }
-
-    /// The part of `rank` in the tree of its local aggregator's members.
-    fn tree(&self, members: &[Rank], rank: Rank, inner: Inner) -> (Group, Part) {
-        let threshold = if let Inner::Tree(threshold) = inner { threshold } else { None };
-        let bytes = |&member: &Rank| match member == members[0] {
-            true => 0,
-            false => self.sizes[member].iter().map(|&(_, len)| len).sum(),
-        };
-        let sizes: Vec<u64> = members.iter().map(bytes).collect();
-        let me = members.binary_search(&rank).unwrap();
-        let part = Part::of(me, 0, sizes[me], &joins(&sizes, 0, Rule::BySize { threshold }));
-        (Group::of(members.into(), me), part)
     }
 
     /// What an aggregator receives from the local aggregators, and where each member's bytes then are.
@@ -193,16 +174,6 @@ fn reversed(delivery: &Delivery) -> Delivery {
     let &Delivery { from, from_offset, to, to_offset, len } = delivery;
     Delivery { from: to, from_offset: to_offset, to: from, to_offset: from_offset, len }
 }
-
-/// How members send their bytes to the local aggregator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Inner {
-    Direct,
-    /// Along an ordered tree, with or without a threshold.
-    Tree(Option<u64>),
-}
-
-const INNERS: [Inner; 3] = [Inner::Direct, Inner::Tree(None), Inner::Tree(Some(4))];
 
 /// `count` receivers spread over `ranks` ranks.
 fn spread(ranks: usize, count: usize) -> Vec<Rank> {
@@ -345,7 +316,7 @@ fn ranks_block_on_one_message_under_every_kernel_and_throttle() {
         for kernel in KERNELS {
             for throttle in THROTTLES {
                 let waits = pattern.flat(kernel, &RankList::Identity, throttle);
-                let layers = pattern.two_layer(&local, Inner::Direct, kernel, throttle);
+                let layers = pattern.two_layer(&local, kernel, throttle);
                 let name = format!("{}, {throttle}, {ranks} ranks, {count} receivers", kernel.name);
                 assert!(waits.blocked > 0 && layers.blocked > 0, "{name}: {waits:?} {layers:?}");
                 let slides = throttle.mode == ThrottleMode::Sliding && throttle.limit > Some(1) && !kernel.coupled;
@@ -368,9 +339,7 @@ fn two_layers_with_every_outer_kernel() {
                 let local = LocalAggregators::per_node(&topology, local);
                 for outer in KERNELS {
                     for throttle in THROTTLES {
-                        for inner in INNERS {
-                            bounded_legs(pattern.two_layer(&local, inner, outer, throttle), throttle, outer);
-                        }
+                        bounded_legs(pattern.two_layer(&local, outer, throttle), throttle, outer);
                     }
                 }
             }
@@ -388,8 +357,7 @@ fn two_layers_at_all_rank_counts_with_many_receiver_counts() {
         let local = LocalAggregators::per_node(&topology, 1 + count % 4);
         for (k, outer) in KERNELS.iter().enumerate().skip((ranks + count) % 2).step_by(2) {
             let throttle = THROTTLES[(ranks + count + k) % THROTTLES.len()];
-            let inner = INNERS[(ranks + count / 4 + k) % INNERS.len()];
-            bounded_legs(pattern.two_layer(&local, inner, outer, throttle), throttle, outer);
+            bounded_legs(pattern.two_layer(&local, outer, throttle), throttle, outer);
         }
     }
 }
@@ -417,19 +385,6 @@ fn random_patterns_to_4096_ranks() {
         let topology = Topology::blocks(ranks, random.random_range(1..=128)).unwrap();
         bounded(pattern.flat(kernel, &RankList::node_round_robin(&topology), throttle), throttle, kernel);
         let local = LocalAggregators::in_total(&topology, random.random_range(1..=512));
-        let inner = INNERS[random.random_range(0..INNERS.len())];
-        bounded_legs(pattern.two_layer(&local, inner, kernel, throttle), throttle, kernel);
+        bounded_legs(pattern.two_layer(&local, kernel, throttle), throttle, kernel);
     }
-}
-
-/// One node of 64 ranks, one local aggregator: what reaches it, and that equal bytes take no more than a binomial tree does.
-#[test]
-fn a_tree_spares_the_local_aggregator_messages() {
-    let local = LocalAggregators::per_node(&Topology::blocks(64, 64).unwrap(), 1);
-    let pattern = Pattern::new(64, vec![0], |_, _| 10);
-    let outer = &BALANCED;
-    let at_once = |inner| pattern.two_layer(&local, inner, outer, Throttle::NONE);
-    let (direct, tree) = (at_once(Inner::Direct), at_once(Inner::Tree(None)));
-    assert_eq!((direct.messages, tree.messages), (63, 63));
-    assert_eq!((direct.peak_receives, tree.peak_receives), (63, 6));
 }

@@ -31,8 +31,8 @@ const CRATES_AGAINST: &[Exception] =
     &[("tributary", "tributary-benchmarks", "the library's tests write the access patterns of real codes")];
 
 /// The modules of the library.
-const MODULES: [&str; 9] =
-    ["access", "device", "schedule", "fabric", "collectives", "exchange", "hints", "tuned", "engine"];
+const MODULES: [&str; 10] =
+    ["access", "device", "sample", "schedule", "fabric", "collectives", "exchange", "hints", "machine", "engine"];
 
 const MODULES_AGAINST: &[Exception] = &[(
     "fabric",

@@ -6,7 +6,6 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use serde_json::{Value, json};
 use tributary::Hints;
 use tributary::engine::FanIn;
-use tributary::hints::TwoLayerInner;
 use tributary_benchmarks::Pattern;
 
 use crate::calls::Calls;
@@ -102,10 +101,7 @@ fn insert(object: &mut Value, calls: &Calls, writes: bool) {
 /// A kernel with its outer kernel, where it has one.
 pub fn kernel(hints: &Hints, metadata: bool) -> String {
     match if metadata { hints.kernel_meta } else { hints.kernel_data } {
-        tributary::hints::KernelHint::TwoLayer => match hints.two_layer_inner {
-            TwoLayerInner::Direct => format!("two_layer ({})", hints.two_layer_outer),
-            inner => format!("two_layer ({inner}, {})", hints.two_layer_outer),
-        },
+        tributary::hints::KernelHint::TwoLayer => format!("two_layer ({})", hints.two_layer_outer),
         flat => flat.to_string(),
     }
 }

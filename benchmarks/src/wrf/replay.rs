@@ -228,7 +228,6 @@ impl Replay {
             local_aggregator,
             own: &shares(rank),
             members: &members,
-            tree: None,
             receives,
         };
         exchange.schedule(settings.kernel, settings.throttle, settings.throttle)

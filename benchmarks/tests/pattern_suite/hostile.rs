@@ -2,8 +2,8 @@
 //! is refused is refused in one line that names the input.
 //!
 //! A size that a damaged input gives must not be allocated before it is known to fit: an abort of the allocator fails here
-//! too. (Hints are in the tests of `tributary::hints`, machine files and tuned
-//! tables in those of `tributary-lab`, rows of `trib compare` in those of `trib`.)
+//! too. (Hints are in the tests of `tributary::hints`, machine files in those of `tributary-lab`, rows of `trib compare` in
+//! those of `trib`.)
 
 use std::io::Write;
 use std::sync::Arc;

@@ -56,9 +56,7 @@ impl GioFile {
         };
         // SAFETY: the caller's promise.
         let source = unsafe { Source::from_raw_parts(access.memory, access.span) };
-        let handed = self.file.write_all_from(&access.file, &access.layout, source)?;
-        // Waits for dedicated I/O ranks: the bytes are in the file when the call returns.
-        let report = self.file.complete_write()?.unwrap_or(handed);
+        let report = self.file.write_all_from(&access.file, &access.layout, source)?;
         self.note(&report, access.bytes());
         Ok(access.bytes())
     }

@@ -55,7 +55,6 @@ pub fn alone(hints: &Hints) -> Hints {
     Hints {
         ds_write: Switch::Disable,
         cb_nodes: None,
-        io_ranks: 0,
         ranks_per_node: 0,
         placement: PlacementHint::Default,
         rank_list: RankListHint::Identity,

@@ -74,9 +74,7 @@ impl GioFile {
         if !access.has_few_pieces() {
             // SAFETY: the caller's promise.
             let source = unsafe { Source::from_raw_parts(access.memory, access.span) };
-            let alone = self.alone()?;
-            alone.write_all_from(&access.file, &access.layout, source)?;
-            alone.complete_write()?;
+            self.alone()?.write_all_from(&access.file, &access.layout, source)?;
             return Ok(access.bytes());
         }
         for piece in pieces(&access.file, &access.layout) {

@@ -201,7 +201,6 @@ impl AllToMany {
             rank_list: &self.rank_list,
             local_aggregator: local.aggregator_of(rank),
             own: &shares(rank),
-            tree: None,
             members: &others,
             receives: &receives,
         };

@@ -230,7 +230,6 @@ impl ExchangeMessages {
             rank_list: &parties.rank_list,
             local_aggregator: local.aggregator_of(rank),
             own: &shares(rank),
-            tree: None,
             members: &members,
             receives: &receives,
         };

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use crate::collectives::in_place::{InPlace, Lanes, Part};
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, s};
-use tributary::collectives::in_place::{InPlace, Lanes, Part};
 use tributary::collectives::{FIRST_FREE_TAG, Group, allreduce};
 use tributary::fabric::{Buffers, Traffic};
 use tributary::schedule::{Buffer, Builder, ReduceOp, Span};

@@ -21,8 +21,8 @@ use tributary::collectives::{agree, allgather};
 use tributary::error::{Error, Result};
 use tributary::exchange::cost::Costs;
 use tributary::fabric::Endpoint;
+use tributary::machine::Machine;
 use tributary::topology::{Rank, Topology};
-use tributary::tuned::machine::Machine;
 
 /// Most ranks that send to one at a time.
 const SENDERS: usize = 4;
@@ -91,8 +91,8 @@ pub async fn nodes(endpoint: &mut Endpoint, ranks_per_node: usize) -> Result<Top
     if ranks_per_node > 0 {
         return Topology::blocks(endpoint.ranks(), ranks_per_node);
     }
-    let (apart, own) = (Topology::blocks(endpoint.ranks(), 1)?, (endpoint.node_label() as u64).to_le_bytes());
-    let all = allgather(endpoint, &apart, &allgather::BRUCK, &own).await?;
+    let own = (endpoint.node_label() as u64).to_le_bytes();
+    let all = allgather(endpoint, &[], &own).await?;
     Topology::listed(
         &all.as_chunks::<8>().0.iter().map(|label| u64::from_le_bytes(*label) as usize).collect::<Vec<_>>(),
     )

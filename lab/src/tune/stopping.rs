@@ -7,7 +7,7 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use tributary::error::{Error, Result};
-pub use tributary::tuned::Sample;
+pub use tributary::sample::Sample;
 
 /// The stopping rule of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -94,7 +94,7 @@ mod tests {
     /// The library, which links no statistics, has the numbers in a table.
     #[test]
     fn the_table_of_the_library_is_students() {
-        for (freedom, t) in (1..).map(f64::from).zip(tributary::tuned::STUDENT) {
+        for (freedom, t) in (1..).map(f64::from).zip(tributary::sample::STUDENT) {
             let exact = StudentsT::new(0.0, 1.0, freedom).unwrap().inverse_cdf(0.975);
             assert!((t - exact).abs() < 1e-3, "{freedom}: {t}, not {exact}");
         }

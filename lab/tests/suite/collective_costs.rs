@@ -2,8 +2,8 @@
 
 use crate::collective_suite::Case;
 use tributary::Topology;
-use tributary::collectives::Rates;
-use tributary::collectives::{Groups, IN_PLACE, InPlace, Operation, Scheme, hierarchical};
+use tributary_lab::collectives::Rates;
+use tributary_lab::collectives::{Groups, IN_PLACE, InPlace, Operation, Scheme, hierarchical};
 use tributary_lab::timing::one_port;
 
 /// Powers of two, so that sums are exact.

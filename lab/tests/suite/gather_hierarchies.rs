@@ -5,9 +5,9 @@ use crate::collective_suite::{Case, sizes};
 use crate::payload;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::Topology;
-use tributary::collectives::Rates;
-use tributary::collectives::{GATHERS, Gather, Groups, IN_PLACE, Operation, Scheme, hierarchical};
 use tributary::schedule::{Action, Schedule};
+use tributary_lab::collectives::Rates;
+use tributary_lab::collectives::{GATHERS, Gather, Groups, IN_PLACE, Operation, Scheme, hierarchical};
 use tributary_lab::timing::one_port;
 
 const BOTH: [Operation; 2] = [Operation::Gather, Operation::Scatter];

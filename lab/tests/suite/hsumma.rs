@@ -3,8 +3,8 @@
 use std::pin::pin;
 
 use tributary::Endpoint;
-use tributary::collectives::{IN_PLACE, InPlace, Operation};
 use tributary::fabric::threads;
+use tributary_lab::collectives::{IN_PLACE, InPlace, Operation};
 use tributary_lab::hsumma::{Outcome, Shape, multiply};
 
 fn broadcasts() -> Vec<&'static InPlace> {

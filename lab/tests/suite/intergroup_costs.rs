@@ -2,8 +2,8 @@
 
 use crate::two_sides::World;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
-use tributary::collectives::Rates;
-use tributary::collectives::intergroup::{Pair, allgather, allgatherv, root_gathering};
+use tributary_lab::collectives::Rates;
+use tributary_lab::collectives::intergroup::{Pair, allgather, allgatherv, root_gathering};
 use tributary_lab::timing::one_port;
 
 /// Only transfer, a byte a unit.

@@ -1,10 +1,10 @@
 //! The simulator against formulas: LogGOPS, the postal model, one port, queues of known order.
 
 use crate::log_gops::{NS, lines, log_gops};
-use tributary::collectives::Rates;
-use tributary::collectives::{Operation, Problem, algorithm};
 use tributary::schedule::{Action, Buffer, Builder, ReduceOp, Schedule, SendMode, Span, Throttle};
 use tributary::{Rank, Topology};
+use tributary_lab::collectives::Rates;
+use tributary_lab::collectives::{Operation, Problem, algorithm};
 use tributary_lab::sim::machine::{Connection, Machine, Walk};
 use tributary_lab::sim::{Outcome, Schedules, Spent, run};
 use tributary_lab::timing::one_port;

@@ -7,28 +7,8 @@
 //! O(p) memory for the sizes.
 
 use super::staged::{Circle, Gathered, Staged, part};
-use crate::collectives::algorithm::{Algorithm, Operation, Problem};
-use crate::schedule::{Buffer, Schedule, Span};
+use crate::schedule::Span;
 use crate::topology::Rank;
-
-/// See the module.
-pub static BRUCK: Algorithm = Algorithm {
-    operation: Operation::Allgather,
-    name: "bruck",
-    about: "each step, every rank sends all it has down the ranks, twice as far as before; one rotation at the end",
-    source: "Bienz et al. 2022, Algorithm 1, equation 3; Bruck et al. 1997",
-    cost: "ceil(log2 p) t_s + (p - 1) m t_w",
-    irregular: true,
-    schedule,
-};
-
-fn schedule(problem: &Problem<'_>) -> Schedule {
-    let ranks: Vec<Rank> = (0..problem.ranks()).collect();
-    let circle = Circle::new(problem.sizes.iter().copied());
-    let mut staged = Staged::default();
-    let gathered = among(&mut staged, &ranks, &circle, problem.rank, problem.own(Buffer::Send));
-    staged.place(problem, (problem.rank..problem.ranks()).chain(0..problem.rank), gathered.span)
-}
 
 /// Gathers the contributions of `circle` among `ranks`; this rank is `ranks[me]` and contributes `own`. Empty contributions
 /// are not sent. If only one is not empty, this is a broadcast in ceil(log2) steps in which each rank receives once.

@@ -11,54 +11,29 @@
 //! **Any shape.** If r is no power of q, the last round fetches only the missing regions, and ranks without a fetch
 //! contribute nothing. If regions differ in size, a region with fewer ranks than fetches distributes them evenly over its
 //! ranks. The factor is then the largest with which a rank of the smallest region has the fewest messages (2, if that region
-//! has one rank). **More levels**: a region gathers by the same algorithm over the regions inside it ([`locality_bruck`]); the
+//! has one rank). **More levels**: a region gathers by the same algorithm over the regions inside it ([`schedule`]); the
 //! innermost level is Algorithm 1. O(p) memory a rank; O(p) time a level where regions hold consecutive ranks, O(p log p)
 //! elsewhere.
 
 use super::bruck;
 use super::staged::{Circle, Gathered, Staged, part};
-use crate::collectives::algorithm::{Algorithm, Operation, Problem};
-use crate::error::{Error, Result};
 use crate::schedule::{Buffer, Schedule, Span};
 use crate::topology::{Rank, Topology};
 
-/// See the module.
-pub static LOCALITY_BRUCK: Algorithm = Algorithm {
-    operation: Operation::Allgather,
-    name: "locality_bruck",
-    about: "each rank of a node fetches from another node, then the node gathers: few and small messages between nodes",
-    source: "Bienz et al. 2022, Algorithm 2, equation 4",
-    cost: "q^k nodes of q ranks: k t_s + (q + ... + q^k) m t_w between nodes, ceil(log2 q) (k + 1) t_s + (p - 1) m t_w inside",
-    irregular: true,
-    schedule: |problem| over(problem, &[problem.topology]),
-};
-
-/// The schedule of one rank over several levels of locality, the coarsest first (nodes, sockets, ...). Each level is a
-/// topology of the same ranks; its nodes are the regions. A region that spans several regions of the level above counts as
-/// several. Without levels, the schedule is Algorithm 1.
-///
-/// # Errors
-/// A level that does not have as many ranks as the problem.
-pub fn locality_bruck(problem: &Problem<'_>, levels: &[&Topology]) -> Result<Schedule> {
-    for (index, level) in levels.iter().enumerate() {
-        if level.ranks() != problem.ranks() {
-            let what = format!("ranks of locality level {index}");
-            return Err(Error::argument(what, level.ranks(), format!("{}, as the problem has", problem.ranks())));
-        }
-    }
-    Ok(over(problem, levels))
-}
-
-fn over(problem: &Problem<'_>, levels: &[&Topology]) -> Schedule {
-    let mut order: Vec<Rank> = (0..problem.ranks()).collect();
+/// The schedule of one rank over several levels of locality, the coarsest first (nodes, sockets, ...). Rank r has a block of
+/// `sizes[r]` bytes. Each level is a topology of the same ranks; its nodes are the regions. A region that spans several regions
+/// of the level above counts as several. Without levels, the schedule is Algorithm 1.
+pub fn schedule(rank: Rank, sizes: &[u64], levels: &[&Topology]) -> Schedule {
+    let mut order: Vec<Rank> = (0..sizes.len()).collect();
     let regions = |rank: Rank| levels.iter().map(move |level| level.node_of(rank));
     order.sort_by(|&a, &b| regions(a).cmp(regions(b)));
-    let me = order.iter().position(|&rank| rank == problem.rank).unwrap_or_default();
-    let circle = Circle::new(order.iter().map(|&rank| problem.sizes[rank]));
+    let me = order.iter().position(|&other| other == rank).unwrap_or_default();
+    let circle = Circle::new(order.iter().map(|&rank| sizes[rank]));
     let mut staged = Staged::default();
-    let gathered = among(&mut staged, levels, &order, &circle, me, problem.own(Buffer::Send));
+    let own = Span::new(Buffer::Send, 0, sizes[rank]);
+    let gathered = among(&mut staged, levels, &order, &circle, me, own);
     let turned = order[gathered.first..].iter().chain(&order[..gathered.first]).copied();
-    staged.place(problem, turned, gathered.span)
+    staged.place(sizes, turned, gathered.span)
 }
 
 /// Gathers the contributions of `circle` among `ranks`, in which the ranks of a region are neighbours. This rank is

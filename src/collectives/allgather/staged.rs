@@ -4,7 +4,6 @@
 //! into rank order. Every send waits for all earlier receives and copies of its rank. Messages of a pair of ranks therefore
 //! match in the order of the phases, with one stage for all. Receives do not wait.
 
-use crate::collectives::algorithm::Problem;
 use crate::schedule::{Buffer, Builder, OpId, Schedule, SendMode, Span};
 use crate::topology::Rank;
 
@@ -122,9 +121,9 @@ impl Staged {
     }
 
     /// Copies the blocks of `order`, which lie one after the other from the start of `from`, to their places in the
-    /// receive buffer, and finishes the schedule. O(ranks); blocks that are neighbours in both orders are one copy.
-    pub fn place(mut self, problem: &Problem<'_>, order: impl IntoIterator<Item = Rank>, from: Span) -> Schedule {
-        let places = Circle::new(problem.sizes.iter().copied());
+    /// receive buffer, where rank r's block has `sizes[r]` bytes, and finishes the schedule. O(ranks); blocks that are neighbours in both orders are one copy.
+    pub fn place(mut self, sizes: &[u64], order: impl IntoIterator<Item = Rank>, from: Span) -> Schedule {
+        let places = Circle::new(sizes.iter().copied());
         let mut runs: Vec<(Rank, usize)> = Vec::new();
         for rank in order {
             match runs.last_mut() {

@@ -39,7 +39,7 @@ impl File {
             None => {
                 done.lesson = Some(Lesson::Made);
                 let plan = self.new_plan(None, (file, layout), agreed, clock, done).await?;
-                self.cached = Some(Cached::new(file, layout, agreed.end, plan.clone(), &self.setup));
+                self.cached = Some(Cached::new(file, layout, agreed.end, plan.clone()));
                 (plan, 0)
             }
         };

@@ -211,7 +211,6 @@ impl File {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
         waiting.complete(pin!(async {
-            self.complete().await?;
             let own = serde_json::to_vec(&self.own_diary()).unwrap_or_default();
             let all = gather(&mut self.endpoint, 0, &own).await?;
             Ok(all.iter().map(|told| serde_json::from_slice(told).unwrap_or_default()).collect())

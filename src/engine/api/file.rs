@@ -10,7 +10,6 @@ use crate::collectives::{agree, broadcast, gather};
 use crate::drivers::{Layout, Mode};
 use crate::engine::api::diary::Keeping;
 use crate::engine::api::finish_call::CallTotals;
-use crate::engine::api::handing_over::HandedOver;
 use crate::engine::api::operation::Operation;
 use crate::engine::api::report::{CallReport, FanIn};
 use crate::engine::api::setup::Setup;
@@ -38,8 +37,6 @@ pub struct File {
     pub(in crate::engine) queue: Option<WindowQueue>,
     pub(in crate::engine) cached: Option<Cached>,
     fan_in: BTreeMap<u32, u64>,
-    /// A write that I/O ranks have not finished yet.
-    pub(in crate::engine) handed_over: Option<HandedOver>,
     /// Windows in the memory that all ranks share, or those of this host.
     arena: Option<Arc<Arena>>,
     /// Whether in some call ranks may have written the same bytes.
@@ -113,7 +110,7 @@ impl File {
         files: Arc<dyn OpenStorage>,
         target: Option<&'static Target>,
     ) -> Self {
-        let (storage, queue, cached, handed_over) = Default::default();
+        let (storage, queue, cached) = Default::default();
         let shared = match setup.shares_memory {
             true => endpoint.shared(),
             false => setup.hosts.as_ref().and_then(|hosts| hosts.here().cloned()),
@@ -129,7 +126,6 @@ impl File {
             queue,
             cached,
             fan_in,
-            handed_over,
             arena,
             may_overlap,
             reads_disjoint,
@@ -225,7 +221,6 @@ impl File {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
         waiting.complete(pin!(async {
-            self.complete().await?;
             let mut own = Vec::new();
             for (fan_in, times) in &self.fan_in {
                 varint::put(&mut own, u64::from(*fan_in));
@@ -246,8 +241,7 @@ impl File {
     /// Waits until everything written so far is on stable storage (fsync). Collective.
     ///
     /// # Errors
-    /// The error of the lowest rank, on every rank, including that of a write that I/O ranks finish; an operation was dropped
-    /// before its end.
+    /// The error of the lowest rank, on every rank; an operation was dropped before its end.
     pub fn sync(&mut self) -> Result<()> {
         self.sync_after(Ok(()))
     }
@@ -259,7 +253,6 @@ impl File {
     pub fn sync_after(&mut self, own: Result<()>) -> Result<()> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
-        waiting.complete(pin!(self.complete()))?;
         let (rank, path) = (self.endpoint.rank(), &self.setup.path);
         let synced = self.storage.as_ref().map_or(Ok(()), |storage| storage.sync());
         let synced = synced.map_err(|cause| Error::io(rank, "sync", path, 0, &cause)).and(own);
@@ -270,8 +263,8 @@ impl File {
     /// so the file may be removed or its file system unmounted at once.
     ///
     /// # Errors
-    /// The error of closing on any rank, or of a write that I/O ranks finish, on every rank; those of the fabric. If an
-    /// operation was dropped before its end, the file is closed at once, without the other ranks, and the endpoint is lost.
+    /// The error of closing on any rank, on every rank; those of the fabric. If an operation was dropped before its end, the
+    /// file is closed at once, without the other ranks, and the endpoint is lost.
     pub fn close(self) -> Result<Endpoint> {
         let waiting = self.endpoint.waiting().clone();
         waiting.wait(pin!(self.close_async()))
@@ -293,7 +286,6 @@ impl File {
     /// Closes the handles, as [`File::close_async`], and keeps the endpoint. Collective.
     pub(in crate::engine) async fn shut(&mut self) -> Result<()> {
         let waiting = self.endpoint.waiting().clone();
-        let completed = if self.usable().is_ok() { waiting.call(pin!(self.complete())).await } else { Ok(()) };
         self.queue = None;
         let (rank, path) = (self.endpoint.rank(), &self.setup.path);
         let settled = self.storage.take().map_or(Ok(()), |storage| storage.settle());
@@ -301,10 +293,6 @@ impl File {
         self.usable()?;
         waiting.call(pin!(agree(&mut self.endpoint, settled))).await?;
         pool::advise_unused();
-        completed?;
-        if !self.setup.hints.tuned_table.is_empty() {
-            self.endpoint.use_agreements(None);
-        }
         Ok(())
     }
 
@@ -357,7 +345,6 @@ impl File {
     }
 
     async fn refusal(&mut self, error: Error) -> Result<()> {
-        self.complete().await?;
         let (none, contiguous, nothing) = (Extents::empty(), BufferLayout::Contiguous, Source::from(&[][..]));
         if self.setup.shares_memory {
             // The first meetings of a write and of a read are the same.
@@ -407,7 +394,7 @@ mod tests {
     /// All parts of a file but its transport: MPI decides which threads may call it.
     #[test]
     fn the_shared_parts_of_a_file_are_send() {
-        goes_to_another_thread::<(Setup, Option<WindowQueue>, Option<Cached>, Option<HandedOver>)>();
+        goes_to_another_thread::<(Setup, Option<WindowQueue>, Option<Cached>)>();
         goes_to_another_thread::<(Arc<Arena>, Arc<dyn Storage>, Arc<dyn OpenStorage>)>();
         goes_to_another_thread::<(Waiting, Arc<shared::Shared>, Arc<shared::Group>)>();
     }

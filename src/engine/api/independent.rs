@@ -107,7 +107,6 @@ impl File {
     pub fn set_len(&mut self, len: u64) -> Result<()> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
-        waiting.complete(pin!(self.complete()))?;
         let mut lens = [len; 2];
         waiting.complete(pin!(allreduce(&mut self.endpoint, &[ReduceOp::Min, ReduceOp::Max], &mut lens)))?;
         if lens[0] != lens[1] {

@@ -6,7 +6,6 @@
 //! | `setup`, `terms` | what is fixed at open: topology, driver, aggregators, kernels; the check that all ranks pass the same |
 //! | `call_plan` | the plan of a call: an earlier one, a new one, or that of a trial |
 //! | `finish_call`, `operation` | the agreement at the end of a call; non-blocking calls |
-//! | `handing_over` | dedicated I/O ranks: writes that end later |
 //! | `staging` | memory of a device, copied to the host or from there |
 //! | `independent` | what one rank does alone; the size of the file |
 //! | `capturing` | calls recorded for a capture, which is stored at the close |
@@ -21,7 +20,6 @@ pub(in crate::engine) mod capturing;
 pub mod diary;
 pub mod file;
 pub(in crate::engine) mod finish_call;
-pub(in crate::engine) mod handing_over;
 pub(in crate::engine) mod independent;
 pub(in crate::engine) mod operation;
 pub(in crate::engine) mod read;

@@ -8,7 +8,6 @@ use crate::engine::api::file::File;
 use crate::engine::api::finish_call::{CallTotals, finish_call};
 use crate::engine::api::operation::Operation;
 use crate::engine::api::report::{CallReport, Clock, Path};
-use crate::engine::api::setup::Setup;
 use crate::engine::api::staging::Target;
 use crate::engine::data::reading::Reading;
 use crate::engine::opening::is_direct;
@@ -103,8 +102,7 @@ impl File {
     }
 
     async fn read(&mut self, file: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {
-        self.complete().await?;
-        let mut access = plan::check_access(file, layout, sink.span()).and_then(|()| self.may_have_data(file));
+        let mut access = plan::check_access(file, layout, sink.span());
         let mut target = Target::new(layout, sink);
         if access.is_ok() && device::may_be() {
             access = self.stage_read(&mut target, file.bytes());
@@ -136,8 +134,8 @@ impl File {
         let (layout, _) = target.memory();
         let opened = self.agree_on_read(file, layout, checked, early.as_ref()).await?;
         clock.agreement.lap();
-        let Setup { hints, hosts, .. } = &self.setup;
-        let may_be_direct = hints.cb_read == Switch::Automatic && !hints.no_indep_rw && hosts.is_some();
+        let hints = &self.setup.hints;
+        let may_be_direct = hints.cb_read == Switch::Automatic && !hints.no_indep_rw;
         // A read in which nobody wanted anything says nothing of the next.
         if opened.all.bytes > 0 {
             self.reads_disjoint = may_be_direct && opened.disjoint == Some(true);

@@ -4,8 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::collectives::allgather;
-use crate::collectives::allgather::LOCALITY_BRUCK;
-use crate::collectives::intergroup::TwoGroups;
 use crate::drivers::{Driver, DriverHints, Layout, Mode, OpenStorage, driver};
 use crate::engine::api::terms::{self, Created, OpenArguments};
 use crate::engine::capture::target::Target;
@@ -18,7 +16,6 @@ use crate::fabric::Endpoint;
 use crate::fabric::shared::{Hosts, host};
 use crate::hints::{DriverName, Hints, Switch};
 use crate::topology::{Rank, Topology};
-use crate::tuned;
 
 /// The fixed part of an open file. Equal on all ranks but for the rank.
 pub struct Setup {
@@ -42,13 +39,11 @@ pub struct Setup {
     pub roles: Roles,
     /// The roles of tiny calls: the first aggregator only.
     pub tiny: Roles,
-    /// With dedicated I/O ranks: the compute ranks and the I/O ranks.
-    pub io: Option<TwoGroups>,
     /// Whether collective calls go through memory that the ranks share.
     pub shares_memory: bool,
     /// If not: whether the members of a local aggregator may share memory.
     pub shares_in_nodes: bool,
-    /// The hosts of the ranks, if calls begin with a sweep over hosts.
+    /// The hosts of the ranks, over which calls begin with a sweep; `None` if all ranks share memory.
     pub hosts: Option<Arc<Hosts>>,
     /// Whether all ranks record their calls for a capture.
     pub is_captured: bool,
@@ -60,7 +55,7 @@ impl Setup {
     /// Creates, empties or opens the file on rank 0, and computes the rest. Collective.
     ///
     /// # Errors
-    /// Bad hints, no tuned table where one is hinted, or the file cannot be made: the same on all ranks.
+    /// Bad hints, or the file cannot be made: the same on all ranks.
     pub async fn open(
         endpoint: &mut Endpoint,
         files: &dyn OpenStorage,
@@ -71,17 +66,13 @@ impl Setup {
     ) -> Result<Self> {
         let asked = OpenArguments { files, path: &path, mode, hints: &hints };
         // Ranks that have had a file before know how to sweep: then one sweep checks the terms and makes the file.
-        let early = match endpoint.hosts().filter(|_| endpoint.agreements().is_none()).cloned() {
+        let early = match endpoint.hosts().cloned() {
             Some(hosts) => Ok(terms::sweep_terms(endpoint, &hosts, &asked, capture).await?),
             None => Err(terms::check_alike(endpoint, &asked, capture).await?),
         };
         // Only after the check: with different hints, not all ranks would take part.
         if may_share(endpoint, &hints, false) {
             endpoint.share(shared::CONTROL, shared::AREA).await?;
-        }
-        if !hints.tuned_table.is_empty() {
-            let chosen = tuned::load(endpoint, &hints.tuned_table).await?;
-            endpoint.use_agreements(Some(Arc::new(chosen)));
         }
         let hosts = find_hosts(endpoint, &hints).await?;
         let topology = find_topology(endpoint, &hints).await?;
@@ -130,7 +121,6 @@ impl Setup {
         hints: Hints,
         costs: Costs,
     ) -> Result<Self> {
-        let io = (hints.io_ranks > 0).then(|| two_groups(topology.ranks(), &aggregators)).transpose()?;
         let first = aggregators.iter().copied().take(1).collect();
         let roles = Roles::new(rank, &topology, (&*driver, &layout), aggregators.into(), &hints, costs)?;
         let tiny = Roles::new(rank, &topology, (&*driver, &layout), first, &hints, costs)?;
@@ -148,7 +138,6 @@ impl Setup {
             topology,
             roles,
             tiny,
-            io,
             shares_memory,
             shares_in_nodes,
             hosts,
@@ -178,20 +167,18 @@ impl Setup {
 /// inside each node, and only if the hint says so.
 fn may_share(endpoint: &Endpoint, hints: &Hints, in_nodes: bool) -> bool {
     let pretended = (1..endpoint.ranks()).contains(&hints.ranks_per_node);
-    let allowed = match hints.shared_memory {
+    match hints.shared_memory {
         Switch::Enable => in_nodes || !pretended,
         Switch::Disable => false,
         Switch::Automatic => endpoint.shares_memory() && hints.ranks_per_node == 0,
-    };
-    allowed && hints.io_ranks == 0 && hints.tuned_table.is_empty()
+    }
 }
 
-/// Finds the hosts of the ranks, so that calls begin with a sweep over hosts. `None` if all ranks share memory or agree by
-/// other algorithms. Collective.
+/// Finds the hosts of the ranks, so that calls begin with a sweep over hosts. `None` if all ranks share memory. Collective.
 async fn find_hosts(endpoint: &mut Endpoint, hints: &Hints) -> Result<Option<Arc<Hosts>>> {
     let ranks = endpoint.ranks();
     let meets = may_share(endpoint, hints, false) && endpoint.shared().is_some();
-    if meets || hints.io_ranks > 0 || !hints.tuned_table.is_empty() {
+    if meets {
         endpoint.forget_hosts();
         return Ok(None);
     }
@@ -207,12 +194,6 @@ async fn find_hosts(endpoint: &mut Endpoint, hints: &Hints) -> Result<Option<Arc
     Ok(Some(hosts))
 }
 
-/// The groups of compute ranks and I/O ranks.
-fn two_groups(ranks: usize, io_ranks: &[Rank]) -> Result<TwoGroups> {
-    let compute = (0..ranks).filter(|rank| io_ranks.binary_search(rank).is_err()).collect();
-    TwoGroups::new(compute, io_ranks.to_vec())
-}
-
 /// The topology that the hints simulate, or that of the fabric: an allgather of node labels per file, which ranks that share
 /// memory do not need. Collective.
 async fn find_topology(endpoint: &mut Endpoint, hints: &Hints) -> Result<Topology> {
@@ -226,8 +207,7 @@ async fn find_topology(endpoint: &mut Endpoint, hints: &Hints) -> Result<Topolog
         return Topology::listed(hosts.labels());
     }
     let label = (endpoint.node_label() as u64).to_le_bytes();
-    let apart = Topology::blocks(endpoint.ranks(), 1)?;
-    let all = allgather(endpoint, &apart, &LOCALITY_BRUCK, &label).await?;
+    let all = allgather(endpoint, &[], &label).await?;
     let label = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default()) as usize;
     Topology::listed(&all.chunks_exact(8).map(label).collect::<Vec<_>>())
 }

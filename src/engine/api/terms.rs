@@ -16,9 +16,9 @@ use crate::exchange::cost::Costs;
 use crate::fabric::Endpoint;
 use crate::fabric::shared::{Cores, Hosts, MAX_CONTRIBUTION};
 use crate::hints::{DriverName, Hints};
+use crate::machine;
 use crate::schedule::ReduceOp;
 use crate::topology::Rank;
-use crate::tuned::machine;
 
 /// The properties of the file that rank 0 has created or opened; rank 0 broadcasts them.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]

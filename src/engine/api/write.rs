@@ -93,12 +93,10 @@ impl File {
     }
 
     async fn write(&mut self, file: &Extents, layout: &BufferLayout, source: Source<'_>) -> Result<CallReport> {
-        self.complete().await?;
-        let writable = match self.setup.mode {
+        let mut writable = match self.setup.mode {
             Mode::Read => Err(Error::argument("file", "opened with Mode::Read", "to be read")),
             Mode::Create | Mode::Update => plan::check_access(file, layout, source.span()),
         };
-        let mut writable = writable.and_then(|()| self.may_have_data(file));
         let mut staged = Vec::new();
         if writable.is_ok() && device::may_be() {
             writable = self.stage_write(layout, file.bytes(), source, &mut staged);
@@ -156,8 +154,7 @@ impl File {
     /// opened by every rank: it is by those with so much to write that it does not matter.
     fn writes_early(&self, file: &Extents) -> bool {
         let hints = &self.setup.hints;
-        self.setup.hosts.is_some()
-            && hints.cb_write == Switch::Automatic
+        hints.cb_write == Switch::Automatic
             && (!hints.no_indep_rw || file.bytes() >= WORTH_OPENING)
             && !self.may_overlap
             && is_direct(file, &self.setup, Direction::Write)
@@ -193,9 +190,6 @@ impl File {
             }
             Path::Exchange => {
                 self.exchange_write(file, layout, source, &agreed, &mut clock, &mut done).await?;
-                if self.setup.io.is_some() {
-                    return Ok(self.hand_over(agreed, done, clock));
-                }
                 self.settle(&mut done).await;
                 clock.elsewhere.lap();
             }

@@ -10,11 +10,10 @@ use crate::engine::data::flow::Outflow;
 use crate::engine::data::rounds::Rounds;
 use crate::engine::data::windows::Windows;
 use crate::engine::metadata::variable_exchange::slot_of;
-use crate::engine::two_layer::gather_tree::ForwardedBytes;
 use crate::engine::two_layer::local_aggregation::{LocalAggregation, LocalRound};
 use crate::engine::two_layer::node::Inside;
 use crate::error::{Error, Result};
-use crate::exchange::two_layer::{FORWARDED, GATHERED, MERGED, MERGED_SHARED, Share, aggregator_at};
+use crate::exchange::two_layer::{GATHERED, MERGED, MERGED_SHARED, Share, aggregator_at};
 use crate::fabric::execute::check_whole;
 use crate::fabric::shared::Watch;
 use crate::fabric::{self, Memory};
@@ -31,8 +30,6 @@ pub struct Delivering<'r, 'a> {
     pub local_round: LocalRound,
     /// On a local aggregator: the state over all rounds.
     pub local_aggregation: Option<&'r mut LocalAggregation>,
-    /// Bytes that this rank forwards in a gather tree.
-    pub forwarded: ForwardedBytes,
     /// This rank's part in the shared memory of its node.
     pub inside: Option<&'r mut Inside<'a>>,
     /// The cursors of the bytes that this rank gets.
@@ -147,7 +144,6 @@ impl Memory for Delivering<'_, '_> {
     fn read(&mut self, span: Span) -> Result<fabric::Message> {
         Ok(match span.buffer {
             GATHERED => self.local_round.message(span),
-            FORWARDED => self.forwarded.get(span.offset, span.len),
             _ if span.len == 0 => Bytes::new(),
             _ => self.message(slot_of(span.offset), span.len),
         })
@@ -158,10 +154,6 @@ impl Memory for Delivering<'_, '_> {
             Buffer::Receive => {
                 check_whole(from, span, &message)?;
                 self.deliver(span.offset, message)
-            }
-            FORWARDED => {
-                self.forwarded.put(span.offset, message);
-                Ok(())
             }
             _ => self.merged(span, &message),
         }
@@ -175,10 +167,6 @@ impl Memory for Delivering<'_, '_> {
                 self.merged(to, &message)?;
             }
             (MERGED_SHARED, Buffer::Receive) => self.take_inside(from, to)?,
-            (FORWARDED, Buffer::Receive) => {
-                let own = self.forwarded.get(from.offset, from.len);
-                self.deliver(to.offset, own)?;
-            }
             (MERGED, Buffer::Receive) => self.deliver_own_share(to.offset)?,
             // Shares are assembled when a member's message is read.
             (MERGED, GATHERED) => {}

@@ -11,11 +11,10 @@ use crate::engine::data::flow::Outflow;
 use crate::engine::data::rounds::Rounds;
 use crate::engine::data::windows::Windows;
 use crate::engine::metadata::variable_exchange::slot_of;
-use crate::engine::two_layer::gather_tree::ForwardedBytes;
 use crate::engine::two_layer::local_aggregation::{LocalAggregation, LocalRound};
 use crate::engine::two_layer::node::Inside;
 use crate::error::{Error, Result};
-use crate::exchange::two_layer::{FORWARDED, GATHERED, MERGED, MERGED_SHARED, Share, aggregator_at};
+use crate::exchange::two_layer::{GATHERED, MERGED, MERGED_SHARED, Share, aggregator_at};
 use crate::fabric::execute::check_whole;
 use crate::fabric::shared::Watch;
 use crate::fabric::{self, Memory};
@@ -32,8 +31,6 @@ pub struct Placing<'r, 'a> {
     pub local_round: LocalRound,
     /// On a local aggregator: the state over all rounds.
     pub local_aggregation: Option<&'r mut LocalAggregation>,
-    /// Bytes that this rank forwards in a gather tree.
-    pub forwarded: ForwardedBytes,
     /// This rank's part in the shared memory of its node.
     pub inside: Option<&'r mut Inside<'a>>,
     /// The cursors of the bytes that this rank sends.
@@ -178,7 +175,6 @@ impl Memory for Placing<'_, '_> {
     fn read(&mut self, span: Span) -> Result<fabric::Message> {
         Ok(match span.buffer {
             MERGED => self.merged(span),
-            FORWARDED => self.forwarded.get(span.offset, span.len),
             _ => self.outgoing.packed.slice(span.offset as usize..(span.offset + span.len) as usize),
         })
     }
@@ -188,10 +184,6 @@ impl Memory for Placing<'_, '_> {
         match span.buffer {
             Buffer::Receive if span.len == 0 => Ok(()),
             Buffer::Receive => self.arrived(slot_of(span.offset), Arrived::Message(message)),
-            FORWARDED => {
-                self.forwarded.put(span.offset, message);
-                Ok(())
-            }
             _ => {
                 self.local_round.arrived(span, message);
                 Ok(())
@@ -205,10 +197,6 @@ impl Memory for Placing<'_, '_> {
             (MERGED, Buffer::Receive) => {
                 let message = self.merged(from);
                 self.arrived(slot_of(to.offset), Arrived::Message(message))?;
-            }
-            (Buffer::Send, FORWARDED) => {
-                let own = self.read(from)?;
-                self.forwarded.put(to.offset, own);
             }
             (Buffer::Send, MERGED_SHARED) => self.put_inside(from, to)?,
             // Members' shares are merged when the merged message is read.

@@ -15,7 +15,6 @@ use crate::engine::metadata::phase::Phase;
 use crate::engine::plan::{Direction, Plan};
 use crate::engine::storage::window_queue::WindowQueue;
 use crate::engine::storage::worker::Task;
-use crate::engine::two_layer::gather_tree::ForwardedBytes;
 use crate::error::{Error, Result};
 use crate::exchange::ReceiverIndex;
 use crate::exchange::two_layer::Share;
@@ -84,7 +83,6 @@ impl<'a> Reading<'a> {
             incoming: &incoming,
             local_round,
             local_aggregation: self.at.local_aggregation.as_mut(),
-            forwarded: ForwardedBytes::default(),
             inside: self.at.inside.as_mut(),
             outflows: &mut self.at.outflows,
             windows: &mut self.at.windows,

@@ -14,11 +14,10 @@ use crate::engine::data::flow::{Agenda, Outflow};
 use crate::engine::data::windows::Windows;
 use crate::engine::metadata::phase::Phase;
 use crate::engine::plan::{Direction, Plan};
-use crate::engine::two_layer::gather_tree::MemberTree;
 use crate::engine::two_layer::local_aggregation::{LocalAggregation, LocalRound};
 use crate::engine::two_layer::node::Inside;
 use crate::exchange::Transfer;
-use crate::exchange::two_layer::{self, Share};
+use crate::exchange::two_layer::Share;
 use crate::fabric::Traffic;
 use crate::schedule::Schedule;
 use crate::topology::Rank;
@@ -85,12 +84,8 @@ pub struct Rounds<'a> {
     pub windows: Windows,
     /// On a local aggregator: the state of its members' bytes.
     pub local_aggregation: Option<LocalAggregation>,
-    /// This rank's part of the gather tree inside the node.
-    tree: Option<&'a MemberTree>,
     /// This rank's part in the shared memory of its node.
     pub inside: Option<Inside<'a>>,
-    /// The first round that the rank has not taken part in yet.
-    ahead: u64,
     /// The counts so far.
     pub counts: DataCounts,
 }
@@ -109,9 +104,9 @@ impl<'a> Rounds<'a> {
         outflows.iter().enumerate().for_each(|(id, out)| leaving.file(id, &out.file, domains));
         let local_aggregation =
             plan.announced.local_plan.as_ref().map(|local| LocalAggregation::new(local, phase.route.rank, domains));
-        let (tree, counts) = (plan.announced.tree.as_ref(), DataCounts::default());
+        let counts = DataCounts::default();
         let inside = plan.announced.in_memory.as_ref().map(|plan| Inside::new(plan, direction, domains));
-        Self { phase, domains, outflows, leaving, windows, local_aggregation, tree, inside, ahead: 0, counts }
+        Self { phase, domains, outflows, leaving, windows, local_aggregation, inside, counts }
     }
 
     /// This rank.
@@ -122,9 +117,8 @@ impl<'a> Rounds<'a> {
     /// The next round that this rank takes part in.
     pub fn next_round(&self) -> Option<u64> {
         let aggregated = self.local_aggregation.as_ref().and_then(LocalAggregation::next_round);
-        let passed = self.tree.and_then(|tree| tree.next_round(self.ahead));
         let inside = self.inside.as_ref().and_then(Inside::next_round);
-        [self.leaving.next_round(), self.windows.next_round(), aggregated, passed, inside].into_iter().flatten().min()
+        [self.leaving.next_round(), self.windows.next_round(), aggregated, inside].into_iter().flatten().min()
     }
 
     /// The schedule of a round: this rank has `shares`; on a local aggregator, its members have those of `local_round`; an
@@ -136,14 +130,8 @@ impl<'a> Rounds<'a> {
         local_round: &LocalRound,
         receives: &[Transfer<Rank>],
     ) -> Schedule {
-        self.ahead = round + 1;
-        let members = &local_round.members;
         let merged = self.inside.as_mut().map(|inside| inside.open(round, self.domains));
-        let Some(tree) = self.tree else {
-            return self.phase.schedule(shares, members, None, merged.as_deref(), receives);
-        };
-        let (group, part) = (tree.group(), tree.part(round, shares, local_round));
-        self.phase.schedule(shares, members, Some(two_layer::RoundTree { group: &group, part: &part }), None, receives)
+        self.phase.schedule(shares, &local_round.members, merged.as_deref(), receives)
     }
 
     /// Whether this rank's share for `aggregator` is not sent because it is that aggregator. (With a local aggregator in

@@ -16,7 +16,6 @@ use crate::collectives::FIRST_FREE_TAG;
 use crate::drivers::Domains;
 use crate::engine::metadata::phase::Phase;
 use crate::engine::plan::flatten::ListsToSend;
-use crate::engine::two_layer::gather_tree::{MemberTree, Members};
 use crate::engine::two_layer::merge::Merged;
 use crate::engine::two_layer::node::{InMemory, agree_on_places};
 use crate::error::{Error, Result};
@@ -49,8 +48,6 @@ pub struct Announced {
     pub incoming: Vec<(Rank, Packed)>,
     /// On a local aggregator with a two-layer data kernel: its plan.
     pub local_plan: Option<LocalPlan>,
-    /// With a two-layer data kernel along an ordered tree: this rank's part of the tree.
-    pub tree: Option<MemberTree>,
     /// With a two-layer data kernel whose members share memory: this rank's part. There is no local plan then.
     pub in_memory: Option<InMemory>,
     /// Messages and bytes that this rank sent.
@@ -79,24 +76,18 @@ pub async fn announce(
         announced.traffic += traffic;
         announced.shared_bytes = shared_bytes;
         if local.aggregator_of(metadata.route.rank) == metadata.route.rank {
-            let lists = bodies.and_then(|bodies| read_members(bodies, domains.aggregators()));
-            gathered = Some(lists.unwrap_or_else(|error| {
+            gathered = Some(read_members(bodies, domains.aggregators()).unwrap_or_else(|error| {
                 damage = Err(error);
                 Vec::new()
             }));
         }
     }
-    if let Some(local) = &data.local {
+    if data.local.is_some() {
         announced.local_plan = gathered.clone().map(|members| make_local_plan(members, domains));
         if let Some(group) = &data.group {
             let (aggregators, local_plan) = (data.route.receivers.len(), announced.local_plan.as_ref());
             let agreed = agree_on_places(endpoint, group, aggregators, local_plan, outgoing, domains).await?;
             damage = damage.and(agreed.map(|in_memory| announced.in_memory = in_memory));
-        } else if let Some(threshold) = data.threshold {
-            let members = members(local, data.route.rank);
-            let built = MemberTree::build(endpoint, &metadata.route, members, threshold, outgoing, domains).await?;
-            announced.traffic += built.1;
-            damage = damage.and(built.0.map(|tree| announced.tree = Some(tree)));
         }
     }
     let rank = metadata.route.rank;
@@ -136,15 +127,10 @@ pub async fn announce(
     Ok(announced)
 }
 
-/// The members of the local aggregator of `rank`.
-fn members(local: &LocalAggregators, rank: Rank) -> Members {
-    Members::new(local.members_of(local.aggregator_of(rank)), rank)
-}
-
 /// The gathered lists of members.
 struct Gathered {
-    /// On the local aggregator: the encoded lists of each member, or an error in decoding.
-    bodies: Result<Vec<(Rank, Bytes)>>,
+    /// On the local aggregator: the encoded lists of each member.
+    bodies: Vec<(Rank, Bytes)>,
     traffic: Traffic,
     /// Bytes that this rank passed through shared memory.
     shared_bytes: u64,
@@ -166,14 +152,7 @@ async fn gather(
     if let Some(group) = metadata.group.as_ref().or(data.group.as_ref()) {
         return gather_in_memory(endpoint, group, body).await;
     }
-    let (bodies, traffic) = match metadata.threshold.or(data.threshold) {
-        Some(threshold) => members(local, metadata.route.rank).gather(endpoint, body, threshold).await?,
-        None => {
-            let (bodies, traffic) = gather_directly(endpoint, &metadata.route, local, body).await?;
-            (Ok(bodies), traffic)
-        }
-    };
-    Ok(Gathered { bodies, traffic, shared_bytes: 0 })
+    gather_by_messages(endpoint, &metadata.route, local, body).await
 }
 
 /// Every member passes its lists to its local aggregator through shared memory.
@@ -182,22 +161,22 @@ async fn gather_in_memory(endpoint: &mut Endpoint, group: &Group, body: Vec<u8>)
     let shared_bytes = body.len() as u64;
     if !group.leads() {
         group.put(endpoint, group.me(), &body).await?;
-        return Ok(Gathered { bodies: Ok(bodies), traffic, shared_bytes });
+        return Ok(Gathered { bodies, traffic, shared_bytes });
     }
     bodies.push((group.members()[0], Bytes::from(body)));
     for (index, &member) in group.members().iter().enumerate().skip(1) {
         bodies.push((member, Bytes::from(group.take(endpoint, index).await?)));
     }
-    Ok(Gathered { bodies: Ok(bodies), traffic, shared_bytes: 0 })
+    Ok(Gathered { bodies, traffic, shared_bytes: 0 })
 }
 
-/// Every member sends its lists directly to its local aggregator.
-async fn gather_directly(
+/// Every member sends its lists to its local aggregator.
+async fn gather_by_messages(
     endpoint: &mut Endpoint,
     route: &Route,
     local: &LocalAggregators,
     body: Vec<u8>,
-) -> Result<(Vec<(Rank, Bytes)>, Traffic)> {
+) -> Result<Gathered> {
     let all: Arc<[Rank]> = local.all().into();
     let mine = local.aggregator_of(route.rank);
     let target = all.binary_search(&mine).map_err(|_| Error::Internal {
@@ -208,7 +187,7 @@ async fn gather_directly(
     let members = local.members_of(route.rank);
     let (bodies, traffic) =
         variable_exchange::exchange(endpoint, &inner, &[(target, body.into())], &members, MEMBER_TAG).await?;
-    Ok((members.into_iter().zip(bodies).collect(), traffic))
+    Ok(Gathered { bodies: members.into_iter().zip(bodies).collect(), traffic, shared_bytes: 0 })
 }
 
 /// The lists of the members that have some.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::exchange::local::LocalAggregators;
-use crate::exchange::two_layer::{RoundTree, Share, TwoLayer};
+use crate::exchange::two_layer::{Share, TwoLayer};
 use crate::exchange::{Route, Transfer};
 use crate::fabric::shared::Group;
 use crate::schedule::{Buffer, Schedule, Span};
@@ -16,21 +16,18 @@ pub struct Phase {
     pub route: Route,
     /// With two layers: the local aggregators.
     pub local: Option<Arc<LocalAggregators>>,
-    /// If they gather along an ordered tree: a subtree of more bytes goes to the local aggregator directly.
-    pub threshold: Option<u64>,
     /// With two layers, if the members of this rank's local aggregator share memory: their group.
     pub group: Option<Arc<Group>>,
 }
 
 impl Phase {
     /// The schedule of one round. `shares` are this rank's by ascending aggregator, one after the other in [`Buffer::Send`].
-    /// `members` are the shares that a local aggregator gathers, along `tree` if there is one. `receives` are the messages to
-    /// an aggregator. With `merged`, the messages of the local aggregator, members share memory.
+    /// `members` are the shares that a local aggregator gathers. `receives` are the messages to an aggregator. With `merged`,
+    /// the messages of the local aggregator, members share memory.
     pub fn schedule(
         &self,
         shares: &[Share],
         members: &[(Rank, Vec<Share>)],
-        tree: Option<RoundTree<'_>>,
         merged: Option<&[Share]>,
         receives: &[Transfer<Rank>],
     ) -> Schedule {
@@ -51,7 +48,6 @@ impl Phase {
             local_aggregator: local.aggregator_of(route.rank),
             own: shares,
             members,
-            tree,
             receives,
         };
         match merged {

@@ -20,8 +20,8 @@ use crate::collectives::broadcast_error;
 use crate::collectives::sweep::{Sweep, sweep};
 use crate::engine::api::file::File;
 use crate::engine::api::setup::Setup;
+use crate::engine::plan::Direction;
 use crate::engine::plan::cached::Again;
-use crate::engine::plan::{Direction, agree_on_ranges};
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Storage, guarded, without_size_signal};
 use crate::error::{Error, Result};
@@ -71,7 +71,7 @@ impl File {
             None => {}
         }
         let small = (may_be_small && self.endpoint.rank() == 0).then(|| self.storage());
-        self.open_call(contribution, file, again, checked.map(|()| u64::MAX), small).await
+        self.open_call(contribution, checked, small).await
     }
 
     /// The first agreement of a read. `early` is the outcome if this rank has read its bytes already; `checked` is the end of
@@ -94,7 +94,7 @@ impl File {
         if let Some(outcome) = early {
             contribution.served(outcome.bytes, outcome.busy.as_micros() as u64);
         }
-        self.open_call(contribution, file, again, checked, None).await
+        self.open_call(contribution, checked.map(drop), None).await
     }
 
     /// What this rank holds, if its host may write or read that by itself. A rank that is alone on its host has nobody to share
@@ -128,20 +128,17 @@ impl File {
     async fn open_call(
         &mut self,
         mut contribution: Contribution,
-        file: &Extents,
-        again: (Again, u64),
-        checked: Result<u64>,
+        checked: Result<()>,
         small: Option<Result<Arc<dyn Storage>>>,
     ) -> Result<OpenedCall> {
+        let rank = self.endpoint.rank();
         let Some(hosts) = self.setup.hosts.clone() else {
-            let agreed = agree_on_ranges(&mut self.endpoint, self.setup.io.as_ref(), file, checked, again).await?;
-            return Ok(OpenedCall::plain(agreed));
+            return Err(Error::Internal { rank, what: "no hosts to agree over".to_string() });
         };
         if checked.is_err() {
-            contribution.fail(self.endpoint.rank());
+            contribution.fail(rank);
         }
-        let mut opening =
-            OpeningSweep { setup: &self.setup, rank: self.endpoint.rank(), contribution, small, error: checked.err() };
+        let mut opening = OpeningSweep { setup: &self.setup, rank, contribution, small, error: checked.err() };
         let answer = sweep(&mut self.endpoint, &hosts, &mut opening).await?;
         let error = opening.error;
         match Answer::get(&answer) {

@@ -30,11 +30,6 @@ pub struct OpenedCall {
 }
 
 impl OpenedCall {
-    /// The result of an agreement on ranges alone.
-    pub fn plain(agreed: Agreed) -> Self {
-        Self { all: agreed, left: agreed, disjoint: None, few: false, transferred: 0, micros: 0, written: None }
-    }
-
     /// Whether nothing is left to do.
     pub fn is_over(&self) -> bool {
         self.left.bytes == 0 && self.all.bytes > 0

@@ -99,10 +99,8 @@ impl Course {
 
 impl Cached {
     /// Caches a plan.
-    pub fn new(file: &Extents, layout: &BufferLayout, end: u64, plan: Arc<Plan>, setup: &Setup) -> Self {
-        // I/O ranks go on after the call: its time says nothing.
-        let ways = if setup.io.is_some() { &[] } else { &plan.ways[..] };
-        let (trials, kept) = (Trials::new(ways), Placed { plan, base: 0 });
+    pub fn new(file: &Extents, layout: &BufferLayout, end: u64, plan: Arc<Plan>) -> Self {
+        let (trials, kept) = (Trials::new(&plan.ways), Placed { plan, base: 0 });
         let course = || Course { kept: kept.clone(), tried: None, trials: trials.clone() };
         let courses = [course(), course()];
         Self { file: file.clone(), layout: layout.clone(), end, touched: OnceCell::new(), courses }
@@ -199,7 +197,7 @@ mod tests {
         let setup = setup();
         let ways = [FLAT, LAYERED].map(|way| Candidate { way, seconds: 1.0, again: 1.0 });
         let (file, layout) = (Extents::strided(0, 8, 16, 4).unwrap(), BufferLayout::Contiguous);
-        let mut cached = Cached::new(&file, &layout, 64, plan(&setup, FLAT, ways.to_vec()), &setup);
+        let mut cached = Cached::new(&file, &layout, 64, plan(&setup, FLAT, ways.to_vec()));
         cached.learn(Direction::Write, Lesson::Made, spent(1.0, 1.0));
         let (mut reasons, mut made_at, mut layered) = (Vec::new(), None, 0);
         for step in 1..=200 {

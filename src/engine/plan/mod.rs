@@ -10,22 +10,19 @@ pub mod touched;
 pub mod trials;
 
 use crate::access::{BufferLayout, Extent, Extents};
-use crate::collectives::allgather::LOCALITY_BRUCK;
-use crate::collectives::intergroup::{TwoGroups, intergroup_allreduce};
-use crate::collectives::{agree, allgather, allreduce, broadcast_error};
+use crate::collectives::{agree, allgather, allreduce};
 use crate::drivers::{Domains, Written};
 use crate::engine::api::report::{Clock, Path};
 use crate::engine::api::setup::Setup;
 use crate::engine::metadata::phase::Phase;
 use crate::engine::metadata::{Announced, announce};
 use crate::engine::opening::large;
-use crate::engine::plan::cached::Again;
 use crate::engine::plan::choice::{Candidate, Way};
 use crate::engine::plan::flatten::{ListsToSend, flatten};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::hints::{Hints, Overlap, Switch};
-use crate::schedule::ReduceOp::{self, Max, Min, Sum};
+use crate::schedule::ReduceOp::Sum;
 use crate::topology::Rank;
 
 /// Number of parts of the range in which bytes are counted, for file domains by density.
@@ -56,40 +53,6 @@ pub struct Agreed {
     pub shift: Option<i64>,
     /// Whether no host holds bytes of another, for sure.
     pub hosts_are_apart: bool,
-}
-
-/// Agrees on ranges and sizes. Collective: one allreduce of 11 scalars, 2 ceil(log2 p) (t_s + 88 t_w); with dedicated I/O ranks,
-/// exchanges between the two groups. `touched` is this rank's part of [`Agreed::touched`].
-/// `checked` is an error of this rank's arguments, which makes the call fail on all ranks; or
-/// the end of the file, or `u64::MAX` if this rank has not checked it.
-///
-/// # Errors
-/// The error of the lowest rank, on every rank.
-pub async fn agree_on_ranges(
-    endpoint: &mut Endpoint,
-    io: Option<&TwoGroups>,
-    file: &Extents,
-    checked: Result<u64>,
-    (again, touched): (Again, u64),
-) -> Result<Agreed> {
-    const OPS: [ReduceOp; 11] = [Min, Max, Sum, Sum, Sum, Sum, Min, Min, Max, Min, Min];
-    let (start, end) = file.span().unwrap_or((u64::MAX, 0));
-    let failed = if checked.is_err() { endpoint.rank() as u64 } else { u64::MAX };
-    let span = end.saturating_sub(start);
-    let limit = checked.as_ref().map_or(u64::MAX, |limit| *limit);
-    let [again, lowest, highest] = again.lanes();
-    let mut lanes = [start, end, file.bytes(), file.count(), span, touched, again, lowest, highest, limit, failed];
-    match io {
-        None => allreduce(endpoint, &OPS, &mut lanes).await?,
-        Some(groups) => intergroup_allreduce(endpoint, groups, &OPS, &mut lanes).await?,
-    }
-    let [start, end, bytes, requests, spans, touched, again, lowest, highest, limit, failed] = lanes;
-    if failed != u64::MAX {
-        return Err(broadcast_error(endpoint, failed as Rank, checked.err().as_ref()).await?);
-    }
-    let disjoint = spans <= end.saturating_sub(start);
-    let shift = Again::agreed(again, lowest, highest);
-    Ok(Agreed { start, end: end.min(limit), bytes, requests, touched, disjoint, shift, hosts_are_apart: false })
 }
 
 /// The direction of a call.
@@ -137,9 +100,6 @@ fn choose_among_ranks(agreed: &Agreed, setup: &Setup, direction: Direction) -> (
     if agreed.end <= agreed.start {
         return (Path::Nothing, "the file ends before the first byte".to_string());
     }
-    if hints.io_ranks > 0 {
-        return (Path::Exchange, format!("trib_io_ranks={}", hints.io_ranks));
-    }
     if hints.no_indep_rw {
         return (Path::Exchange, "romio_no_indep_rw=true".to_string());
     }
@@ -173,7 +133,7 @@ fn choose_among_ranks(agreed: &Agreed, setup: &Setup, direction: Direction) -> (
 pub async fn truly_disjoint(endpoint: &mut Endpoint, setup: &Setup, file: &Extents) -> Result<bool> {
     let (start, end) = file.span().unwrap_or((NO_RANGE, NO_RANGE));
     let own = [start.to_le_bytes(), end.to_le_bytes()].concat();
-    let all = allgather(endpoint, &setup.topology, &LOCALITY_BRUCK, &own).await?;
+    let all = allgather(endpoint, &[&setup.topology], &own).await?;
     let number = |bytes: [u8; 8]| u64::from_le_bytes(bytes);
     let mut ranges: Vec<_> = all
         .as_chunks::<16>()

@@ -15,7 +15,7 @@ use crate::exchange::local::LocalAggregators;
 use crate::exchange::{BALANCED, RankList, Route};
 use crate::fabric::Endpoint;
 use crate::fabric::shared::host;
-use crate::hints::{Hints, KernelHint, Overlap, RankListHint, TwoLayerInner};
+use crate::hints::{Hints, KernelHint, Overlap, RankListHint};
 use crate::schedule::Throttle;
 use crate::topology::{Rank, Topology};
 
@@ -222,10 +222,6 @@ impl Maker<'_> {
         };
         let route =
             Route { rank, ranks: topology.ranks(), receivers: aggregators.clone(), rank_list, kernel, throttle };
-        let threshold = match hints.two_layer_inner {
-            TwoLayerInner::OrderedTree if local.is_some() => Some(hints.two_layer_threshold),
-            _ => None,
-        };
-        Ok(Phase { route, local, threshold, group: None })
+        Ok(Phase { route, local, group: None })
     }
 }

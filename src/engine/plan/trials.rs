@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 
 use crate::engine::plan::choice::{Candidate, Way};
 use crate::engine::plan::roles::ChosenBy;
-use crate::tuned::{STUDENT, Sample};
+use crate::sample::{STUDENT, Sample};
 
 /// Trials may lose this part of the time.
 const SHARE: f64 = 0.05;

@@ -130,9 +130,10 @@ impl LocalAggregation {
 }
 
 impl LocalRound {
-    /// Splits a message that has arrived for `span`, from one member or from several consecutive ones, into their shares.
+    /// Splits the message of a member, which has arrived for `span`, into its shares.
     pub fn arrived(&mut self, span: Span, mut message: Bytes) {
-        let arrived = self.shares_in(span).map(|(member, share)| {
+        let Some((member, shares)) = self.shares_at(span.offset) else { return };
+        let arrived = shares.iter().map(|share| {
             let bytes = message.split_to((share.len as usize).min(message.len()));
             ((member, share.aggregator.0), bytes)
         });
@@ -140,20 +141,20 @@ impl LocalRound {
         self.arrived.extend(arrived);
     }
 
-    /// In a read: the message from `span` to one member, or for several consecutive ones, once all their shares are there.
+    /// In a read: the message from `span` to a member, once all its shares are there.
     pub fn message(&self, span: Span) -> Bytes {
-        let part = |(member, share): (usize, &Share)| self.arrived.get(&(member, share.aggregator.0)).cloned();
-        let mut parts: Vec<Bytes> = self.shares_in(span).map(|share| part(share).unwrap_or_default()).collect();
-        match parts.len() {
-            1 => parts.remove(0),
-            _ => Bytes::from(parts.concat()),
+        let Some((member, shares)) = self.shares_at(span.offset) else { return Bytes::new() };
+        let part = |share: &Share| self.arrived.get(&(member, share.aggregator.0)).cloned().unwrap_or_default();
+        match shares {
+            [share] => part(share),
+            _ => Bytes::from(shares.iter().map(part).collect::<Vec<_>>().concat()),
         }
     }
 
-    /// The shares of the messages in `span` of the gathered buffer, with the members' indices.
-    fn shares_in(&self, span: Span) -> impl Iterator<Item = (usize, &Share)> {
-        let first = self.messages.partition_point(|(start, ..)| *start < span.offset);
-        let of_span = self.messages[first..].iter().take_while(move |(start, ..)| *start < span.offset + span.len);
-        of_span.flat_map(|(_, member, shares)| shares.iter().map(|share| (*member, share)))
+    /// The member whose message is at this offset of the gathered buffer, and its shares.
+    fn shares_at(&self, offset: u64) -> Option<(usize, &[Share])> {
+        let at = self.messages.binary_search_by_key(&offset, |(start, ..)| *start).ok()?;
+        let (_, member, shares) = &self.messages[at];
+        Some((*member, shares))
     }
 }

@@ -3,10 +3,8 @@
 //! | module | holds |
 //! |---|---|
 //! | [`overlaps`], [`merge`], [`local_aggregation`] | how a local aggregator merges its members' extents and bytes |
-//! | [`gather_tree`] | the ordered trees between a local aggregator and its members |
 //! | [`node`] | the same layer in shared memory |
 
-pub(in crate::engine) mod gather_tree;
 pub(in crate::engine) mod local_aggregation;
 pub(in crate::engine) mod merge;
 pub(in crate::engine) mod node;

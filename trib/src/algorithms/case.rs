@@ -1,8 +1,8 @@
 //! The case on which an algorithm is counted and drawn: ranks, nodes, root, sizes.
 
-use tributary::collectives::{Algorithm, Operation, Problem, TwoGroups};
 use tributary::schedule::{ReduceOp, Schedule};
 use tributary::{Rank, Topology};
+use tributary_lab::collectives::{Algorithm, Operation, Problem, TwoGroups};
 
 use super::catalogue::{Entry, What};
 use super::exchange;

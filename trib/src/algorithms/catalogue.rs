@@ -1,7 +1,7 @@
 //! All registered collective algorithms and exchange kernels, as rows of one type.
 
-use tributary::collectives::{ALGORITHMS, Algorithm};
 use tributary::exchange::{KERNELS, Kernel, two_layer};
+use tributary_lab::collectives::{ALGORITHMS, Algorithm};
 
 use crate::Failure;
 

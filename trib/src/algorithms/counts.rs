@@ -1,7 +1,7 @@
 //! The cost of an algorithm on a case, counted and timed on the schedules of all ranks.
 
-use tributary::collectives::Rates;
 use tributary::schedule::Action;
+use tributary_lab::collectives::Rates;
 use tributary_lab::timing::one_port;
 
 use super::case::Case;

@@ -58,7 +58,6 @@ pub fn two_layer(case: &Case, rank: Rank) -> Schedule {
         local_aggregator: local.aggregator_of(rank),
         own: &own,
         members: &members,
-        tree: None,
         receives: &receives(case, rank, &merged),
     };
     exchange.schedule(&BALANCED, Throttle::batch(1), Throttle::batch(1))

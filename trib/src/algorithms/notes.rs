@@ -178,8 +178,7 @@ static NOTES: &[Note] = &[
     note("intergroup_allgather", "allgather", TWELVE,
         "Equal blocks: transfer time within that of one block of the smaller group of the least there can be."),
     note("intergroup_allgather", "allgatherv", TWO_SIDES,
-        "Blocks of any sizes: every rank gets an equal part of the other group's bytes first, however they are cut. \
-         Dedicated I/O ranks and compute ranks agree on ranges and sums by it."),
+        "Blocks of any sizes: every rank gets an equal part of the other group's bytes first, however they are cut."),
     note("intergroup_allgather", "two_step", TWELVE,
         "Equal blocks, where the ranks of a subgroup are near each other: the larger group gathers inside its \
          subgroups before it gathers across them."),

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use tributary::collectives::Rates;
+use tributary_lab::collectives::Rates;
 
 use super::case::Case;
 use super::catalogue::{self, EXCHANGE, Entry};
@@ -24,8 +24,8 @@ const HEAD: &str = "\
 
 # Algorithms
 
-Every collective algorithm of the library and every exchange kernel: what it does, what it costs, when to use it. An
-algorithm is a pure function that returns a schedule (`src/collectives/`, `src/exchange/`, one file each). The pictures and numbers
+Every collective algorithm of the laboratory and every exchange kernel: what it does, what it costs, when to use it. An
+algorithm is a pure function that returns a schedule (`lab/src/collectives/`, `src/exchange/`, one file each). The pictures and numbers
 here are made from these schedules. `trib algorithms` lists them, with `--ranks` for any number of ranks.
 `trib algorithms show NAME --operation OPERATION -o F.svg` draws one, for other ranks too.
 

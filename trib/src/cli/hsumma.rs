@@ -1,7 +1,7 @@
 //! The options of `trib hsumma`.
 
 use clap::Args;
-use tributary::collectives::{IN_PLACE, InPlace, Operation};
+use tributary_lab::collectives::{IN_PLACE, InPlace, Operation};
 
 use super::replay::Fabric;
 use super::values;

@@ -6,13 +6,14 @@
 use std::pin::pin;
 use std::time::Instant;
 
-use tributary::collectives::gatherv::construct::build;
-use tributary::collectives::gatherv::part::Part;
-use tributary::collectives::{FIRST_FREE_TAG, agree, gatherv, scatterv};
+use tributary::collectives::{FIRST_FREE_TAG, agree};
 use tributary::fabric::Buffers;
 use tributary::fabric::mpi::{Native, World};
 use tributary::schedule::{Buffer, ReduceOp};
 use tributary::{Endpoint, Error};
+use tributary_lab::collectives::gatherv::construct::build;
+use tributary_lab::collectives::gatherv::part::Part;
+use tributary_lab::collectives::{gatherv, scatterv};
 
 use super::judge::{Implementation, Times};
 use super::sizes::Problem;

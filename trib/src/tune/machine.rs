@@ -5,7 +5,7 @@ use std::pin::pin;
 use tributary::collectives::agree;
 use tributary::exchange::cost::Costs;
 use tributary::fabric::threads;
-use tributary::tuned::machine::{FIGURES, Machine};
+use tributary::machine::{FIGURES, Machine};
 use tributary::{Endpoint, Error};
 use tributary_lab::tune::Rule;
 use tributary_lab::tune::machine::{Measured, measure, nodes};

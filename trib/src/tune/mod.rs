@@ -1,6 +1,5 @@
 //! `trib tune`: what is fastest, measured here or simulated.
 
-mod collectives;
 mod kernels;
 mod machine;
 
@@ -15,7 +14,6 @@ use crate::cli::tune::{TuneOptions, What};
 /// Runs the command.
 pub fn run(options: &TuneOptions) -> Result<(), Failure> {
     match &options.what {
-        What::Collectives(options) => collectives::run(options),
         What::Kernels(options) => kernels::run(options),
         What::Machine(options) => machine::run(options),
     }

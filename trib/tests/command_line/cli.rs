@@ -301,7 +301,7 @@ fn algorithms_are_listed_and_counted() {
     }
     let rows = json(&["algorithms", "--json"]);
     let rows = rows.as_array().unwrap();
-    let registered = tributary::collectives::ALGORITHMS.len() + KERNELS.len();
+    let registered = tributary_lab::collectives::ALGORITHMS.len() + KERNELS.len();
     assert_eq!(rows.len(), registered + 1, "and two_layer");
     for row in rows {
         for key in ["operation", "name", "about", "paper", "equation", "source", "cost", "when"] {
@@ -390,7 +390,7 @@ fn help_shows_the_way() {
 #[test]
 fn the_hints_on_a_pipe_break_no_words() {
     let printed =
-        text(&trib(&["hints", "--hint", "trib_tuned_table=/a/path/longer/than/any/column/would/be/otherwise"]).stdout);
+        text(&trib(&["hints", "--hint", "trib_machine=/a/path/longer/than/any/column/would/be/otherwise"]).stdout);
     let words: Vec<&str> = printed.split_whitespace().collect();
     let rows = json(&["hints", "--json"]);
     for row in rows.as_array().unwrap() {

@@ -36,7 +36,6 @@ const COMMANDS: &[(&str, &str)] = &[
     ("hints", ""),
     ("algorithms", "--ranks 4"),
     ("algorithms show", "ring"),
-    ("tune collectives", "--ranks 2 --quick --operation broadcast --bytes 8"),
     ("tune kernels", "--machine summit --nodes 1 --pattern flash"),
     ("tune machine", "--ranks 2"),
     ("hsumma", "--ranks 4 --n 16 --block 4"),

@@ -99,26 +99,6 @@ fn four_ranks_write_netcdf_read_a_file_and_replay_a_trace() {
     assert!(!output.status.success() && said.contains("square") && said.matches("trib: ").count() == 1, "{said}");
 }
 
-#[test]
-fn ranks_of_mpi_are_tuned_and_use_the_table() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("tuned.json").display().to_string();
-    let quick =
-        ["tune", "collectives", "--fabric", "mpi", "--quick", "--most", "3", "--bytes", "64", "--output", &path];
-    let tuned = mpiexec(3, &quick);
-    assert!(tuned.status.success(), "{}", String::from_utf8_lossy(&tuned.stderr));
-    assert!(std::fs::read_to_string(&path).unwrap().contains("\"fabric\": \"mpi\""));
-    let hint = format!("trib_tuned_table={path}");
-    let replay = |hints: &[&str]| mpiexec(3, &[&["replay", "e3sm-f", "--fabric", "mpi", "--verify"], hints].concat());
-    let used = replay(&["--hint", &hint]);
-    assert!(used.status.success(), "{}", String::from_utf8_lossy(&used.stderr));
-    std::fs::write(&path, "{\"version\": 9}").unwrap();
-    let refused = replay(&["--hint", &hint]);
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success() && said.matches("trib: ").count() == 1, "{said}");
-    assert!(said.contains("version 9; allowed: a table of version 1"), "{said}");
-}
-
 /// Every choice's bytes are compared with those of a serial write before anything is measured.
 #[test]
 fn kernels_are_measured_on_pretended_nodes() {

@@ -132,13 +132,7 @@ async unsafe fn transfer(
         Direction::Write => {
             // SAFETY: the caller's promise.
             let source = unsafe { Source::from_raw_parts(*memory, *span) };
-            let report = engine.write_all_async(file, layout, source).await?;
-            if engine.io_ranks().is_empty() {
-                note(&report);
-            } else {
-                // MPI promises that the bytes are in the file, and errors known, when the call ends.
-                note(&engine.complete_write_async().await?.unwrap_or(report));
-            }
+            note(&engine.write_all_async(file, layout, source).await?);
             Ok(file.bytes())
         }
         Direction::Read => {
@@ -169,8 +163,7 @@ pub unsafe fn transfer_now(
         Direction::Write => {
             // SAFETY: the caller's promise.
             let source = unsafe { Source::from_raw_parts(*memory, *span) };
-            let handed = engine.write_all_from(file, layout, source)?;
-            note(&engine.complete_write()?.unwrap_or(handed));
+            note(&engine.write_all_from(file, layout, source)?);
             Ok(file.bytes())
         }
         Direction::Read => {

@@ -11,11 +11,11 @@
 
 use std::cell::Cell;
 
+use crate::collectives::gatherv::{BINOMIAL, Gathering, LINEAR_SYNCHRONIZED};
+use crate::collectives::in_place::{Lanes, Part};
+use crate::collectives::{Gather, Group, allreduce};
 use serde::Deserialize;
 use tributary::Rank;
-use tributary::collectives::gatherv::{BINOMIAL, Gathering, LINEAR_SYNCHRONIZED};
-use tributary::collectives::in_place::{Lanes, Part};
-use tributary::collectives::{Gather, Group, allreduce};
 use tributary::schedule::{Action, Buffer, Builder, ReduceOp, Schedule, SendMode, Span, Throttle};
 
 /// Blocks of more bytes are gathered linearly by Open MPI, with a first segment of [`FIRST_SEGMENT`].

@@ -1,7 +1,7 @@
 //! TUW_Gatherv: the ordered tree, with the construction from sizes that only their owners know.
 
+use crate::collectives::gatherv::construct::Construction;
 use tributary::Rank;
-use tributary::collectives::gatherv::construct::Construction;
 use tributary::fabric::Buffers;
 use tributary::schedule::{Action, Buffer, Schedule};
 

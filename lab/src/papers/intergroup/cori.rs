@@ -6,10 +6,10 @@
 
 use std::sync::Arc;
 
+use crate::collectives::intergroup::root_gathering;
 use crate::sim::{self, Machine, Message, Part, Side, Workload};
 use serde::Deserialize;
 use tributary::Rank;
-use tributary::collectives::intergroup::root_gathering;
 use tributary::schedule::SendMode;
 
 use super::inside::{LONG, RingInside};

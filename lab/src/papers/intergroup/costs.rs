@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use crate::collectives::Rates;
+use crate::collectives::intergroup::{allgather, allgatherv, root_gathering};
 use crate::timing::one_port;
 use serde::Deserialize;
 use tributary::Rank;
-use tributary::collectives::Rates;
-use tributary::collectives::intergroup::{allgather, allgatherv, root_gathering};
 use tributary::schedule::{Action, Schedule};
 
 use super::inside::RingInside;

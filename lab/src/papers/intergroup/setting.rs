@@ -1,7 +1,7 @@
 //! Two groups and their blocks: the eight settings of section 5, and any others.
 
-use tributary::collectives::intergroup::Pair;
-use tributary::collectives::{Operation, Problem, TwoGroups, algorithm};
+use crate::collectives::intergroup::Pair;
+use crate::collectives::{Operation, Problem, TwoGroups, algorithm};
 use tributary::schedule::{ReduceOp, Schedule};
 use tributary::{Rank, Topology};
 

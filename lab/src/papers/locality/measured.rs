@@ -4,9 +4,9 @@
 //! MPI library: what MPICH, MVAPICH2's ancestor, does for short messages of a power of two of ranks (Thakur et al. 2005);
 //! what Spectrum MPI does is not published.
 
+use crate::collectives::{Operation, Problem, algorithm};
 use crate::sim::{self, Machine, Schedules};
 use serde::Deserialize;
-use tributary::collectives::{Operation, Problem, algorithm};
 use tributary::schedule::{ReduceOp, Schedule};
 use tributary::{Rank, Topology};
 

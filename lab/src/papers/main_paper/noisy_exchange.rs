@@ -1,12 +1,12 @@
 //! Section III.B without its approximations: the two spread-out algorithms, one port a rank, every transfer N(1, sigma^2).
 
+use crate::collectives::Rates;
 use crate::timing::{Step, one_port_steps};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::Deserialize;
 use tributary::Rank;
-use tributary::collectives::Rates;
 use tributary::exchange::{Exchange, Kernel, RankList, ReceiverIndex, Transfer};
 use tributary::schedule::{Buffer, Schedule, Span, Throttle};
 

@@ -6,12 +6,12 @@
 
 use std::cell::Cell;
 
+use crate::collectives::gatherv::gathering::backwards;
+use crate::collectives::gatherv::{BINOMIAL as TREE, Gathering};
+use crate::collectives::in_place::{self, Lanes};
+use crate::collectives::{Group, broadcast};
 use crate::sim::{Chains, Message, Part, Side, Workload};
 use tributary::Rank;
-use tributary::collectives::gatherv::gathering::backwards;
-use tributary::collectives::gatherv::{BINOMIAL as TREE, Gathering};
-use tributary::collectives::in_place::{self, Lanes};
-use tributary::collectives::{Group, broadcast};
 use tributary::schedule::{Buffer, Builder, ReduceOp, Schedule, SendMode, Span, Throttle};
 
 /// Ranks at equal distances; member 0 is the root.
@@ -156,10 +156,10 @@ impl Workload for Broadcasts {
 
 #[cfg(test)]
 mod tests {
+    use crate::collectives::Rates;
     use crate::sim::machine::Line as Cost;
     use crate::sim::{self, Machine};
     use tributary::Topology;
-    use tributary::collectives::Rates;
 
     use super::*;
 

@@ -1,9 +1,9 @@
 //! Collectives in one level and in two, on the simulated Graphene cluster of Grid'5000 (chapter 3).
 
+use crate::collectives::{GATHERS, Gather, Groups, IN_PLACE, InPlace, Operation, Problem, Scheme, hierarchical};
 use crate::sim::{self, Machine, Schedules};
 use serde::Deserialize;
 use tributary::Topology;
-use tributary::collectives::{GATHERS, Gather, Groups, IN_PLACE, InPlace, Operation, Problem, Scheme, hierarchical};
 use tributary::schedule::{ReduceOp, Schedule};
 
 use super::best;

@@ -1,11 +1,11 @@
 //! The thesis' models: the best number of groups, by one-port time of the schedules, and the exascale prediction.
 
+use crate::collectives::Rates;
+use crate::collectives::broadcast::SCATTER_RING_ALLGATHER;
+use crate::collectives::{Groups, Scheme, hierarchical};
 use crate::timing::one_port;
 use serde::Deserialize;
 use tributary::Topology;
-use tributary::collectives::Rates;
-use tributary::collectives::broadcast::SCATTER_RING_ALLGATHER;
-use tributary::collectives::{Groups, Scheme, hierarchical};
 
 use super::grid::{Collective, Run};
 use super::named;

@@ -91,7 +91,7 @@ impl Product {
 fn step(shape: &Shape, rank: usize) -> Vec<Broadcast> {
     let [rows, columns] = shape.local();
     let both = [(Direction::Row, rows), (Direction::Column, columns)];
-    let broadcast = |line: &tributary::collectives::Group, length: usize| {
+    let broadcast = |line: &crate::collectives::Group, length: usize| {
         let bytes = (length * shape.block * ELEMENT) as u64;
         let way = if bytes < LONG || line.size() < FEW { Way::Binomial } else { Way::ScatterRing };
         Broadcast { line: line.into(), bytes, way }

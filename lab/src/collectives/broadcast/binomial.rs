@@ -1,0 +1,30 @@
+//! Binomial broadcast.
+//!
+//! Ranks are counted from the root. A rank receives from the rank without its lowest set bit, then sends to the ranks with
+//! one more lower bit, the farthest first. p - 1 messages of m bytes in ceil(log2 p) steps: ceil(log2 p)(t_s + m t_w)
+//! (Hasanov, thesis, 2.3.1.2, equation 2.7).
+
+use crate::collectives::Rates;
+use crate::collectives::algorithm::{Algorithm, Operation};
+use crate::collectives::in_place::InPlace;
+use tributary::collectives::binomial;
+
+/// See the module.
+pub static BINOMIAL: InPlace = InPlace {
+    algorithm: Algorithm {
+        operation: Operation::Broadcast,
+        name: "binomial",
+        about: "down a binomial tree, the farthest first",
+        source: "Hasanov, thesis, 2.3.1.2, equation 2.7",
+        cost: "ceil(log2 p)(t_s + m t_w)",
+        irregular: false,
+        schedule: |problem| BINOMIAL.schedule(problem),
+    },
+    append: binomial::broadcast,
+    time,
+};
+
+/// Equation 2.7.
+fn time(rates: &Rates, ranks: f64, bytes: f64, _segments: f64) -> f64 {
+    ranks.log2().ceil() * rates.message(bytes)
+}

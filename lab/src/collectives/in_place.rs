@@ -1,0 +1,94 @@
+//! Algorithms that work on one message in place, among any ranks: broadcast, reduce, allreduce.
+//!
+//! A [`Part`] is the library's: a collective among the members of a group, as a step of a larger one.
+
+use crate::collectives::Rates;
+use crate::collectives::algorithm::{Algorithm, Operation, Problem};
+use tributary::collectives::Group;
+pub use tributary::collectives::part::{Lanes, Part, joined, or_before, segments};
+use tributary::schedule::{Buffer, Builder, OpId, Schedule};
+
+/// The partial result of a reduction on ranks that do not keep it.
+const FORWARDED: Buffer = Buffer::Stage(0);
+
+/// Adds this rank's operations of a part, which start after the given ones. Returns the operations that must finish before the
+/// next part.
+pub type Append = fn(&Part<'_>, &mut Builder, &[OpId]) -> Vec<OpId>;
+
+/// The time of an algorithm in the model, for a number of ranks, bytes of the message, and segments.
+pub type Time = fn(&Rates, f64, f64, f64) -> f64;
+
+/// An algorithm in place.
+#[derive(Debug)]
+pub struct InPlace {
+    /// The registry's row.
+    pub algorithm: Algorithm,
+    /// Adds the operations among the members of a group.
+    pub append: Append,
+    /// The time in the model of the source.
+    pub time: Time,
+}
+
+impl InPlace {
+    /// One rank's schedule among all ranks: a copy from [`Buffer::Send`], then the algorithm.
+    pub fn schedule(&self, problem: &Problem<'_>) -> Schedule {
+        schedule(self.algorithm.operation, problem, self.append)
+    }
+}
+
+/// One rank's schedule among all ranks, with the operations that `append` adds.
+pub fn schedule(
+    operation: Operation,
+    problem: &Problem<'_>,
+    append: impl Fn(&Part<'_>, &mut Builder, &[OpId]) -> Vec<OpId>,
+) -> Schedule {
+    let is_root = problem.rank == problem.root;
+    let keeps = operation != Operation::Reduce || is_root;
+    let gives = operation != Operation::Broadcast || is_root;
+    let part = Part {
+        group: Group::world(problem.rank, problem.ranks()),
+        root: problem.root,
+        message: problem.message(if keeps { Buffer::Receive } else { FORWARDED }),
+        lanes: Lanes::All(problem.with),
+        segment: problem.segment,
+    };
+    let mut builder = Builder::default();
+    let mut before = Vec::new();
+    if gives && part.message.len > 0 {
+        before.push(builder.copy(problem.message(Buffer::Send), part.message, &[]));
+    }
+    append(&part, &mut builder, &before);
+    builder.finish()
+}
+
+/// Keeps the messages between two ranks in order when each waits for its own receive or combination. A fabric may finish
+/// receives in any order; without this, messages could then start in another order and match the wrong receives.
+pub struct InOrder(Vec<OpId>, bool);
+
+impl InOrder {
+    /// The first message waits for `before`.
+    pub fn new(before: &[OpId]) -> Self {
+        Self(before.to_vec(), false)
+    }
+
+    /// The operations that the next message waits for: `new`, and those that the last message waited for.
+    pub fn after(&mut self, builder: &mut Builder, new: Option<OpId>) -> &[OpId] {
+        if let Some(new) = new {
+            self.0 = if self.1 { vec![builder.join(&[self.0[0], new])] } else { vec![new] };
+            self.1 = true;
+        }
+        &self.0
+    }
+
+    /// The operations that the last message waits for.
+    pub fn last(self) -> Vec<OpId> {
+        self.0
+    }
+}
+
+/// Adds a broadcast after which the message may be overwritten: the returned operations include its sends.
+pub fn finished_broadcast(broadcast: &InPlace, part: &Part<'_>, builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
+    let first = builder.next_id();
+    let here = (broadcast.append)(part, builder, before);
+    here.into_iter().filter(|&id| id < first).chain(first..builder.next_id()).collect()
+}

@@ -1,0 +1,55 @@
+//! Two disjoint groups of ranks, in any interleaving: compute ranks and I/O ranks, or the sides of an
+//! inter-communicator.
+
+use tributary::error::{Error, Result};
+use tributary::topology::Rank;
+
+/// Groups A and B, each in the order of its blocks. Either may be empty, and a rank may be in neither.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TwoGroups {
+    a: Vec<Rank>,
+    b: Vec<Rank>,
+}
+
+impl TwoGroups {
+    /// Groups with these members. Local; O(members log members).
+    ///
+    /// # Errors
+    /// A rank that is named twice.
+    pub fn new(a: Vec<Rank>, b: Vec<Rank>) -> Result<Self> {
+        let mut all: Vec<Rank> = a.iter().chain(&b).copied().collect();
+        all.sort_unstable();
+        if let Some(twice) = all.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(Error::argument("rank in two places of two groups", twice[0], "every rank at most once"));
+        }
+        Ok(Self { a, b })
+    }
+
+    /// Group A.
+    pub fn a(&self) -> &[Rank] {
+        &self.a
+    }
+
+    /// Group B.
+    pub fn b(&self) -> &[Rank] {
+        &self.b
+    }
+
+    /// Checks that all members are below `ranks`. O(members).
+    ///
+    /// # Errors
+    /// A member that is not a rank.
+    pub fn check(&self, ranks: usize) -> Result<()> {
+        match self.a.iter().chain(&self.b).find(|&&member| member >= ranks) {
+            Some(member) => Err(Error::argument("rank in a group", member, format!("0 to {}", ranks - 1))),
+            None => Ok(()),
+        }
+    }
+
+    /// The group of a rank, its number there, and the other group; `None` if the rank is in neither. O(members).
+    pub fn locate(&self, rank: Rank) -> Option<(&[Rank], usize, &[Rank])> {
+        let number = |group: &[Rank]| group.iter().position(|&member| member == rank);
+        let in_a = number(&self.a).map(|number| (self.a(), number, self.b()));
+        in_a.or_else(|| number(&self.b).map(|number| (self.b(), number, self.a())))
+    }
+}

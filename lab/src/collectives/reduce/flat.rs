@@ -1,0 +1,44 @@
+//! Flat tree reduction: the root receives from one rank after the other, and combines.
+//!
+//! p - 1 messages of m bytes into a buffer of m bytes: (p - 1)(t_s + m t_w + m t_c) (Hasanov, thesis, 2.3.2.1, equation
+//! 2.10).
+
+use crate::collectives::Rates;
+use crate::collectives::algorithm::{Algorithm, Operation};
+use crate::collectives::in_place::{InPlace, Part, or_before};
+use tributary::schedule::{Builder, OpId, Span};
+
+/// See the module.
+pub static FLAT: InPlace = InPlace {
+    algorithm: Algorithm {
+        operation: Operation::Reduce,
+        name: "flat",
+        about: "the root receives from one rank after the other",
+        source: "Hasanov, thesis, 2.3.2.1, equation 2.10",
+        cost: "(p - 1)(t_s + m t_w + m t_c)",
+        irregular: false,
+        schedule: |problem| FLAT.schedule(problem),
+    },
+    append: |part, builder, before| one_by_one(part, &[part.message], builder, before),
+    time,
+};
+
+/// The root receives all pieces of one rank, then those of the next.
+pub(super) fn one_by_one(part: &Part<'_>, pieces: &[Span], builder: &mut Builder, before: &[OpId]) -> Vec<OpId> {
+    let group = part.rooted();
+    if group.me() > 0 {
+        let sent = pieces.iter().filter_map(|&piece| group.send(builder, 0, piece, before)).collect();
+        return or_before(sent, before);
+    }
+    let mut last = before.to_vec();
+    for (member, &piece) in (1..group.size()).flat_map(|member| pieces.iter().map(move |piece| (member, piece))) {
+        let combined = part.receive_and_combine(builder, &group, member, (piece, 0), (&last, &[]));
+        last = or_before(combined.into_iter().collect(), &last);
+    }
+    last
+}
+
+/// Equation 2.10.
+fn time(rates: &Rates, ranks: f64, bytes: f64, _segments: f64) -> f64 {
+    (ranks - 1.0) * rates.combined(bytes)
+}
