@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use tributary::collectives::{agree, broadcast};
-use tributary::engine::{Diary, alone};
+use tributary::engine::alone;
 use tributary::fabric::Waiting;
 use tributary::{Endpoint, Error, File, Hints};
 
@@ -164,16 +164,9 @@ impl Backend {
         self.told = None;
         let mut closed = Ok(());
         match std::mem::replace(&mut self.runner, Runner::Mpi("the engine did not open it again".to_string())) {
-            Runner::Engine { mut file, is_kept } => {
-                let diary = file.take_diary();
+            Runner::Engine { file, is_kept } => {
                 self.runner = match file.close_async().await {
-                    Ok(endpoint) => {
-                        let mut runner = open(endpoint, &self.path, self.amode, hints, is_kept).await;
-                        if let Runner::Engine { file, .. } = &mut runner {
-                            file.continue_diary(diary);
-                        }
-                        runner
-                    }
+                    Ok(endpoint) => open(endpoint, &self.path, self.amode, hints, is_kept).await,
                     Err(error) => {
                         let why = error.to_string();
                         closed = Err(error);
@@ -184,15 +177,6 @@ impl Backend {
             other => self.runner = other,
         }
         closed
-    }
-
-    /// The diaries of all ranks, on the file's first rank, where ranks keep them. Collective, if they do.
-    pub fn diaries(&mut self) -> Vec<Diary> {
-        match &mut self.runner {
-            // An error is that of the close, too, which comes next.
-            Runner::Engine { file, .. } if file.keeps_diary() => file.diaries().unwrap_or_default(),
-            _ => Vec::new(),
-        }
     }
 
     /// Closes the engine's file. Collective, if the engine has opened it.

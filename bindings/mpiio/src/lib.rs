@@ -19,7 +19,7 @@
 //! | `channel`, `starting` | the communicator of a file; the engine's opening of it in the first collective call |
 //! | `view`, `hints` | the file view; the hints |
 //! | `datatype` | MPI datatypes as extents |
-//! | `counts`, `report`, `page` | counts of calls, and TRIB_REPORT as text and as a page |
+//! | `counts`, `report` | counts of calls, and TRIB_REPORT |
 //!
 //! `docs/tutorial/drop-in.md` in the repository tells users what to type.
 #![cfg(feature = "mpi")]
@@ -36,7 +36,6 @@ mod files;
 mod hints;
 mod next;
 mod open_file;
-mod page;
 mod pending;
 mod report;
 mod starting;

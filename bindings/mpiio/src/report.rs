@@ -1,25 +1,22 @@
-//! TRIB_REPORT: which library ran the calls of a file, and how long they took. The file's first rank prints it, or
-//! stores it as a page, at close.
+//! TRIB_REPORT: which library ran the calls of a file, and how long they took. The file's first rank prints it at close.
 
 use std::collections::BTreeMap;
 use std::io::Write;
 
 use serde::Serialize;
-use tributary::engine::{Diary, Path, Seconds};
+use tributary::engine::{Path, Seconds};
 use tributary::hints::Unused;
 
 use crate::backend::Runner;
 use crate::counts::{CallCounts, Passed, Ran, Traffic};
 use crate::hints::effective;
 use crate::open_file::OpenFile;
-use crate::page::{page, place};
 
 /// The format of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Style {
     Table,
     Json,
-    Html,
 }
 
 /// The report of one file.
@@ -45,9 +42,6 @@ pub struct Report {
     pub seconds: Seconds,
     #[serde(skip)]
     style: Style,
-    /// What each rank did, where all of them have written it down.
-    #[serde(skip)]
-    diaries: Vec<Diary>,
 }
 
 /// The engine's settings.
@@ -66,7 +60,7 @@ pub struct Engine {
 
 impl Report {
     /// The report of a file that is about to be closed: on its first rank, if TRIB_REPORT asks for it.
-    pub fn wanted(open: &OpenFile, counts: &CallCounts, diaries: Vec<Diary>) -> Option<Self> {
+    pub fn wanted(open: &OpenFile, counts: &CallCounts) -> Option<Self> {
         let style = wanted().filter(|_| open.backend.is_first)?;
         let (engine, not_taken) = match &open.backend.runner {
             Runner::Engine { file, .. } => (Some(Engine::of(file)), None),
@@ -89,18 +83,12 @@ impl Report {
             traffic: counts.traffic(),
             seconds: counts.seconds(),
             style,
-            diaries,
         })
     }
 
-    /// Prints the report to standard error with one write, so that launchers do not mix it with other ranks' output. A page is
-    /// stored, and its name is printed; a program does not fail because that cannot be done.
+    /// Prints the report to standard error with one write, so that launchers do not mix it with other ranks' output.
     pub fn print(&self) {
         let text = match self.style {
-            Style::Html => match place::store(self.file.as_ref(), &page(self, &self.diaries)) {
-                Ok(path) => format!("tributary: {}: report in {}\n", self.file, path.display()),
-                Err(why) => format!("tributary: {}: no report: {why}\n", self.file),
-            },
             Style::Json => format!("tributary: {}\n", serde_json::to_string(self).unwrap_or_default()),
             Style::Table => format!("{}\n", self.text()),
         };
@@ -211,17 +199,28 @@ pub fn is_wanted() -> bool {
     wanted().is_some()
 }
 
-/// Whether ranks are to keep diaries, for a page.
-pub fn wants_diary() -> bool {
-    wanted() == Some(Style::Html)
-}
-
 fn wanted() -> Option<Style> {
     match std::env::var("TRIB_REPORT").ok()?.as_str() {
         "" | "0" => None,
         "json" => Some(Style::Json),
-        "html" => Some(Style::Html),
+        page if is_page(page) => None,
         _ => Some(Style::Table),
+    }
+}
+
+/// Whether a value of TRIB_REPORT asks for a page of HTML. The library made pages once; now `trib explain` does, outside the
+/// program.
+fn is_page(value: &str) -> bool {
+    value == "html" || value.starts_with("html:")
+}
+
+/// Says how to get a page, if TRIB_REPORT asks for one. One rank calls this once.
+pub fn answer_page() {
+    if std::env::var("TRIB_REPORT").is_ok_and(|value| is_page(&value)) {
+        eprintln!(
+            "tributary: TRIB_REPORT=html is gone, so there is no report; allowed: 1, json. For a page, run with \
+             TRIB_CAPTURE=DIR, and then: trib explain DIR/NAME.tribcap --html PAGE"
+        );
     }
 }
 

@@ -18,13 +18,10 @@ use tributary::{Endpoint, Error, File, Hints, Mode};
 use crate::abi::amode;
 use crate::backend::Runner;
 use crate::channel::Channel;
-use crate::report::wants_diary;
 
 /// How an allreduce combines the numbers of [`Starting::lanes`]: the number of the open, lowest and highest; whether the
-/// endpoint may be kept; the lowest rank that does not take the file; the fingerprint of the terms, lowest and highest; whether
-/// all ranks keep a diary.
-const LANES: [ReduceOp; 7] =
-    [ReduceOp::Min, ReduceOp::Max, ReduceOp::Min, ReduceOp::Min, ReduceOp::Min, ReduceOp::Max, ReduceOp::Min];
+/// endpoint may be kept; the lowest rank that does not take the file; the fingerprint of the terms, lowest and highest.
+const LANES: [ReduceOp; 6] = [ReduceOp::Min, ReduceOp::Max, ReduceOp::Min, ReduceOp::Min, ReduceOp::Min, ReduceOp::Max];
 /// Stands for no rank.
 const NOBODY: u64 = u64::MAX;
 
@@ -101,7 +98,7 @@ impl Starting {
         let decision = self.decide(path, amode, endpoint.rank());
         let mut lanes = self.lanes(&decision, endpoint.rank());
         waiting.call(pin!(allreduce(&mut endpoint, &LANES, &mut lanes))).await?;
-        let [least, most, is_kept, decides, lowest, highest, has_diary] = lanes;
+        let [least, most, is_kept, decides, lowest, highest] = lanes;
         if least != most {
             return Ok(Runner::Mpi("ranks began with different files".to_string()));
         }
@@ -112,11 +109,7 @@ impl Starting {
         match decision {
             Decision::Take(terms) => {
                 let Terms { path, hints } = *terms;
-                let mut runner = open(endpoint, &path, amode, hints, is_kept == 1).await;
-                if let (Runner::Engine { file, .. }, 1) = (&mut runner, has_diary) {
-                    file.keep_diary();
-                }
-                Ok(runner)
+                Ok(open(endpoint, &path, amode, hints, is_kept == 1).await)
             }
             Decision::Leave(why) => Ok(Runner::Mpi(why)),
             Decision::Fail(error) => Err(error),
@@ -150,7 +143,7 @@ impl Starting {
         let mut hasher = DefaultHasher::new();
         terms.hash(&mut hasher);
         let terms = hasher.finish();
-        [self.number, self.number, u64::from(self.may_keep), decides, terms, terms, u64::from(wants_diary())]
+        [self.number, self.number, u64::from(self.may_keep), decides, terms, terms]
     }
 }
 
