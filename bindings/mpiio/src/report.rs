@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use serde::Serialize;
-use tributary::engine::{Path, Seconds};
+use tributary::Hints;
+use tributary::engine::Seconds;
 use tributary::hints::Unused;
 
 use crate::backend::Runner;
-use crate::counts::{CallCounts, Passed, Ran, Traffic};
+use crate::counts::{CallCounts, LeftToMpi, Ran, Traffic};
 use crate::hints::effective;
 use crate::open_file::OpenFile;
 
@@ -31,7 +32,7 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_taken: Option<String>,
     pub accelerated: BTreeMap<&'static str, Ran>,
-    pub passed_through: Vec<Passed>,
+    pub passed_through: Vec<LeftToMpi>,
     /// Hints that were given, in an info or in the environment, and had no effect.
     pub hints_not_used: Vec<Unused>,
     /// Where hints in force were given, by key; those that nobody gave are not here.
@@ -75,7 +76,7 @@ impl Report {
             engine,
             not_taken,
             accelerated: counts.all_run().clone(),
-            passed_through: counts.all_passed(),
+            passed_through: counts.all_left_to_mpi(),
             hints_not_used,
             hint_sources: open.asked.used().map(|(key, source)| (key.to_string(), source.to_string())).collect(),
             paths: counts.paths(),
@@ -102,8 +103,8 @@ impl Report {
         rows.extend(self.not_taken.iter().map(|why| ("left to MPI", why.clone())));
         let ran = |(call, ran): (&&str, &Ran)| ("accelerated", format!("{} {call}, {} bytes", ran.calls, ran.bytes));
         rows.extend(self.accelerated.iter().map(ran));
-        let passed = |passed: &Passed| format!("{} {}: {}", passed.calls, passed.call, passed.why);
-        rows.extend(self.passed_through.iter().map(|all| ("passed through", passed(all))));
+        let left = |all: &LeftToMpi| ("passed through", format!("{} {}: {}", all.calls, all.call, all.why));
+        rows.extend(self.passed_through.iter().map(left));
         let unused = |all: &Unused| format!("{}={} of {}: {}", all.key, all.value, all.source, all.why);
         rows.extend(self.hints_not_used.iter().map(|all| ("hint not used", unused(all))));
         rows.extend(self.paths.iter().map(|(path, calls)| ("path", format!("{calls} by {path}"))));
@@ -123,21 +124,14 @@ pub fn describe_hints(open: &mut OpenFile, counts: &CallCounts) {
     }
 }
 
-/// Hints that only an exchange by messages uses.
-const OF_THE_EXCHANGE: [&str; 5] =
-    ["cb_nodes", "cb_config_list", "nc_num_aggrs_per_node", "trib_placement", "trib_rank_list"];
-/// Prefixes of more such hints.
-const KINDS_OF_THE_EXCHANGE: [&str; 5] =
-    ["trib_kernel_", "trib_throttle_", "trib_two_layer_", "trib_pairwise_", "trib_local_"];
-
 /// The hints that were given and had no effect: first those that were ignored, then those in force without any use.
 fn not_used(open: &OpenFile, counts: &CallCounts, not_taken: Option<&str>) -> Vec<Unused> {
-    let exchanged = counts.paths().keys().any(|path| path.starts_with(Path::Exchange.name()));
-    let idle =
-        |key: &str| OF_THE_EXCHANGE.contains(&key) || KINDS_OF_THE_EXCHANGE.iter().any(|kind| key.starts_with(kind));
+    let exchanged = counts.has_exchanged();
     let why = |key: &str| match not_taken {
         Some(why) => Some(format!("the file was left to MPI: {why}")),
-        None if !exchanged && idle(key) => Some("no call exchanged data by messages".to_string()),
+        None if !exchanged && Hints::is_only_of_exchanges(key) => {
+            Some("no call exchanged data by messages".to_string())
+        }
         None => None,
     };
     open.asked.unused().iter().cloned().chain(open.asked.without_effect(why)).collect()

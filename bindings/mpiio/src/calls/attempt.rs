@@ -88,7 +88,7 @@ impl Backend {
             let engine = match self.engine() {
                 Ok(engine) => engine,
                 Err(why) => {
-                    counts.counts().passed(name, &why);
+                    counts.counts().left_to_mpi(name, &why);
                     return Ok(Ended::Passed);
                 }
             };
@@ -108,7 +108,7 @@ impl Backend {
                     Error::Refused { reason: LEFT_TO_MPI, why }
                     | Error::Argument { about: About::DeviceMemory, value: why, .. },
                 ) => {
-                    counts.counts().passed(name, &why);
+                    counts.counts().left_to_mpi(name, &why);
                     return Ok(Ended::Passed);
                 }
                 Err(error) => return Err(error),

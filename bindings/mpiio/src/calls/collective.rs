@@ -178,7 +178,7 @@ unsafe fn wait(
         // SAFETY: the caller's promise.
         Some(waiting) => waiting.wait(pin!(unsafe { backend.attempt(direction, access, name, counts, first) })),
         None => {
-            counts.counts().passed(name, &backend.engine().err().unwrap_or_default());
+            counts.counts().left_to_mpi(name, &backend.engine().err().unwrap_or_default());
             Ok(Ended::Passed)
         }
     }
