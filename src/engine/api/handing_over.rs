@@ -76,6 +76,7 @@ impl File {
         let report = CallReport {
             path: done.path,
             why: format!("{}: handed over, to be complete at the next call", done.why).into(),
+            auto: done.auto,
             plan_reused: done.reused,
             aggregators: done.aggregators,
             requests: agreed.requests,
