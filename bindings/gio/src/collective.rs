@@ -2,13 +2,13 @@
 
 use std::ffi::c_void;
 
-use tributary::error::IoClass;
-use tributary::{Error, Result, Sink, Source};
+use tributary::{Error, Result};
+use tributary_bindings::access::{Access, only_read};
 
 use crate::MPI_Offset;
 use crate::guard::moved;
 use crate::handle::{GioFile, opened};
-use crate::lists::{Access, List};
+use crate::lists::{access, list};
 
 /// Writes this rank's data. Collective; a rank without data passes counts of 0. Returns this rank's bytes, or a code.
 #[unsafe(no_mangle)]
@@ -22,10 +22,10 @@ pub unsafe extern "C" fn GIO_write_all(
     buf_offs: *const MPI_Offset,
     buf_lens: *const MPI_Offset,
 ) -> MPI_Offset {
-    let file = List { name: "file", count: file_npairs, offsets: file_offs, lengths: file_lens };
-    let memory = List { name: "buf", count: buf_npairs, offsets: buf_offs, lengths: buf_lens };
+    let file = list("file", file_npairs, file_offs, file_lens);
+    let memory = list("buf", buf_npairs, buf_offs, buf_lens);
     // SAFETY: the caller's promises: lists as long as said, memory that they describe, nobody else at the file.
-    moved("GIO_write_all", || unsafe { opened(fh)?.write_all(Access::new(file, memory, buf.cast_mut().cast())) })
+    moved("GIO_write_all", || unsafe { opened(fh)?.write_all(access(file, memory, buf.cast_mut().cast())) })
 }
 
 /// Reads this rank's data. Collective. Returns the number of this rank's bytes before the end of the file, or a code.
@@ -40,10 +40,10 @@ pub unsafe extern "C" fn GIO_read_all(
     buf_offs: *const MPI_Offset,
     buf_lens: *const MPI_Offset,
 ) -> MPI_Offset {
-    let file = List { name: "file", count: file_npairs, offsets: file_offs, lengths: file_lens };
-    let memory = List { name: "buf", count: buf_npairs, offsets: buf_offs, lengths: buf_lens };
+    let file = list("file", file_npairs, file_offs, file_lens);
+    let memory = list("buf", buf_npairs, buf_offs, buf_lens);
     // SAFETY: as above.
-    moved("GIO_read_all", || unsafe { opened(fh)?.read_all(Access::new(file, memory, buf.cast())) })
+    moved("GIO_read_all", || unsafe { opened(fh)?.read_all(access(file, memory, buf.cast())) })
 }
 
 impl GioFile {
@@ -55,10 +55,7 @@ impl GioFile {
             Err(error) => return Err(self.file.refuse(error)),
         };
         // SAFETY: the caller's promise.
-        let source = unsafe { Source::from_raw_parts(access.memory, access.span) };
-        let handed = self.file.write_all_from(&access.file, &access.layout, source)?;
-        // Waits for dedicated I/O ranks: the bytes are in the file when the call returns.
-        let report = self.file.complete_write()?.unwrap_or(handed);
+        let report = unsafe { access.write(&mut self.file)? };
         self.note(&report, access.bytes());
         Ok(access.bytes())
     }
@@ -71,24 +68,16 @@ impl GioFile {
             Err(error) => return Err(self.file.refuse(error)),
         };
         // SAFETY: the caller's promise.
-        let sink = unsafe { Sink::from_raw_parts(access.memory, access.span) };
-        Ok(self.file.read_all_into(&access.file, &access.layout, sink)?.bytes)
+        Ok(unsafe { access.read(&mut self.file)? }.bytes)
     }
 
     /// # Errors
     /// The file was opened for reading only.
     pub(crate) fn writable(&mut self) -> Result<()> {
-        if self.access.write {
-            return Ok(());
+        match self.access.write {
+            true => Ok(()),
+            false => Err(only_read(&mut self.file, &self.path, "O_RDONLY")),
         }
-        Err(Error::Io {
-            rank: self.file.endpoint().rank(),
-            operation: "write".to_string(),
-            path: self.path.display().to_string(),
-            offset: 0,
-            class: IoClass::ReadOnly,
-            cause: "it was opened with O_RDONLY".to_string(),
-        })
     }
 
     /// # Errors

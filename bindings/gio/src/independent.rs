@@ -7,11 +7,12 @@ use std::ffi::c_void;
 
 use tributary::access::pieces::pieces;
 use tributary::{BufferLayout, Result, Sink, Source};
+use tributary_bindings::access::Access;
 
 use crate::MPI_Offset;
 use crate::guard::moved;
 use crate::handle::{GioFile, opened};
-use crate::lists::{Access, List};
+use crate::lists::{access, list};
 
 /// Up to this many pieces are moved one by one.
 const FEW: u64 = 16;
@@ -28,10 +29,10 @@ pub unsafe extern "C" fn GIO_write(
     buf_offs: *const MPI_Offset,
     buf_lens: *const MPI_Offset,
 ) -> MPI_Offset {
-    let file = List { name: "file", count: file_npairs, offsets: file_offs, lengths: file_lens };
-    let memory = List { name: "buf", count: buf_npairs, offsets: buf_offs, lengths: buf_lens };
+    let file = list("file", file_npairs, file_offs, file_lens);
+    let memory = list("buf", buf_npairs, buf_offs, buf_lens);
     // SAFETY: the caller's promises: lists as long as said, memory that they describe, nobody else at the file.
-    moved("GIO_write", || unsafe { opened(fh)?.write(Access::new(file, memory, buf.cast_mut().cast())?) })
+    moved("GIO_write", || unsafe { opened(fh)?.write(access(file, memory, buf.cast_mut().cast())?) })
 }
 
 /// Reads this rank's data. Not collective. Returns the number of bytes before the end of the file, or a code.
@@ -46,20 +47,18 @@ pub unsafe extern "C" fn GIO_read(
     buf_offs: *const MPI_Offset,
     buf_lens: *const MPI_Offset,
 ) -> MPI_Offset {
-    let file = List { name: "file", count: file_npairs, offsets: file_offs, lengths: file_lens };
-    let memory = List { name: "buf", count: buf_npairs, offsets: buf_offs, lengths: buf_lens };
+    let file = list("file", file_npairs, file_offs, file_lens);
+    let memory = list("buf", buf_npairs, buf_offs, buf_lens);
     // SAFETY: as above.
-    moved("GIO_read", || unsafe { opened(fh)?.read(Access::new(file, memory, buf.cast())?) })
+    moved("GIO_read", || unsafe { opened(fh)?.read(access(file, memory, buf.cast())?) })
 }
 
-impl Access {
-    fn has_few_pieces(&self) -> bool {
-        let in_memory = match &self.layout {
-            BufferLayout::Contiguous => 1,
-            BufferLayout::Extents(extents) => extents.count(),
-        };
-        self.file.count().saturating_add(in_memory) <= FEW
-    }
+fn has_few_pieces(access: &Access) -> bool {
+    let in_memory = match &access.layout {
+        BufferLayout::Contiguous => 1,
+        BufferLayout::Extents(extents) => extents.count(),
+    };
+    access.file.count().saturating_add(in_memory) <= FEW
 }
 
 impl GioFile {
@@ -71,12 +70,9 @@ impl GioFile {
             return Ok(0);
         }
         self.unsynced = true;
-        if !access.has_few_pieces() {
+        if !has_few_pieces(&access) {
             // SAFETY: the caller's promise.
-            let source = unsafe { Source::from_raw_parts(access.memory, access.span) };
-            let alone = self.alone()?;
-            alone.write_all_from(&access.file, &access.layout, source)?;
-            alone.complete_write()?;
+            unsafe { access.write(self.alone()?)? };
             return Ok(access.bytes());
         }
         for piece in pieces(&access.file, &access.layout) {
@@ -95,10 +91,9 @@ impl GioFile {
         if access.bytes() == 0 {
             return Ok(0);
         }
-        if !access.has_few_pieces() {
+        if !has_few_pieces(&access) {
             // SAFETY: the caller's promise.
-            let sink = unsafe { Sink::from_raw_parts(access.memory, access.span) };
-            return Ok(self.alone()?.read_all_into(&access.file, &access.layout, sink)?.bytes);
+            return Ok(unsafe { access.read(self.alone()?)? }.bytes);
         }
         let mut bytes = 0;
         for piece in pieces(&access.file, &access.layout) {

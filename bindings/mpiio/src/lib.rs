@@ -16,7 +16,7 @@
 //! | `files`, `open_file` | the program's open files; one open file |
 //! | `backend` | which library runs a file's collective calls |
 //! | `pending` | calls in flight |
-//! | `channel`, `starting` | the communicator of a file; the engine's opening of it in the first collective call |
+//! | `channel`, `unopened` | the communicator of a file; the engine's opening of it in the first collective call |
 //! | `view`, `hints` | the file view; the hints |
 //! | `datatype` | MPI datatypes as extents |
 //! | `counts`, `report` | counts of calls, and TRIB_REPORT |
@@ -38,6 +38,6 @@ mod next;
 mod open_file;
 mod pending;
 mod report;
-mod starting;
 mod supported;
+mod unopened;
 mod view;

@@ -65,9 +65,9 @@ impl Report {
         let style = wanted().filter(|_| open.backend.is_first)?;
         let (engine, not_taken) = match &open.backend.runner {
             Runner::Engine { file, .. } => (Some(Engine::of(file)), None),
-            Runner::Later(_) => (None, Some("no collective read or write".to_string())),
+            Runner::NotOpened(_) => (None, Some("no collective read or write".to_string())),
             Runner::Mpi(why) => (None, Some(why.clone())),
-            Runner::Away(_) => (None, Some("a call is under way".to_string())),
+            Runner::InUse(_) => (None, Some("a call is under way".to_string())),
         };
         let hints_not_used = not_used(open, counts, not_taken.as_deref());
         Some(Self {

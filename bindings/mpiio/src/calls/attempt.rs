@@ -4,25 +4,11 @@ use std::ffi::c_int;
 
 use tributary::engine::Direction;
 use tributary::error::About;
-use tributary::{BufferLayout, CallReport, Error, Extents, File, Sink, Source};
+use tributary::{CallReport, Error, File};
+use tributary_bindings::access::Access;
 
-use crate::abi::MPI_Offset;
 use crate::backend::Backend;
 use crate::files::Shared;
-
-/// This rank's access in a call.
-pub struct Access {
-    /// Its extents in the file.
-    pub file: Extents,
-    /// Its first offset in the file, in etypes; 0 if it has no bytes.
-    pub offset: MPI_Offset,
-    /// Address of the first byte in memory.
-    pub memory: *mut u8,
-    /// Bytes in memory, gaps included.
-    pub span: usize,
-    /// The positions of the bytes in that span.
-    pub layout: BufferLayout,
-}
 
 /// The result of a call that did not fail in the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +23,7 @@ pub enum Ended {
         code: c_int,
     },
     /// MPI must run the call, on all ranks.
-    Passed,
+    LeftToMpi,
 }
 
 impl Ended {
@@ -45,7 +31,7 @@ impl Ended {
     pub fn bytes(&self) -> u64 {
         match *self {
             Self::Moved(bytes) | Self::ByMpi { bytes, .. } => bytes,
-            Self::Passed => 0,
+            Self::LeftToMpi => 0,
         }
     }
 }
@@ -89,7 +75,7 @@ impl Backend {
                 Ok(engine) => engine,
                 Err(why) => {
                     counts.counts().left_to_mpi(name, &why);
-                    return Ok(Ended::Passed);
+                    return Ok(Ended::LeftToMpi);
                 }
             };
             let outcome = match access {
@@ -109,7 +95,7 @@ impl Backend {
                     | Error::Argument { about: About::DeviceMemory, value: why, .. },
                 ) => {
                     counts.counts().left_to_mpi(name, &why);
-                    return Ok(Ended::Passed);
+                    return Ok(Ended::LeftToMpi);
                 }
                 Err(error) => return Err(error),
             }
@@ -127,24 +113,23 @@ async unsafe fn transfer(
     access: &Access,
     note: impl Fn(&CallReport),
 ) -> Result<u64, Error> {
-    let Access { file, memory, span, layout, .. } = access;
     match direction {
         Direction::Write => {
             // SAFETY: the caller's promise.
-            let source = unsafe { Source::from_raw_parts(*memory, *span) };
-            let report = engine.write_all_async(file, layout, source).await?;
+            let source = unsafe { access.source() };
+            let report = engine.write_all_async(&access.file, &access.layout, source).await?;
             if engine.io_ranks().is_empty() {
                 note(&report);
             } else {
                 // MPI promises that the bytes are in the file, and errors known, when the call ends.
                 note(&engine.complete_write_async().await?.unwrap_or(report));
             }
-            Ok(file.bytes())
+            Ok(access.bytes())
         }
         Direction::Read => {
             // SAFETY: likewise.
-            let sink = unsafe { Sink::from_raw_parts(*memory, *span) };
-            let read = engine.read_all_async(file, layout, sink).await?;
+            let sink = unsafe { access.sink() };
+            let read = engine.read_all_async(&access.file, &access.layout, sink).await?;
             note(&read.call);
             Ok(read.bytes)
         }
@@ -164,19 +149,15 @@ pub unsafe fn transfer_now(
     access: &Access,
     note: impl Fn(&CallReport),
 ) -> Result<u64, Error> {
-    let Access { file, memory, span, layout, .. } = access;
     match direction {
         Direction::Write => {
             // SAFETY: the caller's promise.
-            let source = unsafe { Source::from_raw_parts(*memory, *span) };
-            let handed = engine.write_all_from(file, layout, source)?;
-            note(&engine.complete_write()?.unwrap_or(handed));
-            Ok(file.bytes())
+            note(&unsafe { access.write(engine)? });
+            Ok(access.bytes())
         }
         Direction::Read => {
             // SAFETY: likewise.
-            let sink = unsafe { Sink::from_raw_parts(*memory, *span) };
-            let read = engine.read_all_into(file, layout, sink)?;
+            let read = unsafe { access.read(engine)? };
             note(&read.call);
             Ok(read.bytes)
         }

@@ -2,6 +2,8 @@
 
 use std::ffi::c_int;
 
+use tributary_bindings::info::is_empty;
+
 use crate::abi::word::Word;
 use crate::abi::{MPI_Info, SUCCESS};
 use crate::entry::Answer;
@@ -31,7 +33,7 @@ pub fn set_info(function: &'static Function, arguments: &[Word]) -> Answer {
 /// `info` is a valid info, or MPI_INFO_NULL.
 pub unsafe fn want(file: &mut OpenFile, info: MPI_Info, call: &str) {
     // SAFETY: the caller's promise.
-    if unsafe { crate::abi::info::is_empty(info) } {
+    if unsafe { is_empty(info) } {
         return;
     }
     // SAFETY: the caller's promise.

@@ -8,25 +8,26 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
-use tributary::collectives::{allreduce, broadcast};
+use tributary::collectives::allreduce;
 use tributary::engine::alone;
 use tributary::fabric::Waiting;
 use tributary::hints::OnFailure;
 use tributary::schedule::ReduceOp;
 use tributary::{Endpoint, Error, File, Hints, Mode};
+use tributary_bindings::opening::decided_by;
 
 use crate::abi::amode;
 use crate::backend::Runner;
 use crate::channel::Channel;
 
-/// How an allreduce combines the numbers of [`Starting::lanes`]: the number of the open, lowest and highest; whether the
+/// How an allreduce combines the numbers of [`UnopenedFile::lanes`]: the number of the open, lowest and highest; whether the
 /// endpoint may be kept; the lowest rank that does not take the file; the fingerprint of the terms, lowest and highest.
 const LANES: [ReduceOp; 6] = [ReduceOp::Min, ReduceOp::Max, ReduceOp::Min, ReduceOp::Min, ReduceOp::Min, ReduceOp::Max];
 /// Stands for no rank.
 const NOBODY: u64 = u64::MAX;
 
 /// What the engine needs to open the file.
-pub struct Starting {
+pub struct UnopenedFile {
     channel: Channel,
     /// The number of this open in the program, which must be the same on all ranks.
     number: u64,
@@ -56,7 +57,7 @@ enum Decision {
     Fail(Error),
 }
 
-impl Starting {
+impl UnopenedFile {
     /// The state for the file at `path`, which MPI has just opened. Local.
     pub fn new(channel: Channel, hints: Result<Hints, Error>, path: &Path, is_first: bool) -> Self {
         static OPENED: AtomicU64 = AtomicU64::new(0);
@@ -91,7 +92,7 @@ impl Starting {
     ///
     /// # Errors
     /// A hint in the first rank's environment is not allowed, which is the same error on all ranks; or an error of MPI.
-    pub async fn start(mut self, path: &Path, amode: c_int) -> Result<Runner, Error> {
+    pub async fn open(mut self, path: &Path, amode: c_int) -> Result<Runner, Error> {
         let mut endpoint = alone(std::mem::replace(&mut self.channel, Channel::World).opened().await)?;
         let waiting = endpoint.waiting().clone();
         waiting.failure().set_returning(self.hints.as_ref().is_ok_and(|hints| hints.on_failure == OnFailure::Return));
@@ -105,7 +106,11 @@ impl Starting {
         // Usually all ranks have the same terms, and no broadcast is needed.
         let is_same = decides == NOBODY && lowest == highest;
         let root = if decides == NOBODY { 0 } else { decides as usize };
-        let decision = if is_same { decision } else { waiting.call(pin!(decision.of(&mut endpoint, root))).await? };
+        let decision = if is_same {
+            decision
+        } else {
+            waiting.call(pin!(decided_by(&mut endpoint, root, || decision, "the terms"))).await?
+        };
         match decision {
             Decision::Take(terms) => {
                 let Terms { path, hints } = *terms;
@@ -147,18 +152,9 @@ impl Starting {
     }
 }
 
-impl Decision {
-    /// The decision of rank `root`. Collective.
-    async fn of(self, endpoint: &mut Endpoint, root: usize) -> Result<Self, Error> {
-        let told = broadcast(endpoint, root, &serde_json::to_vec(&self).unwrap_or_default()).await?;
-        let internal = |_| Error::Internal { rank: endpoint.rank(), what: "the terms were not received".to_string() };
-        serde_json::from_slice(&told).map_err(internal)
-    }
-}
-
 /// Device and inode, which identify a file on its host.
 fn identity(path: &Path) -> Option<(u64, u64)> {
-    std::fs::metadata(path).ok().map(|told| (told.dev(), told.ino()))
+    std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
 /// Opens, with the engine, a file that MPI has opened. If the engine cannot, MPI runs the calls, and the first rank prints
