@@ -5,11 +5,10 @@ use std::ffi::c_void;
 use tributary::engine::Direction;
 use tributary::{BufferLayout, Extents, Mode, Result};
 use tributary_bindings::access::{Access, only_read};
-use tributary_bindings::list::List;
 
 use super::extents::trib_extents;
 use super::file::{opened, trib_file};
-use super::lists::{access, extents, layout, list, put};
+use super::lists::{Arrays, access, extents, layout, list, put};
 use super::status::{guarded, trib_status};
 
 /// Writes this rank's data to the file. Collective; a rank without data passes a `file_count` of 0.
@@ -42,9 +41,9 @@ pub unsafe extern "C" fn trib_write_all(
 ) -> trib_status {
     // SAFETY: the caller's promises: an open file, lists and a buffer as long as said, `bytes` null or to be written.
     guarded(|| unsafe {
-        let file_list = list("file", file_count, file_offsets, file_lengths);
-        let memory = list("memory", memory_count, memory_offsets, memory_lengths);
-        let access = || of_lists(file_list, memory, buffer.cast_mut());
+        let in_file = (file_count, file_offsets, file_lengths);
+        let in_memory = (memory_count, memory_offsets, memory_lengths);
+        let access = || of_lists(in_file, in_memory, buffer.cast_mut());
         run(file, Direction::Write, access, bytes)
     })
 }
@@ -70,9 +69,9 @@ pub unsafe extern "C" fn trib_read_all(
 ) -> trib_status {
     // SAFETY: as above.
     guarded(|| unsafe {
-        let file_list = list("file", file_count, file_offsets, file_lengths);
-        let memory = list("memory", memory_count, memory_offsets, memory_lengths);
-        let access = || of_lists(file_list, memory, buffer);
+        let in_file = (file_count, file_offsets, file_lengths);
+        let in_memory = (memory_count, memory_offsets, memory_lengths);
+        let access = || of_lists(in_file, in_memory, buffer);
         run(file, Direction::Read, access, bytes)
     })
 }
@@ -107,13 +106,13 @@ pub unsafe extern "C" fn trib_read_all_extents(
     guarded(|| unsafe { run(file, Direction::Read, || of_extents(file_extents, memory_extents, buffer), bytes) })
 }
 
-/// The access that lists describe.
+/// The access that two lists describe.
 ///
 /// # Safety
 /// The arrays are null or as long as their counts say.
-pub(super) unsafe fn of_lists(file: List, memory: List, buffer: *mut c_void) -> Result<Access> {
+pub(super) unsafe fn of_lists(in_file: Arrays, in_memory: Arrays, buffer: *mut c_void) -> Result<Access> {
     // SAFETY: the caller's promise.
-    let (file, layout) = unsafe { (extents(file)?, layout(memory)?) };
+    let (file, layout) = unsafe { (extents(list("file", in_file))?, layout(list("memory", in_memory))?) };
     access(file, layout, buffer.cast())
 }
 

@@ -35,7 +35,7 @@ pub unsafe extern "C" fn trib_extents_add_list(
     lengths: *const i64,
 ) -> trib_status {
     // SAFETY: the caller's promises: created, and lists as long as said.
-    guarded(|| unsafe { created(extents)?.all.push(&lists::extents(list("extents", count, offsets, lengths))?) })
+    guarded(|| unsafe { created(extents)?.all.push(&lists::extents(list("extents", (count, offsets, lengths)))?) })
 }
 
 /// Appends a run: `count` extents of `length` bytes, the first at `offset`, each next one `stride` bytes further. `stride`

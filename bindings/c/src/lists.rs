@@ -4,8 +4,11 @@ use tributary::{BufferLayout, Error, Extent, Extents, Result};
 use tributary_bindings::access::Access;
 use tributary_bindings::list::List;
 
+/// The arguments of a list: its count, offsets and lengths.
+pub type Arrays = (i64, *const i64, *const i64);
+
 /// A list of extents: `name` is `file`, `memory` or `extents`.
-pub fn list(name: &'static str, count: i64, offsets: *const i64, lengths: *const i64) -> List {
+pub fn list(name: &'static str, (count, offsets, lengths): Arrays) -> List {
     List { name, arguments: ["count", "offsets", "lengths"], count, offsets, lengths }
 }
 

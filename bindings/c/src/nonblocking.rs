@@ -8,7 +8,7 @@ use tributary::{Error, Result};
 use super::collective::{of_extents, of_lists, start};
 use super::extents::trib_extents;
 use super::file::{opened, trib_file};
-use super::lists::{list, put};
+use super::lists::put;
 use super::status::{guarded, trib_status};
 
 /// Starts a collective write with the arguments of `trib_write_all`. Collective. The lists may be freed when this returns;
@@ -32,9 +32,9 @@ pub unsafe extern "C" fn trib_start_write_all(
 ) -> trib_status {
     // SAFETY: the caller's promises: an open file, lists as long as said, and memory as the text above says.
     guarded(|| unsafe {
-        let file_list = list("file", file_count, file_offsets, file_lengths);
-        let memory = list("memory", memory_count, memory_offsets, memory_lengths);
-        let access = || of_lists(file_list, memory, buffer.cast_mut());
+        let in_file = (file_count, file_offsets, file_lengths);
+        let in_memory = (memory_count, memory_offsets, memory_lengths);
+        let access = || of_lists(in_file, in_memory, buffer.cast_mut());
         start(file, Direction::Write, access).map(|_| ())
     })
 }
@@ -54,9 +54,9 @@ pub unsafe extern "C" fn trib_start_read_all(
 ) -> trib_status {
     // SAFETY: as above.
     guarded(|| unsafe {
-        let file_list = list("file", file_count, file_offsets, file_lengths);
-        let memory = list("memory", memory_count, memory_offsets, memory_lengths);
-        let access = || of_lists(file_list, memory, buffer);
+        let in_file = (file_count, file_offsets, file_lengths);
+        let in_memory = (memory_count, memory_offsets, memory_lengths);
+        let access = || of_lists(in_file, in_memory, buffer);
         start(file, Direction::Read, access).map(|_| ())
     })
 }

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use tributary::engine::Direction;
 use tributary::error::IoClass;
-use tributary::{BufferLayout, CallReport, Error, Extents, File, ReadReport, Result, Sink, Source};
+use tributary::{BufferLayout, CallReport, Error, Extents, File, Result, Sink, Source};
 
 /// This rank's access in one call.
 #[derive(Debug)]
@@ -42,29 +43,34 @@ impl Access {
         unsafe { Sink::from_raw_parts(self.memory, self.span) }
     }
 
-    /// Writes, and waits until the bytes are in the file: also for dedicated I/O ranks. Collective.
+    /// Moves the bytes, and returns their number: in a read, of those before the end of the file. `note` gets the report. What is
+    /// written is in the file then, also where dedicated I/O ranks write it. Collective.
     ///
     /// # Errors
     /// Those of the engine, the same on all ranks.
     ///
     /// # Safety
-    /// What the layout lists is valid for reads, and nobody writes to it meanwhile.
-    pub unsafe fn write(&self, file: &mut File) -> Result<CallReport> {
-        // SAFETY: the caller's promise.
-        let handed = file.write_all_from(&self.file, &self.layout, unsafe { self.source() })?;
-        Ok(file.complete_write()?.unwrap_or(handed))
-    }
-
-    /// Reads. Collective.
-    ///
-    /// # Errors
-    /// Those of the engine, the same on all ranks.
-    ///
-    /// # Safety
-    /// What the layout lists is valid for writes, and nothing else uses it meanwhile.
-    pub unsafe fn read(&self, file: &mut File) -> Result<ReadReport> {
-        // SAFETY: the caller's promise.
-        file.read_all_into(&self.file, &self.layout, unsafe { self.sink() })
+    /// As [`Access::source`] for a write and [`Access::sink`] for a read, until this returns.
+    pub unsafe fn transfer(
+        &self,
+        direction: Direction,
+        file: &mut File,
+        note: impl FnOnce(&CallReport),
+    ) -> Result<u64> {
+        match direction {
+            Direction::Write => {
+                // SAFETY: the caller's promise.
+                let handed = file.write_all_from(&self.file, &self.layout, unsafe { self.source() })?;
+                note(&file.complete_write()?.unwrap_or(handed));
+                Ok(self.bytes())
+            }
+            Direction::Read => {
+                // SAFETY: the caller's promise.
+                let read = file.read_all_into(&self.file, &self.layout, unsafe { self.sink() })?;
+                note(&read.call);
+                Ok(read.bytes)
+            }
+        }
     }
 }
 

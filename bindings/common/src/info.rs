@@ -5,16 +5,6 @@ use std::ffi::{CStr, CString, c_char, c_int};
 use tributary::{Error, Result};
 use tributary_abi::{self as ffi, MPI_Info, SUCCESS, constants, handles};
 
-/// Whether `info` has no entries.
-///
-/// # Safety
-/// As [`entries`].
-pub unsafe fn is_empty(info: MPI_Info) -> bool {
-    let mut count = 0;
-    // SAFETY: a valid info, if it is one.
-    unsafe { info == handles().info_null || ffi::MPI_Info_get_nkeys(info, &mut count) != SUCCESS || count == 0 }
-}
-
 /// All entries of `info`; none for MPI_INFO_NULL. Entries that are not UTF-8 or cannot be read are left out.
 ///
 /// # Safety

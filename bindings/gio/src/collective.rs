@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 
+use tributary::engine::{Direction, Path};
 use tributary::{Error, Result};
 use tributary_bindings::access::{Access, only_read};
 
@@ -25,7 +26,9 @@ pub unsafe extern "C" fn GIO_write_all(
     let file = list("file", file_npairs, file_offs, file_lens);
     let memory = list("buf", buf_npairs, buf_offs, buf_lens);
     // SAFETY: the caller's promises: lists as long as said, memory that they describe, nobody else at the file.
-    moved("GIO_write_all", || unsafe { opened(fh)?.write_all(access(file, memory, buf.cast_mut().cast())) })
+    moved("GIO_write_all", || unsafe {
+        opened(fh)?.transfer_all(Direction::Write, access(file, memory, buf.cast_mut().cast()))
+    })
 }
 
 /// Reads this rank's data. Collective. Returns the number of this rank's bytes before the end of the file, or a code.
@@ -43,49 +46,37 @@ pub unsafe extern "C" fn GIO_read_all(
     let file = list("file", file_npairs, file_offs, file_lens);
     let memory = list("buf", buf_npairs, buf_offs, buf_lens);
     // SAFETY: as above.
-    moved("GIO_read_all", || unsafe { opened(fh)?.read_all(access(file, memory, buf.cast())) })
+    moved("GIO_read_all", || unsafe { opened(fh)?.transfer_all(Direction::Read, access(file, memory, buf.cast())) })
 }
 
 impl GioFile {
+    /// Moves the bytes, with all ranks: one with an error takes part, so that all of them get it.
+    ///
     /// # Safety
-    /// The memory that the access lists is valid for reads.
-    unsafe fn write_all(&mut self, access: Result<Access>) -> Result<u64> {
-        let access = match access.and_then(|access| self.writable().map(|()| access)) {
+    /// What the access lists is valid, and not used by anything else.
+    unsafe fn transfer_all(&mut self, direction: Direction, access: Result<Access>) -> Result<u64> {
+        let access = match access.and_then(|access| self.may(direction).map(|()| access)) {
             Ok(access) => access,
             Err(error) => return Err(self.file.refuse(error)),
         };
+        let mut path = Path::Nothing;
         // SAFETY: the caller's promise.
-        let report = unsafe { access.write(&mut self.file)? };
-        self.note(&report, access.bytes());
-        Ok(access.bytes())
-    }
-
-    /// # Safety
-    /// The memory that the access lists is valid for writes, and nothing else uses it.
-    unsafe fn read_all(&mut self, access: Result<Access>) -> Result<u64> {
-        let access = match access.and_then(|access| self.readable().map(|()| access)) {
-            Ok(access) => access,
-            Err(error) => return Err(self.file.refuse(error)),
-        };
-        // SAFETY: the caller's promise.
-        Ok(unsafe { access.read(&mut self.file)? }.bytes)
-    }
-
-    /// # Errors
-    /// The file was opened for reading only.
-    pub(crate) fn writable(&mut self) -> Result<()> {
-        match self.access.write {
-            true => Ok(()),
-            false => Err(only_read(&mut self.file, &self.path, "O_RDONLY")),
+        let bytes = unsafe { access.transfer(direction, &mut self.file, |report| path = report.path)? };
+        if direction == Direction::Write {
+            self.wrote(path, bytes);
         }
+        Ok(bytes)
     }
 
     /// # Errors
-    /// The file was opened for writing only.
-    pub(crate) fn readable(&self) -> Result<()> {
-        match self.access.read {
-            true => Ok(()),
-            false => Err(Error::argument("fh", "opened with O_WRONLY", "a file that may be read")),
+    /// The file was opened for the other direction only.
+    pub(crate) fn may(&mut self, direction: Direction) -> Result<()> {
+        match direction {
+            Direction::Write if !self.access.write => Err(only_read(&mut self.file, &self.path, "O_RDONLY")),
+            Direction::Read if !self.access.read => {
+                Err(Error::argument("fh", "opened with O_WRONLY", "a file that may be read"))
+            }
+            _ => Ok(()),
         }
     }
 }

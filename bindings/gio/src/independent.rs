@@ -6,6 +6,7 @@
 use std::ffi::c_void;
 
 use tributary::access::pieces::pieces;
+use tributary::engine::Direction;
 use tributary::{BufferLayout, Result, Sink, Source};
 use tributary_bindings::access::Access;
 
@@ -32,7 +33,9 @@ pub unsafe extern "C" fn GIO_write(
     let file = list("file", file_npairs, file_offs, file_lens);
     let memory = list("buf", buf_npairs, buf_offs, buf_lens);
     // SAFETY: the caller's promises: lists as long as said, memory that they describe, nobody else at the file.
-    moved("GIO_write", || unsafe { opened(fh)?.write(access(file, memory, buf.cast_mut().cast())?) })
+    moved("GIO_write", || unsafe {
+        opened(fh)?.transfer_alone(Direction::Write, &access(file, memory, buf.cast_mut().cast())?)
+    })
 }
 
 /// Reads this rank's data. Not collective. Returns the number of bytes before the end of the file, or a code.
@@ -50,7 +53,7 @@ pub unsafe extern "C" fn GIO_read(
     let file = list("file", file_npairs, file_offs, file_lens);
     let memory = list("buf", buf_npairs, buf_offs, buf_lens);
     // SAFETY: as above.
-    moved("GIO_read", || unsafe { opened(fh)?.read(access(file, memory, buf.cast())?) })
+    moved("GIO_read", || unsafe { opened(fh)?.transfer_alone(Direction::Read, &access(file, memory, buf.cast())?) })
 }
 
 fn has_few_pieces(access: &Access) -> bool {
@@ -62,45 +65,30 @@ fn has_few_pieces(access: &Access) -> bool {
 }
 
 impl GioFile {
+    /// Moves the bytes, by this rank alone.
+    ///
     /// # Safety
-    /// The memory that the access lists is valid for reads.
-    unsafe fn write(&mut self, access: Access) -> Result<u64> {
-        self.writable()?;
+    /// What the access lists is valid, and not used by anything else.
+    unsafe fn transfer_alone(&mut self, direction: Direction, access: &Access) -> Result<u64> {
+        self.may(direction)?;
         if access.bytes() == 0 {
             return Ok(0);
         }
-        self.unsynced = true;
-        if !has_few_pieces(&access) {
+        self.unsynced |= direction == Direction::Write;
+        if !has_few_pieces(access) {
             // SAFETY: the caller's promise.
-            unsafe { access.write(self.alone()?)? };
-            return Ok(access.bytes());
-        }
-        for piece in pieces(&access.file, &access.layout) {
-            let at = access.memory.wrapping_add(piece.memory as usize);
-            // SAFETY: the caller's promise, of this piece.
-            let source = unsafe { Source::from_raw_parts(at, piece.len as usize) };
-            self.file.write_at_from(piece.offset, source)?;
-        }
-        Ok(access.bytes())
-    }
-
-    /// # Safety
-    /// The memory that the access lists is valid for writes, and nothing else uses it.
-    unsafe fn read(&mut self, access: Access) -> Result<u64> {
-        self.readable()?;
-        if access.bytes() == 0 {
-            return Ok(0);
-        }
-        if !has_few_pieces(&access) {
-            // SAFETY: the caller's promise.
-            return Ok(unsafe { access.read(self.alone()?)? }.bytes);
+            return unsafe { access.transfer(direction, self.alone()?, |_| ()) };
         }
         let mut bytes = 0;
         for piece in pieces(&access.file, &access.layout) {
-            let at = access.memory.wrapping_add(piece.memory as usize);
+            let (at, len) = (access.memory.wrapping_add(piece.memory as usize), piece.len as usize);
             // SAFETY: the caller's promise, of this piece.
-            let sink = unsafe { Sink::from_raw_parts(at, piece.len as usize) };
-            bytes += self.file.read_at_into(piece.offset, sink)?;
+            bytes += match direction {
+                Direction::Write => {
+                    self.file.write_at_from(piece.offset, unsafe { Source::from_raw_parts(at, len) })?
+                }
+                Direction::Read => self.file.read_at_into(piece.offset, unsafe { Sink::from_raw_parts(at, len) })?,
+            };
         }
         Ok(bytes)
     }

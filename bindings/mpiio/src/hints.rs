@@ -9,16 +9,10 @@ use tributary_bindings::info::entries;
 
 use crate::abi::MPI_Info;
 
-/// Adds an info's entries, which override earlier ones. One that is not allowed is left out, and reported in one line on the file's
-/// first rank. `call` is the function that the info was passed to.
-///
-/// # Safety
-/// `info` is a valid info, or MPI_INFO_NULL.
-pub unsafe fn over(asked: &mut FileHints, info: MPI_Info, call: &str, is_first: bool) {
-    // SAFETY: the caller's promise.
-    for (key, value) in unsafe { entries(info) } {
-        give(asked, (&key, &value), call, is_first);
-    }
+/// Adds the entries of an info that was passed to `call`. They override earlier ones. One that is not allowed is left out, and the
+/// file's first rank says so in one line.
+pub fn over(asked: &mut FileHints, entries: &[(String, String)], call: &str, is_first: bool) {
+    entries.iter().for_each(|(key, value)| give(asked, (key, value), call, is_first));
 }
 
 /// The hints of a file that the program opens as `name` with `info`.
@@ -27,11 +21,11 @@ pub unsafe fn over(asked: &mut FileHints, info: MPI_Info, call: &str, is_first: 
 /// A hint in the environment, or in a file that it names, is not allowed.
 ///
 /// # Safety
-/// As [`over`].
+/// `info` is a valid info, or MPI_INFO_NULL.
 pub unsafe fn at_open(name: &str, info: MPI_Info, is_first: bool) -> Result<FileHints, Error> {
     let mut asked = Environment::of_process()?.file_hints(name);
     // SAFETY: the caller's promise.
-    unsafe { over(&mut asked, info, "MPI_File_open", is_first) };
+    over(&mut asked, &unsafe { entries(info) }, "MPI_File_open", is_first);
     Ok(asked)
 }
 

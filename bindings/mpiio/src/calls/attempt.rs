@@ -50,7 +50,7 @@ pub fn left_to_mpi(why: impl ToString) -> Error {
 impl Backend {
     /// Moves the bytes. If this rank's arguments are bad, `access` is the error, and the rank takes part without data.
     /// Records in `counts`, for the call named `name`, what was done or why MPI must run it. `first` is the error of an
-    /// earlier attempt ([`transfer_now`]). Collective.
+    /// earlier attempt, which called the engine without a future. Collective.
     ///
     /// # Errors
     /// Those of a call of the engine, the same on all ranks.
@@ -103,7 +103,7 @@ impl Backend {
     }
 }
 
-/// Moves the bytes and returns their number. Passes the report of the call to `note`. Collective.
+/// As [`Access::transfer`], for a call that other calls of the rank go on beside. Collective.
 ///
 /// # Safety
 /// As [`Backend::attempt`].
@@ -130,34 +130,6 @@ async unsafe fn transfer(
             // SAFETY: likewise.
             let sink = unsafe { access.sink() };
             let read = engine.read_all_async(&access.file, &access.layout, sink).await?;
-            note(&read.call);
-            Ok(read.bytes)
-        }
-    }
-}
-
-/// Like [`transfer`], for a blocking call: it calls the engine directly, without a future. Collective.
-///
-/// # Errors
-/// Those of a call of the engine, the same on all ranks, for [`Backend::attempt`] to handle.
-///
-/// # Safety
-/// As [`Backend::attempt`].
-pub unsafe fn transfer_now(
-    direction: Direction,
-    engine: &mut File,
-    access: &Access,
-    note: impl Fn(&CallReport),
-) -> Result<u64, Error> {
-    match direction {
-        Direction::Write => {
-            // SAFETY: the caller's promise.
-            note(&unsafe { access.write(engine)? });
-            Ok(access.bytes())
-        }
-        Direction::Read => {
-            // SAFETY: likewise.
-            let read = unsafe { access.read(engine)? };
             note(&read.call);
             Ok(read.bytes)
         }

@@ -16,7 +16,7 @@ use tributary::error::About;
 use tributary::{CallReport, Error};
 use tributary_bindings::access::Access;
 
-use super::attempt::{Ended, left_to_mpi, transfer_now};
+use super::attempt::{Ended, left_to_mpi};
 use super::passing::{note, unseen};
 use super::split::Split;
 use crate::abi::types::{self, Kept};
@@ -168,7 +168,7 @@ unsafe fn wait(
         (Runner::Engine { file, .. }, None, Ok(access)) => {
             let note = |report: &CallReport| counts.counts().ran(name, report);
             // SAFETY: the caller's promise.
-            match unsafe { transfer_now(direction, file, access, note) } {
+            match unsafe { access.transfer(direction, file, note) } {
                 Ok(bytes) => return Ok(Ended::Moved(bytes)),
                 Err(error) => first = Some(error),
             }
