@@ -135,8 +135,8 @@ unsafe fn arguments(
 
 /// Opens the file. Collective: bad arguments on any rank are an error on all ranks.
 unsafe fn open(comm: MPI_Comm, arguments: impl FnOnce() -> Result<(PathBuf, Mode, FileHints)>) -> Result<trib_file> {
-    // SAFETY: the program gives a communicator, if MPI is initialised, from a thread that may call MPI, and closes the file before
-    // it finalises MPI.
+    // SAFETY: the program gives a communicator, if MPI is initialised, from a thread that may call MPI, and closes the
+    // file before it finalises MPI.
     let mut endpoint = unsafe { endpoint_on(comm, "communicator")? };
     let waiting = endpoint.waiting().clone();
     let (path, mode, asked) = waiting.complete(pin!(agree(&mut endpoint, arguments())))?;

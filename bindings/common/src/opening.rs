@@ -26,7 +26,8 @@ pub unsafe fn endpoint_on(comm: MPI_Comm, argument: &str) -> Result<Endpoint> {
     Ok(Endpoint::new(Box::new(alone(unsafe { MpiEndpoint::from_raw(comm) })?)))
 }
 
-/// What rank `root` decides, on all ranks; the others do not call `decide`. `what` is its name in errors. Collective: a broadcast.
+/// What rank `root` decides, on all ranks; the others do not call `decide`. `what` names it in errors. Collective: a
+/// broadcast.
 ///
 /// # Errors
 /// Those of the fabric; the decision was damaged on its way.

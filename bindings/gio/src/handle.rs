@@ -68,8 +68,8 @@ impl GioFile {
         self.alone.as_mut().ok_or_else(nothing)
     }
 
-    /// Records that a collective write that went this way, with `own` bytes of this rank, may have left bytes in the memory of its
-    /// node.
+    /// Records that a collective write that went this way, with `own` bytes of this rank, may have left bytes in the
+    /// memory of its node.
     pub fn wrote(&mut self, path: Path, own: u64) {
         let rank = self.file.endpoint().rank();
         let wrote = match path {

@@ -58,8 +58,8 @@ unsafe fn open(
     info: MPI_Info,
     no_handle: bool,
 ) -> Result<GioFile> {
-    // SAFETY: the program gives a communicator, if MPI is initialised, from a thread that may call MPI, and closes the file before
-    // it finalises MPI.
+    // SAFETY: the program gives a communicator, if MPI is initialised, from a thread that may call MPI, and closes the
+    // file before it finalises MPI.
     let mut endpoint = unsafe { endpoint_on(comm, "comm")? };
     // SAFETY: the caller's promises.
     let (path, info) = unsafe { (path_of(filename), entries(info.as_given())) };

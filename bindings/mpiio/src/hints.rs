@@ -9,8 +9,8 @@ use tributary_bindings::info::entries;
 
 use crate::abi::MPI_Info;
 
-/// Adds the entries of an info that was passed to `call`. They override earlier ones. One that is not allowed is left out, and the
-/// file's first rank says so in one line.
+/// Adds the entries of an info that was passed to `call`; they override earlier ones. One that is not allowed is left
+/// out, and the file's first rank says so in one line.
 pub fn over(asked: &mut FileHints, entries: &[(String, String)], call: &str, is_first: bool) {
     entries.iter().for_each(|(key, value)| give(asked, (key, value), call, is_first));
 }
