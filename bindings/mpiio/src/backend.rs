@@ -60,8 +60,8 @@ impl Backend {
     /// Gives the backend to a non-blocking call. A stand-in stays that can answer MPI_File_get_info.
     pub fn lend(&mut self) -> Self {
         let hints = self.effective_hints();
-        let rest = Self::new(self.path.clone(), self.amode, self.is_first, Runner::InUse(hints.clone()));
-        std::mem::replace(self, Self { effective: Some(hints), ..rest })
+        let stand_in = Self::new(self.path.clone(), self.amode, self.is_first, Runner::InUse(hints));
+        std::mem::replace(self, stand_in)
     }
 
     /// Whether the engine has yet to open the file.
