@@ -37,7 +37,10 @@ pub async fn decided_by<T: Serialize + DeserializeOwned>(
     decide: impl FnOnce() -> T,
     what: &str,
 ) -> Result<T> {
-    let own = (endpoint.rank() == root).then(|| serde_json::to_vec(&decide()).unwrap_or_default()).unwrap_or_default();
+    let own = match endpoint.rank() == root {
+        true => serde_json::to_vec(&decide()).unwrap_or_default(),
+        false => Vec::new(),
+    };
     let received = broadcast(endpoint, root, &own).await?;
     let damaged = |_| Error::Internal { rank: endpoint.rank(), what: format!("{what} were not received") };
     serde_json::from_slice(&received).map_err(damaged)
