@@ -82,12 +82,11 @@ impl GioFile {
         let mut bytes = 0;
         for piece in pieces(&access.file, &access.layout) {
             let (at, len) = (access.memory.wrapping_add(piece.memory as usize), piece.len as usize);
-            // SAFETY: the caller's promise, of this piece.
             bytes += match direction {
-                Direction::Write => {
-                    self.file.write_at_from(piece.offset, unsafe { Source::from_raw_parts(at, len) })?
-                }
-                Direction::Read => self.file.read_at_into(piece.offset, unsafe { Sink::from_raw_parts(at, len) })?,
+                // SAFETY: the caller's promise, of this piece.
+                Direction::Write => unsafe { self.file.write_at_from(piece.offset, Source::from_raw_parts(at, len))? },
+                // SAFETY: likewise.
+                Direction::Read => unsafe { self.file.read_at_into(piece.offset, Sink::from_raw_parts(at, len))? },
             };
         }
         Ok(bytes)
