@@ -43,6 +43,7 @@ pub use capture::Capture;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub use opening::internals as opening_messages;
+pub use plan::auto_choice::{AutoChoice, AutoKernel, ChosenBy};
 pub use plan::{Agreed, Direction, choice, planning, touched};
 pub use storage::worker::leave_to_program;
 

@@ -185,6 +185,11 @@ impl Hints {
         find(key).map(|row| (row.get)(self))
     }
 
+    /// Whether a hint has an effect only where bytes are exchanged by messages: reports say when there was none.
+    pub fn is_only_of_exchanges(key: &str) -> bool {
+        find(key).is_some_and(|row| row.only_exchanged)
+    }
+
     /// All hints with their values, in the order of the documentation.
     pub fn table(&self) -> Vec<Row> {
         let default = Self::default();

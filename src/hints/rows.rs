@@ -1,5 +1,5 @@
-//! The table of all hints. A new hint is one row: key, field, type, default, codec, unit, meaning, and the reason why a user sets
-//! it. A value that no user would set is a constant in the code and no hint.
+//! The table of all hints. A new hint is one row: key, field, type, default, codec, unit, meaning, the reason why a user sets
+//! it, and `ONLY_EXCHANGED` if so. A value that no user would set is a constant in the code and no hint.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,14 +20,19 @@ pub(super) struct Key {
     pub(super) allowed: fn() -> &'static str,
     pub(super) meaning: &'static str,
     pub(super) when: &'static str,
+    /// Whether it has an effect only where bytes are exchanged by messages.
+    pub(super) only_exchanged: bool,
     /// Sets the value; returns false and changes nothing if it is not allowed.
     pub(super) set: fn(&mut Hints, &str) -> bool,
     pub(super) get: fn(&Hints) -> String,
 }
 
+/// At the end of a row: the hint has an effect only where bytes are exchanged by messages.
+const ONLY_EXCHANGED: bool = true;
+
 macro_rules! hints {
     ($($(#[doc = $doc:literal])+ $key:literal $field:ident: $type:ty = $default:expr, $codec:expr, $unit:literal,
-       $when:literal;)+) => {
+       $when:literal $(, $only_exchanged:ident)?;)+) => {
         /// The hints of a file: the user's values, and defaults for the others.
         ///
         /// Made by [`Hints::parse`], [`Hints::from_env`] or [`Default`]; must pass [`Hints::check`] once the number of ranks is
@@ -56,6 +61,7 @@ macro_rules! hints {
             allowed: $codec.allowed,
             meaning: concat!($($doc,)+),
             when: $when,
+            only_exchanged: false $(|| $only_exchanged)?,
             set: |hints, text| ($codec.parse)(text).map(|value| hints.$field = value).is_some(),
             get: |hints| ($codec.print)(&hints.$field),
         },)+];
@@ -66,7 +72,7 @@ hints! {
     /// How many I/O aggregators. `auto`: the driver decides (Lustre: the stripe count; GPFS: two per node, or one where there is
     /// one node or a placement; others: one per node). More than there are ranks, or than `cb_config_list` permits, is cut down.
     "cb_nodes" cb_nodes: Option<usize> = None, COUNT_OR_AUTO, "ranks",
-        "The file system gives more to more (or fewer) writers than the default has.";
+        "The file system gives more to more (or fewer) writers than the default has.", ONLY_EXCHANGED;
     /// What an aggregator holds of the file in one round, for each of its `trib_write_buffers`. In whole stripes or blocks
     /// where it holds one; the Lustre driver takes at least one stripe. Small windows are allowed,
     /// and slow: every rank that has bytes in a window sends (or gets) a message for it, and below 64 KiB that is what the time
@@ -76,7 +82,7 @@ hints! {
     /// The most aggregators of any one node; `*:*` is no limit. Without `cb_nodes`, the drivers that take one or two aggregators
     /// per node take N.
     "cb_config_list" cb_config_list: Option<usize> = None, PER_NODE, "ranks per node",
-        "Several aggregators on a node share one network port or memory, and slow each other down.";
+        "Several aggregators on a node share one network port or memory, and slow each other down.", ONLY_EXCHANGED;
     /// Stripe size of a new file on Lustre, and what the domains are aligned to on any file system. `auto`: as the file
     /// system has it.
     "striping_unit" striping_unit: Option<u64> = None, SIZE_OR_AUTO, "bytes",
@@ -107,39 +113,39 @@ hints! {
     /// Local aggregators on every node for the kernel `two_layer`; 0: where `auto` chose the kernel, as suits the ranks and
     /// nodes; otherwise 512 in all, dealt to the nodes, as in the paper: up to 512 ranks every rank is its own.
     "nc_num_aggrs_per_node" num_aggrs_per_node: usize = 0, COUNT_OR_ZERO, "ranks per node",
-        "`two_layer` is used on fewer than 512 ranks, or one local aggregator's memory or core is the bottleneck.";
+        "`two_layer` is used on fewer than 512 ranks, or one local aggregator's memory or core is the bottleneck.", ONLY_EXCHANGED;
     /// The kernel that exchanges metadata. `auto`: `two_layer` where many ranks on few nodes send to few aggregators, as a
     /// formula predicts for each call, otherwise `balanced`; calls that repeat also try what is predicted to be nearly as fast.
     "trib_kernel_meta" kernel_meta: KernelHint = KernelHint::Auto, KernelHint::CODEC, "",
-        "The report says that the metadata phase takes long: another kernel may suit the machine better.";
+        "The report says that the metadata phase takes long: another kernel may suit the machine better.", ONLY_EXCHANGED;
     /// The kernel that exchanges data. `auto`: as for metadata.
     "trib_kernel_data" kernel_data: KernelHint = KernelHint::Auto, KernelHint::CODEC, "",
-        "The report says that the exchange of data takes long: another kernel may suit the machine better.";
+        "The report says that the exchange of data takes long: another kernel may suit the machine better.", ONLY_EXCHANGED;
     /// The most sends, and the most receives, that a rank has outstanding in the metadata phase. `default`: the kernel's own,
     /// see the table of kernels; for `two_layer`, that of its outer kernel. A kernel that finishes each step's send and receive
     /// before the next step takes no other than 1.
     "trib_throttle_meta" limit_meta: Limit = Limit::Default, Limit::CODEC, "requests",
-        "Aggregators are flooded by lists of many ranks (lower), or wait for them (higher).";
+        "Aggregators are flooded by lists of many ranks (lower), or wait for them (higher).", ONLY_EXCHANGED;
     /// The same in the data phase.
     "trib_throttle_data" limit_data: Limit = Limit::Default, Limit::CODEC, "requests",
-        "Aggregators are flooded by messages (lower), or their network is idle (higher).";
+        "Aggregators are flooded by messages (lower), or their network is idle (higher).", ONLY_EXCHANGED;
     /// How the limit is kept: `batch` posts so many and waits for all of them, as in the paper; `window` posts the next as any
     /// one finishes. `auto`: `window` for a limit that is `default`, `batch` for a limit that is given.
     "trib_throttle_mode" throttle_mode: Option<ThrottleMode> = None, THROTTLE_MODE, "",
-        "The paper's throttle is wanted (`batch`), or a given limit is not to wait for the slowest rank (`window`).";
+        "The paper's throttle is wanted (`batch`), or a given limit is not to wait for the slowest rank (`window`).", ONLY_EXCHANGED;
     /// The order of ranks that the kernel `balanced` divides into groups.
     "trib_rank_list" rank_list: RankListHint = RankListHint::Identity, RankListHint::CODEC, "",
-        "Neighbouring ranks share a node, and a node's port is busy with one group at a time.";
+        "Neighbouring ranks share a node, and a node's port is busy with one group at a time.", ONLY_EXCHANGED;
     /// The kernel between local aggregators and aggregators in `two_layer`.
     "trib_two_layer_outer" two_layer_outer: &'static Kernel = &ASCENDING_ISSEND, KERNEL, "",
-        "Nodes are so many that the exchange between local aggregators and aggregators needs a throttle.";
+        "Nodes are so many that the exchange between local aggregators and aggregators needs a throttle.", ONLY_EXCHANGED;
     /// The file-system driver. `auto`: by the file system that the file is on.
     "trib_driver" driver: DriverName = DriverName::Auto, DRIVER, "",
         "The file system is taken for another than it is, or the layout of another is to be tried.";
     /// Which ranks are aggregators: `stride:K` ranks 0, K, 2 K, ...; `spread` as far apart as there are nodes;
     /// `lowest_per_node` one on every node; `list:` exactly these.
     "trib_placement" placement: PlacementHint = PlacementHint::Default, PLACEMENT, "",
-        "Some ranks are better connected to the file system than others.";
+        "Some ranks are better connected to the file system than others.", ONLY_EXCHANGED;
     /// Whose bytes stay where several ranks write. `any`: one of theirs, never a mixture within an extent (but with
     /// `romio_cb_write=disable`, where the file system decides); `rank_order`: the highest rank's, whatever the kernel. (`two_layer` then gathers only for ranks that
     /// follow one another, and everything is exchanged, also with `romio_cb_write=disable`.)

@@ -252,6 +252,16 @@ fn every_hint_says_when_it_is_set() {
 }
 
 /// The Levenshtein distance by the textbook recursion.
+#[test]
+fn hints_of_exchanges_say_so() {
+    let (of_exchanges, others): (Vec<&str>, Vec<&str>) =
+        KEYS.iter().map(|row| row.key).partition(|key| Hints::is_only_of_exchanges(key));
+    assert!(of_exchanges.contains(&"cb_nodes") && others.contains(&"cb_buffer_size"), "{of_exchanges:?}");
+    let kinds = ["trib_kernel_", "trib_throttle_", "trib_two_layer_"];
+    assert!(others.iter().all(|key| kinds.iter().all(|kind| !key.starts_with(kind))), "{others:?}");
+    assert!(!Hints::is_only_of_exchanges("no such hint"));
+}
+
 fn slow_edits(a: &[u8], b: &[u8]) -> usize {
     match (a, b) {
         ([], rest) | (rest, []) => rest.len(),

@@ -1,6 +1,7 @@
 //! Kernels that are chosen for each call, and tried in calls that repeat: which ones, and the bytes.
 
 use crate::watchdog::Watchdog;
+use tributary::engine::{AutoChoice, ChosenBy};
 use tributary::fabric::threads;
 use tributary::{BufferLayout, CallReport, Endpoint, Extents, File, Hints, Mode};
 
@@ -20,17 +21,19 @@ const FILES: usize = 4;
 pub struct Call {
     /// The reason of its path.
     pub why: String,
+    /// What `auto` took.
+    pub auto: Option<AutoChoice>,
     /// Whether it had its plan.
     pub reused: bool,
 }
 
 impl Call {
     fn of(report: CallReport) -> Self {
-        Self { why: report.why.into_owned(), reused: report.plan_reused }
+        Self { auto: report.auto, reused: report.plan_reused, why: report.why.into_owned() }
     }
 
     fn is_trial(&self) -> bool {
-        self.why.ends_with(", as a trial")
+        self.auto.is_some_and(|choice| choice.by == ChosenBy::Trial)
     }
 }
 

@@ -11,12 +11,13 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The crates.
-const CRATES: [&str; 12] = [
+const CRATES: [&str; 13] = [
     "tributary-abi",
     "tributary-base",
     "tributary-drivers",
     "tributary",
     "tributary-netcdf",
+    "tributary-bindings",
     "tributary-mpiio",
     "tributary-gio",
     "tributary-c",

@@ -1,7 +1,7 @@
 //! Sums over the collective calls of a replay: a pattern makes one call per step.
 
 use tributary::CallReport;
-use tributary::engine::{FanIn, Path, Seconds};
+use tributary::engine::{AutoChoice, AutoKernel, FanIn, Path};
 
 /// A path that calls took, and the reason of the first of them.
 struct Way {
@@ -17,55 +17,25 @@ pub struct Calls {
     pub count: u64,
     /// Number of calls that reused plan and metadata of the call before.
     pub plans_reused: u64,
-    /// The largest number of aggregators of any call.
-    pub aggregators: usize,
-    /// Extents, as the ranks gave them.
-    pub requests: u64,
-    /// Bytes asked for.
-    pub bytes: u64,
-    /// Bytes that went to the file or came from it.
-    pub bytes_in_file: u64,
-    /// The largest number of rounds of any call.
-    pub rounds: u64,
-    /// Bytes of metadata messages.
-    pub metadata_bytes: u64,
-    /// Messages of the metadata phase.
-    pub metadata_messages: u64,
-    /// Messages of the data phase.
-    pub data_messages: u64,
-    /// Bytes that went through memory inside the nodes.
-    pub in_memory: u64,
-    /// Time by phase.
-    pub seconds: Seconds,
+    /// The numbers of all calls together.
+    pub sum: CallReport,
     /// Seconds of each call, in their order.
     pub each: Vec<f64>,
     /// Fan-in of aggregators per round, over all calls.
     pub fan_in: FanIn,
     ways: Vec<Way>,
     /// What `auto` took for metadata and for data in exchanges, without repeats.
-    taken: Vec<[String; 2]>,
+    taken: Vec<[AutoKernel; 2]>,
 }
 
-/// The kernels that `auto` takes where a report says of no other.
-const DEFAULT: &str = "balanced";
-
 impl Calls {
-    /// Adds one call, which moved `in_file` bytes to the file or from it.
-    pub fn add(&mut self, in_file: u64, call: CallReport) {
+    /// Adds one call.
+    pub fn add(&mut self, call: CallReport) {
         self.count += 1;
         self.plans_reused += u64::from(call.plan_reused);
-        self.aggregators = self.aggregators.max(call.aggregators);
-        self.requests += call.requests;
-        self.bytes += call.bytes;
-        self.bytes_in_file += in_file;
-        self.rounds = self.rounds.max(call.rounds);
-        self.metadata_bytes += call.metadata_bytes;
-        self.metadata_messages += call.metadata_messages;
-        self.data_messages += call.data_messages;
-        self.in_memory += call.in_memory;
-        self.seconds += call.seconds;
+        self.sum += &call;
         self.each.push(call.seconds.total);
-        let taken = taken(&call.why);
+        let taken = taken(&call);
         if call.path == Path::Exchange && !self.taken.contains(&taken) {
             self.taken.push(taken);
         }
@@ -73,6 +43,11 @@ impl Calls {
             Some(way) => way.calls += 1,
             None => self.ways.push(Way { path: call.path, why: call.why.into_owned(), calls: 1 }),
         }
+    }
+
+    /// Bytes that went to the file or came from it.
+    pub fn bytes_in_file(&self) -> u64 {
+        self.sum.bytes_written + self.sum.bytes_read
     }
 
     /// The path of all calls, such as `exchange` or `direct`; `mixed` if calls took different paths.
@@ -85,11 +60,11 @@ impl Calls {
     }
 
     /// The kernels that `auto` took, of metadata (0) or data (1), without repeats; none if no call was an exchange.
-    pub fn taken(&self, phase: usize) -> Vec<&str> {
-        let mut names: Vec<&str> = Vec::new();
-        for taken in &self.taken {
-            if !names.contains(&taken[phase].as_str()) {
-                names.push(&taken[phase]);
+    pub fn taken(&self, phase: usize) -> Vec<String> {
+        let mut names = Vec::new();
+        for name in self.taken.iter().map(|taken| taken[phase].to_string()) {
+            if !names.contains(&name) {
+                names.push(name);
             }
         }
         names
@@ -107,16 +82,16 @@ impl Calls {
     }
 }
 
-/// What `auto` took for metadata and data, from a report's reason: `...; two_layer with 2 a node for metadata and data, as ...`.
-fn taken(why: &str) -> [String; 2] {
-    let said = why.split("; ").find_map(|part| part.starts_with("two_layer").then(|| part.split_once(" for "))?);
-    let (kernel, phases) = said.unwrap_or_default();
-    let has = |phase: &str| phases.split([' ', ',']).any(|word| word == phase);
-    ["metadata", "data"].map(|phase| if has(phase) { kernel } else { DEFAULT }.to_string())
+/// What `auto` took for metadata and for data; the flat kernel where there was nothing else to take.
+fn taken(call: &CallReport) -> [AutoKernel; 2] {
+    let of = |is_open: fn(&AutoChoice) -> bool| call.auto.filter(is_open).map(|choice| choice.kernel);
+    [of(|choice| choice.metadata), of(|choice| choice.data)].map(Option::unwrap_or_default)
 }
 
 #[cfg(test)]
 mod tests {
+    use tributary::engine::{ChosenBy, Seconds};
+
     use super::*;
 
     fn call(path: Path, why: &str, rounds: u64) -> CallReport {
@@ -129,13 +104,13 @@ mod tests {
             requests: 1,
             bytes: 10,
             bytes_written: 9,
-            bytes_read: 0,
             rounds,
             metadata_bytes: 2,
             metadata_messages: 3,
             data_messages: 4,
             in_memory: 5,
             seconds,
+            ..CallReport::default()
         }
     }
 
@@ -143,27 +118,35 @@ mod tests {
     fn sums_and_maxima() {
         let mut calls = Calls::default();
         assert_eq!(calls.path(), "nothing");
-        calls.add(9, call(Path::Exchange, "small", 5));
+        calls.add(call(Path::Exchange, "small", 5));
         assert_eq!((calls.path(), calls.why()), ("exchange".into(), "small".into()));
-        calls.add(9, call(Path::Direct, "large", 3));
-        calls.add(9, call(Path::Direct, "huge", 1));
-        assert_eq!((calls.count, calls.plans_reused, calls.rounds, calls.aggregators), (3, 1, 5, 5));
-        assert_eq!((calls.requests, calls.bytes, calls.bytes_in_file, calls.data_messages), (3, 30, 27, 12));
-        assert_eq!((calls.in_memory, calls.seconds.io), (15, 1.5));
+        calls.add(call(Path::Direct, "large", 3));
+        calls.add(call(Path::Direct, "huge", 1));
+        assert_eq!((calls.count, calls.plans_reused, calls.sum.rounds, calls.sum.aggregators), (3, 1, 5, 5));
+        assert_eq!((calls.sum.requests, calls.sum.bytes, calls.bytes_in_file()), (3, 30, 27));
+        assert_eq!((calls.sum.data_messages, calls.sum.in_memory, calls.sum.seconds.io), (12, 15, 1.5));
         assert_eq!((calls.path(), calls.why()), ("mixed".into(), "1 exchange (small), 2 direct (large)".into()));
     }
 
     #[test]
-    fn what_auto_took_is_in_the_reason() {
+    fn what_auto_took_is_a_value_of_the_report() {
+        let exchange = |kernel, metadata| {
+            let auto = AutoChoice { kernel, metadata, data: true, by: ChosenBy::Trial };
+            CallReport { auto: Some(auto), ..call(Path::Exchange, "small", 1) }
+        };
         let mut calls = Calls::default();
-        calls.add(9, call(Path::Direct, "large", 1));
+        calls.add(call(Path::Direct, "large", 1));
         assert!(calls.taken(0).is_empty());
-        calls.add(9, call(Path::Exchange, "small", 1));
-        assert_eq!((calls.taken(0), calls.taken(1)), (vec!["balanced"], vec!["balanced"]));
-        calls.add(9, call(Path::Exchange, "small; two_layer with 2 a node for data, as predicted to be faster", 1));
-        assert_eq!((calls.taken(0), calls.taken(1)), (vec!["balanced"], vec!["balanced", "two_layer with 2 a node"]));
-        let both = "a; two_layer with 1 a node for metadata and data, as tried";
-        assert_eq!(taken(both), ["two_layer with 1 a node", "two_layer with 1 a node"]);
-        assert_eq!(taken("a; balanced for metadata and data, as tried"), ["balanced", "balanced"]);
+        calls.add(call(Path::Exchange, "small", 1));
+        calls.add(exchange(AutoKernel::Flat, true));
+        assert_eq!((calls.taken(0), calls.taken(1)), (vec!["balanced".into()], vec!["balanced".into()]));
+        calls.add(exchange(AutoKernel::TwoLayer { per_node: 2 }, false));
+        let two_layer = "two_layer with 2 local aggregators a node";
+        assert_eq!(
+            (calls.taken(0), calls.taken(1)),
+            (vec!["balanced".into()], vec!["balanced".into(), two_layer.into()])
+        );
+        calls.add(exchange(AutoKernel::TwoLayer { per_node: 2 }, true));
+        assert_eq!(calls.taken(0), ["balanced", two_layer]);
     }
 }

@@ -144,7 +144,7 @@ impl Task<'_> {
         let (shown, mut calls) = (Shown::of(&file), Calls::default());
         let mut file = self.steps(file, first, Bytes::Written, |file, Prepared { access, buffer }, _| {
             let call = file.write_all(&access.file, &access.layout, &buffer)?;
-            calls.add(call.bytes_written, call);
+            calls.add(call);
             Ok(())
         })?;
         calls.fan_in = file.fan_in()?;
@@ -161,7 +161,7 @@ impl Task<'_> {
         let (written, endpoint) = write_case(endpoint, case, self.path, self.hints)?;
         let mut calls = Calls::default();
         calls.fan_in = written.fan_in;
-        written.calls.into_iter().for_each(|call| calls.add(call.bytes_written, call));
+        written.calls.into_iter().for_each(|call| calls.add(call));
         Ok((calls, Shown { nodes: written.nodes, driver: written.driver }, endpoint))
     }
 
@@ -173,7 +173,7 @@ impl Task<'_> {
         let mut file = self.steps(file, first, Bytes::Read, |file, expected, step| {
             let mut buffer = expected.inverted();
             let read = file.read_all(&expected.access.file, &expected.access.layout, &mut buffer)?;
-            calls.add(read.call.bytes_read, read.call);
+            calls.add(read.call);
             if wrong.is_none() {
                 let asked = expected.access.file.bytes();
                 let short = (read.bytes < asked).then(|| format!("the file has {} of {asked} bytes", read.bytes));

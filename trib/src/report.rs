@@ -78,23 +78,23 @@ pub fn json(replayed: &Replayed<'_>) -> Value {
 /// Adds the keys of calls.
 fn insert(object: &mut Value, calls: &Calls, writes: bool) {
     let keys = json!({
-        "aggregators": calls.aggregators,
-        "extents": calls.requests,
+        "aggregators": calls.sum.aggregators,
+        "extents": calls.sum.requests,
         "calls": calls.count,
         "plans_reused": calls.plans_reused,
-        "bytes": calls.bytes,
-        "rounds": calls.rounds,
+        "bytes": calls.sum.bytes,
+        "rounds": calls.sum.rounds,
         "path": calls.path(),
         "why": calls.why(),
-        "metadata_bytes": calls.metadata_bytes,
-        "messages": { "metadata": calls.metadata_messages, "data": calls.data_messages },
-        "in_memory": calls.in_memory,
-        "seconds": calls.seconds,
+        "metadata_bytes": calls.sum.metadata_bytes,
+        "messages": { "metadata": calls.sum.metadata_messages, "data": calls.sum.data_messages },
+        "in_memory": calls.sum.in_memory,
+        "seconds": calls.sum.seconds,
         "fan_in": calls.fan_in,
     });
     if let (Value::Object(object), Value::Object(keys)) = (object, keys) {
         object.extend(keys);
-        object.insert(if writes { "bytes_written" } else { "bytes_read" }.to_string(), calls.bytes_in_file.into());
+        object.insert(if writes { "bytes_written" } else { "bytes_read" }.to_string(), calls.bytes_in_file().into());
     }
 }
 
@@ -149,12 +149,12 @@ pub fn table(replayed: &Replayed<'_>) -> String {
     let rows = [
         ("pattern", format!("{}: {}", pattern.name(), pattern.describe())),
         ("ranks", format!("{} on {} node(s), fabric {}", pattern.ranks(), outcome.nodes, name(replayed.fabric))),
-        ("aggregators", format!("{}, driver {}", calls.aggregators, outcome.driver)),
+        ("aggregators", format!("{}, driver {}", calls.sum.aggregators, outcome.driver)),
         ("requests", grouped(pattern.totals().requests)),
-        ("bytes", sized(calls.bytes)),
+        ("bytes", sized(calls.sum.bytes)),
         ("calls", counted(calls)),
         ("path", format!("{}: {}", calls.path(), calls.why())),
-        ("rounds", grouped(calls.rounds)),
+        ("rounds", grouped(calls.sum.rounds)),
         ("fan-in per round", fan_in(&calls.fan_in)),
         ("verified", verified(replayed).to_string()),
         ("sha256", replayed.sha256.clone().unwrap_or_else(|| "not computed (--no-digest)".to_string())),
@@ -176,31 +176,31 @@ fn phases(calls: &Calls, hints: &Hints, title: &str) -> Table {
     let mut phase = |name: &str, kernel: String, throttle: String, messages: String, bytes: String, seconds: f64| {
         phases.add_row([name.to_string(), kernel, throttle, messages, bytes, format!("{seconds:.4}")]);
     };
-    let seconds = &calls.seconds;
+    let seconds = &calls.sum.seconds;
     phase("flatten", dash(), dash(), dash(), dash(), seconds.flatten);
     phase(
         "metadata exchange",
         named(hints, calls, 0),
         hints.throttle_meta().to_string(),
-        grouped(calls.metadata_messages),
-        grouped(calls.metadata_bytes),
+        grouped(calls.sum.metadata_messages),
+        grouped(calls.sum.metadata_bytes),
         seconds.metadata,
     );
     phase(
         "data exchange",
         named(hints, calls, 1),
         hints.throttle_data().to_string(),
-        grouped(calls.data_messages),
-        grouped(calls.bytes),
+        grouped(calls.sum.data_messages),
+        grouped(calls.sum.bytes),
         seconds.data,
     );
     phase("placement", dash(), dash(), dash(), dash(), seconds.placement);
-    phase("file I/O (overlaps)", dash(), dash(), dash(), grouped(calls.bytes_in_file), seconds.io);
+    phase("file I/O (overlaps)", dash(), dash(), dash(), grouped(calls.bytes_in_file()), seconds.io);
     phase("agreement", dash(), dash(), dash(), dash(), seconds.agreement);
     phase("total", dash(), dash(), dash(), dash(), seconds.total);
-    if calls.in_memory > 0 {
+    if calls.sum.in_memory > 0 {
         // Part of the exchanges: its time is not measured separately.
-        phases.add_row(["in memory of the nodes", "-", "-", "-", &grouped(calls.in_memory), "-"]);
+        phases.add_row(["in memory of the nodes", "-", "-", "-", &grouped(calls.sum.in_memory), "-"]);
     }
     for column in 3..6 {
         if let Some(column) = phases.column_mut(column) {

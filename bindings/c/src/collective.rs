@@ -2,13 +2,13 @@
 
 use std::ffi::c_void;
 
-use tributary::error::IoClass;
-use tributary::{BufferLayout, Error, Extents, Mode, Result};
+use tributary::engine::Direction;
+use tributary::{BufferLayout, Extents, Mode, Result};
+use tributary_bindings::access::{Access, only_read};
 
 use super::extents::trib_extents;
 use super::file::{opened, trib_file};
-use super::lists::{Buffer, List, put};
-use super::running::{Access, Memory};
+use super::lists::{Arrays, access, extents, layout, list, put};
 use super::status::{guarded, trib_status};
 
 /// Writes this rank's data to the file. Collective; a rank without data passes a `file_count` of 0.
@@ -41,10 +41,10 @@ pub unsafe extern "C" fn trib_write_all(
 ) -> trib_status {
     // SAFETY: the caller's promises: an open file, lists and a buffer as long as said, `bytes` null or to be written.
     guarded(|| unsafe {
-        let lists = in_file(file_count, file_offsets, file_lengths);
-        let access =
-            || of_lists(lists, in_memory(memory_count, memory_offsets, memory_lengths), Buffer::Source(buffer));
-        run(file, access, bytes)
+        let in_file = (file_count, file_offsets, file_lengths);
+        let in_memory = (memory_count, memory_offsets, memory_lengths);
+        let access = || of_lists(in_file, in_memory, buffer.cast_mut());
+        run(file, Direction::Write, access, bytes)
     })
 }
 
@@ -69,10 +69,10 @@ pub unsafe extern "C" fn trib_read_all(
 ) -> trib_status {
     // SAFETY: as above.
     guarded(|| unsafe {
-        let lists = in_file(file_count, file_offsets, file_lengths);
-        let access =
-            || of_lists(lists, in_memory(memory_count, memory_offsets, memory_lengths), Buffer::Target(buffer));
-        run(file, access, bytes)
+        let in_file = (file_count, file_offsets, file_lengths);
+        let in_memory = (memory_count, memory_offsets, memory_lengths);
+        let access = || of_lists(in_file, in_memory, buffer);
+        run(file, Direction::Read, access, bytes)
     })
 }
 
@@ -87,7 +87,9 @@ pub unsafe extern "C" fn trib_write_all_extents(
     bytes: *mut i64,
 ) -> trib_status {
     // SAFETY: the caller's promises: an open file, extents null or created, a buffer as long as they say.
-    guarded(|| unsafe { run(file, || of_extents(file_extents, memory_extents, Buffer::Source(buffer)), bytes) })
+    guarded(|| unsafe {
+        run(file, Direction::Write, || of_extents(file_extents, memory_extents, buffer.cast_mut()), bytes)
+    })
 }
 
 /// Like `trib_read_all`, with `file_extents` (NULL: no data) for the list of the file and `memory_extents` (NULL: bytes
@@ -101,27 +103,17 @@ pub unsafe extern "C" fn trib_read_all_extents(
     bytes: *mut i64,
 ) -> trib_status {
     // SAFETY: as above.
-    guarded(|| unsafe { run(file, || of_extents(file_extents, memory_extents, Buffer::Target(buffer)), bytes) })
+    guarded(|| unsafe { run(file, Direction::Read, || of_extents(file_extents, memory_extents, buffer), bytes) })
 }
 
-/// The list of the file.
-pub(super) fn in_file(count: i64, offsets: *const i64, lengths: *const i64) -> List {
-    List { name: "file", count, offsets, lengths }
-}
-
-/// The list of memory.
-pub(super) fn in_memory(count: i64, offsets: *const i64, lengths: *const i64) -> List {
-    List { name: "memory", count, offsets, lengths }
-}
-
-/// The access that lists describe.
+/// The access that two lists describe.
 ///
 /// # Safety
 /// The arrays are null or as long as their counts say.
-pub(super) unsafe fn of_lists(file: List, memory: List, buffer: Buffer) -> Result<Access> {
+pub(super) unsafe fn of_lists(in_file: Arrays, in_memory: Arrays, buffer: *mut c_void) -> Result<Access> {
     // SAFETY: the caller's promise.
-    let (file, layout) = unsafe { (file.extents()?, memory.layout()?) };
-    buffer.access(file, layout)
+    let (file, layout) = unsafe { (extents(list("file", in_file))?, layout(list("memory", in_memory))?) };
+    access(file, layout, buffer.cast())
 }
 
 /// The access that extents describe.
@@ -131,13 +123,13 @@ pub(super) unsafe fn of_lists(file: List, memory: List, buffer: Buffer) -> Resul
 pub(super) unsafe fn of_extents(
     file: *const trib_extents,
     memory: *const trib_extents,
-    buffer: Buffer,
+    buffer: *mut c_void,
 ) -> Result<Access> {
     // SAFETY: the caller's promise.
     let (file, memory) = unsafe { (file.as_ref(), memory.as_ref()) };
     let file = file.map_or_else(Extents::empty, |extents| extents.all.clone());
     let layout = memory.map_or(BufferLayout::Contiguous, |extents| BufferLayout::Extents(extents.all.clone()));
-    buffer.access(file, layout)
+    access(file, layout, buffer.cast())
 }
 
 /// Starts a call; a rank with bad arguments takes part with its error.
@@ -146,36 +138,32 @@ pub(super) unsafe fn of_extents(
 /// `file` is null or open; the memory of the access is the caller's until the call has ended.
 pub(super) unsafe fn start<'a>(
     file: *mut trib_file,
+    direction: Direction,
     access: impl FnOnce() -> Result<Access>,
 ) -> Result<&'a mut trib_file> {
     // SAFETY: the caller's promise.
     let file = unsafe { opened(file)? };
-    let access = access().and_then(|access| match access.buffer {
-        Memory::Source(..) if file.mode == Mode::Read => Err(only_read(file)?),
-        _ => Ok(access),
-    });
+    let access = match access() {
+        Ok(_) if (direction, file.mode) == (Direction::Write, Mode::Read) => {
+            Err(only_read(file.busy.file()?, &file.path, "TRIB_READ"))
+        }
+        access => access,
+    };
     // SAFETY: the caller's promise.
-    unsafe { file.busy.start(access)? };
+    unsafe { file.busy.start(direction, access)? };
     Ok(file)
 }
 
-/// The error of a write to a file that was opened for reading.
-fn only_read(file: &mut trib_file) -> Result<Error> {
-    Ok(Error::Io {
-        rank: file.busy.file()?.endpoint().rank(),
-        operation: "write".to_string(),
-        path: file.path.display().to_string(),
-        offset: 0,
-        class: IoClass::ReadOnly,
-        cause: "it was opened with TRIB_READ".to_string(),
-    })
-}
-
-unsafe fn run(file: *mut trib_file, access: impl FnOnce() -> Result<Access>, bytes: *mut i64) -> Result<()> {
+unsafe fn run(
+    file: *mut trib_file,
+    direction: Direction,
+    access: impl FnOnce() -> Result<Access>,
+    bytes: *mut i64,
+) -> Result<()> {
     // SAFETY: the caller's promises; the call has ended when this returns.
     unsafe {
         put(bytes, 0);
-        let file = start(file, access)?;
+        let file = start(file, direction, access)?;
         let outcome = file.busy.wait();
         put(bytes, file.note(outcome)? as i64);
     }

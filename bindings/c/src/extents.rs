@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use tributary::{Error, Extents, Result};
 
-use super::lists::{List, put};
+use super::lists::{self, list, put};
 use super::status::{guarded, trib_status};
 
 /// A sequence of extents (byte ranges) of a file or of memory, in the order in which data fills them. Regular parts take
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn trib_extents_add_list(
     lengths: *const i64,
 ) -> trib_status {
     // SAFETY: the caller's promises: created, and lists as long as said.
-    guarded(|| unsafe { created(extents)?.all.push(&List { name: "extents", count, offsets, lengths }.extents()?) })
+    guarded(|| unsafe { created(extents)?.all.push(&lists::extents(list("extents", (count, offsets, lengths)))?) })
 }
 
 /// Appends a run: `count` extents of `length` bytes, the first at `offset`, each next one `stride` bytes further. `stride`

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::pin::pin;
 
 use tributary::collectives::agree;
-use tributary::engine::alone;
-use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint, objection};
+use tributary::fabric::mpi::MPI_Comm;
 use tributary::hints::{Environment, FileHints};
-use tributary::{CallReport, Endpoint, Error, File, Mode, Result};
+use tributary::{CallReport, Error, File, Mode, Result};
 use tributary_abi::communicator_of_fortran;
+use tributary_bindings::opening::endpoint_on;
 
 use super::hints::Table;
 use super::running::{Busy, Moved};
@@ -135,19 +135,9 @@ unsafe fn arguments(
 
 /// Opens the file. Collective: bad arguments on any rank are an error on all ranks.
 unsafe fn open(comm: MPI_Comm, arguments: impl FnOnce() -> Result<(PathBuf, Mode, FileHints)>) -> Result<trib_file> {
-    let comm = comm.as_given();
-    // SAFETY: the program gives a communicator, if MPI is initialised.
-    if let Some(objection) = unsafe { objection(comm) } {
-        return Err(Error::argument(
-            "communicator",
-            objection,
-            "an intracommunicator, after MPI_Init, before MPI_Finalize",
-        ));
-    }
-    // SAFETY: a communicator, while MPI is initialised; the caller's thread may call MPI, and closes the file before it
-    // finalises MPI.
-    let endpoint = alone(unsafe { MpiEndpoint::from_raw(comm) })?;
-    let mut endpoint = Endpoint::new(Box::new(endpoint));
+    // SAFETY: the program gives a communicator, if MPI is initialised, from a thread that may call MPI, and closes the
+    // file before it finalises MPI.
+    let mut endpoint = unsafe { endpoint_on(comm, "communicator")? };
     let waiting = endpoint.waiting().clone();
     let (path, mode, asked) = waiting.complete(pin!(agree(&mut endpoint, arguments())))?;
     let mut file = File::open(endpoint, &path, mode, asked.hints().clone())?;

@@ -3,6 +3,7 @@
 use std::ffi::{CStr, CString, c_char};
 
 use tributary::{Error, File, Result};
+use tributary_bindings::hints::in_force;
 
 use super::file::{opened, trib_file};
 use super::lists::put;
@@ -15,18 +16,9 @@ pub struct Table(Vec<(CString, CString)>);
 impl Table {
     /// The hints of an open file. A hint that leaves a choice (`auto`) has the value that was chosen.
     pub fn of(file: &File) -> Self {
-        let made = |key: &str| match key {
-            "cb_nodes" => Some(file.aggregators().len().to_string()),
-            "trib_driver" => Some(file.driver().to_string()),
-            "striping_unit" => Some(file.layout().unit.to_string()),
-            "striping_factor" => {
-                Some(file.layout().factor).filter(|&factor| factor > 0).map(|factor| factor.to_string())
-            }
-            _ => None,
-        };
         let text = |text: String| CString::new(text).unwrap_or_default();
-        let rows = file.hints().table().into_iter();
-        Self(rows.map(|row| (text(row.key.to_string()), text(made(row.key).unwrap_or(row.value)))).collect())
+        let entries = in_force(file, |_| true).into_iter();
+        Self(entries.map(|(key, value)| (text(key.to_string()), text(value))).collect())
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::ffi::c_void;
 
+use tributary::engine::Direction;
 use tributary::{Error, Result, Sink, Source};
 
 use super::file::{opened, trib_file};
-use super::lists::{Buffer, put};
-use super::running::Memory;
+use super::lists::{checked, put};
 use super::status::{guarded, trib_status};
 
 /// Writes `length` bytes of `buffer` at file offset `offset`. Not collective. Sets `*bytes`, unless `bytes` is NULL, to
@@ -20,7 +20,7 @@ pub unsafe extern "C" fn trib_write_at(
     bytes: *mut i64,
 ) -> trib_status {
     // SAFETY: the caller's promises: an open file, a buffer of `length` bytes, `bytes` null or to be written.
-    guarded(|| unsafe { alone(file, offset, Buffer::Source(buffer), length, bytes) })
+    guarded(|| unsafe { alone(file, Direction::Write, offset, buffer.cast_mut(), length, bytes) })
 }
 
 /// Reads `length` bytes at file offset `offset` into `buffer`. Not collective. Sets `*bytes`, unless `bytes` is NULL, to
@@ -34,19 +34,27 @@ pub unsafe extern "C" fn trib_read_at(
     bytes: *mut i64,
 ) -> trib_status {
     // SAFETY: the caller's promises: an open file, a buffer of `length` bytes, `bytes` null or to be written.
-    guarded(|| unsafe { alone(file, offset, Buffer::Target(buffer), length, bytes) })
+    guarded(|| unsafe { alone(file, Direction::Read, offset, buffer, length, bytes) })
 }
 
-unsafe fn alone(file: *mut trib_file, offset: i64, buffer: Buffer, length: i64, bytes: *mut i64) -> Result<()> {
+unsafe fn alone(
+    file: *mut trib_file,
+    direction: Direction,
+    offset: i64,
+    buffer: *mut c_void,
+    length: i64,
+    bytes: *mut i64,
+) -> Result<()> {
     // SAFETY: the caller's promises; nobody else touches the buffer in the meantime.
     unsafe {
         put(bytes, 0);
         let file = opened(file)?.busy.file()?;
         let at = u64::try_from(offset).map_err(|_| Error::argument("offset", offset, "0 or more"))?;
         let len = usize::try_from(length).map_err(|_| Error::argument("length", length, "0 or more"))?;
-        let moved = match buffer.reaching(len)? {
-            Memory::Source(from, len) => file.write_at_from(at, Source::from_raw_parts(from, len))?,
-            Memory::Target(to, len) => file.read_at_into(at, Sink::from_raw_parts(to, len))?,
+        let memory = checked(buffer.cast(), len)?;
+        let moved = match direction {
+            Direction::Write => file.write_at_from(at, Source::from_raw_parts(memory, len))?,
+            Direction::Read => file.read_at_into(at, Sink::from_raw_parts(memory, len))?,
         };
         put(bytes, moved as i64);
     }

@@ -2,12 +2,13 @@
 
 use std::ffi::{c_int, c_void};
 
+use tributary::engine::Direction;
 use tributary::{Error, Result};
 
-use super::collective::{in_file, in_memory, of_extents, of_lists, start};
+use super::collective::{of_extents, of_lists, start};
 use super::extents::trib_extents;
 use super::file::{opened, trib_file};
-use super::lists::{Buffer, put};
+use super::lists::put;
 use super::status::{guarded, trib_status};
 
 /// Starts a collective write with the arguments of `trib_write_all`. Collective. The lists may be freed when this returns;
@@ -31,10 +32,10 @@ pub unsafe extern "C" fn trib_start_write_all(
 ) -> trib_status {
     // SAFETY: the caller's promises: an open file, lists as long as said, and memory as the text above says.
     guarded(|| unsafe {
-        let lists = in_file(file_count, file_offsets, file_lengths);
-        let access =
-            || of_lists(lists, in_memory(memory_count, memory_offsets, memory_lengths), Buffer::Source(buffer));
-        start(file, access).map(|_| ())
+        let in_file = (file_count, file_offsets, file_lengths);
+        let in_memory = (memory_count, memory_offsets, memory_lengths);
+        let access = || of_lists(in_file, in_memory, buffer.cast_mut());
+        start(file, Direction::Write, access).map(|_| ())
     })
 }
 
@@ -53,10 +54,10 @@ pub unsafe extern "C" fn trib_start_read_all(
 ) -> trib_status {
     // SAFETY: as above.
     guarded(|| unsafe {
-        let lists = in_file(file_count, file_offsets, file_lengths);
-        let access =
-            || of_lists(lists, in_memory(memory_count, memory_offsets, memory_lengths), Buffer::Target(buffer));
-        start(file, access).map(|_| ())
+        let in_file = (file_count, file_offsets, file_lengths);
+        let in_memory = (memory_count, memory_offsets, memory_lengths);
+        let access = || of_lists(in_file, in_memory, buffer);
+        start(file, Direction::Read, access).map(|_| ())
     })
 }
 
@@ -69,7 +70,9 @@ pub unsafe extern "C" fn trib_start_write_all_extents(
     buffer: *const c_void,
 ) -> trib_status {
     // SAFETY: the caller's promises: an open file, extents null or created, and memory as the text above says.
-    guarded(|| unsafe { start(file, || of_extents(file_extents, memory_extents, Buffer::Source(buffer))).map(|_| ()) })
+    guarded(|| unsafe {
+        start(file, Direction::Write, || of_extents(file_extents, memory_extents, buffer.cast_mut())).map(|_| ())
+    })
 }
 
 /// Starts a collective read with the arguments of `trib_read_all_extents`, under the rules of `trib_start_read_all`.
@@ -81,7 +84,7 @@ pub unsafe extern "C" fn trib_start_read_all_extents(
     buffer: *mut c_void,
 ) -> trib_status {
     // SAFETY: as above.
-    guarded(|| unsafe { start(file, || of_extents(file_extents, memory_extents, Buffer::Target(buffer))).map(|_| ()) })
+    guarded(|| unsafe { start(file, Direction::Read, || of_extents(file_extents, memory_extents, buffer)).map(|_| ()) })
 }
 
 /// Advances the operation in flight as far as possible without waiting. Sets `*done` to 1 if the operation has ended, with

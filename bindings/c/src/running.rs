@@ -2,27 +2,9 @@
 
 use std::ptr::NonNull;
 
-use tributary::engine::Operation;
-use tributary::{BufferLayout, CallReport, Error, Extents, File, ReadReport, Result, Sink, Source};
-
-/// This rank's access in one collective call.
-pub struct Access {
-    /// Its extents in the file.
-    pub file: Extents,
-    /// Where its bytes are in memory.
-    pub layout: BufferLayout,
-    /// The caller's memory.
-    pub buffer: Memory,
-}
-
-/// The caller's memory, from the first byte of `buffer` to the last byte that the layout touches.
-#[derive(Clone, Copy)]
-pub enum Memory {
-    /// To be written to the file.
-    Source(*const u8, usize),
-    /// To be read into.
-    Target(*mut u8, usize),
-}
+use tributary::engine::{Direction, Operation};
+use tributary::{CallReport, Error, File, ReadReport, Result};
+use tributary_bindings::access::Access;
 
 /// The result of a call on this rank.
 pub struct Moved {
@@ -63,7 +45,7 @@ enum Started {
 /// An operation in flight, and what it borrows besides the file. The operation is dropped first.
 struct Running {
     operation: Started,
-    _access: Option<Fixed<(Extents, BufferLayout)>>,
+    _access: Option<Fixed<Access>>,
 }
 
 /// A file and its operation in flight, if there is one. The operation borrows the file and is dropped first.
@@ -109,30 +91,27 @@ impl Busy {
     /// # Safety
     /// Where the layout says, the memory must be valid for reads (a write) or for writes and otherwise untouched (a read),
     /// until the operation has ended or `self` is dropped.
-    pub unsafe fn start(&mut self, access: Result<Access>) -> Result<()> {
+    pub unsafe fn start(&mut self, direction: Direction, access: Result<Access>) -> Result<()> {
         self.file()?;
         // SAFETY: the file stays where it is until `self` is gone. The operation goes before it (the order of the
         // fields, and `into_file`), and until it goes `file` gives the file to nobody.
         let file: &'static mut File = unsafe { &mut *self.file.0.as_ptr() };
         let (operation, access) = match access {
             Err(error) => (Started::Refusal(file.start_refuse(error)), None),
-            Ok(Access { file: extents, layout, buffer }) => {
-                let bytes = extents.bytes();
-                let access = Fixed::new((extents, layout));
+            Ok(access) => {
+                let access = Fixed::new(access);
                 // SAFETY: it stays where it is until `Running` is gone, whose first field is the operation; nobody else
                 // looks at it.
-                let (extents, layout): &'static (Extents, BufferLayout) = unsafe { &*access.0.as_ptr() };
-                let started = match buffer {
-                    Memory::Source(at, len) => {
+                let lent: &'static Access = unsafe { &*access.0.as_ptr() };
+                let (extents, layout) = (&lent.file, &lent.layout);
+                let started = match direction {
+                    Direction::Write => {
                         // SAFETY: the caller's promise.
-                        let source = unsafe { Source::from_raw_parts(at, len) };
-                        Started::Write(file.start_write_all_from(extents, layout, source), bytes)
+                        let source = unsafe { lent.source() };
+                        Started::Write(file.start_write_all_from(extents, layout, source), lent.bytes())
                     }
-                    Memory::Target(at, len) => {
-                        // SAFETY: the caller's promise.
-                        let sink = unsafe { Sink::from_raw_parts(at, len) };
-                        Started::Read(file.start_read_all_into(extents, layout, sink))
-                    }
+                    // SAFETY: the caller's promise.
+                    Direction::Read => Started::Read(file.start_read_all_into(extents, layout, unsafe { lent.sink() })),
                 };
                 (started, Some(access))
             }

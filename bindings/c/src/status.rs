@@ -2,11 +2,10 @@
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use tributary::engine::alone;
 use tributary::error::IoClass;
 use tributary::{Error, Result};
+use tributary_bindings::guard::caught;
 
 /// What a function returns. Collective functions return the same on every rank.
 #[repr(C)]
@@ -92,12 +91,7 @@ pub extern "C" fn trib_version() -> *const c_char {
 /// Runs the body of a function. An error becomes a code and the thread's last error message; a panic becomes an internal
 /// error.
 pub fn guarded(body: impl FnOnce() -> Result<()>) -> trib_status {
-    // Unwind safety: after a panic in an operation, the file can only be closed.
-    let outcome = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
-        let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
-        alone(Err(Error::Internal { rank: 0, what: format!("panic: {}", said.unwrap_or("no message")) }))
-    });
-    match outcome {
+    match caught(body) {
         Ok(()) => TRIB_OK,
         Err(error) => {
             let text = error.to_string().replace('\0', "\\0");

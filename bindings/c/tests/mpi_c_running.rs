@@ -7,9 +7,11 @@ mod watchdog;
 
 use std::path::Path;
 
+use tributary::engine::Direction;
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
-use tributary_c::running::{Access, Busy, Memory};
+use tributary_bindings::access::Access;
+use tributary_c::running::Busy;
 use watchdog::Watchdog;
 
 const RANKS: usize = 4;
@@ -25,9 +27,9 @@ fn open(endpoint: Endpoint, directory: &Path) -> Busy {
     Busy::new(File::open(endpoint, directory.join("file"), Mode::Create, hints).unwrap())
 }
 
-fn access(rank: usize, buffer: Memory) -> Access {
+fn access(rank: usize, memory: *mut u8) -> Access {
     let file = Extents::strided(10 * rank as u64, 10, 10 * RANKS as i64, 30).unwrap();
-    Access { file, layout: BufferLayout::Contiguous, buffer }
+    Access { file, layout: BufferLayout::Contiguous, memory, span: 300 }
 }
 
 #[test]
@@ -35,15 +37,11 @@ fn an_operation_goes_on_while_its_owner_moves() {
     on_threads("moves", |endpoint, directory| {
         let rank = endpoint.rank();
         let mut busy = open(endpoint, directory);
-        let written = vec![rank as u8 + 1; 300];
+        let mut written = vec![rank as u8 + 1; 300];
         let mut read = vec![0; 300];
-        for reads in [false, true] {
-            let memory = match reads {
-                false => Memory::Source(written.as_ptr(), 300),
-                true => Memory::Target(read.as_mut_ptr(), 300),
-            };
+        for (direction, buffer) in [(Direction::Write, &mut written), (Direction::Read, &mut read)] {
             // SAFETY: both buffers outlive the operation, and are not touched before it has ended.
-            unsafe { busy.start(Ok(access(rank, memory))).unwrap() };
+            unsafe { busy.start(direction, Ok(access(rank, buffer.as_mut_ptr()))).unwrap() };
             assert!(busy.file().err().is_some_and(|error| error.to_string().contains("in flight")));
             let mut homes = Vec::with_capacity(1);
             let outcome = loop {
@@ -71,9 +69,9 @@ fn an_owner_dropped_during_its_operation() {
         let rank = endpoint.rank();
         let second = endpoint.duplicate().unwrap();
         let mut busy = open(second, directory);
-        let buffer = vec![7; 300];
+        let mut buffer = vec![7; 300];
         // SAFETY: the buffer outlives the operation.
-        unsafe { busy.start(Ok(access(rank, Memory::Source(buffer.as_ptr(), 300)))).unwrap() };
+        unsafe { busy.start(Direction::Write, Ok(access(rank, buffer.as_mut_ptr()))).unwrap() };
         if rank % 2 == 1 {
             drop(busy);
         } else {
@@ -82,11 +80,11 @@ fn an_owner_dropped_during_its_operation() {
         }
         // Other files still work.
         let mut busy = open(endpoint, directory);
-        let told = Error::argument("count", -1, "0 or more");
-        let own = if rank == 2 { Err(told.clone()) } else { Ok(access(rank, Memory::Source(buffer.as_ptr(), 300))) };
+        let bad = Error::argument("count", -1, "0 or more");
+        let own = if rank == 2 { Err(bad.clone()) } else { Ok(access(rank, buffer.as_mut_ptr())) };
         // SAFETY: as above.
-        unsafe { busy.start(own).unwrap() };
-        assert_eq!(busy.wait().err(), Some(told));
+        unsafe { busy.start(Direction::Write, own).unwrap() };
+        assert_eq!(busy.wait().err(), Some(bad));
         busy.into_file().close().unwrap();
     });
 }

@@ -57,16 +57,16 @@ impl Access {
     /// # Errors
     /// Those of the operating system.
     pub fn prepare(self, path: &Path) -> Result<()> {
-        let told = |cause| Err(Error::io(0, "open", path, 0, &cause));
+        let failed = |cause| Err(Error::io(0, "open", path, 0, &cause));
         match std::fs::metadata(path) {
-            Ok(_) if self.create && self.exclusive => told(std::io::Error::from_raw_os_error(libc::EEXIST)),
-            Ok(found) if found.is_dir() => told(std::io::Error::from_raw_os_error(libc::EISDIR)),
+            Ok(_) if self.create && self.exclusive => failed(std::io::Error::from_raw_os_error(libc::EEXIST)),
+            Ok(found) if found.is_dir() => failed(std::io::Error::from_raw_os_error(libc::EISDIR)),
             Ok(_) => Ok(()),
-            Err(cause) if !self.create || cause.raw_os_error() != Some(libc::ENOENT) => told(cause),
+            Err(cause) if !self.create || cause.raw_os_error() != Some(libc::ENOENT) => failed(cause),
             Err(_) if self.write => Ok(()),
             Err(_) => match std::fs::OpenOptions::new().append(true).create(true).open(path) {
                 Ok(_) => Ok(()),
-                Err(cause) => told(cause),
+                Err(cause) => failed(cause),
             },
         }
     }

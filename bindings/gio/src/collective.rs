@@ -2,13 +2,14 @@
 
 use std::ffi::c_void;
 
-use tributary::error::IoClass;
-use tributary::{Error, Result, Sink, Source};
+use tributary::engine::{Direction, Path};
+use tributary::{Error, Result};
+use tributary_bindings::access::{Access, only_read};
 
 use crate::MPI_Offset;
 use crate::guard::moved;
 use crate::handle::{GioFile, opened};
-use crate::lists::{Access, List};
+use crate::lists::{access, list};
 
 /// Writes this rank's data. Collective; a rank without data passes counts of 0. Returns this rank's bytes, or a code.
 #[unsafe(no_mangle)]
@@ -22,10 +23,12 @@ pub unsafe extern "C" fn GIO_write_all(
     buf_offs: *const MPI_Offset,
     buf_lens: *const MPI_Offset,
 ) -> MPI_Offset {
-    let file = List { name: "file", count: file_npairs, offsets: file_offs, lengths: file_lens };
-    let memory = List { name: "buf", count: buf_npairs, offsets: buf_offs, lengths: buf_lens };
+    let file = list("file", file_npairs, file_offs, file_lens);
+    let memory = list("buf", buf_npairs, buf_offs, buf_lens);
     // SAFETY: the caller's promises: lists as long as said, memory that they describe, nobody else at the file.
-    moved("GIO_write_all", || unsafe { opened(fh)?.write_all(Access::new(file, memory, buf.cast_mut().cast())) })
+    moved("GIO_write_all", || unsafe {
+        opened(fh)?.transfer_all(Direction::Write, access(file, memory, buf.cast_mut().cast()))
+    })
 }
 
 /// Reads this rank's data. Collective. Returns the number of this rank's bytes before the end of the file, or a code.
@@ -40,61 +43,40 @@ pub unsafe extern "C" fn GIO_read_all(
     buf_offs: *const MPI_Offset,
     buf_lens: *const MPI_Offset,
 ) -> MPI_Offset {
-    let file = List { name: "file", count: file_npairs, offsets: file_offs, lengths: file_lens };
-    let memory = List { name: "buf", count: buf_npairs, offsets: buf_offs, lengths: buf_lens };
+    let file = list("file", file_npairs, file_offs, file_lens);
+    let memory = list("buf", buf_npairs, buf_offs, buf_lens);
     // SAFETY: as above.
-    moved("GIO_read_all", || unsafe { opened(fh)?.read_all(Access::new(file, memory, buf.cast())) })
+    moved("GIO_read_all", || unsafe { opened(fh)?.transfer_all(Direction::Read, access(file, memory, buf.cast())) })
 }
 
 impl GioFile {
+    /// Moves the bytes, with all ranks: one with an error takes part, so that all of them get it.
+    ///
     /// # Safety
-    /// The memory that the access lists is valid for reads.
-    unsafe fn write_all(&mut self, access: Result<Access>) -> Result<u64> {
-        let access = match access.and_then(|access| self.writable().map(|()| access)) {
+    /// What the access lists is valid, and not used by anything else.
+    unsafe fn transfer_all(&mut self, direction: Direction, access: Result<Access>) -> Result<u64> {
+        let access = match access.and_then(|access| self.may(direction).map(|()| access)) {
             Ok(access) => access,
             Err(error) => return Err(self.file.refuse(error)),
         };
+        let mut path = Path::Nothing;
         // SAFETY: the caller's promise.
-        let source = unsafe { Source::from_raw_parts(access.memory, access.span) };
-        let report = self.file.write_all_from(&access.file, &access.layout, source)?;
-        self.note(&report, access.bytes());
-        Ok(access.bytes())
-    }
-
-    /// # Safety
-    /// The memory that the access lists is valid for writes, and nothing else uses it.
-    unsafe fn read_all(&mut self, access: Result<Access>) -> Result<u64> {
-        let access = match access.and_then(|access| self.readable().map(|()| access)) {
-            Ok(access) => access,
-            Err(error) => return Err(self.file.refuse(error)),
-        };
-        // SAFETY: the caller's promise.
-        let sink = unsafe { Sink::from_raw_parts(access.memory, access.span) };
-        Ok(self.file.read_all_into(&access.file, &access.layout, sink)?.bytes)
-    }
-
-    /// # Errors
-    /// The file was opened for reading only.
-    pub(crate) fn writable(&mut self) -> Result<()> {
-        if self.access.write {
-            return Ok(());
+        let bytes = unsafe { access.transfer(direction, &mut self.file, |report| path = report.path)? };
+        if direction == Direction::Write {
+            self.wrote(path, bytes);
         }
-        Err(Error::Io {
-            rank: self.file.endpoint().rank(),
-            operation: "write".to_string(),
-            path: self.path.display().to_string(),
-            offset: 0,
-            class: IoClass::ReadOnly,
-            cause: "it was opened with O_RDONLY".to_string(),
-        })
+        Ok(bytes)
     }
 
     /// # Errors
-    /// The file was opened for writing only.
-    pub(crate) fn readable(&self) -> Result<()> {
-        match self.access.read {
-            true => Ok(()),
-            false => Err(Error::argument("fh", "opened with O_WRONLY", "a file that may be read")),
+    /// The file was opened for the other direction only.
+    pub(crate) fn may(&mut self, direction: Direction) -> Result<()> {
+        match direction {
+            Direction::Write if !self.access.write => Err(only_read(&mut self.file, &self.path, "O_RDONLY")),
+            Direction::Read if !self.access.read => {
+                Err(Error::argument("fh", "opened with O_WRONLY", "a file that may be read"))
+            }
+            _ => Ok(()),
         }
     }
 }

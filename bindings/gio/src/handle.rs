@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tributary::engine::Path;
 use tributary::fabric::mpi::MpiEndpoint;
-use tributary::{CallReport, Endpoint, Error, File, Hints, Result};
+use tributary::{Endpoint, Error, File, Hints, Result};
 use tributary_abi::{self as ffi, handles};
 
 use crate::amode;
@@ -68,10 +68,11 @@ impl GioFile {
         self.alone.as_mut().ok_or_else(nothing)
     }
 
-    /// Records that a collective write may have left bytes in the memory of this rank's node.
-    pub fn note(&mut self, report: &CallReport, own: u64) {
+    /// Records that a collective write that went this way, with `own` bytes of this rank, may have left bytes in the
+    /// memory of its node.
+    pub fn wrote(&mut self, path: Path, own: u64) {
         let rank = self.file.endpoint().rank();
-        let wrote = match report.path {
+        let wrote = match path {
             Path::Nothing => false,
             Path::Direct => own > 0,
             // Any rank may have written. All are on one host, where a sync stores the whole file.

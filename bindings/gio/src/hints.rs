@@ -4,6 +4,7 @@ use std::path::Path;
 
 use tributary::hints::{DriverName, Environment, PlacementHint, RankListHint, Switch};
 use tributary::{File, Hints, Result};
+use tributary_bindings::hints::{give, in_force};
 
 /// GIO's own names of hints that ROMIO has too.
 const NAMES: [(&str, &str); 4] = [
@@ -30,9 +31,7 @@ pub fn at_open(name: &Path, entries: &[(String, String)]) -> Result<Hints> {
         if POSITIVE.contains(&key.as_str()) && value.parse().is_ok_and(|number: i64| number <= 0) {
             continue;
         }
-        if let Err(error) = asked.program(romio(key), able(value), "MPI_Info of GIO_open") {
-            eprintln!("tributary: MPI_Info: {error}; the hint is ignored");
-        }
+        give(&mut asked, (romio(key), able(value)), "GIO_open", true);
     }
     Ok(asked.hints().clone())
 }
@@ -69,23 +68,19 @@ pub fn effective(file: &File, given: &[(String, String)]) -> Vec<(String, String
         Some(entry) => entry.1 = value,
         None => all.push((key.to_string(), value)),
     };
-    for row in file.hints().table().into_iter().filter(|row| row.value != "auto") {
-        if let Some((own, _)) = NAMES.iter().find(|(_, romio)| *romio == row.key) {
-            tell(own, row.value.clone());
+    let is_on_lustre = file.driver() == DriverName::Lustre;
+    for (key, value) in in_force(file, |key| is_on_lustre || key == "striping_unit") {
+        if value == "auto" {
+            continue;
         }
-        tell(row.key, row.value);
+        if let Some((own, _)) = NAMES.iter().find(|(_, romio)| *romio == key) {
+            tell(own, value.clone());
+        }
+        tell(key, value);
     }
-    let (layout, driver) = (file.layout(), file.driver());
-    let kind = if driver == DriverName::Lustre { "LUSTRE:" } else { "UFS:" };
     let aggregators: Vec<_> = file.aggregators().iter().map(ToString::to_string).collect();
-    tell("file_system_type", kind.to_string());
-    tell("trib_driver", driver.to_string());
-    tell("cb_nodes", aggregators.len().to_string());
+    tell("file_system_type", if is_on_lustre { "LUSTRE:" } else { "UFS:" }.to_string());
     tell("cb_node_list", shortened(&aggregators));
-    tell("striping_unit", layout.unit.to_string());
-    if driver == DriverName::Lustre && layout.factor > 0 {
-        tell("striping_factor", layout.factor.to_string());
-    }
     all
 }
 

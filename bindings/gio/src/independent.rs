@@ -6,12 +6,14 @@
 use std::ffi::c_void;
 
 use tributary::access::pieces::pieces;
+use tributary::engine::Direction;
 use tributary::{BufferLayout, Result, Sink, Source};
+use tributary_bindings::access::Access;
 
 use crate::MPI_Offset;
 use crate::guard::moved;
 use crate::handle::{GioFile, opened};
-use crate::lists::{Access, List};
+use crate::lists::{access, list};
 
 /// Up to this many pieces are moved one by one.
 const FEW: u64 = 16;
@@ -28,10 +30,12 @@ pub unsafe extern "C" fn GIO_write(
     buf_offs: *const MPI_Offset,
     buf_lens: *const MPI_Offset,
 ) -> MPI_Offset {
-    let file = List { name: "file", count: file_npairs, offsets: file_offs, lengths: file_lens };
-    let memory = List { name: "buf", count: buf_npairs, offsets: buf_offs, lengths: buf_lens };
+    let file = list("file", file_npairs, file_offs, file_lens);
+    let memory = list("buf", buf_npairs, buf_offs, buf_lens);
     // SAFETY: the caller's promises: lists as long as said, memory that they describe, nobody else at the file.
-    moved("GIO_write", || unsafe { opened(fh)?.write(Access::new(file, memory, buf.cast_mut().cast())?) })
+    moved("GIO_write", || unsafe {
+        opened(fh)?.transfer_alone(Direction::Write, &access(file, memory, buf.cast_mut().cast())?)
+    })
 }
 
 /// Reads this rank's data. Not collective. Returns the number of bytes before the end of the file, or a code.
@@ -46,64 +50,44 @@ pub unsafe extern "C" fn GIO_read(
     buf_offs: *const MPI_Offset,
     buf_lens: *const MPI_Offset,
 ) -> MPI_Offset {
-    let file = List { name: "file", count: file_npairs, offsets: file_offs, lengths: file_lens };
-    let memory = List { name: "buf", count: buf_npairs, offsets: buf_offs, lengths: buf_lens };
+    let file = list("file", file_npairs, file_offs, file_lens);
+    let memory = list("buf", buf_npairs, buf_offs, buf_lens);
     // SAFETY: as above.
-    moved("GIO_read", || unsafe { opened(fh)?.read(Access::new(file, memory, buf.cast())?) })
+    moved("GIO_read", || unsafe { opened(fh)?.transfer_alone(Direction::Read, &access(file, memory, buf.cast())?) })
 }
 
-impl Access {
-    fn has_few_pieces(&self) -> bool {
-        let in_memory = match &self.layout {
-            BufferLayout::Contiguous => 1,
-            BufferLayout::Extents(extents) => extents.count(),
-        };
-        self.file.count().saturating_add(in_memory) <= FEW
-    }
+fn has_few_pieces(access: &Access) -> bool {
+    let in_memory = match &access.layout {
+        BufferLayout::Contiguous => 1,
+        BufferLayout::Extents(extents) => extents.count(),
+    };
+    access.file.count().saturating_add(in_memory) <= FEW
 }
 
 impl GioFile {
+    /// Moves the bytes, by this rank alone.
+    ///
     /// # Safety
-    /// The memory that the access lists is valid for reads.
-    unsafe fn write(&mut self, access: Access) -> Result<u64> {
-        self.writable()?;
+    /// What the access lists is valid, and not used by anything else.
+    unsafe fn transfer_alone(&mut self, direction: Direction, access: &Access) -> Result<u64> {
+        self.may(direction)?;
         if access.bytes() == 0 {
             return Ok(0);
         }
-        self.unsynced = true;
-        if !access.has_few_pieces() {
+        self.unsynced |= direction == Direction::Write;
+        if !has_few_pieces(access) {
             // SAFETY: the caller's promise.
-            let source = unsafe { Source::from_raw_parts(access.memory, access.span) };
-            self.alone()?.write_all_from(&access.file, &access.layout, source)?;
-            return Ok(access.bytes());
-        }
-        for piece in pieces(&access.file, &access.layout) {
-            let at = access.memory.wrapping_add(piece.memory as usize);
-            // SAFETY: the caller's promise, of this piece.
-            let source = unsafe { Source::from_raw_parts(at, piece.len as usize) };
-            self.file.write_at_from(piece.offset, source)?;
-        }
-        Ok(access.bytes())
-    }
-
-    /// # Safety
-    /// The memory that the access lists is valid for writes, and nothing else uses it.
-    unsafe fn read(&mut self, access: Access) -> Result<u64> {
-        self.readable()?;
-        if access.bytes() == 0 {
-            return Ok(0);
-        }
-        if !access.has_few_pieces() {
-            // SAFETY: the caller's promise.
-            let sink = unsafe { Sink::from_raw_parts(access.memory, access.span) };
-            return Ok(self.alone()?.read_all_into(&access.file, &access.layout, sink)?.bytes);
+            return unsafe { access.transfer(direction, self.alone()?, |_| ()) };
         }
         let mut bytes = 0;
         for piece in pieces(&access.file, &access.layout) {
-            let at = access.memory.wrapping_add(piece.memory as usize);
-            // SAFETY: the caller's promise, of this piece.
-            let sink = unsafe { Sink::from_raw_parts(at, piece.len as usize) };
-            bytes += self.file.read_at_into(piece.offset, sink)?;
+            let (at, len) = (access.memory.wrapping_add(piece.memory as usize), piece.len as usize);
+            bytes += match direction {
+                // SAFETY: the caller's promise, of this piece.
+                Direction::Write => unsafe { self.file.write_at_from(piece.offset, Source::from_raw_parts(at, len))? },
+                // SAFETY: likewise.
+                Direction::Read => unsafe { self.file.read_at_into(piece.offset, Sink::from_raw_parts(at, len))? },
+            };
         }
         Ok(bytes)
     }

@@ -6,7 +6,7 @@
 //! | `guard` | the guard around every function: it turns an error into a code and stops panics |
 //! | `handle` | open files and their handles |
 //! | `amode`, `name`, `open` | how a file is opened, closed and deleted |
-//! | `info`, `hints` | `MPI_Info`, and its translation to the engine's hints |
+//! | `hints` | `MPI_Info`, translated to the engine's hints |
 //! | `lists` | lists of offsets and lengths, checked and turned into accesses |
 //! | `collective`, `independent` | collective and independent writes and reads |
 //! | `size` | the size of a file, and sync |
@@ -28,7 +28,6 @@ mod guard;
 mod handle;
 mod hints;
 pub mod independent;
-mod info;
 mod lists;
 pub mod memory;
 mod name;

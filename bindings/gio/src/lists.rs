@@ -3,93 +3,43 @@
 
 use tributary::error::About;
 use tributary::{BufferLayout, Error, Extents, Result};
+use tributary_bindings::access::Access;
+use tributary_bindings::list::List;
 
 use crate::MPI_Offset;
 
-/// A list as C passes it: two arrays of one length.
-#[derive(Clone, Copy)]
-pub struct List {
-    /// The name in error messages: `file` or `buf`.
-    pub name: &'static str,
-    /// Number of pairs.
-    pub count: MPI_Offset,
-    /// Offset of each pair in bytes.
-    pub offsets: *const MPI_Offset,
-    /// Length of each pair in bytes.
-    pub lengths: *const MPI_Offset,
+/// A list of a call: `name` is `file` or `buf`.
+pub fn list(name: &'static str, count: MPI_Offset, offsets: *const MPI_Offset, lengths: *const MPI_Offset) -> List {
+    List { name, arguments: ["npairs", "offs", "lens"], count, offsets, lengths }
 }
 
-impl List {
-    /// The two arrays.
-    ///
-    /// # Errors
-    /// The count is negative, or an array is null although the count is not 0.
-    ///
-    /// # Safety
-    /// The arrays are null or have `count` elements, which do not change during the lifetime of the result.
-    unsafe fn arrays<'a>(self) -> Result<(&'a [i64], &'a [i64])> {
-        let Self { name, count, offsets, lengths } = self;
-        let len = usize::try_from(count).map_err(|_| Error::argument(format!("{name}_npairs"), count, "0 or more"))?;
-        if len == 0 {
-            return Ok((&[], &[]));
-        }
-        for (what, array) in [("offs", offsets), ("lens", lengths)] {
-            if array.is_null() {
-                let given = format!("NULL, with {name}_npairs {count}");
-                return Err(Error::argument(format!("{name}_{what}"), given, format!("an array of {count} numbers")));
-            }
-        }
-        // SAFETY: the caller's promise.
-        Ok(unsafe { (std::slice::from_raw_parts(offsets, len), std::slice::from_raw_parts(lengths, len)) })
+/// The access that the arguments of a call describe: its extents in the file ascend. Offsets in memory are relative to `buffer`
+/// and may be negative.
+///
+/// # Errors
+/// As [`List::arrays`]; a length is negative, offsets in the file do not ascend, file and memory have different numbers of bytes,
+/// or memory is at NULL.
+///
+/// # Safety
+/// The arrays are null or as long as their counts say, and do not change during the call.
+pub unsafe fn access(file: List, memory: List, buffer: *mut u8) -> Result<Access> {
+    // SAFETY: the caller's promise.
+    let (in_file, in_memory) = unsafe { (file.arrays()?, memory.arrays()?) };
+    let file = of_file(in_file)?;
+    let (first, extents) = of_memory(in_memory)?;
+    if extents.bytes() != file.bytes() {
+        let given = format!("{} bytes in memory, {} in the file", extents.bytes(), file.bytes());
+        return Err(Error::argument("buf_lens", given, "as many as in the file"));
     }
-}
-
-/// This rank's access in one call.
-#[derive(Debug)]
-pub struct Access {
-    /// Its extents in the file, ascending.
-    pub file: Extents,
-    /// Its extents in memory, relative to `memory`.
-    pub layout: BufferLayout,
-    /// Address of the lowest byte in memory.
-    pub memory: *mut u8,
-    /// Bytes from there to the end of the highest extent, gaps included.
-    pub span: usize,
-}
-
-impl Access {
-    /// The access that the arguments of a call describe. Offsets in memory are relative to `buffer` and may be negative.
-    ///
-    /// # Errors
-    /// As [`List::arrays`]; a length is negative, offsets in the file do not ascend, file and memory have different numbers
-    /// of bytes, or memory is at NULL.
-    ///
-    /// # Safety
-    /// The arrays are null or as long as their counts say, and do not change during the call.
-    pub unsafe fn new(file: List, memory: List, buffer: *mut u8) -> Result<Self> {
-        // SAFETY: the caller's promise.
-        let (in_file, in_memory) = unsafe { (file.arrays()?, memory.arrays()?) };
-        let file = of_file(in_file)?;
-        let (first, extents) = of_memory(in_memory)?;
-        if extents.bytes() != file.bytes() {
-            let given = format!("{} bytes in memory, {} in the file", extents.bytes(), file.bytes());
-            return Err(Error::argument("buf_lens", given, "as many as in the file"));
-        }
-        let Some((start, end)) = extents.span() else {
-            return Ok(Self { file, layout: BufferLayout::Contiguous, memory: std::ptr::dangling_mut(), span: 0 });
-        };
-        let (memory, span) = located(buffer, first, end)?;
-        let (skip, layout) = match extents.count() {
-            1 => (start, BufferLayout::Contiguous),
-            _ => (0, BufferLayout::Extents(extents)),
-        };
-        Ok(Self { file, layout, memory: memory.wrapping_add(skip as usize), span: span - skip as usize })
-    }
-
-    /// Bytes to be moved.
-    pub fn bytes(&self) -> u64 {
-        self.file.bytes()
-    }
+    let Some((start, end)) = extents.span() else {
+        return Ok(Access { file, layout: BufferLayout::Contiguous, memory: std::ptr::dangling_mut(), span: 0 });
+    };
+    let (memory, span) = located(buffer, first, end)?;
+    let (skip, layout) = match extents.count() {
+        1 => (start, BufferLayout::Contiguous),
+        _ => (0, BufferLayout::Extents(extents)),
+    };
+    Ok(Access { file, layout, memory: memory.wrapping_add(skip as usize), span: span - skip as usize })
 }
 
 fn of_file((offsets, lengths): (&[i64], &[i64])) -> Result<Extents> {
@@ -141,14 +91,14 @@ mod tests {
     use super::*;
     use crate::code;
 
-    fn list(name: &'static str, (offsets, lengths): &(Vec<i64>, Vec<i64>)) -> List {
-        List { name, count: offsets.len() as i64, offsets: offsets.as_ptr(), lengths: lengths.as_ptr() }
-    }
+    type Arrays = (Vec<i64>, Vec<i64>);
 
     fn access(file: &[(i64, i64)], memory: &[(i64, i64)], buffer: *mut u8) -> Result<Access> {
-        let (file, memory) = (file.iter().copied().unzip(), memory.iter().copied().unzip());
+        let (file, memory): (Arrays, Arrays) = (file.iter().copied().unzip(), memory.iter().copied().unzip());
+        let of =
+            |name, (offsets, lengths): &Arrays| list(name, offsets.len() as i64, offsets.as_ptr(), lengths.as_ptr());
         // SAFETY: the arrays live, and are as long as said.
-        unsafe { Access::new(list("file", &file), list("buf", &memory), buffer) }
+        unsafe { super::access(of("file", &file), of("buf", &memory), buffer) }
     }
 
     fn place() -> *mut u8 {
@@ -189,12 +139,12 @@ mod tests {
         assert_eq!(code(access(&[(0, 4)], &[(0, 5)], place())), code::EINVAL);
         assert_eq!(code(access(&[(0, 4)], &[], place())), code::EINVAL);
         assert_eq!(code(access(&[(0, 4)], &[(0, 4)], std::ptr::null_mut())), code::EINVAL);
-        let null = List { name: "file", count: 3, offsets: std::ptr::null(), lengths: std::ptr::null() };
+        let null = list("file", 3, std::ptr::null(), std::ptr::null());
         let none = List { count: 0, ..null };
         // SAFETY: null arrays, which are not read.
         unsafe {
-            assert_eq!(code(Access::new(null, none, place())), code::EINVAL);
-            assert_eq!(code(Access::new(List { count: -1, ..null }, none, place())), code::EINVAL);
+            assert_eq!(code(super::access(null, none, place())), code::EINVAL);
+            assert_eq!(code(super::access(List { count: -1, ..null }, none, place())), code::EINVAL);
         }
     }
 }

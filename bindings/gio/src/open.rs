@@ -5,18 +5,19 @@ use std::path::PathBuf;
 use std::pin::pin;
 
 use serde::{Deserialize, Serialize};
-use tributary::collectives::{agree, broadcast};
-use tributary::engine::alone;
+use tributary::collectives::agree;
 use tributary::error::About;
-use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint, objection};
+use tributary::fabric::mpi::MPI_Comm;
 use tributary::{Endpoint, Error, File, Hints, Result};
+use tributary_abi::MPI_Info;
+use tributary_bindings::info::{entries, made_of};
+use tributary_bindings::opening::{decided_by, endpoint_on};
 
 use crate::all;
 use crate::amode::Access;
 use crate::guard::status;
 use crate::handle::{self, GioFile, opened};
 use crate::hints;
-use crate::info::{MPI_Info, entries, made_of};
 use crate::name::path_of;
 
 /// Opens a file on all ranks of a communicator. Collective.
@@ -57,16 +58,11 @@ unsafe fn open(
     info: MPI_Info,
     no_handle: bool,
 ) -> Result<GioFile> {
-    let (comm, info) = (comm.as_given(), info.as_given());
-    // SAFETY: the program gives a communicator, if MPI is initialised.
-    if let Some(objection) = unsafe { objection(comm) } {
-        return Err(Error::argument("comm", objection, "an intracommunicator, between MPI_Init and MPI_Finalize"));
-    }
-    // SAFETY: a communicator, while MPI is initialised; the caller's thread may call MPI, and closes the file before it
-    // finalises MPI.
-    let mut endpoint = Endpoint::new(Box::new(alone(unsafe { MpiEndpoint::from_raw(comm) })?));
+    // SAFETY: the program gives a communicator, if MPI is initialised, from a thread that may call MPI, and closes the
+    // file before it finalises MPI.
+    let mut endpoint = unsafe { endpoint_on(comm, "comm")? };
     // SAFETY: the caller's promises.
-    let (path, info) = unsafe { (path_of(filename), entries(info)) };
+    let (path, info) = unsafe { (path_of(filename), entries(info.as_given())) };
     let own = path.and_then(|path| match no_handle {
         true => Err(Error::argument("fh", "NULL", "a pointer to a GIO_File")),
         false => Ok((path, Access::of(amode)?)),
@@ -86,23 +82,15 @@ fn agreed(
     info: &[(String, String)],
 ) -> Result<Terms> {
     let waiting = endpoint.waiting().clone();
-    let told: Vec<u8> = match endpoint.rank() {
-        0 => {
-            let terms = own.clone().and_then(|(path, access)| {
-                access.prepare(&path)?;
-                let hints = hints::at_open(&path, info)?;
-                Ok(Terms { path, amode, hints })
-            });
-            serde_json::to_vec(&terms).unwrap_or_default()
-        }
-        _ => Vec::new(),
-    };
     waiting.complete(pin!(async {
-        let told = broadcast(endpoint, 0, &told).await?;
-        let internal = |_| Error::Internal { rank: 0, what: "the first rank's terms were not received".to_string() };
-        let terms: Result<Terms> = serde_json::from_slice(&told).map_err(internal)?;
+        let decide = || {
+            let (path, access) = own.clone()?;
+            access.prepare(&path)?;
+            let hints = hints::at_open(&path, info)?;
+            Ok(Terms { path, amode, hints })
+        };
         // An error of the first rank is the result on all ranks.
-        let terms = terms?;
+        let terms: Terms = decided_by::<Result<_>>(endpoint, 0, decide, "the first rank's terms").await??;
         let mine = own.and_then(|_| match amode == terms.amode {
             true => Ok(()),
             false => {

@@ -2,6 +2,7 @@
 
 use std::ffi::c_int;
 
+use tributary::engine::Direction;
 use tributary::{Error, Result};
 
 use crate::MPI_Offset;
@@ -24,7 +25,7 @@ pub unsafe extern "C" fn GIO_set_size(fh: *mut GioFile, size: MPI_Offset) -> c_i
     status("GIO_set_size", || unsafe {
         let file = opened(fh)?;
         let checked = u64::try_from(size).map_err(|_| Error::argument("size", size, "0 or more"));
-        let checked = checked.and_then(|size| file.writable().map(|()| size));
+        let checked = checked.and_then(|size| file.may(Direction::Write).map(|()| size));
         let size = file.file.agree(checked)?;
         file.unsynced = true;
         file.file.set_len(size)

@@ -5,20 +5,20 @@ use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 
-use tributary::collectives::{agree, broadcast};
-use tributary::engine::{Diary, alone};
+use tributary::collectives::agree;
 use tributary::fabric::Waiting;
 use tributary::{Endpoint, Error, File, Hints};
+use tributary_bindings::opening::decided_by;
 
 use crate::abi::errors::io_outcome;
 use crate::channel::give_back;
 use crate::hints::{effective, given};
-use crate::starting::{Starting, open};
+use crate::unopened::{UnopenedFile, open};
 
 /// Which library runs the collective calls of a file. The same on all of its ranks.
 pub enum Runner {
     /// The engine will, from the first collective call on.
-    Later(Box<Starting>),
+    NotOpened(Box<UnopenedFile>),
     /// The engine.
     Engine {
         /// The engine's file.
@@ -28,12 +28,12 @@ pub enum Runner {
     },
     /// The MPI library, with the reason.
     Mpi(String),
-    /// A running call has taken the runner. Meanwhile MPI_File_get_info returns these hints.
-    Away(Arc<Vec<Told>>),
+    /// A running call has it. Meanwhile MPI_File_get_info returns these hints.
+    InUse(Arc<Vec<EffectiveHint>>),
 }
 
 /// A hint in force, as MPI_File_get_info returns it.
-pub type Told = (&'static str, String);
+pub type EffectiveHint = (&'static str, String);
 
 /// The runner of a file's calls and its state. A non-blocking call takes it out of the file and puts it back at its end.
 pub struct Backend {
@@ -48,39 +48,37 @@ pub struct Backend {
     /// New hints of the program since the file was opened. The next collective call applies the first rank's on all ranks.
     pub wanted: Option<Box<Hints>>,
     /// The last result of MPI_File_get_info, until other hints are in force.
-    told: Option<Arc<Vec<Told>>>,
+    effective: Option<Arc<Vec<EffectiveHint>>>,
 }
 
 impl Backend {
     /// For a file that MPI has opened.
     pub fn new(path: Arc<Path>, amode: c_int, is_first: bool, runner: Runner) -> Self {
-        Self { path, amode, is_first, runner, wanted: None, told: None }
+        Self { path, amode, is_first, runner, wanted: None, effective: None }
     }
 
     /// Gives the backend to a non-blocking call. A stand-in stays that can answer MPI_File_get_info.
     pub fn lend(&mut self) -> Self {
-        let runner = Runner::Away(self.told());
-        let Self { path, amode, is_first, told, .. } = self;
-        let rest =
-            Self { path: path.clone(), amode: *amode, is_first: *is_first, runner, wanted: None, told: told.clone() };
-        std::mem::replace(self, rest)
+        let hints = self.effective_hints();
+        let stand_in = Self::new(self.path.clone(), self.amode, self.is_first, Runner::InUse(hints));
+        std::mem::replace(self, stand_in)
     }
 
     /// Whether the engine has yet to open the file.
     pub fn is_to_start(&self) -> bool {
-        matches!(self.runner, Runner::Later(_))
+        matches!(self.runner, Runner::NotOpened(_))
     }
 
-    /// Lets the engine open the file, if that is still to be done and possible. Collective.
+    /// Lets the engine open the file, if it has not tried yet. Collective.
     ///
     /// # Errors
     /// A hint from the environment is not allowed: the same error on all ranks. MPI runs the calls from then on.
     pub async fn start(&mut self) -> Result<(), Error> {
         let why = "the engine did not open it".to_string();
         match std::mem::replace(&mut self.runner, Runner::Mpi(why)) {
-            Runner::Later(starting) => {
-                self.told = None;
-                self.runner = starting.start(&self.path, self.amode).await?;
+            Runner::NotOpened(unopened) => {
+                self.effective = None;
+                self.runner = unopened.open(&self.path, self.amode).await?;
             }
             other => self.runner = other,
         }
@@ -94,7 +92,7 @@ impl Backend {
     pub fn engine(&mut self) -> Result<&mut File, String> {
         match &mut self.runner {
             Runner::Mpi(why) => Err(why.clone()),
-            Runner::Later(_) | Runner::Away(_) => Err("not opened by the engine yet".to_string()),
+            Runner::NotOpened(_) | Runner::InUse(_) => Err("not opened by the engine yet".to_string()),
             Runner::Engine { file, .. } => Ok(file),
         }
     }
@@ -102,23 +100,23 @@ impl Backend {
     /// How this rank waits for calls of the engine, if it has an endpoint.
     pub fn waiting(&mut self) -> Option<Waiting> {
         match &mut self.runner {
-            Runner::Later(starting) => starting.waiting(),
+            Runner::NotOpened(unopened) => unopened.waiting(),
             Runner::Engine { file, .. } => Some(file.endpoint().waiting().clone()),
-            Runner::Mpi(_) | Runner::Away(_) => None,
+            Runner::Mpi(_) | Runner::InUse(_) => None,
         }
     }
 
     /// The hints in force on this rank, for MPI_File_get_info.
-    pub fn told(&mut self) -> Arc<Vec<Told>> {
+    pub fn effective_hints(&mut self) -> Arc<Vec<EffectiveHint>> {
         let now = || match &self.runner {
-            Runner::Later(starting) => starting.hints.as_ref().map(given).unwrap_or_default(),
+            Runner::NotOpened(unopened) => unopened.hints.as_ref().map(given).unwrap_or_default(),
             Runner::Engine { file, .. } => effective(file),
             Runner::Mpi(_) => Vec::new(),
-            Runner::Away(told) => told.to_vec(),
+            Runner::InUse(hints) => hints.to_vec(),
         };
-        match &self.told {
-            Some(told) => told.clone(),
-            None => self.told.insert(Arc::new(now())).clone(),
+        match &self.effective {
+            Some(hints) => hints.clone(),
+            None => self.effective.insert(Arc::new(now())).clone(),
         }
     }
 
@@ -126,14 +124,14 @@ impl Backend {
     pub fn want(&mut self, asked: &Hints) {
         match &mut self.runner {
             // A bad hint in the environment stays an error.
-            Runner::Later(starting) if starting.hints.is_ok() => {
-                starting.hints = Ok(asked.clone());
-                self.told = None;
+            Runner::NotOpened(unopened) if unopened.hints.is_ok() => {
+                unopened.hints = Ok(asked.clone());
+                self.effective = None;
             }
             Runner::Engine { file, .. } if self.is_first => {
                 self.wanted = (asked != file.hints()).then(|| Box::new(asked.clone()));
             }
-            Runner::Later(_) | Runner::Engine { .. } | Runner::Mpi(_) | Runner::Away(_) => {}
+            Runner::NotOpened(_) | Runner::Engine { .. } | Runner::Mpi(_) | Runner::InUse(_) => {}
         }
     }
 
@@ -147,33 +145,23 @@ impl Backend {
         let Runner::Engine { file: engine, .. } = &mut self.runner else { return Ok(()) };
         let endpoint = engine.endpoint();
         let waiting = endpoint.waiting().clone();
-        let told = serde_json::to_vec(&wanted).unwrap_or_default();
-        let told = waiting.call(pin!(broadcast(endpoint, 0, &told))).await?;
-        match serde_json::from_slice(&told) {
-            Ok(Some(hints)) => self.reopen(hints).await,
-            Ok(None) => Ok(()),
-            Err(_) => {
-                alone(Err(Error::Internal { rank: 0, what: "the first rank's hints were not received".to_string() }))
-            }
+        let decided = decided_by(endpoint, 0, || wanted, "the first rank's hints");
+        let hints: Option<Box<Hints>> = waiting.call(pin!(decided)).await?;
+        match hints {
+            Some(hints) => self.reopen(*hints).await,
+            None => Ok(()),
         }
     }
 
     /// Reopens the engine's file with other hints. Collective. If that fails, it fails on all ranks, and MPI runs the calls
     /// from then on.
     async fn reopen(&mut self, hints: Hints) -> Result<(), Error> {
-        self.told = None;
+        self.effective = None;
         let mut closed = Ok(());
         match std::mem::replace(&mut self.runner, Runner::Mpi("the engine did not open it again".to_string())) {
-            Runner::Engine { mut file, is_kept } => {
-                let diary = file.take_diary();
+            Runner::Engine { file, is_kept } => {
                 self.runner = match file.close_async().await {
-                    Ok(endpoint) => {
-                        let mut runner = open(endpoint, &self.path, self.amode, hints, is_kept).await;
-                        if let Runner::Engine { file, .. } = &mut runner {
-                            file.continue_diary(diary);
-                        }
-                        runner
-                    }
+                    Ok(endpoint) => open(endpoint, &self.path, self.amode, hints, is_kept).await,
                     Err(error) => {
                         let why = error.to_string();
                         closed = Err(error);
@@ -186,15 +174,6 @@ impl Backend {
         closed
     }
 
-    /// The diaries of all ranks, on the file's first rank, where ranks keep them. Collective, if they do.
-    pub fn diaries(&mut self) -> Vec<Diary> {
-        match &mut self.runner {
-            // An error is that of the close, too, which comes next.
-            Runner::Engine { file, .. } if file.keeps_diary() => file.diaries().unwrap_or_default(),
-            _ => Vec::new(),
-        }
-    }
-
     /// Closes the engine's file. Collective, if the engine has opened it.
     ///
     /// # Errors
@@ -202,7 +181,7 @@ impl Backend {
     pub fn close(self) -> Result<Closed, Error> {
         match self.runner {
             Runner::Engine { file, is_kept } => file.close().map(|endpoint| Closed(Some((endpoint, is_kept)))),
-            Runner::Later(_) | Runner::Mpi(_) | Runner::Away(_) => Ok(Closed(None)),
+            Runner::NotOpened(_) | Runner::Mpi(_) | Runner::InUse(_) => Ok(Closed(None)),
         }
     }
 }

@@ -33,9 +33,9 @@ pub struct Traffic {
     pub in_memory: u64,
 }
 
-/// Calls of one function that the MPI library ran.
+/// Calls of one function that were left to the MPI library.
 #[derive(Debug, Clone, Serialize)]
-pub struct Passed {
+pub struct LeftToMpi {
     /// The function.
     pub call: &'static str,
     /// The reason.
@@ -48,22 +48,12 @@ pub struct Passed {
 #[derive(Debug, Default)]
 pub struct CallCounts {
     ran: BTreeMap<&'static str, Ran>,
-    passed: BTreeMap<(&'static str, String), u64>,
-    paths: BTreeMap<(&'static str, Cow<'static, str>), u64>,
-    seconds: Seconds,
+    left_to_mpi: BTreeMap<(&'static str, String), u64>,
+    paths: BTreeMap<(Path, Cow<'static, str>), u64>,
+    /// The numbers of all calls that the engine ran.
+    sum: CallReport,
+    exchanged_bytes: u64,
     plans_reused: u64,
-    traffic: Traffic,
-}
-
-impl Traffic {
-    fn add(&mut self, report: &CallReport) {
-        self.requests += report.requests;
-        self.metadata_messages += report.metadata_messages;
-        self.metadata_bytes += report.metadata_bytes;
-        self.data_messages += report.data_messages;
-        self.in_memory += report.in_memory;
-        self.data_bytes += if report.path == Path::Exchange { report.bytes } else { 0 };
-    }
 }
 
 impl CallCounts {
@@ -72,15 +62,15 @@ impl CallCounts {
         let ran = self.ran.entry(call).or_default();
         ran.calls += 1;
         ran.bytes += report.bytes;
-        *self.paths.entry((report.path.name(), report.why.clone())).or_default() += 1;
+        *self.paths.entry((report.path, report.why.clone())).or_default() += 1;
+        self.sum += report;
+        self.exchanged_bytes += if report.path == Path::Exchange { report.bytes } else { 0 };
         self.plans_reused += u64::from(report.plan_reused);
-        self.seconds += report.seconds;
-        self.traffic.add(report);
     }
 
     /// Counts a call that the MPI library runs.
-    pub fn passed(&mut self, call: &'static str, why: &str) {
-        *self.passed.entry((call, why.to_string())).or_default() += 1;
+    pub fn left_to_mpi(&mut self, call: &'static str, why: &str) {
+        *self.left_to_mpi.entry((call, why.to_string())).or_default() += 1;
     }
 
     /// Calls that the engine ran, by function.
@@ -89,8 +79,8 @@ impl CallCounts {
     }
 
     /// Calls that the MPI library ran, by function and reason.
-    pub fn all_passed(&self) -> Vec<Passed> {
-        self.passed.iter().map(|((call, why), &calls)| Passed { call, why: why.clone(), calls }).collect()
+    pub fn all_left_to_mpi(&self) -> Vec<LeftToMpi> {
+        self.left_to_mpi.iter().map(|((call, why), &calls)| LeftToMpi { call, why: why.clone(), calls }).collect()
     }
 
     /// Number of calls by path and reason.
@@ -98,14 +88,21 @@ impl CallCounts {
         self.paths.iter().map(|((path, why), &calls)| (format!("{path}: {why}"), calls)).collect()
     }
 
+    /// Whether any call exchanged data by messages.
+    pub fn has_exchanged(&self) -> bool {
+        self.paths.keys().any(|(path, _)| *path == Path::Exchange)
+    }
+
     /// Seconds of all calls, by phase.
     pub fn seconds(&self) -> Seconds {
-        self.seconds
+        self.sum.seconds
     }
 
     /// The traffic of all calls.
     pub fn traffic(&self) -> Traffic {
-        self.traffic
+        let CallReport { requests, metadata_messages, metadata_bytes, data_messages, in_memory, .. } = self.sum;
+        let data_bytes = self.exchanged_bytes;
+        Traffic { requests, metadata_messages, metadata_bytes, data_messages, data_bytes, in_memory }
     }
 
     /// Number of calls that reused the plan of the call before.

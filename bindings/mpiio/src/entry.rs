@@ -10,7 +10,8 @@ use tributary::engine::alone;
 use crate::abi::errors::Class;
 use crate::abi::word::{Word, to_word};
 use crate::next::Function;
-use crate::supported::is_supported;
+use crate::report;
+use crate::supported::{is_first_rank, is_supported};
 
 /// A handler's answer to a call.
 pub enum Answer {
@@ -91,7 +92,13 @@ pub fn raise(file: Word, error: &Error) -> Word {
 /// Whether this library is on: not with TRIB_DISABLE=1, nor under an MPI library with an unknown ABI.
 fn is_on() -> bool {
     static ON: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
-    *ON.get_or_init(|| !is_disabled() && is_supported())
+    *ON.get_or_init(|| {
+        let is_on = !is_disabled() && is_supported();
+        if is_on && is_first_rank() {
+            report::answer_page();
+        }
+        is_on
+    })
 }
 
 fn is_disabled() -> bool {

@@ -3,24 +3,16 @@
 use std::collections::BTreeSet;
 
 use tributary::hints::{DriverName, Environment, FileHints};
-use tributary::{Error, Hints};
+use tributary::{Error, File, Hints};
+use tributary_bindings::hints::{give, in_force};
+use tributary_bindings::info::entries;
 
-use crate::abi::{MPI_Info, info};
+use crate::abi::MPI_Info;
 
-/// Adds an info's entries, which override earlier ones. MPI lets a library ignore hints, so a hint that is not allowed is
-/// left out, and reported in one line on the file's first rank. `call` is the function that the info was passed to.
-///
-/// # Safety
-/// `info` is a valid info, or MPI_INFO_NULL.
-pub unsafe fn over(asked: &mut FileHints, info: MPI_Info, call: &str, is_first: bool) {
-    // SAFETY: the caller's promise.
-    for (key, value) in unsafe { info::entries(info) } {
-        if let Err(error) = asked.program(&key, &value, format!("MPI_Info of {call}"))
-            && is_first
-        {
-            eprintln!("tributary: MPI_Info: {error}; the hint is ignored");
-        }
-    }
+/// Adds the entries of an info that was passed to `call`; they override earlier ones. One that is not allowed is left
+/// out, and the file's first rank says so in one line.
+pub fn over(asked: &mut FileHints, entries: &[(String, String)], call: &str, is_first: bool) {
+    entries.iter().for_each(|(key, value)| give(asked, (key, value), call, is_first));
 }
 
 /// The hints of a file that the program opens as `name` with `info`.
@@ -29,11 +21,11 @@ pub unsafe fn over(asked: &mut FileHints, info: MPI_Info, call: &str, is_first: 
 /// A hint in the environment, or in a file that it names, is not allowed.
 ///
 /// # Safety
-/// As [`over`].
+/// `info` is a valid info, or MPI_INFO_NULL.
 pub unsafe fn at_open(name: &str, info: MPI_Info, is_first: bool) -> Result<FileHints, Error> {
     let mut asked = Environment::of_process()?.file_hints(name);
     // SAFETY: the caller's promise.
-    unsafe { over(&mut asked, info, "MPI_File_open", is_first) };
+    over(&mut asked, &unsafe { entries(info) }, "MPI_File_open", is_first);
     Ok(asked)
 }
 
@@ -49,17 +41,12 @@ pub fn given(hints: &Hints) -> Vec<(&'static str, String)> {
 }
 
 /// Entries for MPI_File_get_info: the hints in force. Those left to the driver have the values that it found.
-pub fn effective(file: &tributary::File) -> Vec<(&'static str, String)> {
-    let (layout, driver) = (file.layout(), file.driver());
-    let found = |key: &str| match key {
-        "cb_nodes" => Some(file.aggregators().len().to_string()),
+pub fn effective(file: &File) -> Vec<(&'static str, String)> {
+    let tells_stripes = |key: &str| match key {
         // Only from Lustre or GPFS: libraries align their writes to this value, and the block size of other file systems is no
         // reason to.
-        "striping_unit" if driver != DriverName::Posix => Some(layout.unit.to_string()),
-        "striping_factor" if driver == DriverName::Lustre && layout.factor > 0 => Some(layout.factor.to_string()),
-        "trib_driver" => Some(file.driver().to_string()),
-        _ => None,
+        "striping_unit" => file.driver() != DriverName::Posix,
+        _ => file.driver() == DriverName::Lustre,
     };
-    let entry = |row: tributary::hints::Row| (row.key, found(row.key).unwrap_or(row.value));
-    file.hints().table().into_iter().map(entry).filter(|(_, value)| value != "auto").collect()
+    in_force(file, tells_stripes).into_iter().filter(|(_, value)| value != "auto").collect()
 }

@@ -16,10 +16,10 @@
 //! | `files`, `open_file` | the program's open files; one open file |
 //! | `backend` | which library runs a file's collective calls |
 //! | `pending` | calls in flight |
-//! | `channel`, `starting` | the communicator of a file; the engine's opening of it in the first collective call |
+//! | `channel`, `unopened` | the communicator of a file; the engine's opening of it in the first collective call |
 //! | `view`, `hints` | the file view; the hints |
 //! | `datatype` | MPI datatypes as extents |
-//! | `counts`, `report`, `page` | counts of calls, and TRIB_REPORT as text and as a page |
+//! | `counts`, `report` | counts of calls, and TRIB_REPORT |
 //!
 //! `docs/tutorial/drop-in.md` in the repository tells users what to type.
 #![cfg(feature = "mpi")]
@@ -36,9 +36,8 @@ mod files;
 mod hints;
 mod next;
 mod open_file;
-mod page;
 mod pending;
 mod report;
-mod starting;
 mod supported;
+mod unopened;
 mod view;

@@ -1,25 +1,23 @@
-//! TRIB_REPORT: which library ran the calls of a file, and how long they took. The file's first rank prints it, or
-//! stores it as a page, at close.
+//! TRIB_REPORT: which library ran the calls of a file, and how long they took. The file's first rank prints it at close.
 
 use std::collections::BTreeMap;
 use std::io::Write;
 
 use serde::Serialize;
-use tributary::engine::{Diary, Path, Seconds};
+use tributary::Hints;
+use tributary::engine::Seconds;
 use tributary::hints::Unused;
 
 use crate::backend::Runner;
-use crate::counts::{CallCounts, Passed, Ran, Traffic};
+use crate::counts::{CallCounts, LeftToMpi, Ran, Traffic};
 use crate::hints::effective;
 use crate::open_file::OpenFile;
-use crate::page::{page, place};
 
 /// The format of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Style {
     Table,
     Json,
-    Html,
 }
 
 /// The report of one file.
@@ -34,7 +32,7 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_taken: Option<String>,
     pub accelerated: BTreeMap<&'static str, Ran>,
-    pub passed_through: Vec<Passed>,
+    pub passed_through: Vec<LeftToMpi>,
     /// Hints that were given, in an info or in the environment, and had no effect.
     pub hints_not_used: Vec<Unused>,
     /// Where hints in force were given, by key; those that nobody gave are not here.
@@ -45,9 +43,6 @@ pub struct Report {
     pub seconds: Seconds,
     #[serde(skip)]
     style: Style,
-    /// What each rank did, where all of them have written it down.
-    #[serde(skip)]
-    diaries: Vec<Diary>,
 }
 
 /// The engine's settings.
@@ -66,13 +61,13 @@ pub struct Engine {
 
 impl Report {
     /// The report of a file that is about to be closed: on its first rank, if TRIB_REPORT asks for it.
-    pub fn wanted(open: &OpenFile, counts: &CallCounts, diaries: Vec<Diary>) -> Option<Self> {
+    pub fn wanted(open: &OpenFile, counts: &CallCounts) -> Option<Self> {
         let style = wanted().filter(|_| open.backend.is_first)?;
         let (engine, not_taken) = match &open.backend.runner {
             Runner::Engine { file, .. } => (Some(Engine::of(file)), None),
-            Runner::Later(_) => (None, Some("no collective read or write".to_string())),
+            Runner::NotOpened(_) => (None, Some("no collective read or write".to_string())),
             Runner::Mpi(why) => (None, Some(why.clone())),
-            Runner::Away(_) => (None, Some("a call is under way".to_string())),
+            Runner::InUse(_) => (None, Some("a call is under way".to_string())),
         };
         let hints_not_used = not_used(open, counts, not_taken.as_deref());
         Some(Self {
@@ -81,7 +76,7 @@ impl Report {
             engine,
             not_taken,
             accelerated: counts.all_run().clone(),
-            passed_through: counts.all_passed(),
+            passed_through: counts.all_left_to_mpi(),
             hints_not_used,
             hint_sources: open.asked.used().map(|(key, source)| (key.to_string(), source.to_string())).collect(),
             paths: counts.paths(),
@@ -89,18 +84,12 @@ impl Report {
             traffic: counts.traffic(),
             seconds: counts.seconds(),
             style,
-            diaries,
         })
     }
 
-    /// Prints the report to standard error with one write, so that launchers do not mix it with other ranks' output. A page is
-    /// stored, and its name is printed; a program does not fail because that cannot be done.
+    /// Prints the report to standard error with one write, so that launchers do not mix it with other ranks' output.
     pub fn print(&self) {
         let text = match self.style {
-            Style::Html => match place::store(self.file.as_ref(), &page(self, &self.diaries)) {
-                Ok(path) => format!("tributary: {}: report in {}\n", self.file, path.display()),
-                Err(why) => format!("tributary: {}: no report: {why}\n", self.file),
-            },
             Style::Json => format!("tributary: {}\n", serde_json::to_string(self).unwrap_or_default()),
             Style::Table => format!("{}\n", self.text()),
         };
@@ -114,8 +103,8 @@ impl Report {
         rows.extend(self.not_taken.iter().map(|why| ("left to MPI", why.clone())));
         let ran = |(call, ran): (&&str, &Ran)| ("accelerated", format!("{} {call}, {} bytes", ran.calls, ran.bytes));
         rows.extend(self.accelerated.iter().map(ran));
-        let passed = |passed: &Passed| format!("{} {}: {}", passed.calls, passed.call, passed.why);
-        rows.extend(self.passed_through.iter().map(|all| ("passed through", passed(all))));
+        let left = |all: &LeftToMpi| ("passed through", format!("{} {}: {}", all.calls, all.call, all.why));
+        rows.extend(self.passed_through.iter().map(left));
         let unused = |all: &Unused| format!("{}={} of {}: {}", all.key, all.value, all.source, all.why);
         rows.extend(self.hints_not_used.iter().map(|all| ("hint not used", unused(all))));
         rows.extend(self.paths.iter().map(|(path, calls)| ("path", format!("{calls} by {path}"))));
@@ -135,21 +124,14 @@ pub fn describe_hints(open: &mut OpenFile, counts: &CallCounts) {
     }
 }
 
-/// Hints that only an exchange by messages uses.
-const OF_THE_EXCHANGE: [&str; 5] =
-    ["cb_nodes", "cb_config_list", "nc_num_aggrs_per_node", "trib_placement", "trib_rank_list"];
-/// Prefixes of more such hints.
-const KINDS_OF_THE_EXCHANGE: [&str; 5] =
-    ["trib_kernel_", "trib_throttle_", "trib_two_layer_", "trib_pairwise_", "trib_local_"];
-
 /// The hints that were given and had no effect: first those that were ignored, then those in force without any use.
 fn not_used(open: &OpenFile, counts: &CallCounts, not_taken: Option<&str>) -> Vec<Unused> {
-    let exchanged = counts.paths().keys().any(|path| path.starts_with(Path::Exchange.name()));
-    let idle =
-        |key: &str| OF_THE_EXCHANGE.contains(&key) || KINDS_OF_THE_EXCHANGE.iter().any(|kind| key.starts_with(kind));
+    let exchanged = counts.has_exchanged();
     let why = |key: &str| match not_taken {
         Some(why) => Some(format!("the file was left to MPI: {why}")),
-        None if !exchanged && idle(key) => Some("no call exchanged data by messages".to_string()),
+        None if !exchanged && Hints::is_only_of_exchanges(key) => {
+            Some("no call exchanged data by messages".to_string())
+        }
         None => None,
     };
     open.asked.unused().iter().cloned().chain(open.asked.without_effect(why)).collect()
@@ -211,17 +193,28 @@ pub fn is_wanted() -> bool {
     wanted().is_some()
 }
 
-/// Whether ranks are to keep diaries, for a page.
-pub fn wants_diary() -> bool {
-    wanted() == Some(Style::Html)
-}
-
 fn wanted() -> Option<Style> {
     match std::env::var("TRIB_REPORT").ok()?.as_str() {
         "" | "0" => None,
         "json" => Some(Style::Json),
-        "html" => Some(Style::Html),
+        page if is_page(page) => None,
         _ => Some(Style::Table),
+    }
+}
+
+/// Whether a value of TRIB_REPORT asks for a page of HTML. The library made pages once; now `trib explain` does, outside the
+/// program.
+fn is_page(value: &str) -> bool {
+    value == "html" || value.starts_with("html:")
+}
+
+/// Says how to get a page, if TRIB_REPORT asks for one. One rank calls this once.
+pub fn answer_page() {
+    if std::env::var("TRIB_REPORT").is_ok_and(|value| is_page(&value)) {
+        eprintln!(
+            "tributary: TRIB_REPORT=html is gone, so there is no report; allowed: 1, json. For a page, run with \
+             TRIB_CAPTURE=DIR, and then: trib explain DIR/NAME.tribcap --html PAGE"
+        );
     }
 }
 

@@ -14,7 +14,7 @@ pub fn is_supported() -> bool {
 }
 
 /// Whether the launcher's environment numbers this rank 0, or does not number it: MPI cannot be called.
-fn is_first_rank() -> bool {
+pub fn is_first_rank() -> bool {
     const RANKS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"];
     RANKS.iter().find_map(|name| std::env::var(name).ok()).is_none_or(|rank| rank == "0")
 }

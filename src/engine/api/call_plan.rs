@@ -51,7 +51,10 @@ impl File {
             queue.time(self.diary.is_some());
         }
         if let Some(cached) = &self.cached {
-            done.why += &cached.why(done.direction, &plan, &self.setup);
+            done.auto = cached.taken(done.direction, &plan, &self.setup);
+            if let Some(choice) = done.auto.filter(|choice| !choice.is_usual()) {
+                done.why += &format!("; {choice}");
+            }
         }
         Ok(plan)
     }

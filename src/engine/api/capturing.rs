@@ -52,7 +52,7 @@ impl File {
             recording.add(direction, access, started, outcome);
         }
         if let Some(diary) = &mut self.diary {
-            diary.call(direction, (access.0.count(), access.0.bytes()), started);
+            diary.call(started);
         }
     }
 
@@ -67,7 +67,7 @@ impl File {
 
     /// Takes the recording of a file that closes. O(ranks).
     pub(in crate::engine) fn take_recording(&mut self) -> Option<Closing> {
-        let diary = self.diary_of_this_open();
+        let diary = self.take_diary();
         let mut recording = self.recording.take()?;
         let Setup { path, mode, topology, driver_name, layout, roles, hints, .. } = &self.setup;
         let mode = match mode {

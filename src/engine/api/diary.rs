@@ -1,31 +1,21 @@
-//! A diary: what one rank did in the calls on a file, and when. It is kept only where somebody asks for it.
+//! A diary: what one rank did in the calls on a file, and when. It is kept for captures only.
 
-use std::pin::pin;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::collectives::gather;
 use crate::engine::api::file::File;
 use crate::engine::api::finish_call::CallTotals;
 use crate::engine::api::report::{Clock, Seconds};
-use crate::engine::plan::Direction;
-use crate::error::Result;
 
-/// Calls, and windows, that the diaries of all ranks have room for together.
+/// Windows that the diaries of all ranks have room for together.
 const ROOM: usize = 1 << 14;
-/// Calls, and windows, that one rank keeps at most.
+/// Windows that one rank keeps at most.
 const MOST: usize = 512;
 
 /// What one rank did in the calls on a file. Times are its own, in seconds; they count from the end of the open.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Diary {
-    /// Collective calls.
-    pub calls: u64,
-    /// Extents of these calls.
-    pub requests: u64,
-    /// Bytes of these calls.
-    pub bytes: u64,
     /// Time by phase, of this rank alone.
     pub seconds: Seconds,
     /// Windows that it owned as an aggregator.
@@ -34,21 +24,8 @@ pub struct Diary {
     pub covered: u64,
     /// (ranks that a window had data of, number of such windows), ascending.
     pub fan_in: Vec<(u32, u64)>,
-    /// The first calls.
-    pub visits: Vec<Visited>,
     /// The first windows.
     pub rounds: Vec<Round>,
-}
-
-/// One call of one rank.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Visited {
-    /// Whether it is a read.
-    pub read: bool,
-    /// When the rank came to it.
-    pub start: f64,
-    /// When it left.
-    pub end: f64,
 }
 
 /// One window of an aggregator.
@@ -88,18 +65,16 @@ pub struct Exchanged {
 pub struct Keeping {
     opened: Instant,
     most: usize,
+    /// Calls that have ended.
+    calls: u64,
     diary: Diary,
-    /// Whether all ranks keep one, so that they can be gathered.
-    common: bool,
-    /// Whether it began with an earlier open of the file.
-    continued: bool,
 }
 
 impl Keeping {
     /// Starts, on one of so many ranks.
     pub fn new(ranks: usize) -> Self {
         let most = (ROOM / ranks.max(1)).clamp(1, MOST);
-        Self { opened: Instant::now(), most, diary: Diary::default(), common: false, continued: false }
+        Self { opened: Instant::now(), most, calls: 0, diary: Diary::default() }
     }
 
     fn at(&self, time: Instant) -> f64 {
@@ -129,7 +104,7 @@ impl Keeping {
             let exchange = (self.at(*begin), self.at(*end));
             let io = written.next().map_or((exchange.1, exchange.1), |&(begin, end)| (self.at(begin), self.at(end)));
             self.diary.rounds.push(Round {
-                call: self.diary.calls,
+                call: self.calls,
                 round: *round,
                 ranks: *ranks,
                 bytes: *bytes,
@@ -145,44 +120,13 @@ impl Keeping {
     }
 
     /// Takes a call that has ended.
-    pub fn call(&mut self, direction: Direction, (requests, bytes): (u64, u64), started: Instant) {
-        let (start, end) = (self.at(started), self.at(Instant::now()));
-        self.diary.calls += 1;
-        self.diary.requests += requests;
-        self.diary.bytes += bytes;
-        self.diary.seconds.total += end - start;
-        if self.diary.visits.len() < self.most {
-            self.diary.visits.push(Visited { read: direction == Direction::Read, start, end });
-        }
+    pub fn call(&mut self, started: Instant) {
+        self.calls += 1;
+        self.diary.seconds.total += self.at(Instant::now()) - self.at(started);
     }
 }
 
 impl File {
-    /// Keeps a diary of this rank's calls from here on. Local, but all ranks do so, or none. A call costs some clock readings
-    /// more; memory is bounded.
-    pub fn keep_diary(&mut self) {
-        let keeping = Keeping { common: true, ..Keeping::new(self.endpoint.ranks()) };
-        self.diary = Some(Box::new(keeping));
-    }
-
-    /// Takes a diary of [`File::keep_diary`], for another open of the same file ([`File::continue_diary`]). Local.
-    pub fn take_diary(&mut self) -> Option<Box<Keeping>> {
-        self.diary.take_if(|diary| diary.common)
-    }
-
-    /// Goes on with a diary of an earlier open of the file, if there is one. Local.
-    pub fn continue_diary(&mut self, kept: Option<Box<Keeping>>) {
-        if let Some(mut kept) = kept {
-            kept.continued = true;
-            self.diary = Some(kept);
-        }
-    }
-
-    /// Whether all ranks keep a diary, by [`File::keep_diary`].
-    pub fn keeps_diary(&self) -> bool {
-        self.diary.as_ref().is_some_and(|diary| diary.common)
-    }
-
     /// Takes time of this rank in some phases of a call, if a diary is kept.
     pub(in crate::engine) fn spent(&mut self, seconds: Seconds) {
         if let Some(diary) = &mut self.diary {
@@ -190,30 +134,10 @@ impl File {
         }
     }
 
-    /// This rank's diary so far, if one is kept. Local.
-    fn own_diary(&self) -> Option<Diary> {
-        let mut diary = self.diary.as_ref()?.diary.clone();
+    /// This rank's diary, for the capture of a file that closes. Local.
+    pub(in crate::engine) fn take_diary(&mut self) -> Option<Diary> {
+        let mut diary = self.diary.take()?.diary;
         diary.fan_in = self.fan_in_counts().collect();
         Some(diary)
-    }
-
-    /// The diary for the capture of this open: one that began with it. Local.
-    pub(in crate::engine) fn diary_of_this_open(&self) -> Option<Diary> {
-        self.own_diary().filter(|_| self.diary.as_ref().is_some_and(|diary| !diary.continued))
-    }
-
-    /// The diaries of all ranks, on rank 0; nothing on the others. Collective: all ranks have called [`File::keep_diary`]. Costs a
-    /// gather of at most some 100 KB a rank, and of 2 MB in all or a few hundred bytes a rank.
-    ///
-    /// # Errors
-    /// Those of the fabric; an operation was dropped before its end.
-    pub fn diaries(&mut self) -> Result<Vec<Diary>> {
-        self.usable()?;
-        let waiting = self.endpoint.waiting().clone();
-        waiting.complete(pin!(async {
-            let own = serde_json::to_vec(&self.own_diary()).unwrap_or_default();
-            let all = gather(&mut self.endpoint, 0, &own).await?;
-            Ok(all.iter().map(|told| serde_json::from_slice(told).unwrap_or_default()).collect())
-        }))
     }
 }

@@ -4,6 +4,7 @@ use crate::collectives::{allreduce, broadcast_error};
 use crate::engine::api::diary::Keeping;
 use crate::engine::api::report::{CallReport, Clock, Path, Seconds};
 use crate::engine::data::rounds::DataCounts;
+use crate::engine::plan::auto_choice::AutoChoice;
 use crate::engine::plan::cached::Cached;
 use crate::engine::plan::trials::{Lesson, Spent};
 use crate::engine::plan::{Agreed, Direction};
@@ -21,6 +22,8 @@ pub struct CallTotals {
     pub path: Path,
     /// Why this path was chosen.
     pub why: String,
+    /// What `auto` took, in an exchange.
+    pub auto: Option<AutoChoice>,
     /// Whether the plan of an earlier call was reused.
     pub reused: bool,
     /// What the time of the call teaches.
@@ -44,6 +47,7 @@ impl CallTotals {
             direction,
             path: Path::Nothing,
             why: String::new(),
+            auto: None,
             reused: false,
             lesson: None,
             aggregators: 0,
@@ -74,7 +78,8 @@ pub async fn finish_call(
     if let Some(diary) = diary {
         diary.phases(&clock, &done);
     }
-    let CallTotals { direction, path, why, reused, lesson, aggregators, metadata, in_memory, counts, outcome } = done;
+    let CallTotals { direction, path, why, auto, reused, lesson, aggregators, metadata, in_memory, counts, outcome } =
+        done;
     let failed = if outcome.error.is_some() { endpoint.rank() as u64 } else { u64::MAX };
     let micros = |time: std::time::Duration| time.as_micros() as u64;
     let total = clock.total();
@@ -118,6 +123,7 @@ pub async fn finish_call(
     Ok(CallReport {
         path,
         why: why.into(),
+        auto,
         plan_reused: reused,
         aggregators,
         requests: agreed.requests,

@@ -9,7 +9,7 @@
 //! | `staging` | memory of a device, copied to the host or from there |
 //! | `independent` | what one rank does alone; the size of the file |
 //! | `capturing` | calls recorded for a capture, which is stored at the close |
-//! | [`diary`] | what one rank did and when, where somebody asks for it |
+//! | [`diary`] | what one rank did and when, for captures |
 //! | `alone` | a failure of one rank that has no endpoint yet |
 //! | `report` | the numbers of a call |
 

@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::engine::plan::auto_choice::AutoChoice;
 use crate::fabric::Waiting;
 
 /// How a call goes to the file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Path {
     /// The two-phase exchange.
@@ -81,8 +82,11 @@ impl std::ops::AddAssign for Seconds {
 pub struct CallReport {
     /// The path of the bytes.
     pub path: Path,
-    /// Why this path was chosen.
+    /// Why this path was chosen, and in an exchange the kernels, in words for people.
     pub why: Cow<'static, str>,
+    /// What `auto` took, in an exchange that the hints leave to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto: Option<AutoChoice>,
     /// Whether the plan of an earlier call, with its flattened lists and metadata, was reused.
     pub plan_reused: bool,
     /// Number of aggregators.
@@ -108,6 +112,24 @@ pub struct CallReport {
     pub in_memory: u64,
     /// Time by phase.
     pub seconds: Seconds,
+}
+
+/// Adds the numbers of another call: sums, but of aggregators and rounds the larger. What is said of one call (its path and
+/// the reason, its kernels, whether it reused a plan) stays.
+impl std::ops::AddAssign<&Self> for CallReport {
+    fn add_assign(&mut self, other: &Self) {
+        self.aggregators = self.aggregators.max(other.aggregators);
+        self.requests += other.requests;
+        self.bytes += other.bytes;
+        self.bytes_written += other.bytes_written;
+        self.bytes_read += other.bytes_read;
+        self.rounds = self.rounds.max(other.rounds);
+        self.metadata_bytes += other.metadata_bytes;
+        self.metadata_messages += other.metadata_messages;
+        self.data_messages += other.data_messages;
+        self.in_memory += other.in_memory;
+        self.seconds += other.seconds;
+    }
 }
 
 /// The number of ranks that an aggregator exchanged with in a round, itself included; over all aggregators and rounds.

@@ -155,7 +155,7 @@ pub fn decode_all(block: &Bytes) -> Result<(Vec<Call>, Option<Diary>)> {
 pub fn diary_body(diary: &Diary) -> Vec<u8> {
     let mut body = Vec::new();
     let nanos = |seconds: f64| (seconds * 1e9).round() as u64;
-    let Diary { seconds, windows, covered, fan_in, rounds, .. } = diary;
+    let Diary { seconds, windows, covered, fan_in, rounds } = diary;
     let Seconds { flatten, metadata, data, placement, io, agreement, total } = *seconds;
     let times = [flatten, metadata, data, placement, io, agreement, total].map(nanos);
     times
@@ -235,7 +235,7 @@ impl Decoder<'_> {
         let (windows, covered) = (self.number()?, self.number()?);
         let fan_in = (0..self.number()?).map(|_| Ok((self.small()?, self.number()?))).collect::<Result<Vec<_>>>()?;
         let rounds = (0..self.number()?).map(|_| self.round()).collect::<Result<Vec<_>>>()?;
-        Ok(Diary { seconds, windows, covered, fan_in, rounds, ..Diary::default() })
+        Ok(Diary { seconds, windows, covered, fan_in, rounds })
     }
 
     fn round(&mut self) -> Result<Round> {
@@ -318,8 +318,7 @@ mod tests {
         let round = Round { call: 3, round: 7, ranks: 9, bytes: 1 << 40, exchange: (0.5, 0.75), io: (0.625, 2.0) };
         let seconds = Seconds { flatten: 0.25, io: 3.5, total: 8.0, ..Seconds::default() };
         let rounds = vec![round, Round { io: (0.75, 0.75), ..round }];
-        let diary =
-            Diary { seconds, windows: 12, covered: 1 << 50, fan_in: vec![(1, 5), (9, 7)], rounds, ..Diary::default() };
+        let diary = Diary { seconds, windows: 12, covered: 1 << 50, fan_in: vec![(1, 5), (9, 7)], rounds };
         let mut encoder = Encoder::default();
         encoder.add_diary(&diary_body(&diary));
         let block = Bytes::from(encoder.finish());

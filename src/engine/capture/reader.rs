@@ -110,7 +110,7 @@ impl Capture {
         self.rank_and_diary(rank).map(|(calls, _)| calls)
     }
 
-    /// The calls of a rank as [`Capture::rank`] gives them, and its diary without visits, if the capture has it.
+    /// The calls of a rank as [`Capture::rank`] gives them, and its diary, if the capture has it.
     ///
     /// # Errors
     /// As [`Capture::rank`].

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::access::{BufferLayout, Extents};
 use crate::engine::api::setup::Setup;
+use crate::engine::plan::auto_choice::AutoChoice;
 use crate::engine::plan::choice::Way;
 use crate::engine::plan::trials::{Lesson, Spent, Trials};
 use crate::engine::plan::{Agreed, Direction, Plan};
@@ -153,10 +154,10 @@ impl Cached {
         self.courses[direction as usize].learn(lesson, spent);
     }
 
-    /// Why a call goes as `plan` says, for reports.
-    pub fn why(&self, direction: Direction, plan: &Plan, setup: &Setup) -> String {
+    /// What `auto` took in a call that goes as `plan` says; none where the hints leave no choice.
+    pub fn taken(&self, direction: Direction, plan: &Plan, setup: &Setup) -> Option<AutoChoice> {
         let by = self.courses[direction as usize].trials.chosen_by(plan.way);
-        setup.roles(plan.bytes).reason(plan.way, by)
+        setup.roles(plan.bytes).taken(plan.way, by)
     }
 }
 
@@ -165,6 +166,7 @@ mod tests {
     use super::*;
     use crate::drivers::{DriverName, Layout, Written, driver};
     use crate::engine::metadata::Announced;
+    use crate::engine::plan::auto_choice::{AutoKernel, ChosenBy};
     use crate::engine::plan::choice::{Candidate, Layered};
     use crate::hints::Hints;
     use crate::topology::Topology;
@@ -199,7 +201,7 @@ mod tests {
         let (file, layout) = (Extents::strided(0, 8, 16, 4).unwrap(), BufferLayout::Contiguous);
         let mut cached = Cached::new(&file, &layout, 64, plan(&setup, FLAT, ways.to_vec()));
         cached.learn(Direction::Write, Lesson::Made, spent(1.0, 1.0));
-        let (mut reasons, mut made_at, mut layered) = (Vec::new(), None, 0);
+        let (mut choices, mut made_at, mut layered) = (Vec::new(), None, 0);
         for step in 1..=200 {
             let by = step * MOVED;
             let (turn, lesson) = cached.turn(Direction::Write, by);
@@ -215,19 +217,18 @@ mod tests {
             let base = if plan.way == FLAT { 0 } else { made_at.unwrap() * MOVED };
             assert_eq!(shift, by - base, "step {step}");
             layered += usize::from(plan.way == LAYERED);
-            reasons.push(cached.why(Direction::Write, &plan, &setup));
+            choices.push(cached.taken(Direction::Write, &plan, &setup).unwrap());
             cached.learn(Direction::Write, lesson, spent(making, if plan.way == LAYERED { 0.5 } else { 1.0 }));
             assert!(
                 matches!(cached.turn(Direction::Read, by).0, Turn::Has(plan, shift) if plan.way == FLAT && shift == by)
             );
         }
-        let two_layers = "; two_layer with 1 local aggregators a node for metadata and data, ";
         // A cold call, and three with warm memory.
-        for (by, count) in [("as a trial", 4), ("as measured to be faster", layered - 4)] {
-            let words = format!("{two_layers}{by}");
-            assert_eq!(reasons.iter().filter(|why| **why == words).count(), count, "{words}: {reasons:?}");
+        for (by, count) in [(ChosenBy::Trial, 4), (ChosenBy::Measurement, layered - 4)] {
+            let choice = AutoChoice { kernel: AutoKernel::TwoLayer { per_node: 1 }, metadata: true, data: true, by };
+            assert_eq!(choices.iter().filter(|other| **other == choice).count(), count, "{choice}: {choices:?}");
         }
-        assert!(layered > 100 && reasons.first().is_some_and(String::is_empty));
+        assert!(layered > 100 && choices[0].is_usual());
         let made_at = made_at.unwrap();
         assert_eq!(cached.kept(Direction::Write, MOVED).1, MOVED - made_at * MOVED);
         assert_eq!(cached.kept(Direction::Read, MOVED).1, MOVED);

@@ -1,5 +1,6 @@
 //! The plan of a collective call: the agreement before an exchange, the choice of the path, and the lists to exchange.
 
+pub mod auto_choice;
 pub(in crate::engine) mod cached;
 pub mod choice;
 pub(in crate::engine) mod duplicate_reads;

@@ -6,6 +6,7 @@ use crate::access::Extents;
 use crate::drivers::{Domains, Driver, Layout, Written};
 use crate::engine::metadata::phase::Phase;
 use crate::engine::plan::Agreed;
+use crate::engine::plan::auto_choice::{AutoChoice, AutoKernel, ChosenBy};
 use crate::engine::plan::choice::{Candidate, Chooser, Layered, Way};
 use crate::engine::plan::touched::Touched;
 use crate::engine::two_layer::node;
@@ -111,45 +112,14 @@ impl Roles {
         Ok(Phases { metadata, data })
     }
 
-    /// Why a call goes this way, for reports. Empty where the default was predicted to be best, and where the hints leave no
-    /// choice.
-    pub fn reason(&self, way: Way, by: ChosenBy) -> String {
-        let phases = match (self.open.metadata, self.open.data) {
-            (false, false) => return String::new(),
-            (true, false) => "metadata",
-            (false, true) => "data",
-            (true, true) => "metadata and data",
+    /// What `auto` took in a call that goes this way; none where the hints leave no choice.
+    pub fn taken(&self, way: Way, by: ChosenBy) -> Option<AutoChoice> {
+        let kernel = match way.layered == self.given {
+            true => AutoKernel::Flat,
+            false => AutoKernel::TwoLayer { per_node: way.local },
         };
-        let is_flat = way.layered == self.given;
-        if is_flat && by == ChosenBy::Prediction {
-            return String::new();
-        }
-        let kernel = match is_flat {
-            true => BALANCED.name.to_string(),
-            false => format!("two_layer with {} local aggregators a node", way.local),
-        };
-        format!("; {kernel} for {phases}, {}", by.phrase())
-    }
-}
-
-/// What made a choice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChosenBy {
-    /// The cost model.
-    Prediction,
-    /// Trials in earlier calls.
-    Measurement,
-    /// This call is a trial.
-    Trial,
-}
-
-impl ChosenBy {
-    fn phrase(self) -> &'static str {
-        match self {
-            Self::Prediction => "as predicted to be faster",
-            Self::Measurement => "as measured to be faster",
-            Self::Trial => "as a trial",
-        }
+        let Layered { metadata, data } = self.open;
+        self.open.any().then_some(AutoChoice { kernel, metadata, data, by })
     }
 }
 

@@ -13,8 +13,8 @@
 
 use std::collections::VecDeque;
 
+use crate::engine::plan::auto_choice::ChosenBy;
 use crate::engine::plan::choice::{Candidate, Way};
-use crate::engine::plan::roles::ChosenBy;
 use crate::sample::{STUDENT, Sample};
 
 /// Trials may lose this part of the time.

@@ -121,6 +121,7 @@ pub async fn report(
     Ok(CallReport {
         path: known.path,
         why: Cow::Borrowed(known.why),
+        auto: None,
         plan_reused: false,
         aggregators: usize::from(known.path != Path::Nothing),
         requests: known.count,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use tributary::engine::capture::{Asked, Call};
 use tributary::engine::diary::Round;
-use tributary::engine::{Capture, Diary, Seconds};
+use tributary::engine::{Capture, Diary, FanIn, Seconds};
 use tributary::hints::Unused;
 use tributary::{Hints, Rank, Topology};
 
@@ -121,6 +121,15 @@ pub struct RankAccount {
     pub last_to: usize,
     /// What it kept the others waiting, on average over them: seconds.
     pub kept_waiting: f64,
+    /// Time by phase, of this rank alone; nothing where the capture has no diary of it.
+    pub seconds: Option<Seconds>,
+}
+
+impl RankAccount {
+    /// Seconds in the phases in which a rank works: in that of agreement it mostly waits.
+    pub fn worked(&self) -> f64 {
+        self.seconds.map_or(0.0, |all| all.flatten + all.metadata + all.data + all.placement + all.io)
+    }
 }
 
 /// An aggregator, as its diary has it.
@@ -132,10 +141,20 @@ pub struct Owner {
     pub windows: u64,
     /// Bytes of the file that they cover.
     pub covered: u64,
+    /// Ranks that a window had data of.
+    pub fan_in: FanIn,
     /// Time by phase, of this rank alone.
     pub seconds: Seconds,
     /// Its first windows: when each was exchanged, and written or read.
     pub rounds: Vec<Round>,
+}
+
+impl Owner {
+    /// How many ranks had data for one of its windows.
+    pub fn senders(&self) -> String {
+        let FanIn { min, max, .. } = self.fan_in;
+        if min == max { max.to_string() } else { format!("{min} to {max}") }
+    }
 }
 
 /// A hint in force.
@@ -170,6 +189,10 @@ impl Account {
             Ok(planned) => (planned, None),
             Err(failure) => (Vec::new(), Some(failure.to_string())),
         };
+        let mut by_rank = by_rank(&all, &calls, &timeline, &topology);
+        for (rank, diary) in by_rank.iter_mut().zip(&diaries) {
+            rank.seconds = diary.as_ref().map(|diary| diary.seconds);
+        }
         let mut account = Self {
             file: header.file.clone(),
             mode: header.mode.clone(),
@@ -189,7 +212,7 @@ impl Account {
             kinds,
             planned,
             not_planned,
-            by_rank: by_rank(&all, &calls, &timeline, &topology),
+            by_rank,
             calls,
             hints: changed(&hints, header.asked.as_ref()),
             hints_unused: header.asked.as_ref().map(|asked| asked.unused.clone()),
@@ -291,8 +314,8 @@ fn by_rank(all: &[Vec<Call>], calls: &[CallAccount], timeline: &[Vec<Visit>], to
 
 fn owners(diaries: Vec<Option<Diary>>) -> Vec<Owner> {
     let owner = |(rank, diary): (Rank, Option<Diary>)| {
-        let Diary { windows, covered, seconds, rounds, .. } = diary.filter(|diary| diary.windows > 0)?;
-        Some(Owner { rank, windows, covered, seconds, rounds })
+        let Diary { windows, covered, seconds, fan_in, rounds } = diary.filter(|diary| diary.windows > 0)?;
+        Some(Owner { rank, windows, covered, fan_in: FanIn::of(fan_in), seconds, rounds })
     };
     diaries.into_iter().enumerate().filter_map(owner).collect()
 }

@@ -51,6 +51,7 @@ pub fn of(account: &Account) -> Vec<String> {
     sentences.extend(plans_reused(account));
     sentences.extend(waiting(account));
     sentences.extend(slowest(account));
+    sentences.extend(slowest_rank(account));
     sentences.extend(slowest_aggregator(account));
     sentences.extend(fan_in(account));
     sentences
@@ -192,6 +193,24 @@ fn slowest(account: &Account) -> Option<String> {
     let which =
         if account.calls.len() == 1 { "The call".to_string() } else { format!("The slowest call, {},", call.call) };
     Some(format!("{which} took {}: {}.", time(call.lasted()), reason(call)))
+}
+
+/// The rank that worked longest inside the calls.
+fn slowest_rank(account: &Account) -> Option<String> {
+    let busiest = account.by_rank.iter().max_by(|one, other| one.worked().total_cmp(&other.worked()))?;
+    let mean = account.by_rank.iter().map(RankAccount::worked).sum::<f64>() / account.ranks as f64;
+    let parts = phases(busiest.seconds.as_ref().filter(|_| account.ranks > 1 && mean > 0.0)?);
+    let working = parts.iter().filter(|(phase, _)| *phase != "agreement");
+    let (phase, spent) = working.max_by(|one, other| one.1.total_cmp(&other.1))?;
+    Some(format!(
+        "The rank that worked longest inside calls is {}, {} in its own phases, {:.1} times the mean; the longest is {} \
+         ({phase}) {}.",
+        busiest.rank,
+        time(busiest.worked()),
+        busiest.worked() / mean,
+        meaning(phase),
+        time(*spent),
+    ))
 }
 
 /// The aggregator that took longest, and the reason; times are of its own diary.

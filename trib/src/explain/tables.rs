@@ -1,13 +1,14 @@
 //! The tables of the page.
 
 use maud::{Markup, html};
+use tributary::engine::Seconds;
 use tributary::hints::Unused;
 
 use super::account::{Account, Changed, Owner, RankAccount};
 use super::calls::CallAccount;
 use super::kinds::Kind;
 use super::predicted::Phase;
-use super::sentences::reason;
+use super::sentences::{phases, reason};
 use super::{chart, time};
 use crate::listing::counted;
 use crate::report::grouped;
@@ -184,6 +185,25 @@ pub fn ranks(account: &Account) -> Option<Markup> {
         html! {
             p { "Those first that kept the others waiting." }
             (table("Ranks", &header, 0..8, &rows))
+            @if let Some(phases) = phases_of_ranks(account) { (phases) }
+        }
+    })
+}
+
+/// The phases of every rank of which the capture has times.
+fn phases_of_ranks(account: &Account) -> Option<Markup> {
+    let mut ranks: Vec<_> = account.by_rank.iter().filter_map(|rank| Some((rank, rank.seconds?))).collect();
+    ranks.sort_by(|(one, _), (other, _)| other.worked().total_cmp(&one.worked()));
+    let row = |(rank, seconds): &(&RankAccount, Seconds)| {
+        std::iter::once(rank.rank.to_string()).chain(phases(seconds).map(|(_, spent)| time(spent))).collect()
+    };
+    let rows: Vec<Vec<String>> = ranks.iter().map(row).collect();
+    let header: Vec<&str> =
+        std::iter::once("rank").chain(phases(&Seconds::default()).map(|(phase, _)| phase)).collect();
+    (!rows.is_empty()).then(|| {
+        html! {
+            p { "Time by phase of each rank alone, those first that worked longest inside calls." }
+            (table("Phases of ranks", &header, 0..7, &rows))
         }
     })
 }
@@ -226,15 +246,16 @@ pub fn aggregators(account: &Account) -> Option<Markup> {
     owners.sort_by(|one, other| worked(other).total_cmp(&worked(one)));
     let row = |owner: &&Owner| {
         let mut row = vec![owner.rank.to_string(), grouped(owner.windows), grouped(owner.covered)];
+        row.push(owner.senders());
         row.extend([owner.seconds.data, owner.seconds.placement, owner.seconds.io].map(time));
         row
     };
     let rows: Vec<Vec<String>> = owners.iter().map(row).collect();
-    let header = ["aggregator", "windows", "bytes they cover", "data", "placement", "io"];
+    let header = ["aggregator", "windows", "bytes they cover", "ranks with data for one", "data", "placement", "io"];
     (!rows.is_empty()).then(|| {
         html! {
             p { "Those first that took longest. Times are of each rank alone." }
-            (table("Aggregators", &header, 0..6, &rows))
+            (table("Aggregators", &header, 0..7, &rows))
             @if let Some((call, drawing)) = chart::rounds(account) {
                 figure {
                     (drawing)

@@ -172,10 +172,13 @@ fn predicted(account: &Account) -> Option<String> {
 }
 
 fn aggregators(account: &Account) -> Option<String> {
-    let mut table = table(["aggregator", "windows", "bytes they cover", "data", "placement", "io"]);
-    for Owner { rank, windows, covered, seconds, .. } in account.owners.iter().take(ROWS) {
+    let mut table =
+        table(["aggregator", "windows", "bytes they cover", "ranks with data for one", "data", "placement", "io"]);
+    for owner in account.owners.iter().take(ROWS) {
+        let Owner { rank, windows, covered, seconds, .. } = owner;
         let [data, placement, io] = [seconds.data, seconds.placement, seconds.io].map(time);
-        table.add_row([rank.to_string(), grouped(*windows), grouped(*covered), data, placement, io]);
+        let senders = owner.senders();
+        table.add_row([rank.to_string(), grouped(*windows), grouped(*covered), senders, data, placement, io]);
     }
     let hidden = account.owners.len().saturating_sub(ROWS);
     (!account.owners.is_empty()).then(|| section("Aggregators: time of each rank alone", &table, hidden))

@@ -1,6 +1,7 @@
 //! `trib explain`: over all captures of real programs, and over captures made here whose times are known.
 
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -337,4 +338,30 @@ fn bad_input_is_one_line() {
     fails(&["explain", &path("nowhere")], "nowhere");
     fails(&["explain", &one, "--html", &path("no/such/page.html")], "page.html");
     fails(&["explain", &one, "--json", "--html", &path("page.html")], "--json");
+}
+
+/// What ranks note while their calls are captured: how long each was in which phase, and how many had data for a window.
+#[test]
+fn phases_of_every_rank_and_measured_fan_in_are_shown() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut replay = Command::new(env!("CARGO_BIN_EXE_trib"));
+    replay.env("TRIB_CAPTURE", directory.path()).args(["replay", "btio", "--grid", "32", "--ranks", "4"]);
+    replay.args(["--hint", "cb_nodes=2;trib_tiny_call=0;romio_cb_write=enable"]);
+    let output = replay.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let capture = std::fs::read_dir(directory.path()).unwrap().next().unwrap().unwrap().path();
+    let (capture, page) = (capture.to_str().unwrap(), directory.path().join("page.html"));
+    let explained = json(&["explain", capture, "--json"]);
+    let owners = explained["owners"].as_array().unwrap();
+    assert!(owners.len() == 2 && owners.iter().all(|owner| owner["fan_in"]["max"] == 4), "{owners:?}");
+    let ranks = explained["by_rank"].as_array().unwrap();
+    assert!(ranks.iter().all(|rank| rank["seconds"]["total"].as_f64().unwrap() > 0.0), "{ranks:?}");
+    let text = succeeds(&["explain", capture]);
+    for words in ["The rank that worked longest inside calls is ", "ranks with data for one"] {
+        assert!(text.contains(words), "no {words:?} in {text}");
+    }
+    succeeds(&["explain", capture, "--html", page.to_str().unwrap()]);
+    let page = std::fs::read_to_string(&page).unwrap();
+    assert_is_whole_page(&page);
+    assert!(page.contains("Phases of ranks"), "{page}");
 }

@@ -4,7 +4,6 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`info`] | `MPI_Info` as keys and values |
 //! | [`errors`] | classes of errors |
 //! | [`types`] | how datatypes were made, and values kept on them |
 //! | [`status`] | filling a status; the null request |
@@ -12,7 +11,6 @@
 use std::ffi::c_int;
 
 pub mod errors;
-pub mod info;
 pub mod status;
 pub mod types;
 

@@ -4,25 +4,11 @@ use std::ffi::c_int;
 
 use tributary::engine::Direction;
 use tributary::error::About;
-use tributary::{BufferLayout, CallReport, Error, Extents, File, Sink, Source};
+use tributary::{CallReport, Error, File};
+use tributary_bindings::access::Access;
 
-use crate::abi::MPI_Offset;
 use crate::backend::Backend;
 use crate::files::Shared;
-
-/// This rank's access in a call.
-pub struct Access {
-    /// Its extents in the file.
-    pub file: Extents,
-    /// Its first offset in the file, in etypes; 0 if it has no bytes.
-    pub offset: MPI_Offset,
-    /// Address of the first byte in memory.
-    pub memory: *mut u8,
-    /// Bytes in memory, gaps included.
-    pub span: usize,
-    /// The positions of the bytes in that span.
-    pub layout: BufferLayout,
-}
 
 /// The result of a call that did not fail in the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +23,7 @@ pub enum Ended {
         code: c_int,
     },
     /// MPI must run the call, on all ranks.
-    Passed,
+    LeftToMpi,
 }
 
 impl Ended {
@@ -45,7 +31,7 @@ impl Ended {
     pub fn bytes(&self) -> u64 {
         match *self {
             Self::Moved(bytes) | Self::ByMpi { bytes, .. } => bytes,
-            Self::Passed => 0,
+            Self::LeftToMpi => 0,
         }
     }
 }
@@ -64,7 +50,7 @@ pub fn left_to_mpi(why: impl ToString) -> Error {
 impl Backend {
     /// Moves the bytes. If this rank's arguments are bad, `access` is the error, and the rank takes part without data.
     /// Records in `counts`, for the call named `name`, what was done or why MPI must run it. `first` is the error of an
-    /// earlier attempt ([`transfer_now`]). Collective.
+    /// earlier attempt, which called the engine without a future. Collective.
     ///
     /// # Errors
     /// Those of a call of the engine, the same on all ranks.
@@ -88,8 +74,8 @@ impl Backend {
             let engine = match self.engine() {
                 Ok(engine) => engine,
                 Err(why) => {
-                    counts.counts().passed(name, &why);
-                    return Ok(Ended::Passed);
+                    counts.counts().left_to_mpi(name, &why);
+                    return Ok(Ended::LeftToMpi);
                 }
             };
             let outcome = match access {
@@ -108,8 +94,8 @@ impl Backend {
                     Error::Refused { reason: LEFT_TO_MPI, why }
                     | Error::Argument { about: About::DeviceMemory, value: why, .. },
                 ) => {
-                    counts.counts().passed(name, &why);
-                    return Ok(Ended::Passed);
+                    counts.counts().left_to_mpi(name, &why);
+                    return Ok(Ended::LeftToMpi);
                 }
                 Err(error) => return Err(error),
             }
@@ -117,7 +103,7 @@ impl Backend {
     }
 }
 
-/// Moves the bytes and returns their number. Passes the report of the call to `note`. Collective.
+/// As [`Access::transfer`], for a call that other calls of the rank go on beside. Collective.
 ///
 /// # Safety
 /// As [`Backend::attempt`].
@@ -127,49 +113,17 @@ async unsafe fn transfer(
     access: &Access,
     note: impl Fn(&CallReport),
 ) -> Result<u64, Error> {
-    let Access { file, memory, span, layout, .. } = access;
     match direction {
         Direction::Write => {
             // SAFETY: the caller's promise.
-            let source = unsafe { Source::from_raw_parts(*memory, *span) };
-            note(&engine.write_all_async(file, layout, source).await?);
-            Ok(file.bytes())
+            let source = unsafe { access.source() };
+            note(&engine.write_all_async(&access.file, &access.layout, source).await?);
+            Ok(access.bytes())
         }
         Direction::Read => {
             // SAFETY: likewise.
-            let sink = unsafe { Sink::from_raw_parts(*memory, *span) };
-            let read = engine.read_all_async(file, layout, sink).await?;
-            note(&read.call);
-            Ok(read.bytes)
-        }
-    }
-}
-
-/// Like [`transfer`], for a blocking call: it calls the engine directly, without a future. Collective.
-///
-/// # Errors
-/// Those of a call of the engine, the same on all ranks, for [`Backend::attempt`] to handle.
-///
-/// # Safety
-/// As [`Backend::attempt`].
-pub unsafe fn transfer_now(
-    direction: Direction,
-    engine: &mut File,
-    access: &Access,
-    note: impl Fn(&CallReport),
-) -> Result<u64, Error> {
-    let Access { file, memory, span, layout, .. } = access;
-    match direction {
-        Direction::Write => {
-            // SAFETY: the caller's promise.
-            let source = unsafe { Source::from_raw_parts(*memory, *span) };
-            note(&engine.write_all_from(file, layout, source)?);
-            Ok(file.bytes())
-        }
-        Direction::Read => {
-            // SAFETY: likewise.
-            let sink = unsafe { Sink::from_raw_parts(*memory, *span) };
-            let read = engine.read_all_into(file, layout, sink)?;
+            let sink = unsafe { access.sink() };
+            let read = engine.read_all_async(&access.file, &access.layout, sink).await?;
             note(&read.call);
             Ok(read.bytes)
         }

@@ -22,9 +22,8 @@ pub fn close(function: &'static Function, arguments: &[Word]) -> Answer {
         return Answer::Return(function.call(arguments));
     };
     let (speaks, path) = (file.backend.is_first, file.backend.path.clone());
-    let diaries = file.backend.diaries();
     describe_hints(&mut file, &counts);
-    let report = Report::wanted(&file, &counts, diaries);
+    let report = Report::wanted(&file, &counts);
     let closed = file.backend.close();
     if let (Err(error), Some(handle)) = (&closed, handle) {
         // MPI's file is still open: call its error handler.

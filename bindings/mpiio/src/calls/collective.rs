@@ -14,8 +14,9 @@ use tributary::engine::Direction;
 use tributary::engine::alone;
 use tributary::error::About;
 use tributary::{CallReport, Error};
+use tributary_bindings::access::Access;
 
-use super::attempt::{Access, Ended, left_to_mpi, transfer_now};
+use super::attempt::{Ended, left_to_mpi};
 use super::passing::{note, unseen};
 use super::split::Split;
 use crate::abi::types::{self, Kept};
@@ -28,7 +29,7 @@ use crate::entry::Answer;
 use crate::files::{self, Shared};
 use crate::next::Function;
 use crate::open_file::OpenFile;
-use crate::pending::{self, Job, Passed, Ticket};
+use crate::pending::{self, Job, MpiArguments, Ticket};
 use crate::view::View;
 
 /// Which file position a call uses.
@@ -105,20 +106,20 @@ pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answe
         });
     }
     let (etype, speaks) = (file.view.etype(), file.backend.is_first);
-    let access = call.access(&file.view);
-    let (asked, offset) = access.as_ref().map_or((0, 0), |access| (access.file.bytes(), access.offset));
+    let (access, offset) = call.access(&file.view);
+    let asked = access.as_ref().map_or(0, Access::bytes);
     let outcome = if pending::is_any() {
         // Calls in flight must advance meanwhile: another rank may start this call only after one of them has ended.
-        if let Runner::Later(starting) = &mut file.backend.runner
-            && let Err(error) = starting.connect(true)
+        if let Runner::NotOpened(unopened) = &mut file.backend.runner
+            && let Err(error) = unopened.connect(true)
         {
             return Answer::Raise { file: handle, error, speaks };
         }
         let ticket = Ticket::new(handle, function, speaks);
-        file.queue.push(&shared, Job { direction: form.direction, access, passed: None, ticket: ticket.clone() });
+        file.queue.push(&shared, Job { direction: form.direction, access, for_mpi: None, ticket: ticket.clone() });
         drop(file);
         pending::drive(&ticket);
-        ticket.outcome().cloned().unwrap_or(Ok(Ended::Passed))
+        ticket.outcome().cloned().unwrap_or(Ok(Ended::LeftToMpi))
     } else {
         // SAFETY: the program's buffer is valid for its count and datatype, and nothing else uses it during the call.
         let outcome = unsafe { wait(&mut file, form.direction, &access, function.name(), &shared) };
@@ -126,7 +127,7 @@ pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answe
         outcome
     };
     let error = match outcome {
-        Ok(Ended::Passed) => return Answer::Return(function.call(arguments)),
+        Ok(Ended::LeftToMpi) => return Answer::Return(function.call(arguments)),
         Ok(ended) => {
             // SAFETY: the status of the program's call.
             unsafe { status::set(call.result as *mut _, ended.bytes()) };
@@ -163,11 +164,11 @@ unsafe fn wait(
     let backend = &mut file.backend;
     let mut first = None;
     match (&mut backend.runner, &backend.wanted, access) {
-        (Runner::Later(starting), ..) => starting.connect(false)?,
+        (Runner::NotOpened(unopened), ..) => unopened.connect(false)?,
         (Runner::Engine { file, .. }, None, Ok(access)) => {
             let note = |report: &CallReport| counts.counts().ran(name, report);
             // SAFETY: the caller's promise.
-            match unsafe { transfer_now(direction, file, access, note) } {
+            match unsafe { access.transfer(direction, file, note) } {
                 Ok(bytes) => return Ok(Ended::Moved(bytes)),
                 Err(error) => first = Some(error),
             }
@@ -178,8 +179,8 @@ unsafe fn wait(
         // SAFETY: the caller's promise.
         Some(waiting) => waiting.wait(pin!(unsafe { backend.attempt(direction, access, name, counts, first) })),
         None => {
-            counts.counts().passed(name, &backend.engine().err().unwrap_or_default());
-            Ok(Ended::Passed)
+            counts.counts().left_to_mpi(name, &backend.engine().err().unwrap_or_default());
+            Ok(Ended::LeftToMpi)
         }
     }
 }
@@ -199,13 +200,13 @@ fn start(
         let allowed = "one at a time: end the first before beginning the next";
         return Err(Error::argument("split collective call", "another one is active on the file", allowed));
     }
-    if let Runner::Later(starting) = &mut file.backend.runner {
-        starting.connect(true)?;
+    if let Runner::NotOpened(unopened) = &mut file.backend.runner {
+        unopened.connect(true)?;
     }
-    let access = call.access(&file.view);
-    let passed = alone(call.passed(form, &access))?;
+    let (access, offset) = call.access(&file.view);
+    let for_mpi = alone(call.for_mpi(form, access.is_ok().then_some(offset)))?;
     if form.place == Place::Pointer {
-        alone(call.move_on(passed.offset, file.view.etype()))?;
+        alone(call.move_on(for_mpi.offset, file.view.etype()))?;
     }
     let ticket = Ticket::new(call.file, function, file.backend.is_first);
     if form.ending == Ending::Request {
@@ -214,7 +215,7 @@ fn start(
     } else {
         file.split = Some(Split::new(form, ticket.clone()));
     }
-    file.queue.push(shared, Job { direction: form.direction, access, passed: Some(passed), ticket });
+    file.queue.push(shared, Job { direction: form.direction, access, for_mpi: Some(for_mpi), ticket });
     pending::advance(shared, file);
     Ok(Answer::code(SUCCESS))
 }
@@ -240,9 +241,14 @@ impl Call {
         }
     }
 
-    /// The access that the arguments describe. An empty access does not ask for the file pointer: some MPI libraries return
-    /// a negative position if this rank's view holds no data.
-    fn access(&self, view: &View) -> Result<Access, Error> {
+    /// The access that the arguments describe, and its first offset in the file, in etypes. An empty access does not ask for the
+    /// file pointer: some MPI libraries return a negative position if this rank's view holds no data. Its offset is 0, and so
+    /// is that of an error.
+    fn access(&self, view: &View) -> (Result<Access, Error>, MPI_Offset) {
+        self.located(view).map_or_else(|error| (Err(error), 0), |(access, offset)| (Ok(access), offset))
+    }
+
+    fn located(&self, view: &View) -> Result<(Access, MPI_Offset), Error> {
         let known = match view {
             View::Engine(known) => known,
             View::Foreign { why, .. } => return Err(left_to_mpi(why)),
@@ -265,21 +271,20 @@ impl Call {
         let file = known.select(offset, bytes)?;
         let Memory { displacement, span, layout } = flat.memory(count)?;
         let memory = self.buffer.wrapping_offset(displacement as isize);
-        Ok(Access { file, offset, memory, span: span as usize, layout })
+        Ok((Access { file, memory, span: span as usize, layout }, offset))
     }
 
-    /// The arguments for MPI if the engine does not run the call.
-    fn passed(&self, form: Form, access: &Result<Access, Error>) -> Result<Passed, Error> {
-        let offset = match (self.offset, access) {
-            (Some(offset), _) => offset,
-            (None, Ok(access)) => access.offset,
-            (None, Err(_)) => position(self.file)?,
+    /// The arguments for MPI if the engine does not run the call. `known` is the offset of a good access.
+    fn for_mpi(&self, form: Form, known: Option<MPI_Offset>) -> Result<MpiArguments, Error> {
+        let offset = match self.offset.or(known) {
+            Some(offset) => offset,
+            None => position(self.file)?,
         };
         // SAFETY: the program's datatype, which MPI checks.
         let datatype = unsafe { Kept::of(self.datatype) }.unwrap_or_else(|_| Kept::none());
         let Self { file, buffer, count, .. } = *self;
         let is_split = form.ending == Ending::Begin;
-        Ok(Passed { file, offset, buffer, count, counts: form.counts, datatype, is_split })
+        Ok(MpiArguments { file, offset, buffer, count, counts: form.counts, datatype, is_split })
     }
 
     /// Advances this rank's file pointer, which is at `offset`, by the bytes of the call.

@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::ffi::c_int;
 
+use tributary_bindings::info;
+
 use crate::abi::word::Word;
-use crate::abi::{MPI_Info, SUCCESS, info};
+use crate::abi::{MPI_Info, SUCCESS};
 use crate::entry::Answer;
 use crate::files;
 use crate::hints;
@@ -20,7 +22,7 @@ pub fn get_info(function: &'static Function, arguments: &[Word]) -> Answer {
         let mut file = shared.lock();
         // SAFETY: MPI_File_get_info succeeded and wrote a new info, which the program frees.
         let used = unsafe { MPI_Info::at(place as *const _) };
-        for (key, value) in file.backend.told().iter() {
+        for (key, value) in file.backend.effective_hints().iter() {
             // SAFETY: a valid info.
             unsafe { info::set(used, key, value) };
         }

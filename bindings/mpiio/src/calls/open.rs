@@ -15,7 +15,7 @@ use crate::files;
 use crate::hints;
 use crate::next::Function;
 use crate::open_file::OpenFile;
-use crate::starting::Starting;
+use crate::unopened::UnopenedFile;
 
 /// Prefixes that name the file system to an MPI library. They are not part of the path.
 const PREFIXES: [&str; 6] = ["ufs:", "nfs:", "lustre:", "gpfs:", "xfs:", "panfs:"];
@@ -50,7 +50,7 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     let runner = match channel {
         Ok(channel) => {
             let hints = asked.as_ref().map(|asked| asked.hints().clone()).map_err(Clone::clone);
-            Runner::Later(Box::new(Starting::new(channel, hints, &path, is_first)))
+            Runner::NotOpened(Box::new(UnopenedFile::new(channel, hints, &path, is_first)))
         }
         Err(error) => Runner::Mpi(error.to_string()),
     };

@@ -9,7 +9,7 @@ use crate::report;
 /// Passes a call on the file `arguments[0]` to the MPI library, and counts it.
 pub fn note(function: &'static Function, arguments: &[Word], why: &str) -> Answer {
     if let Some(file) = arguments.first().and_then(|&handle| files::find(handle)) {
-        file.counts().passed(function.name(), why);
+        file.counts().left_to_mpi(function.name(), why);
     }
     Answer::Return(function.call(arguments))
 }

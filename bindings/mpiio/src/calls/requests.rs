@@ -200,7 +200,7 @@ impl Taken {
 
     /// The answer to the program if all requests have ended, or none.
     fn all(&self, code: Word) -> Answer {
-        self.told(code, || self.requests.active().collect())
+        self.with_errors(code, || self.requests.active().collect())
     }
 
     /// The answer to the program if some requests have ended.
@@ -208,7 +208,7 @@ impl Taken {
     /// # Safety
     /// `ended` and `indices` point to the number and the indices of ended requests that MPI has written.
     unsafe fn some(&self, code: Word, ended: Word, indices: Word) -> Answer {
-        self.told(code, || {
+        self.with_errors(code, || {
             // SAFETY: the caller's promise; called only if MPI has found some.
             let index = |at: usize| unsafe { *(indices as *const c_int).add(at) } as usize;
             // SAFETY: likewise.
@@ -219,7 +219,7 @@ impl Taken {
 
     /// Raises the errors of calls in flight, if any of the requests failed. `ended` returns the requests that ended, each with
     /// the index of its status.
-    fn told(&self, code: Word, ended: impl FnOnce() -> Vec<(usize, MPI_Request)>) -> Answer {
+    fn with_errors(&self, code: Word, ended: impl FnOnce() -> Vec<(usize, MPI_Request)>) -> Answer {
         let failed = pending::failed();
         if failed.is_empty() {
             return Answer::Return(code);

@@ -2,6 +2,8 @@
 
 use std::ffi::c_int;
 
+use tributary_bindings::info::entries;
+
 use crate::abi::word::Word;
 use crate::abi::{MPI_Info, SUCCESS};
 use crate::entry::Answer;
@@ -31,10 +33,9 @@ pub fn set_info(function: &'static Function, arguments: &[Word]) -> Answer {
 /// `info` is a valid info, or MPI_INFO_NULL.
 pub unsafe fn want(file: &mut OpenFile, info: MPI_Info, call: &str) {
     // SAFETY: the caller's promise.
-    if unsafe { crate::abi::info::is_empty(info) } {
-        return;
+    let entries = unsafe { entries(info) };
+    if !entries.is_empty() {
+        hints::over(&mut file.asked, &entries, call, file.backend.is_first);
+        file.backend.want(file.asked.hints());
     }
-    // SAFETY: the caller's promise.
-    unsafe { hints::over(&mut file.asked, info, call, file.backend.is_first) };
-    file.backend.want(file.asked.hints());
 }

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | [`queue`] | the calls of one file, and the one that runs |
 //! | [`ticket`] | the handle of a call in flight for its starter |
-//! | [`by_mpi`] | a call that the MPI library runs after all |
+//! | [`mpi_arguments`] | a call that the MPI library runs after all |
 //! | [`thread`] | the helper thread |
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,12 +20,12 @@ use tributary::fabric::Quiet;
 
 use crate::files::Shared;
 
-mod by_mpi;
+mod mpi_arguments;
 mod queue;
 mod thread;
 mod ticket;
 
-pub use by_mpi::Passed;
+pub use mpi_arguments::MpiArguments;
 pub use queue::{Job, Queue, advance};
 pub use ticket::{Ticket, failed, live};
 

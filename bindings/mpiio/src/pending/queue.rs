@@ -9,12 +9,13 @@ use std::task::{Context, Poll, Waker};
 
 use tributary::Error;
 use tributary::fabric::Waiting;
+use tributary_bindings::access::Access;
 
-use super::by_mpi::Passed;
+use super::mpi_arguments::MpiArguments;
 use super::ticket::Ticket;
 use super::{active, thread};
 use crate::backend::{Backend, Runner};
-use crate::calls::attempt::{Access, Ended};
+use crate::calls::attempt::Ended;
 use crate::files::Shared;
 use crate::open_file::OpenFile;
 use tributary::engine::Direction;
@@ -26,7 +27,7 @@ pub struct Job {
     /// This rank's access; or an error, which becomes the result on all ranks.
     pub access: Result<Access, Error>,
     /// The arguments for MPI, if the engine does not run the call; none if the waiting caller passes the call to MPI.
-    pub passed: Option<Passed>,
+    pub for_mpi: Option<MpiArguments>,
     /// The ticket that receives the result.
     pub ticket: Arc<Ticket>,
 }
@@ -101,11 +102,11 @@ fn begin(counts: Arc<Shared>, file: &mut OpenFile, job: Job) {
     let mut backend = file.backend.lend();
     let ticket = job.ticket.clone();
     let running = Box::pin(async move {
-        let Job { direction, access, passed, ticket } = job;
+        let Job { direction, access, for_mpi, ticket } = job;
         // SAFETY: the program does not touch the memory until it knows that the call has ended.
         let outcome = unsafe { backend.attempt(direction, &access, ticket.name(), &counts, None).await };
-        let outcome = match (outcome, passed) {
-            (Ok(Ended::Passed), Some(passed)) => Ok(passed.run(direction).await),
+        let outcome = match (outcome, for_mpi) {
+            (Ok(Ended::LeftToMpi), Some(arguments)) => Ok(arguments.run(direction).await),
             (outcome, _) => outcome,
         };
         (backend, outcome)

@@ -34,6 +34,6 @@ mod hints;
 mod hostile;
 mod hosts;
 mod mpi4py;
-mod page;
 mod pnetcdf;
 mod programs;
+mod report;

@@ -142,8 +142,8 @@ impl Turns<'_> {
 
 /// The kernels of the first exchange, or the path if there is none.
 fn taken(calls: &Calls) -> String {
-    match [0, 1].map(|phase| calls.taken(phase).first().copied()) {
+    match [0, 1].map(|phase| calls.taken(phase).into_iter().next()) {
         [Some(metadata), Some(data)] if metadata != data => format!("{data}; metadata {metadata}"),
-        [_, data] => data.map_or_else(|| calls.path(), str::to_string),
+        [_, data] => data.unwrap_or_else(|| calls.path()),
     }
 }

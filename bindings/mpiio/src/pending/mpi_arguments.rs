@@ -18,8 +18,8 @@ use crate::calls::attempt::Ended;
 use crate::calls::collective::Counts;
 use crate::next::Function;
 
-/// The arguments for MPI.
-pub struct Passed {
+/// The arguments of this rank's call, for MPI.
+pub struct MpiArguments {
     /// The file handle.
     pub file: Word,
     /// The offset in etypes.
@@ -39,7 +39,7 @@ pub struct Passed {
 /// A function of MPI: with `int` counts, and with large counts.
 type Pair = [Function; 2];
 
-impl Passed {
+impl MpiArguments {
     /// Runs the call. Collective. MPI calls the file's error handler itself.
     pub async fn run(self, direction: Direction) -> Ended {
         let (code, bytes) = if self.is_split { self.wait(direction) } else { self.start(direction).await };

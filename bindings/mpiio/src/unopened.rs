@@ -8,28 +8,26 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
-use tributary::collectives::{allreduce, broadcast};
+use tributary::collectives::allreduce;
 use tributary::engine::alone;
 use tributary::fabric::Waiting;
 use tributary::hints::OnFailure;
 use tributary::schedule::ReduceOp;
 use tributary::{Endpoint, Error, File, Hints, Mode};
+use tributary_bindings::opening::decided_by;
 
 use crate::abi::amode;
 use crate::backend::Runner;
 use crate::channel::Channel;
-use crate::report::wants_diary;
 
-/// How an allreduce combines the numbers of [`Starting::lanes`]: the number of the open, lowest and highest; whether the
-/// endpoint may be kept; the lowest rank that does not take the file; the fingerprint of the terms, lowest and highest; whether
-/// all ranks keep a diary.
-const LANES: [ReduceOp; 7] =
-    [ReduceOp::Min, ReduceOp::Max, ReduceOp::Min, ReduceOp::Min, ReduceOp::Min, ReduceOp::Max, ReduceOp::Min];
+/// How an allreduce combines the numbers of [`UnopenedFile::lanes`]: the number of the open, lowest and highest; whether the
+/// endpoint may be kept; the lowest rank that does not take the file; the fingerprint of the terms, lowest and highest.
+const LANES: [ReduceOp; 6] = [ReduceOp::Min, ReduceOp::Max, ReduceOp::Min, ReduceOp::Min, ReduceOp::Min, ReduceOp::Max];
 /// Stands for no rank.
 const NOBODY: u64 = u64::MAX;
 
 /// What the engine needs to open the file.
-pub struct Starting {
+pub struct UnopenedFile {
     channel: Channel,
     /// The number of this open in the program, which must be the same on all ranks.
     number: u64,
@@ -59,7 +57,7 @@ enum Decision {
     Fail(Error),
 }
 
-impl Starting {
+impl UnopenedFile {
     /// The state for the file at `path`, which MPI has just opened. Local.
     pub fn new(channel: Channel, hints: Result<Hints, Error>, path: &Path, is_first: bool) -> Self {
         static OPENED: AtomicU64 = AtomicU64::new(0);
@@ -94,29 +92,29 @@ impl Starting {
     ///
     /// # Errors
     /// A hint in the first rank's environment is not allowed, which is the same error on all ranks; or an error of MPI.
-    pub async fn start(mut self, path: &Path, amode: c_int) -> Result<Runner, Error> {
+    pub async fn open(mut self, path: &Path, amode: c_int) -> Result<Runner, Error> {
         let mut endpoint = alone(std::mem::replace(&mut self.channel, Channel::World).opened().await)?;
         let waiting = endpoint.waiting().clone();
         waiting.failure().set_returning(self.hints.as_ref().is_ok_and(|hints| hints.on_failure == OnFailure::Return));
         let decision = self.decide(path, amode, endpoint.rank());
         let mut lanes = self.lanes(&decision, endpoint.rank());
         waiting.call(pin!(allreduce(&mut endpoint, &LANES, &mut lanes))).await?;
-        let [least, most, is_kept, decides, lowest, highest, has_diary] = lanes;
+        let [least, most, is_kept, decides, lowest, highest] = lanes;
         if least != most {
             return Ok(Runner::Mpi("ranks began with different files".to_string()));
         }
         // Usually all ranks have the same terms, and no broadcast is needed.
         let is_same = decides == NOBODY && lowest == highest;
         let root = if decides == NOBODY { 0 } else { decides as usize };
-        let decision = if is_same { decision } else { waiting.call(pin!(decision.of(&mut endpoint, root))).await? };
+        let decision = if is_same {
+            decision
+        } else {
+            waiting.call(pin!(decided_by(&mut endpoint, root, || decision, "the terms"))).await?
+        };
         match decision {
             Decision::Take(terms) => {
                 let Terms { path, hints } = *terms;
-                let mut runner = open(endpoint, &path, amode, hints, is_kept == 1).await;
-                if let (Runner::Engine { file, .. }, 1) = (&mut runner, has_diary) {
-                    file.keep_diary();
-                }
-                Ok(runner)
+                Ok(open(endpoint, &path, amode, hints, is_kept == 1).await)
             }
             Decision::Leave(why) => Ok(Runner::Mpi(why)),
             Decision::Fail(error) => Err(error),
@@ -150,22 +148,13 @@ impl Starting {
         let mut hasher = DefaultHasher::new();
         terms.hash(&mut hasher);
         let terms = hasher.finish();
-        [self.number, self.number, u64::from(self.may_keep), decides, terms, terms, u64::from(wants_diary())]
-    }
-}
-
-impl Decision {
-    /// The decision of rank `root`. Collective.
-    async fn of(self, endpoint: &mut Endpoint, root: usize) -> Result<Self, Error> {
-        let told = broadcast(endpoint, root, &serde_json::to_vec(&self).unwrap_or_default()).await?;
-        let internal = |_| Error::Internal { rank: endpoint.rank(), what: "the terms were not received".to_string() };
-        serde_json::from_slice(&told).map_err(internal)
+        [self.number, self.number, u64::from(self.may_keep), decides, terms, terms]
     }
 }
 
 /// Device and inode, which identify a file on its host.
 fn identity(path: &Path) -> Option<(u64, u64)> {
-    std::fs::metadata(path).ok().map(|told| (told.dev(), told.ino()))
+    std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
 /// Opens, with the engine, a file that MPI has opened. If the engine cannot, MPI runs the calls, and the first rank prints

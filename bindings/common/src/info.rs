@@ -2,19 +2,8 @@
 
 use std::ffi::{CStr, CString, c_char, c_int};
 
-use tributary_abi::{self as ffi, constants, handles};
-
-use super::{MPI_Info, SUCCESS};
-
-/// Whether `info` has no entries.
-///
-/// # Safety
-/// As [`entries`].
-pub unsafe fn is_empty(info: MPI_Info) -> bool {
-    let mut count = 0;
-    // SAFETY: a valid info, if it is one.
-    unsafe { info == handles().info_null || ffi::MPI_Info_get_nkeys(info, &mut count) != SUCCESS || count == 0 }
-}
+use tributary::{Error, Result};
+use tributary_abi::{self as ffi, MPI_Info, SUCCESS, constants, handles};
 
 /// All entries of `info`; none for MPI_INFO_NULL. Entries that are not UTF-8 or cannot be read are left out.
 ///
@@ -48,6 +37,26 @@ unsafe fn entry(info: MPI_Info, index: c_int) -> Option<(String, String)> {
     // SAFETY: MPI ends both texts with a terminator.
     let text = |chars: &[c_char]| unsafe { CStr::from_ptr(chars.as_ptr()) }.to_str().ok().map(str::to_string);
     if code == SUCCESS && found != 0 { Some((text(&key)?, text(&value)?)) } else { None }
+}
+
+/// A new info of these entries, as [`set`] takes them. The caller frees it.
+///
+/// # Errors
+/// MPI cannot make an info.
+///
+/// # Safety
+/// MPI is initialised.
+pub unsafe fn made_of(entries: impl IntoIterator<Item = (String, String)>) -> Result<MPI_Info> {
+    let mut info = handles().info_null;
+    // SAFETY: MPI is initialised, and writes one handle.
+    if unsafe { ffi::MPI_Info_create(&mut info) } != SUCCESS {
+        return Err(Error::Fabric("MPI_Info_create failed".to_string()));
+    }
+    for (key, value) in entries {
+        // SAFETY: a valid info.
+        unsafe { set(info, &key, &value) };
+    }
+    Ok(info)
 }
 
 /// Sets one entry, unless it is too long for this MPI library.

@@ -1,0 +1,86 @@
+//! This rank's part of a call: which bytes of the file, and where they are in memory.
+
+use std::path::Path;
+
+use tributary::engine::Direction;
+use tributary::error::IoClass;
+use tributary::{BufferLayout, CallReport, Error, Extents, File, Result, Sink, Source};
+
+/// This rank's access in one call.
+#[derive(Debug)]
+pub struct Access {
+    /// Its extents in the file.
+    pub file: Extents,
+    /// Where its bytes are in memory, relative to `memory`.
+    pub layout: BufferLayout,
+    /// Address of the first byte in memory; never null.
+    pub memory: *mut u8,
+    /// Bytes from there to the end of the layout, gaps included.
+    pub span: usize,
+}
+
+impl Access {
+    /// Bytes to be moved.
+    pub fn bytes(&self) -> u64 {
+        self.file.bytes()
+    }
+
+    /// The memory, to be written to the file.
+    ///
+    /// # Safety
+    /// What the layout lists is valid for reads, and nobody writes to it, during the lifetime of the result.
+    pub unsafe fn source<'a>(&self) -> Source<'a> {
+        // SAFETY: the caller's promise.
+        unsafe { Source::from_raw_parts(self.memory, self.span) }
+    }
+
+    /// The memory, to be read into.
+    ///
+    /// # Safety
+    /// What the layout lists is valid for writes, and nothing else uses it, during the lifetime of the result.
+    pub unsafe fn sink<'a>(&self) -> Sink<'a> {
+        // SAFETY: the caller's promise.
+        unsafe { Sink::from_raw_parts(self.memory, self.span) }
+    }
+
+    /// Moves the bytes, and returns their number: in a read, of those before the end of the file. `note` gets the report. What is
+    /// written is in the file then, also where dedicated I/O ranks write it. Collective.
+    ///
+    /// # Errors
+    /// Those of the engine, the same on all ranks.
+    ///
+    /// # Safety
+    /// As [`Access::source`] for a write and [`Access::sink`] for a read, until this returns.
+    pub unsafe fn transfer(
+        &self,
+        direction: Direction,
+        file: &mut File,
+        note: impl FnOnce(&CallReport),
+    ) -> Result<u64> {
+        match direction {
+            Direction::Write => {
+                // SAFETY: the caller's promise.
+                note(&file.write_all_from(&self.file, &self.layout, unsafe { self.source() })?);
+                Ok(self.bytes())
+            }
+            Direction::Read => {
+                // SAFETY: the caller's promise.
+                let read = file.read_all_into(&self.file, &self.layout, unsafe { self.sink() })?;
+                note(&read.call);
+                Ok(read.bytes)
+            }
+        }
+    }
+}
+
+/// The error of a write to a file that was opened for reading only, by the flag `with`.
+pub fn only_read(file: &mut File, path: &Path, with: &str) -> Error {
+    Error::Io {
+        rank: file.endpoint().rank(),
+        operation: "write".to_string(),
+        path: path.display().to_string(),
+        offset: 0,
+        class: IoClass::ReadOnly,
+        cause: format!("it was opened with {with}"),
+    }
+}

@@ -1,0 +1,33 @@
+//! The guard around functions that C calls: no panic leaves them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use tributary::engine::alone;
+use tributary::{Error, Result};
+
+/// Runs the body of a function. A panic becomes an internal error, of which the other ranks do not know: it ends the job, unless
+/// the environment says otherwise.
+///
+/// # Errors
+/// Those of the body.
+pub fn caught<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
+    // Unwind safety: after a panic in an operation, the file can only be closed.
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
+        let words = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
+        alone(Err(Error::Internal { rank: 0, what: format!("panic: {}", words.unwrap_or("no message")) }))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error_with_its_words() {
+        let outcome: Result<()> = caught(|| panic!("three of {}", 4));
+        assert!(outcome.unwrap_err().to_string().contains("panic: three of 4"));
+        let outcome: Result<()> = caught(|| std::panic::panic_any(3));
+        assert!(outcome.unwrap_err().to_string().contains("panic: no message"));
+        assert_eq!(caught(|| Ok(5)).unwrap(), 5);
+    }
+}

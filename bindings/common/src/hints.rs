@@ -1,0 +1,28 @@
+//! The hints of an open file, with what the library found or chose.
+
+use tributary::File;
+use tributary::hints::FileHints;
+
+/// The keys and values in force, in the order of the documentation. A hint that leaves a choice has the value that was found or
+/// chosen; one of stripes only if `tells_stripes` of its key.
+pub fn in_force(file: &File, tells_stripes: impl Fn(&str) -> bool) -> Vec<(&'static str, String)> {
+    let layout = file.layout();
+    let chosen = |key: &str| match key {
+        "cb_nodes" => Some(file.aggregators().len().to_string()),
+        "trib_driver" => Some(file.driver().to_string()),
+        "striping_unit" if tells_stripes(key) => Some(layout.unit.to_string()),
+        "striping_factor" if layout.factor > 0 && tells_stripes(key) => Some(layout.factor.to_string()),
+        _ => None,
+    };
+    file.hints().table().into_iter().map(|row| (row.key, chosen(row.key).unwrap_or(row.value))).collect()
+}
+
+/// Gives the file a hint of an info that was passed to `call`. MPI lets a library ignore hints, so one that is not allowed is
+/// left out; the rank that `reports` says so in one line.
+pub fn give(hints: &mut FileHints, (key, value): (&str, &str), call: &str, reports: bool) {
+    if let Err(error) = hints.program(key, value, format!("MPI_Info of {call}"))
+        && reports
+    {
+        eprintln!("tributary: MPI_Info: {error}; the hint is ignored");
+    }
+}

@@ -1,0 +1,16 @@
+//! What the three bindings share: the C API, the functions of GIO, and the library to preload. Programs do not use it.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`access`], [`list`] | this rank's part of a call; lists of offsets and lengths as C passes them |
+//! | [`info`], [`hints`] | `MPI_Info` as keys and values; the hints in force |
+//! | [`opening`] | the endpoint of a communicator; terms that one rank decides |
+//! | [`guard`] | no panic reaches C |
+#![cfg(feature = "mpi")]
+
+pub mod access;
+pub mod guard;
+pub mod hints;
+pub mod info;
+pub mod list;
+pub mod opening;

@@ -1,0 +1,47 @@
+//! The opening of a file: the endpoint of the program's communicator, and terms that one rank decides for all.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tributary::collectives::broadcast;
+use tributary::engine::alone;
+use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint, objection};
+use tributary::{Endpoint, Error, Result};
+
+/// The endpoint of the program's communicator, which is duplicated. Collective. `argument` is its name in errors.
+///
+/// # Errors
+/// It is no intracommunicator, or MPI is not initialised, on this rank alone; those of MPI.
+///
+/// # Safety
+/// If MPI is initialised, `comm` is a communicator or MPI_COMM_NULL. The caller's thread may call MPI, and the endpoint is gone
+/// before MPI is finalised.
+pub unsafe fn endpoint_on(comm: MPI_Comm, argument: &str) -> Result<Endpoint> {
+    let comm = comm.as_given();
+    // SAFETY: the caller's promise.
+    if let Some(objection) = unsafe { objection(comm) } {
+        let allowed = "an intracommunicator, between MPI_Init and MPI_Finalize";
+        return Err(Error::argument(argument, objection, allowed));
+    }
+    // SAFETY: a communicator, while MPI is initialised; otherwise the caller's promise.
+    Ok(Endpoint::new(Box::new(alone(unsafe { MpiEndpoint::from_raw(comm) })?)))
+}
+
+/// What rank `root` decides, on all ranks; the others do not call `decide`. `what` names it in errors. Collective: a
+/// broadcast.
+///
+/// # Errors
+/// Those of the fabric; the decision was damaged on its way.
+pub async fn decided_by<T: Serialize + DeserializeOwned>(
+    endpoint: &mut Endpoint,
+    root: usize,
+    decide: impl FnOnce() -> T,
+    what: &str,
+) -> Result<T> {
+    let own = match endpoint.rank() == root {
+        true => serde_json::to_vec(&decide()).unwrap_or_default(),
+        false => Vec::new(),
+    };
+    let received = broadcast(endpoint, root, &own).await?;
+    let damaged = |_| Error::Internal { rank: endpoint.rank(), what: format!("{what} were not received") };
+    serde_json::from_slice(&received).map_err(damaged)
+}

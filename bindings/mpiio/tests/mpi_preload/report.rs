@@ -1,0 +1,20 @@
+//! `TRIB_REPORT`: a value that the library took once.
+
+use crate::common::launch::Launch;
+use crate::common::programs::compile;
+
+const RANKS: usize = 3;
+
+/// A page is what `trib explain` makes: one line says so, nothing is stored or printed, and the program is as it was.
+#[test]
+fn a_page_is_asked_of_trib() {
+    for value in ["html", "html:page.html"] {
+        let outcome = Launch::new(RANKS, &compile("hints.c")).with_library().env("TRIB_REPORT", value).run();
+        let lines: Vec<_> = outcome.stderr.lines().filter(|line| line.contains("TRIB_REPORT")).collect();
+        let [line] = lines[..] else { panic!("{value}: not one line: {}", outcome.stderr) };
+        assert!(line.contains("TRIB_CAPTURE=DIR") && line.contains("trib explain DIR/NAME.tribcap --html"), "{line}");
+        assert!(outcome.reports.is_empty() && !outcome.stderr.contains("accelerated"), "{value}: {}", outcome.stderr);
+        assert!(outcome.files.keys().all(|name| !name.contains("html")), "{value}: {:?}", outcome.files.keys());
+        assert_eq!(outcome.stdout.matches("SUCCESS").count(), 2 * RANKS, "{value}: {}", outcome.stdout);
+    }
+}

@@ -1,0 +1,83 @@
+//! What `auto` took for the exchange of a call, and what made the choice: values, which reports print as a phrase.
+
+use std::fmt::{Display, Formatter, Result};
+
+use serde::{Deserialize, Serialize};
+
+use crate::exchange::BALANCED;
+
+/// The kernel that `auto` took for a call, in the phases that the hints leave to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AutoChoice {
+    /// The kernel.
+    pub kernel: AutoKernel,
+    /// Whether it is that of the metadata phase.
+    pub metadata: bool,
+    /// Whether it is that of the data phase.
+    pub data: bool,
+    /// What made the choice.
+    pub by: ChosenBy,
+}
+
+impl AutoChoice {
+    /// Whether the flat kernel was predicted to be the best, as for most calls. Reports do not mention that.
+    pub fn is_usual(&self) -> bool {
+        (self.kernel, self.by) == (AutoKernel::Flat, ChosenBy::Prediction)
+    }
+}
+
+impl Display for AutoChoice {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let phases = match (self.metadata, self.data) {
+            (true, false) => "metadata",
+            (false, true) => "data",
+            _ => "metadata and data",
+        };
+        write!(f, "{} for {phases}, {}", self.kernel, self.by)
+    }
+}
+
+/// The kernels between which `auto` chooses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AutoKernel {
+    /// Every rank sends to every aggregator itself.
+    #[default]
+    Flat,
+    /// Through local aggregators.
+    TwoLayer {
+        /// How many of them each node has.
+        per_node: usize,
+    },
+}
+
+impl Display for AutoKernel {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::Flat => f.write_str(BALANCED.name),
+            Self::TwoLayer { per_node } => write!(f, "two_layer with {per_node} local aggregators a node"),
+        }
+    }
+}
+
+/// What made a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChosenBy {
+    /// The cost model.
+    Prediction,
+    /// Trials in earlier calls.
+    Measurement,
+    /// This call is a trial.
+    Trial,
+}
+
+impl Display for ChosenBy {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str(match self {
+            Self::Prediction => "as predicted to be faster",
+            Self::Measurement => "as measured to be faster",
+            Self::Trial => "as a trial",
+        })
+    }
+}
