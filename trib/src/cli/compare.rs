@@ -113,7 +113,7 @@ impl MeasureOptions {
     /// The map that was given for a pattern.
     pub fn map_of(&self, pattern: &str) -> Option<&Path> {
         match pattern {
-            "e3sm-f" => self.map_f.as_deref(),
+            "e3sm-f" | "e3sm-f-over" => self.map_f.as_deref(),
             "e3sm-g" => self.map_g.as_deref(),
             "e3sm-i" => self.map_i.as_deref(),
             _ => None,

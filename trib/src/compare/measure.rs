@@ -261,6 +261,9 @@ fn together(parts: &[&Part], calls: Result<f64, &String>) -> Measured {
     let over = |value: &dyn Fn(&Part) -> f64| {
         median(&parts.iter().map(|part| value(part)).collect::<Vec<_>>()).unwrap_or_default()
     };
+    let told = |value: &dyn Fn(&Part) -> Option<f64>| {
+        parts.iter().map(|part| value(part)).collect::<Option<Vec<_>>>().and_then(|all| median(&all))
+    };
     Measured {
         wall_seconds: over(&|part| part.max("wall")),
         cpu_seconds: over(&|part| part.sum("cpu")),
@@ -271,12 +274,10 @@ fn together(parts: &[&Part], calls: Result<f64, &String>) -> Measured {
         system_calls_missing: calls.err().cloned(),
         peak_bytes: over(&|part| part.max("peak")),
         job_peak_bytes: over(&|part| part.sum("peak")),
-        job_pss_bytes: parts
-            .iter()
-            .map(|part| part.told_sum("pss"))
-            .collect::<Option<Vec<_>>>()
-            .and_then(|all| median(&all)),
+        job_pss_bytes: told(&|part| part.told_sum("pss")),
         aggregator_peak_bytes: over(&|part| part.max("growth")),
+        call_p50_seconds: told(&|part| part.told_max("p50")),
+        call_p99_seconds: told(&|part| part.told_max("p99")),
         walls: parts.iter().map(|part| part.max("wall")).collect(),
     }
 }

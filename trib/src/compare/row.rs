@@ -96,6 +96,12 @@ pub struct Measured {
     pub job_pss_bytes: Option<f64>,
     /// By how much the memory of the rank that grew most did: that of an aggregator.
     pub aggregator_peak_bytes: f64,
+    /// Seconds of a call: the median of the calls of a rank, on the rank where that is longest. None of few calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_p50_seconds: Option<f64>,
+    /// The same of the 99th percentile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_p99_seconds: Option<f64>,
     /// The wall time of every run.
     pub walls: Vec<f64>,
 }

@@ -25,6 +25,8 @@ pub struct Job<'a> {
     pub pattern: &'a str,
     /// The pattern's sizes.
     pub sizes: Vec<u64>,
+    /// Hints that the pattern's program gives; those of a variant come behind them.
+    pub hints: &'static [&'static str],
     /// Number of ranks.
     pub ranks: u64,
     /// The file.
@@ -90,7 +92,7 @@ impl Job<'_> {
             command.arg("--lists").arg(lists);
         }
         command.args(self.sizes.iter().flat_map(|size| ["--value".to_string(), size.to_string()]));
-        command.args(hints(variant));
+        command.args(self.hints(variant));
         command
     }
 
@@ -103,9 +105,19 @@ impl Job<'_> {
         let Some((first, others)) = variants.split_first() else { return Ok(Vec::new()) };
         let mut command = self.launch(first, false, parts, Extra::default());
         for other in others {
-            command.args(["--set", &other.setting]).args(hints(other));
+            command.args(["--set", &other.setting]).args(self.hints(other));
         }
         Ok(Part::all(&process::run(&mut command, LIMIT)?.stdout))
+    }
+
+    /// Options of the program.
+    fn hints<'b>(&self, variant: &'b Variant) -> Vec<&'b str> {
+        let named = [("--write-hint", &variant.hints[0]), ("--read-hint", &variant.hints[1])];
+        let of = |(name, own): (&'static str, &'b Vec<String>)| {
+            let all = self.hints.iter().copied().chain(own.iter().map(String::as_str));
+            all.flat_map(move |hint| [name, hint])
+        };
+        named.into_iter().flat_map(of).collect()
     }
 
     /// The command of another library, with its placeholders filled in.
@@ -122,10 +134,4 @@ impl Job<'_> {
         command.args(["-c", &text]);
         command
     }
-}
-
-/// Options of the program.
-fn hints(variant: &Variant) -> Vec<&str> {
-    let named = [("--write-hint", &variant.hints[0]), ("--read-hint", &variant.hints[1])];
-    named.into_iter().flat_map(|(name, hints)| hints.iter().flat_map(move |hint| [name, hint.as_str()])).collect()
 }

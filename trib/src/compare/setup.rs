@@ -85,6 +85,7 @@ impl<'a> Setup<'a> {
             library: &self.library,
             pattern,
             sizes,
+            hints: &[],
             ranks,
             file: folder.join("file"),
             lists,
@@ -103,13 +104,16 @@ impl<'a> Setup<'a> {
         let folder = folder_in(&task.directory)?;
         let held = tempfile::tempdir()?;
         let lists = Lists::of(task.case, &task.sizes, task.ranks, &self.options.measure)?;
-        let needs_them = task.case.program == "lists" || !self.peers.is_empty();
+        let needs_them = task.case.is_listed() || !self.peers.is_empty();
         let written = || lists.as_ref().map_or(Ok(Vec::new()), Lists::written);
         let lists = lists.as_ref().filter(|_| needs_them).map(|lists| lists.write(held.path())).transpose()?;
         // Without lists, a library that takes lists cannot run.
         let peers = if task.case.lists { &self.peers[..] } else { &[] };
         let plan = Plan {
-            job: self.job(task.case.program, task.sizes.clone(), task.ranks, folder.path(), lists),
+            job: Job {
+                hints: task.case.hints,
+                ..self.job(task.case.program, task.sizes.clone(), task.ranks, folder.path(), lists)
+            },
             operations: task.operations.clone(),
             pairs: self.options.measure.pairs,
             peers,

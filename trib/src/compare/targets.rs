@@ -63,8 +63,8 @@ impl Missed {
 /// Least ratio of the best hints' time to ours.
 fn ratio_target(pattern: &str) -> f64 {
     match pattern {
-        "e3sm-f" | "e3sm-g" | "e3sm-i" | "memory" => 2.0,
-        "btio" | "flash" | "s3d" | "block4d" => 1.5,
+        "e3sm-f" | "e3sm-f-over" | "e3sm-g" | "e3sm-i" | "memory" => 2.0,
+        "btio" | "btio-netcdf" | "flash" | "flash-over" | "s3d" | "block4d" => 1.5,
         _ => 1.0,
     }
 }
@@ -73,7 +73,7 @@ fn ratio_target(pattern: &str) -> f64 {
 fn floor_target(pattern: &str) -> Option<f64> {
     match pattern {
         "flash" | "btio" | "ior-segmented" | "ior-strided" | "ior-strided-64k" | "contiguous" => Some(1.5),
-        "e3sm-f" | "e3sm-g" | "e3sm-i" => Some(3.0),
+        "e3sm-f" | "e3sm-f-over" | "e3sm-g" | "e3sm-i" => Some(3.0),
         _ => None,
     }
 }
@@ -81,7 +81,9 @@ fn floor_target(pattern: &str) -> Option<f64> {
 /// Functions of MPI in each call that a row of small calls counts.
 fn functions(pattern: &str) -> Option<f64> {
     match pattern {
-        "tiny-same" | "tiny-moving" | "empty" | "set-view" | "view-write" | "sync" | "sync-written" => Some(1.0),
+        "tiny-same" | "tiny-moving" | "empty" | "first-move" | "set-view" | "view-write" | "sync" | "sync-written" => {
+            Some(1.0)
+        }
         "open-close" => Some(2.0),
         "first-write" => Some(3.0),
         _ => None,
