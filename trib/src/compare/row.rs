@@ -12,6 +12,9 @@ pub const READ: &str = "-read";
 /// What stands in the name of an MPI library before the number of ranks that have a host name together, if hosts are pretended.
 pub const HOSTS_OF: &str = ", hosts of ";
 
+/// What stands there before the number of emulated hosts, the ranks of each and the shape of their links.
+pub const EMULATED: &str = ", emulated hosts ";
+
 /// One measured pattern.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
@@ -66,6 +69,15 @@ pub struct Key {
     pub scale: f64,
     /// The map of a case of E3SM, if one was given.
     pub map: Option<String>,
+}
+
+impl Key {
+    /// Number of hosts, pretended and emulated ones.
+    pub fn hosts(&self) -> u64 {
+        let emulated = self.mpi.rsplit_once(EMULATED).and_then(|(_, text)| text.split(' ').next()?.parse().ok());
+        let here = self.mpi.rsplit_once(HOSTS_OF).and_then(|(_, here)| here.parse().ok());
+        emulated.or(here.filter(|here| *here > 0).map(|here: u64| self.ranks.div_ceil(here))).unwrap_or(1)
+    }
 }
 
 /// The costs of a variant: medians over runs, of each run's median repetition.

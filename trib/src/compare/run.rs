@@ -55,8 +55,8 @@ impl Job<'_> {
     /// The run fails.
     pub fn run(&self, variant: &Variant, parts: &str, extra: Extra<'_>) -> Result<Output, Failure> {
         let mut command = match &variant.runner {
-            Runner::Peer(template) => self.shell(template, parts),
-            runner => self.launch(variant, *runner == Runner::Ours, parts, extra),
+            Runner::Peer(template) => self.shell(template, parts)?,
+            runner => self.launch(variant, *runner == Runner::Ours, parts, extra)?,
         };
         process::run(&mut command, LIMIT)
     }
@@ -69,7 +69,7 @@ impl Job<'_> {
         Ok(Part::all(&self.run(variant, parts, Extra::default())?.stdout))
     }
 
-    fn launch(&self, variant: &Variant, preload: bool, parts: &str, extra: Extra<'_>) -> Command {
+    fn launch(&self, variant: &Variant, preload: bool, parts: &str, extra: Extra<'_>) -> Result<Command, Failure> {
         let mut own = variant.launcher.clone();
         let library = self.library.display().to_string();
         // The library must not be preloaded into strace, which sets the variable for the program that it runs.
@@ -79,7 +79,7 @@ impl Job<'_> {
         if extra.report {
             own.extend(self.mpi.family.for_ranks("TRIB_REPORT", "json"));
         }
-        let mut command = self.mpi.launch(self.ranks, &own);
+        let mut command = self.mpi.launch(self.ranks, &own)?;
         if let Some(prefix) = extra.strace {
             let preload = if preload { format!("-E LD_PRELOAD={library} ") } else { String::new() };
             let script = format!("exec strace -f -qq -s 40 -e signal=none -o \"$0.$$\" {preload}\"$@\"");
@@ -93,7 +93,7 @@ impl Job<'_> {
         }
         command.args(self.sizes.iter().flat_map(|size| ["--value".to_string(), size.to_string()]));
         command.args(self.hints(variant));
-        command
+        Ok(command)
     }
 
     /// Measures the write, and the read if there is one, with the hints of all variants in alternation, in one run. The
@@ -103,7 +103,7 @@ impl Job<'_> {
     /// The run fails.
     pub fn in_turns(&self, variants: &[&Variant], parts: &str) -> Result<Vec<Part>, Failure> {
         let Some((first, others)) = variants.split_first() else { return Ok(Vec::new()) };
-        let mut command = self.launch(first, false, parts, Extra::default());
+        let mut command = self.launch(first, false, parts, Extra::default())?;
         for other in others {
             command.args(["--set", &other.setting]).args(self.hints(other));
         }
@@ -121,7 +121,7 @@ impl Job<'_> {
     }
 
     /// The command of another library, with its placeholders filled in.
-    fn shell(&self, template: &str, parts: &str) -> Command {
+    fn shell(&self, template: &str, parts: &str) -> Result<Command, Failure> {
         let lists = self.lists.as_ref().map(|lists| lists.display().to_string()).unwrap_or_default();
         let text = template
             .replace("{ranks}", &self.ranks.to_string())
@@ -130,8 +130,8 @@ impl Job<'_> {
             .replace("{parts}", parts)
             .replace("{repeats}", &self.repeats.to_string())
             .replace("{budget}", &self.budget.to_string());
-        let mut command = Command::new("sh");
+        let mut command = self.mpi.command("sh", self.ranks)?;
         command.args(["-c", &text]);
-        command
+        Ok(command)
     }
 }

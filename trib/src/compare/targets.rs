@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::row::{HOSTS_OF, READ, Row};
+use super::row::{READ, Row};
 use super::show::{mean, number};
 use crate::Failure;
 
@@ -121,9 +121,7 @@ fn small_call(row: &Row, functions: f64) -> Option<Missed> {
 /// What the job holds after its last call, in MB more than with the MPI library alone.
 fn memory(row: &Row) -> Option<Missed> {
     let beside = row.ours.job_pss_bytes? - row.peers.get("default")?.measured.job_pss_bytes?;
-    let here = row.key.mpi.rsplit_once(HOSTS_OF).and_then(|(_, here)| here.parse().ok());
-    let hosts = here.filter(|here| *here > 0).map_or(1, |here: u64| row.key.ranks.div_ceil(here));
-    Missed::above("MB of the job beside default's", beside / 1e6, JOB_BYTES * hosts as f64 / 1e6)
+    Missed::above("MB of the job beside default's", beside / 1e6, JOB_BYTES * row.key.hosts() as f64 / 1e6)
 }
 
 /// Of `machine::name`. One that does not say has as many as ranks need.
@@ -277,8 +275,10 @@ mod tests {
         assert_eq!(whats(&row), []);
         row.peers.get_mut("default").unwrap().measured.job_pss_bytes = Some(100e6);
         assert_eq!(whats(&row), [("MB of the job beside default's".to_string(), 33.554432)]);
-        row.key.mpi += ", hosts of 3";
-        assert_eq!(whats(&row), []);
+        for hosts in [", hosts of 3", ", emulated hosts 2 x 2", ", emulated hosts 2 x 2, 1gbit"] {
+            row.key.mpi = format!("MPICH 4{hosts}");
+            assert_eq!(whats(&row), [], "{hosts}");
+        }
     }
 
     #[test]

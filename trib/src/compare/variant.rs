@@ -69,16 +69,31 @@ pub fn peer(text: &str) -> Result<(String, Variant), Failure> {
     Ok((name.to_string(), Variant::with(Runner::Peer(command.to_string()), "as given")))
 }
 
-/// The settings to try: 1, 4 and all ranks as aggregators, with collective buffering always on; on Open MPI also its other
-/// I/O components.
-pub fn candidates(mpi: &Mpi, ranks: u64) -> Vec<Variant> {
-    let mut counts = vec![1, 4.min(ranks), ranks];
+/// Numbers of aggregators to try, each with the most on a host: 1, 4 and all on one host; on several 1, one for every second host,
+/// 1 and 2 a host, and all.
+fn aggregators(hosts: u64, ranks: u64) -> Vec<(u64, u64)> {
+    let here = ranks.div_ceil(hosts);
+    let mut counts = match hosts {
+        1 => vec![(1, 1), (4.min(ranks), 4.min(ranks)), (ranks, ranks)],
+        _ => vec![(1, 1), (hosts.div_ceil(2), 1), (hosts, 1), (2.min(here) * hosts, 2.min(here)), (ranks, here)],
+    };
     counts.dedup();
+    counts
+}
+
+/// The settings to try: several numbers of aggregators with collective buffering always on, and every rank by itself; on Open MPI
+/// also its other I/O components.
+pub fn candidates(mpi: &Mpi, ranks: u64) -> Vec<Variant> {
+    let counts = aggregators(mpi.place.hosts(ranks), ranks);
     let enable = "romio_cb_{}=enable".to_string();
+    let alone = ["romio_cb_{}=disable".to_string(), "romio_no_indep_rw=false".to_string()];
     let romio = |launcher: &[&str]| {
-        let spread = |count: &u64| [format!("cb_nodes={count}"), format!("cb_config_list=*:{count}"), enable.clone()];
+        let spread = |(count, here): &(u64, u64)| {
+            [format!("cb_nodes={count}"), format!("cb_config_list=*:{here}"), enable.clone()]
+        };
         let mut all = vec![Variant::romio(std::slice::from_ref(&enable), launcher)];
         all.extend(counts.iter().map(|count| Variant::romio(&spread(count), launcher)));
+        all.push(Variant::romio(&alone, launcher));
         all
     };
     if mpi.family == Family::Mpich {
@@ -86,7 +101,7 @@ pub fn candidates(mpi: &Mpi, ranks: u64) -> Vec<Variant> {
     }
     let mut all: Vec<Variant> = counts
         .iter()
-        .map(|count| Variant::romio(&[], &["--mca", "io_ompio_num_aggregators", &count.to_string()]))
+        .map(|(count, _)| Variant::romio(&[], &["--mca", "io_ompio_num_aggregators", &count.to_string()]))
         .chain([Variant::romio(&[], &["--mca", "fcoll", "two_phase"])])
         .collect();
     if let Some(component) = romio_of(mpi) {
@@ -109,23 +124,32 @@ fn romio_of(mpi: &Mpi) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::hosts::Place;
     use super::*;
 
     fn mpich() -> Mpi {
-        Mpi { family: Family::Mpich, mpicc: "mpicc".to_string(), mpiexec: "mpiexec".to_string(), ranks_per_host: None }
+        Mpi { family: Family::Mpich, mpicc: "mpicc".to_string(), mpiexec: "mpiexec".to_string(), place: Place::Here }
     }
 
     #[test]
     fn candidates_are_different_and_ask_for_both_ways() {
-        for (ranks, expected) in [(1, 2), (2, 3), (4, 3), (16, 4)] {
+        for (ranks, expected) in [(1, 3), (2, 4), (4, 4), (16, 5)] {
             let all = candidates(&mpich(), ranks);
             assert_eq!(all.len(), expected, "{ranks} ranks: {all:?}");
-            for one in &all {
+            for one in &all[..all.len() - 1] {
                 assert_eq!(one.hints[0].len(), one.hints[1].len());
                 assert!(one.hints[0].contains(&"romio_cb_write=enable".to_string()), "{one:?}");
                 assert!(one.hints[1].contains(&"romio_cb_read=enable".to_string()), "{one:?}");
             }
         }
+    }
+
+    #[test]
+    fn on_hosts_aggregators_are_spread() {
+        assert_eq!(aggregators(1, 16), [(1, 1), (4, 4), (16, 16)]);
+        assert_eq!(aggregators(4, 16), [(1, 1), (2, 1), (4, 1), (8, 2), (16, 4)]);
+        assert_eq!(aggregators(2, 2), [(1, 1), (2, 1)]);
+        assert_eq!(aggregators(2, 4), [(1, 1), (2, 1), (4, 2)]);
     }
 
     #[test]
