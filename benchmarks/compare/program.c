@@ -90,16 +90,21 @@ static int repeat_once(int reading, struct record *record)
     return right;
 }
 
-/* How many hosts the MPI library sees: groups of ranks that can share memory. */
+/* How many hosts there are, by the names that the MPI library gives them, on rank 0. */
 static int count_hosts(void)
 {
-    MPI_Comm host;
-    int place, first, hosts;
-    MUST(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host));
-    MPI_Comm_rank(host, &place);
-    first = place == 0;
-    MUST(MPI_Comm_free(&host));
-    MUST(MPI_Allreduce(&first, &hosts, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    enum { ROOM = MPI_MAX_PROCESSOR_NAME };
+    char own[ROOM] = "", *all = grab((size_t)ranks * ROOM);
+    int length, hosts = 0;
+    MUST(MPI_Get_processor_name(own, &length));
+    MUST(MPI_Gather(own, ROOM, MPI_CHAR, all, ROOM, MPI_CHAR, 0, MPI_COMM_WORLD));
+    for (int i = 0; i < ranks && rank == 0; i++) {
+        int before = 0;
+        while (before < i && strcmp(all + before * ROOM, all + i * ROOM))
+            before++;
+        hosts += before == i;
+    }
+    free(all);
     return hosts;
 }
 

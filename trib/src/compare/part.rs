@@ -31,7 +31,7 @@ pub struct Part {
     /// Ranks.
     #[serde(default)]
     pub ranks: u64,
-    /// Hosts, as the MPI library sees them: groups of ranks that can share memory.
+    /// Hosts, by the names that the MPI library gives them.
     #[serde(default)]
     pub hosts: u64,
     #[serde(default)]

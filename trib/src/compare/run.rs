@@ -11,7 +11,7 @@ use super::variant::{Runner, Variant};
 use crate::Failure;
 
 /// A run that takes longer is assumed to hang.
-const LIMIT: Duration = Duration::from_secs(120);
+pub const LIMIT: Duration = Duration::from_secs(120);
 
 /// A pattern on a number of ranks, its file and its lists.
 pub struct Job<'a> {
@@ -37,6 +37,8 @@ pub struct Job<'a> {
     pub repeats: u64,
     /// Seconds after which a run does not repeat any more.
     pub budget: f64,
+    /// How long a run may take.
+    pub limit: Duration,
 }
 
 /// Additional purposes of a run.
@@ -58,7 +60,7 @@ impl Job<'_> {
             Runner::Peer(template) => self.shell(template, parts)?,
             runner => self.launch(variant, *runner == Runner::Ours, parts, extra)?,
         };
-        process::run(&mut command, LIMIT)
+        process::run(&mut command, self.limit)
     }
 
     /// The same, with the output parsed.
@@ -107,7 +109,7 @@ impl Job<'_> {
         for other in others {
             command.args(["--set", &other.setting]).args(self.hints(other));
         }
-        Ok(Part::all(&process::run(&mut command, LIMIT)?.stdout))
+        Ok(Part::all(&process::run(&mut command, self.limit)?.stdout))
     }
 
     /// Options of the program.

@@ -1,6 +1,7 @@
 //! The common state of all measurements (tools, program, our library), and the measurement of a task.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::lists::Lists;
 use super::measure::{self, Plan, System};
@@ -8,12 +9,15 @@ use super::mpi::{self, Mpi};
 use super::part::Part;
 use super::row::{EMULATED, HOSTS_OF, Key, Row};
 use super::rows::Rows;
-use super::run::{Extra, Job};
+use super::run::{Extra, Job, LIMIT};
 use super::task::Task;
 use super::variant::Variant;
 use super::{build, machine, traffic};
 use crate::Failure;
 use crate::cli::compare::CompareOptions;
+
+/// How long the first run on emulated hosts may take. An MPI library that is not fit for them may hang there.
+const FIRST_LIMIT: Duration = Duration::from_secs(40);
 
 /// The common state of all measurements.
 pub struct Setup<'a> {
@@ -54,7 +58,8 @@ impl<'a> Setup<'a> {
     fn introduce(&self, directory: &Path) -> Result<(String, String), Failure> {
         let folder = folder_in(directory)?;
         let ranks = self.options.measure.ranks[0];
-        let job = self.job("empty", vec![1], ranks, folder.path(), None);
+        let limit = if self.mpi.place.emulated().is_some() { FIRST_LIMIT } else { LIMIT };
+        let job = Job { limit, ..self.job("pieces", vec![100, 64], ranks, folder.path(), None) };
         let first = Extra { report: true, strace: None };
         let output = job.run(&Variant::ours(), "about,write", first).map_err(|failure| self.on_hosts(failure))?;
         let parts = Part::all(&output.stdout);
@@ -132,6 +137,7 @@ impl<'a> Setup<'a> {
             lists,
             repeats: self.options.measure.repeats,
             budget: self.options.measure.budget,
+            limit: LIMIT,
         }
     }
 

@@ -4,6 +4,9 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
 use crate::Failure;
 
 /// The namespaces of a host.
@@ -76,8 +79,21 @@ impl Holder {
     }
 }
 
+/// Ends what still runs in the network namespace of a process, except itself: ranks of a launcher that was ended before them.
+fn end_others(holder: u32) {
+    let network = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();
+    let Some(own) = network(&holder.to_string()) else { return };
+    let names = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    for pid in names.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok()) {
+        if pid != holder as i32 && network(&pid.to_string()).as_ref() == Some(&own) {
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        }
+    }
+}
+
 impl Drop for Holder {
     fn drop(&mut self) {
+        end_others(self.pid());
         drop(self.child.stdin.take());
         let _ = self.child.wait();
     }
