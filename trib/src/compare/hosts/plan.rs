@@ -38,6 +38,11 @@ pub fn check(measure: &MeasureOptions) -> Result<(), Failure> {
         let own = own.display();
         return Err(Failure::new(format!("directory: {own}: every host has a /dev/shm of its own; allowed: others")));
     }
+    let temporary = std::env::temp_dir();
+    if temporary.starts_with("/dev/shm") {
+        let own = temporary.display();
+        return Err(Failure::new(format!("TMPDIR: {own}: every host has a /dev/shm of its own; allowed: others")));
+    }
     Ok(())
 }
 
