@@ -60,10 +60,13 @@ impl Variant {
 /// # Errors
 /// The text is not NAME=COMMAND, or the name is reserved.
 pub fn peer(text: &str) -> Result<(String, Variant), Failure> {
-    let wrong =
-        || Failure::new(format!("peer: {text}; allowed: NAME=COMMAND, with a name other than default, best, ours"));
+    let wrong = || {
+        Failure::new(format!(
+            "peer: {text}; allowed: NAME=COMMAND, with a name other than default, best, ours, independent"
+        ))
+    };
     let (name, command) = text.split_once('=').ok_or_else(wrong)?;
-    if name.is_empty() || command.is_empty() || ["default", "best", "ours"].contains(&name) {
+    if name.is_empty() || command.is_empty() || ["default", "best", "ours", INDEPENDENT].contains(&name) {
         return Err(wrong());
     }
     Ok((name.to_string(), Variant::with(Runner::Peer(command.to_string()), "as given")))
@@ -81,19 +84,17 @@ fn aggregators(hosts: u64, ranks: u64) -> Vec<(u64, u64)> {
     counts
 }
 
-/// The settings to try: several numbers of aggregators with collective buffering always on, and every rank by itself; on Open MPI
-/// also its other I/O components.
+/// The settings to try: several numbers of aggregators with collective buffering always on; on Open MPI also its other I/O
+/// components.
 pub fn candidates(mpi: &Mpi, ranks: u64) -> Vec<Variant> {
     let counts = aggregators(mpi.place.hosts(ranks), ranks);
     let enable = "romio_cb_{}=enable".to_string();
-    let alone = ["romio_cb_{}=disable".to_string(), "romio_no_indep_rw=false".to_string()];
     let romio = |launcher: &[&str]| {
         let spread = |(count, here): &(u64, u64)| {
             [format!("cb_nodes={count}"), format!("cb_config_list=*:{here}"), enable.clone()]
         };
         let mut all = vec![Variant::romio(std::slice::from_ref(&enable), launcher)];
         all.extend(counts.iter().map(|count| Variant::romio(&spread(count), launcher)));
-        all.push(Variant::romio(&alone, launcher));
         all
     };
     if mpi.family == Family::Mpich {
@@ -109,6 +110,16 @@ pub fn candidates(mpi: &Mpi, ranks: u64) -> Vec<Variant> {
         all.extend(romio(&["--mca", "io", &component]));
     }
     all
+}
+
+/// The name of the variant in which ROMIO's ranks write by themselves.
+pub const INDEPENDENT: &str = "independent";
+
+/// Every rank by itself, on several hosts of MPICH. Not among the hints for the best: what hosts share is memory here, which each of
+/// them reaches without a network.
+pub fn independent(mpi: &Mpi, ranks: u64) -> Option<Variant> {
+    let hints = ["romio_cb_{}=disable".to_string(), "romio_no_indep_rw=false".to_string()];
+    (mpi.family == Family::Mpich && mpi.place.hosts(ranks) > 1).then(|| Variant::romio(&hints, &[]))
 }
 
 /// The name of Open MPI's ROMIO component.
@@ -133,10 +144,10 @@ mod tests {
 
     #[test]
     fn candidates_are_different_and_ask_for_both_ways() {
-        for (ranks, expected) in [(1, 3), (2, 4), (4, 4), (16, 5)] {
+        for (ranks, expected) in [(1, 2), (2, 3), (4, 3), (16, 4)] {
             let all = candidates(&mpich(), ranks);
             assert_eq!(all.len(), expected, "{ranks} ranks: {all:?}");
-            for one in &all[..all.len() - 1] {
+            for one in &all {
                 assert_eq!(one.hints[0].len(), one.hints[1].len());
                 assert!(one.hints[0].contains(&"romio_cb_write=enable".to_string()), "{one:?}");
                 assert!(one.hints[1].contains(&"romio_cb_read=enable".to_string()), "{one:?}");
@@ -150,6 +161,13 @@ mod tests {
         assert_eq!(aggregators(4, 16), [(1, 1), (2, 1), (4, 1), (8, 2), (16, 4)]);
         assert_eq!(aggregators(2, 2), [(1, 1), (2, 1)]);
         assert_eq!(aggregators(2, 4), [(1, 1), (2, 1), (4, 2)]);
+    }
+
+    #[test]
+    fn ranks_write_by_themselves_on_several_hosts_only() {
+        let on = |hosts| independent(&Mpi { place: Place::PretendedHosts(hosts), ..mpich() }, 4);
+        assert_eq!(on(1), None);
+        assert_eq!(on(2).unwrap().hints[1], ["romio_cb_read=disable", "romio_no_indep_rw=false"]);
     }
 
     #[test]
