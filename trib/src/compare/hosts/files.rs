@@ -49,9 +49,9 @@ impl Files {
 
 impl Drop for Files {
     fn drop(&mut self) {
-        // Whoever still uses it keeps it; the namespace ends with this program in any case.
+        // Whoever still uses it keeps it; the namespace ends with this program in any case. The empty directory stays: to remove it
+        // would take the file system away from any other comparison that has its own mounted there.
         let _ = umount(&self.0);
-        let _ = std::fs::remove_dir(&self.0);
     }
 }
 
