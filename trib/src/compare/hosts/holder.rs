@@ -4,9 +4,6 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-
 use crate::Failure;
 
 /// The namespaces of a host.
@@ -14,6 +11,12 @@ const OF_HOST: [&str; 4] = ["--mount", "--uts", "--ipc", "--net"];
 
 /// What a holder prints when its namespaces are as they should be.
 const READY: &str = "ready";
+
+/// Ends what still runs in the network namespace when this program has ended: launchers and ranks of a run under way.
+const END_OTHERS: &str = "own=$(readlink /proc/$$/ns/net)\n\
+    for at in /proc/[0-9]*; do\n\
+    [ \"$at\" != /proc/$$ ] && [ \"$(readlink $at/ns/net)\" = \"$own\" ] && kill -9 ${at#/proc/}\n\
+    done 2> /dev/null";
 
 /// A process that holds namespaces.
 #[derive(Debug)]
@@ -42,7 +45,7 @@ impl Holder {
     }
 
     fn start(namespaces: &'static [&'static str], steps: &str, arguments: &[&str]) -> Result<Self, Failure> {
-        let script = format!("{steps} && echo {READY} && exec cat > /dev/null");
+        let script = format!("trap '' INT TERM HUP; {steps} && echo {READY} && cat > /dev/null\n{END_OTHERS}");
         let mut command = Command::new("unshare");
         command.args(namespaces).args(["sh", "-c", &script, "sh"]).args(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -79,21 +82,8 @@ impl Holder {
     }
 }
 
-/// Ends what still runs in the network namespace of a process, except itself: ranks of a launcher that was ended before them.
-fn end_others(holder: u32) {
-    let network = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();
-    let Some(own) = network(&holder.to_string()) else { return };
-    let names = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    for pid in names.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok()) {
-        if pid != holder as i32 && network(&pid.to_string()).as_ref() == Some(&own) {
-            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-        }
-    }
-}
-
 impl Drop for Holder {
     fn drop(&mut self) {
-        end_others(self.pid());
         drop(self.child.stdin.take());
         let _ = self.child.wait();
     }
