@@ -12,7 +12,8 @@ enum kind {
     SET_VIEW,       /* sets a view, moves nothing */
     SYNC,           /* MPI_File_sync */
     OPEN_CLOSE,     /* opens and closes a second file */
-    OPEN_MOVE_CLOSE /* opens a second file, writes or reads it once, closes it */
+    OPEN_MOVE_CLOSE, /* opens a second file, writes or reads it once, closes it */
+    FIRST_MOVE      /* the same, but only the write or read counts */
 };
 
 /* One timed step of a rank. */
@@ -27,6 +28,8 @@ struct step {
     long long bytes;         /* of this rank in this step */
     int micros;              /* how long the rank computes */
     int stamp;               /* the input of the payload: the step's number, unless steps write the same place */
+    int packs;               /* whether memory with gaps is packed into one piece for the call, as PnetCDF does */
+    int counts_records;      /* whether rank 0 notes the number of records in the header after a write, as PnetCDF does */
 };
 
 /* The steps of a rank in one repetition. */
@@ -35,6 +38,8 @@ struct plan {
     int count;
     int fills;           /* whether the file is filled before it is written: `fill_bytes` */
     long long fill_bytes;
+    long long header;    /* bytes that rank 0 writes (or reads) when the file is open, before the steps */
+    int whole;           /* whether opening, header and closing are timed too, as in the timers of some programs */
     char *buffer;        /* the memory that `data` points into */
     size_t buffer_bytes;
     MPI_Datatype *types; /* to be freed */
@@ -88,13 +93,22 @@ struct list {
 void name_list(char *name, size_t room, int step, const char *what); /* of step, what: file or memory */
 struct list read_list(const char *name);                              /* this rank's extents; `pairs` is to be freed */
 
-/* patterns.c, blocks.c, lists.c: they add the steps. */
+/* steps.c */
+MPI_File open_file(const char *path, int reading);
+void move_header(MPI_File file, const struct plan *plan, int reading);
+double run_step(MPI_File file, const struct step *step, int reading, const char *second); /* the seconds that count */
+
+/* patterns.c, blocks.c, lists.c, netcdf.c: they add the steps. */
 void make_plan(struct plan *plan);
-void flash(struct plan *plan);
 void btio(struct plan *plan);
 void block4d(struct plan *plan);
-void s3d(struct plan *plan);
 void lists(struct plan *plan);
+void netcdf(struct plan *plan);
+void s3d(struct plan *plan);
+void btio_netcdf(struct plan *plan);
+int cells_of_btio(int side, int at[][3]);           /* the rank's cells, one a layer: where they begin (z, y, x); their number */
+MPI_Datatype cells_in_memory(int parts, int cell); /* the same in memory, ghost points around each; not committed */
+MPI_Datatype together(MPI_Datatype *parts, const MPI_Aint *places, int count); /* combines types, each at its place */
 
 /* payload.c */
 void words(char *to, long long bytes, int step); /* those of this rank in a step, packed */
@@ -117,7 +131,7 @@ double now(void);
 void measure_floor(int reading);
 
 /* record.c: one row of numbers of every rank, a repetition; printed by rank 0 as one line of JSON. */
-enum number { WALL, OPEN, CLOSE, CPU, VOLUNTARY, INVOLUNTARY, MINOR, MAJOR, PEAK, GROWTH, PSS, NUMBERS };
+enum number { WALL, OPEN, CLOSE, CPU, VOLUNTARY, INVOLUNTARY, MINOR, MAJOR, PEAK, GROWTH, PSS, P50, P99, NUMBERS };
 struct record {
     int repeats, calls; /* calls of a repetition */
     long long bytes;    /* of this rank in a repetition */
@@ -129,7 +143,8 @@ struct timed {
     double begin, resident;
 };
 void begin_timed(struct timed *timed, int reading);                       /* collective, as the next two */
-void end_timed(const struct timed *timed, int reading, double row[NUMBERS]); /* all numbers but those of open and close */
+void end_timed(const struct timed *timed, int reading, double row[NUMBERS]); /* all but those of open, close and calls */
+void note_calls(double *seconds, int count, double row[NUMBERS]); /* median and 99th percentile of one rank's calls */
 /* Repeats `once`, which adds a row, says calls and bytes, and returns whether what it read was right (-1: nothing to be read);
  * prints the part. */
 void repeat_part(const char *part, int (*once)(int reading, struct record *record));

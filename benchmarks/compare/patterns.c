@@ -93,6 +93,14 @@ static void first_write(struct plan *plan)
     }
 }
 
+/* Sizes: calls. The same, but only the write or read counts: the first of an open file. */
+static void first_move(struct plan *plan)
+{
+    first_write(plan);
+    for (int i = 0; i < plan->count; i++)
+        plan->steps[i].kind = FIRST_MOVE;
+}
+
 /* Sizes: calls. Sets a view: a vector, a different one each time. */
 static void set_view(struct plan *plan)
 {
@@ -149,6 +157,21 @@ static void append(struct plan *plan)
     }
 }
 
+/* Sizes: calls, pieces of a call, bytes of a piece. Two views in turn, each always at its place: small pieces, ranks taking
+ * turns, and behind these pieces 16 times as large. */
+static void two_views(struct plan *plan)
+{
+    MPI_Datatype views[2] = {strided(plan, V[1], V[2], ranks * V[2]),
+                             strided(plan, V[1] / 16, 16 * V[2], 16 * ranks * V[2])};
+    for (long long call = 0; call < V[0]; call++) {
+        int which = call % 2, times = which ? 16 : 1;
+        struct step *step = transfer(plan, 0, V[1] / times * times * V[2]);
+        step->view = views[which];
+        step->displacement = (which ? V[1] * V[2] * ranks : 0) + rank * times * V[2];
+        step->stamp = which;
+    }
+}
+
 /* Sizes: pieces, bytes of a piece, bytes from one piece to the next. In an existing file, with the ranks' pieces side by side. */
 static void sparse(struct plan *plan)
 {
@@ -181,13 +204,15 @@ static const struct {
     {"append", append},
     {"block4d", block4d},
     {"btio", btio},
+    {"btio-netcdf", btio_netcdf},
     {"contiguous", contiguous},
     {"empty", empty},
     {"first-write", first_write},
-    {"flash", flash},
+    {"first-move", first_move},
     {"ior", ior},
     {"lists", lists},
     {"memory", memory_gaps},
+    {"netcdf", netcdf},
     {"open-close", open_close},
     {"overlap", overlap},
     {"pieces", pieces},
@@ -198,6 +223,7 @@ static const struct {
     {"sync-written", sync_written},
     {"tiny-moving", tiny_moving},
     {"tiny-same", tiny_same},
+    {"two-views", two_views},
     {"view-write", view_write},
 };
 

@@ -12,67 +12,15 @@
 #include <string.h>
 #include <unistd.h>
 
-static MPI_File open_file(const char *path, int reading)
+static void fill_file(FILE *file, long long bytes)
 {
-    MPI_File file;
-    int mode = reading ? MPI_MODE_RDONLY : MPI_MODE_CREATE | MPI_MODE_RDWR;
-    MUST(MPI_File_open(MPI_COMM_WORLD, (char *)path, mode, reading ? options.sets[options.set].read : options.sets[options.set].write, &file));
-    return file;
-}
-
-static void move(MPI_File file, const struct step *step, int reading)
-{
-    MPI_Status status;
-    if (step->offset < 0 && reading)
-        MUST(MPI_File_read_all(file, step->data, step->count, step->memory, &status));
-    else if (step->offset < 0)
-        MUST(MPI_File_write_all(file, step->data, step->count, step->memory, &status));
-    else if (reading)
-        MUST(MPI_File_read_at_all(file, step->offset, step->data, step->count, step->memory, &status));
-    else
-        MUST(MPI_File_write_at_all(file, step->offset, step->data, step->count, step->memory, &status));
-}
-
-/* How often a computing rank tests its call. */
-#define LOOK_SECONDS 50e-6
-
-/* The rank computes and tests its call now and then, as single-threaded programs do. */
-static void move_and_compute(MPI_File file, const struct step *step, int reading)
-{
-    MPI_Request request;
-    MPI_Status status;
-    int done = 0;
-    if (reading)
-        MUST(MPI_File_iread_at_all(file, step->offset, step->data, step->count, step->memory, &request));
-    else
-        MUST(MPI_File_iwrite_at_all(file, step->offset, step->data, step->count, step->memory, &request));
-    double begin = now(), end = begin + step->micros * 1e-6;
-    for (double look = begin; now() < end;)
-        if (!done && now() > look) {
-            MUST(MPI_Test(&request, &done, &status));
-            look = now() + LOOK_SECONDS;
-        }
-    if (!done)
-        MUST(MPI_Wait(&request, &status));
-}
-
-/* Runs a step, which is timed. */
-static void run_step(MPI_File file, const struct step *step, int reading, const char *second)
-{
-    if (step->view != MPI_DATATYPE_NULL)
-        MUST(MPI_File_set_view(file, step->displacement, MPI_BYTE, step->view, "native", MPI_INFO_NULL));
-    if (step->kind == TRANSFER)
-        move(file, step, reading);
-    else if (step->kind == OVERLAP)
-        move_and_compute(file, step, reading);
-    else if (step->kind == SYNC)
-        MUST(MPI_File_sync(file));
-    else if (step->kind == OPEN_CLOSE || step->kind == OPEN_MOVE_CLOSE) {
-        MPI_File other = open_file(second, reading);
-        if (step->kind == OPEN_MOVE_CLOSE)
-            move(other, step, reading);
-        MUST(MPI_File_close(&other));
-    }
+    char block[1 << 16];
+    memset(block, 'Z', sizeof block);
+    for (long long at = 0; at < bytes; at += sizeof block)
+        if (fwrite(block, bytes - at < (long long)sizeof block ? (size_t)(bytes - at) : sizeof block, 1, file) != 1)
+            stop("file", options.path, "a file system with room for it");
+    if (fclose(file) != 0)
+        stop("file", options.path, "a file system with room for it");
 }
 
 /* Creates the file, empty or filled. */
@@ -83,39 +31,56 @@ static void prepare_file(const struct plan *plan)
         FILE *file = plan->fills ? fopen(options.path, "w") : NULL;
         if (plan->fills && !file)
             stop("file", options.path, "a file that can be created");
-        for (long long at = 0; file && at < plan->fill_bytes; at++)
-            putc('Z', file);
         if (file)
-            fclose(file);
+            fill_file(file, plan->fill_bytes);
     }
     MUST(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* Opens the file, runs the steps and closes it. What is timed begins before or after the opening, and ends accordingly. */
+static void run_steps(const struct plan *plan, int reading, double row[NUMBERS])
+{
+    struct timed timed;
+    char second[4096];
+    double *calls = grab(plan->count * sizeof *calls), begin;
+    snprintf(second, sizeof second, "%s.second", options.path);
+    MUST(MPI_Barrier(MPI_COMM_WORLD));
+    if (plan->whole)
+        begin_timed(&timed, reading);
+    begin = now();
+    MPI_File file = open_file(options.path, reading);
+    move_header(file, plan, reading);
+    row[OPEN] = now() - begin;
+    if (!plan->whole)
+        begin_timed(&timed, reading);
+    for (int i = 0; i < plan->count; i++)
+        calls[i] = run_step(file, &plan->steps[i], reading, second);
+    if (!plan->whole)
+        end_timed(&timed, reading, row);
+    begin = now();
+    MUST(MPI_File_close(&file));
+    row[CLOSE] = now() - begin;
+    if (plan->whole)
+        end_timed(&timed, reading, row);
+    note_calls(calls, plan->count, row);
+    if (plan->count > 0 && plan->steps[0].kind == FIRST_MOVE)
+        for (int i = row[WALL] = 0; i < plan->count; i++)
+            row[WALL] += calls[i];
+    free(calls);
 }
 
 /* One repetition, timed. */
 static int repeat_once(int reading, struct record *record)
 {
     struct plan plan = {0};
-    struct timed timed;
     double row[NUMBERS];
-    char second[4096];
     int right = -1;
-    snprintf(second, sizeof second, "%s.second", options.path);
     make_plan(&plan);
     give_memory(&plan);
     reading ? clear(&plan) : fill(&plan);
     if (!reading)
         prepare_file(&plan);
-    MUST(MPI_Barrier(MPI_COMM_WORLD));
-    double begin = now();
-    MPI_File file = open_file(options.path, reading);
-    row[OPEN] = now() - begin;
-    begin_timed(&timed, reading);
-    for (int i = 0; i < plan.count; i++)
-        run_step(file, &plan.steps[i], reading, second);
-    end_timed(&timed, reading, row);
-    begin = now();
-    MUST(MPI_File_close(&file));
-    row[CLOSE] = now() - begin;
+    run_steps(&plan, reading, row);
     record->calls = plan.count;
     record->bytes = bytes_of_rank(&plan);
     record_row(record, row);
@@ -123,6 +88,24 @@ static int repeat_once(int reading, struct record *record)
         right = is_right(&plan);
     release(&plan);
     return right;
+}
+
+/* How many hosts there are, by the names that the MPI library gives them, on rank 0. */
+static int count_hosts(void)
+{
+    enum { ROOM = MPI_MAX_PROCESSOR_NAME };
+    char own[ROOM] = "", *all = grab((size_t)ranks * ROOM);
+    int length, hosts = 0;
+    MUST(MPI_Get_processor_name(own, &length));
+    MUST(MPI_Gather(own, ROOM, MPI_CHAR, all, ROOM, MPI_CHAR, 0, MPI_COMM_WORLD));
+    for (int i = 0; i < ranks && rank == 0; i++) {
+        int before = 0;
+        while (before < i && strcmp(all + before * ROOM, all + i * ROOM))
+            before++;
+        hosts += before == i;
+    }
+    free(all);
+    return hosts;
 }
 
 /* Which MPI this is. */
@@ -134,8 +117,9 @@ static void about(void)
     for (char *c = text; *c; c++)
         if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ')
             *c = *c == '\n' ? '|' : ' ';
+    int hosts = count_hosts();
     if (rank == 0)
-        printf("{\"part\": \"about\", \"ranks\": %d, \"library\": \"%s\"}\n", ranks, text);
+        printf("{\"part\": \"about\", \"ranks\": %d, \"hosts\": %d, \"library\": \"%s\"}\n", ranks, hosts, text);
 }
 
 static void run(const char *part)

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 static const char *const NAMES[NUMBERS] = {"wall", "open", "close", "cpu", "voluntary", "involuntary", "minor", "major", "peak",
-                                           "growth", "pss"};
+                                           "growth", "pss", "p50", "p99"};
 
 void record_row(struct record *record, const double row[NUMBERS])
 {
@@ -93,7 +93,26 @@ void end_timed(const struct timed *timed, int reading, double row[NUMBERS])
     /* When all have done the last call, and hold what they share. */
     MUST(MPI_Barrier(MPI_COMM_WORLD));
     row[PSS] = shared_out_bytes();
+    row[P50] = row[P99] = -INFINITY;
     MUST(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Percentiles of fewer calls say nothing. */
+#define FEWEST_CALLS 20
+
+void note_calls(double *seconds, int count, double row[NUMBERS])
+{
+    if (count < FEWEST_CALLS)
+        return;
+    qsort(seconds, count, sizeof *seconds, ascending);
+    row[P50] = seconds[count / 2];
+    row[P99] = seconds[(int)(0.99 * (count - 1) + 0.5)];
 }
 
 void repeat_part(const char *part, int (*once)(int, struct record *))

@@ -12,11 +12,13 @@ macro_rules! sources {
 pub const PROGRAM: &[Source] = sources![
     "compare.h",
     "program.c",
+    "steps.c",
     "options.c",
     "plan.c",
     "patterns.c",
     "blocks.c",
     "lists.c",
+    "netcdf.c",
     "payload.c",
     "usage.c",
     "record.c",

@@ -77,7 +77,14 @@ pub struct MeasureOptions {
     /// who may create a UTS namespace (root).
     #[arg(long, value_name = "N", value_parser = threads, conflicts_with = "command")]
     pub ranks_per_host: Option<u64>,
-    /// Directory for the files; may be repeated. By default /dev/shm (memory), or else $TMPDIR.
+    /// Run everything on N emulated hosts: namespaces of this machine with a network, a host name and a /dev/shm of their own, which
+    /// exist as long as the command runs. Linux only. Only root can make them; for others host names are pretended.
+    #[arg(long, value_name = "N", value_parser = threads, conflicts_with = "ranks_per_host")]
+    pub hosts: Option<u64>,
+    /// Limit every host's link to this rate in both directions, as tc writes it: 1gbit.
+    #[arg(long, value_name = "RATE", requires = "hosts")]
+    pub shape: Option<String>,
+    /// Directory for the files; may be repeated. With --hosts by default a tmpfs that the hosts share, otherwise /dev/shm (memory), or else $TMPDIR.
     #[arg(long = "directory", value_name = "DIR")]
     pub directories: Vec<PathBuf>,
     /// Number of measurements of each, in alternation.
@@ -113,7 +120,7 @@ impl MeasureOptions {
     /// The map that was given for a pattern.
     pub fn map_of(&self, pattern: &str) -> Option<&Path> {
         match pattern {
-            "e3sm-f" => self.map_f.as_deref(),
+            "e3sm-f" | "e3sm-f-over" => self.map_f.as_deref(),
             "e3sm-g" => self.map_g.as_deref(),
             "e3sm-i" => self.map_i.as_deref(),
             _ => None,
@@ -140,5 +147,7 @@ Examples:
       measures one pattern
   trib compare --mpi openmpi --all --ranks 2 --resume rows.jsonl --markdown docs/performance.md
       measures all patterns and writes the table; the same command continues after an interruption
+  trib compare --mpicc mpicc --mpiexec mpiexec --all --hosts 4 --ranks 16 --shape 1gbit
+      measures all patterns on four emulated hosts with links of 1 Gbit/s
   trib compare -- mpiexec -n 4 ./program input
       measures a program of yours, with and without the library";

@@ -17,6 +17,8 @@ pub struct Case {
     pub reads: bool,
     /// Whether lists describe it fully: no file exists before, and no bytes are written twice.
     pub lists: bool,
+    /// Hints that the program of this pattern gives, whoever runs it.
+    pub hints: &'static [&'static str],
     sizes: fn(&Room) -> Result<Sizes, Failure>,
 }
 
@@ -43,6 +45,11 @@ impl Room {
         Ok(vec![self.part(if self.crowded { alone / 20 } else { alone })])
     }
 
+    /// The same of calls whose slowest hundredth is of interest: so many that there are some.
+    fn many_calls(&self) -> Result<Sizes, Failure> {
+        Ok(vec![self.part(if self.crowded { 200 } else { 1000 })])
+    }
+
     /// The side of a `dimensions`-dimensional cube whose volume is scaled, rounded up to a multiple.
     fn side(&self, side: u64, dimensions: i32, multiple: u64) -> u64 {
         let scaled = (side as f64 * self.scale.powf(1.0 / f64::from(dimensions))).round() as u64;
@@ -59,6 +66,11 @@ impl Case {
         (self.sizes)(&Room { ranks, scale, crowded: ranks > cores })
     }
 
+    /// Whether its program takes list files.
+    pub fn is_listed(&self) -> bool {
+        ["lists", "netcdf"].contains(&self.program)
+    }
+
     /// The name of its read.
     pub fn read_name(&self) -> String {
         format!("{}-read", self.name)
@@ -71,7 +83,7 @@ const fn case(
     about: &'static str,
     sizes: fn(&Room) -> Result<Sizes, Failure>,
 ) -> Case {
-    Case { name, about, program, reads: true, lists: true, sizes }
+    Case { name, about, program, reads: true, lists: true, hints: &[], sizes }
 }
 
 /// A pattern that other libraries (`--peer`) do not run, because lists do not describe it fully.
@@ -84,6 +96,16 @@ const fn alone(
     Case { lists: false, ..case(name, program, about, sizes) }
 }
 
+/// A pattern of E3SM-IO's program, with its hint.
+const fn e3sm(name: &'static str, about: &'static str, sizes: fn(&Room) -> Result<Sizes, Failure>) -> Case {
+    Case { hints: &["romio_cb_write=enable"], ..case(name, "netcdf", about, sizes) }
+}
+
+/// A pattern of FLASH-IO's program, with its hints.
+const fn flash(name: &'static str, about: &'static str, sizes: fn(&Room) -> Result<Sizes, Failure>) -> Case {
+    Case { hints: &["romio_no_indep_rw=true", "romio_ds_write=disable"], ..case(name, "netcdf", about, sizes) }
+}
+
 /// A pattern of calls without data.
 const fn calls(name: &'static str, about: &'static str, sizes: fn(&Room) -> Result<Sizes, Failure>) -> Case {
     Case { reads: false, lists: false, ..case(name, name, about, sizes) }
@@ -91,18 +113,39 @@ const fn calls(name: &'static str, about: &'static str, sizes: fn(&Room) -> Resu
 
 /// All of them, in the order in which they are listed.
 pub const CASES: &[Case] = &[
-    case("e3sm-f", "lists", "E3SM-IO, F case: a map's short runs in 414 variables, one call", |_| Ok(vec![])),
-    case("e3sm-g", "lists", "E3SM-IO, G case: maps of the ocean, long runs, one call", |_| Ok(vec![])),
-    case("e3sm-i", "lists", "E3SM-IO, I case: maps of the land with holes in 560 variables, one call", |_| Ok(vec![])),
-    case("flash", "flash", "FLASH's checkpoint: 24 variables, a call each, 80 blocks a rank in one piece", |room| {
-        Ok(vec![24, room.part(80), 8])
-    }),
-    case("btio", "btio", "NPB's BTIO, 64^3 points: cells on a diagonal, ghost points in memory, 5 steps", |room| {
+    e3sm("e3sm-f", "E3SM-IO, F case: a map's short runs in 414 variables, one call", |_| Ok(vec![0, 0, 1])),
+    e3sm("e3sm-g", "E3SM-IO, G case: maps of the ocean, long runs, one call", |_| Ok(vec![0, 0, 1])),
+    e3sm("e3sm-i", "E3SM-IO, I case: maps of the land with holes in 560 variables, one call", |_| Ok(vec![0, 0, 1])),
+    Case {
+        lists: false,
+        ..e3sm("e3sm-f-over", "the same as e3sm-f, over a file that is there", |_| Ok(vec![0, 1, 1]))
+    },
+    flash(
+        "flash",
+        "FLASH's checkpoint: 30 variables in one call, 80 to 82 blocks a rank; with open and close",
+        |room| Ok(vec![1, 0, 0, room.part(80), 8]),
+    ),
+    Case {
+        lists: false,
+        ..flash("flash-over", "the same as flash, over a file that is there", |room| {
+            Ok(vec![1, 1, 0, room.part(80), 8])
+        })
+    },
+    case(
+        "btio",
+        "btio",
+        "NPB's BTIO, 64^3 points: cells on a diagonal, 5 steps of MPI-IO; with open and close",
+        |room| Ok(vec![room.side(64, 3, square_root(room.ranks)?), 5]),
+    ),
+    case("btio-netcdf", "btio-netcdf", "the same through PnetCDF: a record and a view a step", |room| {
         Ok(vec![room.side(64, 3, square_root(room.ranks)?), 5])
     }),
-    case("s3d", "s3d", "S3D-IO's checkpoint, 64^3 points: 16 grids of doubles cut into blocks, one call", |room| {
-        Ok(grid_of_points(room))
-    }),
+    case(
+        "s3d",
+        "s3d",
+        "S3D-IO's checkpoint, 100^3 points: 4 arrays in one call; its read is a restart; with open and close",
+        |room| Ok(grid_of_points(room)),
+    ),
     case("block4d", "block4d", "a lattice 16^4 of 576-byte sites, a 4-D block a rank", |room| Ok(lattice(room))),
     case("ior-segmented", "ior", "IOR -c: 64 MiB in one block a rank, 16 transfers", |room| {
         let transfer = room.each(4 << 20).next_multiple_of(8);
@@ -144,13 +187,18 @@ pub const CASES: &[Case] = &[
     alone("sparse-1000", "sparse", "1000 pieces of 12 bytes a rank, 12 kB apart, in a file that is there", |room| {
         Ok(vec![room.part(1000), 12, 12_000.max(12 * room.ranks)])
     }),
-    alone("tiny-same", "tiny-same", "8 bytes a rank, always at the same offsets", |room| room.calls(1000)),
-    case("tiny-moving", "tiny-moving", "8 bytes a rank, each call after the one before in the file", |room| {
-        room.calls(1000)
+    alone("two-views", "two-views", "20 calls of 1 MiB, two views in turn: pieces of 64 bytes, and of 1 KiB", |room| {
+        Ok(vec![20, room.each(1 << 14).next_multiple_of(16), 64])
     }),
+    alone("tiny-same", "tiny-same", "8 bytes a rank, always at the same offsets", Room::many_calls),
+    case("tiny-moving", "tiny-moving", "8 bytes a rank, each call after the one before in the file", Room::many_calls),
     Case {
         lists: false,
         ..case("first-write", "first-write", "open, write 8 bytes a rank, close", |room| room.calls(60))
+    },
+    Case {
+        lists: false,
+        ..case("first-move", "first-move", "the first write of 8 bytes a rank after opening", |room| room.calls(600))
     },
     calls("empty", "collective writes without a byte", |room| room.calls(1000)),
     calls("open-close", "open and close", |room| room.calls(60)),
@@ -176,15 +224,14 @@ fn lattice(room: &Room) -> Sizes {
     [&grid.map(|ranks| side.next_multiple_of(ranks))[..], &grid[..], &[576]].concat()
 }
 
-/// Points and ranks along each dimension.
+/// Points and ranks along each dimension: x first, as the program's usual grids have it (4, 2 and 2 of 16 ranks).
 fn grid_of_points(room: &Room) -> Sizes {
-    let side = room.side(64, 3, 1);
-    let grid = cut(room.ranks, [1, 2, 0]);
+    let side = room.side(100, 3, 1);
+    let grid = cut(room.ranks, [0, 1, 2]);
     [grid.map(|ranks| side.next_multiple_of(ranks)), grid].concat()
 }
 
-/// Ranks along each dimension. Of those that are cut least the first in `order` is cut next: y before x, so that two ranks
-/// take turns in the file.
+/// Ranks along each dimension. Of those that are cut least the first in `order` is cut next.
 fn cut<const N: usize>(ranks: u64, order: [usize; N]) -> [u64; N] {
     let mut grid = [1; N];
     for factor in factors(ranks) {
@@ -265,7 +312,7 @@ mod tests {
         assert!(sizes("btio", 9, 1.0)[0].is_multiple_of(3));
         assert_eq!(sizes("contiguous", 2, 1.0), [32 << 20]);
         assert_eq!(sizes("contiguous", 16, 0.5), [2 << 20]);
-        assert_eq!((sizes("tiny-same", 2, 1.0), sizes("tiny-same", 4, 1.0)), (vec![1000], vec![50]));
+        assert_eq!((sizes("tiny-same", 2, 1.0), sizes("tiny-same", 4, 1.0)), (vec![1000], vec![200]));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tributary::{BufferLayout, Error, Extent, Extents};
 use tributary_benchmarks::e3sm::{Case as E3smCase, Content, ElementType, History, Options};
 use tributary_benchmarks::list::write_binary;
-use tributary_benchmarks::{E3sm, Pattern, PatternError, RankAccess, S3d, S3dOptions};
+use tributary_benchmarks::{E3sm, Flash, FlashOptions, Pattern, PatternError, RankAccess, S3d, S3dOptions};
 
 use super::cases::{Case, Sizes};
 use crate::Failure;
@@ -17,6 +17,13 @@ use crate::cli::compare::MeasureOptions;
 const DOUBLE: u64 = 8;
 /// Ghost points on each side of a BTIO cell.
 const GHOSTS: u64 = 2;
+/// Bytes of the NetCDF headers of the C program's S3D and BTIO.
+const S3D_HEADER: u64 = 592;
+const BTIO_HEADER: u64 = 356;
+/// Lengths of the slowest dimension of S3D's arrays.
+const S3D_ARRAYS: [u64; 4] = [11, 3, 1, 1];
+/// Bytes between two arrays of S3D in memory.
+const S3D_GAP: u64 = 64;
 
 /// The accesses of every rank in every step.
 pub struct Lists {
@@ -31,10 +38,13 @@ impl Lists {
     /// # Errors
     /// A map that cannot be used.
     pub fn of(case: &Case, sizes: &Sizes, ranks: u64, measure: &MeasureOptions) -> Result<Option<Self>, Failure> {
-        if !case.lists {
+        if !case.lists && !case.is_listed() {
             return Ok(None);
         }
-        if case.program == "lists" {
+        if case.name.starts_with("flash") {
+            return Ok(Some(Self::of_flash(sizes, ranks)?));
+        }
+        if case.is_listed() {
             return Ok(Some(Self::of_e3sm(case.name, ranks, measure)?));
         }
         let (program, sizes) = (case.program, sizes.clone());
@@ -48,10 +58,28 @@ impl Lists {
         Ok(Some(Self { ranks, steps, access: Box::new(access) }))
     }
 
+    /// FLASH's checkpoint: blocks and cells are the last two sizes. A program has room for more blocks than it uses, so that there
+    /// is a gap in memory behind each variable.
+    fn of_flash(sizes: &Sizes, ranks: u64) -> Result<Self, Failure> {
+        let options = FlashOptions { blocks: sizes[3], cells: [sizes[4]; 3], ..FlashOptions::default() };
+        let pattern = Flash::new(ranks as usize, options)?;
+        let access = move |rank, step| {
+            let RankAccess { file, requests, .. } = pattern.rank_access(rank as usize, step as usize)?;
+            let (mut memory, mut at) = (Extents::empty(), 0);
+            for piece in file.iter() {
+                memory.push(&Extents::contiguous(at, piece.len)?)?;
+                at += (piece.len + piece.len / 4).next_multiple_of(DOUBLE);
+            }
+            Ok(RankAccess { file, layout: BufferLayout::Extents(memory), requests })
+        };
+        Ok(Self { ranks, steps: 1, access: Box::new(access) })
+    }
+
     fn of_e3sm(name: &str, ranks: u64, measure: &MeasureOptions) -> Result<Self, Failure> {
         let case = match name {
             "e3sm-g" => E3smCase::G,
             "e3sm-i" => E3smCase::I,
+            // Also what is written over a file.
             _ => E3smCase::F,
         };
         let content = Content { case, history: History::H0, element: ElementType::Double, records: 1 };
@@ -109,8 +137,8 @@ impl Lists {
 /// Number of the program's steps with data.
 fn steps(program: &str, sizes: &[u64]) -> u64 {
     match program {
-        "flash" | "append" | "tiny-moving" => sizes[0],
-        "btio" => sizes[1],
+        "append" | "tiny-moving" => sizes[0],
+        "btio" | "btio-netcdf" => sizes[1],
         "ior" => sizes[0] / sizes[1] * sizes[2],
         _ => 1,
     }
@@ -127,19 +155,12 @@ fn extents(
 ) -> Result<(Extents, Option<Extents>), PatternError> {
     let gaps = || Extents::strided(0, sizes[1], 2 * sizes[1] as i64, sizes[0]);
     Ok(match program {
-        "flash" => {
-            let bytes = sizes[1] * sizes[2].pow(3) * DOUBLE;
-            (Extents::contiguous((step * ranks + rank) * bytes, bytes)?, None)
-        }
         "btio" => btio(sizes[0], ranks, rank, step)?,
-        "s3d" => {
-            let options = S3dOptions {
-                points: Some([sizes[0], sizes[1], sizes[2]]),
-                grid: Some([sizes[3], sizes[4], sizes[5]]),
-                call_per_array: false,
-            };
-            (S3d::new(ranks as usize, options)?.rank_access(rank as usize, step as usize)?.file, None)
+        "btio-netcdf" => {
+            let (file, memory) = btio(sizes[0], ranks, rank, step)?;
+            (file.shift(BTIO_HEADER)?, memory)
         }
+        "s3d" => s3d(sizes, ranks, rank)?,
         "block4d" => (block4d(sizes, rank)?, None),
         "ior" => {
             let transfers = sizes[0] / sizes[1];
@@ -171,6 +192,20 @@ fn btio(side: u64, ranks: u64, rank: u64, step: u64) -> Result<(Extents, Option<
         let starts = [layer, y, x].map(|place| place * cell);
         file.push(&Extents::subarray(step * side.pow(3) * point, point, &[side; 3], &[cell; 3], &starts)?)?;
         memory.push(&Extents::subarray(layer * room.pow(3) * point, point, &[room; 3], &[cell; 3], &[GHOSTS; 3])?)?;
+    }
+    Ok((file, Some(memory)))
+}
+
+/// A rank's block of S3D's four arrays, each with memory of its own.
+fn s3d(sizes: &[u64], ranks: u64, rank: u64) -> Result<(Extents, Option<Extents>), PatternError> {
+    let three = |at: usize| [sizes[at], sizes[at + 1], sizes[at + 2]];
+    let options = S3dOptions { points: Some(three(0)), grid: Some(three(3)), call_per_array: false };
+    let file = S3d::new(ranks as usize, options)?.rank_access(rank as usize, 0)?.file.shift(S3D_HEADER)?;
+    let points: u64 = (0..3).map(|d| sizes[d] / sizes[3 + d]).product();
+    let (mut memory, mut at) = (Extents::empty(), 0);
+    for length in S3D_ARRAYS {
+        memory.push(&Extents::contiguous(at, length * points * DOUBLE)?)?;
+        at += length * points * DOUBLE + S3D_GAP;
     }
     Ok((file, Some(memory)))
 }

@@ -70,7 +70,7 @@ fn origins(rows: &[&Row]) -> String {
 fn map_of(row: &Row) -> Option<String> {
     let pattern = row.key.pattern.strip_suffix(READ).unwrap_or(&row.key.pattern);
     let usual = match pattern {
-        "e3sm-f" => "the small one that is built in",
+        "e3sm-f" | "e3sm-f-over" => "the small one that is built in",
         "e3sm-g" | "e3sm-i" => "generated",
         _ => return None,
     };
@@ -129,9 +129,9 @@ fn table_of_times(rows: &[&Row]) -> String {
 /// Other costs: ours and, in brackets, those of the library with the best hints.
 fn table_of_costs(rows: &[&Row]) -> String {
     let mut text =
-        "| pattern | context switches | system calls | page faults | memory of an aggregator, MB | of the job, peaks, MB | \
+        "| pattern | call, median, us | call, 99th percentile, us | context switches | system calls | page faults | memory of an aggregator, MB | of the job, peaks, MB | \
                     of the job, shared once, MB | messages | on the wire | metadata a request |\n\
-                    |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n"
+                    |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n"
             .to_string();
     for row in rows {
         let both = |of: &dyn Fn(&Measured) -> Option<f64>, digits: usize| {
@@ -142,8 +142,10 @@ fn table_of_costs(rows: &[&Row]) -> String {
         let count = |value: Option<u64>| value.map_or("-".to_string(), crate::report::grouped);
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             row.key.pattern,
+            both(&|all| Some(all.call_p50_seconds? * 1e6), 1),
+            both(&|all| Some(all.call_p99_seconds? * 1e6), 1),
             both(&|all| Some(all.context_switches), 0),
             both(&|all| all.system_calls, 0),
             both(&|all| Some(all.page_faults), 0),

@@ -8,7 +8,7 @@ use super::part::Part;
 use super::row::{Key, Measured, Peer, Row};
 use super::run::{Extra, Job};
 use super::statistics::{Ratio, median};
-use super::variant::{self, Variant};
+use super::variant::{self, INDEPENDENT, Variant};
 use super::{same, system_calls, traffic};
 use tributary::Extent;
 
@@ -125,6 +125,8 @@ fn choose(plan: &Plan<'_>, step: &dyn Fn(&str)) -> Result<Vec<Turn>, Failure> {
         }
     }
     turns.push(Turn::new(Variant::ours(), roles("ours")));
+    let alone = variant::independent(plan.job.mpi, plan.job.ranks);
+    turns.extend(alone.map(|variant| Turn::new(variant, roles(INDEPENDENT))));
     turns.extend(plan.peers.iter().map(|(name, variant)| Turn::new(variant.clone(), roles(name))));
     Ok(turns)
 }
@@ -202,8 +204,8 @@ fn row(
     let (ours, our_turn) = measured("ours")?;
     let our_cpu = cpu(&of("ours")?.1);
     let mut peers = BTreeMap::new();
-    let names = ["default", "best"].into_iter().chain(plan.peers.iter().map(|(name, _)| name.as_str()));
-    for name in names {
+    let names = ["default", "best", INDEPENDENT].into_iter().chain(plan.peers.iter().map(|(name, _)| name.as_str()));
+    for name in names.filter(|name| turns.iter().any(|turn| turn.has(operation, name))) {
         let (measured, turn) = measured(name)?;
         let (wall, cpu) = (Ratio::of(&measured.walls, &ours.walls), Ratio::of(&cpu(&of(name)?.1), &our_cpu));
         let peer = Peer {
@@ -261,6 +263,9 @@ fn together(parts: &[&Part], calls: Result<f64, &String>) -> Measured {
     let over = |value: &dyn Fn(&Part) -> f64| {
         median(&parts.iter().map(|part| value(part)).collect::<Vec<_>>()).unwrap_or_default()
     };
+    let told = |value: &dyn Fn(&Part) -> Option<f64>| {
+        parts.iter().map(|part| value(part)).collect::<Option<Vec<_>>>().and_then(|all| median(&all))
+    };
     Measured {
         wall_seconds: over(&|part| part.max("wall")),
         cpu_seconds: over(&|part| part.sum("cpu")),
@@ -271,12 +276,10 @@ fn together(parts: &[&Part], calls: Result<f64, &String>) -> Measured {
         system_calls_missing: calls.err().cloned(),
         peak_bytes: over(&|part| part.max("peak")),
         job_peak_bytes: over(&|part| part.sum("peak")),
-        job_pss_bytes: parts
-            .iter()
-            .map(|part| part.told_sum("pss"))
-            .collect::<Option<Vec<_>>>()
-            .and_then(|all| median(&all)),
+        job_pss_bytes: told(&|part| part.told_sum("pss")),
         aggregator_peak_bytes: over(&|part| part.max("growth")),
+        call_p50_seconds: told(&|part| part.told_max("p50")),
+        call_p99_seconds: told(&|part| part.told_max("p99")),
         walls: parts.iter().map(|part| part.max("wall")).collect(),
     }
 }

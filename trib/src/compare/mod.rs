@@ -6,6 +6,7 @@
 //! | `setup` | the common state of all measurements |
 //! | `cases` | the patterns and their sizes |
 //! | `lists` | list files of the patterns |
+//! | `hosts` | emulated hosts |
 //! | `mpi` | the MPI library's tools, and our library |
 //! | `build` | compiles the C programs, once |
 //! | `variant` | the variants that are measured, and the hints that are tried |
@@ -28,6 +29,7 @@ mod cases;
 mod damage;
 mod from_results;
 mod groups;
+mod hosts;
 mod lists;
 mod machine;
 mod markdown;
@@ -57,6 +59,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::cli::compare::CompareOptions;
 use crate::{Failure, listing, say};
 use cases::CASES;
+use hosts::Place;
+use mpi::Mpi;
 use row::Row;
 use rows::Rows;
 use setup::Setup;
@@ -77,10 +81,15 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
     let wanted = task::wanted(options)?;
     let peers: Vec<_> = options.tools.peers.iter().map(|text| variant::peer(text)).collect::<Result<_, _>>()?;
     options.markdown.iter().try_for_each(|path| markdown::check(path))?;
-    let directories = task::directories(&options.measure)?;
+    let mut mpi = Mpi::of(&options.tools)?;
+    if options.measure.hosts.is_some() {
+        mpi.check_launcher()?;
+    }
+    mpi.place = Place::of(&options.measure)?;
+    let directories = task::directories(&options.measure, &mpi.place)?;
     let tasks = task::tasks(options, &wanted, &directories)?;
     let mut rows = Rows::open(options.resume.as_deref())?;
-    let setup = Setup::new(options, peers, &directories[0])?;
+    let setup = Setup::new(options, mpi, peers, &directories[0])?;
     let outcome = measure_all(options, &setup, &tasks, &mut rows)?;
     if !options.json {
         say(show::table(&outcome.found))?;

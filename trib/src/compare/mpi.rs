@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::hosts::Place;
 use crate::Failure;
 use crate::cli::compare::{MpiName, Tools};
 
@@ -42,8 +43,8 @@ pub struct Mpi {
     pub mpicc: String,
     /// The launcher.
     pub mpiexec: String,
-    /// If set, this number of consecutive ranks get a host name of their own.
-    pub ranks_per_host: Option<u64>,
+    /// Where ranks run.
+    pub place: Place,
 }
 
 impl Mpi {
@@ -67,28 +68,66 @@ impl Mpi {
                 "mpiexec: {mpiexec} belongs to {of}, but {mpicc} to {not}; allowed: both of one MPI library"
             )));
         }
-        Ok(Self { family, mpicc, mpiexec, ranks_per_host: None })
+        Ok(Self { family, mpicc, mpiexec, place: Place::Here })
+    }
+
+    /// A command that starts, itself or by a shell, a launcher of this MPI library for `ranks` ranks.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub fn command(&self, program: &str, ranks: u64) -> Result<Command, Failure> {
+        match self.place.emulated() {
+            Some(hosts) => hosts.command(program, self.family, ranks),
+            None => Ok(Command::new(program)),
+        }
     }
 
     /// The launcher's command for `ranks` ranks, without the program. `arguments` are for the launcher.
-    pub fn launch(&self, ranks: u64, arguments: &[String]) -> Command {
-        let mut command = Command::new(&self.mpiexec);
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub fn launch(&self, ranks: u64, arguments: &[String]) -> Result<Command, Failure> {
+        let mut command = self.command(&self.mpiexec, ranks)?;
         // Open MPI: allow more ranks than cores, let waiting ranks yield, and allow root, as in containers.
         if self.family == Family::OpenMpi {
             command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
             command.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
         }
         command.args(["-n", &ranks.to_string()]).args(arguments);
-        if let Some(here) = self.ranks_per_host {
+        if let Some(here) = self.place.pretended(ranks) {
             if self.family == Family::Mpich {
                 // These names have no addresses.
                 command.args(self.family.for_ranks("MPICH_INTERFACE_HOSTNAME", "127.0.0.1"));
             }
             let name = format!("host$((${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}} / {here}))");
-            command.args(["unshare", "--uts", "sh", "-c", &format!("hostname {name} && exec \"$@\""), "sh"]);
+            command.arg("unshare");
+            if !nix::unistd::geteuid().is_root() {
+                // Then a namespace of users comes first, where the kernel lets anyone have one.
+                command.args(["--user", "--map-root-user"]);
+            }
+            command.args(["--uts", "sh", "-c", &format!("hostname {name} && exec \"$@\""), "sh"]);
         }
-        command
+        Ok(command)
     }
+
+    /// Refuses a launcher that does not find emulated hosts.
+    ///
+    /// # Errors
+    /// It is neither hydra nor Open MPI's.
+    pub fn check_launcher(&self) -> Result<(), Failure> {
+        check_launcher(&self.mpiexec).map(|_| ())
+    }
+}
+
+/// The family of a launcher that finds emulated hosts.
+///
+/// # Errors
+/// It is neither hydra nor Open MPI's.
+pub fn check_launcher(name: &str) -> Result<Family, Failure> {
+    launcher(name)?.ok_or_else(|| {
+        let allowed = "hydra (mpiexec of MPICH), or mpiexec of Open MPI";
+        Failure::new(format!("hosts: {name} is a launcher that finds no emulated hosts; allowed: {allowed}"))
+    })
 }
 
 /// The family of a launcher, from its version; none if it is not known.

@@ -31,6 +31,9 @@ pub struct Part {
     /// Ranks.
     #[serde(default)]
     pub ranks: u64,
+    /// Hosts, by the names that the MPI library gives them.
+    #[serde(default)]
+    pub hosts: u64,
     #[serde(default)]
     max: BTreeMap<String, Vec<f64>>,
     #[serde(default)]
@@ -58,6 +61,11 @@ impl Part {
     /// The maximum over ranks, in the median repetition; 0 if it was not printed.
     pub fn max(&self, name: &str) -> f64 {
         self.max.get(name).and_then(|all| median(all)).unwrap_or(0.0)
+    }
+
+    /// The maximum over ranks, where it is told.
+    pub fn told_max(&self, name: &str) -> Option<f64> {
+        self.max.get(name).and_then(|all| median(all))
     }
 
     /// The minimum over repetitions of the maximum over ranks.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::hosts::Place;
 use super::mpi::{self, Family};
 use super::statistics::{Ratio, median};
 use super::{build, process};
@@ -66,7 +67,7 @@ struct Outcome<'a> {
 
 /// Runs the command alternately without and with the library, and prints the results.
 pub fn run(options: &CompareOptions) -> Result<(), Failure> {
-    let family = mpi::launcher(&options.command[0])?;
+    let mpi = launcher(options)?;
     let library = mpi::library(&options.tools)?;
     let inside = build::inside()?.display().to_string();
     let both = format!("{inside}:{}", library.display());
@@ -74,8 +75,8 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
     let bar = super::progress(options.measure.pairs);
     for pair in 0..options.measure.pairs {
         bar.set_message(format!("pair {} of {}", pair + 1, options.measure.pairs));
-        once(&options.command, family, &inside, &mut default)?;
-        once(&options.command, family, &both, &mut ours)?;
+        once(&options.command, &mpi, &inside, &mut default)?;
+        once(&options.command, &mpi, &both, &mut ours)?;
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -92,13 +93,44 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
     if options.json { say(serde_json::to_string(&outcome)?) } else { say(table(&outcome)) }
 }
 
+/// What starts the command, and where.
+struct Launcher {
+    family: Option<Family>,
+    place: Place,
+    ranks: u64,
+}
+
+/// The launcher of the command, on the hosts that are asked for.
+fn launcher(options: &CompareOptions) -> Result<Launcher, Failure> {
+    let (words, measure) = (&options.command, &options.measure);
+    let Some(hosts) = measure.hosts else {
+        return Ok(Launcher { family: mpi::launcher(&words[0])?, place: Place::Here, ranks: 1 });
+    };
+    let family = Some(mpi::check_launcher(&words[0])?);
+    let number = words.iter().position(|word| ["-n", "-np", "--np"].contains(&word.as_str()));
+    let ranks = number.and_then(|at| words.get(at + 1)?.parse().ok()).filter(|ranks: &u64| ranks.is_multiple_of(hosts));
+    let ranks = ranks.ok_or_else(|| {
+        let what = words.join(" ");
+        Failure::new(format!(
+            "hosts: {hosts} with {what}; allowed: a command with -n, and hosts that divide its number"
+        ))
+    })?;
+    match Place::of(measure)? {
+        place @ Place::Emulated(_) => Ok(Launcher { family, place, ranks }),
+        _ => Err(Failure::new("hosts: a program of yours cannot have pretended ones; allowed: root, or no --hosts")),
+    }
+}
+
 /// Makes one run, with these libraries preloaded.
-fn once(words: &[String], family: Option<Family>, preload: &str, runs: &mut Runs) -> Result<(), Failure> {
+fn once(words: &[String], launcher: &Launcher, preload: &str, runs: &mut Runs) -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
     let place = folder.path().display().to_string();
     let variables = [("LD_PRELOAD", preload), ("TRIB_COMPARE_INSIDE", place.as_str())];
-    let mut command = Command::new(&words[0]);
-    match family {
+    let mut command = match (launcher.place.emulated(), launcher.family) {
+        (Some(hosts), Some(family)) => hosts.command(&words[0], family, launcher.ranks)?,
+        _ => Command::new(&words[0]),
+    };
+    match launcher.family {
         Some(family) => command.args(variables.iter().flat_map(|(name, value)| family.for_ranks(name, value))),
         // An unknown launcher is assumed to pass its environment on.
         None => command.envs(variables),

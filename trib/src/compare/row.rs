@@ -12,6 +12,9 @@ pub const READ: &str = "-read";
 /// What stands in the name of an MPI library before the number of ranks that have a host name together, if hosts are pretended.
 pub const HOSTS_OF: &str = ", hosts of ";
 
+/// What stands there before the number of emulated hosts, the ranks of each and the shape of their links.
+pub const EMULATED: &str = ", emulated hosts ";
+
 /// One measured pattern.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
@@ -68,6 +71,15 @@ pub struct Key {
     pub map: Option<String>,
 }
 
+impl Key {
+    /// Number of hosts, pretended and emulated ones.
+    pub fn hosts(&self) -> u64 {
+        let emulated = self.mpi.rsplit_once(EMULATED).and_then(|(_, text)| text.split(' ').next()?.parse().ok());
+        let here = self.mpi.rsplit_once(HOSTS_OF).and_then(|(_, here)| here.parse().ok());
+        emulated.or(here.filter(|here| *here > 0).map(|here: u64| self.ranks.div_ceil(here))).unwrap_or(1)
+    }
+}
+
 /// The costs of a variant: medians over runs, of each run's median repetition.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Measured {
@@ -96,6 +108,12 @@ pub struct Measured {
     pub job_pss_bytes: Option<f64>,
     /// By how much the memory of the rank that grew most did: that of an aggregator.
     pub aggregator_peak_bytes: f64,
+    /// Seconds of a call: the median of the calls of a rank, on the rank where that is longest. None of few calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_p50_seconds: Option<f64>,
+    /// The same of the 99th percentile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_p99_seconds: Option<f64>,
     /// The wall time of every run.
     pub walls: Vec<f64>,
 }

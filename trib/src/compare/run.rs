@@ -11,7 +11,7 @@ use super::variant::{Runner, Variant};
 use crate::Failure;
 
 /// A run that takes longer is assumed to hang.
-const LIMIT: Duration = Duration::from_secs(120);
+pub const LIMIT: Duration = Duration::from_secs(120);
 
 /// A pattern on a number of ranks, its file and its lists.
 pub struct Job<'a> {
@@ -25,6 +25,8 @@ pub struct Job<'a> {
     pub pattern: &'a str,
     /// The pattern's sizes.
     pub sizes: Vec<u64>,
+    /// Hints that the pattern's program gives; those of a variant come behind them.
+    pub hints: &'static [&'static str],
     /// Number of ranks.
     pub ranks: u64,
     /// The file.
@@ -35,6 +37,8 @@ pub struct Job<'a> {
     pub repeats: u64,
     /// Seconds after which a run does not repeat any more.
     pub budget: f64,
+    /// How long a run may take.
+    pub limit: Duration,
 }
 
 /// Additional purposes of a run.
@@ -53,10 +57,10 @@ impl Job<'_> {
     /// The run fails.
     pub fn run(&self, variant: &Variant, parts: &str, extra: Extra<'_>) -> Result<Output, Failure> {
         let mut command = match &variant.runner {
-            Runner::Peer(template) => self.shell(template, parts),
-            runner => self.launch(variant, *runner == Runner::Ours, parts, extra),
+            Runner::Peer(template) => self.shell(template, parts)?,
+            runner => self.launch(variant, *runner == Runner::Ours, parts, extra)?,
         };
-        process::run(&mut command, LIMIT)
+        process::run(&mut command, self.limit)
     }
 
     /// The same, with the output parsed.
@@ -67,7 +71,7 @@ impl Job<'_> {
         Ok(Part::all(&self.run(variant, parts, Extra::default())?.stdout))
     }
 
-    fn launch(&self, variant: &Variant, preload: bool, parts: &str, extra: Extra<'_>) -> Command {
+    fn launch(&self, variant: &Variant, preload: bool, parts: &str, extra: Extra<'_>) -> Result<Command, Failure> {
         let mut own = variant.launcher.clone();
         let library = self.library.display().to_string();
         // The library must not be preloaded into strace, which sets the variable for the program that it runs.
@@ -77,7 +81,7 @@ impl Job<'_> {
         if extra.report {
             own.extend(self.mpi.family.for_ranks("TRIB_REPORT", "json"));
         }
-        let mut command = self.mpi.launch(self.ranks, &own);
+        let mut command = self.mpi.launch(self.ranks, &own)?;
         if let Some(prefix) = extra.strace {
             let preload = if preload { format!("-E LD_PRELOAD={library} ") } else { String::new() };
             let script = format!("exec strace -f -qq -s 40 -e signal=none -o \"$0.$$\" {preload}\"$@\"");
@@ -90,8 +94,8 @@ impl Job<'_> {
             command.arg("--lists").arg(lists);
         }
         command.args(self.sizes.iter().flat_map(|size| ["--value".to_string(), size.to_string()]));
-        command.args(hints(variant));
-        command
+        command.args(self.hints(variant));
+        Ok(command)
     }
 
     /// Measures the write, and the read if there is one, with the hints of all variants in alternation, in one run. The
@@ -101,15 +105,25 @@ impl Job<'_> {
     /// The run fails.
     pub fn in_turns(&self, variants: &[&Variant], parts: &str) -> Result<Vec<Part>, Failure> {
         let Some((first, others)) = variants.split_first() else { return Ok(Vec::new()) };
-        let mut command = self.launch(first, false, parts, Extra::default());
+        let mut command = self.launch(first, false, parts, Extra::default())?;
         for other in others {
-            command.args(["--set", &other.setting]).args(hints(other));
+            command.args(["--set", &other.setting]).args(self.hints(other));
         }
-        Ok(Part::all(&process::run(&mut command, LIMIT)?.stdout))
+        Ok(Part::all(&process::run(&mut command, self.limit)?.stdout))
+    }
+
+    /// Options of the program.
+    fn hints<'b>(&self, variant: &'b Variant) -> Vec<&'b str> {
+        let named = [("--write-hint", &variant.hints[0]), ("--read-hint", &variant.hints[1])];
+        let of = |(name, own): (&'static str, &'b Vec<String>)| {
+            let all = self.hints.iter().copied().chain(own.iter().map(String::as_str));
+            all.flat_map(move |hint| [name, hint])
+        };
+        named.into_iter().flat_map(of).collect()
     }
 
     /// The command of another library, with its placeholders filled in.
-    fn shell(&self, template: &str, parts: &str) -> Command {
+    fn shell(&self, template: &str, parts: &str) -> Result<Command, Failure> {
         let lists = self.lists.as_ref().map(|lists| lists.display().to_string()).unwrap_or_default();
         let text = template
             .replace("{ranks}", &self.ranks.to_string())
@@ -118,14 +132,8 @@ impl Job<'_> {
             .replace("{parts}", parts)
             .replace("{repeats}", &self.repeats.to_string())
             .replace("{budget}", &self.budget.to_string());
-        let mut command = Command::new("sh");
+        let mut command = self.mpi.command("sh", self.ranks)?;
         command.args(["-c", &text]);
-        command
+        Ok(command)
     }
-}
-
-/// Options of the program.
-fn hints(variant: &Variant) -> Vec<&str> {
-    let named = [("--write-hint", &variant.hints[0]), ("--read-hint", &variant.hints[1])];
-    named.into_iter().flat_map(|(name, hints)| hints.iter().flat_map(move |hint| [name, hint.as_str()])).collect()
 }

@@ -1,19 +1,23 @@
 //! The common state of all measurements (tools, program, our library), and the measurement of a task.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::lists::Lists;
 use super::measure::{self, Plan, System};
 use super::mpi::{self, Mpi};
 use super::part::Part;
-use super::row::{HOSTS_OF, Key, Row};
+use super::row::{EMULATED, HOSTS_OF, Key, Row};
 use super::rows::Rows;
-use super::run::{Extra, Job};
+use super::run::{Extra, Job, LIMIT};
 use super::task::Task;
 use super::variant::Variant;
 use super::{build, machine, traffic};
 use crate::Failure;
 use crate::cli::compare::CompareOptions;
+
+/// How long the first run on emulated hosts may take. An MPI library that is not fit for them may hang there.
+const FIRST_LIMIT: Duration = Duration::from_secs(40);
 
 /// The common state of all measurements.
 pub struct Setup<'a> {
@@ -32,9 +36,13 @@ pub struct Setup<'a> {
 
 impl<'a> Setup<'a> {
     /// Finds the tools, builds the program, and checks that our library runs its calls.
-    pub fn new(options: &'a CompareOptions, peers: Vec<(String, Variant)>, directory: &Path) -> Result<Self, Failure> {
+    pub fn new(
+        options: &'a CompareOptions,
+        mpi: Mpi,
+        peers: Vec<(String, Variant)>,
+        directory: &Path,
+    ) -> Result<Self, Failure> {
         let load = machine::load();
-        let mpi = Mpi { ranks_per_host: options.measure.ranks_per_host, ..Mpi::of(&options.tools)? };
         let library = mpi::library(&options.tools)?;
         let program = build::program(&mpi)?;
         let traced =
@@ -50,10 +58,13 @@ impl<'a> Setup<'a> {
     fn introduce(&self, directory: &Path) -> Result<(String, String), Failure> {
         let folder = folder_in(directory)?;
         let ranks = self.options.measure.ranks[0];
-        let job = self.job("empty", vec![1], ranks, folder.path(), None);
-        let output = job.run(&Variant::ours(), "about,write", Extra { report: true, strace: None })?;
+        let limit = if self.mpi.place.emulated().is_some() { FIRST_LIMIT } else { LIMIT };
+        let job = Job { limit, ..self.job("pieces", vec![100, 64], ranks, folder.path(), None) };
+        let first = Extra { report: true, strace: None };
+        let output = job.run(&Variant::ours(), "about,write", first).map_err(|failure| self.on_hosts(failure))?;
         let parts = Part::all(&output.stdout);
         let about = Part::find(&parts, "about", &self.mpi.mpiexec)?;
+        self.check_hosts(about)?;
         if about.ranks != ranks {
             let (mpiexec, mpicc) = (&self.mpi.mpiexec, &self.mpi.mpicc);
             return Err(Failure::new(format!(
@@ -71,6 +82,41 @@ impl<'a> Setup<'a> {
         Ok((name_of(about.library.as_deref().unwrap_or_default()), revision))
     }
 
+    /// Explains why a first run on emulated hosts may fail.
+    fn on_hosts(&self, failure: Failure) -> Failure {
+        if self.mpi.place.emulated().is_none() {
+            return failure;
+        }
+        Failure::new(format!(
+            "hosts: {}: this MPI library does not run there: {failure}; allowed: one that uses TCP between hosts, such as MPICH's \
+             ch3:sock, or --ranks-per-host",
+            self.mpi.mpiexec
+        ))
+    }
+
+    /// An MPI library that takes several emulated hosts for one would exchange through memory what belongs on the network.
+    fn check_hosts(&self, about: &Part) -> Result<(), Failure> {
+        match self.mpi.place.emulated() {
+            Some(hosts) if about.hosts != hosts.count() => Err(Failure::new(format!(
+                "hosts: {} sees {} and not {}; allowed: an MPI library that tells hosts by their names, or --ranks-per-host",
+                self.mpi.mpiexec,
+                about.hosts,
+                hosts.count()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// The MPI library's name, and the hosts of `ranks` ranks.
+    fn name_with_hosts(&self, ranks: u64) -> String {
+        let name = &self.name;
+        match (self.mpi.place.emulated(), self.mpi.place.pretended(ranks)) {
+            (Some(hosts), _) => format!("{name}{EMULATED}{}", hosts.title(ranks)),
+            (None, Some(here)) => format!("{name}{HOSTS_OF}{here}"),
+            (None, None) => name.clone(),
+        }
+    }
+
     fn job(
         &self,
         pattern: &'static str,
@@ -85,11 +131,13 @@ impl<'a> Setup<'a> {
             library: &self.library,
             pattern,
             sizes,
+            hints: &[],
             ranks,
             file: folder.join("file"),
             lists,
             repeats: self.options.measure.repeats,
             budget: self.options.measure.budget,
+            limit: LIMIT,
         }
     }
 
@@ -101,15 +149,18 @@ impl<'a> Setup<'a> {
             return Ok(there);
         }
         let folder = folder_in(&task.directory)?;
-        let held = tempfile::tempdir()?;
+        let held = folder_in(&task.directory)?;
         let lists = Lists::of(task.case, &task.sizes, task.ranks, &self.options.measure)?;
-        let needs_them = task.case.program == "lists" || !self.peers.is_empty();
+        let needs_them = task.case.is_listed() || !self.peers.is_empty();
         let written = || lists.as_ref().map_or(Ok(Vec::new()), Lists::written);
         let lists = lists.as_ref().filter(|_| needs_them).map(|lists| lists.write(held.path())).transpose()?;
         // Without lists, a library that takes lists cannot run.
         let peers = if task.case.lists { &self.peers[..] } else { &[] };
         let plan = Plan {
-            job: self.job(task.case.program, task.sizes.clone(), task.ranks, folder.path(), lists),
+            job: Job {
+                hints: task.case.hints,
+                ..self.job(task.case.program, task.sizes.clone(), task.ranks, folder.path(), lists)
+            },
             operations: task.operations.clone(),
             pairs: self.options.measure.pairs,
             peers,
@@ -133,10 +184,7 @@ impl<'a> Setup<'a> {
         let map = measure.map_of(task.case.name).and_then(Path::file_name);
         Key {
             pattern: if operation == 0 { task.case.name.to_string() } else { task.case.read_name() },
-            mpi: match measure.ranks_per_host {
-                Some(here) => format!("{}{HOSTS_OF}{here}", self.name),
-                None => self.name.clone(),
-            },
+            mpi: self.name_with_hosts(task.ranks),
             ranks: task.ranks,
             directory: task.directory.display().to_string(),
             pairs: measure.pairs,

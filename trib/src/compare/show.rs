@@ -1,7 +1,7 @@
 //! Rows as a table on the terminal.
 
 use super::groups::groups;
-use super::row::Row;
+use super::row::{Measured, Row};
 use super::statistics::{Ratio, geometric_mean};
 use super::targets::verdict;
 use crate::listing;
@@ -51,6 +51,7 @@ fn of_directory(rows: &[&Row]) -> comfy_table::Table {
         "best/ours",
         "CPU",
         "floor",
+        "call p50, p99",
         "equal",
     ]);
     for row in rows {
@@ -66,10 +67,23 @@ fn of_directory(rows: &[&Row]) -> comfy_table::Table {
             ratio(best.and_then(|peer| peer.wall_ratios)),
             best.and_then(|peer| peer.cpu_ratio).map_or("-".to_string(), number),
             row.floor_multiple.map_or("-".to_string(), number),
+            calls_of(row),
             if row.bytes_equal { "yes" } else { "NO" }.to_string(),
         ]);
     }
     table
+}
+
+/// What a call takes, the median and the 99th percentile: ours, and in brackets the MPI library's own.
+fn calls_of(row: &Row) -> String {
+    let of =
+        |all: &Measured| Some(format!("{}, {}", seconds_of(all.call_p50_seconds?), seconds_of(all.call_p99_seconds?)));
+    let default = row.peers.get("default").and_then(|peer| of(&peer.measured));
+    match (of(&row.ours), default) {
+        (Some(ours), Some(default)) => format!("{ours} ({default})"),
+        (Some(ours), None) => ours,
+        _ => "-".to_string(),
+    }
 }
 
 /// The geometric mean of a peer's ratios.

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::row::{HOSTS_OF, READ, Row};
+use super::row::{READ, Row};
 use super::show::{mean, number};
 use crate::Failure;
 
@@ -63,8 +63,8 @@ impl Missed {
 /// Least ratio of the best hints' time to ours.
 fn ratio_target(pattern: &str) -> f64 {
     match pattern {
-        "e3sm-f" | "e3sm-g" | "e3sm-i" | "memory" => 2.0,
-        "btio" | "flash" | "s3d" | "block4d" => 1.5,
+        "e3sm-f" | "e3sm-f-over" | "e3sm-g" | "e3sm-i" | "memory" => 2.0,
+        "btio" | "btio-netcdf" | "flash" | "flash-over" | "s3d" | "block4d" => 1.5,
         _ => 1.0,
     }
 }
@@ -73,7 +73,7 @@ fn ratio_target(pattern: &str) -> f64 {
 fn floor_target(pattern: &str) -> Option<f64> {
     match pattern {
         "flash" | "btio" | "ior-segmented" | "ior-strided" | "ior-strided-64k" | "contiguous" => Some(1.5),
-        "e3sm-f" | "e3sm-g" | "e3sm-i" => Some(3.0),
+        "e3sm-f" | "e3sm-f-over" | "e3sm-g" | "e3sm-i" => Some(3.0),
         _ => None,
     }
 }
@@ -81,7 +81,9 @@ fn floor_target(pattern: &str) -> Option<f64> {
 /// Functions of MPI in each call that a row of small calls counts.
 fn functions(pattern: &str) -> Option<f64> {
     match pattern {
-        "tiny-same" | "tiny-moving" | "empty" | "set-view" | "view-write" | "sync" | "sync-written" => Some(1.0),
+        "tiny-same" | "tiny-moving" | "empty" | "first-move" | "set-view" | "view-write" | "sync" | "sync-written" => {
+            Some(1.0)
+        }
         "open-close" => Some(2.0),
         "first-write" => Some(3.0),
         _ => None,
@@ -119,9 +121,7 @@ fn small_call(row: &Row, functions: f64) -> Option<Missed> {
 /// What the job holds after its last call, in MB more than with the MPI library alone.
 fn memory(row: &Row) -> Option<Missed> {
     let beside = row.ours.job_pss_bytes? - row.peers.get("default")?.measured.job_pss_bytes?;
-    let here = row.key.mpi.rsplit_once(HOSTS_OF).and_then(|(_, here)| here.parse().ok());
-    let hosts = here.filter(|here| *here > 0).map_or(1, |here: u64| row.key.ranks.div_ceil(here));
-    Missed::above("MB of the job beside default's", beside / 1e6, JOB_BYTES * hosts as f64 / 1e6)
+    Missed::above("MB of the job beside default's", beside / 1e6, JOB_BYTES * row.key.hosts() as f64 / 1e6)
 }
 
 /// Of `machine::name`. One that does not say has as many as ranks need.
@@ -275,8 +275,10 @@ mod tests {
         assert_eq!(whats(&row), []);
         row.peers.get_mut("default").unwrap().measured.job_pss_bytes = Some(100e6);
         assert_eq!(whats(&row), [("MB of the job beside default's".to_string(), 33.554432)]);
-        row.key.mpi += ", hosts of 3";
-        assert_eq!(whats(&row), []);
+        for hosts in [", hosts of 3", ", emulated hosts 2 x 2", ", emulated hosts 2 x 2, 1gbit"] {
+            row.key.mpi = format!("MPICH 4{hosts}");
+            assert_eq!(whats(&row), [], "{hosts}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::cases::{CASES, Case, Sizes, names};
+use super::hosts::{self, Place};
 use crate::Failure;
 use crate::cli::compare::{CompareOptions, MeasureOptions};
 use crate::sweep::processors;
@@ -25,7 +26,7 @@ pub fn check(measure: &MeasureOptions) -> Result<(), Failure> {
             map.display()
         )));
     }
-    Ok(())
+    hosts::check_shape(measure)
 }
 
 /// The patterns with their operations: write (0), read (1).
@@ -38,6 +39,7 @@ pub fn wanted(options: &CompareOptions) -> Result<Vec<(&'static Case, Vec<usize>
     let operations = |case: &Case| [asks(case.name).then_some(0), (case.reads && asks(&case.read_name())).then_some(1)];
     let wanted: Vec<_> =
         CASES.iter().map(|case| (case, operations(case).into_iter().flatten().collect::<Vec<_>>())).collect();
+    hosts::check(&options.measure)?;
     let wanted: Vec<_> = wanted.into_iter().filter(|(_, operations)| !operations.is_empty()).collect();
     if wanted.is_empty() {
         return Err(Failure::new(
@@ -47,10 +49,14 @@ pub fn wanted(options: &CompareOptions) -> Result<Vec<(&'static Case, Vec<usize>
     Ok(wanted)
 }
 
-/// The directories for files.
-pub fn directories(measure: &MeasureOptions) -> Result<Vec<PathBuf>, Failure> {
+/// The directories for files. Without any, they are on what emulated hosts share, or in memory.
+pub fn directories(measure: &MeasureOptions, place: &Place) -> Result<Vec<PathBuf>, Failure> {
     let memory = PathBuf::from("/dev/shm");
-    let default = || if memory.is_dir() { memory.clone() } else { std::env::temp_dir() };
+    let default = || match place.emulated() {
+        Some(hosts) => hosts.directory(),
+        None if memory.is_dir() => memory.clone(),
+        None => std::env::temp_dir(),
+    };
     let all = if measure.directories.is_empty() { vec![default()] } else { measure.directories.clone() };
     for directory in &all {
         tempfile::tempfile_in(directory).map_err(|cause| {

@@ -60,23 +60,39 @@ impl Variant {
 /// # Errors
 /// The text is not NAME=COMMAND, or the name is reserved.
 pub fn peer(text: &str) -> Result<(String, Variant), Failure> {
-    let wrong =
-        || Failure::new(format!("peer: {text}; allowed: NAME=COMMAND, with a name other than default, best, ours"));
+    let wrong = || {
+        Failure::new(format!(
+            "peer: {text}; allowed: NAME=COMMAND, with a name other than default, best, ours, independent"
+        ))
+    };
     let (name, command) = text.split_once('=').ok_or_else(wrong)?;
-    if name.is_empty() || command.is_empty() || ["default", "best", "ours"].contains(&name) {
+    if name.is_empty() || command.is_empty() || ["default", "best", "ours", INDEPENDENT].contains(&name) {
         return Err(wrong());
     }
     Ok((name.to_string(), Variant::with(Runner::Peer(command.to_string()), "as given")))
 }
 
-/// The settings to try: 1, 4 and all ranks as aggregators, with collective buffering always on; on Open MPI also its other
-/// I/O components.
-pub fn candidates(mpi: &Mpi, ranks: u64) -> Vec<Variant> {
-    let mut counts = vec![1, 4.min(ranks), ranks];
+/// Numbers of aggregators to try, each with the most on a host: 1, 4 and all on one host; on several 1, one for every second host,
+/// 1 and 2 a host, and all.
+fn aggregators(hosts: u64, ranks: u64) -> Vec<(u64, u64)> {
+    let here = ranks.div_ceil(hosts);
+    let mut counts = match hosts {
+        1 => vec![(1, 1), (4.min(ranks), 4.min(ranks)), (ranks, ranks)],
+        _ => vec![(1, 1), (hosts.div_ceil(2), 1), (hosts, 1), (2.min(here) * hosts, 2.min(here)), (ranks, here)],
+    };
     counts.dedup();
+    counts
+}
+
+/// The settings to try: several numbers of aggregators with collective buffering always on; on Open MPI also its other I/O
+/// components.
+pub fn candidates(mpi: &Mpi, ranks: u64) -> Vec<Variant> {
+    let counts = aggregators(mpi.place.hosts(ranks), ranks);
     let enable = "romio_cb_{}=enable".to_string();
     let romio = |launcher: &[&str]| {
-        let spread = |count: &u64| [format!("cb_nodes={count}"), format!("cb_config_list=*:{count}"), enable.clone()];
+        let spread = |(count, here): &(u64, u64)| {
+            [format!("cb_nodes={count}"), format!("cb_config_list=*:{here}"), enable.clone()]
+        };
         let mut all = vec![Variant::romio(std::slice::from_ref(&enable), launcher)];
         all.extend(counts.iter().map(|count| Variant::romio(&spread(count), launcher)));
         all
@@ -86,7 +102,7 @@ pub fn candidates(mpi: &Mpi, ranks: u64) -> Vec<Variant> {
     }
     let mut all: Vec<Variant> = counts
         .iter()
-        .map(|count| Variant::romio(&[], &["--mca", "io_ompio_num_aggregators", &count.to_string()]))
+        .map(|(count, _)| Variant::romio(&[], &["--mca", "io_ompio_num_aggregators", &count.to_string()]))
         .chain([Variant::romio(&[], &["--mca", "fcoll", "two_phase"])])
         .collect();
     if let Some(component) = romio_of(mpi) {
@@ -94,6 +110,16 @@ pub fn candidates(mpi: &Mpi, ranks: u64) -> Vec<Variant> {
         all.extend(romio(&["--mca", "io", &component]));
     }
     all
+}
+
+/// The name of the variant in which ROMIO's ranks write by themselves.
+pub const INDEPENDENT: &str = "independent";
+
+/// Every rank by itself, on several hosts of MPICH. Not among the hints for the best: what hosts share is memory here, which each of
+/// them reaches without a network.
+pub fn independent(mpi: &Mpi, ranks: u64) -> Option<Variant> {
+    let hints = ["romio_cb_{}=disable".to_string(), "romio_no_indep_rw=false".to_string()];
+    (mpi.family == Family::Mpich && mpi.place.hosts(ranks) > 1).then(|| Variant::romio(&hints, &[]))
 }
 
 /// The name of Open MPI's ROMIO component.
@@ -109,10 +135,11 @@ fn romio_of(mpi: &Mpi) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::hosts::Place;
     use super::*;
 
     fn mpich() -> Mpi {
-        Mpi { family: Family::Mpich, mpicc: "mpicc".to_string(), mpiexec: "mpiexec".to_string(), ranks_per_host: None }
+        Mpi { family: Family::Mpich, mpicc: "mpicc".to_string(), mpiexec: "mpiexec".to_string(), place: Place::Here }
     }
 
     #[test]
@@ -126,6 +153,21 @@ mod tests {
                 assert!(one.hints[1].contains(&"romio_cb_read=enable".to_string()), "{one:?}");
             }
         }
+    }
+
+    #[test]
+    fn on_hosts_aggregators_are_spread() {
+        assert_eq!(aggregators(1, 16), [(1, 1), (4, 4), (16, 16)]);
+        assert_eq!(aggregators(4, 16), [(1, 1), (2, 1), (4, 1), (8, 2), (16, 4)]);
+        assert_eq!(aggregators(2, 2), [(1, 1), (2, 1)]);
+        assert_eq!(aggregators(2, 4), [(1, 1), (2, 1), (4, 2)]);
+    }
+
+    #[test]
+    fn ranks_write_by_themselves_on_several_hosts_only() {
+        let on = |hosts| independent(&Mpi { place: Place::PretendedHosts(hosts), ..mpich() }, 4);
+        assert_eq!(on(1), None);
+        assert_eq!(on(2).unwrap().hints[1], ["romio_cb_read=disable", "romio_no_indep_rw=false"]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use tributary_gio as _;
 const TRIB: &str = env!("CARGO_BIN_EXE_trib");
 
 /// The tools of this MPI library.
-fn tools() -> (String, String) {
+pub fn tools() -> (String, String) {
     let family = if launch::is_mpich() { "mpich" } else { "openmpi" };
     let first = |variable, name: &str| {
         let named = format!("{name}.{family}");
@@ -32,7 +32,7 @@ fn library() -> PathBuf {
 }
 
 /// `trib compare` with the tools.
-fn compare(arguments: &[&str]) -> Output {
+pub fn compare(arguments: &[&str]) -> Output {
     let (mpicc, mpiexec) = tools();
     let mut command = Command::new(TRIB);
     command.args(["compare", "--mpicc", &mpicc, "--mpiexec", &mpiexec, "--library"]).arg(library());
@@ -44,7 +44,7 @@ fn compare(arguments: &[&str]) -> Output {
 }
 
 /// The rows that it printed.
-fn rows(output: &Output) -> Vec<Value> {
+pub fn rows(output: &Output) -> Vec<Value> {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -150,7 +150,7 @@ fn patterns_that_open_the_engine() {
 }
 
 const WITH_TWO_RANKS: &str =
-    "flash s3d s3d-read ior-segmented ior-strided memory pieces pieces-read append tiny-moving";
+    "flash flash-read s3d s3d-read ior-segmented ior-strided memory pieces pieces-read append tiny-moving";
 
 /// The lists are those of the crate, the datatypes those of the program in C: both write the same bytes.
 #[test]
@@ -164,7 +164,7 @@ fn lists_and_datatypes_are_the_same_patterns() {
         program().display()
     );
     // Four ranks where the pattern is a grid of them; elsewhere two, which have a core each.
-    for (ranks, names) in [("4", "btio btio-read block4d"), ("2", WITH_TWO_RANKS)] {
+    for (ranks, names) in [("4", "btio btio-read btio-netcdf btio-netcdf-read block4d"), ("2", WITH_TWO_RANKS)] {
         let line = "--pairs 1 --repeats 1 --budget 0 --scale 0.001 --no-system-calls --json --ranks";
         let patterns = names.split(' ').flat_map(|name| ["--pattern", name]);
         let options = ["--directory", &place, "--peer", &peer];
@@ -277,7 +277,7 @@ fn tools_that_do_not_fit_are_said_in_one_line() {
     }
 }
 
-fn said(output: &Output, expected: &str) {
+pub fn said(output: &Output, expected: &str) {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success(), "{expected}: no failure");
     assert_eq!(said.lines().count(), 1, "{said}");

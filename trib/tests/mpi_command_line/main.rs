@@ -9,3 +9,4 @@ mod small;
 
 mod cli;
 mod compare;
+mod hosts;
