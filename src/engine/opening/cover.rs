@@ -31,7 +31,8 @@ impl Cover {
         let mut ranges: Vec<(u64, u64)> = Vec::new();
         for extent in file.iter() {
             let (start, end) = (extent.offset - extent.offset % unit, extent.end().next_multiple_of(unit));
-            if let Some(last) = ranges.last_mut().filter(|last| start >= last.0 && start < last.1.saturating_add(GRAIN)) {
+            if let Some(last) = ranges.last_mut().filter(|last| start >= last.0 && start < last.1.saturating_add(GRAIN))
+            {
                 last.1 = last.1.max(end);
             } else if ranges.len() == MOST {
                 return Self::unknown(host);
@@ -152,11 +153,13 @@ mod tests {
                 std::collections::btree_map::Entry::Vacant(none) => drop(none.insert(own)),
             }
         }
-        hosts.into_values().reduce(|mut all, next| {
-            all.merge(next);
-            all
-        })
-        .unwrap()
+        hosts
+            .into_values()
+            .reduce(|mut all, next| {
+                all.merge(next);
+                all
+            })
+            .unwrap()
     }
 
     /// Whether hosts are apart: no byte, and no gap below the grain between bytes of a host, is two hosts'.
@@ -166,9 +169,8 @@ mod tests {
             united(own.map(|&(offset, len)| (offset, offset + len)).collect(), GRAIN)
         };
         let overlap = |a: (u64, u64), b: (u64, u64)| a.0 < b.1 && b.0 < a.1;
-        (0..4).all(|one| {
-            (0..one).all(|other| covers(one).iter().all(|&a| covers(other).iter().all(|&b| !overlap(a, b))))
-        })
+        (0..4)
+            .all(|one| (0..one).all(|other| covers(one).iter().all(|&a| covers(other).iter().all(|&b| !overlap(a, b)))))
     }
 
     proptest! {
@@ -199,7 +201,8 @@ mod tests {
         let all = merged(&ranks, 1);
         assert_eq!(all.ranges, Some(vec![(0, 1_600_000)]), "planes adjoin");
         assert!(!merged(&ranks, 65_536).hosts_are_apart(), "two hosts have bytes of one stripe");
-        let across: Vec<_> = (0..8).map(|rank_of| rank(rank_of / 4, rank_of % 4).1).enumerate().map(|(r, p)| (r % 2, p)).collect();
+        let across: Vec<_> =
+            (0..8).map(|rank_of| rank(rank_of / 4, rank_of % 4).1).enumerate().map(|(r, p)| (r % 2, p)).collect();
         assert!(!merged(&across, 1).hosts_are_apart());
     }
 

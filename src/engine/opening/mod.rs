@@ -62,7 +62,8 @@ impl File {
             && hints.cb_write != Switch::Disable
             && self.setup.roles.aggregators.first() == Some(&0);
         let looks = early.is_some() || file.count() <= MAX_CHECKED_PIECES;
-        let mut contribution = Contribution::new(file, again, looks.then_some(self.setup.tiling), self.cover(file, Direction::Write));
+        let mut contribution =
+            Contribution::new(file, again, looks.then_some(self.setup.tiling), self.cover(file, Direction::Write));
         match early {
             Some(outcome) => contribution.served(outcome.bytes, outcome.busy.as_micros() as u64),
             None if may_be_small && checked.is_ok() => {

@@ -215,7 +215,19 @@ mod tests {
         let domains = Domains::equal_blocks(0, bytes, MIB, all.aggregators as usize, 16 * MIB);
         let windows = bytes.div_ceil(16 * MIB).max(all.aggregators as u64);
         let (requests, touched) = (100 * all.ranks as u64, all.ranks as u64 * windows);
-        (Agreed { start: 0, end: bytes, bytes, requests, touched, disjoint: false, shift: None, hosts_are_apart: false }, domains)
+        (
+            Agreed {
+                start: 0,
+                end: bytes,
+                bytes,
+                requests,
+                touched,
+                disjoint: false,
+                shift: None,
+                hosts_are_apart: false,
+            },
+            domains,
+        )
     }
 
     fn choice(all: Ranks, bytes: u64) -> Layered {

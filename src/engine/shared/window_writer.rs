@@ -137,9 +137,8 @@ impl WindowWriter<'_> {
     fn is_full(&self, extent: Extent, placed: u64, sum: u64) -> bool {
         match self.known {
             DataKnown::BySum(tiling) => {
-                let expected = self.runs_in(extent).fold(0u64, |sum, run| {
-                    sum.wrapping_add(tiling.piece(run.offset, run.end()))
-                });
+                let expected =
+                    self.runs_in(extent).fold(0u64, |sum, run| sum.wrapping_add(tiling.piece(run.offset, run.end())));
                 let full = sum == expected;
                 if !full {
                     // An overlap hid a hole of the same size: the call is repeated, rank after rank.

@@ -285,7 +285,9 @@ impl Endpoint {
         }
         let mut all = [u64::from(memory.is_some())];
         allreduce(self, &[ReduceOp::Min], &mut all).await?;
-        Ok(memory.filter(|_| all[0] == 1).map(|memory| Shared::new(rank, (0..ranks).collect(), memory, ranks <= processors())))
+        Ok(memory
+            .filter(|_| all[0] == 1)
+            .map(|memory| Shared::new(rank, (0..ranks).collect(), memory, ranks <= processors())))
     }
 
     /// Meets all other ranks: `leave` fills this rank's slot, and on the last rank `decide` fills the verdict. Collective. One
