@@ -63,12 +63,15 @@ pub struct Traffic {
     pub messages: u64,
     /// Bytes of the messages.
     pub bytes: u64,
+    /// Those of them that went to another host. Where hosts are not known, each rank is taken for one.
+    pub between_hosts: u64,
 }
 
 impl std::ops::AddAssign for Traffic {
     fn add_assign(&mut self, other: Self) {
         self.messages += other.messages;
         self.bytes += other.bytes;
+        self.between_hosts += other.between_hosts;
     }
 }
 
@@ -204,7 +207,9 @@ impl Endpoint {
     /// Those of the fabric or the memory. Operations may then still be in flight, and the endpoint must not be used again.
     pub async fn run(&mut self, schedule: Schedule, memory: &mut dyn Memory, tag: u16) -> Result<Traffic> {
         let (by_ticket, not_ready, in_flight, awaited, traffic) = Default::default();
-        let mut run = Run { progress: Progress::new(schedule), by_ticket, not_ready, in_flight, awaited, traffic, tag };
+        let elsewhere = Elsewhere { rank: self.rank(), hosts: self.hosts().cloned(), none: self.shared_ref().is_some() };
+        let progress = Progress::new(schedule);
+        let mut run = Run { progress, by_ticket, not_ready, in_flight, awaited, traffic, tag, elsewhere };
         let mut done = Vec::new();
         loop {
             if run.start_ready(&mut *self.transport, memory)? {
@@ -250,6 +255,25 @@ struct Run {
     awaited: Option<Option<Ticket>>,
     traffic: Traffic,
     tag: u16,
+    elsewhere: Elsewhere,
+}
+
+/// Which ranks are on other hosts.
+struct Elsewhere {
+    rank: Rank,
+    hosts: Option<Arc<Hosts>>,
+    /// All ranks are on one host.
+    none: bool,
+}
+
+impl Elsewhere {
+    fn has(&self, rank: Rank) -> bool {
+        match &self.hosts {
+            _ if self.none => false,
+            Some(hosts) => hosts.labels()[rank] != hosts.labels()[self.rank],
+            None => rank != self.rank,
+        }
+    }
 }
 
 impl Run {
@@ -280,7 +304,9 @@ impl Run {
         let ticket = match op.action {
             Action::Send { to, mode } => {
                 let message = memory.read(op.span)?;
-                self.traffic += Traffic { messages: 1, bytes: message.len() as u64 };
+                let bytes = message.len() as u64;
+                let between_hosts = if self.elsewhere.has(to) { bytes } else { 0 };
+                self.traffic += Traffic { messages: 1, bytes, between_hosts };
                 transport.send(to, tag, mode, message)?
             }
             Action::Receive { from } => transport.receive(from, tag, op.span.len)?,

@@ -89,6 +89,7 @@ fn insert(object: &mut Value, calls: &Calls, writes: bool) {
         "metadata_bytes": calls.sum.metadata_bytes,
         "messages": { "metadata": calls.sum.metadata_messages, "data": calls.sum.data_messages },
         "in_memory": calls.sum.in_memory,
+        "between_hosts": calls.sum.between_hosts,
         "seconds": calls.sum.seconds,
         "fan_in": calls.fan_in,
     });
@@ -198,8 +199,9 @@ fn phases(calls: &Calls, hints: &Hints, title: &str) -> Table {
     phase("file I/O (overlaps)", dash(), dash(), dash(), grouped(calls.bytes_in_file()), seconds.io);
     phase("agreement", dash(), dash(), dash(), dash(), seconds.agreement);
     phase("total", dash(), dash(), dash(), dash(), seconds.total);
+    // Parts of the exchanges: their time is not measured separately.
+    phases.add_row(["between hosts", "-", "-", "-", &grouped(calls.sum.between_hosts), "-"]);
     if calls.sum.in_memory > 0 {
-        // Part of the exchanges: its time is not measured separately.
         phases.add_row(["in memory of the nodes", "-", "-", "-", &grouped(calls.sum.in_memory), "-"]);
     }
     for column in 3..6 {

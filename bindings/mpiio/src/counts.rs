@@ -31,6 +31,8 @@ pub struct Traffic {
     pub data_bytes: u64,
     /// Bytes that went through shared memory inside the nodes.
     pub in_memory: u64,
+    /// Bytes of both phases' messages that went from one host to another.
+    pub between_hosts: u64,
 }
 
 /// Calls of one function that were left to the MPI library.
@@ -100,9 +102,10 @@ impl CallCounts {
 
     /// The traffic of all calls.
     pub fn traffic(&self) -> Traffic {
-        let CallReport { requests, metadata_messages, metadata_bytes, data_messages, in_memory, .. } = self.sum;
+        let CallReport { requests, metadata_messages, metadata_bytes, data_messages, in_memory, between_hosts, .. } =
+            self.sum;
         let data_bytes = self.exchanged_bytes;
-        Traffic { requests, metadata_messages, metadata_bytes, data_messages, data_bytes, in_memory }
+        Traffic { requests, metadata_messages, metadata_bytes, data_messages, data_bytes, in_memory, between_hosts }
     }
 
     /// Number of calls that reused the plan of the call before.

@@ -109,6 +109,7 @@ impl Report {
         rows.extend(self.hints_not_used.iter().map(|all| ("hint not used", unused(all))));
         rows.extend(self.paths.iter().map(|(path, calls)| ("path", format!("{calls} by {path}"))));
         if !self.accelerated.is_empty() {
+            rows.push(("between hosts", format!("{} bytes", self.traffic.between_hosts)));
             rows.push(("plans used again", self.plans_reused.to_string()));
             rows.push(("seconds", times(&self.seconds)));
         }

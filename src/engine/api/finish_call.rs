@@ -62,7 +62,7 @@ impl CallTotals {
 /// The time of a call that does not say how long the call takes, in the agreement.
 const UNKNOWN: u64 = u64::MAX;
 
-/// Agrees on the outcome of a call. Collective: one allreduce of 15 scalars, and a broadcast of the error if a rank failed.
+/// Agrees on the outcome of a call. Collective: one allreduce of 16 scalars, and a broadcast of the error if a rank failed.
 ///
 /// # Errors
 /// The error of the lowest rank that has one, on every rank; those of the fabric.
@@ -73,7 +73,7 @@ pub async fn finish_call(
     mut clock: Clock,
     (diary, cached): (Option<&mut Keeping>, Option<&mut Cached>),
 ) -> Result<CallReport> {
-    const OPS: [ReduceOp; 15] = [Sum, Sum, Sum, Sum, Sum, Max, Max, Max, Max, Max, Max, Max, Max, Max, Min];
+    const OPS: [ReduceOp; 16] = [Sum, Sum, Sum, Sum, Sum, Sum, Max, Max, Max, Max, Max, Max, Max, Max, Max, Min];
     clock.agreement.lap();
     if let Some(diary) = diary {
         diary.phases(&clock, &done);
@@ -90,6 +90,7 @@ pub async fn finish_call(
         metadata.messages,
         counts.traffic.messages,
         in_memory + counts.in_memory,
+        metadata.between_hosts + counts.traffic.between_hosts,
         counts.windows,
         micros(clock.flatten.spent),
         micros(clock.metadata.spent),
@@ -105,8 +106,8 @@ pub async fn finish_call(
         failed,
     ];
     allreduce(endpoint, &OPS, &mut lanes).await?;
-    let [transferred, metadata_bytes, metadata_messages, data_messages, in_memory, rounds, times @ .., moving, failed] =
-        lanes;
+    let [transferred, metadata_bytes, metadata_messages, data_messages, lanes @ ..] = lanes;
+    let [in_memory, between_hosts, rounds, times @ .., moving, failed] = lanes;
     let [flatten, metadata, data, placement, io, agreement, total] = times.map(|micros| micros as f64 / 1e6);
     if let Some((lesson, cached)) = lesson.zip(cached) {
         let is_known = moving != UNKNOWN;
@@ -135,6 +136,7 @@ pub async fn finish_call(
         metadata_messages,
         data_messages,
         in_memory,
+        between_hosts,
         seconds: Seconds { flatten, metadata, data, placement, io, agreement, total },
     })
 }

@@ -110,6 +110,10 @@ pub struct CallReport {
     /// Bytes of lists and data that members and local aggregators exchanged through shared memory; 0 without `two_layer`, or
     /// if members send messages.
     pub in_memory: u64,
+    /// Bytes of the messages of both phases that went from one host to another. (Little data that comes with the opening is not
+    /// counted.)
+    #[serde(default)]
+    pub between_hosts: u64,
     /// Time by phase.
     pub seconds: Seconds,
 }
@@ -128,6 +132,7 @@ impl std::ops::AddAssign<&Self> for CallReport {
         self.metadata_messages += other.metadata_messages;
         self.data_messages += other.data_messages;
         self.in_memory += other.in_memory;
+        self.between_hosts += other.between_hosts;
         self.seconds += other.seconds;
     }
 }

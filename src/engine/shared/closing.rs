@@ -133,6 +133,7 @@ pub async fn report(
         metadata_messages: 0,
         data_messages: 0,
         in_memory: 0,
+        between_hosts: 0,
         seconds: Seconds { placement, io, agreement, total, ..Seconds::default() },
     })
 }
