@@ -21,7 +21,7 @@ pub struct TuneOptions {
 pub enum What {
     /// Simulate or measure writes with every kernel and with the choice of `auto`, and compare.
     #[command(after_help = KERNELS)]
-    Kernels(KernelsOptions),
+    Kernels(Box<KernelsOptions>),
     /// Measure what messages cost on this machine, for the hint trib_machine: `auto` then chooses kernels by it.
     #[command(after_help = MACHINE)]
     Machine(MachineOptions),

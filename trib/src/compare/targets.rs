@@ -314,7 +314,7 @@ mod tests {
         let names = names();
         let special =
             |name: &str| ratio_target(name) > 1.0 || floor_target(name).is_some() || functions(name).is_some();
-        assert_eq!(names.iter().filter(|name| special(name)).count(), 21);
+        assert_eq!(names.iter().filter(|name| special(name)).count(), 25);
     }
 
     #[test]

@@ -5,16 +5,16 @@ use clap::Parser;
 use super::super::mpi::Family;
 use super::plan::Plan;
 use super::{Place, check, check_shape};
-use crate::cli::compare::MeasureOptions;
+use crate::cli::compare::{CompareOptions, MeasureOptions};
 
 #[derive(Parser)]
 struct Line {
     #[command(flatten)]
-    measure: MeasureOptions,
+    options: CompareOptions,
 }
 
 fn measure(words: &str) -> MeasureOptions {
-    Line::try_parse_from(["trib"].into_iter().chain(words.split(' '))).unwrap().measure
+    Line::try_parse_from(["trib"].into_iter().chain(words.split(' '))).unwrap().options.measure
 }
 
 fn said(words: &str) -> String {
