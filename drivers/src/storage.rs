@@ -25,6 +25,17 @@ pub struct FileSystem {
     pub block: u64,
 }
 
+impl FileSystem {
+    /// File systems whose clients cache whole pages and do not know of each other's (NFS, SMB, AFS), or of which this is not
+    /// known (FUSE, 9P).
+    const CACHED_APART: [u32; 7] = [0x6969, 0x6573_5546, 0x517B, 0xFF53_4D42, 0xFE53_4D42, 0x5346_414F, 0x0102_1997];
+
+    /// Whether two hosts may write different bytes of one page at a time, and both stay.
+    pub fn is_coherent(&self) -> bool {
+        !Self::CACHED_APART.contains(&self.magic)
+    }
+}
+
 /// The bytes that Lustre's call to set a file's stripes takes.
 pub type StripeRequest = [u8; 32];
 

@@ -207,7 +207,8 @@ impl Endpoint {
     /// Those of the fabric or the memory. Operations may then still be in flight, and the endpoint must not be used again.
     pub async fn run(&mut self, schedule: Schedule, memory: &mut dyn Memory, tag: u16) -> Result<Traffic> {
         let (by_ticket, not_ready, in_flight, awaited, traffic) = Default::default();
-        let elsewhere = Elsewhere { rank: self.rank(), hosts: self.hosts().cloned(), none: self.shared_ref().is_some() };
+        let elsewhere =
+            Elsewhere { rank: self.rank(), hosts: self.hosts().cloned(), none: self.shared_ref().is_some() };
         let progress = Progress::new(schedule);
         let mut run = Run { progress, by_ticket, not_ready, in_flight, awaited, traffic, tag, elsewhere };
         let mut done = Vec::new();

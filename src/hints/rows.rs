@@ -179,7 +179,8 @@ hints! {
         "The host has little shared memory (`disable`), or pretended nodes and threads are to use it (`enable`).";
     /// Where ranks are on several hosts: whether each host writes (and reads) what its ranks hold, through memory that they
     /// share, if no host holds bytes, or gaps below 32 KiB, of another. Nothing then travels between hosts. `automatic`: on file
-    /// systems that lock no larger units; `enable`: also on Lustre and GPFS, by whole stripes or blocks.
+    /// systems that lock no larger units and where clients may write different bytes of a page (not NFS, SMB, AFS, FUSE, 9P),
+    /// unless `cb_nodes` is less than the hosts or `trib_placement` is given; `enable`: everywhere, if no hosts share a block or stripe.
     "trib_host_domains" host_domains: Switch = Switch::Automatic, Switch::CODEC, "",
         "More hosts than there are aggregators would write at once: too many (`disable`), or not too many (`enable`).";
     /// What a rank does when a collective call fails in a way that the other ranks cannot be told of: a panic, an error of MPI,

@@ -60,17 +60,17 @@ fn data(file: &Extents, rank: usize, step: u64) -> Vec<u8> {
     file.iter().flat_map(|piece| (piece.offset..piece.end()).map(move |offset| byte(rank, offset, step))).collect()
 }
 
-/// Writes `cells` in two steps, the second further on, reads both back, and compares the file; gives the paths of the writes.
+/// Writes `cells` from offset `first` on in two steps, the second further on, reads both back, and compares the file; gives the paths of the writes.
 fn write_and_read(
     endpoint: Endpoint,
     path: &std::path::Path,
     hints: &Hints,
-    cells: &Cells,
+    (cells, first): (&Cells, u64),
     what: &str,
 ) -> (Endpoint, [Path; 2]) {
     let rank = endpoint.rank();
     let mut file = File::open(endpoint, path, Mode::Create, hints.clone()).unwrap();
-    let starts = [100, cells.end(100) + 50];
+    let starts = [first, (cells.end(first) + 50).next_multiple_of(first)];
     let all: u64 = cells.owners.iter().zip(&cells.lens).filter(|(owner, _)| owner.is_some()).map(|(_, len)| len).sum();
     let pieces: u64 = (0..RANKS).map(|rank| cells.of(rank, 0).count()).sum();
     let mut paths = [Path::Nothing; 2];
@@ -135,7 +135,7 @@ fn on_all_hosts(test: &str, extra: &str, cells: &[(Cells, [Path; 2])]) {
                 let hints = Hints::parse(&format!("cb_nodes=3;cb_buffer_size=30000;{hosts};{extra}")).unwrap();
                 let path = directory.path().join("cells");
                 let found;
-                (endpoint, found) = write_and_read(endpoint, &path, &hints, cells, &what);
+                (endpoint, found) = write_and_read(endpoint, &path, &hints, (cells, 100), &what);
                 assert_eq!(found, *paths, "{what}");
             }
         }
@@ -202,7 +202,8 @@ fn planes(ranks_per_host: usize, len: u64, seed: u64) -> Cells {
     for plane in 0..4 * hosts {
         let first = plane % hosts * ranks_per_host;
         let ranks = first..(first + ranks_per_host).min(RANKS);
-        let cells = if ranks.len() == 1 { 1 } else { len.div_ceil(400) };
+        // (15 * 4096 is 160 cells of 384 bytes.)
+        let cells = if ranks.len() == 1 { 1 } else { len / 384 };
         owners.extend((0..cells).map(|_| Some(random.random_range(ranks.clone()))));
         lens.extend((0..cells).map(|_| len / cells));
     }
@@ -216,22 +217,28 @@ fn hosts_that_are_apart_write_and_read_their_own() {
     threads::run(RANKS, |transport| {
         let mut endpoint = Endpoint::new(transport);
         for ranks_per_host in [2, 3, 6] {
-            for (seed, buffer, extra, expected) in [
-                (1, 30_000, "", Path::Shared),
-                (2, 4096, "romio_ds_write=enable;romio_no_indep_rw=true", Path::Shared),
-                (3, 1 << 20, "romio_cb_write=enable;romio_cb_read=enable", Path::Shared),
-                (4, 30_000, "trib_host_domains=disable", Path::Exchange),
-                (5, 30_000, "trib_driver=lustre;striping_unit=4096", Path::Exchange),
-                (6, 30_000, "trib_driver=lustre;striping_unit=4096;trib_host_domains=enable", Path::Exchange),
+            let apart = "trib_driver=lustre;striping_unit=4096";
+            for (seed, extra, expected) in [
+                (1, "cb_buffer_size=30000", Path::Shared),
+                (2, "cb_buffer_size=4096;romio_ds_write=enable;romio_no_indep_rw=true", Path::Shared),
+                (3, "romio_cb_write=enable;romio_cb_read=enable", Path::Shared),
+                (4, "cb_buffer_size=30000;trib_host_domains=disable", Path::Exchange),
+                // Fewer writers than hosts, and certain ones.
+                (5, "cb_buffer_size=30000;cb_nodes=1", Path::Exchange),
+                (6, "cb_buffer_size=30000;trib_placement=stride:2", Path::Exchange),
+                // Whole stripes or blocks, if asked for.
+                (7, &format!("cb_buffer_size=30000;{apart}"), Path::Exchange),
+                (8, &format!("cb_buffer_size=30000;{apart};trib_host_domains=enable"), Path::Shared),
+                (9, "cb_buffer_size=30000;striping_unit=4096;trib_host_domains=enable", Path::Shared),
+                (10, "cb_buffer_size=30000;striping_unit=8192;trib_host_domains=enable", Path::Exchange),
             ] {
-                let hosts = format!("trib_shared_memory=enable;trib_ranks_per_node={ranks_per_host}");
-                let what = format!("apart, {hosts};{extra}");
-                let text = format!("cb_nodes=3;cb_buffer_size={buffer};{hosts};{extra}");
-                let cells = planes(ranks_per_host, 60_000, seed);
+                let text = format!("trib_shared_memory=enable;trib_ranks_per_node={ranks_per_host};{extra}");
+                let cells = planes(ranks_per_host, 15 * 4096, seed);
                 let found;
                 let path = directory.path().join("planes");
-                (endpoint, found) = write_and_read(endpoint, &path, &Hints::parse(&text).unwrap(), &cells, &what);
-                assert_eq!(found, [expected; 2], "{what}");
+                (endpoint, found) =
+                    write_and_read(endpoint, &path, &Hints::parse(&text).unwrap(), (&cells, 4096), &text);
+                assert_eq!(found, [expected; 2], "{text}");
             }
         }
     })

@@ -95,7 +95,7 @@ typedef enum {
    */
   TRIB_PATH_DIRECT = 2,
   /**
-   * Through memory that all ranks share: they are on one node.
+   * Through memory that all ranks share, or those of each host: nothing goes from one host to another.
    */
   TRIB_PATH_SHARED = 3,
   /**

@@ -22,7 +22,7 @@ pub enum trib_path {
     TRIB_PATH_EXCHANGE = 1,
     /// Every rank wrote or read its own extents.
     TRIB_PATH_DIRECT = 2,
-    /// Through memory that all ranks share: they are on one node.
+    /// Through memory that all ranks share, or those of each host: nothing goes from one host to another.
     TRIB_PATH_SHARED = 3,
     /// Through rank 0: so little data that it travelled with the messages of agreement, and rank 0 wrote all of it.
     TRIB_PATH_ROOT = 4,

@@ -75,9 +75,10 @@ impl GioFile {
         let wrote = match path {
             Path::Nothing => false,
             Path::Direct => own > 0,
-            // Any rank may have written. All are on one host, where a sync stores the whole file.
+            // Any rank of its host may have written, so every host has to store what it has.
             Path::Shared => true,
-            Path::Root => rank == 0,
+            // Ranks may have written large pieces before little data went to rank 0.
+            Path::Root => rank == 0 || own > 0,
             Path::Exchange => {
                 let topology = self.file.topology();
                 self.file.aggregators().contains(&rank) || topology.rank_at(topology.node_of(rank), 0) == rank

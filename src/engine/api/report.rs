@@ -16,7 +16,7 @@ use crate::fabric::Waiting;
 pub enum Path {
     /// The two-phase exchange.
     Exchange,
-    /// Through memory that all ranks share.
+    /// Through memory that all ranks share, or those of each host: no byte of data goes from one host to another.
     Shared,
     /// To rank 0, with the agreement: rank 0 wrote all bytes.
     Root,

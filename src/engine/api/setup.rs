@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::exchange::cost::Costs;
 use crate::fabric::Endpoint;
 use crate::fabric::shared::{Hosts, host};
-use crate::hints::{DriverName, Hints, Switch};
+use crate::hints::{DriverName, Hints, PlacementHint, Switch};
 use crate::topology::{Rank, Topology};
 
 /// The fixed part of an open file. Equal on all ranks but for the rank.
@@ -45,6 +45,8 @@ pub struct Setup {
     pub shares_in_nodes: bool,
     /// The hosts of the ranks, over which calls begin with a sweep; `None` if all ranks share memory.
     pub hosts: Option<Arc<Hosts>>,
+    /// Whether hosts may write and read by themselves what their ranks hold; `false` on one rank is `false` for all.
+    pub by_host: bool,
     /// Whether all ranks record their calls for a capture.
     pub is_captured: bool,
     /// By which the pieces of all ranks are known to tile a range; equal on all ranks.
@@ -83,6 +85,10 @@ impl Setup {
         let driver = driver(name, &path);
         // The same on all ranks, also where it fails: it depends on nothing else.
         let aggregators = driver.aggregators(&topology, &layout, &hints.for_driver())?;
+        let by_host = hosts.as_ref().is_some_and(|hosts| may_be_by_host(hosts, &hints, driver.lock_unit(&layout)));
+        // Rank 0 looks for all.
+        let looks = by_host && hints.host_domains == Switch::Automatic && endpoint.rank() == 0;
+        let by_host = by_host && (!looks || files.file_system(&path).is_none_or(|found| found.is_coherent()));
         let shares_memory = may_share(endpoint, &hints, false) && endpoint.shared().is_some();
         let shares_in_nodes = !shares_memory && may_share(endpoint, &hints, true);
         let cores = alike.cores.shared_by(&topology, hints.ranks_per_node > 0);
@@ -95,6 +101,7 @@ impl Setup {
             driver_name: name,
             shares_memory,
             hosts,
+            by_host,
             is_captured: alike.is_captured,
             tiling: Tiling::of(key),
             ..setup
@@ -126,7 +133,7 @@ impl Setup {
         let tiny = Roles::new(rank, &topology, (&*driver, &layout), first, &hints, costs)?;
         let (path, mode) = (PathBuf::new(), Mode::Create);
         let (shares_memory, shares_in_nodes, hosts) = (false, false, None);
-        let (is_captured, tiling) = (false, Tiling::of(0));
+        let (by_host, is_captured, tiling) = (false, false, Tiling::of(0));
         let (driver_name, driver_hints) = (hints.driver, hints.for_driver());
         Ok(Self {
             path,
@@ -141,6 +148,7 @@ impl Setup {
             shares_memory,
             shares_in_nodes,
             hosts,
+            by_host,
             is_captured,
             tiling,
             hints,
@@ -172,6 +180,20 @@ fn may_share(endpoint: &Endpoint, hints: &Hints, in_nodes: bool) -> bool {
         Switch::Disable => false,
         Switch::Automatic => endpoint.shares_memory() && hints.ranks_per_node == 0,
     }
+}
+
+/// Whether hints and file system let hosts write and read by themselves. Who asks for fewer aggregators than there are hosts, or
+/// for certain ones, wants no others to write.
+fn may_be_by_host(hosts: &Hosts, hints: &Hints, lock_unit: u64) -> bool {
+    hosts.shares()
+        && match hints.host_domains {
+            Switch::Enable => true,
+            Switch::Disable => false,
+            Switch::Automatic => {
+                let enough = hints.cb_nodes.is_none_or(|count| count >= hosts.leaders().len());
+                lock_unit == 1 && enough && hints.placement == PlacementHint::Default
+            }
+        }
 }
 
 /// Finds the hosts of the ranks, so that calls begin with a sweep over hosts. `None` if all ranks share memory. Collective.

@@ -174,7 +174,7 @@ impl File {
         let (mut path, mut why) = plan::choose_path(&agreed, &self.setup, Direction::Write);
         let chosen = path == Path::Direct && self.setup.hints.cb_write == Switch::Automatic;
         if chosen && disjoint.is_none() && !plan::truly_disjoint(&mut self.endpoint, &self.setup, file).await? {
-            (path, why) = (Path::Exchange, plan::OVERLAP.to_string());
+            (path, why) = plan::exchange(&agreed, plan::OVERLAP.to_string());
         }
         let mut done = CallTotals { path, why, ..CallTotals::new(Direction::Write) };
         match path {

@@ -2,14 +2,13 @@
 
 use super::cover::Cover;
 use super::ranges::RankRanges;
-use super::small::SmallData;
+use super::small::{OF_ONE_RANK, SmallData};
 use crate::access::Extents;
-use crate::collectives::sweep::words;
+use crate::collectives::sweep::{MAX_BODY, words};
 use crate::engine::plan::cached::Again;
 use crate::engine::shared::Tiling;
+use crate::fabric::shared::MAX_CONTRIBUTION;
 
-/// The cover goes along only with so few bytes of small data, so that a contribution fits in its slot.
-const MAX_DATA_BESIDE_COVER: usize = 2 << 10;
 /// No rank.
 const NOBODY: u64 = u64::MAX;
 
@@ -178,11 +177,15 @@ impl Contribution {
         self.ranges.put(&mut lanes);
         lanes.push(self.data.len());
         let mut body: Vec<u8> = lanes.iter().flat_map(|lane| lane.to_le_bytes()).collect();
-        // Where there is much small data, the cover would not fit, and the call most likely ends with this agreement.
-        match self.data.bytes().len() <= MAX_DATA_BESIDE_COVER {
-            true => self.cover.put(&mut body),
-            false => Cover::unknown(0).put(&mut body),
+        let mut cover = Vec::new();
+        self.cover.put(&mut cover);
+        let data = self.data.bytes().len();
+        let room = if data <= OF_ONE_RANK { MAX_CONTRIBUTION } else { MAX_BODY };
+        if body.len() + cover.len() + data > room {
+            cover.clear();
+            Cover::unknown(0).put(&mut cover);
         }
+        body.extend_from_slice(&cover);
         body.extend_from_slice(self.data.bytes());
         body
     }

@@ -69,10 +69,12 @@ impl Cover {
         let same = self.host == other.host && self.host != SEVERAL;
         self.ranges = self.ranges.take().zip(other.ranges).and_then(|(mut all, other)| {
             all.extend(other);
-            match same {
+            let united = match same {
                 true => Some(united(all, GRAIN)),
                 false => are_apart(&mut all).then(|| united(all, 0)),
-            }
+            };
+            // So many are not told to other hosts: not worth merging further.
+            united.filter(|ranges| ranges.len() <= MAX_ENCODED)
         });
         if !same {
             self.host = SEVERAL;
@@ -115,13 +117,14 @@ impl Cover {
 
 /// Sorts ranges, and says whether no two overlap.
 fn are_apart(ranges: &mut [(u64, u64)]) -> bool {
-    ranges.sort_unstable();
+    // Two ascending lists, one behind the other: the stable sort merges them.
+    ranges.sort();
     ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0)
 }
 
 /// The union of ranges, ascending; ranges with a gap below `grain`, or none, between them are one.
 fn united(mut ranges: Vec<(u64, u64)>, grain: u64) -> Vec<(u64, u64)> {
-    ranges.sort_unstable();
+    ranges.sort();
     ranges.dedup_by(|next, kept| {
         let joins = next.0 <= kept.1 || next.0 - kept.1 < grain;
         if joins {

@@ -102,17 +102,16 @@ impl File {
     /// windows with: it does so only with pieces that it writes or reads directly.
     fn cover(&self, file: &Extents, direction: Direction) -> Cover {
         let Some(hosts) = &self.setup.hosts else { return Cover::unknown(0) };
-        let unit = self.setup.window_terms().1;
-        let is_wanted = match self.setup.hints.host_domains {
-            Switch::Enable => true,
-            Switch::Automatic => unit == 1,
-            Switch::Disable => false,
-        };
         let is_alone = hosts.here().is_none() && file.count() > 0 && !is_direct(file, &self.setup, direction);
-        match is_wanted && hosts.shares() && !is_alone {
-            true => Cover::of(hosts.host(), file, unit),
-            false => Cover::unknown(hosts.host()),
+        if !self.setup.by_host || is_alone {
+            return Cover::unknown(hosts.host());
         }
+        // Where the user has to ask for it, hosts share no block of the file system.
+        let unit = match self.setup.hints.host_domains {
+            Switch::Enable => self.setup.layout.unit.max(self.setup.window_terms().1),
+            Switch::Automatic | Switch::Disable => 1,
+        };
+        Cover::of(hosts.host(), file, unit)
     }
 
     /// How an access relates to that of the cached plan, and about how many windows of the file it touches: the plan may not fit

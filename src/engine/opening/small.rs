@@ -7,6 +7,8 @@ use crate::topology::Rank;
 
 /// Most bytes of a rank's block, and of all blocks together.
 const OF_ONE: u64 = 12 << 10;
+/// That block with its head: what a slot has room for.
+pub const OF_ONE_RANK: usize = OF_ONE as usize + HEAD;
 const OF_ALL: usize = 56 << 10;
 /// Bytes before a block: rank, number of extents.
 const HEAD: usize = 16;

@@ -83,9 +83,14 @@ impl Direction {
 /// exchange; each does what it has to by itself.
 pub fn choose_path(agreed: &Agreed, setup: &Setup, direction: Direction) -> (Path, String) {
     match choose_among_ranks(agreed, setup, direction) {
-        (Path::Exchange, _) if agreed.hosts_are_apart => (Path::Shared, BY_HOST.to_string()),
+        (Path::Exchange, reason) if agreed.bytes > setup.hints.tiny_call => exchange(agreed, reason),
         chosen => chosen,
     }
+}
+
+/// The exchange for this reason; by host if no host holds bytes of another.
+pub fn exchange(agreed: &Agreed, reason: String) -> (Path, String) {
+    if agreed.hosts_are_apart { (Path::Shared, BY_HOST.to_string()) } else { (Path::Exchange, reason) }
 }
 
 /// As [`choose_path`], without a look at hosts.

@@ -166,7 +166,7 @@ impl File {
             if let Err(error) = failure {
                 (all.failed, own_error) = (Some(rank), Some(error));
             }
-            if cover.is_some() {
+            if cover.is_some() && CHOICES[all.choice].0 == Way::Windows {
                 all.may_tile = held::unite(slots, total.bytes, verdict);
             }
             all.put(verdict);
@@ -263,7 +263,6 @@ impl File {
         if verdict.failed.is_some() {
             return Ok(Outcome { error: own_error.or(checked.err()), ..Outcome::default() });
         }
-        self.may_overlap |= !verdict.disjoint;
         let (bytes, micros, error) = match CHOICES[verdict.choice].0 {
             Way::Nothing | Way::AlreadyDone => return Ok(Outcome::default()),
             Way::Direct => return Ok(self.write_directly(file, layout, source)),

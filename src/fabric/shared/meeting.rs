@@ -5,7 +5,7 @@
 //! host does, which first exchanges messages with the other hosts.
 //!
 //! Two sets of slots and verdicts are used in turn. A rank writes to a set again at the second meeting after. By then all ranks
-//! have arrived at the meeting in between, so they have finished reading. So a meeting costs one wait.
+//! have arrived at the meeting or sweep in between, so they have finished reading. So a meeting costs one wait.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -77,7 +77,8 @@ impl<'a> Slots<'a> {
     /// The slot of the rank with this place.
     pub fn of(&self, place: usize) -> &'a [u8] {
         assert!(place < self.shared.ranks.len(), "a place that no rank has");
-        // SAFETY: reserved; all ranks have arrived and do not write to this set before the meeting after next.
+        // SAFETY: reserved; all ranks have arrived (at a sweep: all but the lowest, which reads), and do not write to this set
+        // before the meeting after next.
         unsafe { std::slice::from_raw_parts(self.shared.memory.at(self.shared.slot(self.set, place)), SLOT) }
     }
 }

@@ -129,7 +129,7 @@ pub enum Command {
     /// Check MPI_Gatherv, MPI_Scatterv and our own against performance guidelines (under mpiexec).
     Guidelines(GuidelinesOptions),
     /// Compare an MPI library's own I/O with the preload library, on patterns or a program of yours.
-    Compare(CompareOptions),
+    Compare(Box<CompareOptions>),
     /// Describe a capture of a real program, write its list files, or merge several captures.
     #[command(subcommand)]
     Capture(CaptureCommand),
