@@ -226,9 +226,13 @@ fn hosts_that_are_apart_write_and_read_their_own() {
                 // Fewer writers than hosts, and certain ones.
                 (5, "cb_buffer_size=30000;cb_nodes=1", Path::Exchange),
                 (6, "cb_buffer_size=30000;trib_placement=stride:2", Path::Exchange),
-                // Whole stripes or blocks, if asked for.
+                // Whole stripes or blocks, if asked for. (Rank 6 is alone and brings a cover only of large pieces.)
                 (7, &format!("cb_buffer_size=30000;{apart}"), Path::Exchange),
-                (8, &format!("cb_buffer_size=30000;{apart};trib_host_domains=enable"), Path::Shared),
+                (
+                    8,
+                    &format!("cb_buffer_size=30000;{apart};trib_host_domains=enable;trib_direct_min=4096"),
+                    Path::Shared,
+                ),
                 (9, "cb_buffer_size=30000;striping_unit=4096;trib_host_domains=enable", Path::Shared),
                 (10, "cb_buffer_size=30000;striping_unit=8192;trib_host_domains=enable", Path::Exchange),
             ] {
