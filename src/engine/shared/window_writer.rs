@@ -170,6 +170,7 @@ impl WindowWriter<'_> {
         });
     }
 
+    #[inline]
     fn write_run(&self, storage: &dyn Storage, run: Extent) -> std::result::Result<(), Failure> {
         // SAFETY: all ranks have passed the windows of the run, and none accesses their places before they are written.
         let bytes = unsafe { self.arena.bytes(&self.windows, run) };
@@ -205,7 +206,10 @@ impl WindowWriter<'_> {
             self.arena.written().fetch_add(counted, Ordering::Relaxed);
             return outcome;
         }
-        runs.iter().try_for_each(|run| self.write_run(storage, *run))
+        for run in runs {
+            self.write_run(storage, *run)?;
+        }
+        Ok(())
     }
 
     /// Reads the holes between the runs; returns false for a file that may not be read.
