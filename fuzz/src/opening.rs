@@ -17,7 +17,8 @@ pub fn check(bytes: &[u8]) {
     let (one, other) = bytes.split_at(bytes.len() / 2 / 8 * 8);
     let [ours, theirs] = [merged(one, other), merged(other, one)];
     assert_eq!(ours.len(), theirs.len());
-    assert_eq!(merged(&ours, &contribution(&[])).len(), ours.len());
+    // Of a message without anything it is not known what its host holds, so only that may be lost.
+    assert!(merged(&ours, &contribution(&[])).len() <= ours.len());
     assert_eq!(contribution(&ours), ours);
 }
 
