@@ -44,7 +44,7 @@ impl Access {
     }
 
     /// Moves the bytes, and returns their number: in a read, of those before the end of the file. `note` gets the report. What is
-    /// written is in the file then, also where dedicated I/O ranks write it. Collective.
+    /// written is in the file then. Collective.
     ///
     /// # Errors
     /// Those of the engine, the same on all ranks.

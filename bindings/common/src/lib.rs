@@ -2,10 +2,10 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`access`], [`list`] | this rank's part of a call; lists of offsets and lengths as C passes them |
-//! | [`info`], [`hints`] | `MPI_Info` as keys and values; the hints in force |
-//! | [`opening`] | the endpoint of a communicator; terms that one rank decides |
-//! | [`guard`] | no panic reaches C |
+//! | `access`, `list` | this rank's part of a call; lists of offsets and lengths as C passes them |
+//! | `info`, `hints` | `MPI_Info` as keys and values; the hints in force |
+//! | `opening` | the endpoint of a communicator; terms that one rank decides |
+//! | `guard` | no panic reaches C |
 #![cfg(feature = "mpi")]
 
 pub mod access;
