@@ -10,21 +10,19 @@ use crate::engine::storage::{Failure, Storage, read_all, write_all};
 use crate::fabric::pool::Block;
 use crate::hints::Switch;
 
-/// On a local file system a call costs about what reading so many bytes does.
+/// On a local file system a call costs about what copying so many bytes does.
 const LOCAL_CALL: u64 = 4 << 10;
 /// On one that locks stripes or blocks, about what so many bytes do.
 const REMOTE_CALL: u64 = 256 << 10;
-/// So few runs are written one by one: it takes no more calls than are worth a read.
+/// So few runs are written one by one: what is in the gaps may have to come from a disk.
 const FEW: u64 = 16;
-/// Runs of so many bytes on average likewise.
-const LONG: u64 = 256 << 10;
-/// Reading, to write runs together, pays only where no more than this times their bytes is read.
-const SMALL_MULTIPLE: u64 = 2;
 
 /// What to do about gaps between runs of bytes: by the hint `romio_ds_write` or `romio_ds_read`, and by what a call costs.
 #[derive(Debug, Clone, Copy)]
 pub struct Sieve {
     switch: Switch,
+    /// What a call costs, in bytes that are copied.
+    call: u64,
     bridge: u64,
 }
 
@@ -42,13 +40,13 @@ pub struct Group {
 impl Sieve {
     /// Where the file system locks `unit` bytes together.
     pub fn new(switch: Switch, unit: u64) -> Self {
+        let call = if unit == 1 { LOCAL_CALL } else { REMOTE_CALL };
         let bridge = match switch {
             Switch::Enable => u64::MAX,
             Switch::Disable => 0,
-            Switch::Automatic if unit == 1 => LOCAL_CALL,
-            Switch::Automatic => REMOTE_CALL,
+            Switch::Automatic => call,
         };
-        Self { switch, bridge }
+        Self { switch, call, bridge }
     }
 
     /// The same, but over no gap of `gap` bytes or more: others may write there.
@@ -61,13 +59,14 @@ impl Sieve {
         self.bridge
     }
 
-    /// Whether a group is written as a whole, once what lies in its gaps has been read; or run by run.
+    /// Whether a group is written as a whole, once what lies in its gaps has been read; or run by run. The whole is read, and
+    /// its gaps are written on top of the runs: it pays where all that is less than a call for each run.
     pub fn writes_whole(&self, group: &Group) -> bool {
         let Group { runs, covered, whole } = *group;
         match self.switch {
             Switch::Enable => runs > 1,
             Switch::Disable => false,
-            Switch::Automatic => runs > FEW && covered / runs < LONG && whole <= SMALL_MULTIPLE * covered,
+            Switch::Automatic => runs > FEW && whole + (whole - covered) <= runs.saturating_mul(self.call),
         }
     }
 
