@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 use super::extent::Extent;
 use super::node::{Base, Level, Node};
 use super::packed::{Packed, Packer, Summary};
+use super::sublists::Each;
 use crate::error::{Error, Result};
 
 /// A sequence of extents, in the order in which a buffer's bytes fill them. Extents of length 0 are dropped.
@@ -203,7 +204,7 @@ impl Extents {
 
     /// The extents in sequence. O(1) per extent, amortised.
     pub fn iter(&self) -> impl Iterator<Item = Extent> + '_ {
-        self.nodes.iter().flat_map(Node::iter)
+        Each::new(self)
     }
 }
 

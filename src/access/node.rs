@@ -5,8 +5,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::extent::Extent;
-use super::packed::{Packed, PackedIter};
-use super::plain::{Plain, PlainIter};
+use super::packed::Packed;
+use super::plain::Plain;
 
 /// One strided level of a node: `count` repetitions with `stride` bytes (maybe negative) from one to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,11 +45,6 @@ pub struct Node {
 }
 
 impl Node {
-    /// The node's extents in sequence.
-    pub fn iter(&self) -> impl Iterator<Item = Extent> + '_ {
-        Odometer::new(&self.levels).flat_map(|by| self.base.iter(by))
-    }
-
     /// Bytes of memory the node takes.
     pub fn memory(&self) -> usize {
         let base = match &self.base {
@@ -66,10 +61,6 @@ impl Node {
 }
 
 impl Group {
-    fn iter(&self, by: i64) -> impl Iterator<Item = Extent> + '_ {
-        self.copies(by).flat_map(|by| self.nodes.iter().flat_map(Node::iter).map(move |extent| shifted(extent, by)))
-    }
-
     /// The shift of each copy in bytes, when the whole group is shifted by `by`.
     pub fn copies(&self, by: i64) -> impl Iterator<Item = i64> + '_ {
         self.places.iter().flat_map(move |place| {
@@ -77,44 +68,6 @@ impl Group {
             (0..place.len as i64).map(move |copy| first.wrapping_add(copy.wrapping_mul(self.stride)))
         })
     }
-}
-
-impl Base {
-    #[inline]
-    fn iter(&self, by: i64) -> BaseIter<'_> {
-        match self {
-            Self::One(extent) => BaseIter::One(Some(shifted(*extent, by))),
-            Self::List(packed, shift) => BaseIter::List(packed.iter(), by + *shift),
-            Self::Plain(plain, shift) => BaseIter::Plain(plain.iter(), by.wrapping_add(*shift)),
-            Self::Group(group, shift) => BaseIter::Group(Box::new(group.iter(by.wrapping_add(*shift)))),
-        }
-    }
-}
-
-enum BaseIter<'a> {
-    One(Option<Extent>),
-    List(PackedIter<'a>, i64),
-    Plain(PlainIter<'a>, i64),
-    Group(Box<dyn Iterator<Item = Extent> + 'a>),
-}
-
-impl Iterator for BaseIter<'_> {
-    type Item = Extent;
-
-    #[inline]
-    fn next(&mut self) -> Option<Extent> {
-        match self {
-            Self::One(extent) => extent.take(),
-            Self::List(list, shift) => list.next().map(|extent| shifted(extent, *shift)),
-            Self::Plain(list, shift) => list.next().map(|extent| shifted(extent, *shift)),
-            Self::Group(extents) => extents.next(),
-        }
-    }
-}
-
-#[inline]
-fn shifted(extent: Extent, by: i64) -> Extent {
-    Extent { offset: extent.offset.wrapping_add(by as u64), len: extent.len }
 }
 
 /// Counts through the levels of a node and yields the displacement of each repetition.

@@ -221,6 +221,55 @@ impl<'a> Sublists<'a> {
     }
 }
 
+/// The extents of a sequence, one by one.
+pub struct Each<'a> {
+    sublists: Sublists<'a>,
+    /// Number of extents in the current sublist, and of those of them that have been taken.
+    len: u64,
+    index: u64,
+}
+
+impl<'a> Each<'a> {
+    /// Before the first extent. O(1).
+    pub fn new(extents: &'a Extents) -> Self {
+        Self { sublists: Sublists::new(extents), len: 0, index: 0 }
+    }
+}
+
+impl Iterator for Each<'_> {
+    type Item = Extent;
+
+    #[inline]
+    fn next(&mut self) -> Option<Extent> {
+        if self.index == self.len {
+            if !self.sublists.advance() {
+                return None;
+            }
+            (self.len, self.index) = (self.sublists.current().len(), 0);
+        }
+        self.index += 1;
+        Some(self.sublists.current().get(self.index - 1))
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, Extent) -> B>(mut self, mut all: B, mut add: F) -> B {
+        for index in self.index..self.len {
+            all = add(all, self.sublists.current().get(index));
+        }
+        while self.sublists.advance() {
+            all = match self.sublists.current() {
+                Sublist::Run { first, stride, count } => {
+                    (0..count as i64).fold(all, |all, at| add(all, shifted(first, stride.wrapping_mul(at))))
+                }
+                Sublist::List { extents, shift } => {
+                    extents.iter().fold(all, |all, extent| add(all, shifted(*extent, shift)))
+                }
+            };
+        }
+        all
+    }
+}
+
 fn enter(node: &Node) -> State<'_> {
     match &node.base {
         Base::One(extent) => match node.levels.split_last() {
@@ -254,6 +303,19 @@ mod tests {
         all
     }
 
+    /// What the nodes say, without sublists.
+    fn reference(nodes: &[Node], by: i64) -> Vec<Extent> {
+        let repeated = |node: &Node, by: i64| match &node.base {
+            Base::One(extent) => vec![shifted(*extent, by)],
+            Base::List(list, shift) => list.iter().map(|extent| shifted(extent, by + shift)).collect(),
+            Base::Plain(list, shift) => list.iter().map(|extent| shifted(extent, by + shift)).collect(),
+            Base::Group(group, shift) => {
+                group.copies(by + shift).flat_map(|by| reference(&group.nodes, by)).collect::<Vec<_>>()
+            }
+        };
+        nodes.iter().flat_map(|node| Odometer::new(&node.levels).flat_map(move |at| repeated(node, by + at))).collect()
+    }
+
     fn any_extents() -> impl Strategy<Value = Extents> {
         let list = prop::collection::vec((0u64..300, 1u64..20), 1..900)
             .prop_map(|list| Extents::from_list(list.into_iter().map(|(offset, len)| Extent { offset, len })).unwrap());
@@ -282,8 +344,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn batches_are_the_extents(extents in any_extents()) {
-            prop_assert_eq!(expanded(&extents), extents.iter().collect::<Vec<_>>());
+        fn batches_are_the_extents(extents in any_extents(), taken in 0usize..600) {
+            let all = reference(&extents.nodes, 0);
+            prop_assert_eq!(&expanded(&extents), &all);
+            let mut each = extents.iter();
+            let mut got: Vec<_> = each.by_ref().take(taken).collect();
+            each.for_each(|extent| got.push(extent));
+            prop_assert_eq!(got, all);
         }
     }
 }

@@ -119,6 +119,12 @@ impl Endpoint {
         self.transport.shares_memory()
     }
 
+    /// Whether messages may lie in memory that is lent for the time of a call: [`Transport::sends_in_place`]. Not where a
+    /// failure is returned, which may leave them in flight.
+    pub fn sends_in_place(&self) -> bool {
+        self.transport.sends_in_place() && !self.waiting.failure().returns()
+    }
+
     /// The memory that all ranks share; `None` unless [`Endpoint::share`] found them on one host.
     pub fn shared(&self) -> Option<Arc<Shared>> {
         self.shared_ref().cloned()

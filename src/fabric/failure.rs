@@ -37,6 +37,11 @@ impl Failure {
         self.returns.store(returns, Ordering::Relaxed);
     }
 
+    /// See [`Failure::set_returning`].
+    pub fn returns(&self) -> bool {
+        self.returns.load(Ordering::Relaxed)
+    }
+
     /// Begins a call: no error of it is agreed yet.
     pub fn begin(&self) {
         if self.is_agreed.load(Ordering::Relaxed) {
@@ -69,7 +74,7 @@ impl Failure {
     pub fn settle<T>(&self, outcome: Result<T>) -> Result<T> {
         if let Err(error) = &outcome
             && self.is_unagreed(error)
-            && !self.returns.load(Ordering::Relaxed)
+            && !self.returns()
         {
             (self.stop)(error);
         }
@@ -89,7 +94,7 @@ pub struct OnPanic<'a>(&'a Failure);
 impl Drop for OnPanic<'_> {
     fn drop(&mut self) {
         let Self(failure) = self;
-        if std::thread::panicking() && !failure.returns.load(Ordering::Relaxed) {
+        if std::thread::panicking() && !failure.returns() {
             (failure.stop)(&Error::Internal {
                 rank: failure.rank,
                 what: "the rank panicked in a collective call".to_string(),

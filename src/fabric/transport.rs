@@ -43,6 +43,12 @@ pub trait Transport {
     /// as threads do.
     fn shares_memory(&self) -> bool;
 
+    /// Whether the body of a message is dropped when its send completes, so that it may lie in memory that is only lent. False
+    /// for ranks that pass bodies on, as threads do.
+    fn sends_in_place(&self) -> bool {
+        false
+    }
+
     /// Lets the fabric progress messages while this rank waits for something else.
     ///
     /// # Errors

@@ -49,6 +49,8 @@ pub struct File {
     pub(in crate::engine) diary: Option<Box<Keeping>>,
     /// Set while an operation runs; still set if one was dropped in the middle.
     pub(in crate::engine) busy: bool,
+    /// Set while a call runs that does not return before its end, so that nobody can drop it in the middle.
+    pub(in crate::engine) returns_at_end: bool,
 }
 
 impl File {
@@ -116,7 +118,7 @@ impl File {
             false => setup.hosts.as_ref().and_then(|hosts| hosts.here().cloned()),
         };
         let arena = shared.map(|shared| Arc::new(Arena::new(shared)));
-        let (fan_in, may_overlap, reads_disjoint, busy) = Default::default();
+        let (fan_in, may_overlap, reads_disjoint, busy, returns_at_end) = Default::default();
         let recording = target.map(|target| Recording::new(target, endpoint.rank(), endpoint.ranks()));
         Self {
             endpoint,
@@ -132,6 +134,7 @@ impl File {
             recording,
             diary: None,
             busy,
+            returns_at_end,
         }
     }
 

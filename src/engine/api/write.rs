@@ -9,6 +9,7 @@ use crate::engine::api::file::File;
 use crate::engine::api::finish_call::{CallTotals, finish_call};
 use crate::engine::api::operation::Operation;
 use crate::engine::api::report::{CallReport, Clock, Path};
+use crate::engine::data::lending::Lender;
 use crate::engine::data::writing::Writing;
 use crate::engine::opening::{Access, is_direct};
 use crate::engine::plan::{self, Agreed, Direction};
@@ -36,8 +37,10 @@ impl File {
     /// As [`File::write_all`].
     pub fn write_all_from(&mut self, file: &Extents, layout: &BufferLayout, source: Source<'_>) -> Result<CallReport> {
         self.begin()?;
+        self.returns_at_end = true;
         let (waiting, started) = (self.endpoint.waiting().clone(), self.starts());
         let outcome = waiting.complete(pin!(self.write(file, layout, source)));
+        self.returns_at_end = false;
         self.end(&outcome);
         self.record(Direction::Write, (file, layout), started, outcome.as_ref());
         outcome
@@ -212,7 +215,11 @@ impl File {
     ) -> Result<()> {
         let plan = self.plan(file, layout, agreed, clock, done).await?;
         done.aggregators = self.setup.roles(agreed.bytes).aggregators.len();
-        let rounds = Writing::new(&plan, &plan.data, source).timed(self.diary.is_some());
+        let lends = self.returns_at_end && self.endpoint.sends_in_place();
+        // SAFETY: the future of a call that returns at its end lies on the stack of that call, which drops all of it before it
+        // returns to the owner of the memory.
+        let lender = lends.then(|| unsafe { Lender::new(source) });
+        let rounds = Writing::new(&plan, &plan.data, source).timed(self.diary.is_some()).lending(lender);
         done.counts = rounds.run(&mut self.endpoint, &mut self.queue).await?;
         clock.elsewhere.lap();
         Ok(())

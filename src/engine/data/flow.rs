@@ -108,29 +108,23 @@ pub struct Outflow {
     /// The file side.
     pub file: Flow,
     memory: PackedCursor,
-    /// Bytes in all windows.
-    total: u64,
 }
 
 impl Outflow {
     /// From the two lists of [`crate::engine::plan::flatten::ListsToSend`].
     pub fn new(aggregator: usize, file: Packed, memory: Packed) -> Self {
-        let total = file.summary().bytes;
-        Self { file: Flow::new(aggregator, file), memory: PackedCursor::new(memory), total }
+        Self { file: Flow::new(aggregator, file), memory: PackedCursor::new(memory) }
     }
 
-    /// An upper bound of the bytes in its next window.
-    pub fn most_bytes(&self, domains: &Domains) -> u64 {
-        let window = self.file.window(domains).map_or(0, |window| window.len());
-        window.min(self.total)
+    /// Where the next `bytes` bytes, whose window has been passed, lie in the buffer, if they are one piece.
+    pub fn whole(&self, bytes: u64) -> Option<Extent> {
+        self.memory.peek().filter(|piece| piece.len >= bytes).map(|piece| Extent { len: bytes, ..piece })
     }
 
-    /// Appends the window's bytes to `out`; returns how many.
-    pub fn pack(&mut self, window: &Window, source: Source<'_>, out: &mut Block) -> u64 {
-        let bytes = self.file.pass(window).bytes;
+    /// Appends the next `bytes` bytes, whose window has been passed, to `out`.
+    pub fn pack(&mut self, bytes: u64, source: Source<'_>, out: &mut Block) {
         let mut rest = out.extend(bytes as usize);
         self.memory_pieces(bytes, |piece| append(&mut rest, source.piece(piece.offset, piece.len)));
-        bytes
     }
 
     /// Calls `part` for the places in the buffer of the next `left` bytes, whose windows have been passed.

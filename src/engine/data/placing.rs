@@ -54,14 +54,45 @@ pub struct Placing<'r, 'a> {
 pub struct RoundSends {
     /// The outflows with data in this round.
     pub due: Vec<usize>,
-    /// The messages' bytes, one after the other.
+    /// The bytes that had to be packed, one after the other.
     pub packed: Bytes,
-    /// The begin of each message in `packed`, and its aggregator.
-    pub starts: Vec<(u64, usize)>,
+    /// The messages by ascending aggregator. They lie one after the other in [`Buffer::Send`].
+    pub messages: Vec<RoundMessage>,
     /// The shares by ascending aggregator; the share for this rank itself has length 0.
     pub shares: Vec<Share>,
     /// The outflow to this rank itself.
     pub own: Option<usize>,
+}
+
+impl RoundSends {
+    /// The bytes of a span of [`Buffer::Send`]: a message, or all that is packed for a local aggregator.
+    fn bytes(&self, span: Span) -> Bytes {
+        match self.messages.binary_search_by_key(&span.offset, |message| message.start) {
+            Ok(at) if self.messages[at].len == span.len => self.messages[at].bytes.clone(),
+            _ => self.packed.slice(span.offset as usize..(span.offset + span.len) as usize),
+        }
+    }
+}
+
+/// One of the messages that a rank sends in a round.
+pub struct RoundMessage {
+    /// The outflow that it is of.
+    pub outflow: usize,
+    /// To whom it goes.
+    pub aggregator: usize,
+    /// Where it begins in [`Buffer::Send`].
+    pub start: u64,
+    /// Number of bytes, above 0.
+    pub len: u64,
+    /// Its bytes, in the caller's memory or packed; none before they are.
+    pub bytes: Bytes,
+}
+
+impl RoundMessage {
+    /// Whether its bytes have not been packed yet.
+    pub fn is_to_pack(&self) -> bool {
+        self.bytes.is_empty()
+    }
 }
 
 /// The bytes of an inflow.
@@ -159,10 +190,8 @@ impl Placing<'_, '_> {
             return inside.message(span);
         }
         let own = |aggregator: usize| {
-            let RoundSends { packed, starts, .. } = self.outgoing;
-            let index = starts.iter().position(|(_, a)| *a == aggregator)?;
-            let end = starts.get(index + 1).map_or(packed.len() as u64, |next| next.0);
-            Some(packed.slice(starts[index].0 as usize..end as usize))
+            let mut messages = self.outgoing.messages.iter();
+            messages.find(|message| message.aggregator == aggregator).map(|message| message.bytes.clone())
         };
         match &mut self.local_aggregation {
             Some(local_aggregation) => local_aggregation.merge(&self.local_round, span.offset, own),
@@ -175,7 +204,7 @@ impl Memory for Placing<'_, '_> {
     fn read(&mut self, span: Span) -> Result<fabric::Message> {
         Ok(match span.buffer {
             MERGED => self.merged(span),
-            _ => self.outgoing.packed.slice(span.offset as usize..(span.offset + span.len) as usize),
+            _ => self.outgoing.bytes(span),
         })
     }
 

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::access::Source;
 use crate::engine::data::buffer::WindowBuffer;
-use crate::engine::data::placing::{Placing, RoundSends};
+use crate::engine::data::lending::Lender;
+use crate::engine::data::placing::{Placing, RoundMessage, RoundSends};
 use crate::engine::data::rounds::{DATA, DataCounts, Rounds};
 use crate::engine::data::windows::Opened;
 use crate::engine::metadata::phase::Phase;
@@ -24,12 +25,19 @@ use crate::topology::Rank;
 pub struct Writing<'a> {
     at: Rounds<'a>,
     source: Source<'a>,
+    lender: Option<Lender<'a>>,
 }
 
 impl<'a> Writing<'a> {
     /// The state before the first round of a plan.
     pub fn new(plan: &'a Plan, phase: &'a Phase, source: Source<'a>) -> Self {
-        Self { at: Rounds::new(plan, phase, Direction::Write), source }
+        Self { at: Rounds::new(plan, phase, Direction::Write), source, lender: None }
+    }
+
+    /// With messages that lie in the caller's memory. (A local aggregator gets one message of all that its member has.)
+    pub fn lending(mut self, lender: Option<Lender<'a>>) -> Self {
+        self.lender = lender.filter(|_| self.at.phase.local.is_none());
+        self
     }
 
     /// With the times of rounds in which this rank owns a window, where they are `wanted`.
@@ -44,7 +52,10 @@ impl<'a> Writing<'a> {
     /// Those of the fabric. A failure to write stays in the queue for the agreement.
     pub async fn run(mut self, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<DataCounts> {
         while let Some(round) = self.at.next_round() {
-            self.round(round, endpoint, queue).await?;
+            if let Err(error) = self.round(round, endpoint, queue).await {
+                // What ends the job does so here: before the memory of messages in flight is given back.
+                return endpoint.waiting().failure().settle(Err(error));
+            }
         }
         self.at.counts.in_memory = self.at.inside.map_or(0, |inside| inside.bytes);
         Ok(self.at.counts)
@@ -56,7 +67,7 @@ impl<'a> Writing<'a> {
         let owned = opened.as_ref().map(|opened| (opened.messages.len(), opened.window.len()));
         let (mut buffer, receives) = self.make_room(opened, queue).await;
         let begin = Instant::now();
-        let outgoing = self.pack(round);
+        let outgoing = self.send(round);
         let local_round = self
             .at
             .local_aggregation
@@ -109,17 +120,11 @@ impl<'a> Writing<'a> {
         (buffer, opened.messages)
     }
 
-    /// Packs the messages that this rank sends in the round. Bytes for this rank itself stay in the caller's memory, unless
-    /// they go through a local aggregator; so do bytes that go through shared memory of the node.
-    fn pack(&mut self, round: u64) -> RoundSends {
+    /// Makes the messages that this rank sends in the round. Bytes for this rank itself stay in the caller's memory, unless
+    /// they go through a local aggregator; so do bytes that go through shared memory of the node, and those that are lent.
+    fn send(&mut self, round: u64) -> RoundSends {
         let mut out = RoundSends { due: self.at.leaving.take(round), ..RoundSends::default() };
-        let mut packed = Block::default();
-        if self.at.inside.is_none() {
-            let most = |id: &usize| self.at.outflows[*id].most_bytes(self.at.domains);
-            let bytes: u64 = out.due.iter().map(most).sum();
-            // One block for all messages; if there is no memory for it, an empty one, which grows.
-            packed = Block::take(bytes as usize).unwrap_or_default();
-        }
+        let mut start = 0;
         for &id in &out.due {
             let aggregator = self.at.outflows[id].file.aggregator();
             let stays = self.at.stays(aggregator);
@@ -130,14 +135,37 @@ impl<'a> Writing<'a> {
                 out.shares.push(Share { aggregator: ReceiverIndex(aggregator), len: 0 });
                 continue;
             }
-            out.starts.push((packed.len() as u64, aggregator));
-            let len = match &self.at.inside {
-                Some(_) => outflow.file.pass(&window).bytes,
-                None => outflow.pack(&window, self.source, &mut packed),
-            };
+            let len = outflow.file.pass(&window).bytes;
             out.shares.push(Share { aggregator: ReceiverIndex(aggregator), len });
+            if self.at.inside.is_none() {
+                let lent = self.lender.as_ref().and_then(|lender| lender.lend(outflow.whole(len)?));
+                outflow.memory_pieces(if lent.is_some() { len } else { 0 }, |_| ());
+                out.messages.push(RoundMessage {
+                    outflow: id,
+                    aggregator,
+                    start,
+                    len,
+                    bytes: lent.unwrap_or_default(),
+                });
+                start += len;
+            }
         }
-        out.packed = packed.into_message();
+        self.pack(&mut out);
         out
+    }
+
+    /// Packs the messages that are not lent into one block. (If there is no memory for it, into one that grows.)
+    fn pack(&mut self, out: &mut RoundSends) {
+        let RoundSends { messages, packed, .. } = out;
+        let all: u64 = messages.iter().filter(|message| message.is_to_pack()).map(|message| message.len).sum();
+        let mut block = Block::take(all as usize).unwrap_or_default();
+        for message in messages.iter().filter(|message| message.is_to_pack()) {
+            self.at.outflows[message.outflow].pack(message.len, self.source, &mut block);
+        }
+        *packed = block.into_message();
+        let mut rest = packed.clone();
+        for message in messages.iter_mut().filter(|message| message.is_to_pack()) {
+            message.bytes = rest.split_to(message.len as usize);
+        }
     }
 }

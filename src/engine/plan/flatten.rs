@@ -4,8 +4,8 @@
 //! byte) and in the caller's buffer. Nothing else is kept per extent. O(extents) time; an access that does not ascend is sorted
 //! first, in O(extents log extents) time and 32 bytes each.
 
-use crate::access::pieces::{Piece, pieces, pieces_of_extents};
-use crate::access::{BufferLayout, Extent, Extents, Packed, Packer};
+use crate::access::pieces::{Piece, pieces_of_extents};
+use crate::access::{BufferLayout, Extent, Extents, Packed, Packer, Walk};
 use crate::drivers::Domains;
 
 /// The lists of one rank for one aggregator.
@@ -26,7 +26,7 @@ pub fn flatten(file: &Extents, layout: &BufferLayout, domains: &Domains, limit: 
     streams.resize_with(domains.aggregators(), || None);
     let mut divider = Divider { domains, streams, owner: 0, until: 0, covered: 0, limit };
     if file.is_ascending() {
-        pieces(file, layout).for_each(|piece| divider.add(piece));
+        divider.walk(Walk::new(file, layout));
     } else {
         in_order(file, layout).for_each(|piece| divider.add(piece));
     }
@@ -60,6 +60,15 @@ struct Divider<'a> {
 }
 
 impl Divider<'_> {
+    /// Adds the pieces of an access whose file side ascends.
+    fn walk(&mut self, mut walk: Walk<'_>) {
+        while let Some(position) = walk.position().filter(|position| *position < self.limit) {
+            let (owner, until) = self.domains.owner(position);
+            let stream = self.streams[owner].get_or_insert_default();
+            walk.visit_before(until.min(self.limit), |piece| stream.push(piece));
+        }
+    }
+
     /// Adds a piece, cut at the borders of file domains. Pieces come [`in_order`]; bytes that an earlier piece covers are
     /// dropped (MPI leaves open which of a rank's own overlapping bytes stay).
     fn add(&mut self, mut piece: Piece) {
@@ -71,9 +80,7 @@ impl Divider<'_> {
                 (self.owner, self.until) = self.domains.owner(piece.offset);
             }
             let len = piece.len.min(self.until - piece.offset);
-            let stream = self.streams[self.owner].get_or_insert_default();
-            stream.file.push(Extent { offset: piece.offset, len });
-            stream.memory.push(Extent { offset: piece.memory, len });
+            self.streams[self.owner].get_or_insert_default().push(Piece { len, ..piece });
             piece = piece.behind(len);
         }
     }
@@ -86,6 +93,12 @@ struct Stream {
 }
 
 impl Stream {
+    #[inline]
+    fn push(&mut self, Piece { offset, memory, len }: Piece) {
+        self.file.push(Extent { offset, len });
+        self.memory.push(Extent { offset: memory, len });
+    }
+
     fn finish(self, aggregator: usize) -> ListsToSend {
         ListsToSend { aggregator, file: self.file.finish(), memory: self.memory.finish() }
     }
@@ -124,6 +137,7 @@ impl CoalescingPacker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::pieces::pieces;
     use proptest::prelude::*;
 
     /// (offset, memory) of every byte of all streams, with its aggregator.

@@ -296,6 +296,10 @@ impl Transport for MpiEndpoint {
         true
     }
 
+    fn sends_in_place(&self) -> bool {
+        true
+    }
+
     fn progress(&mut self) -> Result<()> {
         self.check_usable()?;
         let outcome = self.comm.progress();
