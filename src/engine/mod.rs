@@ -13,6 +13,7 @@
 //! | [`capture`] | every collective call recorded: the format, and [`Capture`] that reads it |
 //! | `opening` | the first agreement of a call: one sweep over hosts, which carries small data |
 //! | `plan` | the choice of path, domains, the access cut by aggregator; the plan that is used again; [`planning`] at any scale |
+//! | `policy` | every threshold; the path of a call, and the reason |
 //! | `metadata` | who tells whom what; exchange of messages whose sizes only their senders know |
 //! | `data` | rounds of windows: cursors, packing, placing, delivering |
 //! | `two_layer` | what local aggregators and their members hand each other, in messages or in memory |
@@ -28,6 +29,7 @@ mod data;
 pub(crate) mod metadata;
 mod opening;
 mod plan;
+mod policy;
 mod shared;
 pub mod storage;
 mod two_layer;

@@ -11,7 +11,7 @@ use crate::engine::api::report::{Clock, Seconds};
 /// Windows that the diaries of all ranks have room for together.
 const ROOM: usize = 1 << 14;
 /// Windows that one rank keeps at most.
-const MOST: usize = 512;
+const MOST_KEPT: usize = 512;
 
 /// What one rank did in the calls on a file. Times are its own, in seconds; they count from the end of the open.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -73,7 +73,7 @@ pub struct Keeping {
 impl Keeping {
     /// Starts, on one of so many ranks.
     pub fn new(ranks: usize) -> Self {
-        let most = (ROOM / ranks.max(1)).clamp(1, MOST);
+        let most = (ROOM / ranks.max(1)).clamp(1, MOST_KEPT);
         Self { opened: Instant::now(), most, calls: 0, diary: Diary::default() }
     }
 

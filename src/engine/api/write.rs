@@ -13,13 +13,11 @@ use crate::engine::data::lending::Lender;
 use crate::engine::data::writing::Writing;
 use crate::engine::opening::{Access, is_direct};
 use crate::engine::plan::{self, Agreed, Direction};
+use crate::engine::policy::WORTH_OPENING;
 use crate::engine::storage::direct;
 use crate::engine::storage::window_queue::Outcome;
 use crate::error::{Error, Result};
 use crate::hints::Switch;
-
-/// A rank opens a file to write so many bytes or more by itself, also where only aggregators would have to open it.
-const WORTH_OPENING: u64 = 1 << 20;
 
 impl File {
     /// Writes `buffer` (laid out as `layout`) to the extents `file`, together with all ranks. Collective; a rank without data

@@ -5,12 +5,8 @@
 //! neighbours share a host are like that.
 
 use crate::access::{Extent, Extents, varint};
+use crate::engine::policy::{COVER_BYTES, COVER_GAP};
 
-/// Gaps below so many bytes are merged: a call on the file costs about what copying so many bytes does. Nobody may write a wider
-/// gap together with what is around it (data sieving), because another host may write there.
-pub const GRAIN: u64 = 32 << 10;
-/// Most bytes of an encoded cover. A longer one is not known to other hosts.
-pub const MAX_ENCODED: usize = 8 << 10;
 /// In place of the host, after the covers of several were compared.
 const SEVERAL: u64 = u64::MAX;
 
@@ -27,11 +23,12 @@ impl Cover {
     /// The cover of a rank of `host`. Where the file system locks `unit` bytes together, in whole units. O(extents).
     pub fn of(host: usize, file: &Extents, unit: u64) -> Self {
         // A range takes two bytes or more.
-        const MOST: usize = MAX_ENCODED / 2;
+        const MOST: usize = COVER_BYTES / 2;
         let mut ranges: Vec<(u64, u64)> = Vec::new();
         for extent in file.iter() {
             let (start, end) = (extent.offset - extent.offset % unit, extent.end().next_multiple_of(unit));
-            if let Some(last) = ranges.last_mut().filter(|last| start >= last.0 && start < last.1.saturating_add(GRAIN))
+            if let Some(last) =
+                ranges.last_mut().filter(|last| start >= last.0 && start < last.1.saturating_add(COVER_GAP))
             {
                 last.1 = last.1.max(end);
             } else if ranges.len() == MOST {
@@ -40,7 +37,7 @@ impl Cover {
                 ranges.push((start, end));
             }
         }
-        Self { host: host as u64, ranges: Some(united(ranges, GRAIN)) }
+        Self { host: host as u64, ranges: Some(united(ranges, COVER_GAP)) }
     }
 
     /// The cover of a rank of which this is not known.
@@ -70,18 +67,18 @@ impl Cover {
         self.ranges = self.ranges.take().zip(other.ranges).and_then(|(mut all, other)| {
             all.extend(other);
             let united = match same {
-                true => Some(united(all, GRAIN)),
+                true => Some(united(all, COVER_GAP)),
                 false => are_apart(&mut all).then(|| united(all, 0)),
             };
             // So many are not told to other hosts: not worth merging further.
-            united.filter(|ranges| ranges.len() <= MAX_ENCODED)
+            united.filter(|ranges| ranges.len() <= COVER_BYTES)
         });
         if !same {
             self.host = SEVERAL;
         }
     }
 
-    /// Appends the encoding, of at most [`MAX_ENCODED`] and a few bytes.
+    /// Appends the encoding, of at most [`COVER_BYTES`] and a few bytes.
     pub fn put(&self, out: &mut Vec<u8>) {
         varint::put(out, self.host.wrapping_add(1));
         let (start, mut at) = (out.len(), 0);
@@ -91,7 +88,7 @@ impl Cover {
                 varint::put(out, from.wrapping_sub(at));
                 varint::put(out, to.wrapping_sub(from));
                 at = to;
-                out.len() - start <= MAX_ENCODED
+                out.len() - start <= COVER_BYTES
             })
         });
         if !known {
@@ -104,7 +101,7 @@ impl Cover {
     pub fn get(bytes: &[u8], at: &mut usize) -> Self {
         let mut next = || varint::get(bytes, at);
         let host = next().unwrap_or(0).wrapping_sub(1);
-        let count = next().unwrap_or(0).checked_sub(1).filter(|&count| count <= MAX_ENCODED as u64);
+        let count = next().unwrap_or(0).checked_sub(1).filter(|&count| count <= COVER_BYTES as u64);
         let mut end = 0u64;
         let mut range = || {
             let from = end.checked_add(next()?)?;
@@ -169,7 +166,7 @@ mod tests {
     fn reference(ranks: &[(usize, Vec<(u64, u64)>)]) -> bool {
         let covers = |host: usize| {
             let own = ranks.iter().filter(|(of, _)| *of == host).flat_map(|(_, pieces)| pieces.iter());
-            united(own.map(|&(offset, len)| (offset, offset + len)).collect(), GRAIN)
+            united(own.map(|&(offset, len)| (offset, offset + len)).collect(), COVER_GAP)
         };
         let overlap = |a: (u64, u64), b: (u64, u64)| a.0 < b.1 && b.0 < a.1;
         (0..4)

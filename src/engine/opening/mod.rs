@@ -22,6 +22,7 @@ use crate::engine::api::file::File;
 use crate::engine::api::setup::Setup;
 use crate::engine::plan::Direction;
 use crate::engine::plan::cached::Again;
+use crate::engine::policy::{FEW_PIECES, LARGE_OF_FEW, LARGE_PIECE, MAX_CHECKED_PIECES};
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Storage, guarded, without_size_signal};
 use crate::error::{Error, Result};
@@ -32,14 +33,6 @@ use cover::Cover;
 use opened::Answer;
 pub use opened::OpenedCall;
 use small::SmallData;
-
-/// The tiling is computed for at most so many pieces of a rank; for pieces that the rank has written directly, always.
-const MAX_CHECKED_PIECES: u64 = 1024;
-/// At most so many pieces of a rank are few: a system call for each costs less than messages.
-const FEW: u64 = 4;
-/// The mean sizes in bytes from which few pieces, and any number of pieces, are written directly: the cost of a system call.
-const NOT_SMALL: u64 = 4 << 10;
-const LARGE: u64 = 16 << 10;
 
 /// An access to write: extents of the file, layout of the memory, the memory.
 pub type Access<'a> = (&'a Extents, &'a BufferLayout, Source<'a>);
@@ -207,7 +200,7 @@ impl Sweep for OpeningSweep<'_> {
 /// system locks larger units.
 pub fn large(setup: &Setup) -> u64 {
     match setup.window_terms().1 {
-        1 => setup.hints.direct_min.min(LARGE),
+        1 => setup.hints.direct_min.min(LARGE_PIECE),
         _ => setup.hints.direct_min,
     }
 }
@@ -218,9 +211,9 @@ pub fn is_direct(file: &Extents, setup: &Setup, direction: Direction) -> bool {
     if file.count() == 0 {
         return false;
     }
-    let is_few = file.count() <= FEW && setup.window_terms().1 == 1;
+    let is_few = file.count() <= FEW_PIECES && setup.window_terms().1 == 1;
     let least = match direction {
-        Direction::Write if is_few => setup.hints.direct_min.min(NOT_SMALL),
+        Direction::Write if is_few => setup.hints.direct_min.min(LARGE_OF_FEW),
         Direction::Read if is_few => 0,
         _ => large(setup),
     };

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::FEW;
 use super::contribution::{Amount, Contribution};
 use crate::collectives::sweep::words;
 use crate::engine::api::report::{CallReport, Path, Seconds};
 use crate::engine::plan::{Agreed, Direction};
+use crate::engine::policy::FEW_PIECES;
 use crate::engine::shared::Tiling;
 use crate::topology::Rank;
 
@@ -79,7 +79,7 @@ impl Answer {
             all: agreed(&contribution.all),
             left: agreed(&contribution.left),
             disjoint: contribution.are_disjoint(tiling),
-            few: contribution.all.most <= FEW,
+            few: contribution.all.most <= FEW_PIECES,
             transferred: contribution.transferred,
             micros: contribution.micros.max(written.map_or(0, |(_, micros)| micros)),
             written: written.map(|(bytes, _)| bytes),

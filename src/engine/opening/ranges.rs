@@ -1,7 +1,6 @@
 //! Whether the ranges of ranks overlap. Contributions carry the ranges while there are few of them.
 
-/// Most ranges that are kept; with more, it is not known whether they overlap.
-const MAX_RANGES: usize = 256;
+use crate::engine::policy::MAX_RANGES;
 
 /// The ranges of ranks, ascending; adjacent ranges are one.
 #[derive(Debug, Clone, PartialEq, Eq)]

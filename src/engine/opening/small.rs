@@ -1,15 +1,13 @@
 //! Small data, which ranks contribute to the first agreement: rank 0 writes the data of all.
 
 use crate::access::{BufferLayout, Extent, Extents, Source, Walk};
+use crate::engine::policy::{SMALL_OF_ALL, SMALL_OF_ONE};
 use crate::engine::shared::small;
 use crate::engine::storage::{Failure, Storage};
 use crate::topology::Rank;
 
-/// Most bytes of a rank's block, and of all blocks together.
-const OF_ONE: u64 = 12 << 10;
-/// That block with its head: what a slot has room for.
-pub const OF_ONE_RANK: usize = OF_ONE as usize + HEAD;
-const OF_ALL: usize = 56 << 10;
+/// The longest block of a rank, with its head: what a slot has room for.
+pub const OF_ONE_RANK: usize = SMALL_OF_ONE as usize + HEAD;
 /// Bytes before a block: rank, number of extents.
 const HEAD: usize = 16;
 const EXTENT: usize = 16;
@@ -33,7 +31,7 @@ impl SmallData {
         if file.count() == 0 {
             return Self::default();
         }
-        if extents.saturating_add(file.bytes()) > OF_ONE {
+        if extents.saturating_add(file.bytes()) > SMALL_OF_ONE {
             return Self::too_large();
         }
         let mut bytes = Vec::with_capacity(HEAD + (extents + file.bytes()) as usize);
@@ -56,7 +54,7 @@ impl SmallData {
 
     /// Appends the blocks of other ranks.
     pub fn merge(&mut self, other: Self) {
-        if self.too_large || other.too_large || self.bytes.len() + other.bytes.len() > OF_ALL {
+        if self.too_large || other.too_large || self.bytes.len() + other.bytes.len() > SMALL_OF_ALL {
             *self = Self::too_large();
             return;
         }

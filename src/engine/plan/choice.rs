@@ -7,17 +7,13 @@
 use crate::drivers::Domains;
 use crate::engine::metadata::variable_exchange::{HEAD, LENGTH};
 use crate::engine::plan::Agreed;
+use crate::engine::policy::{PACKED_EXTENT, WORTH_LAYERING};
 use crate::exchange::BALANCED;
 use crate::exchange::cost::{Costs, Load, Ranks};
 use crate::exchange::local::LocalAggregators;
 use crate::hints::{Hints, KernelHint};
 use crate::schedule::ThrottleMode;
 use crate::topology::Topology;
-
-/// Bytes of a packed list for each extent, if lists do not compress.
-const PACKED: f64 = 3.0;
-/// Two layers are taken where they save more than this part of the time, by the estimate: it is no better.
-const WORTH: f64 = 0.15;
 
 /// The phases that go through local aggregators.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -110,7 +106,7 @@ impl Chooser {
         let mut all: Vec<_> = self.local.iter().map(|&local| candidate(Way { layered, local })).collect();
         all.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
         let at = match all.first() {
-            Some(best) if best.seconds < flat.seconds * (1.0 - WORTH) => {
+            Some(best) if best.seconds < flat.seconds * (1.0 - WORTH_LAYERING) => {
                 1 + all[1..].partition_point(|other| other.seconds <= flat.seconds)
             }
             _ => 0,
@@ -177,7 +173,7 @@ impl Estimate {
         let windows = counted.max(owners(domains));
         let fan_in = (agreed.touched as f64 / counted).clamp(1.0, ranks.ranks);
         let senders = (fan_in * windows / ranks.aggregators).clamp(1.0, ranks.ranks);
-        let list = extents * PACKED / (senders * ranks.aggregators);
+        let list = extents * PACKED_EXTENT / (senders * ranks.aggregators);
         let (head, tail) = (list.min(HEAD as f64), (list - HEAD as f64).max(0.0));
         Self {
             lists: [
@@ -276,7 +272,7 @@ mod tests {
             assert!(ways[1..].is_sorted_by(|a, b| a.seconds <= b.seconds), "{ways:?}");
             let flat = ways.iter().find(|one| one.way == Way::default()).unwrap();
             let best = ways.iter().map(|one| one.seconds).fold(f64::INFINITY, f64::min);
-            assert_eq!(ways[0].way == Way::default(), best >= flat.seconds * (1.0 - WORTH), "{ways:?}");
+            assert_eq!(ways[0].way == Way::default(), best >= flat.seconds * (1.0 - WORTH_LAYERING), "{ways:?}");
         }
     }
 }

@@ -2,9 +2,7 @@
 
 use crate::access::{Extent, Extents};
 use crate::drivers::Domains;
-
-/// Extents of a rank that are looked at for the windows that it touches: to look at all takes as long as much of the call.
-const LOOKED_AT: u64 = 1024;
+use crate::engine::policy::LOOKED_AT;
 
 /// Counts the windows that the extents of a rank touch, wherever its file domains will begin.
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 //! All kernels write the same bytes, so a call whose plan comes again may go another way to see whether it is faster. Every
 //! decision is a pure function of numbers that all ranks agree on at the end of each call, so it costs no message and is the
 //! same on all ranks. A trial begins only if what it is expected to lose, and all that trials have lost so far, is at most
-//! [`SHARE`] of the time of all calls so far.
+//! [`TRIAL_SHARE`] of the time of all calls so far.
 //!
 //! Trials take turns with calls that go the usual way. The time of a trial is divided by the mean of the last of those: a file
 //! system may become slower with time. The call that makes the plan of a trial has cold memory, and is no measurement; but if it
@@ -15,30 +15,17 @@ use std::collections::VecDeque;
 
 use crate::engine::plan::auto_choice::ChosenBy;
 use crate::engine::plan::choice::{Candidate, Way};
+use crate::engine::policy::{LEAST_CALLS, MEAN_ERROR, MOST_CALLS, TRIAL_CAUTION, TRIAL_COLD, TRIAL_NEAR, TRIAL_SHARE};
 use crate::sample::{STUDENT, Sample};
 
-/// Trials may lose this part of the time.
-const SHARE: f64 = 0.05;
-/// Ways are tried whose predicted time is at most so many times that of the way that is predicted to be the fastest.
-const NEAR: f64 = 1.5;
-/// What is tried may take so many times as long as predicted.
-const CAUTION: f64 = 1.5;
-/// A trial is over if its first call takes more than so many times as long as the usual way.
-const COLD: f64 = 2.0;
-/// Calls that a mean needs at least, and the most that it is given.
-const LEAST: u32 = 3;
-const MOST: u32 = 10;
-/// The relative half-width of the interval with which a mean is known well enough.
-const ERROR: f64 = 0.025;
-
-/// Half the width of the mean's 95 % confidence interval, for at most [`MOST`] values.
+/// Half the width of the mean's 95 % confidence interval, for at most [`MOST_CALLS`] values.
 fn half_width(sample: &Sample) -> f64 {
     let freedom = (sample.count as usize).saturating_sub(2).min(STUDENT.len() - 1);
     STUDENT[freedom] * sample.deviation_of_mean()
 }
 
 fn is_enough(sample: &Sample) -> bool {
-    sample.count >= MOST || (sample.count >= LEAST && half_width(sample) <= ERROR * sample.mean)
+    sample.count >= MOST_CALLS || (sample.count >= LEAST_CALLS && half_width(sample) <= MEAN_ERROR * sample.mean)
 }
 
 /// The seconds of a call: the most of any rank. Those that are not known are `None`: the call failed, or the program may have
@@ -93,7 +80,7 @@ pub struct Trials {
     attempts: Vec<Attempt>,
     /// The index of the way that is kept.
     kept: usize,
-    /// Seconds of its last [`MOST`] calls.
+    /// Seconds of its last [`MOST_CALLS`] calls.
     usual: VecDeque<f64>,
     /// Whether the last call was a trial: the next one is none.
     has_just_tried: bool,
@@ -109,7 +96,7 @@ impl Trials {
     /// Of `ways`, the first is the one to keep until another is known to be faster.
     pub fn new(ways: &[Candidate]) -> Self {
         let best = ways.iter().map(|way| way.again).fold(f64::INFINITY, f64::min);
-        let near = |way: &&Candidate| way.again <= best * NEAR;
+        let near = |way: &&Candidate| way.again <= best * TRIAL_NEAR;
         let others = ways.iter().skip(1).filter(near);
         let (standing, ratios, last) = (Standing::Untried, Sample::default(), 0.0);
         let attempt = |&candidate| Attempt { candidate, standing, ratios, last };
@@ -139,7 +126,7 @@ impl Trials {
 
     /// The other way that the next call should go, if it should.
     pub fn next(&self) -> Option<Way> {
-        if self.has_just_tried || self.usual.len() < LEAST as usize {
+        if self.has_just_tried || self.usual.len() < LEAST_CALLS as usize {
             return None;
         }
         let open = self.attempts.iter().enumerate().filter(|(index, _)| *index != self.kept);
@@ -147,7 +134,7 @@ impl Trials {
             // One that is under way comes first.
             (one.standing == Standing::Untried, *index)
         })?;
-        (self.lost + self.expected(tried)? <= SHARE * self.total).then_some(tried.candidate.way)
+        (self.lost + self.expected(tried)? <= TRIAL_SHARE * self.total).then_some(tried.candidate.way)
     }
 
     /// Seconds that a trial is expected to lose.
@@ -158,7 +145,7 @@ impl Trials {
             Standing::Tried => more(tried.last),
             Standing::Untried | Standing::Kept | Standing::Refused => {
                 let kept = self.attempts.get(self.kept)?.candidate.again;
-                self.making + more(tried.candidate.again / kept.max(f64::MIN_POSITIVE) * CAUTION)
+                self.making + more(tried.candidate.again / kept.max(f64::MIN_POSITIVE) * TRIAL_CAUTION)
             }
         })
     }
@@ -196,7 +183,7 @@ impl Trials {
     }
 
     fn went_as_usual(&mut self, seconds: f64) {
-        if self.usual.len() == MOST as usize {
+        if self.usual.len() == MOST_CALLS as usize {
             self.usual.pop_front();
         }
         self.usual.push_back(seconds);
@@ -209,7 +196,7 @@ impl Trials {
         self.lost += (seconds - usual.mean).max(0.0);
         one.last = ratio;
         one.standing = match is_cold {
-            true if ratio > COLD => Standing::Refused,
+            true if ratio > TRIAL_COLD => Standing::Refused,
             true => Standing::Tried,
             false => {
                 one.ratios.add(ratio);
@@ -292,7 +279,7 @@ mod tests {
     fn the_fastest_way_is_found_and_slower_ones_are_tried_once() {
         let (trials, tried) = run(&[1.0, 1.1, 1.2, 9.0], 2.0, 400, |_, way| [1.0, 1.3, 0.5, 0.1][way]);
         assert_eq!(kept(&trials), (2, ChosenBy::Measurement));
-        let due = 2 + 1 + LEAST as usize;
+        let due = 2 + 1 + LEAST_CALLS as usize;
         assert_eq!(tried.len(), due, "the first call of a trial is cold, and what takes 9 times as long is not tried");
         assert!(tried[0] > 40, "making a plan takes as long as 2 calls: after 40 that is 5 %: {tried:?}");
     }
@@ -311,7 +298,7 @@ mod tests {
             (Lesson::Refused as fn(Way) -> Lesson, Some(1.0), 0.5),
             (Lesson::Began, None, 0.5),
             (Lesson::Went, None, 0.5),
-            (Lesson::Began, Some(COLD * 1.1), 0.5 + COLD * 1.1 - 1.0),
+            (Lesson::Began, Some(TRIAL_COLD * 1.1), 0.5 + TRIAL_COLD * 1.1 - 1.0),
         ];
         for (lesson, moving, lost) in bad {
             let mut trials = Trials::new(&ways(&[1.0, 1.0]));
@@ -334,8 +321,8 @@ mod tests {
                 1.0 + 0.1 * ((((call + seed) * 7919 + way * 104_729) * 31 % 1009) as f64 / 1009.0)
             };
             let (trials, tried) = run(&[1.0, 1.0], 0.1, 1000, noise);
-            assert!(tried.len() <= 1 + MOST as usize, "{tried:?}");
-            assert!(trials.lost <= SHARE * trials.total);
+            assert!(tried.len() <= 1 + MOST_CALLS as usize, "{tried:?}");
+            assert!(trials.lost <= TRIAL_SHARE * trials.total);
             assert_eq!(kept(&trials), (0, ChosenBy::Prediction), "seed {seed}");
         }
     }
@@ -387,7 +374,7 @@ mod tests {
     }
 
     proptest! {
-        /// As long as nothing takes more than CAUTION times as long as predicted, trials never lose more than their share, and
+        /// As long as nothing takes more than TRIAL_CAUTION times as long as predicted, trials never lose more than their share, and
         /// in the end the way that is kept is the fastest of those near the best prediction.
         #[test]
         fn trials_lose_at_most_their_share(
@@ -400,7 +387,7 @@ mod tests {
             let seconds: Vec<f64> = ways.iter().map(|(predicted, factor)| predicted * factor).collect();
             for calls in [calls, 5000] {
                 let (trials, _) = run(&predicted, making, calls, |_, way| seconds[way]);
-                prop_assert!(trials.lost <= SHARE * trials.total + 1e-9, "{trials:?}");
+                prop_assert!(trials.lost <= TRIAL_SHARE * trials.total + 1e-9, "{trials:?}");
                 if calls == 5000 {
                     let best = trials.attempts.iter().map(|one| seconds[one.candidate.way.local]).fold(f64::INFINITY, f64::min);
                     prop_assert_eq!(seconds[trials.kept().unwrap().local], best);

@@ -8,16 +8,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::tiling::Tiling;
 use crate::access::Extent;
+use crate::engine::policy::{CACHED_RING, WINDOW, WINDOWS_AHEAD};
 use crate::fabric::shared::{Shared, SharedMemory, Signal};
 
 /// Most bytes of the ring.
-const MOST: usize = 64 << 20;
-/// Bytes of a window, unless the file system locks larger units.
-pub const WINDOW: u64 = 1 << 20;
-/// The usual size of the ring in bytes: it fits in caches, so a window is written and its place reused before it is evicted.
-const CACHED: u64 = 4 << 20;
-/// Fewest windows of a ring, even if they exceed [`CACHED`].
-const AHEAD: u64 = 4;
+const LARGEST_RING: usize = 64 << 20;
 /// Most windows in the ring.
 const PLACES: usize = 256;
 const LINE: usize = 64;
@@ -27,7 +22,7 @@ const PAGE: usize = 4096;
 /// Bytes that are reserved before the first call.
 pub const CONTROL: usize = ((2 + RANKS + PLACES) * LINE).next_multiple_of(PAGE);
 /// Most bytes of shared memory for windows.
-pub const AREA: usize = CONTROL + MOST / 8 + MOST;
+pub const AREA: usize = CONTROL + LARGEST_RING / 8 + LARGEST_RING;
 /// Bytes around an accessed byte that a page fault maps.
 const AROUND: usize = 64 << 10;
 
@@ -54,10 +49,10 @@ pub struct Windows {
 impl Windows {
     /// Windows over `start..end`, in a ring of up to `memory` bytes; `unit` is the unit in bytes that the file system locks.
     pub fn over(start: u64, end: u64, memory: u64, unit: u64) -> Self {
-        let window = if unit > 1 && unit <= MOST as u64 / 2 { unit } else { WINDOW.min(memory.max(1)) };
+        let window = if unit > 1 && unit <= LARGEST_RING as u64 / 2 { unit } else { WINDOW.min(memory.max(1)) };
         let base = start - start % window;
         let wanted = (end - base).div_ceil(window);
-        let memory = memory.min(MOST as u64).min(CACHED.max(AHEAD * window));
+        let memory = memory.min(LARGEST_RING as u64).min(CACHED_RING.max(WINDOWS_AHEAD * window));
         let ring = (memory / window).clamp(1, PLACES as u64).min(wanted.max(1));
         Self { base, start, end, window, ring }
     }
@@ -204,7 +199,7 @@ impl Arena {
             // Whole words, including the word of the last byte.
             let (from, to) = (have / 64 * 8, bytes.div_ceil(64) * 8);
             self.memory().reserve(bits + from as usize, (to - from) as usize)?;
-            self.memory().reserve(bits + MOST / 8 + have as usize, (bytes - have) as usize)?;
+            self.memory().reserve(bits + LARGEST_RING / 8 + have as usize, (bytes - have) as usize)?;
             reserved.store(bytes, Ordering::Release);
         }
         self.part().store(0, Ordering::Relaxed);
@@ -236,7 +231,7 @@ impl Arena {
     }
 
     fn ring(&self) -> *mut u8 {
-        self.memory().at(self.shared.area() + CONTROL + MOST / 8)
+        self.memory().at(self.shared.area() + CONTROL + LARGEST_RING / 8)
     }
 
     /// The address of a byte of the file. The rank must be allowed to access its window.

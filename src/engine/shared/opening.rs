@@ -3,6 +3,7 @@
 use super::tiling::Tiling;
 use crate::access::Extents;
 use crate::engine::plan::Direction;
+use crate::engine::policy::{FEW_BESIDE_WINDOWS, LARGE_OF_FEW, LARGE_PIECE, MAX_CHECKED_PIECES, MOSTLY_EMPTY};
 use crate::fabric::shared::{SLOT, Slots};
 use crate::hints::{Hints, Overlap, Switch};
 use crate::topology::Rank;
@@ -11,15 +12,6 @@ use crate::topology::Rank;
 pub const LANES: usize = 16;
 /// Bytes of a slot for small data.
 pub const ROOM: usize = SLOT - 8 * LANES;
-/// The tiling is computed for at most so many pieces of a rank; for pieces that the rank has written directly, always.
-const MAX_CHECKED_PIECES: u64 = 1024;
-/// Pieces of this mean size in bytes or more are written directly, if ranks do not overlap: that saves a copy, and a system
-/// call costs about as much as so many bytes.
-const LARGE: u64 = 16 << 10;
-/// The same for few pieces, if every rank has a core of its own.
-const LARGE_ALONE: u64 = 4 << 10;
-/// At most so many pieces are few. They are written directly also if windows would be mostly empty.
-const FEW: u64 = 8;
 
 /// The contribution of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -271,19 +263,19 @@ pub const CHOICES: [(Way, &str); 10] = [
     (Way::Direct, "no memory for windows"),
 ];
 
-/// Most bytes of windows per byte of data; beyond, few pieces are written or read directly.
-const SPARSE: u64 = 64;
-
 /// The mean size in bytes from which pieces are written or read directly: the cost of a system call, or the hint if the file
 /// system locks larger units (`unit` above 1).
 fn large(hints: &Hints, unit: u64) -> u64 {
-    if unit > 1 { hints.direct_min } else { hints.direct_min.min(LARGE) }
+    if unit > 1 { hints.direct_min } else { hints.direct_min.min(LARGE_PIECE) }
 }
 
 /// Whether a rank writes `file` directly before it meets the others. `alone` says that every rank has a core of its own.
 pub fn is_early(file: &Extents, hints: &Hints, unit: u64, alone: bool) -> bool {
-    let large =
-        if alone && unit == 1 && file.count() <= FEW { hints.direct_min.min(LARGE_ALONE) } else { large(hints, unit) };
+    let large = if alone && unit == 1 && file.count() <= FEW_BESIDE_WINDOWS {
+        hints.direct_min.min(LARGE_OF_FEW)
+    } else {
+        large(hints, unit)
+    };
     file.count() > 0 && file.bytes() / file.count() >= large
 }
 
@@ -302,7 +294,7 @@ pub fn choose(total: &Total, direction: Direction, hints: &Hints, unit: u64) -> 
     if total.inline && direction == Direction::Write && switch != Switch::Disable {
         return SMALL;
     }
-    let sparse = total.span() / total.bytes.max(1) >= SPARSE;
+    let sparse = total.span() / total.bytes.max(1) >= MOSTLY_EMPTY;
     let in_order = direction == Direction::Write && hints.overlap == Overlap::RankOrder && !total.disjoint;
     match switch {
         Switch::Enable => ENABLED,
@@ -310,7 +302,7 @@ pub fn choose(total: &Total, direction: Direction, hints: &Hints, unit: u64) -> 
         Switch::Disable => DISABLED,
         Switch::Automatic if !total.disjoint && direction == Direction::Write => OVERLAP,
         Switch::Automatic if total.mean() >= large(hints, unit) => LARGE_PIECES,
-        Switch::Automatic if total.most_pieces <= FEW && sparse => FAR_APART,
+        Switch::Automatic if total.most_pieces <= FEW_BESIDE_WINDOWS && sparse => FAR_APART,
         Switch::Automatic => SMALL_PIECES,
     }
 }

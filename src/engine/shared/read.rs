@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::arena::{Arena, WINDOW, Windows};
+use super::arena::{Arena, Windows};
 use super::closing::{Closed, Closing, Known, report};
 use super::opening::{CHOICES, Choice, NO_MEMORY, Opening, Total, Way, choose, lanes, put};
 use super::window_reader::WindowReader;
@@ -14,21 +14,13 @@ use crate::engine::api::read::ReadReport;
 use crate::engine::api::report::{CallReport, Path, Seconds};
 use crate::engine::api::staging::Target;
 use crate::engine::plan::Direction;
+use crate::engine::policy::{DENSE_PART, FAR_APART, FEW_PIECES, LARGE_TO_READ, WANTED_PART, WINDOW};
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Failure, guarded};
 use crate::error::{Error, Result};
 use crate::fabric::shared::Slots;
 use crate::hints::Switch;
 use crate::topology::Rank;
-
-/// A rank reads its pieces directly if they have at least this mean size in bytes;
-const LARGE: u64 = 32 << 10;
-/// or if there are at most so many;
-const FEW: u64 = 4;
-/// or if the gaps between them are at most this fraction (a quarter) of their span;
-const DENSE: u64 = 4;
-/// or if their mean distance is at least so many bytes, because most bytes of a window would be read in vain.
-const SPARSE: u64 = 8 << 10;
 
 /// The decision of the last rank to arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,11 +102,11 @@ impl File {
             Switch::Enable => !file.is_ascending(),
             Switch::Disable => true,
             Switch::Automatic => {
-                let is_dense = file.bytes() >= (end - start) - (end - start) / DENSE;
-                let is_sparse = (end - start) / file.count() >= SPARSE;
+                let is_dense = file.bytes() >= (end - start) - (end - start) / DENSE_PART;
+                let is_sparse = (end - start) / file.count() >= FAR_APART;
                 is_sparse
-                    || file.count() <= FEW
-                    || file.bytes() / file.count() >= LARGE
+                    || file.count() <= FEW_PIECES
+                    || file.bytes() / file.count() >= LARGE_TO_READ
                     || is_dense
                     || !file.is_ascending()
             }
@@ -146,7 +138,7 @@ impl File {
                     let (memory, unit) = setup.window_terms();
                     all.choice = choose(&total, Direction::Read, &setup.hints, unit);
                     all.windows = Windows::over(total.start.min(total.end), total.end, memory, unit);
-                    all.is_dense = total.bytes >= total.span() / 2;
+                    all.is_dense = total.bytes >= total.span() / WANTED_PART;
                     if arena.prepare(&all.windows).is_err() {
                         all.choice = NO_MEMORY;
                     }

@@ -8,13 +8,11 @@ use std::time::Instant;
 use super::arena::{Arena, PROGRESS, Windows};
 use super::tiling::Tiling;
 use crate::access::Extent;
+use crate::engine::policy::WINDOWS_FOR_CALL;
 use crate::engine::storage::sieve::{Group, Sieve};
 use crate::engine::storage::{Failure, Storage, guarded, read_all, without_size_signal, write_all};
 use crate::error::{Error, Result};
 use crate::topology::Rank;
-
-/// Most bytes in one write.
-const MOST: u64 = 8 << 20;
 
 /// How the bytes with data in a window are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +97,8 @@ impl WindowWriter<'_> {
         while next < to {
             let extent = windows.extent(next);
             let wraps = next > from && next.is_multiple_of(windows.ring);
-            let joins = full.is_none_or(|full| full.end() == extent.offset && full.len + extent.len <= MOST);
+            let joins =
+                full.is_none_or(|full| full.end() == extent.offset && full.len + extent.len <= WINDOWS_FOR_CALL);
             if full.is_some() && (wraps || !joins) {
                 break;
             }

@@ -13,9 +13,10 @@ use crate::access::{BufferLayout, Extent, Extents, Source, Walk};
 use crate::collectives::broadcast_error;
 use crate::engine::api::file::File;
 use crate::engine::api::report::{CallReport, Path, Seconds};
-use crate::engine::opening::cover::{Cover, GRAIN};
+use crate::engine::opening::cover::Cover;
 use crate::engine::plan::Direction;
 use crate::engine::plan::flatten::{in_order, overlap};
+use crate::engine::policy::COVER_GAP;
 use crate::engine::storage::sieve::Sieve;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Failure, Storage, guarded, without_size_signal};
@@ -268,7 +269,7 @@ impl File {
             Way::Direct => return Ok(self.write_directly(file, layout, source)),
             Way::Slots => (verdict.written, verdict.micros, None),
             Way::Windows => {
-                let sieve = self.setup.sieve(self.setup.hints.ds_write).within(GRAIN);
+                let sieve = self.setup.sieve(self.setup.hints.ds_write).within(COVER_GAP);
                 let runs = held::get(arena.team().met().verdict());
                 let (closed, error) =
                     self.fill_windows(access, &storage, &arena, &verdict, (sieve, &runs), begin).await?;

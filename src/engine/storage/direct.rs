@@ -3,8 +3,9 @@
 use std::time::Instant;
 
 use crate::access::{BufferLayout, Extents, Piece, Source, Walk};
+use crate::engine::policy::{PACKED_FOR_CALL, WHOLE_PIECE};
 use crate::engine::storage::copy::copy;
-use crate::engine::storage::scratch::{self, CACHED, WHOLE};
+use crate::engine::storage::scratch;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Failure, Storage, guarded, without_size_signal, write_all};
 use crate::topology::Rank;
@@ -53,15 +54,15 @@ impl Packing<'_> {
     #[inline]
     fn add(&mut self, piece: Piece, source: Source<'_>) {
         let bytes = source.piece(piece.memory, piece.len);
-        if piece.len >= WHOLE {
+        if piece.len >= WHOLE_PIECE {
             self.flush();
             self.write(bytes, piece.offset);
             return;
         }
-        if self.len == 0 || piece.offset != self.at + self.len as u64 || self.len + bytes.len() > CACHED {
+        if self.len == 0 || piece.offset != self.at + self.len as u64 || self.len + bytes.len() > PACKED_FOR_CALL {
             self.flush();
             self.at = piece.offset;
-            self.packed.resize(CACHED, 0);
+            self.packed.resize(PACKED_FOR_CALL, 0);
         }
         let place = &mut self.packed[self.len..][..bytes.len()];
         // SAFETY: two slices of this length, one of them borrowed for writing.

@@ -4,8 +4,9 @@ use std::cell::RefCell;
 use std::time::Instant;
 
 use crate::access::{BufferLayout, Extents, Piece, Sink, Walk};
+use crate::engine::policy::{PACKED_FOR_CALL, WHOLE_PIECE};
 use crate::engine::storage::copy::copy;
-use crate::engine::storage::scratch::{self, CACHED, WHOLE};
+use crate::engine::storage::scratch;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Failure, Storage, read_present};
 
@@ -42,7 +43,7 @@ struct ReadGroup<'a> {
     storage: &'a dyn Storage,
     sink: Sink<'a>,
     bridge: u64,
-    /// Ascending pieces without overlaps that span at most [`CACHED`] bytes; or one piece.
+    /// Ascending pieces without overlaps that span at most [`PACKED_FOR_CALL`] bytes; or one piece.
     pieces: Vec<Piece>,
     span: &'a mut Vec<u8>,
     /// Bytes that the file had.
@@ -56,7 +57,7 @@ impl ReadGroup<'_> {
     fn add(&mut self, piece: Piece) {
         if let (Some(first), Some(last)) = (self.pieces.first(), self.pieces.last()) {
             let gap = piece.offset.checked_sub(last.offset + last.len);
-            let fits = piece.len < WHOLE && piece.offset + piece.len <= first.offset + CACHED as u64;
+            let fits = piece.len < WHOLE_PIECE && piece.offset + piece.len <= first.offset + PACKED_FOR_CALL as u64;
             if !fits || gap.is_none_or(|gap| gap > self.bridge) {
                 self.flush();
             }
@@ -84,7 +85,7 @@ impl ReadGroup<'_> {
     fn read_span(&mut self, start: u64, end: u64) -> Result<u64, Failure> {
         let len = (end - start) as usize;
         if self.span.len() < len {
-            self.span.resize(CACHED, 0);
+            self.span.resize(PACKED_FOR_CALL, 0);
         }
         let span = &mut self.span[..len];
         let present = read_present(self.storage, span, start)?;

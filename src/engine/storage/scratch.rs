@@ -2,11 +2,6 @@
 
 use std::cell::RefCell;
 
-/// Most bytes that are packed for one call: they fit in a core's cache.
-pub const CACHED: usize = 512 << 10;
-/// A piece of so many bytes or more is written from, or read into, the caller's memory.
-pub const WHOLE: u64 = 64 << 10;
-
 thread_local! {
     /// Kept between calls, so that they allocate nothing.
     static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };

@@ -6,16 +6,10 @@ use crate::access::Extent;
 use crate::drivers::Window;
 use crate::engine::data::buffer::WindowBuffer;
 use crate::engine::data::coverage::Coverage;
+use crate::engine::policy::{FEW_RUNS, LOCAL_CALL, REMOTE_CALL};
 use crate::engine::storage::{Failure, Storage, read_all, write_all};
 use crate::fabric::pool::Block;
 use crate::hints::Switch;
-
-/// On a local file system a call costs about what copying so many bytes does.
-const LOCAL_CALL: u64 = 4 << 10;
-/// On one that locks stripes or blocks, about what so many bytes do.
-const REMOTE_CALL: u64 = 256 << 10;
-/// So few runs are written one by one: what is in the gaps may have to come from a disk.
-const FEW: u64 = 16;
 
 /// What to do about gaps between runs of bytes: by the hint `romio_ds_write` or `romio_ds_read`, and by what a call costs.
 #[derive(Debug, Clone, Copy)]
@@ -66,7 +60,7 @@ impl Sieve {
         match self.switch {
             Switch::Enable => runs > 1,
             Switch::Disable => false,
-            Switch::Automatic => runs > FEW && whole + (whole - covered) <= runs.saturating_mul(self.call),
+            Switch::Automatic => runs > FEW_RUNS && whole + (whole - covered) <= runs.saturating_mul(self.call),
         }
     }
 

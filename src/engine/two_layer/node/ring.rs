@@ -17,12 +17,12 @@ const ENTRY: usize = 64;
 const AGGREGATORS: usize = 8192;
 const TABLE: usize = ENTRY * AGGREGATORS;
 /// Most bytes of the ring; with a larger message, members send messages.
-const MOST: usize = 512 << 20;
+const MOST_ROOM: usize = 512 << 20;
 /// Usual size of the ring in bytes; it is larger only for a larger message. (Tiny in this crate's tests, so that messages often
 /// wait for room.)
 const USUAL: u64 = if cfg!(test) { 1 } else { 16 << 20 };
 /// Most bytes of shared memory for this layer.
-pub const AREA: usize = TABLE + MOST;
+pub const AREA: usize = TABLE + MOST_ROOM;
 
 /// Bytes of a message in the ring.
 pub fn rounded(bytes: u64) -> u64 {
@@ -33,7 +33,7 @@ pub fn rounded(bytes: u64) -> u64 {
 /// round. Returns the size of the ring; `None` if there is no memory. Called by the local aggregator.
 pub fn reserve(group: &Group, aggregators: usize, (largest, round): (u64, u64)) -> Option<usize> {
     let ring = largest.max(round.min(USUAL));
-    if aggregators > AGGREGATORS || ring > MOST as u64 {
+    if aggregators > AGGREGATORS || ring > MOST_ROOM as u64 {
         return None;
     }
     // New memory is 0; memory that was reserved before keeps its contents.
