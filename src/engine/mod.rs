@@ -12,8 +12,8 @@
 //! | `api` | [`File`]: open, write, read, close; what is fixed at open; the end of a call, and its report |
 //! | [`capture`] | every collective call recorded: the format, and [`Capture`] that reads it |
 //! | `opening` | the first agreement of a call: one sweep over hosts, which carries small data |
-//! | `plan` | the choice of path, domains, the access cut by aggregator; the plan that is used again; [`planning`] at any scale |
-//! | `policy` | every threshold; the path of a call, and the reason |
+//! | `plan` | domains, the access cut by aggregator; the plan that is used again; [`planning`] at any scale |
+//! | `policy` | what decides how a call goes: every threshold, the path, the reason |
 //! | `metadata` | who tells whom what; exchange of messages whose sizes only their senders know |
 //! | `data` | rounds of windows: cursors, packing, placing, delivering |
 //! | `two_layer` | what local aggregators and their members hand each other, in messages or in memory |
@@ -40,13 +40,14 @@ pub use api::diary::{self, Diary};
 pub use api::file::{self, File};
 pub use api::operation::Operation;
 pub use api::read::ReadReport;
-pub use api::report::{CallReport, FanIn, Path, Seconds};
+pub use api::report::{CallReport, FanIn, Path, Seconds, Why};
 pub use capture::Capture;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub use opening::internals as opening_messages;
 pub use plan::auto_choice::{AutoChoice, AutoKernel, ChosenBy};
 pub use plan::{Agreed, Direction, choice, planning, touched};
+pub use policy::reason::Reason;
 pub use storage::worker::leave_to_program;
 
 pub use crate::drivers::Mode;

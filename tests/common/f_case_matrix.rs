@@ -85,7 +85,7 @@ fn write(
     assert_eq!(file.aggregators().len(), 4 * of_node, "{what}");
     let report = file.write_all(&access.file, &access.layout, buffer).unwrap();
     let totals = case.totals();
-    assert_eq!(report.path, engine::Path::Exchange, "{what}: {}", report.why);
+    assert_eq!(report.path, engine::Path::Exchange, "{what}: {}", report.why());
     assert_eq!((report.requests, report.bytes), (totals.requests, totals.bytes), "{what}");
     assert_eq!(report.bytes_written, totals.bytes, "{what}");
     assert!(report.rounds > 1, "{what}: {} rounds", report.rounds);

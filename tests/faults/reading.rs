@@ -110,7 +110,7 @@ fn a_file_that_ends_early_is_still_read_directly() {
         file.write_all(&extents.slice(0, len), &BufferLayout::Contiguous, &[1 + rank as u8; 1000]).unwrap();
         let mut buffer = vec![0; 1000];
         let report = file.read_all(&extents, &BufferLayout::Contiguous, &mut buffer).unwrap();
-        assert_eq!((report.bytes, report.call.path), (len, tributary::engine::Path::Direct), "{}", report.call.why);
+        assert_eq!((report.bytes, report.call.path), (len, tributary::engine::Path::Direct), "{}", report.call.why());
         let expected = |at: u64| if at < len { 1 + rank as u8 } else { 0 };
         assert!((0..1000).all(|at| buffer[at as usize] == expected(at)));
         file.close().unwrap();

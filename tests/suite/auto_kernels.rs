@@ -29,7 +29,7 @@ pub struct Call {
 
 impl Call {
     fn of(report: CallReport) -> Self {
-        Self { auto: report.auto, reused: report.plan_reused, why: report.why.into_owned() }
+        Self { auto: report.auto, reused: report.plan_reused, why: report.why().to_string() }
     }
 
     fn is_trial(&self) -> bool {

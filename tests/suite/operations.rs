@@ -212,7 +212,7 @@ fn the_allgather_finds_ranges_that_overlap() {
             let own = Extents::contiguous(start, if rank == 3 { 0 } else { 200 }).unwrap();
             let buffer = vec![rank as u8; own.bytes() as usize];
             let report = file.write_all(&own, &BufferLayout::Contiguous, &buffer).unwrap();
-            assert_eq!(report.path.to_string(), path, "{}", report.why);
+            assert_eq!(report.path.to_string(), path, "{}", report.why());
         }
         file.close().unwrap();
     });

@@ -125,7 +125,7 @@ fn the_highest_rank_wins_beside_a_gap() {
             let mut file = File::open(endpoint, &path, Mode::Create, hints.clone()).unwrap();
             let extents = Extents::contiguous(if rank == 2 { 100_000 } else { 0 }, 5000).unwrap();
             let report = file.write_all(&extents, &BufferLayout::Contiguous, &[rank as u8; 5000]).unwrap();
-            assert_eq!(report.path, tributary::engine::Path::Exchange, "{way}: {}", report.why);
+            assert_eq!(report.path, tributary::engine::Path::Exchange, "{way}: {}", report.why());
             file.close().unwrap();
         })
         .unwrap();

@@ -271,7 +271,7 @@ fn ranks_that_overlap_on_hosts_that_are_apart_are_in_order() {
                     let report = file.write_all(&own, &BufferLayout::Contiguous, &bytes).unwrap();
                     // Rank 6 is alone; its small pieces are another's to write.
                     let path = if len < STEP { Path::Exchange } else { Path::Shared };
-                    assert_eq!(report.path, path, "{hints}, {len} bytes, call {call}: {}", report.why);
+                    assert_eq!(report.path, path, "{hints}, {len} bytes, call {call}: {}", report.why());
                 }
                 endpoint = file.close().unwrap();
                 let found = std::fs::read(&path).unwrap();
@@ -317,7 +317,7 @@ fn hosts_do_not_write_back_what_others_write() {
                 let mut file = File::open(endpoint, &path, Mode::Create, Hints::parse(hints).unwrap()).unwrap();
                 let bytes = vec![rank as u8 + 1; own.bytes() as usize];
                 let report = file.write_all(&own, &BufferLayout::Contiguous, &bytes).unwrap();
-                assert_eq!(report.path, expected, "gap {gap}: {}", report.why);
+                assert_eq!(report.path, expected, "gap {gap}: {}", report.why());
                 endpoint = file.close().unwrap();
                 let found = std::fs::read(&path).unwrap();
                 for rank in 0..6 {

@@ -41,7 +41,7 @@ impl Calls {
         }
         match self.ways.iter_mut().find(|way| way.path == call.path) {
             Some(way) => way.calls += 1,
-            None => self.ways.push(Way { path: call.path, why: call.why.into_owned(), calls: 1 }),
+            None => self.ways.push(Way { path: call.path, why: call.why().to_string(), calls: 1 }),
         }
     }
 
@@ -98,7 +98,7 @@ mod tests {
         let seconds = Seconds { io: 0.5, ..Seconds::default() };
         CallReport {
             path,
-            why: why.to_string().into(),
+            told: Some(why.to_string().into()),
             plan_reused: rounds == 3,
             aggregators: rounds as usize,
             requests: 1,

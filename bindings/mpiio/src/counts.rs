@@ -1,11 +1,10 @@
 //! Counts of a file's calls: those that the engine ran, and those that the MPI library ran with the reasons.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 use tributary::CallReport;
-use tributary::engine::{Path, Seconds};
+use tributary::engine::{AutoChoice, Path, Reason, Seconds, Why};
 
 /// Calls of one function that the engine ran.
 #[derive(Debug, Default, Clone, Serialize)]
@@ -51,7 +50,7 @@ pub struct LeftToMpi {
 pub struct CallCounts {
     ran: BTreeMap<&'static str, Ran>,
     left_to_mpi: BTreeMap<(&'static str, String), u64>,
-    paths: BTreeMap<(Path, Cow<'static, str>), u64>,
+    paths: HashMap<(Path, Reason, Option<AutoChoice>), u64>,
     /// The numbers of all calls that the engine ran.
     sum: CallReport,
     exchanged_bytes: u64,
@@ -64,7 +63,7 @@ impl CallCounts {
         let ran = self.ran.entry(call).or_default();
         ran.calls += 1;
         ran.bytes += report.bytes;
-        *self.paths.entry((report.path, report.why.clone())).or_default() += 1;
+        *self.paths.entry((report.path, report.reason, report.auto)).or_default() += 1;
         self.sum += report;
         self.exchanged_bytes += if report.path == Path::Exchange { report.bytes } else { 0 };
         self.plans_reused += u64::from(report.plan_reused);
@@ -87,12 +86,16 @@ impl CallCounts {
 
     /// Number of calls by path and reason.
     pub fn paths(&self) -> BTreeMap<String, u64> {
-        self.paths.iter().map(|((path, why), &calls)| (format!("{path}: {why}"), calls)).collect()
+        let mut paths = BTreeMap::new();
+        for (&(path, reason, auto), &calls) in &self.paths {
+            *paths.entry(format!("{path}: {}", Why { reason, auto, told: None })).or_default() += calls;
+        }
+        paths
     }
 
     /// Whether any call exchanged data by messages.
     pub fn has_exchanged(&self) -> bool {
-        self.paths.keys().any(|(path, _)| *path == Path::Exchange)
+        self.paths.keys().any(|(path, ..)| *path == Path::Exchange)
     }
 
     /// Seconds of all calls, by phase.

@@ -52,9 +52,6 @@ impl File {
         }
         if let Some(cached) = &self.cached {
             done.auto = cached.taken(done.direction, &plan, &self.setup);
-            if let Some(choice) = done.auto.filter(|choice| !choice.is_usual()) {
-                done.why += &format!("; {choice}");
-            }
         }
         Ok(plan)
     }

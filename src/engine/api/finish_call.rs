@@ -8,6 +8,7 @@ use crate::engine::plan::auto_choice::AutoChoice;
 use crate::engine::plan::cached::Cached;
 use crate::engine::plan::trials::{Lesson, Spent};
 use crate::engine::plan::{Agreed, Direction};
+use crate::engine::policy::reason::Reason;
 use crate::engine::storage::window_queue::Outcome;
 use crate::error::Result;
 use crate::fabric::{Endpoint, Traffic};
@@ -21,7 +22,7 @@ pub struct CallTotals {
     /// The path of the bytes.
     pub path: Path,
     /// Why this path was chosen.
-    pub why: String,
+    pub reason: Reason,
     /// What `auto` took, in an exchange.
     pub auto: Option<AutoChoice>,
     /// Whether the plan of an earlier call was reused.
@@ -46,7 +47,7 @@ impl CallTotals {
         Self {
             direction,
             path: Path::Nothing,
-            why: String::new(),
+            reason: Reason::default(),
             auto: None,
             reused: false,
             lesson: None,
@@ -78,7 +79,7 @@ pub async fn finish_call(
     if let Some(diary) = diary {
         diary.phases(&clock, &done);
     }
-    let CallTotals { direction, path, why, auto, reused, lesson, aggregators, metadata, in_memory, counts, outcome } =
+    let CallTotals { direction, path, reason, auto, reused, lesson, aggregators, metadata, in_memory, counts, outcome } =
         done;
     let failed = if outcome.error.is_some() { endpoint.rank() as u64 } else { u64::MAX };
     let micros = |time: std::time::Duration| time.as_micros() as u64;
@@ -123,8 +124,9 @@ pub async fn finish_call(
     };
     Ok(CallReport {
         path,
-        why: why.into(),
+        reason,
         auto,
+        told: None,
         plan_reused: reused,
         aggregators,
         requests: agreed.requests,

@@ -10,9 +10,9 @@ use crate::engine::api::operation::Operation;
 use crate::engine::api::report::{CallReport, Clock, Path};
 use crate::engine::api::staging::Target;
 use crate::engine::data::reading::Reading;
-use crate::engine::opening::is_direct;
 use crate::engine::plan::duplicate_reads::{DuplicateRead, duplicate_reads};
 use crate::engine::plan::{self, Agreed, Direction};
+use crate::engine::policy::reason::Reason;
 use crate::engine::storage::direct_read;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Failure, guarded};
@@ -123,7 +123,7 @@ impl File {
     ) -> Result<ReadReport> {
         let mut clock = Clock::start(self.endpoint.waiting());
         let (layout, sink) = target.memory();
-        let is_early = access.is_ok() && self.reads_disjoint && is_direct(file, &self.setup, Direction::Read);
+        let is_early = access.is_ok() && self.reads_disjoint && self.setup.rules(Direction::Read).is_direct(file);
         let mut early = is_early.then(|| self.read_directly(file, layout, sink));
         if let Some(outcome) = &mut early {
             self.deliver(&mut target, file, outcome);
@@ -142,19 +142,13 @@ impl File {
         }
         let got = early.as_ref().map_or(0, |outcome| outcome.bytes);
         if opened.is_over() {
-            let why = "every rank reads its own";
-            return Ok(ReadReport {
-                bytes: got,
-                call: opened.report(Direction::Read, Path::Direct, why, clock.total()),
-            });
+            let call = opened.report(Direction::Read, Path::Direct, Reason::ReadItself, clock.total());
+            return Ok(ReadReport { bytes: got, call });
         }
         let agreed = Agreed { disjoint: opened.disjoint.unwrap_or(opened.left.disjoint), ..opened.left };
-        let (mut path, mut why) = plan::choose_path(&agreed, &self.setup, Direction::Read);
-        let is_few = opened.few && self.reads_disjoint && self.setup.window_terms().1 == 1;
-        if matches!(path, Path::Exchange | Path::Shared) && is_few {
-            (path, why) = (Path::Direct, "few pieces that do not overlap".to_string());
-        }
-        let mut done = CallTotals { path, why, ..CallTotals::new(Direction::Read) };
+        let is_few = opened.few && self.reads_disjoint;
+        let (path, reason) = self.setup.rules(Direction::Read).by_messages(&agreed, is_few);
+        let mut done = CallTotals { path, reason, ..CallTotals::new(Direction::Read) };
         let rest = if early.is_some() { &Extents::empty() } else { file };
         let (layout, sink) = target.memory();
         match path {

@@ -1,17 +1,19 @@
 //! The report of a collective call: numbers over all ranks, the same on each.
 
 use std::borrow::Cow;
+use std::fmt::{Display, Formatter};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::engine::plan::auto_choice::AutoChoice;
+use crate::engine::policy::reason::Reason;
 use crate::fabric::Waiting;
 
 /// How a call goes to the file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Path {
     /// The two-phase exchange.
@@ -40,8 +42,8 @@ impl Path {
     }
 }
 
-impl std::fmt::Display for Path {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Display for Path {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())
     }
 }
@@ -77,16 +79,21 @@ impl std::ops::AddAssign for Seconds {
     }
 }
 
-/// One collective call.
+/// One collective call. In JSON its `why` says in words what [`CallReport::why`] prints.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct CallReport {
     /// The path of the bytes.
     pub path: Path,
-    /// Why this path was chosen, and in an exchange the kernels, in words for people.
-    pub why: Cow<'static, str>,
+    /// Why this path was chosen.
+    #[serde(default, skip_serializing_if = "Reason::is_unknown")]
+    pub reason: Reason,
     /// What `auto` took, in an exchange that the hints leave to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto: Option<AutoChoice>,
+    /// Reason and kernels in words, where they are not known as values: of a capture that has the words only.
+    #[serde(default, rename = "why")]
+    pub told: Option<Cow<'static, str>>,
     /// Whether the plan of an earlier call, with its flattened lists and metadata, was reused.
     pub plan_reused: bool,
     /// Number of aggregators.
@@ -116,6 +123,49 @@ pub struct CallReport {
     pub between_hosts: u64,
     /// Time by phase.
     pub seconds: Seconds,
+}
+
+impl CallReport {
+    /// Why this path was chosen, and in an exchange the kernels, in words for people.
+    pub fn why(&self) -> Why<'_> {
+        Why { reason: self.reason, auto: self.auto, told: self.told.as_deref() }
+    }
+}
+
+/// Why a call went as it did: prints the reason of its path, and the kernels if they are not the usual ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Why<'a> {
+    /// See [`CallReport`], like the others.
+    pub reason: Reason,
+    /// The kernels.
+    pub auto: Option<AutoChoice>,
+    /// Both in words.
+    pub told: Option<&'a str>,
+}
+
+impl Display for Why<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        match (self.told, self.auto.filter(|choice| !choice.is_usual())) {
+            (Some(told), _) => f.write_str(told),
+            (None, Some(choice)) => write!(f, "{}; {choice}", self.reason),
+            (None, None) => self.reason.fmt(f),
+        }
+    }
+}
+
+impl Serialize for CallReport {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let told = Some(self.why().to_string().into());
+        Self::serialize(&Self { told, ..self.clone() }, to)
+    }
+}
+
+impl<'de> Deserialize<'de> for CallReport {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let report = Self::deserialize(from)?;
+        let told = report.told.filter(|told| report.reason.is_unknown() && !told.is_empty());
+        Ok(Self { told, ..report })
+    }
 }
 
 /// Adds the numbers of another call: sums, but of aggregators and rounds the larger. What is said of one call (its path and

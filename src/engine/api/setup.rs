@@ -7,7 +7,9 @@ use crate::collectives::allgather;
 use crate::drivers::{Driver, DriverHints, Layout, Mode, OpenStorage, driver};
 use crate::engine::api::terms::{self, Created, OpenArguments};
 use crate::engine::capture::target::Target;
+use crate::engine::plan::Direction;
 use crate::engine::plan::roles::Roles;
+use crate::engine::policy::paths::Rules;
 use crate::engine::shared::{self, Tiling};
 use crate::engine::storage::sieve::Sieve;
 use crate::error::Result;
@@ -158,6 +160,11 @@ impl Setup {
     /// The bytes of shared memory for windows, and the bytes that the file system locks as a unit.
     pub fn window_terms(&self) -> (u64, u64) {
         (self.hints.cb_buffer_size, self.driver.lock_unit(&self.layout))
+    }
+
+    /// What the path of a call depends on, besides its amounts.
+    pub fn rules(&self, direction: Direction) -> Rules<'_> {
+        Rules { hints: &self.hints, unit: self.window_terms().1, direction }
     }
 
     /// What to do about gaps, where a hint says this.

@@ -11,9 +11,10 @@ use crate::engine::api::operation::Operation;
 use crate::engine::api::report::{CallReport, Clock, Path};
 use crate::engine::data::lending::Lender;
 use crate::engine::data::writing::Writing;
-use crate::engine::opening::{Access, is_direct};
+use crate::engine::opening::Access;
 use crate::engine::plan::{self, Agreed, Direction};
-use crate::engine::policy::WORTH_OPENING;
+use crate::engine::policy::paths::exchange;
+use crate::engine::policy::reason::Reason;
 use crate::engine::storage::direct;
 use crate::engine::storage::window_queue::Outcome;
 use crate::error::{Error, Result};
@@ -118,19 +119,15 @@ impl File {
         let (file, layout, source) = access;
         // Each rank writes its large pieces before the agreement, so that it need not wait. If ranks may overlap, the bytes are
         // written again.
-        let mut early = (checked.is_ok() && self.writes_early(file)).then(|| self.write_directly(file, layout, source));
+        let writes_early = !self.may_overlap && self.setup.rules(Direction::Write).writes_early(file);
+        let mut early = (checked.is_ok() && writes_early).then(|| self.write_directly(file, layout, source));
         let failed = early.as_mut().and_then(|outcome| outcome.error.take());
         let checked = failed.map_or(checked, Err);
         clock.elsewhere.lap();
         let opened = self.agree_on_write(access, checked, early.as_ref()).await?;
         clock.agreement.lap();
         if opened.written.is_some() {
-            return Ok(opened.report(
-                Direction::Write,
-                Path::Root,
-                "little data, which came with the agreement",
-                clock.total(),
-            ));
+            return Ok(opened.report(Direction::Write, Path::Root, Reason::CameAlong, clock.total()));
         }
         let some_are_written = opened.transferred > 0;
         let mut disjoint = opened.disjoint;
@@ -140,8 +137,7 @@ impl File {
         self.may_overlap |= some_are_written && disjoint == Some(false);
         if some_are_written && disjoint == Some(true) {
             if opened.is_over() {
-                let why = "every rank its own, large pieces that do not overlap";
-                return Ok(opened.report(Direction::Write, Path::Direct, why, clock.total()));
+                return Ok(opened.report(Direction::Write, Path::Direct, Reason::WroteItself, clock.total()));
             }
             let own = early.is_some().then(Extents::empty);
             let access = (own.as_ref().unwrap_or(file), layout, source);
@@ -149,16 +145,6 @@ impl File {
         }
         let all = if some_are_written { Agreed { shift: None, ..opened.all } } else { opened.all };
         self.write_rest(access, (all, all), disjoint, None, clock).await
-    }
-
-    /// Whether this rank writes its access by itself, before the ranks agree. A file that is only written collectively need not be
-    /// opened by every rank: it is by those with so much to write that it does not matter.
-    fn writes_early(&self, file: &Extents) -> bool {
-        let hints = &self.setup.hints;
-        hints.cb_write == Switch::Automatic
-            && (!hints.no_indep_rw || file.bytes() >= WORTH_OPENING)
-            && !self.may_overlap
-            && is_direct(file, &self.setup, Direction::Write)
     }
 
     /// Writes the bytes that are left after the agreement. `disjoint` says whether ranks overlap, if that is known. `early` is
@@ -172,12 +158,12 @@ impl File {
         mut clock: Clock,
     ) -> Result<CallReport> {
         let agreed = Agreed { disjoint: disjoint.unwrap_or(left.disjoint), ..left };
-        let (mut path, mut why) = plan::choose_path(&agreed, &self.setup, Direction::Write);
+        let (mut path, mut reason) = self.setup.rules(Direction::Write).by_messages(&agreed, false);
         let chosen = path == Path::Direct && self.setup.hints.cb_write == Switch::Automatic;
         if chosen && disjoint.is_none() && !plan::truly_disjoint(&mut self.endpoint, &self.setup, file).await? {
-            (path, why) = plan::exchange(&agreed, plan::OVERLAP.to_string());
+            (path, reason) = exchange(&agreed, Reason::RangesOverlap);
         }
-        let mut done = CallTotals { path, why, ..CallTotals::new(Direction::Write) };
+        let mut done = CallTotals { path, reason, ..CallTotals::new(Direction::Write) };
         match path {
             Path::Nothing | Path::Root => {}
             Path::Shared => {

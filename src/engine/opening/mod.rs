@@ -22,7 +22,7 @@ use crate::engine::api::file::File;
 use crate::engine::api::setup::Setup;
 use crate::engine::plan::Direction;
 use crate::engine::plan::cached::Again;
-use crate::engine::policy::{FEW_PIECES, LARGE_OF_FEW, LARGE_PIECE, MAX_CHECKED_PIECES};
+use crate::engine::policy::MAX_CHECKED_PIECES;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Storage, guarded, without_size_signal};
 use crate::error::{Error, Result};
@@ -95,7 +95,7 @@ impl File {
     /// windows with: it does so only with pieces that it writes or reads directly.
     fn cover(&self, file: &Extents, direction: Direction) -> Cover {
         let Some(hosts) = &self.setup.hosts else { return Cover::unknown(0) };
-        let is_alone = hosts.here().is_none() && file.count() > 0 && !is_direct(file, &self.setup, direction);
+        let is_alone = hosts.here().is_none() && file.count() > 0 && !self.setup.rules(direction).is_direct(file);
         if !self.setup.by_host || is_alone {
             return Cover::unknown(hosts.host());
         }
@@ -194,28 +194,4 @@ impl Sweep for OpeningSweep<'_> {
         }
         Answer::of(&self.contribution, self.setup.tiling, written).put()
     }
-}
-
-/// The mean size in bytes from which ranks write and read pieces directly: the cost of a system call, or the hint if the file
-/// system locks larger units.
-pub fn large(setup: &Setup) -> u64 {
-    match setup.window_terms().1 {
-        1 => setup.hints.direct_min.min(LARGE_PIECE),
-        _ => setup.hints.direct_min,
-    }
-}
-
-/// Whether a rank writes or reads `file` directly: its pieces are large, or few and not small, and the file system locks no
-/// larger units.
-pub fn is_direct(file: &Extents, setup: &Setup, direction: Direction) -> bool {
-    if file.count() == 0 {
-        return false;
-    }
-    let is_few = file.count() <= FEW_PIECES && setup.window_terms().1 == 1;
-    let least = match direction {
-        Direction::Write if is_few => setup.hints.direct_min.min(LARGE_OF_FEW),
-        Direction::Read if is_few => 0,
-        _ => large(setup),
-    };
-    file.bytes() / file.count() >= least
 }

@@ -7,6 +7,7 @@ use crate::collectives::sweep::words;
 use crate::engine::api::report::{CallReport, Path, Seconds};
 use crate::engine::plan::{Agreed, Direction};
 use crate::engine::policy::FEW_PIECES;
+use crate::engine::policy::reason::Reason;
 use crate::engine::shared::Tiling;
 use crate::topology::Rank;
 
@@ -36,13 +37,13 @@ impl OpenedCall {
     }
 
     /// The report of a call that ends with the first agreement.
-    pub fn report(&self, direction: Direction, path: Path, why: &'static str, total: Duration) -> CallReport {
+    pub fn report(&self, direction: Direction, path: Path, reason: Reason, total: Duration) -> CallReport {
         let total = total.as_secs_f64();
         let io = self.micros as f64 / 1e6;
         let transferred = self.written.unwrap_or_default() + self.transferred;
         CallReport {
             path,
-            why: why.into(),
+            reason,
             aggregators: usize::from(self.written.is_some()),
             requests: self.all.requests,
             bytes: self.all.bytes,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::exchange::BALANCED;
 
 /// The kernel that `auto` took for a call, in the phases that the hints leave to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct AutoChoice {
     /// The kernel.
     pub kernel: AutoKernel,
@@ -38,7 +38,7 @@ impl Display for AutoChoice {
 }
 
 /// The kernels between which `auto` chooses.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AutoKernel {
     /// Every rank sends to every aggregator itself.
@@ -61,7 +61,7 @@ impl Display for AutoKernel {
 }
 
 /// What made a choice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChosenBy {
     /// The cost model.

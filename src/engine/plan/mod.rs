@@ -1,4 +1,4 @@
-//! The plan of a collective call: the agreement before an exchange, the choice of the path, and the lists to exchange.
+//! The plan of a collective call: the agreement before an exchange, and the lists to exchange.
 
 pub mod auto_choice;
 pub(in crate::engine) mod cached;
@@ -10,29 +10,25 @@ pub(in crate::engine) mod roles;
 pub mod touched;
 pub mod trials;
 
+use serde::{Deserialize, Serialize};
+
 use crate::access::{BufferLayout, Extent, Extents};
 use crate::collectives::{agree, allgather, allreduce};
 use crate::drivers::{Domains, Written};
-use crate::engine::api::report::{Clock, Path};
+use crate::engine::api::report::Clock;
 use crate::engine::api::setup::Setup;
 use crate::engine::metadata::phase::Phase;
 use crate::engine::metadata::{Announced, announce};
-use crate::engine::opening::large;
 use crate::engine::plan::choice::{Candidate, Way};
 use crate::engine::plan::flatten::{ListsToSend, flatten};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
-use crate::hints::{Hints, Overlap, Switch};
+use crate::hints::Hints;
 use crate::schedule::ReduceOp::Sum;
 use crate::topology::Rank;
 
 /// Number of parts of the range in which bytes are counted, for file domains by density.
 pub const HISTOGRAM: usize = 1024;
-
-/// The reason in reports why ranges that overlap are exchanged.
-pub const OVERLAP: &str = "the ranges of ranks overlap";
-/// The reason in reports why hosts do not exchange.
-const BY_HOST: &str = "every host its own: no host holds bytes of another";
 
 /// The range and the size of one collective call, over all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +53,8 @@ pub struct Agreed {
 }
 
 /// The direction of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// From memory to the file.
     Write,
@@ -73,60 +70,12 @@ impl Direction {
             Self::Read => "read",
         }
     }
-}
 
-/// Chooses the path and says why. Pure: the same on all ranks.
-///
-/// The rule of `automatic`: an exchange moves every byte twice and costs a message for each (rank, aggregator) and round. It
-/// pays if requests are small or interleave. Ranges that do not overlap, with [`large`] requests on average, take the direct
-/// path. (A write verifies first that they do not overlap: [`truly_disjoint`].) Hosts that hold no bytes of each other do not
-/// exchange; each does what it has to by itself.
-pub fn choose_path(agreed: &Agreed, setup: &Setup, direction: Direction) -> (Path, String) {
-    match choose_among_ranks(agreed, setup, direction) {
-        (Path::Exchange, reason) if agreed.bytes > setup.hints.tiny_call => exchange(agreed, reason),
-        chosen => chosen,
-    }
-}
-
-/// The exchange for this reason; by host if no host holds bytes of another.
-pub fn exchange(agreed: &Agreed, reason: String) -> (Path, String) {
-    if agreed.hosts_are_apart { (Path::Shared, BY_HOST.to_string()) } else { (Path::Exchange, reason) }
-}
-
-/// As [`choose_path`], without a look at hosts.
-fn choose_among_ranks(agreed: &Agreed, setup: &Setup, direction: Direction) -> (Path, String) {
-    let hints = &setup.hints;
-    let (switch, key) = match direction {
-        Direction::Write => (hints.cb_write, "romio_cb_write"),
-        Direction::Read => (hints.cb_read, "romio_cb_read"),
-    };
-    if agreed.bytes == 0 {
-        return (Path::Nothing, "no rank has data".to_string());
-    }
-    if agreed.end <= agreed.start {
-        return (Path::Nothing, "the file ends before the first byte".to_string());
-    }
-    if hints.no_indep_rw {
-        return (Path::Exchange, "romio_no_indep_rw=true".to_string());
-    }
-    if direction == Direction::Write && hints.overlap == Overlap::RankOrder {
-        // Ranges may overlap.
-        return (Path::Exchange, "trib_overlap=rank_order".to_string());
-    }
-    let mean = agreed.bytes / agreed.requests.max(1);
-    let large = large(setup);
-    if agreed.bytes <= hints.tiny_call && switch != Switch::Disable {
-        return (Path::Exchange, format!("{} bytes in all: the first aggregator takes them", agreed.bytes));
-    }
-    match switch {
-        Switch::Enable => (Path::Exchange, format!("{key}=enable")),
-        Switch::Disable => (Path::Direct, format!("{key}=disable")),
-        Switch::Automatic if mean < large => {
-            (Path::Exchange, format!("requests of {mean} bytes on average; {large} and more go directly"))
-        }
-        Switch::Automatic if !agreed.disjoint => (Path::Exchange, OVERLAP.to_string()),
-        Switch::Automatic => {
-            (Path::Direct, format!("requests of {mean} bytes on average in ranges that do not overlap"))
+    /// The hint that switches collective buffering.
+    pub(in crate::engine) fn switch_key(self) -> &'static str {
+        match self {
+            Self::Write => "romio_cb_write",
+            Self::Read => "romio_cb_read",
         }
     }
 }

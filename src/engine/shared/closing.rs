@@ -1,11 +1,10 @@
 //! The end of a call: its outcome on every rank, and the report that all ranks return.
 
-use std::borrow::Cow;
-
 use super::opening::{lanes, put};
 use crate::collectives::broadcast_error;
 use crate::engine::api::report::{CallReport, Path, Seconds};
 use crate::engine::plan::Direction;
+use crate::engine::policy::reason::Reason;
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::fabric::shared::Slots;
@@ -91,7 +90,7 @@ pub struct Known {
     /// The path of the bytes.
     pub path: Path,
     /// Why this path was chosen.
-    pub why: &'static str,
+    pub reason: Reason,
     /// Number of extents, as the ranks passed them.
     pub count: u64,
     /// Bytes to write or read.
@@ -120,8 +119,9 @@ pub async fn report(
     let [placement, io, agreement, total] = closed.micros.map(|micros| micros as f64 / 1e6);
     Ok(CallReport {
         path: known.path,
-        why: Cow::Borrowed(known.why),
+        reason: known.reason,
         auto: None,
+        told: None,
         plan_reused: false,
         aggregators: usize::from(known.path != Path::Nothing),
         requests: known.count,

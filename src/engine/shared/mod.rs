@@ -29,7 +29,7 @@
 mod arena;
 mod closing;
 mod held;
-mod opening;
+pub(in crate::engine) mod opening;
 mod ordered;
 mod placing;
 mod read;

@@ -3,9 +3,8 @@
 use super::tiling::Tiling;
 use crate::access::Extents;
 use crate::engine::plan::Direction;
-use crate::engine::policy::{FEW_BESIDE_WINDOWS, LARGE_OF_FEW, LARGE_PIECE, MAX_CHECKED_PIECES, MOSTLY_EMPTY};
+use crate::engine::policy::MAX_CHECKED_PIECES;
 use crate::fabric::shared::{SLOT, Slots};
-use crate::hints::{Hints, Overlap, Switch};
 use crate::topology::Rank;
 
 /// Number of integers at the start of a slot, and of a verdict.
@@ -192,7 +191,7 @@ impl Total {
     }
 
     /// The mean size of a piece.
-    fn mean(&self) -> u64 {
+    pub fn mean(&self) -> u64 {
         self.bytes / self.pieces.max(1)
     }
 
@@ -219,97 +218,11 @@ fn are_disjoint(openings: impl Iterator<Item = Opening> + Clone, tiling: Tiling)
     ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0)
 }
 
-/// The path of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// No rank has data.
-    Nothing,
-    /// The last rank to arrive writes the data from the slots.
-    Slots,
-    /// Every rank writes or reads its own bytes directly.
-    Direct,
-    /// Through windows in shared memory.
-    Windows,
-    /// Every rank has already written or read its own bytes.
-    AlreadyDone,
-}
-
-/// A path and its reason, as an index of [`CHOICES`].
-pub type Choice = usize;
-
-const NOTHING: Choice = 0;
-const SMALL: Choice = 1;
-const ENABLED: Choice = 2;
-const DISABLED: Choice = 3;
-const OVERLAP: Choice = 4;
-const LARGE_PIECES: Choice = 5;
-const FAR_APART: Choice = 6;
-const SMALL_PIECES: Choice = 7;
-const ALREADY_DONE: Choice = 8;
-/// Replaces the choice of windows if there is no memory for them.
-pub const NO_MEMORY: Choice = 9;
-
-/// All choices.
-pub const CHOICES: [(Way, &str); 10] = [
-    (Way::Nothing, "no rank has data"),
-    (Way::Slots, "small enough for the slots of a meeting"),
-    (Way::Windows, "collective buffering is enabled by hint"),
-    (Way::Direct, "collective buffering is disabled by hint"),
-    (Way::Windows, "ranks may overlap"),
-    (Way::Direct, "large pieces that do not overlap"),
-    (Way::Direct, "few pieces far apart"),
-    (Way::Windows, "small pieces"),
-    (Way::AlreadyDone, "every rank its own, large pieces that do not overlap"),
-    (Way::Direct, "no memory for windows"),
-];
-
-/// The mean size in bytes from which pieces are written or read directly: the cost of a system call, or the hint if the file
-/// system locks larger units (`unit` above 1).
-fn large(hints: &Hints, unit: u64) -> u64 {
-    if unit > 1 { hints.direct_min } else { hints.direct_min.min(LARGE_PIECE) }
-}
-
-/// Whether a rank writes `file` directly before it meets the others. `alone` says that every rank has a core of its own.
-pub fn is_early(file: &Extents, hints: &Hints, unit: u64, alone: bool) -> bool {
-    let large = if alone && unit == 1 && file.count() <= FEW_BESIDE_WINDOWS {
-        hints.direct_min.min(LARGE_OF_FEW)
-    } else {
-        large(hints, unit)
-    };
-    file.count() > 0 && file.bytes() / file.count() >= large
-}
-
-/// Chooses the path of a call. Pure.
-pub fn choose(total: &Total, direction: Direction, hints: &Hints, unit: u64) -> Choice {
-    let switch = match direction {
-        Direction::Write => hints.cb_write,
-        Direction::Read => hints.cb_read,
-    };
-    if total.served && total.transferred > 0 {
-        return ALREADY_DONE;
-    }
-    if total.bytes == 0 || total.start >= total.end {
-        return NOTHING;
-    }
-    if total.inline && direction == Direction::Write && switch != Switch::Disable {
-        return SMALL;
-    }
-    let sparse = total.span() / total.bytes.max(1) >= MOSTLY_EMPTY;
-    let in_order = direction == Direction::Write && hints.overlap == Overlap::RankOrder && !total.disjoint;
-    match switch {
-        Switch::Enable => ENABLED,
-        Switch::Disable if in_order => OVERLAP,
-        Switch::Disable => DISABLED,
-        Switch::Automatic if !total.disjoint && direction == Direction::Write => OVERLAP,
-        Switch::Automatic if total.mean() >= large(hints, unit) => LARGE_PIECES,
-        Switch::Automatic if total.most_pieces <= FEW_BESIDE_WINDOWS && sparse => FAR_APART,
-        Switch::Automatic => SMALL_PIECES,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::policy::paths::{Rules, Way};
+    use crate::hints::Hints;
 
     fn opening(file: &Extents, tiling: Tiling) -> Opening {
         Opening::new(file, file, false).with_tiles(file, tiling)
@@ -319,7 +232,7 @@ mod tests {
         let tiling = Tiling::of(99);
         let openings: Vec<_> = files.iter().map(|file| opening(file, tiling)).collect();
         let total = Total::over(openings.iter().copied(), Direction::Write, tiling);
-        CHOICES[choose(&total, Direction::Write, &Hints::default(), 1)].0
+        Rules { hints: &Hints::default(), unit: 1, direction: Direction::Write }.in_memory(&total).0
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::arena::{Arena, Windows};
 use super::closing::{Closed, Closing, Known, report};
-use super::opening::{CHOICES, Choice, NO_MEMORY, Opening, Total, Way, choose, lanes, put};
+use super::opening::{Opening, Total, lanes, put};
 use super::window_reader::WindowReader;
 use super::write::close_own;
 use crate::access::{BufferLayout, Extents, Sink, Walk};
@@ -14,19 +14,20 @@ use crate::engine::api::read::ReadReport;
 use crate::engine::api::report::{CallReport, Path, Seconds};
 use crate::engine::api::staging::Target;
 use crate::engine::plan::Direction;
-use crate::engine::policy::{DENSE_PART, FAR_APART, FEW_PIECES, LARGE_TO_READ, WANTED_PART, WINDOW};
+use crate::engine::policy::paths::{NO_MEMORY, Way, number, of_number};
+use crate::engine::policy::reason::Reason;
+use crate::engine::policy::{WANTED_PART, WINDOW};
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Failure, guarded};
 use crate::error::{Error, Result};
 use crate::fabric::shared::Slots;
-use crate::hints::Switch;
 use crate::topology::Rank;
 
 /// The decision of the last rank to arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Verdict {
     failed: Option<Rank>,
-    choice: Choice,
+    chosen: (Way, Reason),
     count: u64,
     bytes: u64,
     /// Whether all ranks have read their bytes.
@@ -49,7 +50,7 @@ impl File {
         let arena = self.arena()?;
         let (layout, sink) = target.memory();
         let mut own = match checked {
-            Ok(()) if self.reads_itself(file) => self.read_directly(file, layout, sink),
+            Ok(()) if self.setup.rules(Direction::Read).reads_itself(file) => self.read_directly(file, layout, sink),
             Ok(()) => Outcome { bytes: u64::MAX, ..Outcome::default() },
             Err(error) => Outcome { error: Some(error), ..Outcome::default() },
         };
@@ -63,19 +64,18 @@ impl File {
             return Err(broadcast_error(&mut self.endpoint, failed, own_error.as_ref()).await?);
         }
         let Verdict { count, bytes, .. } = verdict;
-        let known = |path, why| Known { direction: Direction::Read, path, why, count, bytes, rounds: 0 };
-        let (way, why) = CHOICES[verdict.choice];
+        let known = |path, reason| Known { direction: Direction::Read, path, reason, count, bytes, rounds: 0 };
+        let (way, reason) = verdict.chosen;
         if bytes == 0 || verdict.served {
-            let (path, why) =
-                if bytes == 0 { (Path::Nothing, why) } else { (Path::Direct, "every rank reads its own") };
+            let (path, reason) = if bytes == 0 { (Path::Nothing, reason) } else { (Path::Direct, Reason::ReadItself) };
             let micros = [0, own.busy.as_micros() as u64, 0, begin.elapsed().as_micros() as u64];
             let closed = Closed { failed: None, transferred: verdict.transferred, micros, again: false, turn: 0 };
-            let call = report(&mut self.endpoint, known(path, why), closed, None).await?;
+            let call = report(&mut self.endpoint, known(path, reason), closed, None).await?;
             return Ok(ReadReport { bytes: got, call });
         }
         match way {
             Way::Windows => {
-                let known = Known { rounds: verdict.windows.count(), ..known(Path::Shared, why) };
+                let known = Known { rounds: verdict.windows.count(), ..known(Path::Shared, reason) };
                 let rest = (!served).then_some(file);
                 let (taken, call) = self.take_windows(rest, &mut target, got, &arena, &verdict, known, begin).await?;
                 Ok(ReadReport { bytes: taken, call })
@@ -89,26 +89,8 @@ impl File {
                 }
                 let bytes = outcome.bytes;
                 self.spent(Seconds { io: outcome.busy.as_secs_f64(), ..Seconds::default() });
-                let call = close_own(&mut self.endpoint, known(Path::Direct, why), outcome, begin).await?;
+                let call = close_own(&mut self.endpoint, known(Path::Direct, reason), outcome, begin).await?;
                 Ok(ReadReport { bytes, call })
-            }
-        }
-    }
-
-    /// Whether this rank reads its access directly, before it meets the others. (Reads do not conflict.)
-    fn reads_itself(&self, file: &Extents) -> bool {
-        let Some((start, end)) = file.span() else { return true };
-        match self.setup.hints.cb_read {
-            Switch::Enable => !file.is_ascending(),
-            Switch::Disable => true,
-            Switch::Automatic => {
-                let is_dense = file.bytes() >= (end - start) - (end - start) / DENSE_PART;
-                let is_sparse = (end - start) / file.count() >= FAR_APART;
-                is_sparse
-                    || file.count() <= FEW_PIECES
-                    || file.bytes() / file.count() >= LARGE_TO_READ
-                    || is_dense
-                    || !file.is_ascending()
             }
         }
     }
@@ -136,11 +118,11 @@ impl File {
                     let size = guarded("stat", 0, size).map_err(|failure| failure.of(rank, &setup.path))?;
                     total.end = total.end.min(size);
                     let (memory, unit) = setup.window_terms();
-                    all.choice = choose(&total, Direction::Read, &setup.hints, unit);
+                    all.chosen = setup.rules(Direction::Read).in_memory(&total);
                     all.windows = Windows::over(total.start.min(total.end), total.end, memory, unit);
                     all.is_dense = total.bytes >= total.span() / WANTED_PART;
                     if arena.prepare(&all.windows).is_err() {
-                        all.choice = NO_MEMORY;
+                        all.chosen = NO_MEMORY;
                     }
                     Ok(())
                 });
@@ -227,7 +209,8 @@ impl File {
             return Ok(self.read_directly(file, layout, sink));
         }
         let arena = self.arena()?;
-        let own = self.reads_itself(file).then(|| self.read_directly(file, layout, sink.reborrow()));
+        let itself = self.setup.rules(Direction::Read).reads_itself(file);
+        let own = itself.then(|| self.read_directly(file, layout, sink.reborrow()));
         let served = own.is_some();
         let Outcome { bytes, error, busy, .. } = own.unwrap_or_default();
         let (verdict, error) = self.open_read(file, served, bytes, error, &arena).await?;
@@ -235,7 +218,7 @@ impl File {
             return Ok(Outcome { bytes, error, busy, ..Outcome::default() });
         }
         let rest = if served { &Extents::empty() } else { file };
-        let outcome = match CHOICES[verdict.choice].0 {
+        let outcome = match verdict.chosen.0 {
             Way::Windows => self.empty_windows(rest, layout, sink, &arena, &verdict).await?,
             _ => self.read_directly(rest, layout, sink),
         };
@@ -247,7 +230,7 @@ impl Verdict {
     fn of(total: &Total) -> Self {
         Self {
             failed: total.failed,
-            choice: 0,
+            chosen: (Way::Nothing, Reason::NoData),
             count: total.count,
             bytes: total.asked,
             served: total.served,
@@ -259,7 +242,7 @@ impl Verdict {
 
     fn put(&self, verdict: &mut [u8]) {
         let Windows { base, start, end, window, ring } = self.windows;
-        let flags = self.choice as u64 | u64::from(self.served) << 8 | u64::from(self.is_dense) << 9;
+        let flags = u64::from(number(self.chosen)) | u64::from(self.served) << 8 | u64::from(self.is_dense) << 9;
         let failed = self.failed.map_or(u64::MAX, |rank| rank as u64);
         put(verdict, &[flags, failed, self.count, self.bytes, self.transferred, base, start, end, window, ring]);
     }
@@ -268,7 +251,7 @@ impl Verdict {
         let [flags, failed, count, bytes, transferred, base, start, end, window, ring, ..] = lanes(verdict);
         Self {
             failed: (failed != u64::MAX).then_some(failed as Rank),
-            choice: (flags & 0xff) as Choice,
+            chosen: of_number(flags as u8),
             count,
             bytes,
             served: flags & 1 << 8 != 0,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::arena::{Arena, TURN, Windows};
 use super::closing::{Closed, Closing, Known, report};
-use super::opening::{CHOICES, Choice, NO_MEMORY, Opening, Total, Way, choose, is_early, lanes, put};
+use super::opening::{Opening, Total, lanes, put};
 use super::window_writer::{self, WindowWriter};
 use super::{held, ordered, placing, small};
 use crate::access::{BufferLayout, Extent, Extents, Source, Walk};
@@ -17,13 +17,14 @@ use crate::engine::opening::cover::Cover;
 use crate::engine::plan::Direction;
 use crate::engine::plan::flatten::{in_order, overlap};
 use crate::engine::policy::COVER_GAP;
+use crate::engine::policy::paths::{NO_MEMORY, Way, number, of_number};
+use crate::engine::policy::reason::Reason;
 use crate::engine::storage::sieve::Sieve;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Failure, Storage, guarded, without_size_signal};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::fabric::shared::Slots;
-use crate::hints::Switch;
 use crate::topology::Rank;
 
 /// The decision of the last rank to arrive.
@@ -31,7 +32,8 @@ use crate::topology::Rank;
 struct Verdict {
     /// The rank whose error all ranks return.
     failed: Option<Rank>,
-    choice: Choice,
+    /// The path and its reason.
+    chosen: (Way, Reason),
     count: u64,
     bytes: u64,
     windows: Windows,
@@ -81,14 +83,14 @@ impl File {
             return Err(broadcast_error(&mut self.endpoint, failed, own.as_ref()).await?);
         }
         self.may_overlap |= !verdict.disjoint;
-        let (way, why) = CHOICES[verdict.choice];
+        let (way, reason) = verdict.chosen;
         let path = match way {
             Way::Nothing => Path::Nothing,
             Way::Slots | Way::Windows => Path::Shared,
             Way::Direct | Way::AlreadyDone => Path::Direct,
         };
         let Verdict { count, bytes, .. } = verdict;
-        let known = Known { direction: Direction::Write, path, why, count, bytes, rounds: 0 };
+        let known = Known { direction: Direction::Write, path, reason, count, bytes, rounds: 0 };
         match way {
             Way::Nothing | Way::Slots | Way::AlreadyDone => {
                 let busy = early.map_or(verdict.micros, |outcome| outcome.busy.as_micros() as u64);
@@ -146,9 +148,9 @@ impl File {
         };
         let decide = |slots: Slots<'_>, verdict: &mut [u8]| {
             let total = Total::of(slots, Direction::Write, tiling);
-            let (memory, unit) = setup.window_terms();
-            let mut all = Verdict::of(&total, choose(&total, Direction::Write, &setup.hints, unit), (memory, unit));
-            let failure = match (all.failed, CHOICES[all.choice].0) {
+            let chosen = setup.rules(Direction::Write).in_memory(&total);
+            let mut all = Verdict::of(&total, chosen, setup.window_terms());
+            let failure = match (all.failed, all.chosen.0) {
                 (Some(_), _) | (None, Way::Nothing | Way::Direct | Way::AlreadyDone) => Ok(()),
                 (None, Way::Slots) => write_slots(storage, slots, &mut all, rank, &setup.path),
                 (None, Way::Windows) => match arena.prepare(&all.windows) {
@@ -158,7 +160,7 @@ impl File {
                         Ok(())
                     }
                     Err(_) if total.disjoint => {
-                        all.choice = NO_MEMORY;
+                        all.chosen = NO_MEMORY;
                         Ok(())
                     }
                     Err(cause) => Err(Error::io(rank, "take shared memory for", &setup.path, total.start, &cause)),
@@ -167,7 +169,7 @@ impl File {
             if let Err(error) = failure {
                 (all.failed, own_error) = (Some(rank), Some(error));
             }
-            if cover.is_some() && CHOICES[all.choice].0 == Way::Windows {
+            if cover.is_some() && all.chosen.0 == Way::Windows {
                 all.may_tile = held::unite(slots, total.bytes, verdict);
             }
             all.put(verdict);
@@ -178,10 +180,8 @@ impl File {
 
     /// Whether this rank writes its access directly, before it meets the others.
     fn writes_itself(&self, file: &Extents) -> bool {
-        let hints = &self.setup.hints;
         let alone = self.endpoint.shared().is_some_and(|shared| shared.spins());
-        let is_early = is_early(file, hints, self.setup.window_terms().1, alone);
-        is_early && hints.cb_write == Switch::Automatic && !self.may_overlap
+        !self.may_overlap && self.setup.rules(Direction::Write).writes_itself(file, alone)
     }
 
     async fn write_windows(
@@ -264,7 +264,7 @@ impl File {
         if verdict.failed.is_some() {
             return Ok(Outcome { error: own_error.or(checked.err()), ..Outcome::default() });
         }
-        let (bytes, micros, error) = match CHOICES[verdict.choice].0 {
+        let (bytes, micros, error) = match verdict.chosen.0 {
             Way::Nothing | Way::AlreadyDone => return Ok(Outcome::default()),
             Way::Direct => return Ok(self.write_directly(file, layout, source)),
             Way::Slots => (verdict.written, verdict.micros, None),
@@ -361,10 +361,10 @@ fn split<T>(outcome: Result<T>) -> (Option<T>, Result<()>) {
 
 impl Verdict {
     /// `memory` and `unit` as [`Windows::over`] has them.
-    fn of(total: &Total, choice: Choice, (memory, unit): (u64, u64)) -> Self {
+    fn of(total: &Total, chosen: (Way, Reason), (memory, unit): (u64, u64)) -> Self {
         Self {
             failed: total.failed,
-            choice,
+            chosen,
             count: total.count,
             bytes: total.asked,
             windows: Windows::over(total.start.min(total.end), total.end, memory, unit),
@@ -377,7 +377,7 @@ impl Verdict {
 
     fn put(&self, verdict: &mut [u8]) {
         let Windows { base, start, end, window, ring } = self.windows;
-        let flags = self.choice as u64 | u64::from(self.may_tile) << 8 | u64::from(self.disjoint) << 9;
+        let flags = u64::from(number(self.chosen)) | u64::from(self.may_tile) << 8 | u64::from(self.disjoint) << 9;
         let failed = self.failed.map_or(u64::MAX, |rank| rank as u64);
         let lanes = [flags, failed, self.count, self.bytes, base, start, end, window, ring, self.written, self.micros];
         put(verdict, &lanes);
@@ -387,7 +387,7 @@ impl Verdict {
         let [flags, failed, count, bytes, base, start, end, window, ring, written, micros, ..] = lanes(verdict);
         Self {
             failed: (failed != u64::MAX).then_some(failed as Rank),
-            choice: (flags & 0xff) as Choice,
+            chosen: of_number(flags as u8),
             count,
             bytes,
             windows: Windows { base, start, end, window, ring },
@@ -407,8 +407,9 @@ mod tests {
     fn a_verdict_survives_encoding() {
         let windows = Windows::over(5, 9 << 20, 4 << 20, 1);
         let (count, bytes, written, micros) = (1, 2, 4, 5);
-        let (failed, choice, may_tile, disjoint) = (Some(3), 7, true, false);
-        let all = Verdict { failed, choice, count, bytes, windows, may_tile, disjoint, written, micros };
+        let (failed, chosen) = (Some(3), (Way::Windows, Reason::SmallPieces));
+        let (may_tile, disjoint) = (true, false);
+        let all = Verdict { failed, chosen, count, bytes, windows, may_tile, disjoint, written, micros };
         let mut slot = vec![0u8; 4096];
         for one in [all, Verdict { failed: None, may_tile: false, disjoint: true, ..all }] {
             one.put(&mut slot);

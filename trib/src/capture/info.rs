@@ -80,7 +80,7 @@ impl Sum {
 impl Row {
     fn of(first: usize, call: &Call, outcome: &Outcome, sum: Sum) -> Self {
         let (path, why, seconds) = match &outcome.report {
-            Some(report) => (report.path.to_string(), report.why.to_string(), report.seconds.total),
+            Some(report) => (report.path.to_string(), report.why().to_string(), report.seconds.total),
             None => ("failed".to_string(), outcome.error.clone().unwrap_or_default(), call.took.as_secs_f64()),
         };
         Self { first, count: 1, direction: call.direction.name(), sum, path, why, seconds }

@@ -149,7 +149,7 @@ impl CallAccount {
 
     /// Why it went that way; or the error.
     pub fn why(&self) -> String {
-        self.report.as_ref().map_or(self.error.clone().unwrap_or_default(), |report| report.why.to_string())
+        self.report.as_ref().map_or(self.error.clone().unwrap_or_default(), |report| report.why().to_string())
     }
 }
 

@@ -91,10 +91,10 @@ pub fn outcomes(module: Module, calls: &[Window]) -> Vec<Outcome> {
         let writes = call.direction == Direction::Write;
         let report = CallReport {
             path: if module == Module::Posix { Path::Direct } else { Path::Exchange },
-            why: match module {
+            told: Some(match module {
                 Module::Posix => "calls of the file system, from Darshan".into(),
                 Module::Mpiio => "not known: calls of MPI-IO, from Darshan".into(),
-            },
+            }),
             requests: call.segments.len() as u64,
             bytes,
             bytes_written: if writes { bytes } else { 0 },
