@@ -57,6 +57,10 @@ impl Case {
         let gapped = Self { name: "a buffer with gaps", layout: holes.iter().map(gaps).collect(), file: holes.clone() };
         vec![
             Self::contiguous("interleaved, full", each(&|r| Extents::strided(r * 8, 8, 8 * p as i64, 300).unwrap())),
+            Self::contiguous(
+                "messages of whole pages",
+                each(&|r| Extents::strided(r * 64, 64, 64 * p as i64, 900).unwrap()),
+            ),
             Self::contiguous("with holes", holes),
             gapped,
             Self::contiguous("unsorted lists", unsorted),
@@ -109,8 +113,10 @@ pub fn write_and_check(endpoint: Endpoint, case: &Case, hints: &Hints, path: &Pa
     let (extents, layout) = (&case.file[rank], &case.layout[rank]);
     let bytes = buffer(extents, layout);
     // The second write reuses the plan of the first with other bytes, so that a write without effect is detected.
-    let others: Vec<u8> = bytes.iter().map(|byte| !byte).collect();
+    let mut others: Vec<u8> = bytes.iter().map(|byte| !byte).collect();
     let first = file.write_all(extents, layout, &others).unwrap();
+    // What was sent from there has arrived.
+    others.fill(BACKGROUND);
     // Rank 0 checks the file between two barriers.
     meet(file.endpoint());
     if rank == 0 {

@@ -4,10 +4,8 @@
 use std::sync::Arc;
 
 use crate::access::{Extent, Source};
+use crate::engine::policy::WORTH_LENDING;
 use crate::fabric::Message;
-
-/// A shorter piece is packed: that costs less than a message with memory of its own.
-const SHORTEST: u64 = 4 << 10;
 
 /// Lends pieces of the caller's memory to messages, until it is dropped.
 pub struct Lender<'a> {
@@ -27,7 +25,7 @@ impl<'a> Lender<'a> {
 
     /// The piece as a message, if it is long enough.
     pub fn lend(&self, piece: Extent) -> Option<Message> {
-        let bytes = (piece.len >= SHORTEST).then(|| self.source.piece(piece.offset, piece.len))?;
+        let bytes = (piece.len >= WORTH_LENDING).then(|| self.source.piece(piece.offset, piece.len))?;
         // SAFETY: the drop of the lender, which comes before the memory ends, makes sure that no message is left.
         let bytes = unsafe { std::mem::transmute::<&'a [u8], &'static [u8]>(bytes) };
         Some(Message::from_owner(Lent { bytes, _lent: self.lent.clone() }))
@@ -52,5 +50,26 @@ struct Lent {
 impl AsRef<[u8]> for Lent {
     fn as_ref(&self) -> &[u8] {
         self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_piece_is_lent_where_it_lies() {
+        let memory: Vec<u8> = (0..9000).map(|at| at as u8).collect();
+        // SAFETY: it is dropped in this function, after its messages.
+        let lender = unsafe { Lender::new(Source::from(&memory[..])) };
+        let message = lender.lend(Extent { offset: 100, len: WORTH_LENDING }).unwrap();
+        assert_eq!((message.as_ptr(), message.len() as u64), (memory[100..].as_ptr(), WORTH_LENDING));
+        assert_eq!(Arc::strong_count(&lender.lent), 2);
+        assert!(lender.lend(Extent { offset: 100, len: WORTH_LENDING - 1 }).is_none());
+        let part = message.slice(10..20);
+        drop(message);
+        assert_eq!(Arc::strong_count(&lender.lent), 2, "a part of the message is still there");
+        drop(part);
+        assert_eq!(Arc::strong_count(&lender.lent), 1);
     }
 }

@@ -50,6 +50,10 @@ pub const COVER_GAP: u64 = 32 << 10;
 /// Most bytes of an encoded cover. A longer one is not known to other hosts.
 pub const COVER_BYTES: usize = 8 << 10;
 
+/// A message of so many bytes or more is sent from the caller's memory, if it is one piece there. To pack a shorter one costs
+/// less than a message with memory of its own.
+pub const WORTH_LENDING: u64 = 4 << 10;
+
 // Calls on the file, and windows; all in bytes but for counts.
 
 /// On a local file system a call costs about what copying so many bytes does.
