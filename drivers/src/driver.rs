@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tributary_base::{Error, Rank, Result, Topology};
 
 use crate::domains::Domains;
-use crate::hints::DriverHints;
+use crate::hints::{DriverHints, USUAL_WINDOW};
 use crate::storage::{OpenStorage, Storage};
 
 /// How a file lies on its file system, as far as a driver cares. Found by rank 0 and told to all.
@@ -63,6 +63,11 @@ pub trait Driver: Send + Sync {
     /// Whether [`Driver::domains`] divides by density, so that the caller should count bytes first.
     fn wants_histogram(&self) -> bool {
         false
+    }
+
+    /// What an aggregator holds of the file in one round where no hint says it, in bytes, for so many ranks in all. A pure function.
+    fn usual_window(&self, _ranks: usize) -> u64 {
+        USUAL_WINDOW
     }
 
     /// The bytes that the file system locks together: two ranks that write into as many wait for each other. A pure function.

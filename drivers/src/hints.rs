@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use tributary_base::Rank;
 
+/// What an aggregator usually holds of the file in one round, in bytes.
+pub const USUAL_WINDOW: u64 = 16 << 20;
+
 /// What a driver wants to know. A field has the name of its hint; `None` leaves the choice to the driver.
 ///
 /// ```
@@ -34,7 +37,7 @@ impl Default for DriverHints {
             striping_factor: None,
             cb_nodes: None,
             cb_config_list: None,
-            cb_buffer_size: 16 << 20,
+            cb_buffer_size: USUAL_WINDOW,
             placement: Placement::Default,
         }
     }

@@ -60,7 +60,7 @@ mod tests;
 
 pub use domains::{Domains, Window};
 pub use driver::{Driver, Layout, Written};
-pub use hints::{DriverHints, Placement};
+pub use hints::{DriverHints, Placement, USUAL_WINDOW};
 pub use registry::{DriverName, detect, detect_on, driver, driver_on};
 pub use storage::{FileSystem, Mode, OpenStorage, Storage, StripeRequest};
 pub use system::SystemFiles;

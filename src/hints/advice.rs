@@ -116,7 +116,7 @@ mod tests {
         let (advice, directory) = advice("*:trib_nothing=1:cb_nodes=none:cb_buffer_size=1M\nno hints at all\n");
         let mut file_hints = FileHints::default();
         advice.take(&mut file_hints, "f");
-        assert_eq!(file_hints.hints().cb_buffer_size, 1 << 20);
+        assert_eq!(file_hints.hints().cb_buffer_size, Some(1 << 20));
         let told: Vec<_> =
             file_hints.unused().iter().map(|unused| (unused.key.as_str(), unused.why.as_str())).collect();
         assert_eq!(told.len(), 3, "{told:?}");

@@ -230,7 +230,7 @@ mod tests {
         file_hints.program("romio_cb_write", "maybe", "MPI_Info").unwrap_err();
         let due = Hints {
             cb_nodes: Some(5),
-            cb_buffer_size: 3 << 20,
+            cb_buffer_size: Some(3 << 20),
             striping_unit: Some(65536),
             cb_read: Switch::Enable,
             cb_write: Switch::Disable,

@@ -6,7 +6,7 @@
 //! ```
 //! use tributary::Hints;
 //! let hints = Hints::parse("cb_nodes=4; cb_buffer_size=4MiB  # small machine\n trib_kernel_data=pairwise")?;
-//! assert_eq!(hints.cb_buffer_size, 4 << 20);
+//! assert_eq!(hints.cb_buffer_size, Some(4 << 20));
 //! # Ok::<(), tributary::Error>(())
 //! ```
 //!
@@ -19,8 +19,8 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::path::Path;
 
-use crate::drivers::DriverHints;
 use crate::drivers::placement::distinct;
+use crate::drivers::{DriverHints, USUAL_WINDOW};
 use crate::error::{Error, Result};
 use crate::exchange::{BALANCED, Kernel};
 use crate::schedule::{Throttle, ThrottleMode};
@@ -205,14 +205,14 @@ impl Hints {
         KEYS.iter().map(row).collect()
     }
 
-    /// What a file-system driver wants to know of them.
+    /// What a file-system driver wants to know of them; windows of [`USUAL_WINDOW`] where they do not say it.
     pub fn for_driver(&self) -> DriverHints {
         DriverHints {
             striping_unit: self.striping_unit,
             striping_factor: self.striping_factor,
             cb_nodes: self.cb_nodes,
             cb_config_list: self.cb_config_list,
-            cb_buffer_size: self.cb_buffer_size,
+            cb_buffer_size: self.cb_buffer_size.unwrap_or(USUAL_WINDOW),
             placement: self.placement.clone(),
         }
     }

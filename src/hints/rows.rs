@@ -73,11 +73,12 @@ hints! {
     /// one node or a placement; others: one per node). More than there are ranks, or than `cb_config_list` permits, is cut down.
     "cb_nodes" cb_nodes: Option<usize> = None, COUNT_OR_AUTO, "ranks",
         "The file system gives more to more (or fewer) writers than the default has.", ONLY_EXCHANGED;
-    /// What an aggregator holds of the file in one round, for each of its `trib_write_buffers`. In whole stripes or blocks
+    /// What an aggregator holds of the file in one round, for each of its `trib_write_buffers`. `auto`: 16 MiB; on file systems
+    /// that lock no stripes or blocks 64 KiB a rank, but 4 MiB at least and 16 MiB at most. In whole stripes or blocks
     /// where it holds one; the Lustre driver takes at least one stripe. Small windows are allowed,
     /// and slow: every rank that has bytes in a window sends (or gets) a message for it, and below 64 KiB that is what the time
     /// goes to.
-    "cb_buffer_size" cb_buffer_size: u64 = 16 << 20, SIZE, "bytes",
+    "cb_buffer_size" cb_buffer_size: Option<u64> = None, SIZE_OR_AUTO, "bytes",
         "Memory on the aggregators is scarce, or rounds are many and small.";
     /// The most aggregators of any one node; `*:*` is no limit. Without `cb_nodes`, the drivers that take one or two aggregators
     /// per node take N.

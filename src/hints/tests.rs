@@ -139,7 +139,7 @@ fn the_environment_wins_over_the_file() {
         }
     };
     let hints = Hints::from_variables(variables(Some("cb_nodes=7"))).unwrap();
-    assert_eq!((hints.cb_nodes, hints.cb_buffer_size), (Some(7), 1 << 20));
+    assert_eq!((hints.cb_nodes, hints.cb_buffer_size), (Some(7), Some(1 << 20)));
     assert_eq!(Hints::from_variables(variables(None)).unwrap().cb_nodes, Some(2));
     assert_eq!(Hints::from_variables(|_| None).unwrap(), Hints::default());
     std::fs::remove_file(&path).unwrap();

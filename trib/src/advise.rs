@@ -80,7 +80,7 @@ fn prepare(options: &AdviseOptions) -> Result<Prepared, Failure> {
 }
 
 /// What decides how a file is divided.
-type Key = (Option<usize>, Option<u32>, Option<u64>, u64);
+type Key = (Option<usize>, Option<u32>, Option<u64>, Option<u64>);
 
 fn key(hints: &Hints) -> Key {
     (hints.cb_nodes, hints.striping_factor, hints.striping_unit, hints.cb_buffer_size)

@@ -9,6 +9,7 @@ pub fn in_force(file: &File, tells_stripes: impl Fn(&str) -> bool) -> Vec<(&'sta
     let layout = file.layout();
     let chosen = |key: &str| match key {
         "cb_nodes" => Some(file.aggregators().len().to_string()),
+        "cb_buffer_size" => Some(file.window().to_string()),
         "trib_driver" => Some(file.driver().to_string()),
         "striping_unit" if tells_stripes(key) => Some(layout.unit.to_string()),
         "striping_factor" if layout.factor > 0 && tells_stripes(key) => Some(layout.factor.to_string()),

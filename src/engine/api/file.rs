@@ -366,6 +366,11 @@ impl File {
         self.setup.layout
     }
 
+    /// What an aggregator holds of the file in one round, in bytes, at most. (Not of a stripe that is larger.)
+    pub fn window(&self) -> u64 {
+        self.setup.window_terms().0
+    }
+
     /// The aggregators, ascending.
     pub fn aggregators(&self) -> &[Rank] {
         &self.setup.roles.aggregators

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::collectives::allgather;
-use crate::drivers::{Driver, DriverHints, Layout, Mode, OpenStorage, driver};
+use crate::drivers::{Driver, DriverHints, Layout, Mode, OpenStorage, Written, driver};
 use crate::engine::api::terms::{self, Created, OpenArguments};
 use crate::engine::capture::target::Target;
 use crate::engine::plan::Direction;
 use crate::engine::plan::roles::Roles;
+use crate::engine::plan::touched::Touched;
 use crate::engine::policy::paths::Rules;
 use crate::engine::shared::{self, Tiling};
 use crate::engine::storage::sieve::Sieve;
@@ -131,12 +132,18 @@ impl Setup {
         costs: Costs,
     ) -> Result<Self> {
         let first = aggregators.iter().copied().take(1).collect();
-        let roles = Roles::new(rank, &topology, (&*driver, &layout), aggregators.into(), &hints, costs)?;
-        let tiny = Roles::new(rank, &topology, (&*driver, &layout), first, &hints, costs)?;
+        let window = hints.cb_buffer_size.unwrap_or_else(|| driver.usual_window(topology.ranks()));
+        let driver_hints = DriverHints { cb_buffer_size: window, ..hints.for_driver() };
+        let untouched = |aggregators: usize| {
+            let any = Written { start: 0, end: 1, histogram: &[] };
+            Touched::of(&driver.domains(&layout, aggregators, any, &driver_hints))
+        };
+        let roles = Roles::new(rank, &topology, untouched(aggregators.len()), aggregators.into(), &hints, costs)?;
+        let tiny = Roles::new(rank, &topology, untouched(1), first, &hints, costs)?;
         let (path, mode) = (PathBuf::new(), Mode::Create);
         let (shares_memory, shares_in_nodes, hosts) = (false, false, None);
         let (by_host, is_captured, tiling) = (false, false, Tiling::of(0));
-        let (driver_name, driver_hints) = (hints.driver, hints.for_driver());
+        let driver_name = hints.driver;
         Ok(Self {
             path,
             mode,
@@ -159,7 +166,7 @@ impl Setup {
 
     /// The bytes of shared memory for windows, and the bytes that the file system locks as a unit.
     pub fn window_terms(&self) -> (u64, u64) {
-        (self.hints.cb_buffer_size, self.driver.lock_unit(&self.layout))
+        (self.driver_hints.cb_buffer_size, self.driver.lock_unit(&self.layout))
     }
 
     /// What the path of a call depends on, besides its amounts.

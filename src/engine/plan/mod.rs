@@ -23,7 +23,6 @@ use crate::engine::plan::choice::{Candidate, Way};
 use crate::engine::plan::flatten::{ListsToSend, flatten};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
-use crate::hints::Hints;
 use crate::schedule::ReduceOp::Sum;
 use crate::topology::Rank;
 
@@ -165,7 +164,8 @@ impl Plan {
             }
             announced => {
                 let rank = endpoint.rank();
-                let enough = announced.and_then(|own| has_memory(rank, &own, &setup.hints, new_windows).map(|()| own));
+                let enough =
+                    announced.and_then(|own| has_memory(rank, &own, setup.window_terms().0, new_windows).map(|()| own));
                 agree(endpoint, enough).await
             }
         };
@@ -177,9 +177,9 @@ impl Plan {
 
 /// Checks that this aggregator has memory for a round: for its messages, of up to a window's bytes, and for `new_windows`
 /// windows. During a round it would be too late, because other ranks send already.
-fn has_memory(rank: Rank, announced: &Announced, hints: &Hints, new_windows: usize) -> Result<()> {
+fn has_memory(rank: Rank, announced: &Announced, window: u64, new_windows: usize) -> Result<()> {
     let incoming = announced.incoming.iter().fold(0u64, |sum, (_, list)| sum.saturating_add(list.summary().bytes));
-    let window = incoming.min(hints.cb_buffer_size).max(1);
+    let window = incoming.min(window).max(1);
     let windows = incoming.div_ceil(window).min(new_windows as u64);
     let bytes = window.saturating_mul(windows.saturating_add(1));
     let tried = usize::try_from(bytes).map(|bytes| Vec::<u8>::new().try_reserve_exact(bytes));

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::access::Extents;
-use crate::drivers::{Domains, Driver, Layout, Written};
+use crate::drivers::Domains;
 use crate::engine::metadata::phase::Phase;
 use crate::engine::plan::Agreed;
 use crate::engine::plan::auto_choice::{AutoChoice, AutoKernel, ChosenBy};
@@ -52,7 +52,7 @@ impl Roles {
     pub fn new(
         rank: Rank,
         topology: &Topology,
-        (driver, layout): (&dyn Driver, &Layout),
+        untouched: Touched,
         aggregators: Arc<[Rank]>,
         hints: &Hints,
         costs: Costs,
@@ -72,8 +72,6 @@ impl Roles {
         let flat = maker.phases(kernels, given.any().then(|| maker.local_aggregators(0)))?;
         let open = if chooser.local.is_empty() { Layered::default() } else { open };
         let layered = chooser.local.iter().map(|&local| (local, OnceLock::new())).collect();
-        let any = Written { start: 0, end: 1, histogram: &[] };
-        let untouched = Touched::of(&driver.domains(layout, aggregators.len(), any, &hints.for_driver()));
         Ok(Self { open, given, flat, layered, chooser, untouched, aggregators })
     }
 

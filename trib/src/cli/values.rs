@@ -7,8 +7,8 @@ use crate::limits::{MOST_RANKS, MOST_THREADS, MOST_TIMES};
 /// A size in bytes, in the notation of hints (`16MiB`).
 pub fn size(text: &str) -> Result<u64, String> {
     let mut hints = Hints::default();
-    hints.set("cb_buffer_size", text).map_err(|_| "allowed: 1 to 2^62 bytes, also with KiB, MiB, GiB".to_string())?;
-    Ok(hints.cb_buffer_size)
+    hints.set("trib_direct_min", text).map_err(|_| "allowed: 1 to 2^62 bytes, also with KiB, MiB, GiB".to_string())?;
+    Ok(hints.direct_min)
 }
 
 /// A number, at least 1.

@@ -180,15 +180,13 @@ fn plans(account: &Account) -> Option<String> {
 
 fn rounds(account: &Account) -> Option<String> {
     let kind = account.kinds.iter().filter(|kind| kind.path == "exchange").max_by_key(|kind| kind.rounds)?;
-    let size = account.in_force.cb_buffer_size;
     (kind.rounds >= 16).then(|| {
         format!(
-            "Call {} takes {} rounds on {}: more aggregators (cb_nodes) or larger windows (cb_buffer_size, {} bytes here) would \
+            "Call {} takes {} rounds on {}: more aggregators (cb_nodes) or larger windows (cb_buffer_size) would \
              need fewer.",
             kind.first,
             grouped(kind.rounds),
-            counted(kind.aggregators as u64, "aggregator"),
-            grouped(size)
+            counted(kind.aggregators as u64, "aggregator")
         )
     })
 }
