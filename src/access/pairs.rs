@@ -41,6 +41,23 @@ impl History {
         self.seen += 1;
     }
 
+    /// Pushes `count` pairs, each the one `distance` before it; `None` if there is none so far back.
+    fn repeat(&mut self, distance: u64, count: u64) -> Option<()> {
+        self.back(distance)?;
+        let mut left = count;
+        while self.ring.len() < HISTORY && left > 0 {
+            self.push(self.back(distance)?);
+            left -= 1;
+        }
+        if let Ok(ring) = <&mut [Pair; HISTORY]>::try_from(&mut self.ring[..]) {
+            for at in self.seen..self.seen + left {
+                ring[at as usize % HISTORY] = ring[(at - distance) as usize % HISTORY];
+            }
+            self.seen += left;
+        }
+        Some(())
+    }
+
     /// The pair `distance` before the next one.
     #[inline]
     fn back(&self, distance: u64) -> Option<Pair> {
@@ -147,42 +164,60 @@ pub enum Token {
     },
 }
 
-/// Walks a token stream. The caller keeps the bytes and passes them to each call.
+/// Walks a token stream. The caller keeps the bytes and passes them to each call. Pairs are decoded [`HISTORY`] at a time.
 #[derive(Debug, Clone)]
 pub struct PairCursor {
     at: usize,
+    /// The last pairs that were decoded; those from `taken` on have not been given to the caller.
     history: History,
+    taken: u64,
     token: Token,
 }
 
 impl Default for PairCursor {
     fn default() -> Self {
-        Self { at: 0, history: History::default(), token: Token::Literals(0) }
+        Self { at: 0, history: History::default(), taken: 0, token: Token::Literals(0) }
     }
 }
 
 impl PairCursor {
-    /// The next pair; `None` at the end of the stream and on damaged bytes ([`check`] tells the two apart). O(1).
+    /// The next pair; `None` at the end of the stream and on damaged bytes ([`check`] tells the two apart). Amortised O(1).
     #[inline]
     pub fn next(&mut self, bytes: &[u8]) -> Option<Pair> {
-        loop {
-            let pair = match &mut self.token {
-                Token::Literals(0) | Token::Back { length: 0, .. } => {
-                    self.token = read_token(bytes, &mut self.at)?;
-                    continue;
-                }
-                Token::Literals(left) => {
-                    *left -= 1;
-                    read_pair(bytes, &mut self.at)?
-                }
-                Token::Back { length, distance } => {
-                    *length -= 1;
-                    self.history.back(*distance)?
-                }
-            };
-            self.history.push(pair);
-            return Some(pair);
+        if self.taken == self.history.seen {
+            self.decode(bytes);
         }
+        let pair = (self.taken < self.history.seen).then(|| self.history.ring[self.taken as usize % HISTORY])?;
+        self.taken += 1;
+        Some(pair)
+    }
+
+    /// Decodes as many pairs as there is room for, once all before have been taken. Behind damage there is nothing.
+    fn decode(&mut self, bytes: &[u8]) {
+        let end = self.history.seen + HISTORY as u64;
+        while self.history.seen < end && self.at <= bytes.len() {
+            if self.decode_token(bytes, end - self.history.seen).is_none() {
+                self.at = bytes.len() + 1;
+            }
+        }
+    }
+
+    /// Decodes at most `most` pairs of the current token, or begins the next.
+    fn decode_token(&mut self, bytes: &[u8], most: u64) -> Option<()> {
+        match &mut self.token {
+            Token::Literals(0) | Token::Back { length: 0, .. } => self.token = read_token(bytes, &mut self.at)?,
+            Token::Literals(left) => {
+                let count = most.min(*left);
+                *left -= count;
+                (0..count).try_for_each(|_| Some(self.history.push(read_pair(bytes, &mut self.at)?)))?;
+            }
+            Token::Back { length, distance } => {
+                let count = most.min(*length);
+                *length -= count;
+                self.history.repeat(*distance, count)?;
+            }
+        }
+        Some(())
     }
 }
 

@@ -167,7 +167,7 @@ impl Segment {
         outcome
     }
 
-    /// Reads from the first hole to the last at once, and keeps what belongs in the holes; false for a file that may be
+    /// Reads from the first hole on at once, and keeps what belongs in the holes; false for a file that may be
     /// written and not read.
     fn fill_holes(
         &self,
@@ -177,22 +177,20 @@ impl Segment {
         sieve: Sieve,
     ) -> Result<bool, Failure> {
         let WindowBuffer { bytes, coverage } = buffer;
-        let holes = || {
-            let ends = coverage.runs(part.start, part.end).map(|run| run.end);
-            ends.zip(coverage.runs(part.start, part.end).skip(1).map(|run| run.start))
-        };
-        let Some((from, _)) = holes().next() else { return Ok(true) };
-        let to = holes().last().map_or(from, |(_, to)| to);
+        let mut runs = coverage.runs(part.start, part.end);
+        let Some(from) = runs.next().map(|run| run.end) else { return Ok(true) };
         let no_memory = |cause| Failure { operation: "read", offset: self.offset(from), cause };
-        let mut there = Block::take((to - from) as usize).map_err(no_memory)?;
-        there.set_len((to - from) as usize);
+        let mut there = Block::take((part.end - from) as usize).map_err(no_memory)?;
+        there.set_len((part.end - from) as usize);
         match read_all(storage, &mut there, self.offset(from)) {
             Err(failure) if sieve.forgives(&failure) => return Ok(false),
             outcome => outcome?,
         };
-        for (start, end) in holes() {
-            let hole = &there[(start - from) as usize..(end - from) as usize];
-            bytes[start as usize..end as usize].copy_from_slice(hole);
+        let mut start = from;
+        for run in runs {
+            let hole = &there[(start - from) as usize..(run.start - from) as usize];
+            bytes[start as usize..run.start as usize].copy_from_slice(hole);
+            start = run.end;
         }
         Ok(true)
     }
