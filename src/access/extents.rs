@@ -212,6 +212,7 @@ pub(super) fn out_of_range(offset: u64, len: u64) -> Error {
     Error::argument("extent", format!("offset {offset}, length {len}"), "offset + length <= 2^63 - 1")
 }
 
+#[inline]
 pub(super) fn check_end(offset: u64, len: u64) -> Result<()> {
     match offset.checked_add(len) {
         Some(end) if end <= i64::MAX as u64 => Ok(()),

@@ -54,6 +54,25 @@ pub struct PlainIter<'a> {
     end: u64,
 }
 
+impl PlainIter<'_> {
+    /// Appends the next extents to `out`, at most `most`.
+    pub fn take_into(&mut self, most: usize, out: &mut Vec<Extent>) {
+        out.extend(self.first.take());
+        let (next, rest) = self.words.as_slice().split_at(self.words.len().min(most.saturating_sub(out.len())));
+        self.words = rest.iter();
+        out.extend(next.iter().map(|word| follow(&mut self.end, *word)));
+    }
+}
+
+/// The extent of a word behind an extent that ended at `end`.
+#[inline]
+fn follow(end: &mut u64, word: u64) -> Extent {
+    let (gap, len) = (i64::from((word >> 32) as i32), u64::from(word as u32));
+    let offset = end.wrapping_add(gap as u64);
+    *end = offset.wrapping_add(len);
+    Extent { offset, len }
+}
+
 impl Iterator for PlainIter<'_> {
     type Item = Extent;
 
@@ -62,11 +81,7 @@ impl Iterator for PlainIter<'_> {
         if let Some(first) = self.first.take() {
             return Some(first);
         }
-        let word = *self.words.next()?;
-        let (gap, len) = (i64::from((word >> 32) as i32), u64::from(word as u32));
-        let offset = self.end.wrapping_add(gap as u64);
-        self.end = offset.wrapping_add(len);
-        Some(Extent { offset, len })
+        Some(follow(&mut self.end, *self.words.next()?))
     }
 }
 

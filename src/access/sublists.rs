@@ -87,7 +87,7 @@ impl Decoded {
         self.0.clear();
         match list {
             ListIter::Packed(list) => self.0.extend(list.take(DECODED_EXTENTS)),
-            ListIter::Plain(list) => self.0.extend(list.take(DECODED_EXTENTS)),
+            ListIter::Plain(list) => list.take_into(DECODED_EXTENTS, &mut self.0),
         }
     }
 }

@@ -24,19 +24,23 @@ impl Cover {
     pub fn of(host: usize, file: &Extents, unit: u64) -> Self {
         // A range takes two bytes or more.
         const MOST: usize = COVER_BYTES / 2;
+        // Extents that are less than a unit apart touch the same units, or neighbours.
+        let grain = COVER_GAP.max(unit);
         let mut ranges: Vec<(u64, u64)> = Vec::new();
-        for extent in file.iter() {
-            let (start, end) = (extent.offset - extent.offset % unit, extent.end().next_multiple_of(unit));
-            if let Some(last) =
-                ranges.last_mut().filter(|last| start >= last.0 && start < last.1.saturating_add(COVER_GAP))
-            {
-                last.1 = last.1.max(end);
-            } else if ranges.len() == MOST {
-                return Self::unknown(host);
-            } else {
-                ranges.push((start, end));
+        let mut open = (u64::MAX, 0u64);
+        file.iter().for_each(|extent| {
+            if extent.offset >= open.0 && extent.offset < open.1.saturating_add(grain) {
+                open.1 = open.1.max(extent.end());
+            } else if ranges.len() <= MOST {
+                ranges.push(std::mem::replace(&mut open, (extent.offset, extent.end())));
             }
+        });
+        if ranges.len() > MOST {
+            return Self::unknown(host);
         }
+        ranges.push(open);
+        ranges.retain(|(start, end)| start < end);
+        ranges.iter_mut().for_each(|(start, end)| (*start, *end) = (*start - *start % unit, end.next_multiple_of(unit)));
         Self { host: host as u64, ranges: Some(united(ranges, COVER_GAP)) }
     }
 

@@ -196,7 +196,7 @@ pub fn count_bytes(file: &Extents, agreed: &Agreed) -> Vec<u64> {
     let mut parts = vec![0; HISTOGRAM];
     // Most extents lie in the same part as the one before, and need no division.
     let (mut part, mut from, mut until) = (0, 0, 0);
-    for mut extent in file.iter() {
+    file.iter().for_each(|mut extent| {
         extent.len = extent.len.min(agreed.end.saturating_sub(extent.offset));
         while extent.len > 0 {
             if extent.offset < from || extent.offset >= until {
@@ -208,7 +208,7 @@ pub fn count_bytes(file: &Extents, agreed: &Agreed) -> Vec<u64> {
             parts[part] += len;
             extent = Extent { offset: extent.offset + len, len: extent.len - len };
         }
-    }
+    });
     parts
 }
 
