@@ -15,7 +15,7 @@ use super::transport::{Completion, Message, Ticket, Transport};
 use super::waiting::{Waiting, pause};
 use crate::error::{Error, Result};
 use crate::schedule::{Action, Op, OpId, Progress, ReduceOp, Schedule, Span};
-use crate::topology::Rank;
+use crate::topology::{Rank, Topology};
 
 /// The memory behind the named buffers of a schedule. An error of any function ends the run.
 pub trait Memory {
@@ -83,6 +83,8 @@ pub struct Endpoint {
     grouped: Option<Grouped>,
     /// The result of [`Endpoint::find_hosts`], with its key.
     hosts: Option<(usize, Arc<Hosts>)>,
+    /// The nodes of the ranks, once they are known.
+    topology: Option<Topology>,
 }
 
 /// Whether all ranks share memory.
@@ -96,7 +98,12 @@ impl Endpoint {
     /// The endpoint of a transport. Local.
     pub fn new(transport: Box<dyn Transport>) -> Self {
         let waiting = Waiting::new(transport.idle(), Failure::new(transport.rank(), transport.stop()));
-        Self { transport, waiting, sharing: Sharing::Untried, grouped: None, hosts: None }
+        Self { transport, waiting, sharing: Sharing::Untried, grouped: None, hosts: None, topology: None }
+    }
+
+    /// From here on, messages between nodes of `topology` are counted as such.
+    pub fn count_between(&mut self, topology: Topology) {
+        self.topology = Some(topology);
     }
 
     /// This rank.
@@ -213,8 +220,7 @@ impl Endpoint {
     /// Those of the fabric or the memory. Operations may then still be in flight, and the endpoint must not be used again.
     pub async fn run(&mut self, schedule: Schedule, memory: &mut dyn Memory, tag: u16) -> Result<Traffic> {
         let (by_ticket, not_ready, in_flight, awaited, traffic) = Default::default();
-        let elsewhere =
-            Elsewhere { rank: self.rank(), hosts: self.hosts().cloned(), none: self.shared_ref().is_some() };
+        let elsewhere = Elsewhere { rank: self.rank(), nodes: self.topology.clone() };
         let progress = Progress::new(schedule);
         let mut run = Run { progress, by_ticket, not_ready, in_flight, awaited, traffic, tag, elsewhere };
         let mut done = Vec::new();
@@ -265,21 +271,15 @@ struct Run {
     elsewhere: Elsewhere,
 }
 
-/// Which ranks are on other hosts.
+/// Which ranks are on other nodes; none, as long as that is not known.
 struct Elsewhere {
     rank: Rank,
-    hosts: Option<Arc<Hosts>>,
-    /// All ranks are on one host.
-    none: bool,
+    nodes: Option<Topology>,
 }
 
 impl Elsewhere {
     fn has(&self, rank: Rank) -> bool {
-        match &self.hosts {
-            _ if self.none => false,
-            Some(hosts) => hosts.labels()[rank] != hosts.labels()[self.rank],
-            None => rank != self.rank,
-        }
+        self.nodes.as_ref().is_some_and(|nodes| nodes.node_of(rank) != nodes.node_of(self.rank))
     }
 }
 

@@ -417,3 +417,24 @@ fn a_bad_argument_of_one_rank_is_the_error_of_all() {
     assert_eq!(errors[0].len(), 2 * HOSTS.len());
     assert!(errors.iter().all(|of_rank| *of_rank == errors[0]), "{errors:?}");
 }
+
+/// Rank 0 takes all: what the ranks of other nodes send counts, and nothing else does.
+#[test]
+fn what_travels_between_nodes_is_counted() {
+    let _watchdog = Watchdog::new("between nodes", 60);
+    let directory = tempfile::tempdir().unwrap();
+    for (ranks_per_node, elsewhere) in [(1, 6), (2, 5), (4, 3), (RANKS, 0)] {
+        let path = directory.path().join("file");
+        let hints = format!("trib_ranks_per_node={ranks_per_node};cb_nodes=1;trib_tiny_call=0;romio_cb_write=enable");
+        threads::run(RANKS, |transport| {
+            let endpoint = Endpoint::new(transport);
+            let own = Extents::strided(endpoint.rank() as u64 * 100, 100, 700, 50).unwrap();
+            let mut file = File::open(endpoint, &path, Mode::Create, Hints::parse(&hints).unwrap()).unwrap();
+            let report = file.write_all(&own, &BufferLayout::Contiguous, &[1; 5000]).unwrap();
+            let lists = report.between_hosts - elsewhere * 5000;
+            assert!(lists <= report.metadata_bytes && (lists > 0) == (elsewhere > 0), "{hints}: {report:?}");
+            file.close().unwrap();
+        })
+        .unwrap();
+    }
+}

@@ -98,6 +98,7 @@ impl File {
         let target = Target::of_process();
         let setup = waiting.call(pin!(Setup::open(&mut endpoint, &*files, path, mode, hints, target))).await?;
         let target = target.filter(|_| setup.is_captured);
+        endpoint.count_between(setup.topology.clone());
         let mut file = Self::of(endpoint, setup, files, target);
         if target.is_some() {
             file.diary = Some(Box::new(Keeping::new(file.endpoint.ranks())));

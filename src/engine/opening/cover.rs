@@ -40,7 +40,9 @@ impl Cover {
         }
         ranges.push(open);
         ranges.retain(|(start, end)| start < end);
-        ranges.iter_mut().for_each(|(start, end)| (*start, *end) = (*start - *start % unit, end.next_multiple_of(unit)));
+        ranges
+            .iter_mut()
+            .for_each(|(start, end)| (*start, *end) = (*start - *start % unit, end.next_multiple_of(unit)));
         Self { host: host as u64, ranges: Some(united(ranges, COVER_GAP)) }
     }
 

@@ -62,7 +62,9 @@ impl Packing<'_> {
         if self.len == 0 || piece.offset != self.at + self.len as u64 || self.len + bytes.len() > PACKED_FOR_CALL {
             self.flush();
             self.at = piece.offset;
-            self.packed.resize(PACKED_FOR_CALL, 0);
+        }
+        if self.packed.len() < self.len + bytes.len() {
+            self.packed.resize((self.len + bytes.len()).next_power_of_two(), 0);
         }
         let place = &mut self.packed[self.len..][..bytes.len()];
         // SAFETY: two slices of this length, one of them borrowed for writing.

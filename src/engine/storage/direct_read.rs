@@ -85,7 +85,7 @@ impl ReadGroup<'_> {
     fn read_span(&mut self, start: u64, end: u64) -> Result<u64, Failure> {
         let len = (end - start) as usize;
         if self.span.len() < len {
-            self.span.resize(PACKED_FOR_CALL, 0);
+            self.span.resize(len.next_power_of_two(), 0);
         }
         let span = &mut self.span[..len];
         let present = read_present(self.storage, span, start)?;
