@@ -2,7 +2,7 @@
 //! file otherwise.
 
 use std::ffi::CStr;
-use std::io;
+use std::io::{self, IoSlice};
 use std::path::Path;
 
 /// How a file is opened.
@@ -48,6 +48,15 @@ pub trait Storage: Send + Sync {
     /// # Errors
     /// The system's.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
+
+    /// Writes some of the bytes of `parts`, one part after the other, at `offset`, as pwritev(2) does; returns how many. By default
+    /// of the first part only.
+    ///
+    /// # Errors
+    /// The system's.
+    fn write_parts_at(&self, parts: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
+        parts.first().map_or(Ok(0), |first| self.write_at(first, offset))
+    }
 
     /// Reads some bytes at `offset`, as pread(2) does; 0 at the end of the file.
     ///

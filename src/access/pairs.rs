@@ -209,7 +209,9 @@ impl PairCursor {
             Token::Literals(left) => {
                 let count = most.min(*left);
                 *left -= count;
-                (0..count).try_for_each(|_| Some(self.history.push(read_pair(bytes, &mut self.at)?)))?;
+                for _ in 0..count {
+                    self.history.push(read_pair(bytes, &mut self.at)?);
+                }
             }
             Token::Back { length, distance } => {
                 let count = most.min(*length);

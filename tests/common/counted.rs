@@ -1,7 +1,7 @@
 //! Files of the system, and how often and for how many bytes they were asked.
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -57,6 +57,12 @@ impl OpenStorage for Counted {
 impl Storage for CountedFile {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         let count = self.file.write_at(bytes, offset)?;
+        self.counts.add(0, count);
+        Ok(count)
+    }
+
+    fn write_parts_at(&self, parts: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
+        let count = self.file.write_parts_at(parts, offset)?;
         self.counts.add(0, count);
         Ok(count)
     }

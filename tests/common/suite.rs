@@ -27,6 +27,19 @@ impl Case {
         Self { name, file, layout }
     }
 
+    /// Messages of more than a page from one piece of memory, and windows of large pieces: neither is copied in user space.
+    /// Too large for the tiny windows of the other cases.
+    fn of_pages(ranks: usize) -> [Self; 2] {
+        let interleaved = |len: u64, count| {
+            let of = |rank| Extents::strided(rank * len, len, (len * ranks as u64) as i64, count).unwrap();
+            (0..ranks as u64).map(of).collect::<Vec<_>>()
+        };
+        [
+            Self::contiguous("messages of whole pages", interleaved(64, 900)),
+            Self::contiguous("whole pages", interleaved(5000, 9)),
+        ]
+    }
+
     /// All cases for `ranks` ranks.
     pub fn all(ranks: usize) -> Vec<Self> {
         let p = ranks as u64;
@@ -291,6 +304,13 @@ pub fn run_part(mut endpoint: Endpoint, directory: &Path, part: usize) {
                     std::fs::remove_file(&path).unwrap();
                 }
             }
+        }
+    }
+    for kernels in kernel_hints() {
+        let hints = format!("romio_cb_write=enable;trib_tiny_call=0;cb_nodes=2;trib_ranks_per_node=4;{kernels}");
+        for case in &Case::of_pages(ranks) {
+            let path = directory.join(format!("{ranks}-pages"));
+            endpoint = write_and_check(endpoint, case, &Hints::parse(&hints).unwrap(), &path, false);
         }
     }
     let disable = tributary::hints::Switch::Disable;

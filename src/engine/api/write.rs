@@ -59,6 +59,27 @@ impl File {
         self.begun_write(file, layout, source).await
     }
 
+    /// As [`File::write_all_async`], for a caller that waits for the end of the call: `source` may then be sent and written in
+    /// place, as [`File::write_all_from`] does. Collective.
+    ///
+    /// # Errors
+    /// As [`File::write_all`].
+    ///
+    /// # Safety
+    /// Once polled, the future is polled to its end, or the process ends before the memory of `source` does.
+    pub async unsafe fn write_all_to_end(
+        &mut self,
+        file: &Extents,
+        layout: &BufferLayout,
+        source: Source<'_>,
+    ) -> Result<CallReport> {
+        self.begin()?;
+        self.returns_at_end = true;
+        let outcome = self.begun_write(file, layout, source).await;
+        self.returns_at_end = false;
+        outcome
+    }
+
     /// Starts a non-blocking collective write. Collective.
     pub fn start_write_all<'a>(
         &'a mut self,
@@ -177,7 +198,6 @@ impl File {
             }
             Path::Exchange => {
                 self.exchange_write(file, layout, source, &agreed, &mut clock, &mut done).await?;
-                self.settle(&mut done).await;
                 clock.elsewhere.lap();
             }
         }
@@ -199,14 +219,16 @@ impl File {
     ) -> Result<()> {
         let plan = self.plan(file, layout, agreed, clock, done).await?;
         done.aggregators = self.setup.roles(agreed.bytes).aggregators.len();
-        let lends = self.returns_at_end && self.endpoint.sends_in_place();
         // SAFETY: the future of a call that returns at its end lies on the stack of that call, which drops all of it before it
         // returns to the owner of the memory.
-        let lender = lends.then(|| unsafe { Lender::new(source) });
-        let rounds = Writing::new(&plan, &plan.data, source).timed(self.diary.is_some()).lending(lender);
-        done.counts = rounds.run(&mut self.endpoint, &mut self.queue).await?;
+        let lender = self.returns_at_end.then(|| unsafe { Lender::new(source) });
+        let rounds = Writing::new(&plan, &plan.data, source).timed(self.diary.is_some());
+        let ran = rounds.lending(lender.as_ref(), &self.endpoint).run(&mut self.endpoint, &mut self.queue).await;
         clock.elsewhere.lap();
-        Ok(())
+        let ran = ran.map(|counts| done.counts = counts);
+        // Also after an error: the worker writes what is lent.
+        self.settle(done).await;
+        ran
     }
 
     /// Writes an access that needs no other rank. Local.

@@ -2,8 +2,19 @@
 
 use std::io;
 
+use bytes::Bytes;
+
 use crate::engine::data::coverage::Coverage;
 use crate::fabric::pool::Block;
+
+/// Bytes of a window that lie in a message, or in the caller's memory.
+#[derive(Debug)]
+pub struct PieceOfWindow {
+    /// Their place in the window.
+    pub position: u64,
+    /// The bytes; at least one.
+    pub bytes: Bytes,
+}
 
 /// The memory of one window, and which of its bytes have data.
 #[derive(Debug, Default)]
@@ -12,6 +23,8 @@ pub struct WindowBuffer {
     pub bytes: Block,
     /// Which of the bytes have data.
     pub coverage: Coverage,
+    /// In place of the bytes of a window that is full: its pieces, ascending, when it is written.
+    pub pieces: Vec<PieceOfWindow>,
 }
 
 impl WindowBuffer {

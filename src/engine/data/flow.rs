@@ -11,7 +11,9 @@ use bytes::Bytes;
 use crate::access::packed::Summary;
 use crate::access::{Extent, Packed, PackedCursor, Sink, Source};
 use crate::drivers::{Domains, Window};
+use crate::engine::data::buffer::PieceOfWindow;
 use crate::engine::data::coverage::Coverage;
+use crate::engine::data::lending::Lender;
 use crate::engine::shared::Tiling;
 use crate::engine::storage::copy::copy_to;
 use crate::fabric::pool::Block;
@@ -24,6 +26,8 @@ pub struct Passed {
     pub bytes: u64,
     /// Highest end; the window's start if there are no bytes.
     pub end: u64,
+    /// Extents.
+    pub extents: u64,
 }
 
 /// A cursor over a packed list, window by window.
@@ -51,20 +55,22 @@ impl Flow {
 
     /// Passes all extents of `window` and returns their bytes.
     pub fn pass(&mut self, window: &Window) -> Passed {
-        let mut passed = Passed { bytes: 0, end: window.start };
+        let mut passed = Passed { bytes: 0, end: window.start, extents: 0 };
         while let Some(extent) = self.cursor.take_before(window.end) {
             passed.bytes += extent.len;
             passed.end = extent.end();
+            passed.extents += 1;
         }
         passed
     }
 
     /// The same; and adds what they add to the sum by which pieces are known to tile the window.
     pub fn pass_summing(&mut self, window: &Window, tiling: Tiling, sum: &mut u64) -> Passed {
-        let mut passed = Passed { bytes: 0, end: window.start };
+        let mut passed = Passed { bytes: 0, end: window.start, extents: 0 };
         while let Some(extent) = self.cursor.take_before(window.end) {
             passed.bytes += extent.len;
             passed.end = extent.end();
+            passed.extents += 1;
             let position = window.position(extent.offset);
             *sum = sum.wrapping_add(tiling.piece(position, position + extent.len));
         }
@@ -73,10 +79,11 @@ impl Flow {
 
     /// As [`Flow::pass`]; and marks them in `coverage`, which is gone when there is no memory for it.
     pub fn pass_covering(&mut self, window: &Window, coverage: &mut Option<Coverage>) -> Passed {
-        let mut passed = Passed { bytes: 0, end: window.start };
+        let mut passed = Passed { bytes: 0, end: window.start, extents: 0 };
         while let Some(extent) = self.cursor.take_before(window.end) {
             passed.bytes += extent.len;
             passed.end = extent.end();
+            passed.extents += 1;
             let marked = coverage.as_mut().map(|c| c.mark(window.position(extent.offset), extent.len));
             if matches!(marked, Some(Err(_))) {
                 *coverage = None;
@@ -143,6 +150,11 @@ impl Outflow {
         self.meet(window, |position, piece| copy(into, position, source.piece(piece.offset, piece.len)));
     }
 
+    /// Adds the window's bytes to its pieces: this rank is the aggregator.
+    pub fn divide(&mut self, window: &Window, lender: &Lender<'_>, pieces: &mut Vec<PieceOfWindow>) {
+        self.meet(window, |position, piece| pieces.push(PieceOfWindow { position, bytes: lender.lend_any(piece) }));
+    }
+
     /// Copies the window's bytes directly out of it: this rank is the aggregator.
     pub fn take(&mut self, window: &Window, from: &[u8], mut sink: Sink<'_>) {
         self.meet(window, |position, piece| {
@@ -206,6 +218,19 @@ impl Inflow {
             at += extent.len as usize;
         }
         at == message.len()
+    }
+
+    /// Adds the parts of a message to the pieces of the window. Returns whether its size is the announced one.
+    pub fn divide(&mut self, window: &Window, message: &Bytes, pieces: &mut Vec<PieceOfWindow>) -> bool {
+        let mut rest = message.clone();
+        while let Some(extent) = self.placing.next_in(window) {
+            if extent.len > rest.len() as u64 {
+                return false;
+            }
+            let bytes = rest.split_to(extent.len as usize);
+            pieces.push(PieceOfWindow { position: window.position(extent.offset), bytes });
+        }
+        rest.is_empty()
     }
 
     /// The window's bytes that the source wants, one after the other.

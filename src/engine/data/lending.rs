@@ -1,5 +1,6 @@
 //! Messages that lie in the caller's memory. What a rank sends to an aggregator in a round is often one piece of it: a program,
-//! or the library above, packs its data before it writes them. Such a message needs no copy and no new pages.
+//! or the library above, packs its data before it writes them. Such a message needs no copy and no new pages. Nor do the
+//! aggregator's own pieces of a window that is written from them.
 
 use std::sync::Arc;
 
@@ -25,10 +26,15 @@ impl<'a> Lender<'a> {
 
     /// The piece as a message, if it is long enough.
     pub fn lend(&self, piece: Extent) -> Option<Message> {
-        let bytes = (piece.len >= WORTH_LENDING).then(|| self.source.piece(piece.offset, piece.len))?;
+        (piece.len >= WORTH_LENDING).then(|| self.lend_any(piece))
+    }
+
+    /// The piece as a message, however short it is.
+    pub fn lend_any(&self, piece: Extent) -> Message {
+        let bytes = self.source.piece(piece.offset, piece.len);
         // SAFETY: the drop of the lender, which comes before the memory ends, makes sure that no message is left.
         let bytes = unsafe { std::mem::transmute::<&'a [u8], &'static [u8]>(bytes) };
-        Some(Message::from_owner(Lent { bytes, _lent: self.lent.clone() }))
+        Message::from_owner(Lent { bytes, _lent: self.lent.clone() })
     }
 }
 
@@ -36,7 +42,7 @@ impl Drop for Lender<'_> {
     fn drop(&mut self) {
         if Arc::strong_count(&self.lent) > 1 {
             // After a panic or an error that ends the job in any case.
-            eprintln!("tributary: a call ends while messages are sent from its memory; this process ends with it");
+            eprintln!("tributary: a call ends while its memory is sent or written; this process ends with it");
             std::process::abort();
         }
     }

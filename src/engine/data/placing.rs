@@ -7,7 +7,9 @@ use bytes::Bytes;
 
 use crate::access::Source;
 use crate::drivers::Window;
+use crate::engine::data::buffer::PieceOfWindow;
 use crate::engine::data::flow::Outflow;
+use crate::engine::data::lending::Lender;
 use crate::engine::data::rounds::Rounds;
 use crate::engine::data::windows::Windows;
 use crate::engine::metadata::variable_exchange::slot_of;
@@ -41,12 +43,20 @@ pub struct Placing<'r, 'a> {
     pub user: Source<'r>,
     /// This aggregator's window.
     pub window: Option<Window>,
-    /// The window's memory; `None` if its bytes are dropped after an error.
-    pub placed: Option<&'r mut [u8]>,
+    /// Where the window's bytes go; `None` if they are dropped after an error.
+    pub placed: Option<Filling<'r>>,
     /// If sources overlap: the bytes of each inflow, which are placed when all have arrived.
     pub deferred: Option<BTreeMap<usize, Arrived>>,
     /// Time spent in copying.
     pub placement: Duration,
+}
+
+/// Where the bytes of a window go.
+pub enum Filling<'r> {
+    /// Into its memory.
+    Memory(&'r mut [u8]),
+    /// Nowhere: they are written from where they lie. This rank's own are lent.
+    Pieces(&'r mut Vec<PieceOfWindow>, &'r Lender<'r>),
 }
 
 /// The messages that a rank sends in one round.
@@ -146,7 +156,8 @@ impl Placing<'_, '_> {
     fn place_message(&mut self, id: usize, message: &Bytes) -> Result<()> {
         let (Some(window), Some(inflow)) = (&self.window, self.windows.inflow(id)) else { return Ok(()) };
         let fits = match &mut self.placed {
-            Some(placed) => inflow.place(window, message, placed),
+            Some(Filling::Memory(bytes)) => inflow.place(window, message, bytes),
+            Some(Filling::Pieces(pieces, _)) => inflow.divide(window, message, pieces),
             None => {
                 inflow.drop_window(window);
                 true
@@ -162,10 +173,11 @@ impl Placing<'_, '_> {
     /// Copies this rank's own bytes into the window.
     fn place_own(&mut self, id: usize) {
         let (Some(window), Some(own)) = (&self.window, self.outgoing.own) else { return };
-        if let Some(placed) = &mut self.placed {
-            self.outflows[own].place(window, self.user, placed);
-        } else {
-            self.outflows[own].file.pass(window);
+        let outflow = &mut self.outflows[own];
+        match &mut self.placed {
+            Some(Filling::Memory(bytes)) => outflow.place(window, self.user, bytes),
+            Some(Filling::Pieces(pieces, lender)) => outflow.divide(window, lender, pieces),
+            None => drop(outflow.file.pass(window)),
         }
         // The announced list has the same bytes: its cursor must pass them too.
         if let Some(inflow) = self.windows.inflow(id) {

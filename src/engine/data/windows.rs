@@ -7,6 +7,7 @@ use crate::engine::data::coverage::Coverage;
 use crate::engine::data::flow::{Agenda, Flow, Inflow, Passed};
 use crate::engine::metadata::variable_exchange::slot;
 use crate::engine::plan::Plan;
+use crate::engine::policy::LARGE_IN_WINDOW;
 use crate::engine::shared::Tiling;
 use crate::exchange::Transfer;
 use crate::schedule::{Buffer, Span};
@@ -34,8 +35,18 @@ pub struct Opened {
     pub coverage: Option<Coverage>,
     /// Whether sources overlap.
     pub overlap: bool,
+    /// Number of extents.
+    pub extents: u64,
     /// One message for each source, ascending, in the slot of its inflow.
     pub messages: Vec<Transfer<Rank>>,
+}
+
+impl Opened {
+    /// Whether to write the window from the messages for it, without memory of its own: pieces are large, and fill it.
+    pub fn is_written_from_pieces(&self) -> bool {
+        let is_full = self.coverage.as_ref().is_some_and(|coverage| coverage.covered() == self.window.len());
+        is_full && !self.overlap && self.window.len() / self.extents.max(1) >= LARGE_IN_WINDOW
+    }
 }
 
 /// Whether pieces may tile windows: in a range without stripes of others, if they have as many bytes.
@@ -86,7 +97,8 @@ impl Windows {
         }
         let (to, bytes) = total(&window, &passed);
         let overlap = coverage.as_ref().is_some_and(|coverage| coverage.covered() < bytes);
-        Some(Opened { window: whole.trimmed(from, to), coverage, overlap, messages })
+        let extents = passed.iter().map(|passed| passed.extents).sum();
+        Some(Opened { window: whole.trimmed(from, to), coverage, overlap, extents, messages })
     }
 
     /// Passes a window, and finds out which of its bytes have data. Where pieces may tile it a sum is asked first, which takes
@@ -148,7 +160,8 @@ mod tests {
     fn opened(mut windows: Windows, domains: &Domains) -> Vec<Found> {
         let mut all = Vec::new();
         while let Some(round) = windows.next_round() {
-            let Opened { window, coverage, overlap, messages } = windows.open(round, domains, Buffer::Receive).unwrap();
+            let Opened { window, coverage, overlap, messages, .. } =
+                windows.open(round, domains, Buffer::Receive).unwrap();
             let coverage = coverage.unwrap();
             let runs = coverage.runs(0, window.len()).map(|run| (run.start, run.end)).collect();
             all.push((window, runs, overlap, messages.iter().map(|message| message.span.len).collect()));

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::access::Source;
 use crate::engine::data::buffer::WindowBuffer;
 use crate::engine::data::lending::Lender;
-use crate::engine::data::placing::{Placing, RoundMessage, RoundSends};
+use crate::engine::data::placing::{Filling, Placing, RoundMessage, RoundSends};
 use crate::engine::data::rounds::{DATA, DataCounts, Rounds};
 use crate::engine::data::windows::Opened;
 use crate::engine::metadata::phase::Phase;
@@ -25,18 +25,21 @@ use crate::topology::Rank;
 pub struct Writing<'a> {
     at: Rounds<'a>,
     source: Source<'a>,
-    lender: Option<Lender<'a>>,
+    lender: Option<&'a Lender<'a>>,
+    sends_in_place: bool,
 }
 
 impl<'a> Writing<'a> {
     /// The state before the first round of a plan.
     pub fn new(plan: &'a Plan, phase: &'a Phase, source: Source<'a>) -> Self {
-        Self { at: Rounds::new(plan, phase, Direction::Write), source, lender: None }
+        Self { at: Rounds::new(plan, phase, Direction::Write), source, lender: None, sends_in_place: false }
     }
 
-    /// With messages that lie in the caller's memory. (A local aggregator gets one message of all that its member has.)
-    pub fn lending(mut self, lender: Option<Lender<'a>>) -> Self {
+    /// With pieces that are written from the caller's memory, and messages that are sent from there, where the endpoint can.
+    /// (A local aggregator gets one message of all that its member has, and may need its memory again.)
+    pub fn lending(mut self, lender: Option<&'a Lender<'a>>, endpoint: &Endpoint) -> Self {
         self.lender = lender.filter(|_| self.at.phase.local.is_none());
+        self.sends_in_place = endpoint.sends_in_place();
         self
     }
 
@@ -64,8 +67,9 @@ impl<'a> Writing<'a> {
     async fn round(&mut self, round: u64, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<()> {
         let opened = self.at.windows.open(round, self.at.domains, Buffer::Receive);
         let (window, overlap) = opened.as_ref().map_or((None, false), |opened| (Some(opened.window), opened.overlap));
+        let lender = self.lender.filter(|_| opened.as_ref().is_some_and(Opened::is_written_from_pieces));
         let owned = opened.as_ref().map(|opened| (opened.messages.len(), opened.window.len()));
-        let (mut buffer, receives) = self.make_room(opened, queue).await;
+        let (mut buffer, receives) = self.make_room(opened, lender.is_none(), queue).await;
         let begin = Instant::now();
         let outgoing = self.send(round);
         let local_round = self
@@ -85,7 +89,10 @@ impl<'a> Writing<'a> {
             windows: &mut self.at.windows,
             user: self.source,
             window,
-            placed: buffer.as_mut().map(|buffer| &mut buffer.bytes[..]),
+            placed: buffer.as_mut().map(|buffer| match lender {
+                Some(lender) => Filling::Pieces(&mut buffer.pieces, lender),
+                None => Filling::Memory(&mut buffer.bytes),
+            }),
             deferred: overlap.then(BTreeMap::new),
             placement: Duration::ZERO,
         };
@@ -94,16 +101,19 @@ impl<'a> Writing<'a> {
         let placement = memory.placement;
         self.at.counts.exchanged(round, begin, (traffic, placement), owned);
         self.at.refile(&outgoing.due);
-        if let (Some(window), Some(buffer), Some(queue)) = (window, buffer, queue) {
+        if let (Some(window), Some(mut buffer), Some(queue)) = (window, buffer, queue) {
+            buffer.pieces.sort_unstable_by_key(|piece| piece.position);
             queue.submit(Task::Write, window, buffer);
         }
         Ok(())
     }
 
-    /// A buffer for the window, unless its bytes are dropped after an error, and the messages for it.
+    /// A buffer for the window, with memory if it `needs` that, unless its bytes are dropped after an error; and the messages
+    /// for it.
     async fn make_room(
         &mut self,
         opened: Option<Opened>,
+        needs: bool,
         queue: &mut Option<WindowQueue>,
     ) -> (Option<WindowBuffer>, Vec<Transfer<Rank>>) {
         let Some(opened) = opened else { return (None, Vec::new()) };
@@ -113,7 +123,7 @@ impl<'a> Writing<'a> {
             queue.no_memory(opened.window.len());
             return (None, opened.messages);
         };
-        let mut buffer = queue.buffer(opened.window.len()).await;
+        let mut buffer = queue.buffer(if needs { opened.window.len() } else { 0 }).await;
         if let Some(buffer) = &mut buffer {
             self.at.windows.recycle(std::mem::replace(&mut buffer.coverage, coverage));
         }
@@ -138,7 +148,8 @@ impl<'a> Writing<'a> {
             let len = outflow.file.pass(&window).bytes;
             out.shares.push(Share { aggregator: ReceiverIndex(aggregator), len });
             if self.at.inside.is_none() {
-                let lent = self.lender.as_ref().and_then(|lender| lender.lend(outflow.whole(len)?));
+                let lent =
+                    self.lender.filter(|_| self.sends_in_place).and_then(|lender| lender.lend(outflow.whole(len)?));
                 outflow.memory_pieces(if lent.is_some() { len } else { 0 }, |_| ());
                 out.messages.push(RoundMessage {
                     outflow: id,

@@ -66,6 +66,9 @@ pub const FEW_RUNS: u64 = 16;
 pub const PACKED_FOR_CALL: usize = 512 << 10;
 /// A piece of so many bytes or more is written from, or read into, the caller's memory.
 pub const WHOLE_PIECE: u64 = 64 << 10;
+/// A full window whose extents have so many bytes or more in the mean is written from the messages for it. To place shorter ones
+/// in a window costs less than a part each of a call.
+pub const LARGE_IN_WINDOW: u64 = 1 << 10;
 /// Most bytes of full windows in shared memory that are one write: the others wait for places meanwhile.
 pub const WINDOWS_FOR_CALL: u64 = 8 << 20;
 /// Bytes of a window in shared memory, unless the file system locks larger units.

@@ -9,15 +9,19 @@ pub(in crate::engine) mod window_queue;
 pub(in crate::engine) mod worker;
 
 use std::any::Any;
-use std::io;
+use std::io::{self, IoSlice};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use crate::engine::data::buffer::PieceOfWindow;
 use crate::error::Error;
 use crate::topology::Rank;
 
 pub use crate::drivers::size_limit::{block_size_signal, without_size_signal};
 pub use crate::drivers::{OpenStorage, Storage, SystemFiles};
+
+/// Most parts of one call of the file system (`IOV_MAX` of Linux).
+const MOST_PARTS: usize = 1024;
 
 /// A call on the storage that did not do all it should.
 #[derive(Debug)]
@@ -73,6 +77,33 @@ pub fn write_all(storage: &dyn Storage, bytes: &[u8], offset: u64, written: &mut
     Ok(())
 }
 
+/// Writes pieces that follow one another in the file, as [`write_all`] writes bytes.
+pub fn write_all_pieces(
+    storage: &dyn Storage,
+    pieces: &[PieceOfWindow],
+    mut offset: u64,
+    written: &mut u64,
+) -> Result<(), Failure> {
+    for pieces in pieces.chunks(MOST_PARTS) {
+        let mut parts: Vec<_> = pieces.iter().map(|piece| IoSlice::new(&piece.bytes)).collect();
+        let mut rest = &mut parts[..];
+        while !rest.is_empty() {
+            let failure = |cause| Failure { operation: "write", offset, cause };
+            match storage.write_parts_at(rest, offset) {
+                Ok(0) => return Err(failure(io::ErrorKind::WriteZero.into())),
+                Ok(count) => {
+                    IoSlice::advance_slices(&mut rest, count);
+                    offset += count as u64;
+                    *written += count as u64;
+                }
+                Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+                Err(cause) => return Err(failure(cause)),
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Reads all of `bytes` that the file has; what lies beyond its end stays as it is. Returns how many bytes the file had.
 pub fn read_present(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Result<u64, Failure> {
     let mut done = 0;
@@ -93,4 +124,64 @@ pub fn read_all(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Result<
     let present = read_present(storage, bytes, offset)?;
     bytes[present as usize..].fill(0);
     Ok(present)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    /// Takes at most 7 bytes a call, and every third call is interrupted; fails from byte 2000 on.
+    #[derive(Default)]
+    struct Short(Mutex<(Vec<u8>, u64)>);
+
+    impl Storage for Short {
+        fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+            let mut state = self.0.lock().unwrap();
+            state.1 += 1;
+            if state.1.is_multiple_of(3) {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            assert_eq!(offset, 100 + state.0.len() as u64);
+            let count = bytes.len().min(7).min(2000 - state.0.len());
+            state.0.extend_from_slice(&bytes[..count]);
+            Ok(count)
+        }
+
+        fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<usize> {
+            Ok(0)
+        }
+
+        fn size(&self) -> io::Result<u64> {
+            Ok(0)
+        }
+
+        fn set_len(&self, _: u64) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn sync(&self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn settle(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn pieces_are_written_whatever_a_call_takes() {
+        let bytes: Vec<u8> = (0..2500).map(|at| at as u8).collect();
+        let pieces = |from: &[u8]| {
+            let piece = |bytes: &[u8]| PieceOfWindow { position: 0, bytes: bytes.to_vec().into() };
+            from.chunks(1).take(1100).chain(from[1100..].chunks(20)).map(piece).collect::<Vec<_>>()
+        };
+        let (short, mut written) = (Short::default(), 0);
+        write_all_pieces(&short, &pieces(&bytes[..1999]), 100, &mut written).unwrap();
+        assert_eq!((&short.0.lock().unwrap().0[..], written), (&bytes[..1999], 1999));
+        let (short, mut written) = (Short::default(), 0);
+        let failure = write_all_pieces(&short, &pieces(&bytes), 100, &mut written).unwrap_err();
+        assert_eq!((failure.offset, failure.cause.kind(), written), (2100, io::ErrorKind::WriteZero, 2000));
+    }
 }

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use crate::access::Extent;
 use crate::drivers::Window;
-use crate::engine::data::buffer::WindowBuffer;
+use crate::engine::data::buffer::{PieceOfWindow, WindowBuffer};
 use crate::engine::data::coverage::Coverage;
 use crate::engine::policy::{FEW_RUNS, LOCAL_CALL, REMOTE_CALL};
-use crate::engine::storage::{Failure, Storage, read_all, write_all};
+use crate::engine::storage::{Failure, Storage, read_all, write_all, write_all_pieces};
 use crate::fabric::pool::Block;
 use crate::hints::Switch;
 
@@ -80,6 +80,9 @@ pub fn write_window(
     sieve: Sieve,
     written: &mut u64,
 ) -> Result<(), Failure> {
+    if !buffer.pieces.is_empty() {
+        return write_pieces(storage, window, &buffer.pieces, written);
+    }
     let mut at = 0;
     for extent in window.segments() {
         let segment = Segment { extent, at };
@@ -89,6 +92,23 @@ pub fn write_window(
             from = part.end;
         }
         at += extent.len;
+    }
+    Ok(())
+}
+
+/// Writes a window that its pieces fill.
+fn write_pieces(
+    storage: &dyn Storage,
+    window: Window,
+    mut pieces: &[PieceOfWindow],
+    written: &mut u64,
+) -> Result<(), Failure> {
+    let mut end = 0;
+    for extent in window.segments() {
+        end += extent.len;
+        let (here, behind) = pieces.split_at(pieces.partition_point(|piece| piece.position < end));
+        write_all_pieces(storage, here, extent.offset, written)?;
+        pieces = behind;
     }
     Ok(())
 }
@@ -176,7 +196,7 @@ impl Segment {
         part: &Range<u64>,
         sieve: Sieve,
     ) -> Result<bool, Failure> {
-        let WindowBuffer { bytes, coverage } = buffer;
+        let WindowBuffer { bytes, coverage, .. } = buffer;
         let mut runs = coverage.runs(part.start, part.end);
         let Some(from) = runs.next().map(|run| run.end) else { return Ok(true) };
         let no_memory = |cause| Failure { operation: "read", offset: self.offset(from), cause };

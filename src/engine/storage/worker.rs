@@ -149,6 +149,8 @@ fn perform(storage: &dyn Storage, job: Job, failed: bool) -> WindowDone {
         Task::Write => write_window(storage, window, &mut buffer, sieve, &mut bytes),
         Task::Read => read_window(storage, window, &mut buffer, sieve),
     });
+    // What was lent for it is given back in any case.
+    buffer.pieces.clear();
     WindowDone { task, buffer, bytes, busy: begin.elapsed(), begin, failure: outcome.err() }
 }
 

@@ -50,14 +50,15 @@ pub fn left_to_mpi(why: impl ToString) -> Error {
 impl Backend {
     /// Moves the bytes. If this rank's arguments are bad, `access` is the error, and the rank takes part without data.
     /// Records in `counts`, for the call named `name`, what was done or why MPI must run it. `first` is the error of an
-    /// earlier attempt, which called the engine without a future. Collective.
+    /// earlier attempt, which called the engine without a future; `ends` says that the caller waits for the end of this one.
+    /// Collective.
     ///
     /// # Errors
     /// Those of a call of the engine, the same on all ranks.
     ///
     /// # Safety
     /// The memory that the layout of `access` lists is valid for reads (of a read call: for writes) and not used by anything
-    /// else until the future has ended.
+    /// else until the future has ended. If it `ends`, the future is polled to its end.
     pub async unsafe fn attempt(
         &mut self,
         direction: Direction,
@@ -65,6 +66,7 @@ impl Backend {
         name: &'static str,
         counts: &Shared,
         mut first: Option<Error>,
+        ends: bool,
     ) -> Result<Ended, Error> {
         if self.is_to_start() {
             self.start().await?;
@@ -84,7 +86,7 @@ impl Backend {
                 Err(error) => Err(engine.refuse_async(error.clone()).await),
                 // SAFETY: the caller's promise.
                 Ok(access) => unsafe {
-                    transfer(direction, engine, access, |report| counts.counts().ran(name, report)).await
+                    transfer(direction, engine, access, |report| counts.counts().ran(name, report), ends).await
                 },
             };
             match outcome {
@@ -112,12 +114,18 @@ async unsafe fn transfer(
     engine: &mut File,
     access: &Access,
     note: impl Fn(&CallReport),
+    ends: bool,
 ) -> Result<u64, Error> {
     match direction {
         Direction::Write => {
             // SAFETY: the caller's promise.
             let source = unsafe { access.source() };
-            note(&engine.write_all_async(&access.file, &access.layout, source).await?);
+            let report = match ends {
+                // SAFETY: the caller's promise.
+                true => unsafe { engine.write_all_to_end(&access.file, &access.layout, source) }.await,
+                false => engine.write_all_async(&access.file, &access.layout, source).await,
+            };
+            note(&report?);
             Ok(access.bytes())
         }
         Direction::Read => {

@@ -177,7 +177,7 @@ unsafe fn wait(
     }
     match backend.waiting() {
         // SAFETY: the caller's promise.
-        Some(waiting) => waiting.wait(pin!(unsafe { backend.attempt(direction, access, name, counts, first) })),
+        Some(waiting) => waiting.wait(pin!(unsafe { backend.attempt(direction, access, name, counts, first, true) })),
         None => {
             counts.counts().left_to_mpi(name, &backend.engine().err().unwrap_or_default());
             Ok(Ended::LeftToMpi)
