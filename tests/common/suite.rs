@@ -70,10 +70,6 @@ impl Case {
         let gapped = Self { name: "a buffer with gaps", layout: holes.iter().map(gaps).collect(), file: holes.clone() };
         vec![
             Self::contiguous("interleaved, full", each(&|r| Extents::strided(r * 8, 8, 8 * p as i64, 300).unwrap())),
-            Self::contiguous(
-                "messages of whole pages",
-                each(&|r| Extents::strided(r * 64, 64, 64 * p as i64, 900).unwrap()),
-            ),
             Self::contiguous("with holes", holes),
             gapped,
             Self::contiguous("unsorted lists", unsorted),
