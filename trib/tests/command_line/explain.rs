@@ -230,8 +230,8 @@ fn hints_that_are_not_their_defaults_are_named() {
     write(&other, &header, &capture.outcomes().unwrap(), &mut |rank| capture.rank(rank)).unwrap();
     let explained = json(&["explain", other.to_str().unwrap(), "--json"]);
     let named: Vec<_> = explained["hints"].as_array().unwrap().iter().map(|hint| hint["key"].clone()).collect();
-    // The capture is from a time when batches were the default.
-    assert_eq!(named, ["cb_nodes", "trib_kernel_meta", "trib_kernel_data", "trib_throttle_mode"]);
+    // The capture is from a time when batches and windows of 16 MiB were the defaults.
+    assert_eq!(named, ["cb_nodes", "cb_buffer_size", "trib_kernel_meta", "trib_kernel_data", "trib_throttle_mode"]);
     assert_eq!(explained["planned"][0]["aggregators"], serde_json::json!([0]));
     let unknown = serde_json::json!([["romio_cb_write", "perhaps"], ["trib_of_tomorrow", "yes"]]);
     assert_eq!(explained["hints_unknown"], unknown);
