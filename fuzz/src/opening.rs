@@ -24,14 +24,15 @@ pub fn check(bytes: &[u8]) {
 
 pub fn seeds() -> Vec<Vec<u8>> {
     let words = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
-    // Nobody has failed; two amounts; the same access as before; limit, tiles; moved, time; one range; a block of rank 2 with two
-    // extents.
-    let amount = [100, 220, 20, 2, 120, 2];
-    let head = [&[u64::MAX][..], &amount, &amount, &[1, 0, 0], &[u64::MAX, 1, 77], &[0, 0], &[1, 100, 220]].concat();
-    let block = [words(&[2, 2, 100, 10, 210, 10]), vec![7; 20]].concat();
-    let small = [words(&head), words(&[block.len() as u64]), block].concat();
-    let large = [words(&head), words(&[u64::MAX])].concat();
+    // Nobody has failed; two amounts; the same access as before; limit, tiles; moved, time; the data comes along, or not; one
+    // range; a cover that is not known; a block of rank 2 with two extents.
+    let amount = [100, 220, 20, 2, 2, 2];
+    let facts = |along| [&[0, 0][..], &amount, &amount, &[1, 0, 0], &[u64::MAX, 1, 77], &[0, 0, along]].concat();
+    let head = |along| [words(&facts(along)), words(&[1, 100, 220]), vec![1, 0]].concat();
+    let small = [head(1), words(&[2, 2, 100, 10, 210, 10]), vec![7; 20]].concat();
+    let large = head(0);
+    assert_eq!(pieces(&small).len(), 2);
     let twice = [small.clone(), small.clone()].concat();
-    let told = words(&[0, 0, 3, 90, 40, 7, 1, 9, 90, 10, 7, 0, 1, 5, 1, 1, 1, 40, 30, 8, 1]);
+    let told = words(&[&[0, 0][..], &amount, &amount, &[1, 5, 1, 1], &[1, 1, 0, 0], &[30, 8]].concat());
     vec![small, large, twice, told]
 }

@@ -7,10 +7,11 @@
 //!
 //! A read has the same plan and metadata; its rounds read ahead, run the transposed schedules, and deliver.
 //!
-//! | folder | holds |
+//! | module | holds |
 //! |---|---|
 //! | `api` | [`File`]: open, write, read, close; what is fixed at open; the end of a call, and its report |
 //! | [`capture`] | every collective call recorded: the format, and [`Capture`] that reads it |
+//! | `facts`, `agreed` | what a rank brings to a call, and what all ranks know then; `lanes`: how both are encoded |
 //! | `opening` | the first agreement of a call: one sweep over hosts, which carries small data |
 //! | `plan` | domains, the access cut by aggregator; the plan that is used again; [`planning`] at any scale |
 //! | `policy` | what decides how a call goes: every threshold, the path, the reason |
@@ -23,13 +24,17 @@
 //! A rank with an error does not leave the exchange early: it continues with the rounds, and the agreement at the end returns
 //! the same error on every rank.
 
+mod agreed;
 mod api;
 pub mod capture;
 mod data;
+mod facts;
+mod lanes;
 pub(crate) mod metadata;
 mod opening;
 mod plan;
 mod policy;
+mod ranges;
 mod shared;
 pub mod storage;
 mod two_layer;
@@ -42,11 +47,12 @@ pub use api::operation::Operation;
 pub use api::read::ReadReport;
 pub use api::report::{CallReport, FanIn, Path, Seconds, Why};
 pub use capture::Capture;
+pub use facts::Amount;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub use opening::internals as opening_messages;
 pub use plan::auto_choice::{AutoChoice, AutoKernel, ChosenBy};
-pub use plan::{Agreed, Direction, choice, planning, touched};
+pub use plan::{Direction, choice, planning, touched};
 pub use policy::reason::Reason;
 pub use storage::worker::leave_to_program;
 

@@ -1,6 +1,6 @@
 //! A machine's figures as the library's cost model wants them, and what it chooses by them.
 
-use tributary::engine::Agreed;
+use tributary::engine::Amount;
 use tributary::engine::choice::{Candidate, Chooser, Layered};
 use tributary::exchange::BALANCED;
 use tributary::exchange::cost::Costs;
@@ -48,7 +48,7 @@ pub fn chosen(
     let is_layered = |kernel| kernel == KernelHint::TwoLayer;
     let open = Layered { metadata: is_open(hints.kernel_meta), data: is_open(hints.kernel_data) };
     let given = Layered { metadata: is_layered(hints.kernel_meta), data: is_layered(hints.kernel_data) };
-    let way = chooser.choose(&agreed(counts), &counts.division.domains, open, given);
+    let way = chooser.choose(&all(counts), &counts.division.domains, open, given);
     let kernel = |given, layered| match given {
         KernelHint::Auto if layered => KernelHint::TwoLayer,
         KernelHint::Auto => KernelHint::Flat(&BALANCED),
@@ -72,15 +72,15 @@ pub fn chooser(machine: &Machine, topology: &Topology, aggregators: usize, hints
 /// the best number of local aggregators. Empty where there is nothing to choose.
 pub fn alternatives(chooser: &Chooser, counts: &MessageCounts) -> Vec<Candidate> {
     let both = Layered { metadata: true, data: true };
-    let ways = chooser.ranked(&agreed(counts), &counts.division.domains, both, Layered::default());
+    let ways = chooser.ranked(&all(counts), &counts.division.domains, both, Layered::default());
     let first = |layered| ways.iter().find(|one| one.way.layered.any() == layered).copied();
     first(false).into_iter().chain(first(true)).filter(|_| ways.len() > 1).collect()
 }
 
 /// What all ranks know of a call.
-fn agreed(counts: &MessageCounts) -> Agreed {
+fn all(counts: &MessageCounts) -> Amount {
     let (start, end) = counts.division.range;
     let sizes = counts.sizes;
     let (bytes, requests, touched) = (sizes.bytes, sizes.extents, sizes.touched);
-    Agreed { start, end, bytes, requests, touched, disjoint: false, shift: None, hosts_are_apart: false }
+    Amount { start, end, bytes, requests, touched, ..Amount::NONE }
 }

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use crate::access::{BufferLayout, Extents};
+use crate::engine::agreed::Agreed;
 use crate::engine::api::file::File;
 use crate::engine::api::finish_call::CallTotals;
 use crate::engine::api::report::Clock;
+use crate::engine::plan::Plan;
 use crate::engine::plan::cached::{Cached, Turn};
 use crate::engine::plan::choice::Way;
 use crate::engine::plan::trials::Lesson;
-use crate::engine::plan::{Agreed, Plan};
 use crate::engine::storage::window_queue::WindowQueue;
 use crate::error::Result;
 
@@ -39,7 +40,7 @@ impl File {
             None => {
                 done.lesson = Some(Lesson::Made);
                 let plan = self.new_plan(None, (file, layout), agreed, clock, done).await?;
-                self.cached = Some(Cached::new(file, layout, agreed.end, plan.clone()));
+                self.cached = Some(Cached::new(file, layout, agreed.left.end, plan.clone()));
                 (plan, 0)
             }
         };
@@ -67,7 +68,8 @@ impl File {
     ) -> Result<Arc<Plan>> {
         let made = self.queue.as_ref().map_or(0, WindowQueue::made);
         let windows = self.setup.hints.write_buffers.saturating_sub(made);
-        let plan = Plan::make(&mut self.endpoint, &self.setup, agreed, (file, layout), (way, windows), clock).await?;
+        let plan =
+            Plan::make(&mut self.endpoint, &self.setup, &agreed.left, (file, layout), (way, windows), clock).await?;
         done.metadata = plan.announced.traffic;
         done.in_memory = plan.announced.shared_bytes;
         Ok(Arc::new(plan))

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::api::file::File;
 use crate::engine::api::finish_call::CallTotals;
-use crate::engine::api::report::{Clock, Seconds};
+use crate::engine::api::report::{Clock, Lap, Seconds};
 
 /// Windows that the diaries of all ranks have room for together.
 const ROOM: usize = 1 << 14;
@@ -85,12 +85,12 @@ impl Keeping {
     pub fn phases(&mut self, clock: &Clock, done: &CallTotals) {
         let CallTotals { counts, outcome, .. } = done;
         self.own(Seconds {
-            flatten: clock.flatten.spent.as_secs_f64(),
-            metadata: clock.metadata.spent.as_secs_f64(),
+            flatten: clock.spent(Lap::Flatten).as_secs_f64(),
+            metadata: clock.spent(Lap::Metadata).as_secs_f64(),
             data: counts.exchange.as_secs_f64(),
             placement: counts.placement.as_secs_f64(),
             io: outcome.busy.as_secs_f64(),
-            agreement: clock.agreement.spent.as_secs_f64(),
+            agreement: clock.spent(Lap::Agreement).as_secs_f64(),
             total: 0.0,
         });
         self.diary.windows += counts.windows;

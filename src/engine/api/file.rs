@@ -350,11 +350,8 @@ impl File {
 
     async fn refusal(&mut self, error: Error) -> Result<()> {
         let (none, contiguous, nothing) = (Extents::empty(), BufferLayout::Contiguous, Source::from(&[][..]));
-        if self.setup.shares_memory {
-            // The first meetings of a write and of a read are the same.
-            return self.write_shared(&none, &contiguous, nothing, Err(error)).await.map(drop);
-        }
-        self.agree_on_write((&none, &contiguous, nothing), Err(error), None).await.map(drop)
+        // The first agreements of a write and of a read are the same.
+        self.write_checked(&none, (&none, &contiguous, nothing), Err(error)).await.map(drop)
     }
 
     /// The driver in use.

@@ -2,12 +2,14 @@
 
 use crate::collectives::{allreduce, broadcast_error};
 use crate::engine::api::diary::Keeping;
-use crate::engine::api::report::{CallReport, Clock, Path, Seconds};
+use crate::engine::api::report::{CallReport, Clock, Lap, Seconds};
 use crate::engine::data::rounds::DataCounts;
+use crate::engine::facts::Amount;
+use crate::engine::plan::Direction;
 use crate::engine::plan::auto_choice::AutoChoice;
 use crate::engine::plan::cached::Cached;
 use crate::engine::plan::trials::{Lesson, Spent};
-use crate::engine::plan::{Agreed, Direction};
+use crate::engine::policy::paths::Way;
 use crate::engine::policy::reason::Reason;
 use crate::engine::storage::window_queue::Outcome;
 use crate::error::Result;
@@ -19,10 +21,8 @@ use crate::topology::Rank;
 pub struct CallTotals {
     /// Write or read.
     pub direction: Direction,
-    /// The path of the bytes.
-    pub path: Path,
-    /// Why this path was chosen.
-    pub reason: Reason,
+    /// The way of the bytes, and why it was chosen.
+    pub chosen: (Way, Reason),
     /// What `auto` took, in an exchange.
     pub auto: Option<AutoChoice>,
     /// Whether the plan of an earlier call was reused.
@@ -42,12 +42,11 @@ pub struct CallTotals {
 }
 
 impl CallTotals {
-    /// The totals of a call that has just begun.
-    pub fn new(direction: Direction) -> Self {
+    /// The totals of a call that begins to move bytes.
+    pub fn new(direction: Direction, chosen: (Way, Reason)) -> Self {
         Self {
             direction,
-            path: Path::Nothing,
-            reason: Reason::default(),
+            chosen,
             auto: None,
             reused: false,
             lesson: None,
@@ -69,22 +68,22 @@ const UNKNOWN: u64 = u64::MAX;
 /// The error of the lowest rank that has one, on every rank; those of the fabric.
 pub async fn finish_call(
     endpoint: &mut Endpoint,
-    agreed: Agreed,
+    all: &Amount,
     done: CallTotals,
     mut clock: Clock,
     (diary, cached): (Option<&mut Keeping>, Option<&mut Cached>),
 ) -> Result<CallReport> {
     const OPS: [ReduceOp; 16] = [Sum, Sum, Sum, Sum, Sum, Sum, Max, Max, Max, Max, Max, Max, Max, Max, Max, Min];
-    clock.agreement.lap();
+    clock.lap(Lap::Agreement);
     if let Some(diary) = diary {
         diary.phases(&clock, &done);
     }
-    let CallTotals { direction, path, reason, auto, reused, lesson, aggregators, metadata, in_memory, counts, outcome } =
+    let CallTotals { direction, chosen, auto, reused, lesson, aggregators, metadata, in_memory, counts, outcome } =
         done;
     let failed = if outcome.error.is_some() { endpoint.rank() as u64 } else { u64::MAX };
     let micros = |time: std::time::Duration| time.as_micros() as u64;
     let total = clock.total();
-    let making = clock.flatten.spent + clock.metadata.spent;
+    let making = clock.spent(Lap::Flatten) + clock.spent(Lap::Metadata);
     let mut lanes = [
         outcome.bytes,
         metadata.bytes,
@@ -93,15 +92,15 @@ pub async fn finish_call(
         in_memory + counts.in_memory,
         metadata.between_hosts + counts.traffic.between_hosts,
         counts.windows,
-        micros(clock.flatten.spent),
-        micros(clock.metadata.spent),
+        micros(clock.spent(Lap::Flatten)),
+        micros(clock.spent(Lap::Metadata)),
         micros(counts.exchange),
         micros(counts.placement),
         micros(outcome.busy),
-        micros(clock.agreement.spent),
+        micros(clock.spent(Lap::Agreement)),
         micros(total),
         match clock.is_whole {
-            true => total.saturating_sub(making + clock.agreement.spent).as_nanos() as u64,
+            true => total.saturating_sub(making + clock.spent(Lap::Agreement)).as_nanos() as u64,
             false => UNKNOWN,
         },
         failed,
@@ -118,21 +117,10 @@ pub async fn finish_call(
     if failed != u64::MAX {
         return Err(broadcast_error(endpoint, failed as Rank, outcome.error.as_ref()).await?);
     }
-    let (bytes_written, bytes_read) = match direction {
-        Direction::Write => (transferred, 0),
-        Direction::Read => (0, transferred),
-    };
     Ok(CallReport {
-        path,
-        reason,
         auto,
-        told: None,
         plan_reused: reused,
         aggregators,
-        requests: agreed.requests,
-        bytes: agreed.bytes,
-        bytes_written,
-        bytes_read,
         rounds,
         metadata_bytes,
         metadata_messages,
@@ -140,5 +128,6 @@ pub async fn finish_call(
         in_memory,
         between_hosts,
         seconds: Seconds { flatten, metadata, data, placement, io, agreement, total },
+        ..CallReport::of(direction, chosen, all, transferred)
     })
 }

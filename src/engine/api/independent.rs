@@ -89,9 +89,7 @@ impl File {
     /// A device or a pipe, which has no size; an error of the system; an operation was dropped before its end.
     pub fn size(&mut self) -> Result<u64> {
         self.usable()?;
-        let storage = self.storage()?;
-        let size = || storage.size().map_err(|cause| Failure { operation: "stat", offset: 0, cause });
-        match self.with_context(guarded("stat", 0, size))? {
+        match self.own_file_end()? {
             u64::MAX => Err(Error::argument("size of the file", "a device or a pipe has none", "a regular file")),
             size => Ok(size),
         }

@@ -3,21 +3,22 @@
 use std::pin::pin;
 
 use crate::access::{BufferLayout, Extents, Sink};
+use crate::collectives::broadcast_error;
 use crate::device;
+use crate::engine::agreed::Agreed;
 use crate::engine::api::file::File;
 use crate::engine::api::finish_call::{CallTotals, finish_call};
 use crate::engine::api::operation::Operation;
-use crate::engine::api::report::{CallReport, Clock, Path};
+use crate::engine::api::report::{CallReport, Clock, Lap};
 use crate::engine::api::staging::Target;
 use crate::engine::data::reading::Reading;
 use crate::engine::plan::duplicate_reads::{DuplicateRead, duplicate_reads};
-use crate::engine::plan::{self, Agreed, Direction};
-use crate::engine::policy::reason::Reason;
-use crate::engine::storage::direct_read;
+use crate::engine::plan::{self, Direction};
+use crate::engine::policy::paths::Way;
+use crate::engine::shared::windows;
 use crate::engine::storage::window_queue::Outcome;
-use crate::engine::storage::{Failure, guarded};
+use crate::engine::storage::{direct_read, guarded, size};
 use crate::error::Result;
-use crate::hints::Switch;
 
 /// The result of a collective read on one rank.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,74 +108,71 @@ impl File {
         if access.is_ok() && device::may_be() {
             access = self.stage_read(&mut target, file.bytes());
         }
-        if self.setup.shares_memory {
-            return self.read_shared(file, target, access).await;
-        }
-        self.read_by_messages(file, target, access).await
+        self.read_checked(file, target, access).await
     }
 
-    /// The first agreement, then the rest of the read. If ranks wanted different bytes in the last read, those with large or
-    /// few pieces read them before the agreement, so that they need not wait. (If all want the same bytes, one rank reads them.)
-    async fn read_by_messages(
-        &mut self,
-        file: &Extents,
-        mut target: Target<'_>,
-        access: Result<()>,
-    ) -> Result<ReadReport> {
+    /// The first agreement, then the rest of the read. Ranks for which that is cheap read their bytes before the agreement, so
+    /// that they need not wait.
+    async fn read_checked(&mut self, file: &Extents, mut target: Target<'_>, access: Result<()>) -> Result<ReadReport> {
         let mut clock = Clock::start(self.endpoint.waiting());
         let (layout, sink) = target.memory();
-        let is_early = access.is_ok() && self.reads_disjoint && self.setup.rules(Direction::Read).is_direct(file);
-        let mut early = is_early.then(|| self.read_directly(file, layout, sink));
+        let goes_early = access.is_ok() && self.setup.rules(Direction::Read).reads_early(file, self.reads_disjoint);
+        let mut early = goes_early.then(|| self.read_directly(file, layout, sink));
         if let Some(outcome) = &mut early {
             self.deliver(&mut target, file, outcome);
+            clock.lap(Lap::Elsewhere);
         }
         let failed = early.as_mut().and_then(|outcome| outcome.error.take());
-        let checked = failed.map_or(access, Err).and_then(|()| self.file_end());
-        clock.elsewhere.lap();
+        let checked = failed.map_or(access, Err);
         let (layout, _) = target.memory();
-        let opened = self.agree_on_read(file, layout, checked, early.as_ref()).await?;
-        clock.agreement.lap();
-        let hints = &self.setup.hints;
-        let may_be_direct = hints.cb_read == Switch::Automatic && !hints.no_indep_rw;
+        let (agreed, error) = match self.setup.shares_memory {
+            true => self.meet_to_read(file, checked, early.as_ref()).await?,
+            false => {
+                let checked = checked.and_then(|()| self.file_end());
+                self.sweep_read(file, layout, checked, early.as_ref()).await?
+            }
+        };
+        if let Some(failed) = agreed.failed {
+            return Err(broadcast_error(&mut self.endpoint, failed, error.as_ref()).await?);
+        }
+        let rules = self.setup.rules(Direction::Read);
+        let chosen = rules.choose(&agreed);
         // A read in which nobody wanted anything says nothing of the next.
-        if opened.all.bytes > 0 {
-            self.reads_disjoint = may_be_direct && opened.disjoint == Some(true);
+        if agreed.all.bytes > 0 {
+            self.reads_disjoint = rules.reads_apart(&agreed);
         }
-        let got = early.as_ref().map_or(0, |outcome| outcome.bytes);
-        if opened.is_over() {
-            let call = opened.report(Direction::Read, Path::Direct, Reason::ReadItself, clock.total());
-            return Ok(ReadReport { bytes: got, call });
+        if chosen.0.is_over() {
+            let bytes = early.map_or(0, |outcome| outcome.bytes);
+            return Ok(ReadReport { bytes, call: agreed.report(Direction::Read, chosen, clock.total()) });
         }
-        let agreed = Agreed { disjoint: opened.disjoint.unwrap_or(opened.left.disjoint), ..opened.left };
-        let is_few = opened.few && self.reads_disjoint;
-        let (path, reason) = self.setup.rules(Direction::Read).by_messages(&agreed, is_few);
-        let mut done = CallTotals { path, reason, ..CallTotals::new(Direction::Read) };
+        clock.lap(Lap::Agreement);
+        let mut done = CallTotals::new(Direction::Read, chosen);
         let rest = if early.is_some() { &Extents::empty() } else { file };
         let (layout, sink) = target.memory();
-        match path {
-            Path::Nothing | Path::Root => {}
-            Path::Shared => {
+        match chosen.0 {
+            Way::Windows => {
+                done.aggregators = 1;
+                (done.outcome, done.counts.placement) = self.read_windows(rest, layout, sink, &agreed).await?;
+            }
+            Way::Hosts => {
                 done.aggregators = self.hosts();
-                done.outcome = self.read_on_host(rest, layout, sink).await?;
-                clock.elsewhere.lap();
+                (done.outcome, done.counts.placement) = self.read_on_host(rest, layout, sink).await?;
             }
-            Path::Direct => {
-                done.outcome = self.read_directly(rest, layout, sink);
-                clock.elsewhere.lap();
-            }
-            Path::Exchange => self.exchange_read(rest, layout, sink, &agreed, &mut clock, &mut done).await?,
+            Way::Exchange => self.exchange_read(rest, layout, sink, &agreed, &mut clock, &mut done).await?,
+            Way::Nothing | Way::Itself | Way::Root | Way::Slots => {}
+            Way::Direct => done.outcome = self.read_directly(rest, layout, sink),
         }
+        clock.lap(Lap::Elsewhere);
         match early {
-            Some(early) => {
-                done.outcome.bytes += early.bytes;
-                done.outcome.busy += early.busy;
-            }
             None => self.deliver(&mut target, file, &mut done.outcome),
+            early => done.outcome.add(early),
         }
         let bytes = done.outcome.bytes;
-        let call =
-            finish_call(&mut self.endpoint, opened.all, done, clock, (self.diary.as_deref_mut(), self.cached.as_mut()))
-                .await?;
+        let keeping = (self.diary.as_deref_mut(), self.cached.as_mut());
+        let mut call = finish_call(&mut self.endpoint, &agreed.all, done, clock, keeping).await?;
+        if chosen.0 == Way::Windows {
+            call.rounds = windows(&self.setup, &agreed.left).count();
+        }
         Ok(ReadReport { bytes, call })
     }
 
@@ -188,11 +186,8 @@ impl File {
     }
 
     /// The end of the file, as the system reports it to this rank.
-    fn own_file_end(&mut self) -> Result<u64> {
-        let rank = self.endpoint.rank();
-        let storage = self.storage()?;
-        let size = || storage.size().map_err(|cause| Failure { operation: "stat", offset: 0, cause });
-        guarded("stat", 0, size).map_err(|failure| failure.of(rank, &self.setup.path))
+    pub(in crate::engine) fn own_file_end(&mut self) -> Result<u64> {
+        size(&self.storage(), self.endpoint.rank(), &self.setup.path)
     }
 
     async fn exchange_read(
@@ -205,16 +200,15 @@ impl File {
         done: &mut CallTotals,
     ) -> Result<()> {
         let plan = self.plan(file, layout, agreed, clock, done).await?;
-        let duplicate_reads = duplicate_reads(file, layout, agreed.end);
-        clock.flatten.lap();
-        done.aggregators = self.setup.roles(agreed.bytes).aggregators.len();
+        let duplicate_reads = duplicate_reads(file, layout, agreed.left.end);
+        clock.lap(Lap::Flatten);
+        done.aggregators = self.setup.roles(agreed.left.bytes).aggregators.len();
         let rounds = Reading::new(&plan, &plan.data, sink.reborrow()).timed(self.diary.is_some());
         done.counts = rounds.run(&mut self.endpoint, &mut self.queue).await?;
         duplicate_reads.iter().for_each(|duplicate: &DuplicateRead| duplicate.copy(&mut sink));
         self.settle(done).await;
         let asked: u64 = plan.outgoing.iter().map(|out| out.file.summary().bytes).sum();
         done.outcome.bytes = asked + duplicate_reads.iter().map(|duplicate| duplicate.len).sum::<u64>();
-        clock.elsewhere.lap();
         Ok(())
     }
 

@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 use std::fmt::{Display, Formatter};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::engine::facts::Amount;
+use crate::engine::plan::Direction;
 use crate::engine::plan::auto_choice::AutoChoice;
+use crate::engine::policy::paths::Way;
 use crate::engine::policy::reason::Reason;
 use crate::fabric::Waiting;
 
@@ -126,6 +127,21 @@ pub struct CallReport {
 }
 
 impl CallReport {
+    /// The report of a call of all these bytes, of which so many were written or read, on the path of this way.
+    pub(in crate::engine) fn of(
+        direction: Direction,
+        (way, reason): (Way, Reason),
+        all: &Amount,
+        transferred: u64,
+    ) -> Self {
+        let (bytes_written, bytes_read) = match direction {
+            Direction::Write => (transferred, 0),
+            Direction::Read => (0, transferred),
+        };
+        let (path, requests, bytes) = (way.path(), all.requests, all.bytes);
+        Self { path, reason, requests, bytes, bytes_written, bytes_read, ..Self::default() }
+    }
+
     /// Why this path was chosen, and in an exchange the kernels, in words for people.
     pub fn why(&self) -> Why<'_> {
         Why { reason: self.reason, auto: self.auto, told: self.told.as_deref() }
@@ -214,55 +230,46 @@ impl FanIn {
     }
 }
 
-/// A stopwatch for one of several phases that follow one another.
-#[derive(Debug)]
-pub struct Lap {
-    /// The start of the clock, and the nanoseconds from there to the last lap of any phase.
-    start: Instant,
-    last: Arc<AtomicU64>,
-    /// Time so far.
-    pub spent: Duration,
+/// A phase of a call that follows another one.
+#[derive(Debug, Clone, Copy)]
+pub enum Lap {
+    /// See [`Seconds`].
+    Flatten,
+    /// See [`Seconds`].
+    Metadata,
+    /// See [`Seconds`].
+    Agreement,
+    /// What is counted elsewhere: the rounds, the direct path, the wait for writes.
+    Elsewhere,
 }
 
-impl Lap {
-    /// Adds the time since the last lap of any phase of the clock.
-    pub fn lap(&mut self) {
-        let now = self.start.elapsed().as_nanos() as u64;
-        self.spent += Duration::from_nanos(now.saturating_sub(self.last.load(Ordering::Relaxed)));
-        self.last.store(now, Ordering::Relaxed);
-    }
-}
-
-/// The phases of one call that follow one another.
+/// The stopwatch of a call.
 #[derive(Debug)]
 pub struct Clock {
-    /// See [`Seconds`].
-    pub flatten: Lap,
-    /// See [`Seconds`].
-    pub metadata: Lap,
-    /// See [`Seconds`].
-    pub agreement: Lap,
-    /// Time that is counted elsewhere: the rounds, the direct path, the wait for writes.
-    pub elsewhere: Lap,
+    start: Instant,
+    /// The end of the last lap.
+    last: Instant,
+    spent: [Duration; 4],
     /// Whether the rank waits in the call from its start to its end: a call in parts contains what the program does in between.
     pub is_whole: bool,
-    start: Instant,
 }
 
 impl Clock {
     /// Starts the clock of a call that waits by `waiting`.
     pub fn start(waiting: &Waiting) -> Self {
         let start = Instant::now();
-        let last = Arc::default();
-        let lap = || Lap { start, last: Arc::clone(&last), spent: Duration::ZERO };
-        Self {
-            flatten: lap(),
-            metadata: lap(),
-            agreement: lap(),
-            elsewhere: lap(),
-            is_whole: waiting.may_block(),
-            start,
-        }
+        Self { start, last: start, spent: Default::default(), is_whole: waiting.may_block() }
+    }
+
+    /// Counts the time since the last lap for a phase.
+    pub fn lap(&mut self, phase: Lap) {
+        let now = Instant::now();
+        self.spent[phase as usize] += now - std::mem::replace(&mut self.last, now);
+    }
+
+    /// Time in a phase so far.
+    pub fn spent(&self, phase: Lap) -> Duration {
+        self.spent[phase as usize]
     }
 
     /// Time since the start.

@@ -171,7 +171,7 @@ impl Setup {
 
     /// What the path of a call depends on, besides its amounts.
     pub fn rules(&self, direction: Direction) -> Rules<'_> {
-        Rules { hints: &self.hints, unit: self.window_terms().1, direction }
+        Rules { hints: &self.hints, unit: self.window_terms().1, direction, in_memory: self.shares_memory }
     }
 
     /// What to do about gaps, where a hint says this.

@@ -3,22 +3,24 @@
 use std::pin::pin;
 
 use crate::access::{BufferLayout, Extents, Source};
+use crate::collectives::broadcast_error;
 use crate::device;
 use crate::drivers::Mode;
+use crate::engine::agreed::Agreed;
 use crate::engine::api::file::File;
 use crate::engine::api::finish_call::{CallTotals, finish_call};
 use crate::engine::api::operation::Operation;
-use crate::engine::api::report::{CallReport, Clock, Path};
+use crate::engine::api::report::{CallReport, Clock, Lap};
 use crate::engine::data::lending::Lender;
 use crate::engine::data::writing::Writing;
 use crate::engine::opening::Access;
-use crate::engine::plan::{self, Agreed, Direction};
-use crate::engine::policy::paths::exchange;
+use crate::engine::plan::{self, Direction};
+use crate::engine::policy::paths::Way;
 use crate::engine::policy::reason::Reason;
+use crate::engine::shared::write::sorted;
 use crate::engine::storage::direct;
 use crate::engine::storage::window_queue::Outcome;
 use crate::error::{Error, Result};
-use crate::hints::Switch;
 
 impl File {
     /// Writes `buffer` (laid out as `layout`) to the extents `file`, together with all ranks. Collective; a rank without data
@@ -128,103 +130,101 @@ impl File {
             true => (layout, source),
             false => (&BufferLayout::Contiguous, Source::from(&staged[..])),
         };
-        if self.setup.shares_memory {
-            return self.write_shared(file, layout, source, writable).await;
-        }
-        self.write_by_messages((file, layout, source), writable).await
+        let (sorted, writable) = match writable {
+            // Windows in shared memory are filled in ascending order.
+            Ok(()) if self.setup.shares_memory => sorted(file, layout),
+            writable => (None, writable),
+        };
+        let (rest, layout) = sorted.as_ref().map_or((file, layout), |(file, layout)| (file, layout));
+        self.write_checked(file, (rest, layout, source), writable).await
     }
 
-    /// The first agreement, in which a small write is done, then the rest of the write.
-    async fn write_by_messages(&mut self, access: Access<'_>, checked: Result<()>) -> Result<CallReport> {
+    /// The first agreement on the write of `asked`, whose bytes `access` has, then what is left of it.
+    pub(in crate::engine) async fn write_checked(
+        &mut self,
+        asked: &Extents,
+        access: Access<'_>,
+        checked: Result<()>,
+    ) -> Result<CallReport> {
         let mut clock = Clock::start(self.endpoint.waiting());
         let (file, layout, source) = access;
-        // Each rank writes its large pieces before the agreement, so that it need not wait. If ranks may overlap, the bytes are
+        // Each rank writes its large pieces before the agreement, so that it need not wait. If ranks overlap, the bytes are
         // written again.
-        let writes_early = !self.may_overlap && self.setup.rules(Direction::Write).writes_early(file);
-        let mut early = (checked.is_ok() && writes_early).then(|| self.write_directly(file, layout, source));
+        let alone = self.endpoint.shared().is_some_and(|shared| shared.spins());
+        let goes_early = !self.may_overlap && self.setup.rules(Direction::Write).writes_early(file, alone);
+        let mut early = (checked.is_ok() && goes_early).then(|| self.write_directly(file, layout, source));
         let failed = early.as_mut().and_then(|outcome| outcome.error.take());
         let checked = failed.map_or(checked, Err);
-        clock.elsewhere.lap();
-        let opened = self.agree_on_write(access, checked, early.as_ref()).await?;
-        clock.agreement.lap();
-        if opened.written.is_some() {
-            return Ok(opened.report(Direction::Write, Path::Root, Reason::CameAlong, clock.total()));
+        if early.is_some() {
+            clock.lap(Lap::Elsewhere);
         }
-        let some_are_written = opened.transferred > 0;
-        let mut disjoint = opened.disjoint;
-        if some_are_written && disjoint.is_none() {
-            disjoint = Some(plan::truly_disjoint(&mut self.endpoint, &self.setup, file).await?);
+        let (mut agreed, error) = match self.setup.shares_memory {
+            true => self.meet_to_write(access, asked, checked, early.as_ref(), None).await?,
+            false => self.sweep_write(access, checked, early.as_ref()).await?,
+        };
+        if let Some(failed) = agreed.failed {
+            return Err(broadcast_error(&mut self.endpoint, failed, error.as_ref()).await?);
         }
-        self.may_overlap |= some_are_written && disjoint == Some(false);
-        if some_are_written && disjoint == Some(true) {
-            if opened.is_over() {
-                return Ok(opened.report(Direction::Write, Path::Direct, Reason::WroteItself, clock.total()));
-            }
-            let own = early.is_some().then(Extents::empty);
-            let access = (own.as_ref().unwrap_or(file), layout, source);
-            return self.write_rest(access, (opened.left, opened.all), disjoint, early, clock).await;
+        let rules = self.setup.rules(Direction::Write);
+        if rules.must_look(&agreed) {
+            agreed.disjoint = Some(plan::truly_disjoint(&mut self.endpoint, &self.setup, file).await?);
+            agreed.redo(Direction::Write);
         }
-        let all = if some_are_written { Agreed { shift: None, ..opened.all } } else { opened.all };
-        self.write_rest(access, (all, all), disjoint, None, clock).await
+        let (way, reason) = rules.choose(&agreed);
+        self.may_overlap |= agreed.redone;
+        if way.is_over() {
+            return Ok(agreed.report(Direction::Write, (way, reason), clock.total()));
+        }
+        clock.lap(Lap::Agreement);
+        let early = early.filter(|_| !agreed.redone);
+        let own = early.is_some().then(Extents::empty);
+        self.write_rest((own.as_ref().unwrap_or(file), layout, source), &agreed, (way, reason), early, clock).await
     }
 
-    /// Writes the bytes that are left after the agreement. `disjoint` says whether ranks overlap, if that is known. `early` is
-    /// the outcome of this rank's writes before the agreement.
+    /// Writes the bytes that are left after the agreement. `early` is the outcome of what this rank has written before it.
     async fn write_rest(
         &mut self,
-        (file, layout, source): Access<'_>,
-        (left, all): (Agreed, Agreed),
-        disjoint: Option<bool>,
+        access: Access<'_>,
+        agreed: &Agreed,
+        chosen: (Way, Reason),
         early: Option<Outcome>,
         mut clock: Clock,
     ) -> Result<CallReport> {
-        let agreed = Agreed { disjoint: disjoint.unwrap_or(left.disjoint), ..left };
-        let (mut path, mut reason) = self.setup.rules(Direction::Write).by_messages(&agreed, false);
-        let chosen = path == Path::Direct && self.setup.hints.cb_write == Switch::Automatic;
-        if chosen && disjoint.is_none() && !plan::truly_disjoint(&mut self.endpoint, &self.setup, file).await? {
-            (path, reason) = exchange(&agreed, Reason::RangesOverlap);
-        }
-        let mut done = CallTotals { path, reason, ..CallTotals::new(Direction::Write) };
-        match path {
-            Path::Nothing | Path::Root => {}
-            Path::Shared => {
+        let mut done = CallTotals::new(Direction::Write, chosen);
+        match chosen.0 {
+            Way::Windows => return self.write_windows(access, agreed, chosen, &clock).await,
+            Way::Hosts => {
                 done.aggregators = self.hosts();
-                done.outcome = self.write_on_host((file, layout, source)).await?;
-                clock.elsewhere.lap();
+                done.outcome = self.write_on_host(access, &clock).await?;
             }
-            Path::Direct => {
+            Way::Exchange => self.exchange_write(access, agreed, &mut clock, &mut done).await?,
+            Way::Nothing | Way::Itself | Way::Root | Way::Slots => {}
+            Way::Direct => {
+                let (file, layout, source) = access;
                 done.outcome = self.write_directly(file, layout, source);
-                clock.elsewhere.lap();
-            }
-            Path::Exchange => {
-                self.exchange_write(file, layout, source, &agreed, &mut clock, &mut done).await?;
-                clock.elsewhere.lap();
             }
         }
-        if let Some(early) = early {
-            done.outcome.bytes += early.bytes;
-            done.outcome.busy += early.busy;
-        }
-        finish_call(&mut self.endpoint, all, done, clock, (self.diary.as_deref_mut(), self.cached.as_mut())).await
+        clock.lap(Lap::Elsewhere);
+        done.outcome.add(early);
+        let keeping = (self.diary.as_deref_mut(), self.cached.as_mut());
+        finish_call(&mut self.endpoint, &agreed.all, done, clock, keeping).await
     }
 
     async fn exchange_write(
         &mut self,
-        file: &Extents,
-        layout: &BufferLayout,
-        source: Source<'_>,
+        (file, layout, source): Access<'_>,
         agreed: &Agreed,
         clock: &mut Clock,
         done: &mut CallTotals,
     ) -> Result<()> {
         let plan = self.plan(file, layout, agreed, clock, done).await?;
-        done.aggregators = self.setup.roles(agreed.bytes).aggregators.len();
+        done.aggregators = self.setup.roles(agreed.left.bytes).aggregators.len();
         // SAFETY: the future of a call that returns at its end lies on the stack of that call, which drops all of it before it
         // returns to the owner of the memory.
         let lender = self.returns_at_end.then(|| unsafe { Lender::new(source) });
         let rounds = Writing::new(&plan, &plan.data, source).timed(self.diary.is_some());
         let ran = rounds.lending(lender.as_ref(), &self.endpoint).run(&mut self.endpoint, &mut self.queue).await;
-        clock.elsewhere.lap();
+        clock.lap(Lap::Elsewhere);
         let ran = ran.map(|counts| done.counts = counts);
         // Also after an error: the worker writes what is lent.
         self.settle(done).await;

@@ -1,8 +1,9 @@
 //! The messages of an opening, for the fuzz targets (`fuzz/`): all are bytes to others.
 
 use super::contribution::Contribution;
-use super::opened::Answer;
 use crate::access::Extent;
+use crate::engine::agreed::Agreed;
+use crate::engine::lanes::{get, message};
 use crate::topology::Rank;
 
 /// What ranks contribute, decoded and encoded again.
@@ -26,5 +27,5 @@ pub fn pieces(body: &[u8]) -> Vec<(Rank, Extent, Vec<u8>)> {
 
 /// What rank 0 tells all, decoded and encoded again.
 pub fn answer(body: &[u8]) -> Vec<u8> {
-    Answer::get(body).put()
+    message(&get::<Agreed>(body))
 }

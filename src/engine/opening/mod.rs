@@ -1,94 +1,92 @@
 //! The first agreement of a collective call of ranks that exchange messages: a sweep over hosts.
 //!
-//! The contributions of ranks ([`contribution`]) are merged on their way to rank 0: ranges, errors, bytes written already, and small
-//! data ([`small`]), which rank 0 then writes. So a call with little data takes one sweep, and so does a call whose ranks have
-//! all written their own large pieces. Any other call continues with the agreed ranges.
+//! The contributions of ranks ([`contribution`]) are merged on their way to rank 0: their facts, and small data ([`small`]), which
+//! rank 0 then writes. So a call with little data takes one sweep, and so does a call whose ranks have all written their own
+//! large pieces. Any other call continues with what was agreed.
 
 mod contribution;
 pub(in crate::engine) mod cover;
 #[cfg(feature = "internals")]
 pub mod internals;
-mod opened;
-mod ranges;
 mod small;
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use crate::access::{BufferLayout, Extents, Source};
-use crate::collectives::broadcast_error;
 use crate::collectives::sweep::{Sweep, sweep};
+use crate::engine::agreed::Agreed;
 use crate::engine::api::file::File;
 use crate::engine::api::setup::Setup;
+use crate::engine::facts::Facts;
+use crate::engine::lanes::{get, message};
 use crate::engine::plan::Direction;
 use crate::engine::plan::cached::Again;
-use crate::engine::policy::MAX_CHECKED_PIECES;
+use crate::engine::policy::paths::Way;
+use crate::engine::storage::Storage;
 use crate::engine::storage::window_queue::Outcome;
-use crate::engine::storage::{Storage, guarded, without_size_signal};
 use crate::error::{Error, Result};
 use crate::hints::Switch;
 use crate::topology::Rank;
 use contribution::Contribution;
 use cover::Cover;
-use opened::Answer;
-pub use opened::OpenedCall;
 use small::SmallData;
 
 /// An access to write: extents of the file, layout of the memory, the memory.
 pub type Access<'a> = (&'a Extents, &'a BufferLayout, Source<'a>);
 
 impl File {
-    /// The first agreement of a write. `early` is the outcome if this rank has written its bytes already. Collective.
+    /// The first agreement of a write. `early` is the outcome if this rank has written its bytes already. Returns the error of
+    /// this rank, too. Collective.
     ///
     /// # Errors
-    /// The error of the lowest rank, on every rank.
-    pub(in crate::engine) async fn agree_on_write(
+    /// Those of the fabric.
+    pub(in crate::engine) async fn sweep_write(
         &mut self,
         (file, layout, source): Access<'_>,
         checked: Result<()>,
         early: Option<&Outcome>,
-    ) -> Result<OpenedCall> {
-        let rest = if early.is_some() { &Extents::empty() } else { file };
-        let again = self.again(rest, layout);
+    ) -> Result<(Agreed, Option<Error>)> {
         let hints = &self.setup.hints;
         let may_be_small = hints.tiny_call > 0
             && hints.cb_write != Switch::Disable
             && self.setup.roles.aggregators.first() == Some(&0);
-        let looks = early.is_some() || file.count() <= MAX_CHECKED_PIECES;
-        let mut contribution =
-            Contribution::new(file, again, looks.then_some(self.setup.tiling), self.cover(file, Direction::Write));
-        match early {
-            Some(outcome) => contribution.served(outcome.bytes, outcome.busy.as_micros() as u64),
-            None if may_be_small && checked.is_ok() => {
-                contribution.data = SmallData::of(self.endpoint.rank(), file, layout, source);
-            }
-            None => {}
+        let mut contribution = self.contribution(file, layout, early, Direction::Write);
+        if may_be_small && checked.is_ok() && early.is_none() {
+            let data = SmallData::of(self.endpoint.rank(), file, layout, source);
+            data.into_iter().for_each(|data| contribution.bring(data));
         }
         let small = (may_be_small && self.endpoint.rank() == 0).then(|| self.storage());
-        self.open_call(contribution, checked, small).await
+        self.sweep_call(contribution, checked, small, Direction::Write).await
     }
 
-    /// The first agreement of a read. `early` is the outcome if this rank has read its bytes already; `checked` is the end of
-    /// the file, or `u64::MAX` if this rank has not checked it. Collective.
+    /// The first agreement of a read, as [`File::sweep_write`]; `checked` is the end of the file, or `u64::MAX` if this rank has
+    /// not checked it.
     ///
     /// # Errors
-    /// The error of the lowest rank, on every rank.
-    pub(in crate::engine) async fn agree_on_read(
+    /// Those of the fabric.
+    pub(in crate::engine) async fn sweep_read(
         &mut self,
         file: &Extents,
         layout: &BufferLayout,
         checked: Result<u64>,
         early: Option<&Outcome>,
-    ) -> Result<OpenedCall> {
+    ) -> Result<(Agreed, Option<Error>)> {
+        let mut contribution = self.contribution(file, layout, early, Direction::Read);
+        contribution.facts.limit = checked.as_ref().map_or(u64::MAX, |limit| *limit);
+        self.sweep_call(contribution, checked.map(drop), None, Direction::Read).await
+    }
+
+    /// What this rank contributes, without data.
+    fn contribution(
+        &self,
+        file: &Extents,
+        layout: &BufferLayout,
+        early: Option<&Outcome>,
+        direction: Direction,
+    ) -> Contribution {
         let rest = if early.is_some() { &Extents::empty() } else { file };
         let again = self.again(rest, layout);
-        let tiling = (file.count() <= MAX_CHECKED_PIECES).then_some(self.setup.tiling);
-        let mut contribution = Contribution::new(file, again, tiling, self.cover(file, Direction::Read));
-        contribution.limit = checked.as_ref().map_or(u64::MAX, |limit| *limit);
-        if let Some(outcome) = early {
-            contribution.served(outcome.bytes, outcome.busy.as_micros() as u64);
-        }
-        self.open_call(contribution, checked.map(drop), None).await
+        Contribution::new(Facts::of((file, file), again, early, Some(self.setup.tiling)), self.cover(file, direction))
     }
 
     /// What this rank holds, if its host may write or read that by itself. A rank that is alone on its host has nobody to share
@@ -118,28 +116,24 @@ impl File {
         }
     }
 
-    async fn open_call(
+    async fn sweep_call(
         &mut self,
         mut contribution: Contribution,
         checked: Result<()>,
         small: Option<Result<Arc<dyn Storage>>>,
-    ) -> Result<OpenedCall> {
+        direction: Direction,
+    ) -> Result<(Agreed, Option<Error>)> {
         let rank = self.endpoint.rank();
         let Some(hosts) = self.setup.hosts.clone() else {
             return Err(Error::Internal { rank, what: "no hosts to agree over".to_string() });
         };
         if checked.is_err() {
-            contribution.fail(rank);
+            contribution.facts.fail(rank);
         }
-        let mut opening = OpeningSweep { setup: &self.setup, rank, contribution, small, error: checked.err() };
+        let setup = &self.setup;
+        let mut opening = OpeningSweep { setup, rank, direction, contribution, small, error: checked.err() };
         let answer = sweep(&mut self.endpoint, &hosts, &mut opening).await?;
-        let error = opening.error;
-        match Answer::get(&answer) {
-            Answer { failed: Some(failed), .. } => {
-                Err(broadcast_error(&mut self.endpoint, failed, error.as_ref()).await?)
-            }
-            Answer { opened, .. } => Ok(opened),
-        }
+        Ok((get(&answer), opening.error))
     }
 }
 
@@ -147,29 +141,11 @@ impl File {
 struct OpeningSweep<'a> {
     setup: &'a Setup,
     rank: Rank,
+    direction: Direction,
     contribution: Contribution,
     /// On rank 0: the file, if small data may be written to it.
     small: Option<Result<Arc<dyn Storage>>>,
     error: Option<Error>,
-}
-
-impl OpeningSweep<'_> {
-    /// Writes the data of all ranks, if all of it is small; returns bytes and microseconds. Does not write over bytes that ranks
-    /// may have written directly: these are then exchanged together, in the requested order.
-    fn write_small(&mut self) -> Result<Option<(u64, u64)>> {
-        let Contribution { left, data, transferred, .. } = &self.contribution;
-        let Some(storage) = self.small.take() else { return Ok(None) };
-        let is_over_others = *transferred > 0 && self.contribution.are_disjoint(self.setup.tiling) != Some(true);
-        if !data.are_all() || left.bytes == 0 || left.bytes > self.setup.hints.tiny_call || is_over_others {
-            return Ok(None);
-        }
-        let (begin, mut written) = (Instant::now(), 0);
-        let storage = storage?;
-        let _quiet = without_size_signal();
-        guarded("write", left.start, || data.write(&*storage, &mut written))
-            .map_err(|failure| failure.of(self.rank, &self.setup.path))?;
-        Ok(Some((written, begin.elapsed().as_micros() as u64)))
-    }
 }
 
 impl Sweep for OpeningSweep<'_> {
@@ -182,16 +158,15 @@ impl Sweep for OpeningSweep<'_> {
     }
 
     fn decide(&mut self) -> Vec<u8> {
-        let mut written = None;
-        if self.contribution.failed().is_none() {
-            match self.write_small() {
-                Ok(outcome) => written = outcome,
-                Err(error) => {
-                    self.contribution.fail(self.rank);
-                    self.error = Some(error);
-                }
-            }
+        let (setup, data) = (self.setup, &self.contribution.data);
+        let mut agreed = self.contribution.agreed(setup.tiling, self.direction);
+        agreed.came_along &= self.small.is_some();
+        let is_small = agreed.failed.is_none() && setup.rules(self.direction).choose(&agreed).0 == Way::Root;
+        if let Some(storage) = self.small.take().filter(|_| is_small) {
+            let written =
+                agreed.write_along(&storage, (self.rank, &setup.path), |storage, all| data.write(storage, all));
+            self.error = written.err();
         }
-        Answer::of(&self.contribution, self.setup.tiling, written).put()
+        message(&agreed)
     }
 }

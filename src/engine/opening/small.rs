@@ -1,7 +1,7 @@
 //! Small data, which ranks contribute to the first agreement: rank 0 writes the data of all.
 
 use crate::access::{BufferLayout, Extent, Extents, Source, Walk};
-use crate::engine::policy::{SMALL_OF_ALL, SMALL_OF_ONE};
+use crate::engine::policy::SMALL_OF_ONE;
 use crate::engine::shared::small;
 use crate::engine::storage::{Failure, Storage};
 use crate::topology::Rank;
@@ -12,27 +12,21 @@ pub const OF_ONE_RANK: usize = SMALL_OF_ONE as usize + HEAD;
 const HEAD: usize = 16;
 const EXTENT: usize = 16;
 
-/// The blocks of ranks, one after the other: rank, number of extents, extents, their bytes; or a mark that they are too large.
+/// The blocks of ranks, one after the other: rank, number of extents, extents, their bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SmallData {
     bytes: Vec<u8>,
-    too_large: bool,
 }
 
 impl SmallData {
-    /// The mark that the data is too large.
-    pub fn too_large() -> Self {
-        Self { bytes: Vec::new(), too_large: true }
-    }
-
     /// The block of a rank, if its data is small.
-    pub fn of(rank: Rank, file: &Extents, layout: &BufferLayout, source: Source<'_>) -> Self {
+    pub fn of(rank: Rank, file: &Extents, layout: &BufferLayout, source: Source<'_>) -> Option<Self> {
         let extents = file.count().saturating_mul(EXTENT as u64);
         if file.count() == 0 {
-            return Self::default();
+            return Some(Self::default());
         }
         if extents.saturating_add(file.bytes()) > SMALL_OF_ONE {
-            return Self::too_large();
+            return None;
         }
         let mut bytes = Vec::with_capacity(HEAD + (extents + file.bytes()) as usize);
         let mut put = |number: u64| bytes.extend_from_slice(&number.to_le_bytes());
@@ -44,26 +38,12 @@ impl SmallData {
         }
         Walk::new(file, layout)
             .visit_before(u64::MAX, |piece| bytes.extend_from_slice(source.piece(piece.memory, piece.len)));
-        Self { bytes, too_large: false }
-    }
-
-    /// Whether the blocks have all data.
-    pub fn are_all(&self) -> bool {
-        !self.too_large
+        Some(Self { bytes })
     }
 
     /// Appends the blocks of other ranks.
-    pub fn merge(&mut self, other: Self) {
-        if self.too_large || other.too_large || self.bytes.len() + other.bytes.len() > SMALL_OF_ALL {
-            *self = Self::too_large();
-            return;
-        }
+    pub fn append(&mut self, other: Self) {
         self.bytes.extend_from_slice(&other.bytes);
-    }
-
-    /// The length of the encoding, for [`SmallData::from`].
-    pub fn len(&self) -> u64 {
-        if self.too_large { u64::MAX } else { self.bytes.len() as u64 }
     }
 
     /// The encoding.
@@ -71,12 +51,9 @@ impl SmallData {
         &self.bytes
     }
 
-    /// What others have sent. Bytes that are no whole blocks count as data that was too large to come: its owners have it still.
-    pub fn from(bytes: &[u8], len: u64) -> Self {
-        match usize::try_from(len).ok().and_then(|len| bytes.get(..len)) {
-            Some(bytes) if are_blocks(bytes) => Self { bytes: bytes.to_vec(), too_large: false },
-            _ => Self::too_large(),
-        }
+    /// What others have sent, if it is whole blocks of `left` bytes of data.
+    pub fn from(bytes: &[u8], left: u64) -> Option<Self> {
+        (data_of_blocks(bytes) == Some(left)).then(|| Self { bytes: bytes.to_vec() })
     }
 
     /// The pieces of all blocks: whose, where in the file, and where in the bytes their data begins.
@@ -116,28 +93,22 @@ fn head(bytes: &[u8]) -> Option<(Rank, usize)> {
     Some((number(head) as Rank, number(&head[8..]) as usize))
 }
 
-/// Whether these are whole blocks, of extents that end below 2^63.
-fn are_blocks(mut bytes: &[u8]) -> bool {
-    while !bytes.is_empty() {
-        match behind_first(bytes) {
-            Some(rest) => bytes = rest,
-            None => return false,
-        }
-    }
-    true
-}
-
-/// What follows the first block, if that is whole.
-fn behind_first(bytes: &[u8]) -> Option<&[u8]> {
-    let (_, count) = head(bytes)?;
-    let (places, data) = bytes[HEAD..].split_at_checked(count.checked_mul(EXTENT)?)?;
+/// The bytes of data in blocks, if these are whole, of extents that end below 2^63.
+fn data_of_blocks(mut bytes: &[u8]) -> Option<u64> {
     let mut all = 0u64;
-    for place in places.chunks_exact(EXTENT) {
-        let (offset, len) = (number(place), number(&place[8..]));
-        offset.checked_add(len).filter(|end| *end <= i64::MAX as u64)?;
-        all = all.checked_add(len)?;
+    while !bytes.is_empty() {
+        let (_, count) = head(bytes)?;
+        let (places, data) = bytes[HEAD..].split_at_checked(count.checked_mul(EXTENT)?)?;
+        let mut own = 0u64;
+        for place in places.chunks_exact(EXTENT) {
+            let (offset, len) = (number(place), number(&place[8..]));
+            offset.checked_add(len).filter(|end| *end <= i64::MAX as u64)?;
+            own = own.checked_add(len)?;
+        }
+        bytes = data.get(usize::try_from(own).ok()?..)?;
+        all += own;
     }
-    data.get(usize::try_from(all).ok()?..)
+    Some(all)
 }
 
 #[cfg(test)]
@@ -150,22 +121,23 @@ mod tests {
     fn damaged_blocks_are_data_that_did_not_come() {
         let file = Extents::strided(5, 3, 10, 4).unwrap();
         let source = [7u8; 12];
-        let good = SmallData::of(2, &file, &BufferLayout::Contiguous, Source::from(&source[..]));
-        assert_eq!(SmallData::from(good.bytes(), good.len()), good);
+        let good = SmallData::of(2, &file, &BufferLayout::Contiguous, Source::from(&source[..])).unwrap();
+        assert_eq!(SmallData::from(good.bytes(), 12).as_ref(), Some(&good));
         assert_eq!(good.pieces().len(), 4);
         let damaged = |at: usize, number: u64| {
             let mut bytes = good.bytes().to_vec();
             bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
-            SmallData::from(&bytes, bytes.len() as u64)
+            SmallData::from(&bytes, 12)
         };
         for count in [0, 3, 5, 1 << 60, u64::MAX / 16 + 2, u64::MAX] {
-            assert!(!damaged(8, count).are_all(), "{count} extents");
+            assert!(damaged(8, count).is_none(), "{count} extents");
         }
         for (at, number) in [(HEAD, u64::MAX), (HEAD, i64::MAX as u64), (HEAD + 8, u64::MAX), (HEAD + 8, 4)] {
-            assert!(!damaged(at, number).are_all(), "{number} at {at}");
+            assert!(damaged(at, number).is_none(), "{number} at {at}");
         }
-        for len in [0, 1, HEAD as u64, good.len() - 1] {
-            assert_eq!(SmallData::from(good.bytes(), len).are_all(), len == 0, "{len} bytes");
+        for len in [0, 1, HEAD, good.bytes().len() - 1] {
+            assert!(SmallData::from(&good.bytes()[..len], 12).is_none(), "{len} bytes");
         }
+        assert!(SmallData::from(good.bytes(), 13).is_none() && SmallData::from(&[], 0).is_some());
     }
 }

@@ -5,11 +5,12 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use crate::access::{BufferLayout, Extents};
+use crate::engine::agreed::Agreed;
 use crate::engine::api::setup::Setup;
 use crate::engine::plan::auto_choice::AutoChoice;
 use crate::engine::plan::choice::Way;
 use crate::engine::plan::trials::{Lesson, Spent, Trials};
-use crate::engine::plan::{Agreed, Direction, Plan};
+use crate::engine::plan::{Direction, Plan};
 
 /// How a rank's access relates to that of its cached plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,11 +25,10 @@ pub enum Again {
 
 impl Again {
     /// For the agreement: whether the plan fits, and the least and the greatest shift that fit, as unsigned numbers in order.
-    pub fn lanes(self) -> [u64; 3] {
-        let biased = |by: i64| by as u64 ^ (1 << 63);
+    pub const fn lanes(self) -> [u64; 3] {
         match self {
             Self::No => [0, 0, 0],
-            Self::Shifted(by) => [1, biased(by), biased(by)],
+            Self::Shifted(by) => [1, by as u64 ^ 1 << 63, by as u64 ^ 1 << 63],
             Self::Nothing => [1, u64::MAX, 0],
         }
     }
@@ -48,7 +48,7 @@ pub struct Cached {
     layout: BufferLayout,
     /// The agreed end of the call.
     end: u64,
-    /// This rank's part of [`Agreed::touched`], once it is known.
+    /// This rank's part of [`touched`](crate::engine::facts::Amount::touched), once it is known.
     touched: OnceCell<u64>,
     /// Of writes, and of reads.
     courses: [Course; 2],
@@ -118,10 +118,10 @@ impl Cached {
 
     /// The shift in bytes, if the plan fits on all ranks and the shift fits the layout (`setup`).
     pub fn shift(&self, agreed: &Agreed, setup: &Setup) -> Option<i64> {
-        let by = agreed.shift?;
-        let aggregators = setup.roles(agreed.bytes).aggregators.len();
+        let (by, left) = (agreed.shift?, &agreed.left);
+        let aggregators = setup.roles(left.bytes).aggregators.len();
         let is_whole = by.unsigned_abs().is_multiple_of(setup.driver.period(&setup.layout, aggregators));
-        (is_whole && agreed.end == self.end.wrapping_add(by as u64)).then_some(by)
+        (is_whole && left.end == self.end.wrapping_add(by as u64)).then_some(by)
     }
 
     /// About the number of windows that the access touches, which `count` counts. Every call that may repeat has it ready: if the

@@ -5,8 +5,8 @@
 //! flat kernel makes little difference in them and in the simulator: it is the default one.
 
 use crate::drivers::Domains;
+use crate::engine::facts::Amount;
 use crate::engine::metadata::variable_exchange::{HEAD, LENGTH};
-use crate::engine::plan::Agreed;
 use crate::engine::policy::{PACKED_EXTENT, WORTH_LAYERING};
 use crate::exchange::BALANCED;
 use crate::exchange::cost::{Costs, Load, Ranks};
@@ -92,13 +92,13 @@ impl Chooser {
     /// The ways that a call can go: first the one that is chosen, the others by their prediction. A phase that is not `open` to
     /// choice stays as `given`; phases that are both open go the same way, for with a flat phase behind a layered one, most
     /// ranks send before the aggregators receive. O(aggregators x log of a node's ranks).
-    pub fn ranked(&self, agreed: &Agreed, domains: &Domains, open: Layered, given: Layered) -> Vec<Candidate> {
+    pub fn ranked(&self, amount: &Amount, domains: &Domains, open: Layered, given: Layered) -> Vec<Candidate> {
         let candidate = |way| {
-            let [once, again] = self.predicted(agreed, domains, way);
+            let [once, again] = self.predicted(amount, domains, way);
             Candidate { way, seconds: once + again, again }
         };
         let flat = Way { layered: given, local: if given.any() { self.fewest() } else { 0 } };
-        if self.local.is_empty() || agreed.bytes == 0 || !open.any() {
+        if self.local.is_empty() || amount.bytes == 0 || !open.any() {
             return vec![Candidate { way: flat, seconds: 0.0, again: 0.0 }];
         }
         let flat = candidate(flat);
@@ -116,15 +116,15 @@ impl Chooser {
     }
 
     /// The choice for a call. O(aggregators x log of a node's ranks).
-    pub fn choose(&self, agreed: &Agreed, domains: &Domains, open: Layered, given: Layered) -> Way {
-        self.ranked(agreed, domains, open, given)[0].way
+    pub fn choose(&self, amount: &Amount, domains: &Domains, open: Layered, given: Layered) -> Way {
+        self.ranked(amount, domains, open, given)[0].way
     }
 
     /// Predicted seconds of a call, without what all choices have in common: of the lists, which a call that repeats has already,
     /// and of the rounds. O(aggregators).
-    fn predicted(&self, agreed: &Agreed, domains: &Domains, way: Way) -> [f64; 2] {
+    fn predicted(&self, amount: &Amount, domains: &Domains, way: Way) -> [f64; 2] {
         let Self { costs, ranks, .. } = self;
-        let estimate = Estimate::of(agreed, domains, ranks);
+        let estimate = Estimate::of(amount, domains, ranks);
         let local = way.local.max(1) as f64;
         let lists = estimate.lists.iter().map(|load| match way.layered.metadata {
             false => ranks.flat(costs, *load),
@@ -132,7 +132,7 @@ impl Chooser {
         });
         let lists: f64 = lists.sum();
         let Estimate { data, rounds, extents, .. } = estimate;
-        let data = ranks.within(costs, data, agreed.bytes as f64 / rounds);
+        let data = ranks.within(costs, data, amount.bytes as f64 / rounds);
         let place = ranks.placing(costs, data.fan_in * data.bytes, extents / (rounds * ranks.aggregators));
         if !way.layered.data {
             return [lists, rounds * (ranks.flat(costs, data) + place)];
@@ -164,14 +164,14 @@ impl Estimate {
     ///
     /// A rank sends one message to each window that it touches. Windows were counted as if each were full; ranges that are
     /// shorter are touched by as many ranks.
-    fn of(agreed: &Agreed, domains: &Domains, ranks: &Ranks) -> Self {
+    fn of(amount: &Amount, domains: &Domains, ranks: &Ranks) -> Self {
         let (part, window) = (domains.part() as f64, domains.window_bytes() as f64);
-        let (bytes, extents) = (agreed.bytes as f64, agreed.requests as f64);
-        let range = agreed.end.saturating_sub(agreed.start) as f64;
+        let (bytes, extents) = (amount.bytes as f64, amount.requests as f64);
+        let range = amount.span() as f64;
         let rounds = (range / window / ranks.aggregators).ceil().max(1.0);
         let counted = (range / window).ceil().max(ranks.aggregators.min((range / part).ceil())).max(1.0);
         let windows = counted.max(owners(domains));
-        let fan_in = (agreed.touched as f64 / counted).clamp(1.0, ranks.ranks);
+        let fan_in = (amount.touched as f64 / counted).clamp(1.0, ranks.ranks);
         let senders = (fan_in * windows / ranks.aggregators).clamp(1.0, ranks.ranks);
         let list = extents * PACKED_EXTENT / (senders * ranks.aggregators);
         let (head, tail) = (list.min(HEAD as f64), (list - HEAD as f64).max(0.0));
@@ -207,23 +207,11 @@ mod tests {
     }
 
     /// A call in which every rank has bytes for every window of a file.
-    fn call(all: Ranks, bytes: u64) -> (Agreed, Domains) {
+    fn call(all: Ranks, bytes: u64) -> (Amount, Domains) {
         let domains = Domains::equal_blocks(0, bytes, MIB, all.aggregators as usize, 16 * MIB);
         let windows = bytes.div_ceil(16 * MIB).max(all.aggregators as u64);
         let (requests, touched) = (100 * all.ranks as u64, all.ranks as u64 * windows);
-        (
-            Agreed {
-                start: 0,
-                end: bytes,
-                bytes,
-                requests,
-                touched,
-                disjoint: false,
-                shift: None,
-                hosts_are_apart: false,
-            },
-            domains,
-        )
+        (Amount { start: 0, end: bytes, bytes, requests, most: 100, touched }, domains)
     }
 
     fn choice(all: Ranks, bytes: u64) -> Layered {

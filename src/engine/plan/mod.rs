@@ -15,12 +15,15 @@ use serde::{Deserialize, Serialize};
 use crate::access::{BufferLayout, Extent, Extents};
 use crate::collectives::{agree, allgather, allreduce};
 use crate::drivers::{Domains, Written};
-use crate::engine::api::report::Clock;
+use crate::engine::api::report::{Clock, Lap};
 use crate::engine::api::setup::Setup;
+use crate::engine::facts::Amount;
+use crate::engine::lanes::{get, message};
 use crate::engine::metadata::phase::Phase;
 use crate::engine::metadata::{Announced, announce};
 use crate::engine::plan::choice::{Candidate, Way};
 use crate::engine::plan::flatten::{ListsToSend, flatten};
+use crate::engine::ranges::RankRanges;
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::schedule::ReduceOp::Sum;
@@ -28,28 +31,6 @@ use crate::topology::Rank;
 
 /// Number of parts of the range in which bytes are counted, for file domains by density.
 pub const HISTOGRAM: usize = 1024;
-
-/// The range and the size of one collective call, over all ranks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Agreed {
-    /// Lowest offset.
-    pub start: u64,
-    /// Highest end; for a read, at most the end of the file.
-    pub end: u64,
-    /// Bytes.
-    pub bytes: u64,
-    /// Number of extents, as the ranks passed them.
-    pub requests: u64,
-    /// About the number of pairs of a rank and a window in which the rank has bytes; 0 if no choice depends on it.
-    pub touched: u64,
-    /// Whether the lengths of the ranks' ranges add up to at most the length of the whole range. If not, ranges overlap. If so,
-    /// they may still overlap and leave a gap elsewhere.
-    pub disjoint: bool,
-    /// The shift in bytes of every rank's access from that of its cached plan, if that is the only change on all ranks.
-    pub shift: Option<i64>,
-    /// Whether no host holds bytes of another, for sure.
-    pub hosts_are_apart: bool,
-}
 
 /// The direction of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -79,31 +60,16 @@ impl Direction {
     }
 }
 
-/// Whether no two ranks' ranges overlap. Unlike [`Agreed::disjoint`], this is exact. Collective: an allgather of 16 bytes a
-/// rank, for calls of large requests only.
+/// Whether no two ranks' ranges overlap. Collective: an allgather of 16 bytes a rank, for calls of large requests only.
 ///
 /// # Errors
 /// Those of the fabric.
 pub async fn truly_disjoint(endpoint: &mut Endpoint, setup: &Setup, file: &Extents) -> Result<bool> {
-    let (start, end) = file.span().unwrap_or((NO_RANGE, NO_RANGE));
-    let own = [start.to_le_bytes(), end.to_le_bytes()].concat();
-    let all = allgather(endpoint, &[&setup.topology], &own).await?;
-    let number = |bytes: [u8; 8]| u64::from_le_bytes(bytes);
-    let mut ranges: Vec<_> = all
-        .as_chunks::<16>()
-        .0
-        .iter()
-        .map(|pair| {
-            let (start, end) = pair.split_at(8);
-            (number(start.try_into().unwrap_or_default()), number(end.try_into().unwrap_or_default()))
-        })
-        .collect();
-    ranges.sort_unstable();
-    Ok(ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0))
+    let (start, end) = file.span().unwrap_or_default();
+    let all = allgather(endpoint, &[&setup.topology], &message(&[start, end])).await?;
+    let ranges = all.chunks_exact(16).map(get::<[u64; 2]>).map(|[start, end]| (start, end));
+    Ok(RankRanges::of(ranges.filter(|(start, end)| start < end)).are_disjoint() == Some(true))
 }
-
-/// The range of a rank without data, which sorts behind all others.
-const NO_RANGE: u64 = u64::MAX;
 
 /// The parts of a call that a later call with the same access can reuse.
 #[derive(Debug, Clone)]
@@ -133,24 +99,24 @@ impl Plan {
     pub async fn make(
         endpoint: &mut Endpoint,
         setup: &Setup,
-        agreed: &Agreed,
+        amount: &Amount,
         (file, layout): (&Extents, &BufferLayout),
         (way, new_windows): (Option<Way>, usize),
         clock: &mut Clock,
     ) -> Result<Self> {
-        let roles = setup.roles(agreed.bytes);
+        let roles = setup.roles(amount.bytes);
         let mut histogram = Vec::new();
         if setup.driver.wants_histogram() && roles.aggregators.len() > 1 {
-            histogram = count_bytes(file, agreed);
-            clock.flatten.lap();
+            histogram = count_bytes(file, amount);
+            clock.lap(Lap::Flatten);
             allreduce(endpoint, &[Sum; HISTOGRAM], &mut histogram).await?;
         }
-        let written = Written { start: agreed.start, end: agreed.end, histogram: &histogram };
+        let written = Written { start: amount.start, end: amount.end, histogram: &histogram };
         let domains = setup.driver.domains(&setup.layout, roles.aggregators.len(), written, &setup.driver_hints);
-        clock.agreement.lap();
-        let outgoing = flatten(file, layout, &domains, agreed.end);
-        clock.flatten.lap();
-        let ways = if way.is_none() { roles.ways(agreed, &domains) } else { Vec::new() };
+        clock.lap(Lap::Agreement);
+        let outgoing = flatten(file, layout, &domains, amount.end);
+        clock.lap(Lap::Flatten);
+        let ways = if way.is_none() { roles.ways(amount, &domains) } else { Vec::new() };
         let way = way.unwrap_or_else(|| ways[0].way);
         let mut phases = roles.phases(way, &setup.topology, &setup.hints)?;
         if setup.shares_in_nodes {
@@ -169,9 +135,9 @@ impl Plan {
                 agree(endpoint, enough).await
             }
         };
-        clock.metadata.lap();
+        clock.lap(Lap::Metadata);
         let announced = announced?;
-        Ok(Self { domains, outgoing, announced, data: phases.data, way, ways, bytes: agreed.bytes })
+        Ok(Self { domains, outgoing, announced, data: phases.data, way, ways, bytes: amount.bytes })
     }
 }
 
@@ -191,17 +157,17 @@ fn has_memory(rank: Rank, announced: &Announced, window: u64, new_windows: usize
 }
 
 /// The number of bytes of `file` in each of [`HISTOGRAM`] equal parts of the agreed range. O(extents + parts with data).
-pub fn count_bytes(file: &Extents, agreed: &Agreed) -> Vec<u64> {
-    let width = (agreed.end - agreed.start).div_ceil(HISTOGRAM as u64).max(1);
+pub fn count_bytes(file: &Extents, amount: &Amount) -> Vec<u64> {
+    let width = (amount.end - amount.start).div_ceil(HISTOGRAM as u64).max(1);
     let mut parts = vec![0; HISTOGRAM];
     // Most extents lie in the same part as the one before, and need no division.
     let (mut part, mut from, mut until) = (0, 0, 0);
     file.iter().for_each(|mut extent| {
-        extent.len = extent.len.min(agreed.end.saturating_sub(extent.offset));
+        extent.len = extent.len.min(amount.end.saturating_sub(extent.offset));
         while extent.len > 0 {
             if extent.offset < from || extent.offset >= until {
-                part = ((extent.offset - agreed.start) / width) as usize;
-                from = agreed.start + part as u64 * width;
+                part = ((extent.offset - amount.start) / width) as usize;
+                from = amount.start + part as u64 * width;
                 until = from + width;
             }
             let len = extent.len.min(until - extent.offset);

@@ -11,57 +11,38 @@ use crate::drivers::{Domains, Driver, Layout, Written};
 use crate::engine::api::report::FanIn;
 use crate::engine::api::setup::Setup;
 use crate::engine::data::flow::Flow;
+use crate::engine::facts::Amount;
 pub use crate::engine::metadata::variable_exchange::{HEAD, LENGTH};
 use crate::engine::plan::flatten::flatten;
-use crate::engine::plan::{Agreed, HISTOGRAM, count_bytes};
+use crate::engine::plan::{HISTOGRAM, count_bytes};
 use crate::error::Result;
 use crate::hints::Hints;
 use crate::topology::{Rank, Topology};
 
 /// The first pass: the range of all ranks and, for drivers that divide by density, a histogram of the bytes.
 #[derive(Debug, Clone, Copy)]
-pub struct Ranges {
-    start: u64,
-    end: u64,
-    bytes: u64,
-}
+pub struct Ranges(Amount);
 
 impl Default for Ranges {
     fn default() -> Self {
-        Self { start: u64::MAX, end: 0, bytes: 0 }
+        Self(Amount::NONE)
     }
 }
 
 impl Ranges {
     /// Adds one rank.
     pub fn add(&mut self, file: &Extents) {
-        if let Some((start, end)) = file.span() {
-            self.start = self.start.min(start);
-            self.end = self.end.max(end);
-        }
-        self.bytes += file.bytes();
+        self.merge(Self(Amount::of(file, 0)));
     }
 
     /// Adds the ranks that another has counted.
     pub fn merge(&mut self, other: Self) {
-        self.start = self.start.min(other.start);
-        self.end = self.end.max(other.end);
-        self.bytes += other.bytes;
+        self.0.merge(&other.0);
     }
 
     /// The bytes of `file` in each of the 1,024 equal parts of the range.
     pub fn histogram(&self, file: &Extents) -> Vec<u64> {
-        let agreed = Agreed {
-            start: self.start,
-            end: self.end,
-            bytes: self.bytes,
-            requests: 0,
-            touched: 0,
-            disjoint: true,
-            shift: None,
-            hosts_are_apart: false,
-        };
-        count_bytes(file, &agreed)
+        count_bytes(file, &self.0)
     }
 
     /// A histogram without bytes.
@@ -163,9 +144,9 @@ impl Planner {
         histogram: &[u64],
     ) -> Result<Self> {
         let setup = Setup::dry(0, topology, layout, driver, hints)?;
-        let (start, end) = (ranges.start.min(ranges.end), ranges.end);
-        let written = Written { start, end, histogram };
-        let aggregators = setup.roles(ranges.bytes).aggregators.clone();
+        let Amount { start, end, bytes, .. } = ranges.0;
+        let written = Written { start: start.min(end), end, histogram };
+        let aggregators = setup.roles(bytes).aggregators.clone();
         let domains = setup.driver.domains(&setup.layout, aggregators.len(), written, &setup.driver_hints);
         Ok(Self { aggregators, domains })
     }

@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use crate::access::Extents;
 use crate::drivers::Domains;
+use crate::engine::facts::Amount;
 use crate::engine::metadata::phase::Phase;
-use crate::engine::plan::Agreed;
 use crate::engine::plan::auto_choice::{AutoChoice, AutoKernel, ChosenBy};
 use crate::engine::plan::choice::{Candidate, Chooser, Layered, Way};
 use crate::engine::plan::touched::Touched;
@@ -81,8 +81,8 @@ impl Roles {
     }
 
     /// The ways that a call can go, the chosen one first. Pure: the same on all ranks.
-    pub fn ways(&self, agreed: &Agreed, domains: &Domains) -> Vec<Candidate> {
-        self.chooser.ranked(agreed, domains, self.open, self.given)
+    pub fn ways(&self, amount: &Amount, domains: &Domains) -> Vec<Candidate> {
+        self.chooser.ranked(amount, domains, self.open, self.given)
     }
 
     /// The phases of a way. O(ranks) for the first call that goes this way.

@@ -19,19 +19,28 @@ impl Rules<'_> {
         file.count() > 0 && file.bytes() / file.count() >= least
     }
 
-    /// Whether a rank writes `file` before the ranks agree, without shared memory. A file that is only written collectively
-    /// need not be opened by every rank: it is by those with so much to write that it does not matter.
-    pub fn writes_early(&self, file: &Extents) -> bool {
+    /// Whether a rank writes `file` before the ranks agree. `alone` says that ranks that share memory have a core each. A file
+    /// that is only written collectively need not be opened by every rank that exchanges messages: it is by those with so much to
+    /// write that it does not matter.
+    pub fn writes_early(&self, file: &Extents, alone: bool) -> bool {
+        if self.in_memory {
+            return self.writes_itself(file, alone);
+        }
         let may_open = !self.hints.no_indep_rw || file.bytes() >= WORTH_OPENING;
         self.switch() == Switch::Automatic && may_open && self.is_direct(file)
     }
 
-    /// Whether a rank that shares memory writes `file` before it meets the others. `alone` says that every rank has a core of
-    /// its own.
-    pub fn writes_itself(&self, file: &Extents, alone: bool) -> bool {
+    /// As [`Rules::writes_early`], of a rank that shares memory.
+    fn writes_itself(&self, file: &Extents, alone: bool) -> bool {
         let is_few = alone && self.unit == 1 && file.count() <= FEW_BESIDE_WINDOWS;
         let least = if is_few { self.hints.direct_min.min(LARGE_OF_FEW) } else { self.large() };
         self.switch() == Switch::Automatic && file.count() > 0 && file.bytes() / file.count() >= least
+    }
+
+    /// Whether a rank reads `file` before the ranks agree. `apart` says that ranks wanted different bytes in the read before: if
+    /// all want the same, one rank reads them for those that exchange messages.
+    pub fn reads_early(&self, file: &Extents, apart: bool) -> bool {
+        if self.in_memory { self.reads_itself(file) } else { apart && self.is_direct(file) }
     }
 
     /// Whether a rank that shares memory reads `file` before it meets the others. (Reads do not conflict.)
@@ -63,7 +72,7 @@ pub mod tests {
     /// Calls the rules of hints, in a file system that locks single bytes, or 1 MiB.
     pub fn with<T>(direction: Direction, hints: &str, by: impl FnOnce(Rules<'_>) -> T) -> T {
         let (unit, hints) = hints.strip_prefix("locks;").map_or((1, hints), |hints| (1 << 20, hints));
-        by(Rules { hints: &Hints::parse(hints).unwrap(), unit, direction })
+        by(Rules { hints: &Hints::parse(hints).unwrap(), unit, direction, in_memory: false })
     }
 
     /// Pieces that a rank writes or reads before it meets the others: without shared memory, and with it, on a core of its own.
@@ -88,8 +97,8 @@ pub mod tests {
         for (direction, hints, count, len, by_messages, in_memory) in cases {
             let file = Extents::strided(0, len, 1 << 21, count).unwrap();
             let found = with(direction, hints, |rules| match direction {
-                Write => (rules.writes_early(&file), rules.writes_itself(&file, true)),
-                Read => (rules.is_direct(&file), rules.reads_itself(&file)),
+                Write => (rules.writes_early(&file, false), rules.in_memory().writes_early(&file, true)),
+                Read => (rules.reads_early(&file, true), rules.in_memory().reads_early(&file, true)),
             });
             assert_eq!(found, (by_messages, in_memory), "{direction:?} of {count} x {len} with {hints:?}");
         }

@@ -1,10 +1,11 @@
 //! The path of a call. The rules are pure, and look at nothing but what ranks agree on: the same on all ranks.
 
 use super::reason::Reason;
-use super::{FEW_BESIDE_WINDOWS, LARGE_PIECE, MOSTLY_EMPTY};
+use super::{FEW_BESIDE_WINDOWS, FEW_PIECES, LARGE_PIECE, MOSTLY_EMPTY};
+use crate::engine::agreed::Agreed;
 use crate::engine::api::report::Path;
-use crate::engine::plan::{Agreed, Direction};
-use crate::engine::shared::opening::Total;
+use crate::engine::facts::Amount;
+use crate::engine::plan::Direction;
 use crate::hints::{Hints, Overlap, Switch};
 
 /// What the rules look at in every call on a file.
@@ -16,52 +17,55 @@ pub struct Rules<'a> {
     pub unit: u64,
     /// Write or read.
     pub direction: Direction,
+    /// Whether the ranks share memory; otherwise they exchange messages.
+    pub in_memory: bool,
 }
 
-/// The path of a call of ranks that share memory.
+/// The way of a call, after its first agreement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// No rank has data.
     Nothing,
-    /// The last rank to arrive writes the data from the slots.
+    /// Every rank has already written or read its own bytes.
+    Itself,
+    /// The data came along, and rank 0 has written it.
+    Root,
+    /// The data came along in slots of shared memory, and the last rank to arrive has written it.
     Slots,
     /// Every rank writes or reads its own bytes directly.
     Direct,
     /// Through windows in shared memory.
     Windows,
-    /// Every rank has already written or read its own bytes.
-    AlreadyDone,
+    /// Every host writes or reads its own bytes.
+    Hosts,
+    /// The two-phase exchange.
+    Exchange,
 }
 
-/// Every path of ranks that share memory, with its reason. The number of a row crosses between ranks: each reason is in one.
-const IN_MEMORY: [(Way, Reason); 11] = [
-    (Way::Nothing, Reason::NoData),
-    (Way::Nothing, Reason::BehindEnd),
-    (Way::Slots, Reason::FitsSlots),
-    (Way::AlreadyDone, Reason::WroteItself),
-    (Way::Windows, Reason::SmallPieces),
-    (Way::Windows, Reason::MayOverlap),
-    (Way::Direct, Reason::LargePieces),
-    (Way::Direct, Reason::FarApart),
-    (Way::Windows, Reason::Enabled),
-    (Way::Direct, Reason::Disabled),
-    NO_MEMORY,
-];
+impl Way {
+    /// The path in the report.
+    pub fn path(self) -> Path {
+        match self {
+            Self::Nothing => Path::Nothing,
+            Self::Itself | Self::Direct => Path::Direct,
+            Self::Root => Path::Root,
+            Self::Slots | Self::Windows | Self::Hosts => Path::Shared,
+            Self::Exchange => Path::Exchange,
+        }
+    }
 
-/// Replaces the choice of windows if there is no memory for them.
-pub const NO_MEMORY: (Way, Reason) = (Way::Direct, Reason::NoMemory);
-
-/// The number of a path of ranks that share memory.
-pub fn number(chosen: (Way, Reason)) -> u8 {
-    IN_MEMORY.iter().position(|row| *row == chosen).unwrap_or_default() as u8
-}
-
-/// The path of a number.
-pub fn of_number(number: u8) -> (Way, Reason) {
-    IN_MEMORY[usize::from(number)]
+    /// Whether the call is over with its first agreement.
+    pub fn is_over(self) -> bool {
+        matches!(self, Self::Nothing | Self::Itself | Self::Root | Self::Slots)
+    }
 }
 
 impl Rules<'_> {
+    /// These rules for ranks of one host, which share memory.
+    pub fn in_memory(self) -> Self {
+        Self { in_memory: true, ..self }
+    }
+
     /// The hint that switches collective buffering.
     pub(super) fn switch(&self) -> Switch {
         match self.direction {
@@ -76,61 +80,77 @@ impl Rules<'_> {
         if self.unit > 1 { self.hints.direct_min } else { self.hints.direct_min.min(LARGE_PIECE) }
     }
 
-    /// The path of ranks that exchange messages. `few` says of a read that no rank wants more than a few pieces, and no two
-    /// ranks the same byte.
+    /// The way of a call, and why.
+    pub fn choose(&self, agreed: &Agreed) -> (Way, Reason) {
+        let Agreed { all, left, .. } = agreed;
+        match self.direction {
+            Direction::Write if left.bytes == 0 && all.bytes > 0 => (Way::Itself, Reason::WroteItself),
+            Direction::Read if left.bytes == 0 && all.bytes > 0 => (Way::Itself, Reason::ReadItself),
+            _ if left.bytes == 0 => (Way::Nothing, Reason::NoData),
+            _ if left.end <= left.start => (Way::Nothing, Reason::BehindEnd),
+            _ if self.in_memory => self.through_memory(agreed),
+            _ => self.by_messages(agreed),
+        }
+    }
+
+    /// Whether the ranks still have to find out whether their ranges overlap
+    /// ([`truly_disjoint`](crate::engine::plan::truly_disjoint)): they have written or would write directly.
+    pub fn must_look(&self, agreed: &Agreed) -> bool {
+        let would = || self.switch() == Switch::Automatic && self.choose(agreed).0 == Way::Direct;
+        self.direction == Direction::Write && agreed.disjoint.is_none() && (agreed.transferred > 0 || would())
+    }
+
+    /// Whether ranks that want different bytes may read them by themselves.
+    pub fn reads_apart(&self, agreed: &Agreed) -> bool {
+        self.switch() == Switch::Automatic && !self.hints.no_indep_rw && agreed.disjoint == Some(true)
+    }
+
+    /// The way of ranks that exchange messages.
     ///
     /// The rule of `automatic`: an exchange moves every byte twice and costs a message for each (rank, aggregator) and round.
     /// It pays if requests are small or interleave. Ranges that do not overlap, with large requests on average, take the direct
-    /// path. (A write verifies first that they do not overlap: [`truly_disjoint`](crate::engine::plan::truly_disjoint).) Hosts
-    /// that hold no bytes of each other do not exchange; each does what it has to by itself.
-    pub fn by_messages(&self, agreed: &Agreed, few: bool) -> (Path, Reason) {
-        match self.among_ranks(agreed) {
-            (Path::Exchange, _) if few && self.unit == 1 => (Path::Direct, Reason::FewApart),
-            (Path::Exchange, reason) if agreed.bytes > self.hints.tiny_call => exchange(agreed, reason),
+    /// path. Hosts that hold no bytes of each other do not exchange; each does what it has to by itself.
+    fn by_messages(&self, agreed: &Agreed) -> (Way, Reason) {
+        let is_small = agreed.left.bytes <= self.hints.tiny_call;
+        let is_few = self.direction == Direction::Read && agreed.all.most <= FEW_PIECES && self.unit == 1;
+        match self.among_ranks(&agreed.left, agreed.disjoint == Some(false)) {
+            _ if agreed.came_along && is_small => (Way::Root, Reason::CameAlong),
+            (Way::Exchange, _) if is_few && self.reads_apart(agreed) => (Way::Direct, Reason::FewApart),
+            (Way::Exchange, _) if agreed.hosts_are_apart && !is_small => (Way::Hosts, Reason::HostsApart),
             chosen => chosen,
         }
     }
 
-    /// As [`Rules::by_messages`], without a look at hosts and few pieces.
-    fn among_ranks(&self, agreed: &Agreed) -> (Path, Reason) {
+    /// As [`Rules::by_messages`], without a look at hosts, few pieces and data that came along.
+    fn among_ranks(&self, left: &Amount, overlap: bool) -> (Way, Reason) {
         let Self { hints, direction, .. } = *self;
-        let (bytes, mean, large) = (agreed.bytes, agreed.bytes / agreed.requests.max(1), self.large());
-        if let Some(reason) = nothing(bytes, agreed.start, agreed.end) {
-            return (Path::Nothing, reason);
-        }
+        let (bytes, mean, large) = (left.bytes, left.mean(), self.large());
         match self.switch() {
-            _ if hints.no_indep_rw => (Path::Exchange, Reason::OnlyAggregators),
-            _ if self.is_in_order() => (Path::Exchange, Reason::RankOrder),
-            Switch::Disable => (Path::Direct, Reason::Switch { direction, on: false }),
-            _ if bytes <= hints.tiny_call => (Path::Exchange, Reason::Small { bytes }),
-            Switch::Enable => (Path::Exchange, Reason::Switch { direction, on: true }),
-            Switch::Automatic if mean < large => (Path::Exchange, Reason::SmallRequests { mean, large }),
-            Switch::Automatic if !agreed.disjoint => (Path::Exchange, Reason::RangesOverlap),
-            Switch::Automatic => (Path::Direct, Reason::LargeRequests { mean }),
+            _ if hints.no_indep_rw => (Way::Exchange, Reason::OnlyAggregators),
+            _ if self.is_in_order() => (Way::Exchange, Reason::RankOrder),
+            Switch::Disable => (Way::Direct, Reason::Switch { direction, on: false }),
+            _ if bytes <= hints.tiny_call => (Way::Exchange, Reason::Small { bytes }),
+            Switch::Enable => (Way::Exchange, Reason::Switch { direction, on: true }),
+            Switch::Automatic if mean < large => (Way::Exchange, Reason::SmallRequests { mean, large }),
+            Switch::Automatic if overlap => (Way::Exchange, Reason::RangesOverlap),
+            Switch::Automatic => (Way::Direct, Reason::LargeRequests { mean }),
         }
     }
 
-    /// The path of ranks that share memory.
-    pub fn in_memory(&self, total: &Total) -> (Way, Reason) {
-        if total.served && total.transferred > 0 {
-            return (Way::AlreadyDone, Reason::WroteItself);
-        }
-        if let Some(reason) = nothing(total.bytes, total.start, total.end) {
-            return (Way::Nothing, reason);
-        }
-        let is_write = self.direction == Direction::Write;
-        let may_overlap = is_write && !total.disjoint;
-        let is_few = total.most_pieces <= FEW_BESIDE_WINDOWS;
+    /// The way of ranks that share memory.
+    fn through_memory(&self, agreed: &Agreed) -> (Way, Reason) {
+        let left = &agreed.left;
+        let may_overlap = self.direction == Direction::Write && agreed.disjoint != Some(true);
+        let is_few = left.most <= FEW_BESIDE_WINDOWS;
         match self.switch() {
+            _ if agreed.no_memory => (Way::Direct, Reason::NoMemory),
             Switch::Disable if may_overlap && self.is_in_order() => (Way::Windows, Reason::MayOverlap),
             Switch::Disable => (Way::Direct, Reason::Disabled),
-            _ if total.inline && is_write => (Way::Slots, Reason::FitsSlots),
+            _ if agreed.came_along => (Way::Slots, Reason::FitsSlots),
             Switch::Enable => (Way::Windows, Reason::Enabled),
             Switch::Automatic if may_overlap => (Way::Windows, Reason::MayOverlap),
-            Switch::Automatic if total.mean() >= self.large() => (Way::Direct, Reason::LargePieces),
-            Switch::Automatic if is_few && total.span() / total.bytes >= MOSTLY_EMPTY => {
-                (Way::Direct, Reason::FarApart)
-            }
+            Switch::Automatic if left.mean() >= self.large() => (Way::Direct, Reason::LargePieces),
+            Switch::Automatic if is_few && left.span() / left.bytes >= MOSTLY_EMPTY => (Way::Direct, Reason::FarApart),
             Switch::Automatic => (Way::Windows, Reason::SmallPieces),
         }
     }
@@ -141,122 +161,161 @@ impl Rules<'_> {
     }
 }
 
-/// The exchange for this reason; by host if no host holds bytes of another.
-pub fn exchange(agreed: &Agreed, reason: Reason) -> (Path, Reason) {
-    if agreed.hosts_are_apart { (Path::Shared, Reason::HostsApart) } else { (Path::Exchange, reason) }
-}
-
-/// Why there is nothing to do, if there is nothing.
-fn nothing(bytes: u64, start: u64, end: u64) -> Option<Reason> {
-    match bytes {
-        0 => Some(Reason::NoData),
-        _ => (end <= start).then_some(Reason::BehindEnd),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use Direction::{Read, Write};
 
     use super::super::itself::tests::with;
     use super::*;
+    use crate::access::Extents;
+    use crate::engine::agreed::tests::agreed;
+    use crate::engine::shared::Tiling;
 
+    const MANY: Amount =
+        Amount { start: 0, end: 1 << 21, bytes: 1 << 20, requests: 1 << 14, most: 1 << 12, touched: 0 };
     const CALL: Agreed = Agreed {
-        start: 0,
-        end: 1 << 30,
-        bytes: 1 << 20,
-        requests: 1 << 14,
-        touched: 0,
-        disjoint: true,
-        shift: None,
-        hosts_are_apart: false,
-    };
-    const LARGE: Agreed = Agreed { requests: 64, ..CALL };
-    const APART: Agreed = Agreed { hosts_are_apart: true, ..CALL };
-    const MEETING: Total = Total {
         failed: None,
-        start: 0,
-        end: 1 << 21,
-        bytes: 1 << 20,
-        asked: 1 << 20,
-        count: 1 << 14,
-        pieces: 1 << 14,
-        most_pieces: 1 << 12,
-        inline: false,
-        disjoint: true,
-        served: false,
+        all: MANY,
+        left: MANY,
+        shift: None,
+        disjoint: Some(true),
+        hosts_are_apart: false,
+        came_along: false,
+        redone: false,
+        no_memory: false,
         transferred: 0,
+        micros: 0,
     };
-    const FEW: Total = Total { pieces: 256, most_pieces: 8, end: 1 << 26, ..MEETING };
-    const MANY_LARGE: Total = Total { pieces: 64, most_pieces: 64, ..MEETING };
 
-    #[test]
-    fn paths_by_messages() {
-        let small = Reason::SmallRequests { mean: 64, large: 16_384 };
-        let (large, direct_min) = (Reason::LargeRequests { mean: 16_384 }, "locks;trib_direct_min=8192");
-        let switched = |direction, on| Reason::Switch { direction, on };
-        let cases = [
-            (Write, "", Agreed { bytes: 0, ..CALL }, Path::Nothing, Reason::NoData),
-            (Read, "romio_cb_read=disable", Agreed { end: 0, ..CALL }, Path::Nothing, Reason::BehindEnd),
-            (Write, "", CALL, Path::Exchange, small),
-            (Read, "", CALL, Path::Exchange, small),
-            (Write, "", APART, Path::Shared, Reason::HostsApart),
-            (Write, "", LARGE, Path::Direct, large),
-            (Write, direct_min, LARGE, Path::Direct, large),
-            (Write, "locks;", LARGE, Path::Exchange, Reason::SmallRequests { mean: 16_384, large: 4 << 20 }),
-            (Write, "", Agreed { disjoint: false, ..LARGE }, Path::Exchange, Reason::RangesOverlap),
-            (Write, "", Agreed { bytes: 999, ..APART }, Path::Exchange, Reason::Small { bytes: 999 }),
-            (Write, "romio_no_indep_rw=true", LARGE, Path::Exchange, Reason::OnlyAggregators),
-            (Write, "trib_overlap=rank_order", LARGE, Path::Exchange, Reason::RankOrder),
-            (Read, "trib_overlap=rank_order", LARGE, Path::Direct, large),
-            (Write, "romio_cb_write=enable", LARGE, Path::Exchange, switched(Write, true)),
-            (Read, "romio_cb_read=enable", APART, Path::Shared, Reason::HostsApart),
-            (Read, "romio_cb_read=disable", Agreed { bytes: 9, ..CALL }, Path::Direct, switched(Read, false)),
-            (Read, "romio_cb_write=disable", CALL, Path::Exchange, small),
-        ];
-        for (direction, hints, agreed, path, reason) in cases {
-            let found = with(direction, hints, |rules| rules.by_messages(&agreed, false));
-            assert_eq!(found, (path, reason), "{direction:?} with {hints:?}: {agreed:?}");
-        }
-        let few = [("", CALL, Path::Direct), ("", APART, Path::Direct), ("locks;", CALL, Path::Exchange)];
-        for (hints, agreed, path) in few {
-            assert_eq!(with(Read, hints, |rules| rules.by_messages(&agreed, true)).0, path, "few with {hints:?}");
+    fn left(left: Amount) -> Agreed {
+        Agreed { left, ..CALL }
+    }
+
+    fn overlapping(left: Amount) -> Agreed {
+        Agreed { left, disjoint: Some(false), ..CALL }
+    }
+
+    type Case = (Direction, &'static str, Agreed, Way, Reason);
+
+    fn check(cases: &[Case], in_memory: bool) {
+        for (direction, hints, agreed, way, reason) in cases {
+            let found = with(*direction, hints, |rules| Rules { in_memory, ..rules }.choose(agreed));
+            assert_eq!(found, (*way, *reason), "{direction:?} with {hints:?}: {agreed:?}");
         }
     }
 
     #[test]
-    fn paths_in_memory() {
-        let overlapping = |total| Total { disjoint: false, ..total };
-        let (in_slots, in_order) =
-            (Total { inline: true, ..MEETING }, "romio_cb_write=disable; trib_overlap=rank_order");
-        let served = Total { served: true, transferred: 9, bytes: 0, ..MEETING };
+    fn ways_of_all_ranks() {
+        let (none, behind) = (Agreed { all: Amount::NONE, ..left(Amount::NONE) }, left(Amount { end: 0, ..MANY }));
+        let itself = left(Amount::NONE);
+        for in_memory in [false, true] {
+            let cases = [
+                (Write, "", none, Way::Nothing, Reason::NoData),
+                (Read, "romio_cb_read=disable", behind, Way::Nothing, Reason::BehindEnd),
+                (Write, "", itself, Way::Itself, Reason::WroteItself),
+                (Read, "", itself, Way::Itself, Reason::ReadItself),
+            ];
+            check(&cases, in_memory);
+        }
+    }
+
+    #[test]
+    fn ways_by_messages() {
+        let small = Reason::SmallRequests { mean: 64, large: 16_384 };
+        let (large, direct_min) = (Reason::LargeRequests { mean: 16_384 }, "locks;trib_direct_min=8192");
+        let switched = |direction, on| Reason::Switch { direction, on };
+        let some_large = Amount { requests: 64, ..MANY };
+        let (larges, apart) = (left(some_large), Agreed { hosts_are_apart: true, ..overlapping(MANY) });
+        let tiny = Amount { bytes: 999, ..MANY };
+        let along = |left| Agreed { left, came_along: true, ..CALL };
         let cases = [
-            (Write, "", Total { bytes: 0, ..MEETING }, Way::Nothing, Reason::NoData),
-            (Read, "", Total { end: 0, ..MEETING }, Way::Nothing, Reason::BehindEnd),
-            (Write, "", served, Way::AlreadyDone, Reason::WroteItself),
-            (Write, "", MEETING, Way::Windows, Reason::SmallPieces),
+            (Write, "", CALL, Way::Exchange, small),
+            (Read, "", CALL, Way::Exchange, small),
+            (Write, "", along(tiny), Way::Root, Reason::CameAlong),
+            (Write, "", along(MANY), Way::Exchange, small),
+            (Write, "", apart, Way::Hosts, Reason::HostsApart),
+            (Write, "", larges, Way::Direct, large),
+            (Write, "", Agreed { disjoint: None, ..larges }, Way::Direct, large),
+            (Write, direct_min, larges, Way::Direct, large),
+            (Write, "locks;", larges, Way::Exchange, Reason::SmallRequests { mean: 16_384, large: 4 << 20 }),
+            (Write, "", overlapping(some_large), Way::Exchange, Reason::RangesOverlap),
+            (Write, "", Agreed { left: tiny, ..apart }, Way::Exchange, Reason::Small { bytes: 999 }),
+            (Write, "romio_no_indep_rw=true", larges, Way::Exchange, Reason::OnlyAggregators),
+            (Write, "trib_overlap=rank_order", larges, Way::Exchange, Reason::RankOrder),
+            (Read, "trib_overlap=rank_order", larges, Way::Direct, large),
+            (Write, "romio_cb_write=enable", larges, Way::Exchange, switched(Write, true)),
+            (Read, "romio_cb_read=enable", apart, Way::Hosts, Reason::HostsApart),
+            (Read, "romio_cb_read=disable", left(tiny), Way::Direct, switched(Read, false)),
+            (Read, "romio_cb_write=disable", CALL, Way::Exchange, small),
+        ];
+        check(&cases, false);
+        let few = |call: Agreed| Agreed { all: Amount { most: 4, ..MANY }, disjoint: Some(true), ..call };
+        let cases = [
+            (Read, "", few(CALL), Way::Direct, Reason::FewApart),
+            (Read, "", few(apart), Way::Direct, Reason::FewApart),
+            (Read, "", Agreed { disjoint: Some(false), ..few(CALL) }, Way::Exchange, small),
+            (Write, "", few(CALL), Way::Exchange, small),
+            (Read, "romio_cb_read=enable", few(CALL), Way::Exchange, switched(Read, true)),
+        ];
+        check(&cases, false);
+        assert_eq!(with(Read, "locks;", |rules| rules.choose(&few(CALL))).0, Way::Exchange);
+    }
+
+    /// Where it is not known whether ranges overlap, writes ask before their bytes count, or go, directly.
+    #[test]
+    fn writes_look_whether_ranges_overlap() {
+        let unknown =
+            |requests, transferred| Agreed { disjoint: None, transferred, ..left(Amount { requests, ..MANY }) };
+        let looks = |direction, hints, agreed| with(direction, hints, |rules| rules.must_look(&agreed));
+        assert!(looks(Write, "", unknown(64, 0)) && looks(Write, "", unknown(1 << 14, 9)));
+        assert!(!looks(Write, "", unknown(1 << 14, 0)) && !looks(Read, "", unknown(64, 9)));
+        assert!(!looks(Write, "", CALL) && !looks(Write, "romio_cb_write=disable", unknown(64, 0)));
+    }
+
+    #[test]
+    fn ways_through_memory() {
+        let (in_slots, in_order) =
+            (Agreed { came_along: true, ..CALL }, "romio_cb_write=disable; trib_overlap=rank_order");
+        let large = Amount { requests: 64, most: 64, ..MANY };
+        let few = Amount { requests: 256, most: 8, end: 1 << 26, ..MANY };
+        let cases = [
+            (Write, "", CALL, Way::Windows, Reason::SmallPieces),
+            (Write, "", Agreed { no_memory: true, ..CALL }, Way::Direct, Reason::NoMemory),
             (Write, "", in_slots, Way::Slots, Reason::FitsSlots),
             (Write, "romio_cb_write=enable", in_slots, Way::Slots, Reason::FitsSlots),
             (Write, "romio_cb_write=disable", in_slots, Way::Direct, Reason::Disabled),
-            (Read, "", in_slots, Way::Windows, Reason::SmallPieces),
-            (Write, "romio_cb_write=enable", MANY_LARGE, Way::Windows, Reason::Enabled),
-            (Read, "romio_cb_read=disable", MEETING, Way::Direct, Reason::Disabled),
-            (Write, "romio_cb_write=disable", overlapping(MEETING), Way::Direct, Reason::Disabled),
-            (Write, in_order, overlapping(MEETING), Way::Windows, Reason::MayOverlap),
-            (Write, in_order, MEETING, Way::Direct, Reason::Disabled),
-            (Write, "", overlapping(MANY_LARGE), Way::Windows, Reason::MayOverlap),
-            (Read, "", overlapping(MANY_LARGE), Way::Direct, Reason::LargePieces),
-            (Write, "", MANY_LARGE, Way::Direct, Reason::LargePieces),
-            (Write, "locks;", MANY_LARGE, Way::Windows, Reason::SmallPieces),
-            (Write, "", FEW, Way::Direct, Reason::FarApart),
-            (Write, "", Total { most_pieces: 9, ..FEW }, Way::Windows, Reason::SmallPieces),
-            (Write, "", Total { end: 1 << 25, ..FEW }, Way::Windows, Reason::SmallPieces),
+            (Write, "romio_cb_write=enable", left(large), Way::Windows, Reason::Enabled),
+            (Read, "romio_cb_read=disable", CALL, Way::Direct, Reason::Disabled),
+            (Write, "romio_cb_write=disable", overlapping(MANY), Way::Direct, Reason::Disabled),
+            (Write, in_order, overlapping(MANY), Way::Windows, Reason::MayOverlap),
+            (Write, in_order, CALL, Way::Direct, Reason::Disabled),
+            (Write, "", overlapping(large), Way::Windows, Reason::MayOverlap),
+            (Read, "", overlapping(large), Way::Direct, Reason::LargePieces),
+            (Write, "", left(large), Way::Direct, Reason::LargePieces),
+            (Write, "locks;", left(large), Way::Windows, Reason::SmallPieces),
+            (Write, "", left(few), Way::Direct, Reason::FarApart),
+            (Write, "", left(Amount { most: 9, ..few }), Way::Windows, Reason::SmallPieces),
+            (Write, "", left(Amount { end: 1 << 25, ..few }), Way::Windows, Reason::SmallPieces),
         ];
-        for (direction, hints, total, way, reason) in cases {
-            let found = with(direction, hints, |rules| rules.in_memory(&total));
-            assert_eq!(found, (way, reason), "{direction:?} with {hints:?}: {total:?}");
-            assert_eq!(of_number(number(found)), found, "as others learn it");
-        }
-        assert!((0..11).all(|row| number(of_number(row)) == row));
+        check(&cases, true);
+    }
+
+    #[test]
+    fn large_pieces_without_overlaps_are_written_directly() {
+        let way = |files: &[Extents]| {
+            let agreed = agreed(files, Some(Tiling::of(99)), &[]);
+            with(Write, "", |rules| rules.in_memory().choose(&agreed).0)
+        };
+        let strided = |rank: u64, len: u64| Extents::strided(rank * len, len, 4 * len as i64, 8).unwrap();
+        let all = |len| (0..4).map(|rank| strided(rank, len)).collect::<Vec<_>>();
+        assert_eq!(way(&all(64 << 10)), Way::Direct, "interleaved, and tiled");
+        assert_eq!(way(&all(64)), Way::Windows);
+        let mut overlapping = all(64 << 10);
+        overlapping[2] = strided(1, 64 << 10);
+        assert_eq!(way(&overlapping), Way::Windows);
+        let block = |at: u64| Extents::contiguous(at, 1 << 20).unwrap();
+        assert_eq!(way(&[block(5 << 20), block(0), block(9 << 20)]), Way::Direct, "apart, in any order");
+        assert_eq!(way(&[block(0), block(1 << 19)]), Way::Windows);
+        assert_eq!(way(&[Extents::empty(), Extents::empty()]), Way::Nothing);
     }
 }

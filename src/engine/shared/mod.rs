@@ -15,7 +15,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`opening`] | the first meeting: the contribution of a rank, and the decision |
+//! | [`opening`] | the first meeting: the facts of all ranks, and what the last to arrive does at once |
 //! | [`small`] | calls that fit in the slots |
 //! | [`held`] | what the ranks of one of several hosts hold |
 //! | [`arena`] | the ring of windows, its bits, the positions of ranks |
@@ -27,9 +27,8 @@
 //! | [`write`](mod@write), [`read`](mod@read) | the two calls |
 
 mod arena;
-mod closing;
 mod held;
-pub(in crate::engine) mod opening;
+mod opening;
 mod ordered;
 mod placing;
 mod read;
@@ -37,7 +36,8 @@ pub(in crate::engine) mod small;
 mod tiling;
 mod window_reader;
 mod window_writer;
-mod write;
+pub(in crate::engine) mod write;
 
 pub use arena::{AREA, Arena, CONTROL};
+pub(in crate::engine) use opening::windows;
 pub use tiling::Tiling;

@@ -2,13 +2,17 @@
 
 use std::cell::RefCell;
 
-use super::opening::{LANES, Opening, ROOM};
+use super::opening::BEHIND_FACTS;
 use crate::access::{BufferLayout, Extent, Extents, Source, Walk};
+use crate::engine::facts::Facts;
+use crate::engine::lanes::get;
 use crate::engine::storage::{Failure, Storage, write_all};
-use crate::fabric::shared::Slots;
+use crate::fabric::shared::{SLOT, Slots};
 
 /// Offset of the extents in a slot.
-const EXTENTS: usize = 8 * LANES;
+const EXTENTS: usize = BEHIND_FACTS;
+/// Bytes of a slot for extents and data.
+const ROOM: usize = SLOT - EXTENTS;
 /// Bytes of an extent in a slot.
 const EXTENT: usize = 16;
 /// An extent of the file, and its bytes in a slot.
@@ -19,7 +23,7 @@ pub fn fits(file: &Extents) -> bool {
     file.count() <= (ROOM / EXTENT) as u64 && file.count() * EXTENT as u64 + file.bytes() <= ROOM as u64
 }
 
-/// Writes an access that fits to this rank's slot, behind the integers of its [`Opening`].
+/// Writes an access that fits to this rank's slot, behind its facts.
 pub fn put(slot: &mut [u8], file: &Extents, layout: &BufferLayout, source: Source<'_>) {
     let (mut at, mut data) = (EXTENTS, EXTENTS + file.count() as usize * EXTENT);
     for extent in file.iter() {
@@ -85,12 +89,8 @@ pub fn write_parts<'a>(
 }
 
 fn collect(rank: usize, slot: &[u8], parts: &mut Vec<SlotPiece>) {
-    let opening = Opening::get(slot);
-    // A rank that has written its bytes directly has no data in its slot.
-    if opening.bytes == 0 || opening.inline == u64::MAX {
-        return;
-    }
-    let count = opening.inline as usize;
+    // A rank that has written its bytes early has nothing left, and no data in its slot.
+    let count = get::<Facts>(slot).left.requests as usize;
     let mut data = EXTENTS + count * EXTENT;
     for place in slot[EXTENTS..].chunks_exact(EXTENT).take(count) {
         let (offset, len) = place.split_at(8);

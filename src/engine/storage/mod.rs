@@ -12,6 +12,7 @@ use std::any::Any;
 use std::io::{self, IoSlice};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::engine::data::buffer::PieceOfWindow;
 use crate::error::Error;
@@ -56,6 +57,13 @@ pub fn guarded<T>(
 fn words(panic: &(dyn Any + Send)) -> String {
     let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     format!("the storage panicked: {}", said.unwrap_or("it did not say why"))
+}
+
+/// The size of the file, as the system reports it to `rank` now; `u64::MAX` if it has none.
+pub fn size(storage: &Result<Arc<dyn Storage>, Error>, rank: Rank, path: &Path) -> Result<u64, Error> {
+    let storage = storage.as_ref().map_err(Clone::clone)?;
+    let size = || storage.size().map_err(|cause| Failure { operation: "stat", offset: 0, cause });
+    guarded("stat", 0, size).map_err(|failure| failure.of(rank, path))
 }
 
 /// Writes all of `bytes`; `written` counts those that got there, also when it fails.

@@ -26,6 +26,16 @@ pub struct Outcome {
     pub times: Vec<(Instant, Instant)>,
 }
 
+impl Outcome {
+    /// Adds what this rank has written or read early.
+    pub fn add(&mut self, early: Option<Self>) {
+        if let Some(Self { bytes, busy, .. }) = early {
+            self.bytes += bytes;
+            self.busy += busy;
+        }
+    }
+}
+
 /// Window buffers and their worker. Without a worker (the file could not be opened) windows are dropped, so that the exchange
 /// continues to the agreement at its end.
 pub struct WindowQueue {

@@ -1,12 +1,17 @@
-//! Whether the ranges of ranks overlap. Contributions carry the ranges while there are few of them.
+//! Whether the ranges of ranks overlap. Messages carry the ranges while there are few of them.
+
+use smallvec::SmallVec;
 
 use crate::engine::policy::MAX_RANGES;
+
+/// Ascending ranges, as (start, end); few of them need no memory of their own.
+type Ranges = SmallVec<[(u64, u64); 4]>;
 
 /// The ranges of ranks, ascending; adjacent ranges are one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RankRanges {
-    /// RankRanges that do not overlap.
-    Disjoint(Vec<(u64, u64)>),
+    /// No two of the ranges overlap.
+    Disjoint(Ranges),
     /// Two of the ranges overlap.
     Overlap,
     /// There are too many ranges to know.
@@ -14,14 +19,19 @@ pub enum RankRanges {
 }
 
 impl RankRanges {
-    /// The range of one rank: from its lowest offset to its highest end.
-    pub fn of(span: Option<(u64, u64)>) -> Self {
-        Self::Disjoint(span.into_iter().collect())
+    /// The ranges of ranks, from the lowest offset of each to its highest end, in any order. O(n log n) for n ranges.
+    pub fn of(ranges: impl Iterator<Item = (u64, u64)>) -> Self {
+        let mut all = Ranges::new();
+        ranges.for_each(|next| match all.last_mut() {
+            Some(last) if last.1 == next.0 => last.1 = next.1,
+            _ => all.push(next),
+        });
+        joined(all)
     }
 
     /// Merges the ranges of other ranks. O(n log n) for n ranges.
     pub fn merge(&mut self, other: Self) {
-        let merged = match (std::mem::replace(self, Self::Overlap), other) {
+        *self = match (std::mem::replace(self, Self::Overlap), other) {
             (Self::Overlap, _) | (_, Self::Overlap) => Self::Overlap,
             (Self::TooMany, _) | (_, Self::TooMany) => Self::TooMany,
             (Self::Disjoint(mut all), Self::Disjoint(other)) => {
@@ -29,7 +39,6 @@ impl RankRanges {
                 joined(all)
             }
         };
-        *self = merged;
     }
 
     /// Whether no two ranges overlap, if that is known.
@@ -41,32 +50,32 @@ impl RankRanges {
         }
     }
 
-    /// Appends the ranges to `words`.
-    pub fn put(&self, words: &mut Vec<u64>) {
+    /// Tells the ranges to other hosts, if they are few.
+    pub fn tell(&self, next: &mut impl FnMut(u64)) {
         match self {
-            Self::Disjoint(all) => {
-                words.push(all.len() as u64);
-                words.extend(all.iter().flat_map(|&(start, end)| [start, end]));
+            Self::Disjoint(all) if all.len() <= MAX_RANGES => {
+                next(all.len() as u64);
+                all.iter().flat_map(|&(start, end)| [start, end]).for_each(next);
             }
-            Self::Overlap => words.push(u64::MAX),
-            Self::TooMany => words.push(u64::MAX - 1),
+            Self::Overlap => next(u64::MAX),
+            Self::Disjoint(_) | Self::TooMany => next(u64::MAX - 1),
         }
     }
 
-    /// Reads ranges from `words`.
-    pub fn get(words: &mut impl Iterator<Item = u64>) -> Self {
-        match words.next() {
-            Some(count) if count <= MAX_RANGES as u64 => {
-                let mut pair = || words.next().zip(words.next());
-                Self::Disjoint((0..count).map_while(|_| pair()).collect())
-            }
-            Some(u64::MAX) => Self::Overlap,
+    /// Hears of ranges.
+    pub fn hear(next: &mut impl FnMut() -> u64) -> Self {
+        match next() {
+            count if count <= MAX_RANGES as u64 => Self::of((0..count).map(|_| (next(), next()))),
+            u64::MAX => Self::Overlap,
             _ => Self::TooMany,
         }
     }
 }
 
-fn joined(mut all: Vec<(u64, u64)>) -> RankRanges {
+fn joined(mut all: Ranges) -> RankRanges {
+    if all.len() < 2 {
+        return RankRanges::Disjoint(all);
+    }
     all.sort_unstable();
     if all.windows(2).any(|pair| pair[0].1 > pair[1].0) {
         return RankRanges::Overlap;
@@ -78,7 +87,7 @@ fn joined(mut all: Vec<(u64, u64)>) -> RankRanges {
         }
         adjoins
     });
-    if all.len() > MAX_RANGES { RankRanges::TooMany } else { RankRanges::Disjoint(all) }
+    RankRanges::Disjoint(all)
 }
 
 #[cfg(test)]
@@ -86,12 +95,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// The ranges, one after the other, as others hear of them.
     fn merged(spans: &[(u64, u64)]) -> RankRanges {
-        let mut all = RankRanges::of(None);
+        let mut all = RankRanges::of([].into_iter());
         for &span in spans {
-            let mut words = Vec::new();
-            RankRanges::of(Some(span)).put(&mut words);
-            all.merge(RankRanges::get(&mut words.into_iter()));
+            let mut lanes = Vec::new();
+            all.merge(RankRanges::of([span].into_iter()));
+            all.tell(&mut |lane| lanes.push(lane));
+            let mut lanes = lanes.into_iter();
+            all = RankRanges::hear(&mut || lanes.next().unwrap());
         }
         all
     }
@@ -102,14 +114,16 @@ mod tests {
             let spans: Vec<_> = spans.into_iter().map(|(start, len)| (start, start + len)).collect();
             let apart = (0..spans.len()).all(|a| (0..a).all(|b| spans[a].1 <= spans[b].0 || spans[b].1 <= spans[a].0));
             prop_assert_eq!(merged(&spans).are_disjoint(), Some(apart));
+            prop_assert_eq!(RankRanges::of(spans.into_iter()).are_disjoint(), Some(apart));
         }
     }
 
     #[test]
     fn adjacent_ranges_are_one_and_too_many_are_unknown() {
         let dense: Vec<_> = (0..10_000).map(|at| (at * 10, at * 10 + 10)).collect();
-        assert_eq!(merged(&dense), RankRanges::Disjoint(vec![(0, 100_000)]));
+        assert_eq!(merged(&dense), RankRanges::Disjoint([(0, 100_000)].into_iter().collect()));
         let sparse: Vec<_> = (0..300).map(|at| (at * 10, at * 10 + 9)).collect();
         assert_eq!(merged(&sparse).are_disjoint(), None);
+        assert_eq!(RankRanges::of(sparse.into_iter()).are_disjoint(), Some(true), "as long as they are not sent");
     }
 }
