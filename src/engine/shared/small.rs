@@ -26,16 +26,22 @@ pub fn fits(file: &Extents) -> bool {
 /// Writes an access that fits to this rank's slot, behind its facts.
 pub fn put(slot: &mut [u8], file: &Extents, layout: &BufferLayout, source: Source<'_>) {
     let (mut at, mut data) = (EXTENTS, EXTENTS + file.count() as usize * EXTENT);
-    for extent in file.iter() {
-        slot[at..at + 8].copy_from_slice(&extent.offset.to_le_bytes());
-        slot[at + 8..at + EXTENT].copy_from_slice(&extent.len.to_le_bytes());
+    let mut extent = |slot: &mut [u8], offset: u64, len: u64| {
+        slot[at..at + 8].copy_from_slice(&offset.to_le_bytes());
+        slot[at + 8..at + EXTENT].copy_from_slice(&len.to_le_bytes());
         at += EXTENT;
+    };
+    let mut bytes = |slot: &mut [u8], offset: u64, len: u64| {
+        slot[data..data + len as usize].copy_from_slice(source.piece(offset, len));
+        data += len as usize;
+    };
+    // To begin two walks takes longer than all the rest.
+    if let (1, Some((start, end)), BufferLayout::Contiguous) = (file.count(), file.span(), layout) {
+        extent(slot, start, end - start);
+        return bytes(slot, 0, end - start);
     }
-    Walk::new(file, layout).visit_before(u64::MAX, |piece| {
-        let len = piece.len as usize;
-        slot[data..data + len].copy_from_slice(source.piece(piece.memory, piece.len));
-        data += len;
-    });
+    file.iter().for_each(|one| extent(slot, one.offset, one.len));
+    Walk::new(file, layout).visit_before(u64::MAX, |piece| bytes(slot, piece.memory, piece.len));
 }
 
 thread_local! {
