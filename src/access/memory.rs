@@ -107,15 +107,17 @@ fn address(start: usize, span: usize, offset: u64, len: u64) -> usize {
     start.wrapping_add(offset as usize)
 }
 
-impl<'a> From<&'a [u8]> for Source<'a> {
-    fn from(bytes: &'a [u8]) -> Self {
+impl<'a, T: AsRef<[u8]> + ?Sized> From<&'a T> for Source<'a> {
+    fn from(bytes: &'a T) -> Self {
+        let bytes = bytes.as_ref();
         // SAFETY: every byte of a borrowed slice may be read.
         unsafe { Self::from_raw_parts(bytes.as_ptr(), bytes.len()) }
     }
 }
 
-impl<'a> From<&'a mut [u8]> for Sink<'a> {
-    fn from(bytes: &'a mut [u8]) -> Self {
+impl<'a, T: AsMut<[u8]> + ?Sized> From<&'a mut T> for Sink<'a> {
+    fn from(bytes: &'a mut T) -> Self {
+        let bytes = bytes.as_mut();
         // SAFETY: the mutable borrow allows writes to every byte, and excludes every other access.
         unsafe { Self::from_raw_parts(bytes.as_mut_ptr(), bytes.len()) }
     }

@@ -9,6 +9,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | `call` | a collective call on one page: facts, agreement, choice, plan, rounds, outcome |
 //! | `api` | [`File`]: open, write, read, close; what is fixed at open; the end of a call, and its report |
 //! | [`capture`] | every collective call recorded: the format, and [`Capture`] that reads it |
 //! | `facts`, `agreed` | what a rank brings to a call, and what all ranks know then; `lanes`: how both are encoded |
@@ -26,6 +27,7 @@
 
 mod agreed;
 mod api;
+mod call;
 pub mod capture;
 mod data;
 mod facts;

@@ -55,8 +55,8 @@ fn there_and_back(endpoint: Endpoint, case: &Case, hints: &str, path: &FilePath,
     from.fill(all.iter().copied());
     let mut file = File::open(endpoint, path, Mode::Create, Hints::parse(hints).unwrap()).unwrap();
     let report = match starts {
-        true => file.start_write_all_from(extents, &from.layout, from.source()).wait().unwrap(),
-        false => file.write_all_from(extents, &from.layout, from.source()).unwrap(),
+        true => file.start_write_all(extents, &from.layout, from.source()).wait().unwrap(),
+        false => file.write_all(extents, &from.layout, from.source()).unwrap(),
     };
     assert!(from.bytes() == all, "{}: a write changes its memory, {hints}", case.name);
     file.sync().unwrap();
@@ -70,8 +70,8 @@ fn there_and_back(endpoint: Endpoint, case: &Case, hints: &str, path: &FilePath,
     assert!(got == all, "{}: other bytes in the file, {hints}", case.name);
     let layout = into.layout.clone();
     let back = match starts {
-        true => file.start_read_all_into(extents, &layout, into.sink()).wait().unwrap(),
-        false => file.read_all_into(extents, &layout, into.sink()).unwrap(),
+        true => file.start_read_all(extents, &layout, into.sink()).wait().unwrap(),
+        false => file.read_all(extents, &layout, into.sink()).unwrap(),
     };
     assert_eq!(back.bytes, extents.bytes());
     assert!(into.bytes() == all, "{}: other bytes come back, {hints}", case.name);

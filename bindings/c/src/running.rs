@@ -108,10 +108,10 @@ impl Busy {
                     Direction::Write => {
                         // SAFETY: the caller's promise.
                         let source = unsafe { lent.source() };
-                        Started::Write(file.start_write_all_from(extents, layout, source), lent.bytes())
+                        Started::Write(file.start_write_all(extents, layout, source), lent.bytes())
                     }
                     // SAFETY: the caller's promise.
-                    Direction::Read => Started::Read(file.start_read_all_into(extents, layout, unsafe { lent.sink() })),
+                    Direction::Read => Started::Read(file.start_read_all(extents, layout, unsafe { lent.sink() })),
                 };
                 (started, Some(access))
             }

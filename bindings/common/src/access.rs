@@ -60,12 +60,12 @@ impl Access {
         match direction {
             Direction::Write => {
                 // SAFETY: the caller's promise.
-                note(&file.write_all_from(&self.file, &self.layout, unsafe { self.source() })?);
+                note(&file.write_all(&self.file, &self.layout, unsafe { self.source() })?);
                 Ok(self.bytes())
             }
             Direction::Read => {
                 // SAFETY: the caller's promise.
-                let read = file.read_all_into(&self.file, &self.layout, unsafe { self.sink() })?;
+                let read = file.read_all(&self.file, &self.layout, unsafe { self.sink() })?;
                 note(&read.call);
                 Ok(read.bytes)
             }

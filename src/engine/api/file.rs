@@ -13,6 +13,7 @@ use crate::engine::api::finish_call::CallTotals;
 use crate::engine::api::operation::Operation;
 use crate::engine::api::report::{CallReport, FanIn};
 use crate::engine::api::setup::Setup;
+use crate::engine::call::{Call, CallMemory};
 use crate::engine::capture::recording::Recording;
 use crate::engine::capture::target::Target;
 use crate::engine::plan::Direction;
@@ -349,9 +350,10 @@ impl File {
     }
 
     async fn refusal(&mut self, error: Error) -> Result<()> {
-        let (none, contiguous, nothing) = (Extents::empty(), BufferLayout::Contiguous, Source::from(&[][..]));
+        let none = Extents::empty();
         // The first agreements of a write and of a read are the same.
-        self.write_checked(&none, (&none, &contiguous, nothing), Err(error)).await.map(drop)
+        let memory = CallMemory::Source(&BufferLayout::Contiguous, Source::from(&[]));
+        self.call(Call { asked: &none, extents: &none, memory }, Err(error)).await.map(drop)
     }
 
     /// The driver in use.

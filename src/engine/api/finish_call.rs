@@ -29,8 +29,6 @@ pub struct CallTotals {
     pub reused: bool,
     /// What the time of the call teaches.
     pub lesson: Option<Lesson>,
-    /// Number of aggregators of the call.
-    pub aggregators: usize,
     /// Messages and bytes that the metadata phase sent.
     pub metadata: Traffic,
     /// Bytes of lists that went through memory of the node.
@@ -50,7 +48,6 @@ impl CallTotals {
             auto: None,
             reused: false,
             lesson: None,
-            aggregators: 0,
             metadata: Traffic::default(),
             in_memory: 0,
             counts: DataCounts::default(),
@@ -78,8 +75,7 @@ pub async fn finish_call(
     if let Some(diary) = diary {
         diary.phases(&clock, &done);
     }
-    let CallTotals { direction, chosen, auto, reused, lesson, aggregators, metadata, in_memory, counts, outcome } =
-        done;
+    let CallTotals { direction, chosen, auto, reused, lesson, metadata, in_memory, counts, outcome } = done;
     let failed = if outcome.error.is_some() { endpoint.rank() as u64 } else { u64::MAX };
     let micros = |time: std::time::Duration| time.as_micros() as u64;
     let total = clock.total();
@@ -120,7 +116,6 @@ pub async fn finish_call(
     Ok(CallReport {
         auto,
         plan_reused: reused,
-        aggregators,
         rounds,
         metadata_bytes,
         metadata_messages,

@@ -79,7 +79,7 @@ impl File {
         let (_, mut sink) = target.memory();
         let read = guarded("read", offset, || read_present(&*storage, sink.piece(0, len), offset));
         let mut outcome = Outcome { bytes: self.with_context(read)?, ..Outcome::default() };
-        self.deliver(&mut target, &file, &mut outcome);
+        self.copy_to_device(&mut target, &file, &mut outcome);
         outcome.error.map_or(Ok(outcome.bytes), Err)
     }
 

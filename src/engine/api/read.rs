@@ -1,21 +1,19 @@
-//! The collective read.
+//! The collective read: its public calls, and what it does differently from a write in a [call](super::super::call).
 
 use std::pin::pin;
 
 use crate::access::{BufferLayout, Extents, Sink};
-use crate::collectives::broadcast_error;
 use crate::device;
 use crate::engine::agreed::Agreed;
 use crate::engine::api::file::File;
-use crate::engine::api::finish_call::{CallTotals, finish_call};
+use crate::engine::api::finish_call::CallTotals;
 use crate::engine::api::operation::Operation;
 use crate::engine::api::report::{CallReport, Clock, Lap};
 use crate::engine::api::staging::Target;
+use crate::engine::call::{Call, CallMemory};
 use crate::engine::data::reading::Reading;
 use crate::engine::plan::duplicate_reads::{DuplicateRead, duplicate_reads};
 use crate::engine::plan::{self, Direction};
-use crate::engine::policy::paths::Way;
-use crate::engine::shared::windows;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{direct_read, guarded, size};
 use crate::error::Result;
@@ -30,154 +28,78 @@ pub struct ReadReport {
 }
 
 impl File {
-    /// Reads the extents `file` into `buffer` (laid out as `layout`), together with all ranks. Collective; a rank that wants
-    /// nothing passes no extents. Ranks may want the same bytes. Holes of the file read as zeros. Bytes of the buffer that are
-    /// outside `layout` or stand for bytes behind the end of the file are unchanged. Costs what a write of the same access
+    /// Reads `extents` of the file into `buffer` (laid out as `layout`; only its bytes are accessed), together with all ranks.
+    /// Collective; a rank that wants nothing passes no extents. Ranks may want the same bytes. Holes of the file read as zeros.
+    /// Bytes of the buffer that stand for bytes behind the end of the file are unchanged. Costs what a write of the same access
     /// costs; aggregators send and ranks receive.
     ///
     /// # Errors
     /// The argument or I/O error of the lowest rank, on every rank. The contents of the buffers are then undefined.
-    pub fn read_all(&mut self, file: &Extents, layout: &BufferLayout, buffer: &mut [u8]) -> Result<ReadReport> {
-        self.read_all_into(file, layout, buffer.into())
-    }
-
-    /// As [`File::read_all`], into memory of which only the bytes of `layout` are accessed. Collective.
-    ///
-    /// # Errors
-    /// As [`File::read_all`].
-    pub fn read_all_into(&mut self, file: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {
+    pub fn read_all<'a>(
+        &mut self,
+        extents: &Extents,
+        layout: &BufferLayout,
+        buffer: impl Into<Sink<'a>>,
+    ) -> Result<ReadReport> {
         self.begin()?;
         let (waiting, started) = (self.endpoint.waiting().clone(), self.starts());
-        let outcome = waiting.complete(pin!(self.read(file, layout, sink)));
+        let outcome = waiting.complete(pin!(self.read(extents, layout, buffer.into())));
         self.end(&outcome);
-        self.record(Direction::Read, (file, layout), started, outcome.as_ref().map(|report| &report.call));
+        self.record(Direction::Read, (extents, layout), started, outcome.as_ref().map(|report| &report.call));
         outcome
     }
 
-    /// As [`File::read_all_into`], as a future that the program polls. Collective.
+    /// As [`File::read_all`], as a future that the program polls. Collective.
     ///
     /// # Errors
     /// As [`File::read_all`].
     pub async fn read_all_async(
         &mut self,
-        file: &Extents,
+        extents: &Extents,
         layout: &BufferLayout,
         sink: Sink<'_>,
     ) -> Result<ReadReport> {
         self.begin()?;
-        self.begun_read(file, layout, sink).await
+        self.begun_read(extents, layout, sink).await
     }
 
-    /// Starts a non-blocking collective read. Collective.
+    /// Starts a non-blocking [`File::read_all`]. Collective.
     pub fn start_read_all<'a>(
         &'a mut self,
-        file: &'a Extents,
+        extents: &'a Extents,
         layout: &'a BufferLayout,
-        buffer: &'a mut [u8],
+        buffer: impl Into<Sink<'a>>,
     ) -> Operation<'a, ReadReport> {
-        self.start_read_all_into(file, layout, buffer.into())
-    }
-
-    /// As [`File::start_read_all`], into memory of which only the bytes of `layout` are accessed. Collective.
-    pub fn start_read_all_into<'a>(
-        &'a mut self,
-        file: &'a Extents,
-        layout: &'a BufferLayout,
-        sink: Sink<'a>,
-    ) -> Operation<'a, ReadReport> {
-        let waiting = self.endpoint.waiting().clone();
+        let (waiting, sink) = (self.endpoint.waiting().clone(), buffer.into());
         let begun = self.begin();
         let future = Box::pin(async move {
             begun?;
-            self.begun_read(file, layout, sink).await
+            self.begun_read(extents, layout, sink).await
         });
         Operation::new(future, waiting)
     }
 
-    async fn begun_read(&mut self, file: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {
+    async fn begun_read(&mut self, extents: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {
         let (waiting, started) = (self.endpoint.waiting().clone(), self.starts());
-        let outcome = waiting.call(pin!(self.read(file, layout, sink))).await;
+        let outcome = waiting.call(pin!(self.read(extents, layout, sink))).await;
         self.end(&outcome);
-        self.record(Direction::Read, (file, layout), started, outcome.as_ref().map(|report| &report.call));
+        self.record(Direction::Read, (extents, layout), started, outcome.as_ref().map(|report| &report.call));
         outcome
     }
 
-    async fn read(&mut self, file: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {
-        let mut access = plan::check_access(file, layout, sink.span());
+    /// Checks the arguments and runs the call.
+    async fn read(&mut self, extents: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {
+        let mut readable = plan::check_access(extents, layout, sink.span());
         let mut target = Target::new(layout, sink);
-        if access.is_ok() && device::may_be() {
-            access = self.stage_read(&mut target, file.bytes());
+        if readable.is_ok() && device::may_be() {
+            readable = self.stage_read(&mut target, extents.bytes());
         }
-        self.read_checked(file, target, access).await
-    }
-
-    /// The first agreement, then the rest of the read. Ranks for which that is cheap read their bytes before the agreement, so
-    /// that they need not wait.
-    async fn read_checked(&mut self, file: &Extents, mut target: Target<'_>, access: Result<()>) -> Result<ReadReport> {
-        let mut clock = Clock::start(self.endpoint.waiting());
-        let (layout, sink) = target.memory();
-        let goes_early = access.is_ok() && self.setup.rules(Direction::Read).reads_early(file, self.reads_disjoint);
-        let mut early = goes_early.then(|| self.read_directly(file, layout, sink));
-        if let Some(outcome) = &mut early {
-            self.deliver(&mut target, file, outcome);
-            clock.lap(Lap::Elsewhere);
-        }
-        let failed = early.as_mut().and_then(|outcome| outcome.error.take());
-        let checked = failed.map_or(access, Err);
-        let (layout, _) = target.memory();
-        let (agreed, error) = match self.setup.shares_memory {
-            true => self.meet_to_read(file, checked, early.as_ref()).await?,
-            false => {
-                let checked = checked.and_then(|()| self.file_end());
-                self.sweep_read(file, layout, checked, early.as_ref()).await?
-            }
-        };
-        if let Some(failed) = agreed.failed {
-            return Err(broadcast_error(&mut self.endpoint, failed, error.as_ref()).await?);
-        }
-        let rules = self.setup.rules(Direction::Read);
-        let chosen = rules.choose(&agreed);
-        // A read in which nobody wanted anything says nothing of the next.
-        if agreed.all.bytes > 0 {
-            self.reads_disjoint = rules.reads_apart(&agreed);
-        }
-        if chosen.0.is_over() {
-            let bytes = early.map_or(0, |outcome| outcome.bytes);
-            return Ok(ReadReport { bytes, call: agreed.report(Direction::Read, chosen, clock.total()) });
-        }
-        clock.lap(Lap::Agreement);
-        let mut done = CallTotals::new(Direction::Read, chosen);
-        let rest = if early.is_some() { &Extents::empty() } else { file };
-        let (layout, sink) = target.memory();
-        match chosen.0 {
-            Way::Windows => {
-                done.aggregators = 1;
-                (done.outcome, done.counts.placement) = self.read_windows(rest, layout, sink, &agreed).await?;
-            }
-            Way::Hosts => {
-                done.aggregators = self.hosts();
-                (done.outcome, done.counts.placement) = self.read_on_host(rest, layout, sink).await?;
-            }
-            Way::Exchange => self.exchange_read(rest, layout, sink, &agreed, &mut clock, &mut done).await?,
-            Way::Nothing | Way::Itself | Way::Root | Way::Slots => {}
-            Way::Direct => done.outcome = self.read_directly(rest, layout, sink),
-        }
-        clock.lap(Lap::Elsewhere);
-        match early {
-            None => self.deliver(&mut target, file, &mut done.outcome),
-            early => done.outcome.add(early),
-        }
-        let bytes = done.outcome.bytes;
-        let keeping = (self.diary.as_deref_mut(), self.cached.as_mut());
-        let mut call = finish_call(&mut self.endpoint, &agreed.all, done, clock, keeping).await?;
-        if chosen.0 == Way::Windows {
-            call.rounds = windows(&self.setup, &agreed.left).count();
-        }
-        Ok(ReadReport { bytes, call })
+        let call = Call { asked: extents, extents, memory: CallMemory::Target(target) };
+        self.call(call, readable).await.map(|(bytes, call)| ReadReport { bytes, call })
     }
 
     /// The end of the file on the first aggregator; `u64::MAX` on the other ranks.
-    fn file_end(&mut self) -> Result<u64> {
+    pub(in crate::engine) fn file_end(&mut self) -> Result<u64> {
         let rank = self.endpoint.rank();
         if self.setup.roles.aggregators.first() != Some(&rank) {
             return Ok(u64::MAX);
@@ -190,19 +112,21 @@ impl File {
         size(&self.storage(), self.endpoint.rank(), &self.setup.path)
     }
 
-    async fn exchange_read(
+    /// Reads by the two-phase exchange. Collective.
+    ///
+    /// # Errors
+    /// Those of the fabric.
+    pub(in crate::engine) async fn exchange_read(
         &mut self,
-        file: &Extents,
-        layout: &BufferLayout,
-        mut sink: Sink<'_>,
+        extents: &Extents,
+        (layout, mut sink): (&BufferLayout, Sink<'_>),
         agreed: &Agreed,
         clock: &mut Clock,
         done: &mut CallTotals,
     ) -> Result<()> {
-        let plan = self.plan(file, layout, agreed, clock, done).await?;
-        let duplicate_reads = duplicate_reads(file, layout, agreed.left.end);
+        let plan = self.plan(extents, layout, agreed, clock, done).await?;
+        let duplicate_reads = duplicate_reads(extents, layout, agreed.left.end);
         clock.lap(Lap::Flatten);
-        done.aggregators = self.setup.roles(agreed.left.bytes).aggregators.len();
         let rounds = Reading::new(&plan, &plan.data, sink.reborrow()).timed(self.diary.is_some());
         done.counts = rounds.run(&mut self.endpoint, &mut self.queue).await?;
         duplicate_reads.iter().for_each(|duplicate: &DuplicateRead| duplicate.copy(&mut sink));
@@ -215,16 +139,15 @@ impl File {
     /// Reads an access that needs no other rank. Local.
     pub(in crate::engine) fn read_directly(
         &mut self,
-        file: &Extents,
-        layout: &BufferLayout,
-        sink: Sink<'_>,
+        extents: &Extents,
+        (layout, sink): (&BufferLayout, Sink<'_>),
     ) -> Outcome {
-        if file.count() == 0 {
+        if extents.count() == 0 {
             return Outcome::default();
         }
         let bridge = self.setup.sieve(self.setup.hints.ds_read).bridge();
         let read = self.storage().and_then(|storage| {
-            guarded("read", 0, || direct_read::read(&*storage, file, layout, sink, bridge))
+            guarded("read", 0, || direct_read::read(&*storage, extents, layout, sink, bridge))
                 .map_err(|failure| failure.of(self.endpoint.rank(), &self.setup.path))
         });
         read.unwrap_or_else(|error| Outcome { error: Some(error), ..Outcome::default() })

@@ -81,7 +81,7 @@ impl File {
 
     /// Copies the bytes read to the device, if the target has device memory. Memory for bytes behind the end of the file is
     /// unchanged. An error goes into `outcome`. Local.
-    pub(in crate::engine) fn deliver(&self, target: &mut Target<'_>, file: &Extents, outcome: &mut Outcome) {
+    pub(in crate::engine) fn copy_to_device(&self, target: &mut Target<'_>, file: &Extents, outcome: &mut Outcome) {
         if let (Some(bytes), None) = (&target.staged, &outcome.error) {
             let (layout, sink) = (target.layout, &mut target.sink);
             outcome.error = match outcome.bytes < file.bytes() {

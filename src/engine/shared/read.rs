@@ -21,9 +21,8 @@ impl File {
     /// Those of the fabric.
     pub(in crate::engine) async fn read_windows(
         &mut self,
-        file: &Extents,
-        layout: &BufferLayout,
-        sink: Sink<'_>,
+        extents: &Extents,
+        (layout, sink): (&BufferLayout, Sink<'_>),
         agreed: &Agreed,
     ) -> Result<(Outcome, Duration)> {
         let (begin, storage, arena) = (Instant::now(), self.storage(), self.arena()?);
@@ -38,8 +37,8 @@ impl File {
             busy: Default::default(),
         };
         // Of a rank that has nothing left to read, no memory is looked at.
-        let layout = if file.count() == 0 { &BufferLayout::Contiguous } else { layout };
-        let bytes = taking.take(&mut self.endpoint, Walk::new(file, layout), sink).await?;
+        let layout = if extents.count() == 0 { &BufferLayout::Contiguous } else { layout };
+        let bytes = taking.take(&mut self.endpoint, Walk::new(extents, layout), sink).await?;
         let (error, busy) = (taking.error.take(), taking.busy.get());
         Ok((Outcome { bytes, error, busy, ..Outcome::default() }, begin.elapsed().saturating_sub(busy)))
     }
@@ -51,23 +50,22 @@ impl File {
     /// Those of the fabric.
     pub(in crate::engine) async fn read_on_host(
         &mut self,
-        file: &Extents,
-        layout: &BufferLayout,
-        mut sink: Sink<'_>,
+        extents: &Extents,
+        (layout, mut sink): (&BufferLayout, Sink<'_>),
     ) -> Result<(Outcome, Duration)> {
         if !self.has_arena() {
-            return Ok((self.read_directly(file, layout, sink), Duration::ZERO));
+            return Ok((self.read_directly(extents, (layout, sink)), Duration::ZERO));
         }
-        let itself = self.setup.rules(Direction::Read).in_memory().reads_early(file, false);
-        let mut early = itself.then(|| self.read_directly(file, layout, sink.reborrow()));
+        let itself = self.setup.rules(Direction::Read).in_memory().reads_early(extents, false);
+        let mut early = itself.then(|| self.read_directly(extents, (layout, sink.reborrow())));
         let checked = early.as_mut().and_then(|outcome| outcome.error.take()).map_or(Ok(()), Err);
-        let (agreed, error) = self.meet_to_read(file, checked, early.as_ref()).await?;
-        let rest = if early.is_some() { &Extents::empty() } else { file };
+        let (agreed, error) = self.meet_to_read(extents, checked, early.as_ref()).await?;
+        let rest = if early.is_some() { &Extents::empty() } else { extents };
         let way = self.setup.rules(Direction::Read).in_memory().choose(&agreed).0;
         let (mut outcome, placement) = match way {
             _ if agreed.failed.is_some() => (Outcome { error, ..Outcome::default() }, Duration::ZERO),
-            Way::Windows => self.read_windows(rest, layout, sink, &agreed).await?,
-            Way::Direct => (self.read_directly(rest, layout, sink), Duration::ZERO),
+            Way::Windows => self.read_windows(rest, (layout, sink), &agreed).await?,
+            Way::Direct => (self.read_directly(rest, (layout, sink)), Duration::ZERO),
             _ => Default::default(),
         };
         outcome.add(early);

@@ -1,0 +1,205 @@
+//! A collective call, described once, for writes and reads alike: facts, agreement, choice, plan, rounds, outcome.
+//!
+//! | step | what it is | where |
+//! |---|---|---|
+//! | facts | what a rank brings: its extents, its error, what it has moved already | `facts`, `policy/itself.rs` |
+//! | agreement | the facts of all ranks, merged | `shared/opening.rs` (a meeting), `opening` (a sweep over hosts) |
+//! | choice | the way of the bytes, the same on all ranks, and why | `policy/paths.rs` |
+//! | plan | who sends what to which aggregator | `api/call_plan.rs`, `plan`, `metadata` |
+//! | rounds | the bytes move, window by window | `data`, `shared`, `storage` |
+//! | outcome | errors, counts and times, agreed | `api/finish_call.rs` |
+//!
+//! What a write and a read do differently in a step is in `api/write.rs` and `api/read.rs`.
+
+use crate::access::{BufferLayout, Extents, Source};
+use crate::collectives::broadcast_error;
+use crate::engine::agreed::Agreed;
+use crate::engine::api::file::File;
+use crate::engine::api::finish_call::{CallTotals, finish_call};
+use crate::engine::api::report::{CallReport, Clock, Lap};
+use crate::engine::api::staging::Target;
+use crate::engine::plan::{self, Direction};
+use crate::engine::policy::paths::Way;
+use crate::engine::shared::windows;
+use crate::engine::storage::window_queue::Outcome;
+use crate::error::{Error, Result};
+
+/// What a rank brings to a call: bytes of the file, and where they are in its memory.
+pub struct Call<'a> {
+    /// The extents, as the program passed them.
+    pub asked: &'a Extents,
+    /// The same bytes, ascending where windows in shared memory are filled.
+    pub extents: &'a Extents,
+    /// The memory.
+    pub memory: CallMemory<'a>,
+}
+
+/// The memory of a call, which also says its direction.
+pub enum CallMemory<'a> {
+    /// Of a write: the layout of the bytes, and the memory.
+    Source(&'a BufferLayout, Source<'a>),
+    /// Of a read.
+    Target(Target<'a>),
+}
+
+impl Call<'_> {
+    fn direction(&self) -> Direction {
+        match self.memory {
+            CallMemory::Source(..) => Direction::Write,
+            CallMemory::Target(_) => Direction::Read,
+        }
+    }
+}
+
+impl File {
+    /// Runs a call; `checked` is the error of this rank's arguments, with which it takes part without data. Returns the bytes of
+    /// this rank that were moved, and the report. Collective.
+    ///
+    /// # Errors
+    /// The error of the lowest rank that has one, on every rank; those of the fabric.
+    pub(in crate::engine) async fn call(
+        &mut self,
+        mut call: Call<'_>,
+        checked: Result<()>,
+    ) -> Result<(u64, CallReport)> {
+        let (direction, mut clock) = (call.direction(), Clock::start(self.endpoint.waiting()));
+
+        // Facts. A rank moves its bytes before the agreement where that is cheap, so that it need not wait.
+        let mut early =
+            (checked.is_ok() && self.goes_early(&call)).then(|| self.move_directly(call.extents, &mut call.memory));
+        if let Some(outcome) = &mut early {
+            self.deliver(&mut call, outcome);
+            clock.lap(Lap::Elsewhere);
+        }
+        let checked = early.as_mut().and_then(|outcome| outcome.error.take()).map_or(checked, Err);
+
+        // Agreement.
+        let (mut agreed, error) = self.agree_on(&mut call, checked, early.as_ref()).await?;
+        if let Some(failed) = agreed.failed {
+            return Err(broadcast_error(&mut self.endpoint, failed, error.as_ref()).await?);
+        }
+        let rules = self.setup.rules(direction);
+        if rules.must_look(&agreed) {
+            agreed.disjoint = Some(plan::truly_disjoint(&mut self.endpoint, &self.setup, call.extents).await?);
+            agreed.redo(direction);
+        }
+
+        // Choice.
+        let chosen = rules.choose(&agreed);
+        self.learn(direction, &agreed);
+        if chosen.0.is_over() {
+            let moved = early.map_or(0, |outcome| outcome.bytes);
+            return Ok((moved, agreed.report(direction, chosen, clock.total())));
+        }
+        clock.lap(Lap::Agreement);
+        let early = early.filter(|_| !agreed.redone);
+        let left = if early.is_some() { &Extents::empty() } else { call.extents };
+
+        // Plan and rounds.
+        let mut done = CallTotals::new(direction, chosen);
+        match (chosen.0, &mut call.memory) {
+            (Way::Windows, CallMemory::Source(layout, source)) => {
+                let report = self.write_windows((left, layout, *source), &agreed, chosen, &clock).await?;
+                return Ok((call.asked.bytes(), report));
+            }
+            (Way::Windows, CallMemory::Target(target)) => {
+                (done.outcome, done.counts.placement) = self.read_windows(left, target.memory(), &agreed).await?;
+            }
+            (Way::Hosts, CallMemory::Source(layout, source)) => {
+                done.outcome = self.write_on_host((left, layout, *source), &clock).await?;
+            }
+            (Way::Hosts, CallMemory::Target(target)) => {
+                (done.outcome, done.counts.placement) = self.read_on_host(left, target.memory()).await?;
+            }
+            (Way::Exchange, CallMemory::Source(layout, source)) => {
+                self.exchange_write((left, layout, *source), &agreed, &mut clock, &mut done).await?;
+            }
+            (Way::Exchange, CallMemory::Target(target)) => {
+                self.exchange_read(left, target.memory(), &agreed, &mut clock, &mut done).await?;
+            }
+            (Way::Direct, memory) => done.outcome = self.move_directly(left, memory),
+            (Way::Nothing | Way::Itself | Way::Root | Way::Slots, _) => {}
+        }
+
+        // Outcome.
+        clock.lap(Lap::Elsewhere);
+        match early {
+            None => self.deliver(&mut call, &mut done.outcome),
+            early => done.outcome.add(early),
+        }
+        let moved = done.outcome.bytes;
+        let keeping = (self.diary.as_deref_mut(), self.cached.as_mut());
+        let report = finish_call(&mut self.endpoint, &agreed.all, done, clock, keeping).await?;
+        Ok((moved, self.counted(report, chosen.0, &agreed)))
+    }
+
+    /// Whether this rank moves its bytes before the ranks agree. If ranks overlap, bytes are written again.
+    fn goes_early(&self, call: &Call<'_>) -> bool {
+        let rules = self.setup.rules(call.direction());
+        match call.memory {
+            CallMemory::Source(..) => {
+                let alone = self.endpoint.shared().is_some_and(|shared| shared.spins());
+                !self.may_overlap && rules.writes_early(call.extents, alone)
+            }
+            CallMemory::Target(_) => rules.reads_early(call.extents, self.reads_disjoint),
+        }
+    }
+
+    /// The agreement: a meeting of ranks that all share memory, or a sweep over hosts. Also returns the error of this rank.
+    async fn agree_on(
+        &mut self,
+        call: &mut Call<'_>,
+        checked: Result<()>,
+        early: Option<&Outcome>,
+    ) -> Result<(Agreed, Option<Error>)> {
+        let (extents, in_memory) = (call.extents, self.setup.shares_memory);
+        match &mut call.memory {
+            CallMemory::Source(layout, source) if in_memory => {
+                self.meet_to_write((extents, layout, *source), call.asked, checked, early, None).await
+            }
+            CallMemory::Source(layout, source) => self.sweep_write((extents, layout, *source), checked, early).await,
+            CallMemory::Target(_) if in_memory => self.meet_to_read(extents, checked, early).await,
+            CallMemory::Target(target) => {
+                let checked = checked.and_then(|()| self.file_end());
+                self.sweep_read(extents, target.memory().0, checked, early).await
+            }
+        }
+    }
+
+    /// Remembers what a call shows of the next. (A read in which nobody wanted anything shows nothing.)
+    fn learn(&mut self, direction: Direction, agreed: &Agreed) {
+        match direction {
+            Direction::Write => self.may_overlap |= agreed.redone,
+            Direction::Read if agreed.all.bytes > 0 => {
+                self.reads_disjoint = self.setup.rules(direction).reads_apart(agreed);
+            }
+            Direction::Read => {}
+        }
+    }
+
+    /// The report, with what the way of the bytes tells of aggregators and rounds.
+    fn counted(&self, report: CallReport, way: Way, agreed: &Agreed) -> CallReport {
+        let (aggregators, rounds) = match way {
+            Way::Windows => (1, windows(&self.setup, &agreed.left).count()),
+            Way::Hosts => (self.hosts(), report.rounds),
+            Way::Exchange => (self.setup.roles(agreed.left.bytes).aggregators.len(), report.rounds),
+            _ => (0, report.rounds),
+        };
+        CallReport { aggregators, rounds, ..report }
+    }
+
+    /// Moves the bytes of extents that need no other rank. Local.
+    fn move_directly(&mut self, extents: &Extents, memory: &mut CallMemory<'_>) -> Outcome {
+        match memory {
+            CallMemory::Source(layout, source) => self.write_directly(extents, layout, *source),
+            CallMemory::Target(target) => self.read_directly(extents, target.memory()),
+        }
+    }
+
+    /// Copies what was read to a device, if the program's memory is there. Local.
+    fn deliver(&self, call: &mut Call<'_>, outcome: &mut Outcome) {
+        if let CallMemory::Target(target) = &mut call.memory {
+            self.copy_to_device(target, call.asked, outcome);
+        }
+    }
+}
