@@ -1,5 +1,4 @@
 //! Datasets on MPI: the same program writes the same file as on threads, and errors are agreed there too.
-#![cfg(feature = "mpi")]
 
 use std::path::Path;
 

@@ -1,5 +1,4 @@
 //! The tests that start ranks under `mpiexec`: each starts this program again, for that test only.
-#![cfg(feature = "mpi")]
 
 #[path = "../common/f_case_matrix.rs"]
 mod f_case_matrix;

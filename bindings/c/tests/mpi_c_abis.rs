@@ -1,5 +1,4 @@
 //! The C API under every MPI library: one installation, with programs compiled for each ABI.
-#![cfg(feature = "mpi")]
 
 #[path = "common/installed.rs"]
 mod installed;

@@ -1,5 +1,4 @@
 //! The C API as users have it: installed, found by pkg-config and CMake, linked by programs in C, C++ and Fortran.
-#![cfg(feature = "mpi")]
 
 #[path = "../../../tests/common/foreign_hints.rs"]
 mod foreign_hints;

@@ -1,6 +1,5 @@
 //! Calls that the C API makes fail on one rank: of MPI, of the allocator, of the file system. Every rank gets the same
 //! status, or the job ends with a message. No rank waits for ever.
-#![cfg(feature = "mpi")]
 
 #[path = "common/installed.rs"]
 mod installed;

@@ -1,5 +1,4 @@
 //! The functions of GIO as programs in C meet them, linked either way; and PnetCDF linked with them.
-#![cfg(feature = "mpi")]
 
 #[path = "../../../../tests/common/foreign_hints.rs"]
 mod foreign_hints;

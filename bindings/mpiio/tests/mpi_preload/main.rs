@@ -1,5 +1,4 @@
 //! The tests of the preload library that start ranks under `mpiexec`: one program.
-#![cfg(feature = "mpi")]
 
 #[path = "../common/mod.rs"]
 mod common;

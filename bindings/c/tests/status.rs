@@ -1,5 +1,4 @@
 //! Cases that no C program can provoke: every class of error has its code, and no panic leaves a function.
-#![cfg(feature = "mpi")]
 
 use std::ffi::CStr;
 

@@ -1,6 +1,5 @@
 //! The owner of a file and its operation in flight may move, and may be dropped while the operation runs; whatever the
 //! operation borrows is dropped after it. On the threads fabric.
-#![cfg(feature = "mpi")]
 
 #[path = "../../../tests/common/watchdog.rs"]
 mod watchdog;
