@@ -5,11 +5,8 @@ use std::path::Path;
 use tributary::fabric::threads;
 use tributary::{Endpoint, Hints, Result};
 use tributary_netcdf::{Dataset, Format, Type, UNLIMITED};
-
-#[path = "../../tests/common/mpiexec.rs"]
-mod mpiexec;
-#[path = "../../tests/common/netcdf_tools.rs"]
-mod tools;
+use tributary_testing::mpiexec;
+use tributary_testing::netcdf_tools as tools;
 
 const COLUMNS: u64 = 50;
 

@@ -1,9 +1,6 @@
 //! The owner of a file and its operation in flight may move, and may be dropped while the operation runs; whatever the
 //! operation borrows is dropped after it. On the threads fabric.
 
-#[path = "../../../tests/common/watchdog.rs"]
-mod watchdog;
-
 use std::path::Path;
 
 use tributary::engine::Direction;
@@ -11,7 +8,7 @@ use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
 use tributary_bindings::access::Access;
 use tributary_c::running::Busy;
-use watchdog::Watchdog;
+use tributary_testing::watchdog::Watchdog;
 
 const RANKS: usize = 4;
 
