@@ -74,7 +74,7 @@ install_packages() {
 
 # The MPI families on which the bindings are tested, and Cargo's arguments to do so.
 FAMILIES="mpich openmpi"
-BINDINGS=(--workspace --features mpi --test mpi_preload --test 'mpi_c_*' --test mpi_gio)
+BINDINGS=(--workspace --test mpi_preload --test 'mpi_c_*' --test mpi_gio)
 
 # The C compiler wrapper of a family.
 mpicc_of() {

@@ -35,7 +35,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! On MPI (feature `mpi`) the same program takes its [`Endpoint`] from `fabric::mpi::initialise` and the world it returns.
+//! On MPI the same program takes its [`Endpoint`] from [`fabric::mpi::initialise`] and the world it returns.
 //!
 //! | module | holds |
 //! |---|---|

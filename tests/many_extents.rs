@@ -1,24 +1,28 @@
 //! A hundred million irregular extents of one rank: streamed, never expanded. Alone in its program, because the peak of its
 //! memory is what is tested.
 
-#[path = "common/memory.rs"]
-mod memory;
-#[path = "common/periodic.rs"]
-mod periodic;
-#[path = "common/watchdog.rs"]
-mod watchdog;
-
 use std::sync::Arc;
 
-use periodic::{Periodic, value};
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Hints, Mode};
-use watchdog::Watchdog;
+use tributary_testing::periodic::{Periodic, value};
+use tributary_testing::watchdog::Watchdog;
 
 const COUNT: u64 = 100_000_000;
 /// Bytes of memory an extent may take in the access, in the plan and at the aggregator together; ROMIO's lists take 16 for
 /// each of these.
 const PER_EXTENT: u64 = 8;
+
+/// The most memory this process has held at any time, in bytes.
+fn peak() -> u64 {
+    kilobytes("/proc/self/status", "VmHWM:") << 10
+}
+
+fn kilobytes(file: &str, key: &str) -> u64 {
+    let text = std::fs::read_to_string(file).unwrap();
+    let line = text.lines().find(|line| line.starts_with(key)).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
 
 /// Lengths of 1 to 3 bytes, gaps likewise, without any period.
 fn extents() -> impl Iterator<Item = Extent> {
@@ -61,7 +65,7 @@ fn a_hundred_million_extents_of_one_rank() {
     .unwrap();
     // Beside the extents: the caller's buffer, and windows and messages on both sides.
     let allowed = PER_EXTENT * COUNT + bytes + (200 << 20);
-    let peak = memory::peak();
+    let peak = peak();
     eprintln!("peak {} MiB, {} MiB allowed", peak >> 20, allowed >> 20);
     assert!(peak <= allowed, "peak of {peak} bytes, {allowed} allowed");
 }

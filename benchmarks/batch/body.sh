@@ -9,7 +9,7 @@
 #   NODES            numbers of nodes, ascending: "64" or "16 32 64"; none above what the job has
 #   RANKS_PER_NODE
 #   launch           a function: `launch NODES RANKS COMMAND...` runs COMMAND on RANKS ranks of the first NODES nodes
-#   TRIBUTARY        the checkout, built with `cargo build --release --features mpi`
+#   TRIBUTARY        the checkout, built with `cargo build --release`
 #   RESULTS          a directory for the rows, which outlives the job
 #   OUTPUT           a directory for the file that is written, on the parallel file system
 #
@@ -286,7 +286,7 @@ main() {
     for code in $CODES; do
         pattern "$code" >/dev/null || exit 1
     done
-    [[ -x $TRIB ]] || die "TRIB=$TRIB is not a program; build it with: cargo build --release --features mpi"
+    [[ -x $TRIB ]] || die "TRIB=$TRIB is not a program; build it with: cargo build --release"
     [[ -z $WITHOUT || -x $WITHOUT ]] || die "WITHOUT=$WITHOUT is not a program; benchmarks/batch/README.md says how to build it"
     [[ -z $PRELOAD || -f $PRELOAD ]] || die "PRELOAD=$PRELOAD: no such file; bindings/install makes it"
     mkdir -p "$RESULTS/logs" "$OUTPUT" || exit 1

@@ -2,7 +2,7 @@
 //! the input.
 
 #[allow(dead_code, reason = "each test program uses what it needs")]
-#[path = "../../tests/common/damage.rs"]
+#[path = "../../testing/src/damage.rs"]
 mod damage;
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -1,16 +1,12 @@
 //! Datasets on MPI: the same program writes the same file as on threads, and errors are agreed there too.
-#![cfg(feature = "mpi")]
 
 use std::path::Path;
 
 use tributary::fabric::threads;
 use tributary::{Endpoint, Hints, Result};
 use tributary_netcdf::{Dataset, Format, Type, UNLIMITED};
-
-#[path = "../../tests/common/mpiexec.rs"]
-mod mpiexec;
-#[path = "../../tests/common/netcdf_tools.rs"]
-mod tools;
+use tributary_testing::mpiexec;
+use tributary_testing::netcdf_tools as tools;
 
 const COLUMNS: u64 = 50;
 

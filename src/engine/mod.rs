@@ -41,7 +41,6 @@ mod shared;
 pub mod storage;
 mod two_layer;
 
-#[cfg(feature = "mpi")]
 pub use api::alone::alone;
 pub use api::diary::{self, Diary};
 pub use api::file::{self, File};

@@ -1,13 +1,12 @@
 //! Fabrics: they carry the messages of a schedule.
 //!
 //! A fabric is a [`Transport`]: it posts sends and receives, and reports completions. [`execute`] runs a schedule over any
-//! fabric. In [`threads`], ranks are threads of one process; `mpi` (feature `mpi`) is the fabric of supercomputers. Fabrics
+//! fabric. In [`threads`], ranks are threads of one process; [`mpi`] is the fabric of supercomputers. Fabrics
 //! contain no algorithm.
 
 mod buffers;
 pub mod execute;
 mod failure;
-#[cfg(feature = "mpi")]
 pub mod mpi;
 pub mod pool;
 pub mod shared;

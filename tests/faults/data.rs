@@ -1,18 +1,18 @@
 //! Faults on the threads fabric: storage that fails on purpose, with every kernel setting and driver.
 
-use crate::trial;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::interleaved::Interleaved;
-use crate::settings::{DRIVERS, KERNELS};
-use crate::trial::{Expected, Offset, RANKS, Recorded, same_error, trial_hints};
-use crate::watchdog::Watchdog;
 use tributary::drivers::hostile::{Fault, Hostile, PANIC};
 use tributary::error::IoClass;
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Error, File, Hints, Mode};
+use tributary_testing::interleaved::Interleaved;
+use tributary_testing::settings::{DRIVERS, KERNELS};
+use tributary_testing::trial;
+use tributary_testing::trial::{Expected, Offset, RANKS, Recorded, same_error, trial_hints};
+use tributary_testing::watchdog::Watchdog;
 
 const SECONDS: u64 = 120;
 

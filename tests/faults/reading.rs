@@ -1,17 +1,17 @@
 //! Collective reads on the threads fabric when reading fails, is slow or comes in pieces.
 
-use crate::read_trial;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::read_trial::{pattern, read};
-use crate::settings::{DRIVERS, KERNELS};
-use crate::trial::{RANKS, Recorded, same_error, trial_hints};
-use crate::watchdog::Watchdog;
 use tributary::drivers::hostile::{Fault, Hostile};
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
+use tributary_testing::read_trial;
+use tributary_testing::read_trial::{pattern, read};
+use tributary_testing::settings::{DRIVERS, KERNELS};
+use tributary_testing::trial::{RANKS, Recorded, same_error, trial_hints};
+use tributary_testing::watchdog::Watchdog;
 
 /// Runs `program` on all ranks in a temporary directory, with a time limit.
 fn on_threads(test: &str, program: impl Fn(Endpoint, &Path) + Sync) {

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::watchdog::Watchdog;
 use tributary::drivers::hostile::{Fault, Hostile, PANIC};
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
+use tributary_testing::watchdog::Watchdog;
 
 const RANKS: usize = 5;
 /// Two hosts, whose ranks have bytes in parts of the file that are far apart.

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::breaking::{Break, Breaking};
-use crate::interleaved::Interleaved;
-use crate::settings::KERNELS;
-use crate::watchdog::Watchdog;
 use tributary::fabric::{Transport, threads};
 use tributary::{BufferLayout, Endpoint, Error, File, Hints, Mode, Result};
+use tributary_testing::interleaved::Interleaved;
+use tributary_testing::settings::KERNELS;
+use tributary_testing::watchdog::Watchdog;
 
 const RANKS: usize = 4;
 /// For all calls of one setting.

@@ -1,19 +1,19 @@
 //! Errors of the operating system, and bad arguments, on the threads fabric: all ranks get the same error and continue.
 
-use crate::trial;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::interleaved::Interleaved;
-use crate::mounted::Mounted;
-use crate::settings::{DRIVERS, KERNELS};
-use crate::trial::{RANKS, same_error, trial_hints};
-use crate::watchdog::Watchdog;
 use tributary::drivers::hostile::{Fault, Hostile, PANIC};
 use tributary::error::IoClass;
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Error, Extent, Extents, File, Hints, Mode};
+use tributary_testing::interleaved::Interleaved;
+use tributary_testing::mounted::Mounted;
+use tributary_testing::settings::{DRIVERS, KERNELS};
+use tributary_testing::trial;
+use tributary_testing::trial::{RANKS, same_error, trial_hints};
+use tributary_testing::watchdog::Watchdog;
 
 fn on_threads<T: Send>(test: &str, ranks: usize, program: impl Fn(Endpoint) -> T + Sync) -> Vec<T> {
     let _watchdog = Watchdog::new(test, 120);

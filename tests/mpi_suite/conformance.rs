@@ -4,9 +4,9 @@
 //! every throttle in both modes, and every case, but fewer combinations. There are at most 9 ranks, because they share few
 //! cores; more ranks test code above the fabric, which the suite on threads covers.
 
-use crate::mpiexec::{directory, under_mpiexec, world};
-use crate::suite;
 use tributary::Endpoint;
+use tributary_testing::mpiexec::{directory, under_mpiexec, world};
+use tributary_testing::suite;
 
 #[test]
 fn any_number_of_ranks() {

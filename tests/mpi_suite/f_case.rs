@@ -1,11 +1,11 @@
 //! The E3SM F case on MPI: every kernel setting with every driver writes the same file, in one program of 16 ranks, with one
 //! in two throttles, the large map with one in four (threads have more).
 
-use crate::f_case_matrix;
-use crate::f_case_matrix::{RANKS, REAL, SMALL, real_map};
-use crate::mpiexec::{directory, under_mpiexec, world};
 use tributary::Endpoint;
 use tributary_benchmarks::E3smF;
+use tributary_testing::f_case_matrix;
+use tributary_testing::f_case_matrix::{RANKS, REAL, SMALL, real_map};
+use tributary_testing::mpiexec::{directory, under_mpiexec, world};
 
 fn on_mpi(case: &E3smF, windows: &str, part: usize) {
     let (_world, endpoint) = world();

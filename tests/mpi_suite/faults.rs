@@ -1,19 +1,19 @@
 //! Faults on the MPI fabric. ROMIO hangs when one aggregator reaches its file-size limit; here all ranks get the error.
 
-use crate::read_trial;
-use crate::trial;
 use std::path::Path;
 
-use crate::interleaved::Interleaved;
-use crate::mounted::Mounted;
-use crate::mpiexec::{directory, must_fail_under_mpiexec, under_mpiexec, under_mpiexec_with, world};
-use crate::settings::{DRIVERS, KERNELS};
-use crate::trial::{Expected, Offset, RANKS, trial_hints};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use tributary::drivers::hostile::{Fault, Hostile, PANIC};
 use tributary::error::IoClass;
 use tributary::{BufferLayout, Endpoint, File, Mode};
+use tributary_testing::interleaved::Interleaved;
+use tributary_testing::mounted::Mounted;
+use tributary_testing::mpiexec::{directory, must_fail_under_mpiexec, under_mpiexec, under_mpiexec_with, world};
+use tributary_testing::read_trial;
+use tributary_testing::settings::{DRIVERS, KERNELS};
+use tributary_testing::trial;
+use tributary_testing::trial::{Expected, Offset, RANKS, trial_hints};
 
 /// Where the small file system is mounted.
 const TMPFS: &str = "TRIB_TEST_TMPFS";

@@ -1,9 +1,9 @@
 //! Every pattern on MPI, with every kernel, written and read back, in one program of 16 ranks.
 
-use crate::mpiexec::{directory, under_mpiexec, world};
-use crate::pattern_matrix;
-use crate::pattern_matrix::{RANKS, all, serial};
 use tributary::Endpoint;
+use tributary_testing::mpiexec::{directory, under_mpiexec, world};
+use tributary_testing::pattern_matrix;
+use tributary_testing::pattern_matrix::{RANKS, all, serial};
 
 #[test]
 fn files_are_written_and_read_back() {

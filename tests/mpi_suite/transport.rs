@@ -1,15 +1,15 @@
 //! The MPI fabric against its contract, on real ranks: each test starts itself again under `mpiexec`.
 
-use crate::mpiexec;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use crate::mpiexec::{under_mpiexec, under_mpiexec_with, world};
 use bytes::Bytes;
 use tributary::fabric::mpi::MpiEndpoint;
 use tributary::fabric::{Completion, Ticket, Transport};
 use tributary::schedule::SendMode::{self, Standard, Synchronous};
 use tributary::{Error, Result};
+use tributary_testing::mpiexec;
+use tributary_testing::mpiexec::{under_mpiexec, under_mpiexec_with, world};
 
 /// Polls until all of `tickets` are complete; returns what they brought, in the order of `tickets`.
 fn finish(endpoint: &mut dyn Transport, tickets: &[Ticket]) -> Result<Vec<Option<Bytes>>> {
@@ -364,6 +364,6 @@ fn the_communicator_of_the_caller_is_left_alone() {
 fn limits_by_place() {
     under_mpiexec("transport::limits_by_place", &[2, 5], || {
         let (_world, endpoint) = world();
-        crate::placed_suite::run(&mut tributary::Endpoint::new(Box::new(endpoint)));
+        tributary_testing::placed_suite::run(&mut tributary::Endpoint::new(Box::new(endpoint)));
     });
 }

@@ -1,9 +1,9 @@
 //! Kernels that are chosen for each call, and tried in calls that repeat: which ones, and the bytes.
 
-use crate::watchdog::Watchdog;
 use tributary::engine::{AutoChoice, ChosenBy};
 use tributary::fabric::threads;
 use tributary::{BufferLayout, CallReport, Endpoint, Extents, File, Hints, Mode};
+use tributary_testing::watchdog::Watchdog;
 
 const RANKS: usize = 48;
 const PIECE: u64 = 16;

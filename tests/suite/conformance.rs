@@ -1,8 +1,8 @@
 //! The conformance suite on the threads fabric.
 
-use crate::suite;
 use tributary::Endpoint;
 use tributary::fabric::threads;
+use tributary_testing::suite;
 
 fn on_threads(ranks: usize) {
     let directory = tempfile::tempdir().unwrap();

@@ -1,12 +1,12 @@
 //! The E3SM F case on the threads fabric: every kernel setting, driver and throttle writes the same
 //! file; the large map with every other one.
 
-use crate::f_case_matrix;
-use crate::f_case_matrix::{RANKS, REAL, SMALL};
-use crate::watchdog::Watchdog;
 use tributary::Endpoint;
 use tributary::fabric::threads;
 use tributary_benchmarks::E3smF;
+use tributary_testing::f_case_matrix;
+use tributary_testing::f_case_matrix::{RANKS, REAL, SMALL};
+use tributary_testing::watchdog::Watchdog;
 
 fn on_threads(case: &E3smF, windows: &str, part: usize) {
     let directory = tempfile::tempdir().unwrap();

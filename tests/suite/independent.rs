@@ -4,13 +4,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::interleaved::Interleaved;
-use crate::watchdog::Watchdog;
 use tributary::drivers::hostile::{Fault, Hostile, PANIC};
 use tributary::error::About;
 use tributary::error::IoClass;
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
+use tributary_testing::interleaved::Interleaved;
+use tributary_testing::watchdog::Watchdog;
 
 const RANKS: usize = 4;
 const LAYOUT: BufferLayout = BufferLayout::Contiguous;

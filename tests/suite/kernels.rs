@@ -1,6 +1,5 @@
 //! Every kernel under the validators: exactly once, no deadlock without buffering, bounded requests.
 
-use crate::placed_suite;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::exchange::local::LocalAggregators;
 use tributary::exchange::two_layer::{Share, TwoLayer};
@@ -9,6 +8,7 @@ use tributary::fabric::threads;
 use tributary::schedule::validate::{Delivery, Evidence, PlacedPeaks, run, run_placed};
 use tributary::schedule::{Buffer, Limits, PlacedThrottle, Schedule, SendMode, Span, Throttle, ThrottleMode};
 use tributary::{Endpoint, Rank, Topology};
+use tributary_testing::placed_suite;
 
 /// An all-to-many pattern: `sizes[s]` lists (receiver index, bytes) of sender s, ascending, bytes above 0.
 struct Pattern {

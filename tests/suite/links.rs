@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// What is not of the source tree, or not text.
 const LEFT_OUT: [&str; 3] = ["target", ".git", "proptest-regressions"];
 /// Folders of sources that pages name.
-const FOLDERS: [&str; 12] = [
+const FOLDERS: [&str; 13] = [
     "src/",
     "tests/",
     "abi/",
@@ -18,6 +18,7 @@ const FOLDERS: [&str; 12] = [
     "benchmarks/",
     "netcdf/",
     "lab/",
+    "testing/",
     "trib/",
     "docs/",
 ];

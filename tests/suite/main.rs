@@ -1,34 +1,13 @@
 //! The tests of the crate that run ranks as threads. One program, because linking takes longer than running.
 
-#[path = "../common/counted.rs"]
-mod counted;
-#[path = "../common/f_case_matrix.rs"]
-mod f_case_matrix;
-#[path = "../common/interleaved.rs"]
-mod interleaved;
-#[path = "../common/islands.rs"]
-mod islands;
-#[path = "../common/pattern_matrix.rs"]
-mod pattern_matrix;
-#[path = "../common/periodic.rs"]
-mod periodic;
-#[path = "../common/placed_suite.rs"]
-mod placed_suite;
-#[path = "../common/reading.rs"]
-mod reading;
-#[path = "../common/settings.rs"]
-mod settings;
-#[path = "../common/suite.rs"]
-mod suite;
-#[path = "../common/watchdog.rs"]
-mod watchdog;
-
 mod auto_kernels;
 mod capture;
 mod conformance;
+mod counted;
 mod f_case;
 mod golden;
 mod independent;
+mod islands;
 mod kernels;
 mod layers;
 mod links;

@@ -5,10 +5,10 @@ use std::os::unix::fs::FileExt;
 use std::path::Path as FilePath;
 
 use crate::islands::Islands;
-use crate::suite::{Case, DRIVERS, kernel_hints, value};
 use tributary::engine::Path;
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Extents, File, Hints, Mode};
+use tributary_testing::suite::{Case, DRIVERS, kernel_hints, value};
 
 /// The suite's cases; and one whose pieces are written where they are. The last `idle` of the ranks have nothing.
 fn cases(ranks: usize, idle: usize) -> Vec<Case> {

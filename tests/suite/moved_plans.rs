@@ -1,9 +1,9 @@
 //! Time steps: the same access at another offset of the file reuses the plan of the step before.
 
-use crate::settings::{DRIVERS, KERNELS, hints};
-use crate::watchdog::Watchdog;
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Mode};
+use tributary_testing::settings::{DRIVERS, KERNELS, hints};
+use tributary_testing::watchdog::Watchdog;
 
 const RANKS: usize = 6;
 const COMMON: &str = "romio_cb_write=enable;romio_cb_read=enable;trib_tiny_call=0;trib_ranks_per_node=3;cb_nodes=3;\

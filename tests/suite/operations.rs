@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::time::Instant;
 
-use crate::interleaved::Interleaved;
-use crate::settings::{DRIVERS, KERNELS, hints};
-use crate::watchdog::Watchdog;
 use tributary::engine::Operation;
 use tributary::fabric::threads;
 use tributary::{BufferLayout, CallReport, Endpoint, Error, Extents, File, Hints, Mode};
+use tributary_testing::interleaved::Interleaved;
+use tributary_testing::settings::{DRIVERS, KERNELS, hints};
+use tributary_testing::watchdog::Watchdog;
 
 const RANKS: usize = 8;
 const COMMON: &str = "romio_cb_write=enable;trib_tiny_call=0;trib_ranks_per_node=3;nc_num_aggrs_per_node=2;striping_unit=512;\

@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 
-use crate::settings::{DRIVERS, KERNELS, hints};
-use crate::watchdog::Watchdog;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Hints, Mode};
+use tributary_testing::settings::{DRIVERS, KERNELS, hints};
+use tributary_testing::watchdog::Watchdog;
 
 const RANKS: usize = 7;
 const END: u64 = 4000;

@@ -1,10 +1,10 @@
 //! Every pattern on the threads fabric, with every kernel and driver, written and read back.
 
-use crate::pattern_matrix;
-use crate::pattern_matrix::{RANKS, all, serial};
-use crate::watchdog::Watchdog;
 use tributary::Endpoint;
 use tributary::fabric::threads;
+use tributary_testing::pattern_matrix;
+use tributary_testing::pattern_matrix::{RANKS, all, serial};
+use tributary_testing::watchdog::Watchdog;
 
 #[test]
 fn files_are_written_and_read_back() {

@@ -4,8 +4,7 @@ use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::engine::{Path, ReadReport};
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Hints, Mode};
-
-use crate::watchdog::Watchdog;
+use tributary_testing::watchdog::Watchdog;
 
 const RANKS: usize = 7;
 /// Every rank on a host of its own; hosts of 2, 3 and 6 ranks, whose memory is shared.

@@ -1,8 +1,8 @@
 //! The conformance suite through memory that ranks share, on the threads fabric.
 
-use crate::suite;
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Hints, Mode};
+use tributary_testing::suite;
 
 fn on_threads(ranks: usize) {
     let directory = tempfile::tempdir().unwrap();

@@ -5,9 +5,9 @@ use std::sync::{Arc, Barrier, Mutex};
 
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Hints, Mode};
+use tributary_testing::watchdog::Watchdog;
 
 use crate::counted::{Asked, Counted};
-use crate::watchdog::Watchdog;
 
 const RANKS: u64 = 4;
 const MESSAGES: &str = "cb_nodes=1;trib_tiny_call=0;cb_buffer_size=16777216";

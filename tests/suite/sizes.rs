@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::periodic::{PERIOD, Periodic, same, two_periods, value};
-use crate::watchdog::Watchdog;
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Extents, File, Hints, Mode};
+use tributary_testing::periodic::{PERIOD, Periodic, same, two_periods, value};
+use tributary_testing::watchdog::Watchdog;
 
 /// Offset of the extent.
 const START: u64 = 5;

@@ -3,7 +3,7 @@
 use std::pin::pin;
 
 use serde_json::json;
-use tributary::fabric::threads;
+use tributary::fabric::{mpi, threads};
 use tributary::{Endpoint, Error};
 use tributary_lab::hsumma::{Outcome, Shape, multiply};
 
@@ -51,15 +51,9 @@ fn shape(options: &HsummaOptions, ranks: usize) -> Result<Shape, Failure> {
     Ok(shape)
 }
 
-#[cfg(not(feature = "mpi"))]
-fn on_mpi(_options: &HsummaOptions) -> Result<(), Failure> {
-    Err(Failure::new("fabric mpi: this trib was built without it; build with `cargo build --release --features mpi`"))
-}
-
 /// Runs in every process.
-#[cfg(feature = "mpi")]
 fn on_mpi(options: &HsummaOptions) -> Result<(), Failure> {
-    let world = tributary::fabric::mpi::initialise()?;
+    let world = mpi::initialise()?;
     let mut endpoint = Endpoint::new(Box::new(world.endpoint()?));
     let (ranks, speaks) = (endpoint.ranks(), endpoint.rank() == 0);
     if options.ranks.is_some_and(|wanted| wanted != ranks as u64) {

@@ -1,13 +1,18 @@
 //! `trib replay`: runs the collective calls of a pattern on a fabric, and reports.
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
 
-use tributary::fabric::threads;
+use tributary::collectives::broadcast;
+use tributary::fabric::{mpi, threads};
 use tributary::hints::Overlap;
 use tributary::{Endpoint, Hints};
 use tributary_benchmarks::Pattern;
 use tributary_benchmarks::wrf::Replay;
 
+use crate::agreement::agreed;
 use crate::cli::replay::{Buffer, Fabric, Format, ReplayOptions};
 use crate::output::Output;
 use crate::rank_program::{Outcome, Task, Wished};
@@ -142,20 +147,9 @@ fn on_threads(options: &ReplayOptions) -> Result<(), Failure> {
     }
 }
 
-#[cfg(not(feature = "mpi"))]
-fn on_mpi(_options: &ReplayOptions) -> Result<(), Failure> {
-    Err(Failure::new("fabric mpi: this trib was built without it; build with `cargo build --release --features mpi`"))
-}
-
 /// Runs in every process. Errors of one process are agreed on before the file is touched.
-#[cfg(feature = "mpi")]
 fn on_mpi(options: &ReplayOptions) -> Result<(), Failure> {
-    use crate::agreement::agreed;
-    use std::os::unix::ffi::OsStringExt;
-    use std::pin::pin;
-    use tributary::collectives::broadcast;
-
-    let world = tributary::fabric::mpi::initialise()?;
+    let world = mpi::initialise()?;
     let mut endpoint = Endpoint::new(Box::new(world.endpoint()?));
     let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
     let speaks = rank == 0;
@@ -178,7 +172,7 @@ fn on_mpi(options: &ReplayOptions) -> Result<(), Failure> {
     };
     let path = output.as_ref().map_or_else(Vec::new, |o| o.path().as_os_str().as_encoded_bytes().to_vec());
     let path = waiting.wait(pin!(broadcast(&mut endpoint, 0, &path)))?;
-    let path = std::path::PathBuf::from(std::ffi::OsString::from_vec(path));
+    let path = PathBuf::from(OsString::from_vec(path));
     let outcome = task(options, &*pattern, &path, &hints).run(endpoint).map(|(outcome, _)| outcome);
     let Some(output) = output else {
         return outcome.map(|_| ()).map_err(|error| Failure::new(error).said_by(false));

@@ -1,6 +1,5 @@
 //! All files of all cases: requests and bytes of the real benchmark, records appended, the same through NetCDF calls.
 
-use crate::tools;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -14,6 +13,7 @@ use tributary_benchmarks::e3sm::{
 };
 use tributary_benchmarks::{E3sm, ElementType, GeneratorOptions, Pattern, write_case};
 use tributary_netcdf::VariableId;
+use tributary_testing::netcdf_tools as tools;
 
 const FILES: [(Case, History); 5] = [
     (Case::F, History::H0),

@@ -8,7 +8,6 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use crate::damage::{damage, damaged, one_line};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use proptest::prelude::*;
@@ -16,6 +15,7 @@ use tributary_benchmarks::e3sm::{DecompositionMap, Generator, map_file};
 use tributary_benchmarks::list::{Lists, write_binary};
 use tributary_benchmarks::wrf::Trace;
 use tributary_benchmarks::{E3smF, ElementType, GeneratorOptions, List, Pattern};
+use tributary_testing::damage::{damage, damaged, one_line};
 
 /// All that a user does with lists, but writing the file.
 fn use_lists(bytes: Vec<u8>) {

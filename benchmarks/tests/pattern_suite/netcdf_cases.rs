@@ -2,7 +2,6 @@
 //! values.
 
 use crate::cdl;
-use crate::tools;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -16,6 +15,7 @@ use tributary_benchmarks::{
     write_case_serially,
 };
 use tributary_netcdf::Format;
+use tributary_testing::netcdf_tools as tools;
 
 use crate::columns::Columns;
 

@@ -11,7 +11,6 @@
 //!
 //! A collective function fails on all ranks or on none: a rank with bad arguments takes part in the call and passes its
 //! error to the others.
-#![cfg(feature = "mpi")]
 #![allow(non_camel_case_types, reason = "the names of C")]
 #![allow(clippy::too_many_arguments, reason = "C has no slices")]
 #![allow(clippy::missing_safety_doc, reason = "the header says what every pointer must point to")]

@@ -1,19 +1,10 @@
 //! The C API under every MPI library: one installation, with programs compiled for each ABI.
-#![cfg(feature = "mpi")]
-
-#[path = "common/installed.rs"]
-mod installed;
-#[allow(dead_code, reason = "the launchers here are those of the libraries")]
-#[path = "../../../tests/common/mpiexec.rs"]
-mod mpiexec;
-#[path = "../../../tests/common/wheels.rs"]
-mod wheels;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use installed::{crate_directory, expect, prefix, printed};
-use wheels::Wheel;
+use tributary_testing::installed::{crate_directory, expect, prefix, printed};
+use tributary_testing::wheels::Wheel;
 
 /// The C example, compiled by a wrapper of this MPI library and linked with Tributary.
 fn compiled(wheel: &Wheel, mpicc: &str) -> PathBuf {

@@ -1,20 +1,11 @@
 //! The C API as users have it: installed, found by pkg-config and CMake, linked by programs in C, C++ and Fortran.
-#![cfg(feature = "mpi")]
-
-#[path = "../../../tests/common/foreign_hints.rs"]
-mod foreign_hints;
-#[path = "common/installed.rs"]
-mod installed;
-#[allow(dead_code, reason = "the ranks here are programs in C")]
-#[path = "../../../tests/common/mpiexec.rs"]
-mod mpiexec;
 
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-use foreign_hints::ForeignHints;
-use installed::{Link, compile, crate_directory, expect, install, mpicc, prefix, printed, run};
+use tributary_testing::foreign_hints::ForeignHints;
+use tributary_testing::installed::{Link, compile, crate_directory, expect, install, mpicc, prefix, printed, run};
 
 const WORLDS: [usize; 3] = [1, 2, 4];
 

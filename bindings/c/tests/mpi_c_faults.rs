@@ -1,20 +1,11 @@
 //! Calls that the C API makes fail on one rank: of MPI, of the allocator, of the file system. Every rank gets the same
 //! status, or the job ends with a message. No rank waits for ever.
-#![cfg(feature = "mpi")]
-
-#[path = "common/installed.rs"]
-mod installed;
-#[allow(dead_code, reason = "the ranks here are programs in C")]
-#[path = "../../../tests/common/mpiexec.rs"]
-mod mpiexec;
-#[path = "../../../tests/common/sweep.rs"]
-mod sweep;
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use installed::{Link, compile, crate_directory};
-use sweep::{Ended, Heard, Small, WAYS, run_linked, written};
+use tributary_testing::installed::{Link, compile, crate_directory};
+use tributary_testing::sweep::{Ended, Heard, Small, WAYS, run_linked, written};
 
 fn small(way: &str, fault: &str) -> Ended {
     static PROGRAM: LazyLock<PathBuf> =

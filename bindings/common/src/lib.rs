@@ -6,7 +6,6 @@
 //! | `info`, `hints` | `MPI_Info` as keys and values; the hints in force |
 //! | `opening` | the endpoint of a communicator; terms that one rank decides |
 //! | `guard` | no panic reaches C |
-#![cfg(feature = "mpi")]
 
 pub mod access;
 pub mod guard;

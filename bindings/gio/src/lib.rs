@@ -15,7 +15,6 @@
 //!
 //! A function that GIO's documentation calls collective fails on all ranks or on none: a rank with bad arguments takes part
 //! in the call and passes its error to the others.
-#![cfg(feature = "mpi")]
 #![allow(non_snake_case, reason = "the names of C")]
 #![allow(clippy::too_many_arguments, reason = "C has no slices")]
 #![allow(clippy::missing_safety_doc, reason = "the header says what every pointer must point to")]

@@ -22,7 +22,6 @@
 //! | `counts`, `report` | counts of calls, and TRIB_REPORT |
 //!
 //! `docs/tutorial/drop-in.md` in the repository tells users what to type.
-#![cfg(feature = "mpi")]
 
 pub mod abi;
 mod backend;

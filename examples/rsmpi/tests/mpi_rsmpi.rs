@@ -1,8 +1,10 @@
 //! Files on communicators of rsmpi: any that there is, from threads that may, and what becomes of a file when MPI is finalised
 //! first.
 
+#[path = "../../../testing/src/launcher.rs"]
+mod launcher;
 #[allow(dead_code, reason = "the world here is rsmpi's")]
-#[path = "../../../tests/common/mpiexec.rs"]
+#[path = "../../../testing/src/mpiexec.rs"]
 mod mpiexec;
 
 use std::path::Path;

@@ -4,11 +4,11 @@ use crate::collective_suite;
 use std::collections::HashMap;
 
 use crate::collective_suite::{ALL, Case, contribution};
-use crate::mpiexec::{under_mpiexec, world};
 use tributary::fabric::mpi::Native;
 use tributary::schedule::ReduceOp;
 use tributary::{Endpoint, Rank};
 use tributary_lab::collectives::Operation;
+use tributary_testing::mpiexec::{under_mpiexec, world};
 
 /// What identifies a problem, whatever the algorithm.
 type Key = (Operation, Rank, Vec<u64>);

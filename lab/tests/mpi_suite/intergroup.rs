@@ -3,12 +3,12 @@
 use std::ffi::{c_int, c_void};
 use std::pin::pin;
 
-use crate::mpiexec::{under_mpiexec, world};
 use tributary::fabric::Transport;
 use tributary::fabric::mpi::MpiEndpoint;
 use tributary::{Endpoint, Rank};
 use tributary_abi::{self as ffi, handles};
 use tributary_lab::collectives::{TwoGroups, intergroup_allgatherv};
+use tributary_testing::mpiexec::{under_mpiexec, world};
 
 /// Turns a return code of MPI into a failure of the test.
 fn done(code: c_int) {

@@ -1,10 +1,6 @@
 //! The tests that start ranks under `mpiexec`: each starts this program again, for that test only.
-#![cfg(feature = "mpi")]
 
-#[path = "../common/collective_suite.rs"]
+#[path = "../suite/collective_suite.rs"]
 mod collective_suite;
-#[path = "../../../tests/common/mpiexec.rs"]
-mod mpiexec;
-
 mod collectives;
 mod intergroup;

@@ -2,13 +2,13 @@
 //! shapes of locality that the paper leaves open.
 
 use crate::collective_suite::block;
-use crate::watchdog::Watchdog;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::fabric::{Buffers, threads};
 use tributary::schedule::validate::{Delivery, run};
 use tributary::schedule::{Action, Buffer, ReduceOp, Schedule};
 use tributary::{Endpoint, Rank, Topology};
 use tributary_lab::collectives::{ALGORITHMS, Operation, Problem, algorithm, locality_bruck};
+use tributary_testing::watchdog::Watchdog;
 
 /// Messages and bytes of one rank, inside its region and out of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

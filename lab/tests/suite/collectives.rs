@@ -5,13 +5,13 @@ use crate::payload;
 use std::collections::{HashMap, HashSet};
 
 use crate::collective_suite::{ALL, Case, cases};
-use crate::watchdog::Watchdog;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::Endpoint;
 use tributary::fabric::threads;
 use tributary::schedule::validate::{Delivery, run};
 use tributary::schedule::{Action, Schedule};
 use tributary_lab::collectives::{ALGORITHMS, Algorithm, Operation};
+use tributary_testing::watchdog::Watchdog;
 
 /// The required deliveries, if bytes are only moved.
 fn wanted(operation: Operation, case: &Case) -> Vec<Delivery> {

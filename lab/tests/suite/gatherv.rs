@@ -4,7 +4,6 @@ use std::pin::pin;
 
 use crate::gather_world::{World, distributions, parts, some_sizes};
 use crate::one_port::{Cost, ends};
-use crate::watchdog::Watchdog;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::fabric::{Buffers, threads};
 use tributary::schedule::{Buffer, ReduceOp, Schedule};
@@ -13,6 +12,7 @@ use tributary_lab::collectives::gatherv::construct::{Construction, build};
 use tributary_lab::collectives::gatherv::part::Part;
 use tributary_lab::collectives::gatherv::tree::{Rule, Run, joins};
 use tributary_lab::collectives::{Operation, Problem, algorithm, gatherv, scatterv};
+use tributary_testing::watchdog::Watchdog;
 
 const BY_SIZE: Rule = Rule::BySize { threshold: None };
 

@@ -1,8 +1,8 @@
 //! Damaged machine files: nothing panics, and what is refused is refused in one line.
 
-use crate::damage::{damage, damaged, one_line};
 use proptest::prelude::*;
 use tributary_lab::sim::Machine;
+use tributary_testing::damage::{damage, damaged, one_line};
 
 const MACHINE: &str = include_str!("../../machines/cori-knl.toml");
 

@@ -1,11 +1,11 @@
 //! Files written here, judged by the tools of NetCDF-C and PnetCDF, and compared with files that NetCDF-C made.
 
-use crate::tools;
 use std::path::Path;
 
 use tributary::fabric::threads;
 use tributary::{Endpoint, Hints, Result};
 use tributary_netcdf::{Alignment, Dataset, Format, Type, UNLIMITED, Values, VariableId};
+use tributary_testing::netcdf_tools as tools;
 
 const RECORDS: u64 = 3;
 

@@ -1,11 +1,11 @@
 //! Variables and offsets beyond 2 and 4 GiB, in files that are mostly holes, judged by the tools of the field.
 
-use crate::tools;
 use std::path::Path;
 
 use tributary::fabric::threads;
 use tributary::{Endpoint, Hints, Result};
 use tributary_netcdf::{Dataset, Format, Type, UNLIMITED};
+use tributary_testing::netcdf_tools as tools;
 
 /// Offsets beyond 2 and 4 GiB, in files that are mostly holes.
 #[test]

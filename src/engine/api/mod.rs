@@ -13,7 +13,6 @@
 //! | `alone` | a failure of one rank that has no endpoint yet |
 //! | `report` | the numbers of a call |
 
-#[cfg(feature = "mpi")]
 pub(in crate::engine) mod alone;
 pub(in crate::engine) mod call_plan;
 pub(in crate::engine) mod capturing;

@@ -10,7 +10,6 @@ const FEWEST: u64 = 7;
 
 /// Options of `trib guidelines`.
 #[derive(Args)]
-#[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "without MPI there is nothing to measure"))]
 pub struct GuidelinesOptions {
     /// The irregular operation; may be repeated.
     #[arg(long = "op", value_enum, value_name = "OP", default_value = "gatherv")]

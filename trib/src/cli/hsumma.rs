@@ -50,7 +50,7 @@ Examples:
   trib hsumma --ranks 16 --groups 2x2 --n 512 --block 32
   trib hsumma --ranks 8 --grid 2x4 --groups 1x2 --n 1024 --block 16 --outer-block 64 --broadcast pipeline
   mpiexec -n 64 trib hsumma --fabric mpi --groups 4x4 --n 4096 --block 64
-      runs on MPI (trib built with --features mpi)";
+      runs on MPI";
 
 fn broadcast(text: &str) -> Result<&'static InPlace, String> {
     let all = || IN_PLACE.iter().copied().filter(|it| it.algorithm.operation == Operation::Broadcast);

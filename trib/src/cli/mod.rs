@@ -70,7 +70,7 @@ Examples:
   trib replay e3sm-f --map map.nc --driver lustre --kernel two_layer --ranks-per-node 4
       uses a real map, Lustre's stripes, and local aggregators on pretended nodes
   mpiexec -n 16 trib replay e3sm-f --fabric mpi --verify
-      does the same on MPI (trib built with --features mpi)
+      does the same on MPI
   trib replay e3sm-f --ranks 21600 --plan-only
       counts what a production run would exchange
   trib sim all-to-many --machine cori-knl --ranks 2048 --receivers 32 --iterations 64

@@ -35,7 +35,7 @@ Examples:
   trib sim validate --output laptop.toml
       measures on threads, in some seconds
   mpiexec -n 4 trib sim validate --fabric mpi
-      measures on MPI (trib built with --features mpi)
+      measures on MPI
   trib sim all-to-many --machine laptop.toml --ranks 8 --receivers 2
       simulates an exchange on the fitted machine";
 

@@ -39,7 +39,7 @@ Examples:
   trib tune kernels --nodes 16 --choice trib_throttle_mode=batch --choice trib_throttle_data=8
       two throttles beside the default one
   mpiexec -n 16 trib tune kernels --measure mpi
-      measures here, on one, two and four pretended nodes (trib built with --features mpi)";
+      measures here, on one, two and four pretended nodes";
 
 /// Options of `trib tune kernels`.
 #[derive(Args)]
@@ -114,7 +114,7 @@ what the library assumes without a file.
 
 Examples:
   mpiexec -n 64 trib tune machine --fabric mpi --output machine.json
-      measures on MPI (trib built with --features mpi)
+      measures on MPI
   TRIB_HINTS=trib_machine=machine.json mpiexec -n 64 ./program
       the kernels of its files are chosen by the file";
 

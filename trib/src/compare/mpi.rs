@@ -184,7 +184,7 @@ pub fn library(tools: &Tools) -> Result<PathBuf, Failure> {
     candidates.iter().find(|place| place.is_file()).cloned().ok_or_else(|| {
         Failure::new(
             "library: none beside this program; allowed: --library PATH, with the library that `cargo build --release -p \
-             tributary-mpiio --features mpi` builds",
+             tributary-mpiio` builds",
         )
     })
 }

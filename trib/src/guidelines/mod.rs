@@ -14,32 +14,16 @@
 //! | `judge` | medians and violations |
 //! | `show` | the table and the JSON |
 
-#[cfg(feature = "mpi")]
 mod benchmark;
-#[cfg(any(feature = "mpi", test))]
-#[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "the report needs MPI"))]
 mod judge;
-#[cfg(feature = "mpi")]
 mod show;
-#[cfg(any(feature = "mpi", test))]
-#[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "the report needs MPI"))]
 mod sizes;
 
-use crate::Failure;
 use crate::cli::guidelines::GuidelinesOptions;
-
-/// Fails: there is no MPI to compare with.
-#[cfg(not(feature = "mpi"))]
-pub fn run(_options: &GuidelinesOptions) -> Result<(), Failure> {
-    let what = "guidelines: compares with MPI's own collectives, and this trib was built without MPI";
-    Err(Failure::new(format!("{what}; build with `cargo build --release --features mpi`, start with mpiexec")))
-}
+use crate::{Failure, say};
 
 /// Measures and reports. Runs in every process.
-#[cfg(feature = "mpi")]
 pub fn run(options: &GuidelinesOptions) -> Result<(), Failure> {
-    use crate::say;
-
     let world = tributary::fabric::mpi::initialise()?;
     let mut benchmark = benchmark::Benchmark::new(&world)?;
     let speaks = benchmark.speaks();

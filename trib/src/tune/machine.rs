@@ -12,7 +12,7 @@ use tributary_lab::tune::machine::{Measured, measure, nodes};
 
 use crate::cli::replay::Fabric;
 use crate::cli::tune::MachineOptions;
-use crate::tune::{advance, bar, writable};
+use crate::tune::{advance, bar, under_mpi, writable};
 use crate::{Failure, listing, say};
 
 /// Number of ranks on threads without --ranks.
@@ -33,15 +33,9 @@ pub fn run(options: &MachineOptions) -> Result<(), Failure> {
     }
 }
 
-#[cfg(not(feature = "mpi"))]
-fn on_mpi(_options: &MachineOptions) -> Result<(), Failure> {
-    Err(super::without_mpi("fabric"))
-}
-
 /// Runs in every process.
-#[cfg(feature = "mpi")]
 fn on_mpi(options: &MachineOptions) -> Result<(), Failure> {
-    let (_world, mut endpoint, speaks) = super::under_mpi(options.ranks)?;
+    let (_world, mut endpoint, speaks) = under_mpi(options.ranks)?;
     let (machine, figures) =
         measured(&mut endpoint, options, "mpi").map_err(|error| Failure::new(error).said_by(speaks))?;
     if speaks { finish(options, &machine, &figures) } else { Ok(()) }

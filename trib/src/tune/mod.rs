@@ -6,7 +6,8 @@ mod machine;
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use tributary::{Error, Rank};
+use tributary::fabric::mpi::{self, World};
+use tributary::{Endpoint, Error, Rank};
 
 use crate::Failure;
 use crate::cli::tune::{TuneOptions, What};
@@ -20,24 +21,15 @@ pub fn run(options: &TuneOptions) -> Result<(), Failure> {
 }
 
 /// This process of an MPI job, its endpoint, and whether it speaks: rank 0. `wanted` is the number of ranks, if one was given.
-#[cfg(feature = "mpi")]
-fn under_mpi(wanted: Option<u64>) -> Result<(tributary::fabric::mpi::World, tributary::Endpoint, bool), Failure> {
-    let world = tributary::fabric::mpi::initialise()?;
-    let endpoint = tributary::Endpoint::new(Box::new(world.endpoint()?));
+fn under_mpi(wanted: Option<u64>) -> Result<(World, Endpoint, bool), Failure> {
+    let world = mpi::initialise()?;
+    let endpoint = Endpoint::new(Box::new(world.endpoint()?));
     let (ranks, speaks) = (endpoint.ranks() as u64, endpoint.rank() == 0);
     if wanted.is_some_and(|wanted| wanted != ranks) {
         let failure = Failure::new(format!("ranks: mpiexec started {ranks}, but --ranks is another number"));
         return Err(failure.said_by(speaks));
     }
     Ok((world, endpoint, speaks))
-}
-
-/// The failure of `what`, which wants MPI.
-#[cfg(not(feature = "mpi"))]
-fn without_mpi(what: &str) -> Failure {
-    Failure::new(format!(
-        "{what} mpi: this trib was built without it; build with `cargo build --release --features mpi`"
-    ))
 }
 
 /// On rank 0, a bar on a terminal; for [`advance`].

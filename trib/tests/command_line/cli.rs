@@ -7,10 +7,14 @@ use serde_json::Value;
 use tributary::exchange::KERNELS;
 use tributary::hints::KernelHint;
 
-fn trib(arguments: &[&str]) -> Output {
+fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_trib"));
-    command.env_remove("TRIB_HINTS").env_remove("TRIB_HINTS_FILE");
-    command.args(arguments).output().unwrap()
+    command.env_remove("TRIB_HINTS").env_remove("TRIB_HINTS_FILE").args(arguments);
+    command
+}
+
+fn trib(arguments: &[&str]) -> Output {
+    command(arguments).output().unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -27,9 +31,13 @@ fn json(arguments: &[&str]) -> Value {
 
 /// The one line of an error; nothing is on standard output, and the exit code is not 0.
 fn error(arguments: &[&str]) -> String {
-    let output = trib(arguments);
+    error_of(&mut command(arguments))
+}
+
+fn error_of(command: &mut Command) -> String {
+    let output = command.output().unwrap();
     assert!(!output.status.success());
-    assert_eq!(text(&output.stdout), "", "{arguments:?}");
+    assert_eq!(text(&output.stdout), "", "{command:?}");
     let line = text(&output.stderr);
     assert!(line.starts_with("trib: ") && line.trim_end().lines().count() == 1, "{line}");
     line
@@ -233,11 +241,25 @@ fn a_buffer_larger_than_memory_is_only_a_limit() {
     }
 }
 
-#[cfg(not(feature = "mpi"))]
+/// The variable names the one library that is tried: as where none is installed.
 #[test]
-fn a_build_without_mpi_says_how_to_get_it() {
-    assert!(error(&["replay", "e3sm-f", "--fabric", "mpi"]).contains("--features mpi"));
-    assert!(error(&["guidelines", "--op", "gatherv"]).contains("--features mpi"));
+fn without_an_mpi_library_the_error_says_how_one_is_found() {
+    let commands: [&[&str]; 6] = [
+        &["replay", "e3sm-f", "--fabric", "mpi"],
+        &["guidelines", "--op", "gatherv"],
+        &["hsumma", "--fabric", "mpi"],
+        &["sim", "validate", "--fabric", "mpi"],
+        &["tune", "kernels", "--measure", "mpi"],
+        &["tune", "machine", "--fabric", "mpi"],
+    ];
+    for arguments in commands {
+        let line = error_of(command(arguments).env("TRIB_MPI", "/none/libmpi.so"));
+        for word in
+            ["MPI library: none can be loaded (/none/libmpi.so: ", "TRIB_MPI", "LD_LIBRARY_PATH", "libmpi.so.12"]
+        {
+            assert!(line.contains(word), "{arguments:?}: {word} in {line}");
+        }
+    }
 }
 
 #[test]

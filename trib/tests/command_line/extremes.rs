@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::small;
+use tributary_testing::small;
 
 /// Memory that a run may map, in KiB; the length of its files, in KiB or half of that; and seconds of processor time, which do not depend on what else runs.
 const LIMITS: &str = "ulimit -v 4194304; ulimit -f 1048576; ulimit -t 20";

@@ -1,8 +1,5 @@
 //! The tests of the command line: one program.
 
-#[path = "../common/small.rs"]
-mod small;
-
 mod advise;
 mod batch;
 mod capture;

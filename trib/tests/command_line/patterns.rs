@@ -1,12 +1,12 @@
 //! Every pattern through the command line: written and read back with every kernel, planned, described, drawn; and what
 //! `trib` says of bad parameters.
 
-use crate::small;
 use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
 use tributary::hints::KernelHint;
+use tributary_testing::small;
 
 /// Windows so small that there are many rounds, and stripes that cut extents.
 const WINDOWS: &str = "striping_unit=1000;striping_factor=3;cb_buffer_size=2000;trib_tiny_call=0;romio_cb_write=enable;\

@@ -1,14 +1,14 @@
 //! `trib --fabric mpi` under mpiexec, as its users call it.
 
-use crate::launch;
-use crate::small;
 use std::path::Path;
 use std::process::{Command, Output};
 use tributary::hints::KernelHint;
+use tributary_testing::mpiexec;
+use tributary_testing::small;
 
 /// `trib` under the launcher of the MPI library that it is linked with.
 fn mpiexec(ranks: usize, arguments: &[&str]) -> Output {
-    launch::start(ranks, Path::new(env!("CARGO_BIN_EXE_trib")), arguments, &[])
+    mpiexec::start(ranks, Path::new(env!("CARGO_BIN_EXE_trib")), arguments, &[])
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! `trib compare` on the MPI library that the tests run on, at sizes that take a moment. What is measured is never
 //! judged: only that it is all there.
 
-use crate::launch;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
+use tributary_testing::mpiexec;
 
 /// Built together with the test, so that its libraries are there.
 use tributary_gio as _;
@@ -14,7 +14,7 @@ const TRIB: &str = env!("CARGO_BIN_EXE_trib");
 
 /// The tools of this MPI library.
 pub fn tools() -> (String, String) {
-    let family = if launch::is_mpich() { "mpich" } else { "openmpi" };
+    let family = if mpiexec::is_mpich() { "mpich" } else { "openmpi" };
     let first = |variable, name: &str| {
         let named = format!("{name}.{family}");
         let is_there = |name: &String| Command::new(name).arg("--version").output().is_ok();
@@ -39,7 +39,7 @@ pub fn compare(arguments: &[&str]) -> Output {
     // Open MPI: more ranks than cores, and containers where all is root.
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     command.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
-    let _alone = launch::alone();
+    let _alone = mpiexec::alone();
     command.args(arguments).output().unwrap()
 }
 
@@ -212,7 +212,7 @@ fn a_peer_on_the_interface_of_gio_writes_and_reads_the_same_bytes() {
         assert!(gio["bytes_equal"] == true && gio["wall_ratio"].as_f64() > Some(0.0), "{row}");
         assert_eq!(gio["job_pss_bytes"].is_number(), row["ours"]["job_pss_bytes"].is_number(), "{row}");
     }
-    let output = launch::start(1, Path::new(&peer), &["--file", "nowhere"], &[]);
+    let output = mpiexec::start(1, Path::new(&peer), &["--file", "nowhere"], &[]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("compare: options: not complete; allowed: --lists PREFIX --file PATH"), "{said}");
 }

@@ -4,8 +4,9 @@
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
+use tributary_testing::sweep::{Ended, Heard, Small, WAYS, run_linked, written};
+
 use crate::linked::{Link, compile};
-use crate::sweep::{Ended, Heard, Small, WAYS, run_linked, written};
 
 fn small(way: &str, fault: &str) -> Ended {
     static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| compile("small.c", &Link::Shared));

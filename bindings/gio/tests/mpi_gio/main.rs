@@ -1,23 +1,14 @@
 //! The functions of GIO as programs in C meet them, linked either way; and PnetCDF linked with them.
-#![cfg(feature = "mpi")]
-
-#[path = "../../../../tests/common/foreign_hints.rs"]
-mod foreign_hints;
-#[path = "../common/linked.rs"]
-mod linked;
-#[allow(dead_code, reason = "the ranks here are programs in C")]
-#[path = "../../../../tests/common/mpiexec.rs"]
-mod mpiexec;
-#[path = "../../../../tests/common/sweep.rs"]
-mod sweep;
 
 mod faults;
+mod linked;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-use foreign_hints::ForeignHints;
+use tributary_testing::foreign_hints::ForeignHints;
+
 use linked::{Link, compile, printed, run};
 
 /// Built together with the test, so that its libraries are there.

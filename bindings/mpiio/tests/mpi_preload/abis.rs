@@ -7,9 +7,9 @@ use crate::common::family::{Family, ours};
 use crate::common::launch::Launch;
 use crate::common::programs::{Build, compile, folder};
 use crate::common::report::accelerated;
-use crate::common::sweep;
-use crate::wheels::Wheel;
 use tributary_abi::{Abi, Constants, Handles};
+use tributary_testing::sweep;
+use tributary_testing::wheels::Wheel;
 
 const RANKS: usize = 2;
 

@@ -1,7 +1,6 @@
 //! Datatypes as extents, held against MPI_Pack: whatever MPI's constructors make.
 
 use crate::examples;
-use crate::mpiexec;
 use crate::random_recipe;
 use crate::recipe;
 use std::collections::BTreeMap;
@@ -14,6 +13,7 @@ use tributary::BufferLayout;
 use tributary_mpiio::abi::datatype_null;
 use tributary_mpiio::datatype::flat::Memory;
 use tributary_mpiio::datatype::flattened;
+use tributary_testing::mpiexec;
 
 use crate::pack_trial::{Outcome, Probe};
 use crate::recipe::{Dealt, MARKERS, NAMED, Recipe, Way, predefined};

@@ -1,9 +1,10 @@
 //! An aggregator that cannot write: every rank gets the same error class, no rank hangs, and the file can be closed.
 
+use tributary_testing::mounted::Mounted;
+
 use crate::common::launch::{Launch, Outcome};
 use crate::common::matrix::Setting;
 use crate::common::programs::compile;
-use crate::mounted::Mounted;
 
 const RANKS: usize = 4;
 /// The library's aggregators; others write nothing.

@@ -16,8 +16,10 @@ mod measure;
 mod show;
 
 use std::path::Path;
+use std::pin::pin;
 
-use tributary::fabric::threads;
+use tributary::collectives::agree;
+use tributary::fabric::{mpi, threads};
 use tributary::{Endpoint, Error};
 use tributary_lab::machines::MACHINES;
 use tributary_lab::sim::Machine;
@@ -82,18 +84,9 @@ pub fn run(options: &ValidateOptions) -> Result<(), Failure> {
     finish(options, "threads", cases, first?)
 }
 
-#[cfg(not(feature = "mpi"))]
-fn on_mpi(_options: &ValidateOptions, _repetitions: u64) -> Result<(), Failure> {
-    Err(Failure::new("fabric mpi: this trib was built without it; build with `cargo build --release --features mpi`"))
-}
-
-#[cfg(feature = "mpi")]
+/// Runs in every process.
 fn on_mpi(options: &ValidateOptions, repetitions: u64) -> Result<(), Failure> {
-    use std::pin::pin;
-
-    use tributary::collectives::agree;
-
-    let world = tributary::fabric::mpi::initialise()?;
+    let world = mpi::initialise()?;
     let mut endpoint = Endpoint::new(Box::new(world.endpoint()?));
     let (ranks, speaks, waiting) = (endpoint.ranks(), endpoint.rank() == 0, endpoint.waiting().clone());
     let failed = |error: Error| Failure::new(error).said_by(speaks);

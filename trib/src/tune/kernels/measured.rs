@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 
 use tributary::collectives::broadcast;
-use tributary::fabric::threads;
+use tributary::fabric::{mpi, threads};
 use tributary::{Endpoint, Hints};
 
 use self::cases::Case;
@@ -21,6 +21,7 @@ use crate::agreement::agreed;
 use crate::cli::replay::Fabric;
 use crate::cli::tune::KernelsOptions;
 use crate::sim::progress;
+use crate::tune::under_mpi;
 use crate::{Failure, hints, say};
 
 /// Number of ranks on threads without --ranks.
@@ -39,17 +40,9 @@ pub fn run(options: &KernelsOptions, fabric: Fabric) -> Result<(), Failure> {
     }
 }
 
-#[cfg(not(feature = "mpi"))]
-fn on_mpi(_options: &KernelsOptions) -> Result<(), Failure> {
-    Err(crate::tune::without_mpi("measure"))
-}
-
 /// Runs in every process.
-#[cfg(feature = "mpi")]
 fn on_mpi(options: &KernelsOptions) -> Result<(), Failure> {
-    use tributary::fabric::mpi;
-
-    let (_world, endpoint, speaks) = crate::tune::under_mpi(options.measured.ranks)?;
+    let (_world, endpoint, speaks) = under_mpi(options.measured.ranks)?;
     // `MPICH Version: 4.0.2`, or `Open MPI v4.1.4, package: ...`.
     let name = mpi::library().replace(" Version:", "");
     let name = name.split(',').next().unwrap_or_default().to_string();

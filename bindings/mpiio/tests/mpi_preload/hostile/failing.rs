@@ -1,9 +1,10 @@
 //! Calls that this library makes fail on one rank: of MPI, of the allocator, of the file system. Every rank gets the same
 //! error, or the job ends with a message. No rank hangs.
 
+use tributary_testing::sweep::{Ended, Heard, RANKS, Small, WAYS};
+
 use crate::common::launch::Launch;
 use crate::common::programs::{compile, faults};
-use crate::common::sweep::{Ended, Heard, RANKS, Small, WAYS};
 
 /// `small.c` with a fault, under the hints `way`.
 pub fn small(way: &str, fault: &str) -> Ended {

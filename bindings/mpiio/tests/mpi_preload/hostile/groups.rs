@@ -2,12 +2,13 @@
 
 use std::io::Write;
 
+use tributary_testing::wheels::Wheel;
+
 use crate::abis::{compiled, under};
 use crate::common::family::{Family, ours};
 use crate::common::launch::Launch;
 use crate::common::matrix::{Setting, same, same_as_without};
 use crate::common::programs::compile;
-use crate::wheels::Wheel;
 
 #[test]
 fn files_of_groups_of_ranks() {

@@ -5,12 +5,12 @@
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 
 use tributary::hints::KernelHint;
+use tributary_testing::sweep::{most_tried, tell};
 
 use crate::common::family::{Family, ours};
 use crate::common::launch::{Launch, Outcome};
 use crate::common::programs::compile;
 use crate::common::report::accelerated;
-use crate::common::sweep::{most_tried, tell};
 
 /// How many are tried, and how many with TRIB_TEST_ALL=1.
 const FEW: u64 = 24;

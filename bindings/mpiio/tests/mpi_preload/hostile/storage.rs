@@ -1,7 +1,8 @@
 //! Reads and writes of the file that move less than asked for, that are interrupted, and that fail.
 
+use tributary_testing::sweep::{Heard, RANKS, Small, WAYS, said, written};
+
 use super::failing::small;
-use crate::common::sweep::{Heard, RANKS, Small, WAYS, said, written};
 
 /// Every call is short, or every third; every second is interrupted, or every third: nobody sees it.
 #[test]

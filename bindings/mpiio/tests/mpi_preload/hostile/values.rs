@@ -1,11 +1,12 @@
 //! Absurd values of hints. In an info, the program gets the same result as without the library; in the environment, an error
 //! that is the same on all ranks, or none. No crash, and no rank hangs.
 
+use tributary_testing::sweep::{RANKS, said, written};
+
 use super::failing::small;
 use crate::common::launch::Launch;
 use crate::common::matrix::same;
 use crate::common::programs::compile;
-use crate::common::sweep::{RANKS, said, written};
 
 /// In an info `\n` repeats the character before it n times.
 const HINTS: [&str; 27] = [

@@ -1,0 +1,86 @@
+//! The owner of a file and its operation in flight may move, and may be dropped while the operation runs; whatever the
+//! operation borrows is dropped after it. On the threads fabric.
+
+use std::path::Path;
+
+use tributary::engine::Direction;
+use tributary::fabric::threads;
+use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
+use tributary_bindings::access::Access;
+use tributary_c::running::Busy;
+use tributary_testing::watchdog::Watchdog;
+
+const RANKS: usize = 4;
+
+fn on_threads(test: &str, program: impl Fn(Endpoint, &Path) + Sync) {
+    let _watchdog = Watchdog::new(test, 120);
+    let directory = tempfile::tempdir().unwrap();
+    threads::run(RANKS, |transport| program(Endpoint::new(transport), directory.path())).unwrap();
+}
+
+fn open(endpoint: Endpoint, directory: &Path) -> Busy {
+    let hints = Hints::parse("romio_cb_write=enable;romio_cb_read=enable;trib_tiny_call=0;cb_buffer_size=64").unwrap();
+    Busy::new(File::open(endpoint, directory.join("file"), Mode::Create, hints).unwrap())
+}
+
+fn access(rank: usize, memory: *mut u8) -> Access {
+    let file = Extents::strided(10 * rank as u64, 10, 10 * RANKS as i64, 30).unwrap();
+    Access { file, layout: BufferLayout::Contiguous, memory, span: 300 }
+}
+
+#[test]
+fn an_operation_goes_on_while_its_owner_moves() {
+    on_threads("moves", |endpoint, directory| {
+        let rank = endpoint.rank();
+        let mut busy = open(endpoint, directory);
+        let mut written = vec![rank as u8 + 1; 300];
+        let mut read = vec![0; 300];
+        for (direction, buffer) in [(Direction::Write, &mut written), (Direction::Read, &mut read)] {
+            // SAFETY: both buffers outlive the operation, and are not touched before it has ended.
+            unsafe { busy.start(direction, Ok(access(rank, buffer.as_mut_ptr()))).unwrap() };
+            assert!(busy.file().err().is_some_and(|error| error.to_string().contains("in flight")));
+            let mut homes = Vec::with_capacity(1);
+            let outcome = loop {
+                homes.push(busy);
+                let outcome = homes[0].test().unwrap();
+                busy = homes.pop().unwrap();
+                if let Some(outcome) = outcome {
+                    break outcome.unwrap();
+                }
+                std::thread::yield_now();
+            };
+            assert_eq!(outcome.bytes, 300);
+            assert_eq!(outcome.report.bytes, 300 * RANKS as u64);
+        }
+        assert_eq!(read, written);
+        assert!(busy.test().is_err() && busy.wait().is_err());
+        busy.into_file().close().unwrap();
+    });
+}
+
+/// As in the library, a file whose operation did not end can only be closed.
+#[test]
+fn an_owner_dropped_during_its_operation() {
+    on_threads("goes", |mut endpoint, directory| {
+        let rank = endpoint.rank();
+        let second = endpoint.duplicate().unwrap();
+        let mut busy = open(second, directory);
+        let mut buffer = vec![7; 300];
+        // SAFETY: the buffer outlives the operation.
+        unsafe { busy.start(Direction::Write, Ok(access(rank, buffer.as_mut_ptr()))).unwrap() };
+        if rank % 2 == 1 {
+            drop(busy);
+        } else {
+            let error = busy.into_file().close().err().unwrap();
+            assert!(error.to_string().contains("dropped in the middle"), "{error}");
+        }
+        // Other files still work.
+        let mut busy = open(endpoint, directory);
+        let bad = Error::argument("count", -1, "0 or more");
+        let own = if rank == 2 { Err(bad.clone()) } else { Ok(access(rank, buffer.as_mut_ptr())) };
+        // SAFETY: as above.
+        unsafe { busy.start(Direction::Write, own).unwrap() };
+        assert_eq!(busy.wait().err(), Some(bad));
+        busy.into_file().close().unwrap();
+    });
+}

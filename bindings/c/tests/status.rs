@@ -1,0 +1,67 @@
+//! Cases that no C program can provoke: every class of error has its code, and no panic leaves a function.
+
+use std::ffi::CStr;
+
+use tributary::Error;
+use tributary::error::IoClass;
+use tributary_c::status::trib_status::{self, *};
+use tributary_c::status::{guarded, trib_error_string, trib_last_error_message};
+
+fn last() -> String {
+    // SAFETY: the text belongs to this thread and is copied before the next call.
+    unsafe { CStr::from_ptr(trib_last_error_message()) }.to_string_lossy().into_owned()
+}
+
+fn io(class: IoClass) -> Error {
+    let (operation, path, cause) = ("write".to_string(), "file".to_string(), format!("{class:?}"));
+    Error::Io { rank: 3, operation, path, offset: 7, class, cause }
+}
+
+#[test]
+fn every_error_has_a_code_and_its_words() {
+    let codec = Error::Codec { at: 1, what: "cut".to_string() };
+    let internal = Error::Internal { rank: 0, what: "no".to_string() };
+    let cases: [(Error, trib_status); 14] = [
+        (Error::argument("count", -1, "0 or more"), TRIB_ERR_ARGUMENT),
+        (Error::hint("cb_nodes", "many", "a number"), TRIB_ERR_HINT),
+        (io(IoClass::NoSpace), TRIB_ERR_NO_SPACE),
+        (io(IoClass::Quota), TRIB_ERR_QUOTA),
+        (io(IoClass::TooLarge), TRIB_ERR_TOO_LARGE),
+        (io(IoClass::ReadOnly), TRIB_ERR_READ_ONLY),
+        (io(IoClass::Access), TRIB_ERR_ACCESS),
+        (io(IoClass::NoSuchFile), TRIB_ERR_NO_SUCH_FILE),
+        (io(IoClass::BadFile), TRIB_ERR_BAD_FILE),
+        (io(IoClass::Other), TRIB_ERR_IO),
+        (Error::Fabric("gone".to_string()), TRIB_ERR_FABRIC),
+        (Error::NoMemory { rank: 0, bytes: 7, what: "windows".to_string() }, TRIB_ERR_NO_MEMORY),
+        (codec, TRIB_ERR_INTERNAL),
+        (internal, TRIB_ERR_INTERNAL),
+    ];
+    let mut words = std::collections::BTreeSet::new();
+    for (error, code) in cases {
+        assert_eq!(guarded(|| Err(error.clone())), code);
+        assert_eq!(last(), error.to_string());
+        assert_eq!(guarded(|| Ok(())), TRIB_OK);
+        assert_eq!(last(), error.to_string(), "the last error stays");
+        // SAFETY: a text of the program.
+        words.insert(unsafe { CStr::from_ptr(trib_error_string(code as i32)) });
+    }
+    assert_eq!(words.len(), 13, "a text for each code");
+}
+
+#[test]
+fn a_panic_is_an_internal_error() {
+    assert_eq!(guarded(|| panic!("on purpose, {}", 7)), TRIB_ERR_INTERNAL);
+    assert!(last().contains("panic: on purpose, 7"), "{}", last());
+    assert_eq!(guarded(|| std::panic::panic_any(5)), TRIB_ERR_INTERNAL);
+    assert!(last().contains("no message"), "{}", last());
+}
+
+#[test]
+fn each_thread_has_its_last_error() {
+    guarded(|| Err(Error::Fabric("of one thread".to_string())));
+    std::thread::spawn(|| assert_eq!(last(), "")).join().unwrap();
+    assert_eq!(last(), "fabric: of one thread");
+    guarded(|| Err(Error::Fabric("with a \0 in it".to_string())));
+    assert_eq!(last(), "fabric: with a \\0 in it");
+}

@@ -1,0 +1,220 @@
+//! One run of a program under `mpiexec`, in an empty folder of its own.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use tributary_testing::launcher;
+
+use super::family::{Family, ours};
+use super::programs;
+use super::report::Report;
+
+/// One program at a time: many ranks that poll on few cores starve each other.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+/// The time limit of a run, at which the launcher ends it.
+const SECONDS: u64 = 60;
+/// The additional time for the launcher, after which it is killed.
+const GRACE: u64 = 15;
+
+/// A program to be run.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    family: Family,
+    /// Which launcher, if not that of the family.
+    launcher: Option<PathBuf>,
+    ranks: usize,
+    command: Vec<String>,
+    preloaded: Vec<PathBuf>,
+    environment: BTreeMap<String, String>,
+    seconds: u64,
+}
+
+/// The result of a run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The exit status of the launcher.
+    pub status: ExitStatus,
+    /// Standard output of all ranks.
+    pub stdout: String,
+    /// Standard error of all ranks.
+    pub stderr: String,
+    /// The files that it left in its folder, by name.
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// The library's report on each file, in the order in which they were closed.
+    pub reports: Vec<Report>,
+    /// The temporary folder.
+    pub folder: tempfile::TempDir,
+}
+
+impl Launch {
+    /// A program on `ranks` ranks, without the library.
+    pub fn new(ranks: usize, program: &Path) -> Self {
+        let command = vec![program.display().to_string()];
+        let (preloaded, environment) = (Vec::new(), BTreeMap::new());
+        Self { family: ours(), launcher: None, ranks, command, preloaded, environment, seconds: SECONDS }
+    }
+
+    /// With this library preloaded, which reports in JSON.
+    pub fn with_library(self) -> Self {
+        let mut this = self.env("TRIB_REPORT", "json");
+        this.preloaded.push(library());
+        this
+    }
+
+    /// With another library preloaded after this one.
+    pub fn also_preload(mut self, library: &Path) -> Self {
+        self.preloaded.push(library.to_path_buf());
+        self
+    }
+
+    /// With these hints in its environment.
+    pub fn hints(self, hints: &str) -> Self {
+        self.env("TRIB_HINTS", hints)
+    }
+
+    /// With one more argument.
+    pub fn arg(mut self, argument: impl Into<String>) -> Self {
+        self.command.push(argument.into());
+        self
+    }
+
+    /// With a variable in the ranks' environment.
+    pub fn env(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.environment.insert(name.to_string(), value.into());
+        self
+    }
+
+    /// With the launcher of another family.
+    pub fn family(mut self, family: Family) -> Self {
+        self.family = family;
+        self
+    }
+
+    /// With this launcher, which takes the options of the family's. Ranks that wait do not let others run.
+    pub fn launcher(mut self, launcher: &Path) -> Self {
+        self.launcher = Some(launcher.to_path_buf());
+        self
+    }
+
+    /// With more or less time than a minute.
+    pub fn seconds(mut self, seconds: u64) -> Self {
+        self.seconds = seconds;
+        self
+    }
+
+    /// Runs it, and expects that all ranks end well.
+    ///
+    /// # Panics
+    /// When one does not, or not in time; with everything they printed.
+    pub fn run(&self) -> Outcome {
+        let outcome = self.try_run();
+        assert!(outcome.status.success(), "{}: {}\n{}{}", self.line(), outcome.status, outcome.stdout, outcome.stderr);
+        outcome
+    }
+
+    /// Runs it, however it ends.
+    ///
+    /// # Panics
+    /// When it does not end in time, or cannot be started.
+    pub fn try_run(&self) -> Outcome {
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let (folder, prints) = (empty_folder(), empty_folder());
+        let start = Instant::now();
+        let mut child = self.start(folder.path(), prints.path());
+        let status = launcher::wait(&mut child, Duration::from_secs(self.seconds + GRACE));
+        let took = start.elapsed();
+        let print =
+            |name: &str| String::from_utf8_lossy(&std::fs::read(prints.path().join(name)).unwrap()).into_owned();
+        let (stdout, stderr) = (print("stdout"), print("stderr"));
+        let in_time = took < Duration::from_secs(self.seconds);
+        let status = status.filter(|_| in_time);
+        let status = status.unwrap_or_else(|| panic!("{}: not done in {took:?}\n{stdout}{stderr}", self.line()));
+        let reports = Report::all(&stderr);
+        Outcome { status, files: files_in(folder.path()), stdout, stderr, reports, folder }
+    }
+
+    /// The command line that gives the same run.
+    fn line(&self) -> String {
+        let environment = self.environment.iter().map(|(name, value)| format!("{name}='{value}' "));
+        let preloaded = self.preloaded.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(":");
+        let environment: String = environment.collect();
+        format!("{environment}LD_PRELOAD={preloaded} on {} ranks: {}", self.ranks, self.command.join(" "))
+    }
+
+    fn start(&self, folder: &Path, prints: &Path) -> Child {
+        let given = self.launcher.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
+        let candidates = if given.is_empty() { self.family.launchers() } else { given };
+        for launcher in &candidates {
+            match self.command(launcher, folder, prints).spawn() {
+                Ok(child) => return child,
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => panic!("{launcher}: {error}"),
+            }
+        }
+        panic!("none of {candidates:?} is there; install the launcher of {}, or set MPIEXEC", self.family.name());
+    }
+
+    fn command(&self, launcher: &str, folder: &Path, prints: &Path) -> Command {
+        let mut command = Command::new(launcher);
+        command.args(["-n", &self.ranks.to_string()]);
+        let yielding = (self.family == Family::Mpich && self.launcher.is_none()).then(yielding);
+        let preloaded = yielding.into_iter().chain(self.preloaded.iter().map(PathBuf::as_path));
+        let preloaded = std::env::join_paths(preloaded).expect("paths without a colon");
+        if !preloaded.is_empty() {
+            command.args(self.family.for_ranks("LD_PRELOAD", &preloaded.to_string_lossy()));
+        }
+        for (name, value) in &self.environment {
+            command.args(self.family.for_ranks(name, value));
+        }
+        let print = |name: &str| File::create(prints.join(name)).expect("a file in an empty folder");
+        command.args(&self.command).current_dir(folder);
+        command.stdin(Stdio::null()).stdout(print("stdout")).stderr(print("stderr"));
+        command.env("MPIEXEC_TIMEOUT", self.seconds.to_string());
+        // Open MPI: allow more ranks than cores, let polling ranks yield, and allow root, as in containers.
+        command.envs([
+            ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+            ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+            ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+            ("OMPI_MCA_mpi_yield_when_idle", "1"),
+        ]);
+        command
+    }
+}
+
+/// The library under test. Cargo builds it for the tests, beside them.
+///
+/// # Panics
+/// When it is not there.
+pub fn library() -> PathBuf {
+    let this = std::env::current_exe().expect("the path of this test program");
+    let folders = [this.parent(), this.parent().and_then(Path::parent)];
+    let paths = folders.into_iter().flatten().map(|folder| folder.join("libtributary_mpiio.so"));
+    let found = paths.clone().find(|path| path.exists());
+    found.unwrap_or_else(|| panic!("none of {:?} is there", paths.collect::<Vec<_>>()))
+}
+
+/// Compiled once by a test program.
+fn yielding() -> &'static Path {
+    static YIELDING: OnceLock<PathBuf> = OnceLock::new();
+    YIELDING.get_or_init(programs::yielding)
+}
+
+fn empty_folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder for a run")
+}
+
+/// The files of a folder by name.
+fn files_in(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = std::fs::read_dir(folder).expect("the folder of a run").map(|entry| entry.expect("an entry"));
+    let files = entries.filter(|entry| entry.path().is_file());
+    let read = |entry: std::fs::DirEntry| {
+        let bytes = std::fs::read(entry.path()).expect("a file of a run");
+        (entry.file_name().to_string_lossy().into_owned(), bytes)
+    };
+    files.map(read).collect()
+}

@@ -1,0 +1,105 @@
+//! The test programs, compiled as their users would: by the MPI library's own wrappers, without a word of this library.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use tributary_testing::sweep;
+
+use super::family::{Family, ours};
+
+/// MPICH declares that MPI_STATUSES_IGNORE, an address of its own kind, is an array of statuses.
+const C_ONLY: &[&str] = &["-std=gnu11", "-Wno-stringop-overflow"];
+
+/// How a program is compiled.
+#[derive(Debug, Clone, Default)]
+pub struct Build {
+    /// Of which family; none: that which the tests run on.
+    pub family: Option<Family>,
+    /// What the program is called, if not as its source without the ending.
+    pub name: Option<&'static str>,
+    /// Options in front of the source.
+    pub options: Vec<String>,
+    /// Libraries behind it.
+    pub libraries: Vec<String>,
+}
+
+impl Build {
+    /// Options and libraries as `pkg-config` gives them.
+    ///
+    /// # Panics
+    /// When it does not know `module`; `package` says what to install.
+    pub fn with_module(mut self, module: &str, package: &str) -> Self {
+        for (option, into) in [("--cflags", &mut self.options), ("--libs", &mut self.libraries)] {
+            let output = Command::new("pkg-config").args([option, module]).output();
+            let output = output.unwrap_or_else(|cause| panic!("pkg-config: {cause}; install pkg-config"));
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(output.status.success(), "pkg-config does not know {module}; install {package}");
+            into.extend(said.split_whitespace().map(String::from));
+        }
+        self
+    }
+
+    /// Compiles `tests/programs/<source>`.
+    ///
+    /// # Panics
+    /// When it does not compile without a warning, or no compiler is there.
+    pub fn compile(&self, source: &str) -> PathBuf {
+        let family = self.family.unwrap_or_else(ours);
+        let (stem, ending) = source.rsplit_once('.').expect("a source has an ending");
+        let is_c = ending == "c";
+        let target = scratch().join(format!("{}.{}", self.name.unwrap_or(stem), family.name()));
+        let mut command = Command::new(if is_c { family.mpicc() } else { family.mpifort() });
+        command.args(["-O1", "-g", "-Wall", "-Werror"]).args(if is_c { C_ONLY } else { &[] });
+        // Under a name of its own until it is whole: tests of one binary compile the same program, and run it, side by side.
+        let fresh = tempfile::Builder::new().prefix(stem).tempdir_in(scratch()).expect("a folder to compile in");
+        let made = fresh.path().join(stem);
+        command.arg("-I").arg(sweep::sources());
+        command.args(&self.options).arg("-o").arg(&made).arg(folder().join(source));
+        command.args(family.library_folders()).args(&self.libraries).args(["-lm", "-lpthread", "-ldl"]);
+        let output = command.output().unwrap_or_else(|cause| panic!("{command:?}: {cause}"));
+        assert!(output.status.success(), "{command:?}:\n{}", String::from_utf8_lossy(&output.stderr));
+        std::fs::rename(&made, &target).expect("the program under its name");
+        target
+    }
+}
+
+/// A program that needs MPI only.
+///
+/// # Panics
+/// As [`Build::compile`].
+pub fn compile(source: &str) -> PathBuf {
+    Build::default().compile(source)
+}
+
+/// A library to be preloaded in every run, with and without ours: it has MPICH's ranks let others run while they wait,
+/// without which more ranks than cores are too slow to test.
+///
+/// # Panics
+/// As [`Build::compile`].
+pub fn yielding() -> PathBuf {
+    sweep::preloadable(&Family::Mpich.mpicc(), "yield", &scratch().join("yield.mpich"))
+}
+
+/// A library to be preloaded that makes calls fail.
+///
+/// # Panics
+/// As [`Build::compile`].
+pub fn faults() -> &'static Path {
+    static FAULTS: OnceLock<PathBuf> = OnceLock::new();
+    FAULTS.get_or_init(|| {
+        sweep::preloadable(&ours().mpicc(), "faults", &scratch().join(format!("faults.{}", ours().name())))
+    })
+}
+
+/// Where the sources are.
+pub fn folder() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs"))
+}
+
+/// A folder for what is compiled: in the target directory, so that it goes with it.
+fn scratch() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
+    std::fs::create_dir_all(&folder).expect("a folder in the target directory");
+    folder
+}

@@ -1,0 +1,81 @@
+//! What the library says of a file when TRIB_REPORT=json: the lines of standard error that begin with `tributary: {`.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// What begins a report.
+const MARK: &str = "tributary: {";
+
+/// Calls of one function that the engine ran.
+#[derive(Debug, Clone, Deserialize)]
+#[allow(dead_code, reason = "a report must have every field")]
+pub struct Ran {
+    pub calls: u64,
+    pub bytes: u64,
+}
+
+/// Calls of one function that the MPI library ran.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Passed {
+    pub call: String,
+    pub why: String,
+    pub calls: u64,
+}
+
+/// One file, from open to close.
+#[derive(Debug, Clone, Deserialize)]
+#[allow(dead_code, reason = "a report must have every field")]
+pub struct Report {
+    pub file: String,
+    pub ranks: Option<usize>,
+    pub driver: Option<String>,
+    pub aggregators: Option<usize>,
+    pub kernel_meta: Option<String>,
+    pub kernel_data: Option<String>,
+    pub accelerated: BTreeMap<String, Ran>,
+    pub passed_through: Vec<Passed>,
+    pub hints_not_used: Vec<NotUsed>,
+    /// Those in force, by key; none where the engine did not take the file.
+    #[serde(default)]
+    pub hints: BTreeMap<String, String>,
+}
+
+/// A hint that was given and is not used.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct NotUsed {
+    pub key: String,
+    pub value: String,
+    pub source: String,
+    pub why: String,
+}
+
+impl Report {
+    /// All reports in what a program printed. Where ranks with a file each end at once, mpiexec may print one inside
+    /// another; those that cannot be read are left out.
+    ///
+    /// # Panics
+    /// When there are some and none can be read.
+    pub fn all(printed: &str) -> Vec<Self> {
+        let texts = printed.lines().filter(|line| line.starts_with(MARK));
+        let parsed = texts.map(|line| serde_json::from_str(&line[MARK.len() - 1..]).map_err(|cause| (cause, line)));
+        let (reports, failures): (Vec<_>, Vec<_>) = parsed.partition(Result::is_ok);
+        if reports.is_empty()
+            && let Some(Err((cause, line))) = failures.first()
+        {
+            panic!("no report can be read: {cause}: {line}");
+        }
+        reports.into_iter().flatten().collect()
+    }
+}
+
+/// How often the engine ran `call`, in all files.
+pub fn accelerated(reports: &[Report], call: &str) -> u64 {
+    reports.iter().filter_map(|report| report.accelerated.get(call)).map(|ran| ran.calls).sum()
+}
+
+/// How often `call` was passed through, in all files.
+pub fn passed_through(reports: &[Report], call: &str) -> u64 {
+    let all = reports.iter().flat_map(|report| &report.passed_through);
+    all.filter(|passed| passed.call == call).map(|passed| passed.calls).sum()
+}

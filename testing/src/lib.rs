@@ -1,0 +1,43 @@
+//! What the tests of several programs share, compiled once.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`mpiexec`], [`launcher`] | tests that start themselves again as the ranks of an MPI program; the wait for its end |
+//! | [`suite`], [`reading`] | the conformance suite, which runs on every fabric: what is written; what is read |
+//! | [`settings`] | the settings with which every fault and every real pattern is tested |
+//! | [`f_case_matrix`], [`pattern_matrix`], [`small`] | access patterns of real codes under these settings; on the command line |
+//! | [`placed_suite`] | exchanges with limits by place |
+//! | [`trial`], [`read_trial`] | trials in which one aggregator fails |
+//! | [`interleaved`], [`periodic`] | a small write of many rounds; a file of any size that takes no space |
+//! | [`damage`] | damage to inputs of any kind |
+//! | [`mounted`] | small file systems for a single test |
+//! | [`sweep`] | a small program in C, of which one call fails in each run |
+//! | [`installed`], [`wheels`], [`foreign_hints`] | the C API, installed; other MPI libraries, and hints for them |
+//! | [`netcdf_tools`] | other projects' tools, which check NetCDF files |
+//! | [`watchdog`] | a time limit for tests that might hang |
+//!
+//! `c/` has the sources in C that the tests of several bindings share. What one program needs is beside its `main.rs`.
+#![allow(missing_docs, reason = "the names of what only tests use say it")]
+#![allow(clippy::new_without_default, reason = "nobody asks for one")]
+
+pub mod damage;
+pub mod f_case_matrix;
+pub mod foreign_hints;
+pub mod installed;
+pub mod interleaved;
+pub mod launcher;
+pub mod mounted;
+pub mod mpiexec;
+pub mod netcdf_tools;
+pub mod pattern_matrix;
+pub mod periodic;
+pub mod placed_suite;
+pub mod read_trial;
+pub mod reading;
+pub mod settings;
+pub mod small;
+pub mod suite;
+pub mod sweep;
+pub mod trial;
+pub mod watchdog;
+pub mod wheels;

@@ -1,0 +1,108 @@
+//! Other projects' NetCDF tools, with which tests check files, rather than with a reader of ours.
+//!
+//! `ncdump` and `ncgen` are NetCDF-C's, `ncvalidator`, `cdfdiff` and `ncmpidiff` PnetCDF's. A missing tool is a failed
+//! test, never a skipped one.
+
+use std::path::Path;
+use std::process::Command;
+
+const PACKAGES: &str = "netcdf-bin and pnetcdf-bin (Debian, Ubuntu: apt-get install netcdf-bin pnetcdf-bin)";
+
+/// Runs a tool; returns whether it succeeded, and its output.
+///
+/// # Panics
+/// The tool is missing.
+fn try_run(tool: &str, arguments: &[&str]) -> (bool, String) {
+    let mut command = Command::new(tool);
+    // PnetCDF's tools may be linked with Open MPI, which refuses to start for root unless told twice.
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    let output = command.args(arguments).output();
+    let output = output.unwrap_or_else(|cause| panic!("{tool}: {cause}; install {PACKAGES}"));
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    (output.status.success(), said)
+}
+
+/// Runs a tool; returns its output.
+///
+/// # Panics
+/// The tool is missing or fails.
+fn run(tool: &str, arguments: &[&str]) -> String {
+    let (content, said) = try_run(tool, arguments);
+    assert!(content, "{tool} {arguments:?}: {said}");
+    said
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("test paths are UTF-8")
+}
+
+/// Checks a file's header and size.
+pub fn validate(path: &Path) {
+    let said = run("ncvalidator", &[text(path)]);
+    assert!(said.contains("is a valid NetCDF") && !said.contains("Error"), "{said}");
+}
+
+/// The file as CDL: everything, or the data of one variable only.
+pub fn dump(path: &Path, variable: Option<&str>) -> String {
+    match variable {
+        Some(name) => run("ncdump", &["-v", name, text(path)]),
+        None => run("ncdump", &[text(path)]),
+    }
+}
+
+/// Makes a file from CDL by NetCDF-C, in the format of this number (1, 2, 5); `fill` as `nc_set_fill`.
+///
+/// CDF-5 goes by way of NetCDF-4 when there are 64-bit integers, which `ncgen` turns into `int` in classic files.
+pub fn generate(cdl: &str, format: u8, fill: bool, path: &Path) {
+    let source = path.with_extension("cdl");
+    std::fs::write(&source, cdl).unwrap();
+    let between = path.with_extension("nc4");
+    let kind = match format {
+        1 => "classic",
+        2 => "64-bit offset",
+        _ => "cdf5",
+    };
+    let by_way = cdl.contains("int64 ");
+    let (first, made) = if by_way { ("nc4", &*between) } else { (kind, path) };
+    let mut arguments = vec!["-k", first, "-o", text(made), text(&source)];
+    if !fill {
+        arguments.insert(0, "-x");
+    }
+    run("ncgen", &arguments);
+    if by_way {
+        run("nccopy", &["-k", kind, text(&between), text(path)]);
+    }
+}
+
+/// A copy of a file that NetCDF-C read and wrote twice: into NetCDF-4 and back into the file's own format.
+pub fn copied(path: &Path) -> std::path::PathBuf {
+    let (between, back) = (path.with_extension("nc4"), path.with_extension("copy.nc"));
+    let kind = run("ncdump", &["-k", text(path)]);
+    run("nccopy", &["-k", "nc4", text(path), text(&between)]);
+    run("nccopy", &["-k", kind.trim(), text(&between), text(&back)]);
+    back
+}
+
+/// Checks that two files hold the same definitions and data, by both of PnetCDF's tools; or one variable only.
+pub fn same(path: &Path, other: &Path, variable: Option<&str>) {
+    same_but(path, other, variable, &[]);
+}
+
+/// As [`same`], where `other` has one zero byte as the text of attributes that are empty in `path`: `ncgen` knows no empty
+/// attribute.
+pub fn same_but(path: &Path, other: &Path, variable: Option<&str>, empty: &[&str]) {
+    for tool in ["cdfdiff", "ncmpidiff"] {
+        let (content, said) = match variable {
+            Some(name) => try_run(tool, &["-v", name, text(path), text(other)]),
+            None => try_run(tool, &[text(path), text(other)]),
+        };
+        let excused = |line: &str| {
+            line.ends_with("length (0) != (1)") && empty.iter().any(|name| line.contains(&format!("\"{name}\"")))
+        };
+        let differences: Vec<&str> = said.lines().filter(|line| line.contains("DIFF") && !excused(line)).collect();
+        assert!(differences.is_empty(), "{tool}: {differences:#?}");
+        assert!(content || !empty.is_empty(), "{tool}: {said}");
+        assert!(said.contains("All variables of two files are the same") || variable.is_some(), "{tool}: {said}");
+        assert!(said.contains("are the same"), "{tool} compared nothing: {said}");
+    }
+}

@@ -1,0 +1,256 @@
+//! Injects one fault on one rank in each run of a small C program. Every rank must report the same, or the job must end with
+//! a message. The faults are those of `c/faults.c`, which is preloaded.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use crate::mpiexec;
+
+/// The ranks of the small programs.
+pub const RANKS: usize = 3;
+/// Number of ints that a rank writes, between those of the other ranks.
+const COUNT: i32 = 500;
+/// By messages, to two aggregators, in several rounds; and in memory that the ranks share.
+pub const WAYS: [&str; 2] = [
+    "trib_shared_memory=disable; cb_nodes=2; cb_buffer_size=4096; trib_tiny_call=0; romio_cb_write=enable; romio_cb_read=enable",
+    "",
+];
+
+/// The calls of the small programs that return the result of a write.
+const WRITES: [&str; 4] = ["write_all", "wait", "end", "again"];
+
+/// On which runs of a sweep the ranks must report the failed call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// In each run.
+    Always,
+    /// In at least one.
+    Sometimes,
+}
+
+/// The result of a run of a small program, which ended within the time limit.
+#[derive(Debug)]
+pub struct Ended {
+    pub success: bool,
+    pub stdout: String,
+    pub stderr: String,
+    /// The contents of the file "small".
+    pub file: Vec<u8>,
+}
+
+/// The folder of the C sources that the tests of several bindings share.
+pub fn sources() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/c"))
+}
+
+/// Compiles one of them as a preloaded library.
+///
+/// # Panics
+/// When it does not compile without a warning.
+pub fn preloadable(mpicc: &str, stem: &str, made: &Path) -> PathBuf {
+    // Under a temporary name until it is complete: tests of one binary compile it at the same time.
+    let fresh = tempfile::Builder::new().prefix(stem).tempdir_in(made.parent().expect("a folder")).expect("a folder");
+    let library = fresh.path().join("library.so");
+    let mut command = Command::new(mpicc);
+    command.args(["-std=gnu11", "-O1", "-g", "-Wall", "-Werror", "-shared", "-fPIC", "-Wl,--as-needed", "-o"]);
+    command.arg(&library).arg(sources().join(format!("{stem}.c"))).args(["-ldl", "-lpthread"]);
+    let output = command.output().unwrap_or_else(|cause| panic!("{command:?}: {cause}"));
+    assert!(output.status.success(), "{command:?}:\n{}", String::from_utf8_lossy(&output.stderr));
+    std::fs::rename(&library, made).expect("the library under its name");
+    made.to_path_buf()
+}
+
+/// Runs the small program of a binding, linked with it, under the hints `way` with a fault. What is preloaded is compiled beside it.
+///
+/// # Panics
+/// When it takes longer than 30 seconds.
+pub fn run_linked(program: &Path, way: &str, fault: &str) -> Ended {
+    static PRELOADED: OnceLock<String> = OnceLock::new();
+    let preloaded = PRELOADED.get_or_init(|| {
+        let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_string());
+        // MPICH's ranks do not yield while they wait.
+        let stems: &[&str] = if mpiexec::is_mpich() { &["yield", "faults"] } else { &["faults"] };
+        let folder = program.parent().expect("a folder");
+        let made = |stem: &&str| folder.join(format!("{stem}.{}", mpicc.replace('/', "-")));
+        let all = stems.iter().map(|stem| preloadable(&mpicc, stem, &made(stem)).display().to_string());
+        format!("LD_PRELOAD={}", all.collect::<Vec<_>>().join(":"))
+    });
+    let folder = tempfile::tempdir().expect("a folder for the ranks");
+    let file = folder.path().join("small");
+    let arguments = [preloaded, program.to_str().expect("UTF-8"), file.to_str().expect("UTF-8")];
+    let limit = Duration::from_secs(30);
+    let environment = [("TRIB_HINTS", way), ("TRIB_TEST_FAULT", fault), ("MPIEXEC_TIMEOUT", "30")];
+    let start = Instant::now();
+    // The launcher must not have the ranks' preloaded libraries.
+    let output = mpiexec::start(RANKS, Path::new("/usr/bin/env"), &arguments, &environment);
+    let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    assert!(start.elapsed() < limit, "{fault}, `{way}`: not done in {limit:?}\n{stdout}{stderr}");
+    Ended { success: output.status.success(), stdout, stderr, file: std::fs::read(file).unwrap_or_default() }
+}
+
+/// The contents of the completely written file.
+pub fn written() -> Vec<u8> {
+    let value = |at: i32| 1 + at % RANKS as i32 + 1000 * (at / RANKS as i32);
+    (0..COUNT * RANKS as i32).flat_map(|at| value(at).to_ne_bytes()).collect()
+}
+
+/// The output of each rank, in their order.
+pub fn said(stdout: &str) -> Vec<&str> {
+    stdout.split("rank ").skip(1).filter_map(|said| Some(said.split_once('\n')?.1)).collect()
+}
+
+impl Ended {
+    /// Checks that all ranks have reported the same, or that the job has ended with a reason.
+    ///
+    /// # Panics
+    /// When that is not so, or a successful write has written wrong bytes.
+    pub fn check(&self, what: &str) {
+        let Self { stdout, stderr, .. } = self;
+        if !self.success {
+            let why =
+                ["tributary: ", "memory allocation of", "out of memory", "Fatal error in", "MPI_ERRORS_ARE_FATAL"];
+            let says = stderr.lines().any(|line| why.iter().any(|why| line.contains(why)));
+            assert!(says, "{what}: the job ended without a reason\n{stdout}{stderr}");
+            return;
+        }
+        let said = said(stdout);
+        assert_eq!(said.len(), RANKS, "{what}\n{stdout}{stderr}");
+        assert!(said.iter().all(|own| *own == said[0]), "{what}: ranks differ\n{stdout}{stderr}");
+        if said[0].contains("write_all: SUCCESS\n") {
+            assert!(self.file == written(), "{what}: other bytes in the file\n{stdout}{stderr}");
+        }
+    }
+
+    /// Number of calls of the fault's kind, on all ranks with the fault together.
+    fn calls(&self) -> Option<u64> {
+        let told =
+            self.stderr.lines().filter_map(|line| line.strip_prefix("faults: ")?.strip_suffix(" calls")?.parse().ok());
+        told.reduce(|a: u64, b| a + b)
+    }
+
+    /// Asserts that the failing call was not made in this run: which rank writes may depend on timing.
+    ///
+    /// # Panics
+    /// When it was.
+    pub fn came_before(&self, kind: &str, call: u64, what: &str) {
+        let calls = self.calls();
+        let too_few = calls.is_some_and(|calls| calls < call);
+        assert!(too_few, "{what}: {kind} call {call} of {calls:?} did not fail\n{}{}", self.stdout, self.stderr);
+    }
+
+    /// The failed calls as reported, the same on all ranks.
+    ///
+    /// # Panics
+    /// As [`Ended::check`].
+    pub fn failed(&self, what: &str) -> Vec<&str> {
+        self.check(what);
+        assert!(self.success, "{what}: the job ended\n{}{}", self.stdout, self.stderr);
+        said(&self.stdout)[0].lines().filter(|line| !line.ends_with(": SUCCESS")).collect()
+    }
+}
+
+/// The small program of one binding: how it runs under the hints `.0` with the fault `.1`.
+pub struct Small<'a>(pub &'a dyn Fn(&str, &str) -> Ended);
+
+impl Small<'_> {
+    /// A run with that call of a kind failing.
+    pub fn run(&self, way: &str, kind: &str, rank: usize, call: u64) -> Ended {
+        (self.0)(way, &format!("{kind}:{rank}:{call}"))
+    }
+
+    /// Number of calls of a kind on a rank.
+    ///
+    /// # Panics
+    /// When a run without a fault fails.
+    pub fn calls(&self, way: &str, kind: &str, rank: usize) -> u64 {
+        let ended = self.run(way, kind, rank, 0);
+        assert_eq!(ended.failed(&format!("{kind} on {rank}, no fault")), [""; 0], "{}", ended.stderr);
+        ended.calls().unwrap_or_else(|| panic!("no count of {kind} on rank {rank}\n{}", ended.stderr))
+    }
+
+    /// Lets every call of a kind fail, one in each run, on the first rank and on the last: `most` of them, spread evenly, where
+    /// there are more, or as [`most_tried`] says.
+    ///
+    /// # Panics
+    /// When there are no calls of the kind, and as [`Ended::check`].
+    pub fn sweep(&self, kind: &str, ways: &[&str], most: u64) {
+        for way in ways {
+            for rank in [0, RANKS - 1] {
+                let all = self.calls(way, kind, rank);
+                assert!(all > 0, "{kind} on rank {rank}: nothing to fail");
+                for call in (1..=all).step_by(all.div_ceil(most_tried(most)) as usize) {
+                    let what = format!("{kind} on rank {rank}, call {call} of {all}, `{way}`");
+                    tell(call, all, &what);
+                    self.run(way, kind, rank, call).check(&what);
+                }
+            }
+        }
+    }
+
+    /// Lets every call of a kind fail on every rank, one in each run, `most` of them as [`Small::sweep`] does; the calls that
+    /// failed must be among `due`. Not all ranks make calls of every kind, but one must.
+    ///
+    /// # Panics
+    /// When it is not so, and as [`Ended::failed`].
+    pub fn fails_with(&self, kind: &str, ways: &[&str], most: u64, due: &[&str], heard: Heard) {
+        for way in ways {
+            let mut failures = 0;
+            for rank in 0..RANKS {
+                let all = self.calls(way, kind, rank);
+                for call in (1..=all).step_by(all.div_ceil(most_tried(most)).max(1) as usize) {
+                    let what = format!("{kind} on rank {rank}, call {call} of {all}, `{way}`");
+                    tell(call, all, &what);
+                    let ended = self.run(way, kind, rank, call);
+                    let failed = ended.failed(&what);
+                    if failed.is_empty() {
+                        if heard == Heard::Always {
+                            ended.came_before(kind, call, &what);
+                        }
+                        continue;
+                    }
+                    assert!(failed.iter().all(|line| due.contains(line)), "{what}: {failed:?}\n{}", ended.stderr);
+                    failures += 1;
+                }
+            }
+            // On the rank that makes such a call.
+            if failures == 0 {
+                let ended = (self.0)(way, &format!("{kind}:-1:1"));
+                let mut failed = ended.failed(&format!("{kind} on all ranks, `{way}`"));
+                // Another rank may write in each call. Where all writes have failed, there is nothing to read.
+                if !WRITES.iter().any(|call| said(&ended.stdout)[0].contains(&format!("{call}: SUCCESS\n"))) {
+                    failed.retain(|line| !line.ends_with(": SUCCESS, other bytes"));
+                }
+                let is_due = !failed.is_empty() && failed.iter().all(|line| due.contains(line));
+                assert!(is_due, "{kind} on all ranks, `{way}`: {failed:?}\n{}", ended.stderr);
+            }
+        }
+    }
+}
+
+/// How many of something the tests are to try: as many as `usual`, or with TRIB_TEST_ALL=1 all, or with another number that many.
+///
+/// # Panics
+/// When it is no number above 0.
+pub fn most_tried(usual: u64) -> u64 {
+    match asked() {
+        None => usual.max(1),
+        Some(1) => u64::MAX,
+        Some(most) => most,
+    }
+}
+
+fn asked() -> Option<u64> {
+    let value = std::env::var("TRIB_TEST_ALL").ok()?;
+    let number = value.parse().ok().filter(|number| *number > 0);
+    Some(number.unwrap_or_else(|| panic!("TRIB_TEST_ALL: `{value}`; allowed: 1 for all, or how many of each kind")))
+}
+
+/// Says how far a whole sweep is: one line in fifty, also while the test's output is captured.
+pub fn tell(at: u64, all: u64, what: &str) {
+    if asked().is_some() && (at == 1 || at == all || at.is_multiple_of(50)) {
+        let _ = writeln!(std::io::stderr(), "sweep: {what}");
+    }
+}

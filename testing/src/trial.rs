@@ -1,0 +1,218 @@
+//! Trials in which one aggregator fails, on any fabric. All ranks must return the same error, which names the rank, the
+//! operation, the offset and the cause; other bytes must be right; and the file can be written again when the fault is gone.
+
+use std::ops::Range;
+use std::path::Path;
+use std::pin::pin;
+use std::sync::Arc;
+
+use tributary::collectives::{broadcast, gather};
+use tributary::error::IoClass;
+use tributary::{Endpoint, Error, File, Hints, Mode};
+
+use crate::interleaved::Interleaved;
+use crate::settings::{DRIVERS, KERNELS, hints};
+use tributary::drivers::hostile::{Fault, Hostile};
+
+/// Ranks of all trials.
+pub const RANKS: usize = 8;
+/// Three nodes, three aggregators, many rounds.
+const COMMON: &str = "romio_cb_write=enable;trib_tiny_call=0;trib_ranks_per_node=3;nc_num_aggrs_per_node=2;striping_unit=512;\
+                      striping_factor=3;cb_buffer_size=1024;cb_config_list=*:1";
+
+/// The offset that the error must name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offset {
+    /// 0: the error concerns no offset.
+    Zero,
+    /// The offset of the fault; everything before it is written.
+    AtFault,
+    /// The offset of the failed call.
+    OfCall,
+    /// The window's start, at or before the fault; all before the fault is written.
+    OfWindow,
+}
+
+/// A fault, and its expected error.
+pub struct Expected {
+    pub name: &'static str,
+    pub pattern: Interleaved,
+    pub operation: &'static str,
+    pub class: IoClass,
+    pub cause: &'static str,
+    pub offset: Offset,
+}
+
+/// The hints of a trial.
+pub fn trial_hints(kernels: &str, driver: &str, more: &str) -> Hints {
+    hints(&[COMMON, kernels, &format!("trib_driver={driver}"), more])
+}
+
+/// One rank in a trial, its storage recorded.
+pub struct Recorded {
+    pub storage: Hostile,
+    pub file: File,
+}
+
+impl Recorded {
+    /// Creates the file again. Collective.
+    pub fn create(endpoint: Endpoint, path: &Path, hints: &Hints) -> Self {
+        let storage = Hostile::new(Fault::None);
+        let file = File::open_on(endpoint, path, Mode::Create, hints.clone(), Arc::new(storage.clone())).unwrap();
+        Self { storage, file }
+    }
+}
+
+/// The bodies of all ranks, on every rank. Collective.
+pub fn all_gather(endpoint: &mut Endpoint, body: &[u8]) -> Vec<Vec<u8>> {
+    let waiting = endpoint.waiting().clone();
+    waiting.wait(pin!(async {
+        let all = gather(endpoint, 0, body).await.unwrap();
+        let all = broadcast(endpoint, 0, &serde_json::to_vec(&all).unwrap()).await.unwrap();
+        serde_json::from_slice(&all).unwrap()
+    }))
+}
+
+/// Asserts that all ranks have the same error, and returns it. Collective.
+pub fn same_error<T: std::fmt::Debug>(endpoint: &mut Endpoint, outcome: Result<T, Error>, what: &str) -> Error {
+    let all = all_gather(endpoint, &serde_json::to_vec(&outcome.as_ref().err()).unwrap());
+    let error = outcome.expect_err(what);
+    for (rank, other) in all.iter().enumerate() {
+        let other: Option<Error> = serde_json::from_slice(other).unwrap();
+        assert_eq!(other.as_ref(), Some(&error), "{what}: rank {rank} against rank {}", endpoint.rank());
+    }
+    error
+}
+
+/// Where half of the bytes of `ranges` are written, and a few more: in the middle of an element.
+pub fn middle(ranges: &[Range<u64>]) -> u64 {
+    let mut half = ranges.iter().map(|range| range.end - range.start).sum::<u64>() / 2 + 3;
+    for range in ranges {
+        if half < range.end - range.start {
+            return range.start + half;
+        }
+        half -= range.end - range.start;
+    }
+    panic!("nothing was written to {ranges:?}")
+}
+
+/// The part of `ranges` before `offset`.
+pub fn cut(ranges: &[Range<u64>], offset: u64) -> Vec<Range<u64>> {
+    ranges.iter().filter(|range| range.start < offset).map(|range| range.start..range.end.min(offset)).collect()
+}
+
+/// Runs one trial. Calls `inject` on one aggregator only, number `victim`, with its storage and the offset of the fault, or
+/// with none to end the fault. Collective; returns the endpoint.
+pub fn run(
+    endpoint: Endpoint,
+    expected: &Expected,
+    hints: &Hints,
+    victim: usize,
+    path: &Path,
+    what: &str,
+    inject: &dyn Fn(&Hostile, Option<u64>),
+) -> Endpoint {
+    let what = &format!("{}, {what}", expected.name);
+    let pattern = &expected.pattern;
+    let Recorded { storage, mut file } = Recorded::create(endpoint, path, hints);
+    let report = pattern.write(&mut file, 1).unwrap();
+    assert!(report.rounds > 2, "{what}: {} rounds", report.rounds);
+    let rank = file.endpoint().rank();
+    assert_eq!(file.aggregators().len(), 3, "{what}");
+    let culprit = file.aggregators()[victim % 3];
+    let (clean, _) = storage.take();
+    let fault = (rank == culprit).then(|| middle(&clean));
+    let endpoint = file.close().unwrap();
+
+    let Recorded { storage, mut file } = Recorded::create(endpoint, path, hints);
+    if fault.is_some() {
+        inject(&storage, fault);
+    }
+    let outcome = pattern.write(&mut file, 2);
+    let error = same_error(file.endpoint(), outcome, what);
+    let (written, failed) = storage.take();
+    check_error(expected, &error, culprit, fault.map(|at| (at, failed)), path, what);
+    if let (Some(at), Offset::AtFault | Offset::OfWindow) = (fault, expected.offset) {
+        assert_eq!(written, cut(&clean, at), "{what}: all before the fault is written");
+    } else if fault.is_some() {
+        let inside = |range: &Range<u64>| clean.iter().any(|c| c.start <= range.start && range.end <= c.end);
+        assert!(written.iter().all(inside), "{what}: {written:?} in {clean:?}");
+    } else {
+        assert_eq!(written, clean, "{what}: rank {rank} has nothing to do with it");
+    }
+    pattern.check(path, &written, 2, what);
+
+    let outcome = pattern.write(&mut file, 2);
+    assert_eq!(same_error(file.endpoint(), outcome, what), error, "{what}: it fails again as before");
+    if fault.is_some() {
+        inject(&storage, None);
+    }
+    let report = pattern.write(&mut file, 3).unwrap_or_else(|error| panic!("{what}: when the fault is gone: {error}"));
+    assert_eq!(report.bytes_written, pattern.bytes(), "{what}");
+    let endpoint = file.close().unwrap();
+    if rank == 0 {
+        pattern.check_whole(path, 3, what);
+        std::fs::remove_file(path).unwrap();
+    }
+    endpoint
+}
+
+/// `fault`, on the culprit: where the fault is, and where its first call failed.
+fn check_error(
+    expected: &Expected,
+    error: &Error,
+    culprit: usize,
+    fault: Option<(u64, Option<u64>)>,
+    file: &Path,
+    what: &str,
+) {
+    let Error::Io { rank, operation, path, offset, class, cause } = error else { panic!("{what}: {error}") };
+    assert_eq!((*rank, operation.as_str(), *class), (culprit, expected.operation, expected.class), "{what}: {error}");
+    assert_eq!(*path, file.display().to_string(), "{what}");
+    assert!(cause.contains(expected.cause), "{what}: {error} does not say `{}`", expected.cause);
+    let Some((at, failed)) = fault else { return };
+    let fits = match expected.offset {
+        Offset::Zero => *offset == 0,
+        Offset::AtFault => *offset == at && failed == Some(at),
+        Offset::OfCall => Some(*offset) == failed,
+        Offset::OfWindow => *offset <= at && at < *offset + 3 * 1024 && failed == Some(at),
+    };
+    assert!(fits, "{what}: {error}; the fault is at {at}, the call failed at {failed:?}");
+}
+
+/// The size of the file system that [`fill_up`] fills.
+pub const TMPFS: &str = "1m";
+
+/// Fills up the small file system at `directory`. Every rank must get the error of the lowest failing rank, the written
+/// bytes must be right, and the same file can be written after other files are removed. Collective.
+pub fn fill_up(mut endpoint: Endpoint, directory: &Path) {
+    let (path, ballast) = (directory.join("file"), directory.join("ballast"));
+    let pattern = Interleaved::full(RANKS, 600, 150);
+    for (k, (name, kernels)) in KERNELS.iter().copied().enumerate() {
+        let hints = trial_hints(kernels, DRIVERS[k % DRIVERS.len()], "cb_buffer_size=16KiB;striping_unit=4KiB");
+        let rank = endpoint.rank();
+        if rank == 0 {
+            // Left over from the round before.
+            let _ = std::fs::remove_file(&path);
+            std::fs::write(&ballast, vec![1; 600 << 10]).unwrap();
+        }
+        let Recorded { storage, mut file } = Recorded::create(endpoint, &path, &hints);
+        let outcome = pattern.write(&mut file, 1);
+        let error = same_error(file.endpoint(), outcome, name);
+        let (written, failed) = storage.take();
+        let Error::Io { rank: culprit, class: IoClass::NoSpace, offset, .. } = error else { panic!("{name}: {error}") };
+        assert!(rank != culprit || failed == Some(offset), "{name}: {offset} and {failed:?}");
+        assert!(rank >= culprit || failed.is_none(), "{name}: rank {rank} failed, too, and is lower");
+        pattern.check(&path, &written, 1, name);
+        if rank == 0 {
+            std::fs::remove_file(&ballast).unwrap();
+        }
+        // No rank writes before there is space.
+        file.sync().unwrap();
+        pattern.write(&mut file, 2).unwrap();
+        endpoint = file.close().unwrap();
+        if rank == 0 {
+            pattern.check_whole(&path, 2, name);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! A time limit for tests that might hang: `cargo test` has none.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// Ends the test program, with a message, unless it is dropped in time.
+#[must_use = "the limit holds as long as the watchdog lives"]
+pub struct Watchdog {
+    _alive: Sender<()>,
+    started: Instant,
+}
+
+impl Watchdog {
+    /// Gives `what` this number of seconds from now on.
+    pub fn new(what: &str, seconds: u64) -> Self {
+        let (alive, gone) = channel::<()>();
+        let what = what.to_string();
+        std::thread::spawn(move || {
+            if gone.recv_timeout(Duration::from_secs(seconds)) == Err(RecvTimeoutError::Timeout) {
+                eprintln!("{what}: not done after {seconds} s; a rank hangs. The test program ends here.");
+                std::process::abort();
+            }
+        });
+        Self { _alive: alive, started: Instant::now() }
+    }
+
+    /// Time since the start.
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+}

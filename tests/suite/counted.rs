@@ -1,0 +1,89 @@
+//! Files of the system, and how often and for how many bytes they were asked.
+
+use std::io::{self, IoSlice};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tributary::Mode;
+use tributary::engine::storage::{OpenStorage, Storage, SystemFiles};
+
+/// What was asked of the files of one [`Counted`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Calls that write.
+    pub writes: u64,
+    /// Bytes that they wrote.
+    pub written: u64,
+    /// Calls that read.
+    pub reads: u64,
+    /// Bytes that they asked for.
+    pub read: u64,
+}
+
+/// Opens files that count, all together.
+#[derive(Debug, Clone, Default)]
+pub struct Counted(Arc<[AtomicU64; 4]>);
+
+struct CountedFile {
+    file: Box<dyn Storage>,
+    counts: Counted,
+}
+
+impl Counted {
+    /// What was asked since the last time.
+    pub fn take(&self) -> Asked {
+        let [writes, written, reads, read] = self.0.each_ref().map(|count| count.swap(0, Ordering::SeqCst));
+        Asked { writes, written, reads, read }
+    }
+
+    fn add(&self, calls: usize, bytes: usize) {
+        self.0[calls].fetch_add(1, Ordering::SeqCst);
+        self.0[calls + 1].fetch_add(bytes as u64, Ordering::SeqCst);
+    }
+}
+
+impl OpenStorage for Counted {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
+        Ok(Box::new(CountedFile { file: SystemFiles.create(path)?, counts: self.clone() }))
+    }
+
+    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn Storage>> {
+        Ok(Box::new(CountedFile { file: SystemFiles.open(path, mode)?, counts: self.clone() }))
+    }
+}
+
+impl Storage for CountedFile {
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        let count = self.file.write_at(bytes, offset)?;
+        self.counts.add(0, count);
+        Ok(count)
+    }
+
+    fn write_parts_at(&self, parts: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
+        let count = self.file.write_parts_at(parts, offset)?;
+        self.counts.add(0, count);
+        Ok(count)
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.counts.add(2, bytes.len());
+        self.file.read_at(bytes, offset)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        self.file.size()
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.file.set_len(len)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync()
+    }
+
+    fn settle(&self) -> io::Result<()> {
+        self.file.settle()
+    }
+}

@@ -1,0 +1,124 @@
+//! Memory in which only the pieces of a layout may be touched. Inaccessible pages lie between the pieces, so that an access
+//! to one byte too many ends the test (or fails the system call).
+
+use tributary::{BufferLayout, Extent, Extents, Sink, Source};
+
+/// What the rest of an island holds: a piece ends where a page does, or begins there, but is rarely as long.
+const CANARY: u8 = 0x5a;
+/// Bytes of the pieces, over and over.
+const PIECES: [u64; 8] = [37, 1, 300, 8, 1000, 4096, 24, 70_000];
+
+/// Pieces of memory that are far apart.
+pub struct Islands {
+    start: *mut u8,
+    mapped: usize,
+    /// The addresses of the pieces, each next to an inaccessible page; every second pair is swapped.
+    pub layout: BufferLayout,
+    pieces: Vec<Extent>,
+}
+
+impl Islands {
+    /// Memory for `bytes` bytes, with nothing of meaning in them.
+    pub fn new(bytes: u64) -> Self {
+        let page = page();
+        let (mut pieces, mut islands, mut left, mut at) = (Vec::new(), Vec::new(), bytes, page);
+        for len in PIECES.into_iter().cycle() {
+            if left == 0 {
+                break;
+            }
+            let len = len.min(left);
+            let pages = len.next_multiple_of(page);
+            let at_its_end = pieces.len() % 2 == 0;
+            pieces.push(Extent { offset: at + if at_its_end { pages - len } else { 0 }, len });
+            islands.push(Extent { offset: at, len: pages });
+            left -= len;
+            at += pages + page;
+        }
+        pieces.chunks_exact_mut(4).for_each(|four| four.swap(1, 2));
+        let start = reserved(at as usize);
+        islands.iter().for_each(|island| open(start.wrapping_add(island.offset as usize), island.len as usize));
+        let layout = BufferLayout::Extents(Extents::from_list(pieces.iter().copied()).unwrap());
+        let all = Self { start, mapped: at as usize, layout, pieces };
+        assert!(!can_be_read(all.start), "the page before the first island can be read");
+        all
+    }
+
+    /// The memory, for a write.
+    pub fn source(&self) -> Source<'_> {
+        // SAFETY: the layout's pieces are mapped and written by nobody as long as `self` is borrowed.
+        unsafe { Source::from_raw_parts(self.start, self.mapped) }
+    }
+
+    /// The memory, for a read.
+    pub fn sink(&mut self) -> Sink<'_> {
+        // SAFETY: the layout's pieces are mapped and nobody else's as long as `self` is borrowed.
+        unsafe { Sink::from_raw_parts(self.start, self.mapped) }
+    }
+
+    /// Puts bytes into the pieces, in the layout's order.
+    pub fn fill(&mut self, bytes: impl IntoIterator<Item = u8>) {
+        let mut bytes = bytes.into_iter();
+        for piece in &self.pieces {
+            for at in piece.offset..piece.end() {
+                // SAFETY: a byte of a piece, which is mapped.
+                unsafe { self.start.add(at as usize).write(bytes.next().expect("as many bytes as the layout has")) };
+            }
+        }
+    }
+
+    /// The bytes of the pieces, in the layout's order.
+    ///
+    /// # Panics
+    /// When a byte of a page that is no piece's is not as it was.
+    pub fn bytes(&self) -> Vec<u8> {
+        let page = page();
+        let byte = |at: u64| {
+            // SAFETY: a byte of the page of a piece, which is mapped.
+            unsafe { self.start.add(at as usize).read() }
+        };
+        for piece in &self.pieces {
+            let (first, last) = (piece.offset / page * page, piece.end().next_multiple_of(page));
+            let around = (first..piece.offset).chain(piece.end()..last);
+            around.for_each(|at| assert_eq!(byte(at), CANARY, "byte {at}, beside {piece:?}, was written"));
+        }
+        self.pieces.iter().flat_map(|piece| (piece.offset..piece.end()).map(byte)).collect()
+    }
+}
+
+impl Drop for Islands {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `new`, and borrowed by nobody.
+        unsafe { libc::munmap(self.start.cast(), self.mapped) };
+    }
+}
+
+fn page() -> u64 {
+    // SAFETY: a question to the system.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as u64 }
+}
+
+/// Addresses with nothing behind them.
+fn reserved(len: usize) -> *mut u8 {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: new memory, which touches nothing that is there.
+    let start = unsafe { libc::mmap(std::ptr::null_mut(), len, libc::PROT_NONE, flags, -1, 0) };
+    assert_ne!(start, libc::MAP_FAILED, "{len} bytes of addresses: {}", std::io::Error::last_os_error());
+    start.cast()
+}
+
+/// Memory that may be used, full of canaries.
+fn open(start: *mut u8, len: usize) {
+    // SAFETY: pages that were reserved for this.
+    unsafe {
+        let opened = libc::mprotect(start.cast(), len, libc::PROT_READ | libc::PROT_WRITE);
+        assert_eq!(opened, 0, "{}", std::io::Error::last_os_error());
+        start.write_bytes(CANARY, len);
+    }
+}
+
+/// Whether the system can read there: as a path, which it does not find then.
+fn can_be_read(place: *const u8) -> bool {
+    // SAFETY: the system looks at the bytes, and says so when it cannot.
+    unsafe { libc::access(place.cast(), libc::F_OK) };
+    std::io::Error::last_os_error().raw_os_error() != Some(libc::EFAULT)
+}
