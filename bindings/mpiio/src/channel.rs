@@ -6,11 +6,9 @@
 //! every open duplicates its communicator, because two threads must not duplicate MPI_COMM_WORLD at the same time. (All
 //! ranks are assumed to have the same thread level.)
 
-use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
-use std::task::{Context, Poll, Waker};
 
-use tributary::fabric::mpi::MpiEndpoint;
+use tributary::fabric::mpi::{ComingEndpoint, MpiEndpoint};
 use tributary::{Endpoint, Error};
 
 use crate::abi::{MPI_Comm, has_one_thread_at_a_time, is_congruent_to_world, world};
@@ -22,11 +20,8 @@ pub enum Channel {
     /// A duplicate of the file's own communicator.
     Own(Endpoint),
     /// A duplicate that MPI is still making.
-    Coming(Coming),
+    Coming(ComingEndpoint),
 }
-
-/// A communicator that MPI is making.
-type Coming = Pin<Box<dyn Future<Output = Result<MpiEndpoint, Error>>>>;
 
 /// Unused endpoints over all ranks of the program. Every rank has the same list: all ranks of a file take and return an
 /// endpoint together.
@@ -61,19 +56,11 @@ impl Channel {
     /// # Errors
     /// MPI's.
     pub fn open(self) -> Result<Endpoint, Error> {
-        let mut endpoint = match self.start_to_open()? {
-            Self::Own(endpoint) => return Ok(endpoint),
+        match self.start_to_open()? {
+            Self::Own(endpoint) => Ok(endpoint),
             // MPI_Comm_idup, as on ranks that do not wait here: MPI_Comm_dup would not match it.
-            Self::Coming(endpoint) => endpoint,
-            Self::World => {
-                return Err(Error::Internal { rank: 0, what: "no communicator is being duplicated".to_string() });
-            }
-        };
-        loop {
-            if let Poll::Ready(endpoint) = endpoint.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-                return Ok(Endpoint::new(Box::new(endpoint?)));
-            }
-            std::thread::yield_now();
+            Self::Coming(endpoint) => Ok(Endpoint::new(Box::new(endpoint.wait()?))),
+            Self::World => Err(Error::Internal { rank: 0, what: "no communicator is being duplicated".to_string() }),
         }
     }
 
@@ -84,7 +71,7 @@ impl Channel {
     pub fn start_to_open(self) -> Result<Self, Error> {
         match self.kept() {
             // SAFETY: a file is open, so MPI is initialised; MPI_COMM_WORLD lives until it is finalised.
-            Self::World => Ok(Self::Coming(Box::pin(unsafe { MpiEndpoint::start_from_raw(world())? }))),
+            Self::World => Ok(Self::Coming(unsafe { MpiEndpoint::start_from_raw(world())? })),
             other => Ok(other),
         }
     }

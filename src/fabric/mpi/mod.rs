@@ -24,7 +24,7 @@ mod requests;
 mod rsmpi;
 mod sleeping;
 
-pub use endpoint::{DEFAULT_CHUNK, MpiEndpoint};
+pub use endpoint::{ComingEndpoint, DEFAULT_CHUNK, MpiEndpoint};
 pub use native::Native;
 pub use tributary_abi::MPI_Comm;
 

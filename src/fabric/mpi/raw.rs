@@ -4,6 +4,7 @@ use std::ffi::{c_char, c_int, c_void};
 
 use tributary_abi::{self as ffi, constants, handles};
 
+use super::sleeping;
 use crate::error::{Error, Result};
 use crate::schedule::SendMode;
 use crate::topology::Rank;
@@ -268,14 +269,30 @@ impl Duplicating {
         let mut flag = 0;
         // SAFETY: the request of the duplicate, or the null request once it is complete; the status is ignored.
         check("MPI_Test", unsafe { ffi::MPI_Test(&mut self.request, &mut flag, status_ignore()) })?;
-        if flag == 0 || self.handle.is_null() {
-            return Ok(None);
+        if flag == 0 || self.handle.is_null() { Ok(None) } else { self.take().map(Some) }
+    }
+
+    /// Waits for the communicator: in MPI, unless this MPI is known to spin there.
+    pub(super) fn wait(mut self) -> Result<Comm> {
+        while sleeping::is_known_to_spin() {
+            match self.test()? {
+                Some(comm) => return Ok(comm),
+                None => std::thread::yield_now(),
+            }
         }
+        // SAFETY: the request of the duplicate; the status is ignored.
+        let code = sleeping::measured(|| unsafe { ffi::MPI_Wait(&mut self.request, status_ignore()) });
+        check("MPI_Wait", code)?;
+        self.take()
+    }
+
+    /// The communicator of a complete duplicate. Called once.
+    fn take(&mut self) -> Result<Comm> {
         // SAFETY: from a box, which MPI no longer accesses; taken back once.
         let handle = unsafe { *Box::from_raw(std::mem::replace(&mut self.handle, std::ptr::null_mut())) };
         let mut comm = Comm { handle, is_quiet: true, rank: 0, ranks: 0, highest_tag: 0 };
         comm.query()?;
-        Ok(Some(comm))
+        Ok(comm)
     }
 }
 
