@@ -5,12 +5,15 @@
 //! | [`error`] | [`Error`]: by cause, the same on every rank |
 //! | [`topology`] | [`Topology`]: which rank is on which node |
 //! | [`extent`] | [`Extent`]: so many bytes at an offset |
+//! | [`say`] | a line on standard error |
 
 pub mod error;
 pub mod extent;
 mod rank;
+mod say;
 pub mod topology;
 
 pub use error::{Error, Result};
 pub use extent::Extent;
+pub use say::say;
 pub use topology::{Node, Rank, Topology};

@@ -40,7 +40,7 @@ must have the same.
 |---|---|---|
 | `MPICH_MPIIO_HINTS` (HPE Cray MPI) | `pattern:key=value:key=value,pattern:key=value` | the hints of the first pattern that matches the whole name by which the program opens the file: `*` is any characters, `/` too, `?` one, `[a-z]` one of these |
 | `ROMIO_HINTS`, `/etc/romio-hints` (ROMIO) | a key and a value a line; `#` in the first column | all; of equal keys the first |
-| `ROMIO_FSTYPE_FORCE` (ROMIO) | `lustre:`, `gpfs:`, `ufs:`, `nfs:`, `xfs:` | `trib_driver`: the last three are `posix` |
+| `ROMIO_FSTYPE_FORCE` (ROMIO) | any | nothing, and the report says so: it is for ROMIO's drivers |
 | `I_MPI_FILESYSTEM_FORCE`, `I_MPI_EXTRA_FILESYSTEM_FORCE` (Intel MPI) | `lustre`, `gpfs`, `ufs`, `nfs` | `trib_driver`, unless `I_MPI_FILESYSTEM` or `I_MPI_EXTRA_FILESYSTEM` is `off` |
 | `I_MPI_FILESYSTEM_CB_NODES`, `I_MPI_FILESYSTEM_CB_CONFIG_LIST` (Intel MPI) | a value | `cb_nodes`, `cb_config_list` |
 | `OMPI_MCA_io_ompio_num_aggregators` (Open MPI) | a number; 0 and less say nothing | `cb_nodes` |

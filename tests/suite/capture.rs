@@ -8,6 +8,7 @@ use std::process::{Command, Output};
 use tributary::engine::{Capture, Direction};
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Error, Extent, Extents, File, Hints, Mode};
+use tributary_testing::mounted::Mounted;
 
 const RANKS: usize = 6;
 const STEPS: u64 = 5;
@@ -99,6 +100,19 @@ fn a_capture_has_what_the_ranks_wrote_and_read() {
         let next = Capture::open(captures.join("out.next.tribcap")).unwrap();
         assert_eq!((next.calls(), next.calls_made()), (0, 0), "{way}");
     }
+}
+
+/// A capture has its name only when all of it is there; what could be written of it is removed.
+#[test]
+fn a_full_disk_leaves_no_part_of_a_capture() {
+    let Some(disk) = Mounted::tmpfs("a_full_disk_leaves_no_part_of_a_capture", "4k") else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let output = run("program", directory.path(), &[("TRIB_CAPTURE", disk.path().to_str().unwrap())]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains(&format!("tributary: no capture of {}: ", directory.path().join("out").display())), "{said}");
+    let names = std::fs::read_dir(disk.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+    assert!(!names.iter().any(|name| name == "out.tribcap" || name.ends_with("unfinished")), "{names:?}");
 }
 
 /// Each rank has a diary; where bytes went by messages, windows of aggregators hold every call that ended well.

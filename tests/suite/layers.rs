@@ -47,7 +47,7 @@ const MODULES_AGAINST: &[Exception] = &[(
 )];
 
 /// The modules of `base`.
-const MODULES_OF_BASE: [&str; 4] = ["rank", "error", "extent", "topology"];
+const MODULES_OF_BASE: [&str; 5] = ["rank", "error", "extent", "topology", "say"];
 
 /// The modules of `drivers`: no driver knows the registry.
 const MODULES_OF_DRIVERS: [&str; 13] = [

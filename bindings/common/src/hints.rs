@@ -24,6 +24,6 @@ pub fn give(hints: &mut FileHints, (key, value): (&str, &str), call: &str, repor
     if let Err(error) = hints.program(key, value, format!("MPI_Info of {call}"))
         && reports
     {
-        eprintln!("tributary: MPI_Info: {error}; the hint is ignored");
+        tributary::say(format_args!("MPI_Info: {error}; the hint is ignored"));
     }
 }

@@ -21,7 +21,7 @@ pub fn moved(function: &str, body: impl FnOnce() -> Result<u64>) -> MPI_Offset {
             let code = code::of(&error);
             // These codes say too little, so the message is printed. Callers expect the others, or report them themselves.
             if matches!(code, code::EINVAL | code::EFILE | code::EFILEVIEW | code::ENEGATIVECNT) {
-                eprintln!("tributary: {function}: {error}");
+                tributary::say(format_args!("{function}: {error}"));
             }
             MPI_Offset::from(code)
         }

@@ -55,7 +55,7 @@ pub fn enter(function: &'static Function, arguments: &[Word], handler: Handler) 
         // After the handler, so that calls of the program's error handler are interposed too.
         Ok(Answer::Raise { file, error, speaks }) => {
             if speaks {
-                eprintln!("tributary: MPI_File_{}: {error}", function.name());
+                tributary::say(format_args!("MPI_File_{}: {error}", function.name()));
             }
             raise(file, &error)
         }

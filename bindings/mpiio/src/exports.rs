@@ -91,7 +91,7 @@ exports! {
     MPI_File_write_ordered_end(file buffer status) PASS;
     MPI_File_read_ordered_end(file buffer status) PASS;
 
-    MPI_File_delete(name info) PASS;
+    MPI_File_delete(name info) open::delete;
     MPI_File_set_size(file size) PASS;
     MPI_File_preallocate(file size) PASS;
     MPI_File_get_size(file size) PASS;

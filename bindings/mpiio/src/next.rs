@@ -47,12 +47,12 @@ impl Function {
     /// Calls the next function with these arguments, unchanged.
     pub fn call(&self, arguments: &[Word]) -> Word {
         let Some(next) = self.address() else {
-            eprintln!("tributary: the MPI library has no {}", self.profiling.to_string_lossy());
+            tributary::say(format_args!("the MPI library has no {}", self.profiling.to_string_lossy()));
             return to_word(Class::Other.number());
         };
         if self.is_small.load(Ordering::Relaxed) && self.count(arguments).is_some_and(|count| count > i32::MAX as Word)
         {
-            eprintln!("tributary: the MPI library has no {}", self.profiling.to_string_lossy());
+            tributary::say(format_args!("the MPI library has no {}", self.profiling.to_string_lossy()));
             return to_word(Class::Count.number());
         }
         type W = Word;

@@ -212,10 +212,10 @@ fn is_page(value: &str) -> bool {
 /// Says how to get a page, if TRIB_REPORT asks for one. One rank calls this once.
 pub fn answer_page() {
     if std::env::var("TRIB_REPORT").is_ok_and(|value| is_page(&value)) {
-        eprintln!(
-            "tributary: TRIB_REPORT=html is gone, so there is no report; allowed: 1, json. For a page, run with \
+        tributary::say(format_args!(
+            "TRIB_REPORT=html is gone, so there is no report; allowed: 1, json. For a page, run with \
              TRIB_CAPTURE=DIR, and then: trib explain DIR/NAME.tribcap --html PAGE"
-        );
+        ));
     }
 }
 

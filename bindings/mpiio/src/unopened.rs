@@ -166,7 +166,7 @@ pub async fn open(endpoint: Endpoint, path: &Path, amode: c_int, hints: Hints, i
         Ok(file) => Runner::Engine { file: Box::new(file), is_kept },
         Err(error) => {
             if speaks {
-                eprintln!("tributary: {} is left to MPI: {error}", path.display());
+                tributary::say(format_args!("{} is left to MPI: {error}", path.display()));
             }
             Runner::Mpi(format!("the engine did not open it: {error}"))
         }

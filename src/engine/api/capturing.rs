@@ -29,7 +29,7 @@ pub struct Closing {
 /// A capture that is not stored, and why. Rank 0 prints it; the program goes on.
 fn complain(rank: Rank, file: &str, why: &str) {
     if rank == 0 {
-        eprintln!("tributary: no capture of {file}: {why}");
+        crate::say(format_args!("no capture of {file}: {why}"));
     }
 }
 
@@ -117,13 +117,12 @@ impl Closing {
         let Self { recording, diary, header } = self;
         let (rank, file, target) = (endpoint.rank(), header.file.clone(), recording.target());
         if let Some(complaint) = target.complaint.as_ref().filter(|_| rank == 0) {
-            eprintln!("tributary: {complaint}");
+            crate::say(format_args!("{complaint}"));
         }
         let finished = recording.finish(diary);
         let mut endpoint = endpoint;
         let (parts, path) = place(&mut endpoint, &header, &finished, || {
-            let made = target.create(file.as_ref()).map_err(|cause| cause.to_string());
-            made.map(|(path, _)| path)
+            target.create(file.as_ref()).map_err(|cause| cause.to_string())
         })
         .await?;
         let path = match path {
@@ -134,10 +133,23 @@ impl Closing {
             }
         };
         say_when_full(rank, &file, &parts.index, target.limit);
-        let setup = match Setup::open(&mut endpoint, &SystemFiles, path, Mode::Update, Hints::default(), None).await {
+        // On rank 0: names what was written, or removes it.
+        let end = |outcome: Result<()>| {
+            let named = outcome.map_err(|why| why.to_string()).and_then(|()| {
+                target.publish(&path, file.as_ref()).map_err(|cause| format!("{}: {cause}", target.directory.display()))
+            });
+            if let Err(why) = named {
+                let _ = std::fs::remove_file(&path);
+                complain(rank, &file, &why);
+            }
+        };
+        let opened = Setup::open(&mut endpoint, &SystemFiles, path.clone(), Mode::Update, Hints::default(), None).await;
+        let setup = match opened {
             Ok(setup) => setup,
             Err(why) => {
-                complain(rank, &file, &why.to_string());
+                if rank == 0 {
+                    end(Err(why));
+                }
                 return Ok(endpoint);
             }
         };
@@ -149,8 +161,8 @@ impl Closing {
             Err(error) => Err(capture.refuse_async(error).await),
         };
         let closed = capture.shut().await;
-        if let Err(why) = written.and(closed) {
-            complain(rank, &file, &why.to_string());
+        if rank == 0 {
+            end(written.and(closed));
         }
         Ok(capture.endpoint)
     }
@@ -223,8 +235,8 @@ fn say_when_full(rank: Rank, file: &str, index: &[Entry], limit: u64) {
     let recorded = index[1..].iter().map(|entry| entry.recorded).min().unwrap_or(0);
     let made = index[1..].iter().map(|entry| u64::from(entry.made)).max().unwrap_or(0);
     if rank == 0 && recorded < made {
-        eprintln!(
-            "tributary: the capture of {file} has the first {recorded} of {made} calls: TRIB_CAPTURE_LIMIT is {limit} bytes"
-        );
+        crate::say(format_args!(
+            "the capture of {file} has the first {recorded} of {made} calls: TRIB_CAPTURE_LIMIT is {limit} bytes"
+        ));
     }
 }

@@ -100,7 +100,7 @@ pub async fn check_alike(
 /// Whether the least and the most of the ranks' captures are one. A program does not fail because they differ.
 fn captured(rank: Rank, [least, most]: [u64; 2]) -> bool {
     if rank == 0 && least != most {
-        eprintln!("tributary: no capture: TRIB_CAPTURE or TRIB_CAPTURE_LIMIT is not the same on all ranks");
+        crate::say(format_args!("no capture: TRIB_CAPTURE or TRIB_CAPTURE_LIMIT is not the same on all ranks"));
     }
     least == most && least != 0
 }

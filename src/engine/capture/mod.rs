@@ -24,5 +24,4 @@ mod writer;
 pub use block::Call;
 pub use layout::{Asked, Header};
 pub use reader::{Capture, Outcome};
-pub use target::new_file;
 pub use writer::write;

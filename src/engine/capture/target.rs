@@ -15,6 +15,8 @@ const LIMIT: &str = "TRIB_CAPTURE_LIMIT";
 const DEFAULT_LIMIT: u64 = 1 << 30;
 /// How the name of a capture ends.
 pub const EXTENSION: &str = "tribcap";
+/// How it ends until all of the capture is in the file.
+const UNFINISHED: &str = "tribcap.unfinished";
 
 /// Where captures go.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -54,12 +56,21 @@ impl Target {
         hasher.finish().max(1)
     }
 
-    /// Makes a new, empty file for the capture of `file`: its name, and a number where that is taken. Local.
+    /// Makes a new, empty file for the capture of `file` while it is written. Local.
     ///
     /// # Errors
     /// The directory, or the file, cannot be made.
-    pub fn create(&self, file: &Path) -> io::Result<(PathBuf, File)> {
-        new_file(&self.directory, file, EXTENSION)
+    pub fn create(&self, file: &Path) -> io::Result<PathBuf> {
+        new_file(&self.directory, file, UNFINISHED).map(|(path, _)| path)
+    }
+
+    /// Gives the capture of `file` its final name: that of `file`, and a number where it is taken. Local.
+    ///
+    /// # Errors
+    /// The file cannot be made or renamed.
+    pub fn publish(&self, unfinished: &Path, file: &Path) -> io::Result<()> {
+        let (path, _) = new_file(&self.directory, file, EXTENSION)?;
+        std::fs::rename(unfinished, path)
     }
 }
 
@@ -68,7 +79,7 @@ impl Target {
 ///
 /// # Errors
 /// The directory, or the file, cannot be made.
-pub fn new_file(directory: &Path, file: &Path, extension: &str) -> io::Result<(PathBuf, File)> {
+fn new_file(directory: &Path, file: &Path, extension: &str) -> io::Result<(PathBuf, File)> {
     DirBuilder::new().recursive(true).create(directory)?;
     let name = file.file_name().unwrap_or_else(|| "file".as_ref());
     for number in 1u64.. {
@@ -110,8 +121,11 @@ mod tests {
     fn a_name_that_is_taken_gets_a_number() {
         let directory = tempfile::tempdir().unwrap();
         let target = Target { directory: directory.path().join("a/b"), limit: 1, complaint: None };
-        let name = || target.create(Path::new("/x/out.nc")).unwrap().0.file_name().unwrap().to_owned();
-        assert_eq!([name(), name(), name()], ["out.nc.tribcap", "out.nc.2.tribcap", "out.nc.3.tribcap"]);
+        let made: Vec<PathBuf> = (0..3).map(|_| target.create(Path::new("/x/out.nc")).unwrap()).collect();
+        made.iter().for_each(|unfinished| target.publish(unfinished, Path::new("/x/out.nc")).unwrap());
+        let names = std::fs::read_dir(&target.directory).unwrap().map(|entry| entry.unwrap().file_name());
+        let names: std::collections::BTreeSet<_> = names.collect();
+        assert_eq!(names, ["out.nc.tribcap", "out.nc.2.tribcap", "out.nc.3.tribcap"].map(OsString::from).into());
     }
 
     #[test]

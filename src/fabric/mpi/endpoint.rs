@@ -107,6 +107,9 @@ impl MpiEndpoint {
     }
 
     pub(super) fn over(comm: Comm, chunk: usize, session: Option<Rc<Session>>) -> Self {
+        if comm.ranks == 1 {
+            super::warn_of_another_launcher();
+        }
         Self {
             comm,
             chunk,

@@ -103,13 +103,35 @@ const FAILED: i32 = 70;
 /// Writes `why` to standard error and ends all ranks of the program: MPI_Abort on MPI_COMM_WORLD. It is for a failure that
 /// the other ranks do not know of. Only this process ends if MPI is not running. Local.
 pub fn end_job(why: &Error) {
-    eprintln!("tributary: {why}; the other ranks cannot be told, so the job ends (hint trib_on_failure=abort)");
+    crate::say(format_args!("{why}; the other ranks cannot be told, so the job ends (hint trib_on_failure=abort)"));
     if !is_running() {
         std::process::exit(FAILED);
     }
     // Some launchers lose output that is still on its way when a rank ends the job.
     std::thread::sleep(std::time::Duration::from_millis(100));
     raw::abort(FAILED)
+}
+
+/// How many ranks a launcher says that it has started, and which of them this is, by the launcher's variables.
+const LAUNCHED: [[&str; 2]; 2] = [["PMI_SIZE", "PMI_RANK"], ["OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"]];
+
+/// Says once, on the launcher's first rank, that this process is alone in MPI_COMM_WORLD although its launcher has started
+/// several: every rank would write the whole file by itself.
+fn warn_of_another_launcher() {
+    static WARNED: std::sync::Once = std::sync::Once::new();
+    WARNED.call_once(|| {
+        let number = |name: &str| std::env::var(name).ok()?.parse::<usize>().ok();
+        let started = |[size, rank]: &[&'static str; 2]| Some((*size, number(size).filter(|&of| of > 1)?, number(rank)?));
+        if let Some((name, size, 0)) = LAUNCHED.iter().find_map(started)
+            && raw::world_ranks().is_ok_and(|ranks| ranks == 1)
+        {
+            crate::say(format_args!(
+                "each of {size} processes is alone in its MPI_COMM_WORLD ({name}={size}): the launcher is not that of {}, \
+                 whose own mpiexec is needed",
+                library()
+            ));
+        }
+    });
 }
 
 /// Whether MPI is initialised and not finalised. Local.

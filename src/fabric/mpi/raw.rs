@@ -124,6 +124,14 @@ pub(super) fn world() -> ffi::MPI_Comm {
     handles().comm_world
 }
 
+/// The number of ranks of MPI_COMM_WORLD.
+pub(super) fn world_ranks() -> Result<c_int> {
+    let mut ranks = 0;
+    // SAFETY: MPI is initialised, as endpoints promise; writes one int.
+    check("MPI_Comm_size", unsafe { ffi::MPI_Comm_size(world(), &mut ranks) })?;
+    Ok(ranks)
+}
+
 /// MPI_STATUS_IGNORE.
 pub(super) fn status_ignore() -> *mut ffi::MPI_Status {
     constants().status_ignore as usize as *mut ffi::MPI_Status

@@ -42,7 +42,7 @@ pub fn meaning(name: &str, value: &str, is_on: bool) -> Meaning {
         return ompio(parameter, value);
     }
     match name {
-        ROMIO_FORCE => driver(value.split(':').next().unwrap_or_default()),
+        ROMIO_FORCE => nothing("it is for ROMIO's drivers; here trib_driver names one"),
         "I_MPI_EXTRA_FILESYSTEM_FORCE" | "I_MPI_FILESYSTEM_FORCE" if is_on => driver(value),
         "I_MPI_EXTRA_FILESYSTEM_FORCE" | "I_MPI_FILESYSTEM_FORCE" => nothing("I_MPI_FILESYSTEM switches it off"),
         "I_MPI_FILESYSTEM_CB_NODES" => Meaning::Hint("cb_nodes", value.to_string()),
@@ -109,9 +109,8 @@ mod tests {
         let hint = |driver: &str| Meaning::Hint("trib_driver", driver.to_string());
         assert_eq!(meaning("I_MPI_FILESYSTEM_FORCE", "Lustre", true), hint("lustre"));
         assert_eq!(meaning("I_MPI_EXTRA_FILESYSTEM_FORCE", "gpfs", true), hint("gpfs"));
-        assert_eq!(meaning(ROMIO_FORCE, "ufs:", true), hint("posix"));
         for (name, value, is_on) in
-            [(ROMIO_FORCE, "panfs:", true), ("I_MPI_FILESYSTEM_FORCE", "gpfs", false), ("I_MPI_FILESYSTEM", "1", true)]
+            [(ROMIO_FORCE, "ufs:", true), ("I_MPI_FILESYSTEM_FORCE", "gpfs", false), ("I_MPI_FILESYSTEM", "1", true)]
         {
             assert!(matches!(meaning(name, value, is_on), Meaning::Nothing(_)), "{name}={value}");
         }

@@ -28,7 +28,7 @@ pub fn close(function: &'static Function, arguments: &[Word]) -> Answer {
     if let (Err(error), Some(handle)) = (&closed, handle) {
         // MPI's file is still open: call its error handler.
         if speaks {
-            eprintln!("tributary: MPI_File_close: {error}");
+            tributary::say(format_args!("MPI_File_close: {error}"));
         }
         outside(|| raise(handle, error));
     }

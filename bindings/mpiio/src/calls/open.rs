@@ -1,10 +1,12 @@
 //! MPI_File_open: the MPI library opens the file. The engine opens it in the first collective call, so a file without
 //! collective calls costs no more than without this library.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, CString, c_char, c_int};
 use std::path::{Path, PathBuf};
 
+use tributary::drivers::{OpenStorage, SystemFiles};
 use tributary::engine::alone;
+use tributary_abi::{Abi, find};
 
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank};
@@ -19,6 +21,9 @@ use crate::unopened::UnopenedFile;
 
 /// Prefixes that name the file system to an MPI library. They are not part of the path.
 const PREFIXES: [&str; 6] = ["ufs:", "nfs:", "lustre:", "gpfs:", "xfs:", "panfs:"];
+/// File systems for which ROMIO has a driver that matters: `f_type` of statfs, and the prefix.
+const ROMIO_DRIVERS: [(u32, &str); 4] =
+    [(0x0BD0_0BD0, "lustre:"), (0x6969, "nfs:"), (0x4750_4653, "gpfs:"), (0xAAD7_AAEA, "panfs:")];
 
 /// Handles the call. Collective over the communicator.
 pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
@@ -31,19 +36,21 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     if name == 0 || handle == 0 || !unsafe { is_intracommunicator(comm) } {
         return Answer::Return(function.call(arguments));
     }
+    // SAFETY: a terminated text.
+    let name = unsafe { CStr::from_ptr(name as *const c_char) };
+    if is_log_of_darshan(name) {
+        return Answer::Return(function.call(arguments));
+    }
     // Duplicated before the file is opened: a rank on which the open fails must take part. If only this rank cannot
     // duplicate, the job ends, unless the environment says otherwise.
     // SAFETY: an intracommunicator.
     let channel = alone(unsafe { Channel::on(comm) });
-    let code = function.call(arguments);
+    let code = named(name, |name| function.call(&[arguments[0], name.as_ptr() as Word, arguments[2], info, handle]));
     if code as c_int != SUCCESS {
         return Answer::Return(code);
     }
-    // SAFETY: a terminated text and an int; an intracommunicator.
-    let (name, amode, info, rank) = unsafe {
-        let name = CStr::from_ptr(name as *const c_char);
-        (name, from_word::<c_int>(amode), MPI_Info::of(info), rank(comm))
-    };
+    // SAFETY: an int; an intracommunicator.
+    let (amode, info, rank) = unsafe { (from_word::<c_int>(amode), MPI_Info::of(info), rank(comm)) };
     let (path, is_first) = (path_of(name), rank == 0);
     // SAFETY: the program's info, in a call that takes one.
     let asked = unsafe { hints::at_open(&plain(name), info, is_first) };
@@ -58,6 +65,40 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     let handle = unsafe { *(handle as *const Word) };
     files::add(handle, OpenFile::new(path.into(), amode, is_first, runner, asked.unwrap_or_default()));
     Answer::Return(code)
+}
+
+/// Handles MPI_File_delete, for names with colons. Local.
+pub fn delete(function: &'static Function, arguments: &[Word]) -> Answer {
+    let [name, info] = *arguments else { return Answer::Return(function.call(arguments)) };
+    if name == 0 {
+        return Answer::Return(function.call(arguments));
+    }
+    // SAFETY: a terminated text.
+    let name = unsafe { CStr::from_ptr(name as *const c_char) };
+    Answer::Return(named(name, |name| function.call(&[name.as_ptr() as Word, info])))
+}
+
+/// Calls MPI with a file's name. ROMIO takes what stands before a colon, as in `history_15:00.nc`, for a file system, and refuses
+/// such names; with a prefix it takes all that follows for the name. (A ROMIO without the driver refuses its prefix: `ufs:` is
+/// always there.)
+fn named(name: &CStr, call: impl Fn(&CStr) -> Word) -> Word {
+    let text = name.to_string_lossy();
+    let is_romio = find().is_ok_and(|mpi| mpi.abi != Abi::OpenMpi);
+    if !is_romio || !text.contains(':') || PREFIXES.iter().any(|prefix| text.starts_with(prefix)) {
+        return call(name);
+    }
+    let with =
+        |prefix: &str| CString::new([prefix.as_bytes(), name.to_bytes()].concat()).unwrap_or_else(|_| name.into());
+    let found = SystemFiles.file_system(&path_of(name)).map_or(0, |found| found.magic);
+    match ROMIO_DRIVERS.iter().find(|(magic, _)| *magic == found).map(|(_, prefix)| call(&with(prefix))) {
+        Some(code) if code as c_int == SUCCESS => code,
+        _ => call(&with("ufs:")),
+    }
+}
+
+/// Whether a name is that of a log of Darshan, which it writes collectively when MPI is finalised, after this library's last call.
+fn is_log_of_darshan(name: &CStr) -> bool {
+    Path::new(&plain(name)).file_name().is_some_and(|name| name.to_string_lossy().contains(".darshan"))
 }
 
 /// A file name for MPI, without its file-system prefix.
@@ -81,5 +122,11 @@ mod tests {
         assert_eq!(path_of(c"ufs:/data/f.nc"), Path::new("/data/f.nc"));
         assert_eq!(path_of(c"/data/a:b"), Path::new("/data/a:b"));
         assert!(path_of(c"f.nc").is_absolute());
+    }
+
+    #[test]
+    fn logs_of_darshan_are_known_by_their_names() {
+        assert!(is_log_of_darshan(c"ufs:/logs/2026/11/24/user_prog_id77.darshan_partial"));
+        assert!(!is_log_of_darshan(c"/logs.darshan/data.nc"));
     }
 }

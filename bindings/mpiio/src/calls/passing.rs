@@ -22,9 +22,9 @@ pub fn unseen(function: &'static Function, arguments: &[Word]) -> Answer {
     if report::is_wanted() {
         TOLD.call_once(|| {
             let name = function.name();
-            eprintln!(
-                "tributary: MPI_File_{name} on a file whose opening was not intercepted: MPI runs all of its calls"
-            );
+            tributary::say(format_args!(
+                "MPI_File_{name} on a file whose opening was not intercepted: MPI runs all of its calls"
+            ));
         });
     }
     Answer::Return(function.call(arguments))

@@ -114,7 +114,7 @@ impl Ticket {
     pub fn raise(&self) -> c_int {
         if let Some(Err(error)) = self.outcome() {
             if self.speaks {
-                eprintln!("tributary: MPI_File_{}: {error}", self.name());
+                tributary::say(format_args!("MPI_File_{}: {error}", self.name()));
             }
             raise(self.file, error);
         }

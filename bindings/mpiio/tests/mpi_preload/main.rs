@@ -15,6 +15,7 @@ mod hints;
 mod hostile;
 mod hosts;
 mod mpi4py;
+mod names;
 mod pack_trial;
 mod pnetcdf;
 mod programs;

@@ -1,0 +1,40 @@
+//! Names of files that need care, and launchers that do not belong to the program's MPI.
+
+use crate::common::family::{Family, ours};
+use crate::common::launch::Launch;
+use crate::common::programs::compile;
+use crate::common::report::accelerated;
+
+const RANKS: usize = 2;
+const COLONS: &str = "history.2023-03-10_15:00:00.nc";
+
+/// ROMIO takes what stands before a colon for a file system: without the library this fails on MPICH.
+#[test]
+fn names_may_have_colons() {
+    let program = Launch::new(RANKS, &compile("names.c")).arg(COLONS).arg("a:b");
+    let with = program.clone().with_library().run();
+    assert_eq!(with.reports.len(), 2, "{}", with.stderr);
+    assert_eq!(accelerated(&with.reports, "write_at_all") + accelerated(&with.reports, "read_at_all"), 4);
+    assert!(with.stderr.contains(COLONS), "the report has the name of the program: {}", with.stderr);
+    assert_eq!(program.try_run().status.success(), ours() == Family::OpenMpi, "MPI alone");
+}
+
+#[test]
+fn logs_of_darshan_are_left_to_mpi() {
+    let with = Launch::new(RANKS, &compile("names.c")).arg("user_prog_id7-11-24.darshan_partial").with_library().run();
+    assert!(with.reports.is_empty(), "{}", with.stderr);
+}
+
+/// Every rank is then alone in its world, and writes the whole file.
+#[test]
+fn a_launcher_of_another_mpi_is_named() {
+    let (size, rank) = match ours() {
+        Family::Mpich => ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+        Family::OpenMpi => ("PMI_SIZE", "PMI_RANK"),
+    };
+    let started = |by: &str| {
+        let program = Launch::new(1, &compile("names.c")).arg("plain").env(size, by).env(rank, "0").with_library();
+        program.run().stderr.matches("is alone in its MPI_COMM_WORLD").count()
+    };
+    assert_eq!((started("4"), started("1")), (1, 0));
+}
