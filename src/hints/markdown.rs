@@ -60,7 +60,7 @@ source and the reason.
 const KERNELS_HEAD: &str = "
 ## Kernels
 
-What `trib_kernel_meta`, `trib_kernel_data` and `trib_two_layer_outer` take; the first two also take `auto`, their default. `trib algorithms` counts them,
+What `trib_kernel_meta`, `trib_kernel_data` and `trib_two_layer_outer` take; the first two also take `auto`, their default. `trib-lab algorithms` counts them,
 [algorithms](../laboratory/algorithms.md#exchange) draws each.
 
 ";

@@ -67,7 +67,7 @@ const REMOVED: &[Removed] = &[
     ),
     removed("trib_local_aggregators", None, "nc_num_aggrs_per_node says how many on every node"),
     removed("trib_lustre_round", None, "set cb_buffer_size to the stripe size for rounds of one stripe"),
-    removed("trib_pairwise_empty", None, "pairwise sends no empty messages; trib sim has the paper's form"),
+    removed("trib_pairwise_empty", None, "pairwise sends no empty messages; trib-lab sim has the paper's form"),
     removed("trib_plan_cache", None, "plans are kept always"),
     removed(
         "trib_tuned_table",

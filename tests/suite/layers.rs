@@ -11,7 +11,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The crates.
-const CRATES: [&str; 13] = [
+const CRATES: [&str; 14] = [
     "tributary-abi",
     "tributary-base",
     "tributary-drivers",
@@ -24,6 +24,7 @@ const CRATES: [&str; 13] = [
     "tributary-benchmarks",
     "tributary-lab",
     "trib",
+    "trib-lab",
     "tributary-benches",
 ];
 

@@ -7,7 +7,7 @@ use tributary_lab::forecast::Parts;
 use super::account::Account;
 use crate::advise::{Expected, expect};
 use crate::cli::advise::AdviseOptions;
-use crate::{Failure, sim};
+use crate::{Failure, machines};
 
 /// A phase, predicted and measured.
 #[derive(Debug, Clone, Serialize)]
@@ -60,7 +60,7 @@ pub fn predict(
     topology: &Topology,
     (capture, machine): (&std::path::Path, &str),
 ) -> Result<Predicted, Failure> {
-    sim::machines::machine(machine)?;
+    machines::machine(machine)?;
     let mut of_node = vec![0; topology.nodes()];
     (0..topology.ranks()).for_each(|rank| of_node[topology.node_of(rank)] += 1);
     let options = AdviseOptions {

@@ -1,18 +1,15 @@
 //! The tests of the command line: one program.
 
+#[path = "../common/ends.rs"]
+mod ends;
 #[path = "../common/small.rs"]
 mod small;
 
 mod advise;
-mod batch;
 mod capture;
 mod cli;
-mod collectives;
 mod explain;
 mod extremes;
 mod import;
 mod patterns;
-mod reproduce;
-mod sim;
-mod tune_kernels;
 mod tune_machine;
