@@ -19,9 +19,9 @@ use tributary_lab::sim::{self, Machine};
 
 use crate::capture::scaled::ScaledWrite;
 use crate::cli::advise::AdviseOptions;
-use crate::listing::{counted, table};
+use crate::listing::table;
 use crate::machines::{check_memory, machine};
-use crate::report::grouped;
+use crate::numbers::{counted, grouped};
 use crate::{Failure, progress, say};
 
 /// Ways to divide the file that are counted in one pass over the extents; more take more memory.

@@ -9,6 +9,7 @@
 //! | [`rank_program`], [`calls`], [`agreement`] | what each rank runs, the sums of its calls, errors that all agree on |
 //! | [`machines`] | machines of the simulator by name, and the memory that a simulation may need |
 //! | [`listing`], [`report`], [`document`], [`progress()`] | tables, tables in documents, progress |
+//! | [`numbers`] | numbers as text |
 //! | [`limits`], [`text`], [`verify`], [`sweep`] | what is refused, files that are read, files compared, work on all processors |
 
 mod advise;
@@ -30,6 +31,7 @@ pub mod listing;
 mod lists;
 pub mod machines;
 mod map;
+pub mod numbers;
 mod output;
 mod patterns;
 pub mod picture;

@@ -22,7 +22,7 @@ mod page;
 mod show;
 
 use serde_json::{Value, json};
-use trib::report::grouped;
+use trib::numbers::grouped;
 use trib::{Failure, limits, listing, say};
 
 use crate::cli::algorithms::{AlgorithmsCommand, AlgorithmsOptions};

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use trib::listing::counted;
+use trib::numbers::counted;
 use trib::picture::messages::multiple;
 use tributary_lab::collectives::Rates;
 

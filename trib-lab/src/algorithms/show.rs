@@ -1,8 +1,8 @@
 //! `trib-lab algorithms show`: draws the messages of one algorithm, round by round.
 
+use trib::Failure;
 use trib::picture::messages::{self, Diagram, Message};
 use trib::picture::write_or_say;
-use trib::{Failure, listing};
 use tributary_lab::timing::{Step, one_port_steps};
 
 use super::case::Case;
@@ -85,7 +85,7 @@ pub fn capital(text: &str) -> String {
 /// The case that is drawn, and its counts.
 fn summary(entry: &Entry, case: &Case, counts: &Counts) -> String {
     let Traffic { messages, bytes } = counts.all;
-    let nodes = listing::counted(case.topology.nodes() as u64, "node");
+    let nodes = trib::numbers::counted(case.topology.nodes() as u64, "node");
     let even = case.sizes.iter().all(|&size| size == case.unit);
     let what = match entry.what {
         What::Collective(_) if entry.is_of_one_message() => "a message of m bytes",
@@ -95,14 +95,14 @@ fn summary(entry: &Entry, case: &Case, counts: &Counts) -> String {
     };
     let mut words = format!(
         "{} on {nodes}, {what}: {}, {}, {} in all",
-        listing::counted(case.ranks() as u64, "rank"),
-        listing::counted(counts.rounds, "round"),
-        listing::counted(messages, "message"),
+        trib::numbers::counted(case.ranks() as u64, "rank"),
+        trib::numbers::counted(counts.rounds, "round"),
+        trib::numbers::counted(messages, "message"),
         messages::multiple(bytes, case.unit),
     );
     if case.topology.nodes() > 1 {
         let Traffic { messages, bytes } = counts.between;
-        let messages = listing::counted(messages, "message");
+        let messages = trib::numbers::counted(messages, "message");
         words += &format!("; between nodes {messages}, {}", messages::multiple(bytes, case.unit));
     }
     words + "."

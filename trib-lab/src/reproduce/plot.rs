@@ -1,20 +1,25 @@
 //! A figure as SVG: stacked bars, or curves.
 
-use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
-use plotters::prelude::*;
+use svg::node::element::{Circle, Polyline};
+use svg::{Document, Node};
 use trib::Failure;
-use trib::picture::ink;
-use tributary_lab::papers::{Axis, Drawing};
+use trib::numbers::tick;
+use trib::picture::axis::Axis;
+use trib::picture::ink::{DARK, GREY, at, block, line, of_rank, words};
+use tributary_lab::papers::{self, Drawing};
 
 use super::findings::Drawn;
 
-const WIDTH: u32 = 960;
-const HEIGHT: u32 = 520;
-/// Width of the names at the right.
-const LEGEND: u32 = 170;
-const FONT: &str = "Helvetica, Arial, sans-serif";
+const WIDTH: f64 = 960.0;
+const HEIGHT: f64 = 520.0;
+/// Left edge of what is drawn, of the names at its right, and its upper and lower edge.
+const LEFT: f64 = 186.0;
+const NAMES: f64 = 792.0;
+const TOP: f64 = 46.0;
+const BOTTOM: f64 = 456.0;
+const GRID: &str = "#d0d7de";
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+type Nodes = Vec<Box<dyn Node>>;
 
 /// The figure as SVG, in the size of a slide.
 ///
@@ -30,162 +35,114 @@ pub fn svg(drawn: &Drawn<'_>) -> Result<String, Failure> {
 /// # Errors
 /// One that has nothing to draw.
 pub fn draw(title: &str, drawing: &Drawing) -> Result<String, String> {
-    let mut text = String::new();
-    {
-        let area = SVGBackend::with_string(&mut text, (WIDTH, HEIGHT)).into_drawing_area();
-        area.fill(&WHITE).map_err(said)?;
-        let area = area.titled(title, (FONT, 20)).map_err(said)?;
-        let (picture, names) = area.split_horizontally(WIDTH - LEGEND);
-        match drawing {
-            Drawing::Bars { unit, parts, bars } => {
-                legend(&names, parts.iter())?;
-                stacks(&picture, unit, parts, bars)?;
-            }
-            Drawing::Curves { x, y, curves } => {
-                legend(&names, curves.iter().map(|(name, _)| name))?;
-                lines(&picture, (x, y), curves)?;
-            }
+    let mut nodes: Nodes = vec![Box::new(words(WIDTH / 2.0, 26.0, 18, "middle", DARK, title))];
+    match drawing {
+        Drawing::Bars { unit, parts, bars } => {
+            names(&mut nodes, parts.iter());
+            stacks(&mut nodes, unit, parts.len(), bars)?;
         }
-        area.present().map_err(said)?;
+        Drawing::Curves { x, y, curves } => {
+            names(&mut nodes, curves.iter().map(|(name, _)| name));
+            lines(&mut nodes, (x, y), curves)?;
+        }
     }
-    Ok(text)
+    let back = block(0.0, 0.0, WIDTH, HEIGHT, "#ffffff", 1.0);
+    let whole = Document::new().set("viewBox", (0, 0, WIDTH, HEIGHT)).set("width", WIDTH).set("height", HEIGHT);
+    let whole = whole.set("font-family", "Helvetica, Arial, sans-serif").add(back);
+    Ok(nodes.into_iter().fold(whole, Document::add).to_string())
 }
 
-fn said(error: impl std::fmt::Display) -> String {
-    error.to_string()
+/// Draws the names beside the picture, so that they cover nothing.
+fn names<'a>(nodes: &mut Nodes, names: impl Iterator<Item = &'a String>) {
+    for (index, name) in names.enumerate() {
+        let y = TOP + 38.0 + 22.0 * index as f64;
+        nodes.push(Box::new(block(NAMES, y, 14.0, 12.0, of_rank(index), 1.0)));
+        // A long one is pressed together.
+        let text = words(NAMES + 20.0, y + 11.0, 13, "start", DARK, name);
+        nodes.push(Box::new(if name.len() > 22 {
+            text.set("textLength", 144).set("lengthAdjust", "spacingAndGlyphs")
+        } else {
+            text
+        }));
+    }
 }
 
-fn color(index: usize) -> RGBColor {
-    let (red, green, blue) = ink::rgb(index);
-    RGBColor(red, green, blue)
+/// Draws the axis from left to right, below everything.
+fn across(nodes: &mut Nodes, axis: &Axis, left: f64, label: &str) {
+    for value in axis.ticks() {
+        let x = axis.at(value);
+        nodes.push(Box::new(line((x, TOP), (x, BOTTOM), GRID)));
+        nodes.push(Box::new(words(x, BOTTOM + 20.0, 13, "middle", DARK, tick(value))));
+    }
+    nodes.push(Box::new(line((left, BOTTOM), (NAMES - 20.0, BOTTOM), GREY)));
+    nodes.push(Box::new(words((left + NAMES - 20.0) / 2.0, BOTTOM + 46.0, 13, "middle", DARK, label)));
 }
 
 /// Draws horizontal bars, so that their names are horizontal too.
-fn stacks(area: &Area<'_>, unit: &str, parts: &[String], bars: &[(String, Vec<f64>)]) -> Result<(), String> {
+fn stacks(nodes: &mut Nodes, unit: &str, parts: usize, bars: &[(String, Vec<f64>)]) -> Result<(), String> {
     let longest = bars.iter().map(|(_, values)| values.iter().sum::<f64>()).fold(0.0, f64::max);
     if longest <= 0.0 {
         return Err("no bar is longer than 0".to_string());
     }
-    let rows = bars.len() as u32;
-    let names = |place: &SegmentValue<u32>| match place {
-        SegmentValue::CenterOf(row) => {
-            bars.iter().rev().nth(*row as usize).map_or(String::new(), |(name, _)| name.clone())
+    let axis = Axis::linear((0.0, longest * 1.02), (LEFT, NAMES - 20.0));
+    across(nodes, &axis, LEFT, unit);
+    let row = (BOTTOM - TOP) / bars.len() as f64;
+    let gap = (row / 8.0).min(6.0);
+    for (index, (name, values)) in bars.iter().enumerate() {
+        let (y, mut begin) = (TOP + row * index as f64, 0.0);
+        nodes.push(Box::new(words(LEFT - 10.0, y + row / 2.0 + 4.0, 13, "end", DARK, name)));
+        for (part, value) in values.iter().take(parts).enumerate().filter(|(_, value)| **value > 0.0) {
+            let (x, end) = (axis.at(begin), axis.at(begin + value));
+            nodes.push(Box::new(block(x, y + gap, end - x, row - 2.0 * gap, of_rank(part), 1.0)));
+            begin += value;
         }
-        _ => String::new(),
-    };
-    let mut chart = ChartBuilder::on(area)
-        .margin(16)
-        .x_label_area_size(48)
-        .y_label_area_size(170)
-        .build_cartesian_2d(0.0..longest * 1.02, (0..rows.saturating_sub(1)).into_segmented())
-        .map_err(said)?;
-    chart
-        .configure_mesh()
-        .disable_y_mesh()
-        .light_line_style(TRANSPARENT)
-        .x_desc(unit)
-        .y_labels(bars.len())
-        .y_label_formatter(&names)
-        .label_style((FONT, 15))
-        .draw()
-        .map_err(said)?;
-    for index in 0..parts.len() {
-        let boxes = bars.iter().rev().enumerate().map(|(row, (_, values))| {
-            let begin: f64 = values[..index].iter().sum();
-            let (row, end) = (row as u32, begin + values[index]);
-            let mut block = Rectangle::new(
-                [(begin, SegmentValue::Exact(row)), (end, SegmentValue::Exact(row + 1))],
-                color(index).filled(),
-            );
-            block.set_margin(6, 6, 0, 0);
-            block
-        });
-        chart.draw_series(boxes).map_err(said)?;
     }
+    nodes.push(Box::new(line((LEFT, TOP), (LEFT, BOTTOM), GREY)));
     Ok(())
 }
 
-fn lines(area: &Area<'_>, (x, y): (&Axis, &Axis), curves: &[(String, Vec<(f64, f64)>)]) -> Result<(), String> {
-    let points = || curves.iter().flat_map(|(_, points)| points);
-    let xs = range(points().map(|point| point.0), x.log).ok_or("no points")?;
-    let ys = range(points().map(|point| point.1), y.log).ok_or("no points")?;
-    match (x.log, y.log) {
-        (true, true) => curves_on(area, (x, y), curves, xs.log_scale(), ys.log_scale()),
-        (true, false) => curves_on(area, (x, y), curves, xs.log_scale(), ys),
-        (false, true) => curves_on(area, (x, y), curves, xs, ys.log_scale()),
-        (false, false) => curves_on(area, (x, y), curves, xs, ys),
-    }
-}
-
-/// A range with a margin around all values; a linear axis begins at 0.
-fn range(values: impl Iterator<Item = f64>, log: bool) -> Option<std::ops::Range<f64>> {
-    let (least, most) =
-        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)));
-    if !(least.is_finite() && most.is_finite()) || (log && least <= 0.0) {
-        return None;
-    }
-    Some(if log { least / 1.2..most * 1.2 } else { least.min(0.0)..most * 1.05 + f64::MIN_POSITIVE })
-}
-
-fn curves_on<X, Y>(
-    area: &Area<'_>,
-    (x, y): (&Axis, &Axis),
+fn lines(
+    nodes: &mut Nodes,
+    (x, y): (&papers::Axis, &papers::Axis),
     curves: &[(String, Vec<(f64, f64)>)],
-    xs: X,
-    ys: Y,
-) -> Result<(), String>
-where
-    X: AsRangedCoord<Value = f64>,
-    Y: AsRangedCoord<Value = f64>,
-    X::CoordDescType: ValueFormatter<f64>,
-    Y::CoordDescType: ValueFormatter<f64>,
-{
-    let mut chart = ChartBuilder::on(area)
-        .margin(16)
-        .x_label_area_size(48)
-        .y_label_area_size(80)
-        .build_cartesian_2d(xs, ys)
-        .map_err(said)?;
-    chart
-        .configure_mesh()
-        .light_line_style(TRANSPARENT)
-        .x_desc(&x.label)
-        .y_desc(&y.label)
-        .x_label_formatter(&number)
-        .y_label_formatter(&number)
-        .label_style((FONT, 15))
-        .draw()
-        .map_err(said)?;
+) -> Result<(), String> {
+    const LEFT: f64 = 96.0;
+    let points = || curves.iter().flat_map(|(_, points)| points);
+    let xs = Axis::around(points().map(|point| point.0), x.log, (LEFT, NAMES - 20.0)).ok_or("no points")?;
+    let ys = Axis::around(points().map(|point| point.1), y.log, (BOTTOM, TOP)).ok_or("no points")?;
+    across(nodes, &xs, LEFT, &x.label);
+    for value in ys.ticks() {
+        let y = ys.at(value);
+        nodes.push(Box::new(line((LEFT, y), (NAMES - 20.0, y), GRID)));
+        nodes.push(Box::new(words(LEFT - 8.0, y + 4.0, 13, "end", DARK, tick(value))));
+    }
+    nodes.push(Box::new(line((LEFT, TOP), (LEFT, BOTTOM), GREY)));
+    let middle = at((TOP + BOTTOM) / 2.0);
+    let label = words(24.0, (TOP + BOTTOM) / 2.0, 13, "middle", DARK, &y.label);
+    nodes.push(Box::new(label.set("transform", format!("rotate(-90 24 {middle})"))));
     for (index, (_, points)) in curves.iter().enumerate() {
-        chart
-            .draw_series(LineSeries::new(points.iter().copied(), color(index).stroke_width(2)).point_size(3))
-            .map_err(said)?;
-    }
-    Ok(())
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "plotters asks for a function of a reference")]
-fn number(value: &f64) -> String {
-    match *value {
-        value if value != 0.0 && (value.abs() < 1e-3 || value.abs() >= 1e6) => format!("{value:.0e}"),
-        // Ticks are multiples of their distance, and 9 * 0.002 is 0.018000000000000002.
-        value => ((value * 1e9).round() / 1e9).to_string(),
-    }
-}
-
-/// Draws the names beside the picture, so that they cover nothing.
-fn legend<'a>(area: &Area<'_>, names: impl Iterator<Item = &'a String>) -> Result<(), String> {
-    for (index, name) in names.enumerate() {
-        let y = 52 + 22 * index as i32;
-        area.draw(&Rectangle::new([(4, y), (18, y + 12)], color(index).filled())).map_err(said)?;
-        area.draw(&Text::new(name.clone(), (26, y + 1), (FONT, 14))).map_err(said)?;
+        let color = of_rank(index);
+        let places = points.iter().map(|(x, y)| (xs.at(*x), ys.at(*y)));
+        let path: Vec<_> = places.clone().map(|(x, y)| format!("{},{}", at(x), at(y))).collect();
+        nodes.push(Box::new(
+            Polyline::new()
+                .set("points", path.join(" "))
+                .set("fill", "none")
+                .set("stroke", color)
+                .set("stroke-width", 2),
+        ));
+        for (x, y) in places {
+            nodes.push(Box::new(Circle::new().set("cx", at(x)).set("cy", at(y)).set("r", 3.5).set("fill", color)));
+        }
     }
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use tributary_lab::papers::{Axis, Drawing};
+
+    use super::draw;
 
     #[test]
     fn bars_and_curves_show_their_names() {
@@ -200,12 +157,6 @@ mod tests {
         for (svg, words) in [(bars, ["A title", "name 4", "meta"]), (curves, ["A title", "name 2", "ranks"])] {
             assert!(words.iter().all(|words| svg.contains(words)), "{svg}");
         }
-    }
-
-    #[test]
-    fn ticks_have_no_noise() {
-        let texts = [9.0 * 0.002, 0.0, 1e-4, 2e6, 12.5].map(|value: f64| number(&value));
-        assert_eq!(texts, ["0.018", "0", "1e-4", "2e6", "12.5"]);
     }
 
     #[test]

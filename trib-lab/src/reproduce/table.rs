@@ -64,7 +64,7 @@ pub fn summary(found: &[Found<'_>]) -> String {
     let changed = all.iter().filter(|finding| finding.verdict != finding.claim.verdict).count();
     format!(
         "{}: {reproduced} reproduced, {} not; {} from the recorded one.",
-        listing::counted(all.len() as u64, "claim"),
+        trib::numbers::counted(all.len() as u64, "claim"),
         all.len() - reproduced,
         if changed == 0 { "no verdict differs".to_string() } else { format!("{changed} differ") },
     )

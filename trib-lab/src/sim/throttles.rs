@@ -265,13 +265,15 @@ fn table(columns: &[Column]) -> String {
 /// The picture of a table that [`table`] made: a line for each case, a dot for each setting. Only a test uses it.
 #[cfg(test)]
 mod picture {
-    use std::fmt::Write;
+    use svg::Document;
+    use svg::node::element::{Circle, Title};
+    use trib::numbers::tick;
+    use trib::picture::axis::Axis;
+    use trib::picture::ink::{DARK, NOBODY, at, block, line, of_rank, words};
 
     use crate::generated;
-    use trib::picture::ink;
 
     const LEFT: f64 = 230.0;
-    const UNIT: f64 = 280.0;
     const LINE: f64 = 30.0;
     const TOP: f64 = 56.0;
     /// Settings that are drawn: as many as there are colours.
@@ -295,39 +297,32 @@ mod picture {
 
     fn svg(page: &str) -> String {
         let (settings, cases) = numbers(page);
-        let (width, bottom) = (LEFT + 2.05 * UNIT, TOP + LINE * cases.len() as f64);
-        let mut text = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {}\" font-family=\"Helvetica, Arial, sans-serif\" \
-             font-size=\"13\">\n<title>Time of communication over that of a batch of 32</title>\n\
-             <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-            bottom + 46.0
-        );
-        let color = |index| {
-            let (red, green, blue) = ink::rgb(index);
-            format!("rgb({red},{green},{blue})")
+        let (axis, bottom) = (Axis::linear((0.0, 2.05), (LEFT, 804.0)), TOP + LINE * cases.len() as f64);
+        let dot = |x: f64, y: f64, index| {
+            Circle::new().set("cx", at(x)).set("cy", at(y)).set("r", 5).set("fill", of_rank(index))
         };
+        let title = Title::new("Time of communication over that of a batch of 32");
+        let mut whole = Document::new().set("viewBox", format!("0 0 804 {}", at(bottom + 46.0)));
+        whole = whole.set("font-family", "Helvetica, Arial, sans-serif").add(title);
+        whole = whole.add(block(0.0, 0.0, 804.0, bottom + 46.0, "#ffffff", 1.0));
         for (index, name) in settings.iter().enumerate().take(COLORS) {
             let (x, y) = (20.0 + (index % 4) as f64 * 195.0, 20.0 + (index / 4) as f64 * 20.0);
-            let (dot, fill) = (y - 4.0, color(index));
-            let _ = writeln!(text, "<circle cx=\"{x}\" cy=\"{dot}\" r=\"5\" fill=\"{fill}\"/>");
-            let _ = writeln!(text, "<text x=\"{}\" y=\"{y}\">{name}</text>", x + 10.0);
+            whole = whole.add(dot(x, y - 4.0, index)).add(words(x + 10.0, y, 13, "start", DARK, *name));
         }
-        for tick in [0.0, 0.5, 1.0, 1.5, 2.0] {
-            let (x, stroke) = (LEFT + tick * UNIT, if tick == 1.0 { "black" } else { "#ccc" });
-            let _ = writeln!(text, "<path d=\"M{x} {TOP}V{bottom}\" stroke=\"{stroke}\"/>");
-            let _ = writeln!(text, "<text x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{tick}</text>", bottom + 18.0);
+        for value in axis.ticks() {
+            let (x, stroke) = (axis.at(value), if value == 1.0 { DARK } else { NOBODY });
+            whole = whole.add(line((x, TOP), (x, bottom), stroke));
+            whole = whole.add(words(x, bottom + 18.0, 13, "middle", DARK, tick(value)));
         }
-        let _ = writeln!(text, "<text x=\"{LEFT}\" y=\"{}\">time over that of a batch of 32</text>", bottom + 38.0);
+        whole = whole.add(words(LEFT, bottom + 38.0, 13, "start", DARK, "time over that of a batch of 32"));
         for (row, (name, ratios)) in cases.iter().enumerate() {
             let y = TOP + LINE * (row as f64 + 0.5);
-            let _ = writeln!(text, "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{name}</text>", LEFT - 12.0, y + 4.0);
+            whole = whole.add(words(LEFT - 12.0, y + 4.0, 13, "end", DARK, *name));
             for (index, ratio) in ratios.iter().enumerate().take(COLORS) {
-                let (x, fill) = (LEFT + ratio * UNIT, color(index));
-                let _ =
-                    writeln!(text, "<circle cx=\"{x:.1}\" cy=\"{y}\" r=\"5\" fill=\"{fill}\" fill-opacity=\"0.8\"/>");
+                whole = whole.add(dot(axis.at(*ratio), y, index).set("fill-opacity", "0.8"));
             }
         }
-        text + "</svg>\n"
+        format!("{whole}\n")
     }
 
     #[test]

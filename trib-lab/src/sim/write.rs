@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use indicatif::ProgressBar;
 use trib::machines::{check_memory, machine};
+use trib::numbers::grouped;
 use trib::progress;
-use trib::report::grouped;
 use trib::{Failure, say};
 use tributary::exchange::PAIRWISE;
 use tributary::{Hints, Topology};

@@ -108,13 +108,13 @@ fn changed(hints: &Hints) -> Vec<String> {
 impl Predicted {
     /// What to do, in a sentence.
     pub fn advice(&self) -> String {
-        let tried = crate::listing::counted(self.tried as u64, "setting");
+        let tried = crate::numbers::counted(self.tried as u64, "setting");
         match &self.best {
             Some(Best { hint, seconds, gain }) => format!(
                 "Of {tried} that were simulated for {}, the hint that should help most is {hint}: {} for call {}, {gain:.2} times \
                  as fast.",
                 self.machine,
-                super::time(*seconds),
+                crate::numbers::time(*seconds),
                 self.call
             ),
             None => format!(

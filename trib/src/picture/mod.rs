@@ -11,8 +11,10 @@
 //! | [`mod@messages`] | the messages of an algorithm, round by round, and the data of each rank |
 //! | `grid` | its rows and columns |
 //! | `sheet` | the card on which pictures are drawn |
+//! | [`axis`] | the places of values, and ticks |
 //! | [`ink`] | colours, rectangles, text |
 
+pub mod axis;
 mod card;
 mod grid;
 pub mod ink;
