@@ -32,14 +32,12 @@ mod foreign;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod internals;
-mod markdown;
 mod names;
 mod rows;
 mod values;
 
 pub use environment::Environment;
 pub use file_hints::{FileHints, Source, Unused};
-pub use markdown::markdown;
 pub use names::{DriverName, KernelHint, Limit, OnFailure, Overlap, PlacementHint, RankListHint, Switch};
 pub use rows::Hints;
 pub(crate) use values::{SIZES, size};
