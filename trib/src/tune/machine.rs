@@ -18,7 +18,7 @@ use crate::{Failure, listing, progress, say};
 /// Number of ranks on threads without --ranks.
 const RANKS: u64 = 8;
 /// MPIBlib's rule, with an error that keeps it below a minute.
-const RULE: Rule = Rule { least: 5, most: 40, confidence: 0.95, error: 0.05 };
+const RULE: Rule = Rule { least: 5, most: 40, error: 0.05 };
 
 /// Runs the command.
 pub fn run(options: &MachineOptions) -> Result<(), Failure> {
