@@ -32,14 +32,12 @@ mod foreign;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod internals;
-mod markdown;
 mod names;
 mod rows;
 mod values;
 
 pub use environment::Environment;
 pub use file_hints::{FileHints, Source, Unused};
-pub use markdown::markdown;
 pub use names::{DriverName, KernelHint, Limit, OnFailure, Overlap, PlacementHint, RankListHint, Switch};
 pub use rows::Hints;
 pub(crate) use values::{SIZES, size};
@@ -67,7 +65,7 @@ const REMOVED: &[Removed] = &[
     ),
     removed("trib_local_aggregators", None, "nc_num_aggrs_per_node says how many on every node"),
     removed("trib_lustre_round", None, "set cb_buffer_size to the stripe size for rounds of one stripe"),
-    removed("trib_pairwise_empty", None, "pairwise sends no empty messages; trib sim has the paper's form"),
+    removed("trib_pairwise_empty", None, "pairwise sends no empty messages; trib-lab sim has the paper's form"),
     removed("trib_plan_cache", None, "plans are kept always"),
     removed(
         "trib_tuned_table",

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 /// The crates.
 const CRATES: &str = "tributary-abi tributary-base tributary-drivers tributary tributary-netcdf tributary-benchmarks \
-    tributary-testing tributary-bindings tributary-mpiio tributary-gio tributary-c tributary-lab trib tributary-benches";
+    tributary-testing tributary-bindings tributary-mpiio tributary-gio tributary-c tributary-lab trib trib-lab tributary-benches";
 
 /// (Dependencies of tests: Cargo refuses other circles.)
 const CRATES_AGAINST: &[Exception] = &[

@@ -16,6 +16,7 @@ mod memory_gaps;
 mod moved_plans;
 mod operations;
 mod overlap;
+mod pages;
 mod patterns;
 mod several_hosts;
 mod shared_memory;

@@ -19,10 +19,10 @@ use tributary_lab::sim::{self, Machine};
 
 use crate::capture::scaled::ScaledWrite;
 use crate::cli::advise::AdviseOptions;
-use crate::listing::{counted, table};
-use crate::report::grouped;
-use crate::sim::{machines, memory, progress};
-use crate::{Failure, say};
+use crate::listing::table;
+use crate::machines::{check_memory, machine};
+use crate::numbers::{counted, grouped};
+use crate::{Failure, progress, say};
 
 /// Ways to divide the file that are counted in one pass over the extents; more take more memory.
 const AT_ONCE: usize = 6;
@@ -67,7 +67,7 @@ pub fn run(options: &AdviseOptions) -> Result<(), Failure> {
 
 /// Finds what is wrong with the command line.
 fn prepare(options: &AdviseOptions) -> Result<Prepared, Failure> {
-    let machine = machines::machine(&options.machine)?;
+    let machine = machine(&options.machine)?;
     let write = ScaledWrite::open(&options.capture, options.ranks, options.call)?;
     let ranks = write.pattern.ranks();
     let topology = Topology::blocks(ranks, options.ranks_per_node.unwrap_or(machine.ranks_per_node))?;
@@ -161,7 +161,7 @@ impl Counts {
         let files = candidates.iter().filter_map(|hints| self.0.get(&key(hints))?.as_ref());
         let aggregators = files.map(|(file, _)| file.aggregators.len()).max().unwrap_or(0) as u64;
         let ranks = prepared.topology.ranks() as u64;
-        let fit = |count: &u64| memory::check(ranks * count, ranks * (aggregators + 1) * count).is_ok();
+        let fit = |count: &u64| check_memory(ranks * count, ranks * (aggregators + 1) * count).is_ok();
         (2..=cores as u64).rev().find(fit).unwrap_or(1) as usize
     }
 
@@ -184,7 +184,7 @@ impl Counts {
             empty_steps: false,
         };
         let Ok(workload) = CollectiveWrite::new(machine, write, counts.clone()) else { return Ok(None) };
-        memory::check(topology.ranks() as u64, workload.under_way())?;
+        check_memory(topology.ranks() as u64, workload.under_way())?;
         let outcome = sim::run(machine, topology, &workload, 0, |_| {})?;
         Ok(Some(workload.outcome(&outcome.phases)))
     }

@@ -10,7 +10,8 @@ use tributary_benchmarks::wrf::{Replay, ReplayReport, Settings, Trace};
 
 use crate::Failure;
 use crate::cli::replay::{Fabric, Format, ReplayOptions};
-use crate::report::{facts, fan_in, grouped, kernel, name, sized};
+use crate::numbers::{grouped, sized};
+use crate::report::{facts, fan_in, kernel, name};
 
 /// The result of a replay; the same on all ranks.
 pub struct Outcome {

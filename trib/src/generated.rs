@@ -39,3 +39,12 @@ pub fn assert_no_others(directory: &str, mut expected: Vec<String>, source: &str
     expected.sort();
     assert_eq!(there(), expected, "docs/{directory} does not match {source}; ./generate writes and removes files");
 }
+
+/// Asserts that the page of the command line has a row for each command of a program.
+pub fn assert_commands(program: &clap::Command) {
+    let page = std::fs::read_to_string(docs("reference/command-line.md")).unwrap();
+    for command in program.get_subcommands() {
+        let row = format!("| `{} {}", program.get_name(), command.get_name());
+        assert!(page.contains(&row), "docs/reference/command-line.md has no row that begins with {row}");
+    }
+}

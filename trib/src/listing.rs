@@ -2,8 +2,6 @@
 
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 
-use crate::report::grouped;
-
 /// Width in characters without a terminal.
 const PIPED: u16 = 120;
 
@@ -46,9 +44,4 @@ pub fn keep_words(table: &mut Table) {
         let width = u16::try_from(longest + 2).unwrap_or(u16::MAX);
         column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width)));
     }
-}
-
-/// A count with its noun: `1 node`, `2 nodes`.
-pub fn counted(count: u64, thing: &str) -> String {
-    if count == 1 { format!("1 {thing}") } else { format!("{} {thing}s", grouped(count)) }
 }

@@ -12,7 +12,8 @@ use tributary_benchmarks::{Pattern, PatternError, RankAccess};
 
 use crate::buffers::laid_out;
 use crate::cli::replay::{Buffer, How};
-use crate::report::{facts, grouped, kernel, sized};
+use crate::numbers::{grouped, sized};
+use crate::report::{facts, kernel};
 use crate::{Failure, hints, report, say};
 
 /// Ranks per node without --ranks-per-node.

@@ -10,6 +10,7 @@ use tributary_benchmarks::Pattern;
 
 use crate::calls::Calls;
 use crate::cli::replay::{Fabric, Format};
+use crate::numbers::{grouped, sized};
 use crate::rank_program::{Done, Outcome};
 
 /// A replay and its results.
@@ -110,26 +111,6 @@ pub fn kernel(hints: &Hints, metadata: bool) -> String {
 /// Fan-in as text.
 pub fn fan_in(fan_in: &FanIn) -> String {
     format!("minimum {}, median {}, maximum {}", fan_in.min, fan_in.median, fan_in.max)
-}
-
-/// A number with separated thousands.
-pub fn grouped(value: u64) -> String {
-    let digits = value.to_string();
-    let group = |(at, digit): (usize, char)| {
-        let comma = at > 0 && (digits.len() - at).is_multiple_of(3);
-        [comma.then_some(','), Some(digit)].into_iter().flatten()
-    };
-    digits.char_indices().flat_map(group).collect()
-}
-
-/// A number of bytes, and the same in a larger unit.
-pub fn sized(bytes: u64) -> String {
-    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-    let power = (0..units.len() - 1).find(|&p| bytes >> (10 * (p + 1)) == 0).unwrap_or(units.len() - 1);
-    match power {
-        0 => format!("{bytes} B"),
-        _ => format!("{} ({:.2} {})", grouped(bytes), bytes as f64 / (1u64 << (10 * power)) as f64, units[power]),
-    }
 }
 
 /// Two columns of facts.

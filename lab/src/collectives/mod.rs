@@ -2,7 +2,7 @@
 //! in [`tributary::collectives`]; its algorithms have a row here too.
 //!
 //! Each algorithm has a file and a row in [`ALGORITHMS`]; it is a pure function that returns a schedule. [`mod@algorithm`]
-//! says where the bytes are; `trib algorithms` lists all. The functions that run schedules on an endpoint are collective: every
+//! says where the bytes are; `trib-lab algorithms` lists all. The functions that run schedules on an endpoint are collective: every
 //! rank of the endpoint calls them, in the same order.
 //!
 //! | module | holds |

@@ -5,8 +5,6 @@
 
 use std::ops::Range;
 
-use ndarray::Array2;
-
 /// The element of A at a row and a column.
 pub fn a(row: usize, column: usize) -> f64 {
     element(1, row, column)
@@ -25,21 +23,36 @@ fn element(matrix: u64, row: usize, column: usize) -> f64 {
     ((bits ^ (bits >> 31)) % 17) as f64 - 8.0
 }
 
-/// A submatrix.
-pub fn part(of: fn(usize, usize) -> f64, rows: Range<usize>, columns: Range<usize>) -> Array2<f64> {
-    Array2::from_shape_fn((rows.len(), columns.len()), |(row, column)| of(rows.start + row, columns.start + column))
+/// A matrix, row by row; it has columns.
+#[derive(Debug, PartialEq)]
+pub struct Matrix {
+    /// Their number.
+    pub columns: usize,
+    /// All elements.
+    pub elements: Vec<f64>,
 }
 
-/// Some rows and columns of the product of the n x n matrices, element by element. O(rows columns n).
-pub fn product(n: usize, rows: Range<usize>, columns: Range<usize>) -> Array2<f64> {
-    let mut sum = Array2::zeros((rows.len(), columns.len()));
-    for (mut line, row) in sum.outer_iter_mut().zip(rows) {
-        for k in 0..n {
-            let factor = a(row, k);
-            line.iter_mut().zip(columns.clone()).for_each(|(sum, column)| *sum += factor * b(k, column));
+impl Matrix {
+    /// Some rows and columns of a matrix that is a function.
+    pub fn of(element: impl Fn(usize, usize) -> f64, rows: Range<usize>, columns: Range<usize>) -> Self {
+        let row = |row| columns.clone().map(move |column| (row, column));
+        let elements = rows.flat_map(row).map(|(row, column)| element(row, column)).collect();
+        Self { columns: columns.len(), elements }
+    }
+
+    /// A copy of some rows and columns.
+    pub fn part(&self, rows: Range<usize>, columns: Range<usize>) -> Self {
+        Self::of(|row, column| self.elements[row * self.columns + column], rows, columns)
+    }
+
+    /// Adds the product of two matrices.
+    pub fn add_product(&mut self, a: &Self, b: &Self) {
+        for (line, factors) in self.elements.chunks_exact_mut(self.columns).zip(a.elements.chunks_exact(a.columns)) {
+            for (factor, row) in factors.iter().zip(b.elements.chunks_exact(b.columns)) {
+                line.iter_mut().zip(row).for_each(|(sum, b)| *sum += factor * b);
+            }
         }
     }
-    sum
 }
 
 #[cfg(test)]
@@ -49,9 +62,10 @@ mod tests {
     #[test]
     fn a_product_by_definition() {
         let expected = |row: usize, column: usize| (0..9).map(|k| a(row, k) * b(k, column)).sum::<f64>();
-        let product = product(9, 2..5, 1..9);
-        assert!(product.indexed_iter().all(|((row, column), &sum)| sum == expected(row + 2, column + 1)));
-        assert_eq!(part(a, 1..3, 4..6)[[1, 0]], a(2, 4));
+        let mut product = Matrix::of(|_, _| 0.0, 2..5, 1..9);
+        product.add_product(&Matrix::of(a, 2..5, 0..9), &Matrix::of(b, 0..9, 1..9));
+        assert_eq!(product, Matrix::of(expected, 2..5, 1..9));
+        assert_eq!(product.part(1..3, 4..6), Matrix::of(expected, 3..5, 5..7));
         let all: Vec<f64> = (0..100).map(|i| a(i, i)).chain((0..100).map(|i| b(i, i))).collect();
         assert!(all.iter().all(|x| x.abs() <= 8.0) && all[..100] != all[100..]);
     }

@@ -3,14 +3,12 @@
 use std::time::{Duration, Instant};
 
 use crate::collectives::in_place::{InPlace, Lanes, Part};
-use ndarray::linalg::general_mat_mul;
-use ndarray::{Array2, ArrayView2, s};
 use tributary::collectives::{FIRST_FREE_TAG, Group, allreduce};
 use tributary::fabric::{Buffers, Traffic};
 use tributary::schedule::{Buffer, Builder, ReduceOp, Span};
 use tributary::{Endpoint, Error};
 
-use super::matrix;
+use super::matrix::{self, Matrix};
 use super::shape::{Axis, Shape};
 
 /// The cost and correctness of a product; the same on all ranks.
@@ -45,27 +43,28 @@ pub async fn multiply(
     let rank = endpoint.rank();
     let [rows, columns] = shape.local();
     let (row, column) = (rank / shape.grid[1] * rows, rank % shape.grid[1] * columns);
-    let a = matrix::part(matrix::a, row..row + rows, column..column + columns);
-    let b = matrix::part(matrix::b, row..row + rows, column..column + columns);
-    let mut c = Array2::zeros((rows, columns));
+    let a = Matrix::of(matrix::a, row..row + rows, column..column + columns);
+    let b = Matrix::of(matrix::b, row..row + rows, column..column + columns);
+    let mut c = Matrix::of(|_, _| 0.0, 0..rows, 0..columns);
     let mut pivots = Pivots { endpoint, broadcast, segment, spent: Duration::ZERO, traffic: Traffic::default() };
     let mut computation = Duration::ZERO;
     allreduce(pivots.endpoint, &[ReduceOp::Max], &mut [0]).await?;
     let begin = Instant::now();
     for outer in (0..shape.n).step_by(shape.outer) {
-        let of_a = pivots.between(shape, Axis::Row, outer, a.view()).await?;
-        let of_b = pivots.between(shape, Axis::Column, outer, b.view()).await?;
+        let of_a = pivots.between(shape, Axis::Row, outer, &a).await?;
+        let of_b = pivots.between(shape, Axis::Column, outer, &b).await?;
         for at in (0..shape.outer).step_by(shape.block) {
             let columns_of_a = pivots.within(shape, Axis::Row, (outer, at), &of_a).await?;
             let rows_of_b = pivots.within(shape, Axis::Column, (outer, at), &of_b).await?;
             let begin = Instant::now();
-            general_mat_mul(1.0, &columns_of_a, &rows_of_b, 1.0, &mut c);
+            c.add_product(&columns_of_a, &rows_of_b);
             computation += begin.elapsed();
         }
     }
     let (total, communication, traffic) = (begin.elapsed(), pivots.spent, pivots.traffic);
-    let right = matrix::product(shape.n, row..row + rows, column..column + columns);
-    let wrong = c.iter().zip(&right).filter(|(got, right)| got != right).count() as u64;
+    let product = |row, column| (0..shape.n).map(|k| matrix::a(row, k) * matrix::b(k, column)).sum();
+    let right = Matrix::of(product, row..row + rows, column..column + columns);
+    let wrong = c.elements.iter().zip(&right.elements).filter(|(got, right)| got != right).count() as u64;
     let nanos = |time: Duration| time.as_nanos() as u64;
     let mut lanes = [nanos(communication), nanos(computation), nanos(total), traffic.messages, traffic.bytes, wrong];
     use ReduceOp::{Max, Sum};
@@ -88,13 +87,7 @@ struct Pivots<'a> {
 impl Pivots<'_> {
     /// Broadcasts the outer pivot at `at` from the group that holds it to the ranks at the same place in all groups. None on
     /// the other ranks.
-    async fn between(
-        &mut self,
-        shape: &Shape,
-        axis: Axis,
-        at: usize,
-        own: ArrayView2<'_, f64>,
-    ) -> Result<Option<Array2<f64>>, Error> {
+    async fn between(&mut self, shape: &Shape, axis: Axis, at: usize, own: &Matrix) -> Result<Option<Matrix>, Error> {
         let rank = self.endpoint.rank();
         let (group, place) = shape.holder(axis, at);
         if shape.place(axis, rank) != place {
@@ -103,8 +96,8 @@ impl Pivots<'_> {
         let across = shape.across(axis, rank);
         let [rows, columns] = shape.local();
         let pivot = (across.me() == group).then(|| match axis {
-            Axis::Row => own.slice(s![.., at % columns..at % columns + shape.outer]),
-            Axis::Column => own.slice(s![at % rows..at % rows + shape.outer, ..]),
+            Axis::Row => own.part(0..rows, at % columns..at % columns + shape.outer),
+            Axis::Column => own.part(at % rows..at % rows + shape.outer, 0..columns),
         });
         self.send_on(across, group, pivot, extent(shape, axis, shape.outer)).await.map(Some)
     }
@@ -115,15 +108,16 @@ impl Pivots<'_> {
         shape: &Shape,
         axis: Axis,
         (outer, at): (usize, usize),
-        of: &Option<Array2<f64>>,
-    ) -> Result<Array2<f64>, Error> {
+        of: &Option<Matrix>,
+    ) -> Result<Matrix, Error> {
         let inside = shape.inside(axis, self.endpoint.rank());
         let (_, place) = shape.holder(axis, outer);
+        let [rows, columns] = extent(shape, axis, shape.block);
         let pivot = of.as_ref().map(|of| match axis {
-            Axis::Row => of.slice(s![.., at..at + shape.block]),
-            Axis::Column => of.slice(s![at..at + shape.block, ..]),
+            Axis::Row => of.part(0..rows, at..at + columns),
+            Axis::Column => of.part(at..at + rows, 0..columns),
         });
-        self.send_on(inside, place, pivot, extent(shape, axis, shape.block)).await
+        self.send_on(inside, place, pivot, [rows, columns]).await
     }
 
     /// Broadcasts the root's pivot in the group.
@@ -131,16 +125,16 @@ impl Pivots<'_> {
         &mut self,
         group: Group,
         root: usize,
-        pivot: Option<ArrayView2<'_, f64>>,
+        pivot: Option<Matrix>,
         extent: [usize; 2],
-    ) -> Result<Array2<f64>, Error> {
+    ) -> Result<Matrix, Error> {
         let begin = Instant::now();
         let mut buffers = Buffers::default();
         if let Some(pivot) = pivot {
             if group.size() == 1 {
-                return Ok(pivot.to_owned());
+                return Ok(pivot);
             }
-            buffers.set(Buffer::Receive, pivot.iter().flat_map(|element| element.to_le_bytes()).collect());
+            buffers.set(Buffer::Receive, pivot.elements.iter().flat_map(|element| element.to_le_bytes()).collect());
         }
         let message = Span::new(Buffer::Receive, 0, (extent[0] * extent[1] * 8) as u64);
         let part = Part { group, root, message, lanes: Lanes::All(ReduceOp::Max), segment: self.segment };
@@ -149,11 +143,8 @@ impl Pivots<'_> {
         self.traffic += self.endpoint.run(builder.finish(), &mut buffers, FIRST_FREE_TAG).await?;
         let bytes = buffers.get(Buffer::Receive).chunks_exact(8);
         let elements = bytes.map(|bytes| f64::from_le_bytes(bytes.try_into().unwrap_or_default())).collect();
-        let rank = self.endpoint.rank();
-        let torn = |cause| Error::Internal { rank, what: format!("a pivot has the wrong shape: {cause}") };
-        let pivot = Array2::from_shape_vec(extent, elements).map_err(torn);
         self.spent += begin.elapsed();
-        pivot
+        Ok(Matrix { columns: extent[1], elements })
     }
 }
 

@@ -4,9 +4,7 @@
 //! windows are written one after another, as by the engine's worker; the rank waits for them when it must
 //! ([`Step::Settle`]), and continues otherwise.
 
-use std::collections::VecDeque;
-
-use rustc_hash::FxHashMap;
+use std::collections::{HashMap, VecDeque};
 
 use super::Time;
 use super::engine::{Engine, What};
@@ -85,7 +83,7 @@ pub(super) struct Servers {
     storage: Option<Storage>,
     /// By server: the time when it has served all its requests.
     free: Vec<Time>,
-    writers: FxHashMap<u32, Writer>,
+    writers: HashMap<u32, Writer>,
 }
 
 /// A rank's worker.
@@ -104,7 +102,7 @@ struct Writer {
 impl Servers {
     pub(super) fn new(storage: Option<Storage>) -> Self {
         let free = vec![0; storage.map_or(0, |storage| storage.servers as usize)];
-        Self { storage, free, writers: FxHashMap::default() }
+        Self { storage, free, writers: HashMap::default() }
     }
 
     /// A rank hands over a window at `now`: when the extent that is then begun is written, if one is begun.

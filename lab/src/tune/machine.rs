@@ -293,7 +293,7 @@ impl<P: FnMut(usize, usize, &str)> Bench<'_, P> {
                 sample.add(seconds);
             }
         }
-        let half_width = half_width(&sample, self.rule.confidence);
+        let half_width = half_width(&sample);
         Ok(Mean { value: sample.mean, half_width, repetitions: sample.count })
     }
 

@@ -1,5 +1,5 @@
 //! The simulator beside LogGOPSim, by numbers that it gave (revision 76451de, its default figures) for schedules exported
-//! with `trib sim all-to-many --ranks P --ranks-per-node 4 --receivers R --kernel K --throttle 4 --message 100..100
+//! with `trib-lab sim all-to-many --ranks P --ranks-per-node 4 --receivers R --kernel K --throttle 4 --message 100..100
 //! --goal K.bin`: `LogGOPSim -f K.bin --batchmode`, with `-S 1` for kernels of synchronous sends. The text form, made
 //! binary by its own txt2bin, gave the same.
 

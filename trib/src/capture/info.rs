@@ -5,8 +5,8 @@ use tributary::engine::Capture;
 use tributary::engine::capture::{Call, Header, Outcome};
 
 use crate::cli::capture::InfoOptions;
-use crate::listing::{counted, table};
-use crate::report::grouped;
+use crate::listing::table;
+use crate::numbers::{counted, grouped};
 use crate::{Failure, say};
 
 /// What all ranks did in one call.

@@ -12,7 +12,7 @@ pub struct AdviseOptions {
     /// The capture (`TRIB_CAPTURE=DIR` makes one).
     #[arg(value_name = "CAPTURE")]
     pub capture: PathBuf,
-    /// The machine: one of `trib sim machines`, or a machine file.
+    /// The machine: one of `trib-lab sim machines`, or a machine file.
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: String,
     /// Number of ranks, a multiple of the capture's: each of its ranks becomes several that do as much. By default the

@@ -94,7 +94,7 @@ pub struct ExplainOptions {
     /// The capture.
     #[arg(value_name = "FILE")]
     pub capture: PathBuf,
-    /// Simulate the largest write on this machine (one of `trib sim machines`, or a machine file): predicted against measured
+    /// Simulate the largest write on this machine (one of `trib-lab sim machines`, or a machine file): predicted against measured
     /// time, and the one hint that should help most.
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: Option<String>,

@@ -34,13 +34,6 @@ pub struct CompareOptions {
     /// Print JSON: one object per line, for each pattern, number of ranks and directory.
     #[arg(long)]
     pub json: bool,
-    /// Measure nothing. Draw the main paper's figures 4 and 5 from the rows that the job scripts of benchmarks/batch wrote
-    /// into this directory.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["command", "patterns", "all", "list"])]
-    pub from: Option<PathBuf>,
-    /// Directory for the figures of --from and their page; by default the directory of the rows.
-    #[arg(long, value_name = "DIR", requires = "from")]
-    pub output: Option<PathBuf>,
     /// A program of yours: the launcher with its options, the program and its arguments.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,

@@ -58,6 +58,7 @@ pub struct How {
     #[arg(long, global = true, value_enum, default_value = "threads", help_heading = "How")]
     pub fabric: Fabric,
     #[arg(long, global = true, value_name = "NAME", help_heading = "How", help = values::kernels("Kernel of both phases"))]
+    #[expect(missing_docs, reason = "the help is made of the registry")]
     pub kernel: Option<String>,
     /// Kernel of the metadata phase.
     #[arg(long, global = true, value_name = "NAME", help_heading = "How")]

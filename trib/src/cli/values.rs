@@ -17,7 +17,7 @@ pub fn positive(text: &str) -> Result<u64, String> {
 }
 
 /// A whole number from `least` to `most`.
-pub(super) fn within(text: &str, least: u64, most: u64) -> Result<u64, String> {
+pub fn within(text: &str, least: u64, most: u64) -> Result<u64, String> {
     let number = text.parse().ok().filter(|number| (least..=most).contains(number));
     number.ok_or_else(|| format!("allowed: {least} to {most}"))
 }

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use super::groups::groups;
 use super::row::{Measured, READ, Row};
-use super::show::{mean, number, ratio, seconds_of};
+use super::show::{mean, number, ratio};
 use super::targets::verdict;
 use crate::Failure;
 use crate::document::{self, Table};
+use crate::numbers;
 
 /// The comments before the tables, and the one behind each.
 const FULL: &str = "<!-- trib compare: full table -->";
@@ -103,18 +104,18 @@ fn table_of_times(rows: &[&Row]) -> String {
     text += "--:|---|\n";
     for row in rows {
         let peer = |name: &str| row.peers.get(name);
-        let time = |name| peer(name).map_or("-".to_string(), |peer| seconds_of(peer.measured.wall_seconds));
+        let time = |name| peer(name).map_or("-".to_string(), |peer| numbers::time(peer.measured.wall_seconds));
         let wall = |name: &str| ratio(peer(name).and_then(|peer| peer.wall_ratios));
         let _ = write!(
             text,
             "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             row.key.pattern,
-            crate::report::grouped(row.bytes),
+            numbers::grouped(row.bytes),
             row.calls,
             time("default"),
             time("best"),
             peer("best").map_or("-", |peer| &peer.setting),
-            seconds_of(row.ours.wall_seconds),
+            numbers::time(row.ours.wall_seconds),
             wall("default"),
             wall("best"),
             ratio(peer("best").and_then(|peer| peer.cpu_ratios)),
@@ -139,7 +140,7 @@ fn table_of_costs(rows: &[&Row]) -> String {
             let best = row.peers.get("best").and_then(|peer| of(&peer.measured));
             format!("{} ({})", text(of(&row.ours)), text(best))
         };
-        let count = |value: Option<u64>| value.map_or("-".to_string(), crate::report::grouped);
+        let count = |value: Option<u64>| value.map_or("-".to_string(), numbers::grouped);
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",

@@ -21,13 +21,11 @@
 //! | `targets` | what rows are to reach, and what they miss |
 //! | `show`, `markdown` | tables |
 //! | `program` | any other program |
-//! | `from_results` | figures of measurements on a cluster |
 
 mod build;
 mod cases;
 #[cfg(test)]
 mod damage;
-mod from_results;
 mod groups;
 mod hosts;
 mod lists;
@@ -51,13 +49,10 @@ mod task;
 mod traffic;
 mod variant;
 
-use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
-
 use crate::cli::compare::CompareOptions;
-use crate::{Failure, listing, say};
+use crate::{Failure, listing, progress, say};
 use cases::CASES;
 use hosts::Place;
 use mpi::Mpi;
@@ -70,9 +65,6 @@ use task::Task;
 pub fn run(options: &CompareOptions) -> Result<(), Failure> {
     if options.list {
         return list();
-    }
-    if let Some(from) = &options.from {
-        return from_results::run(from, options.output.as_deref());
     }
     task::check(&options.measure)?;
     if !options.command.is_empty() {
@@ -115,7 +107,8 @@ fn measure_all(
 ) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
     let limit = Duration::try_from_secs_f64(60.0 * options.measure.minutes).unwrap_or(Duration::MAX);
-    let (start, bar) = (Instant::now(), progress(tasks.len() as u64));
+    let (start, bar) = (Instant::now(), progress(tasks.len() as u64, ""));
+    bar.enable_steady_tick(Duration::from_millis(500));
     for (number, task) in tasks.iter().enumerate() {
         if start.elapsed() > limit {
             outcome.left = tasks.len() - number;
@@ -173,16 +166,4 @@ fn list() -> Result<(), Failure> {
         table.add_row([case.name, if case.reads { "-read" } else { "" }, case.about]);
     }
     say(table)
-}
-
-/// A progress bar on standard error, if that is a terminal.
-fn progress(length: u64) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(length);
-    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {elapsed} {msg}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.enable_steady_tick(Duration::from_millis(500));
-    bar
 }

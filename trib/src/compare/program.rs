@@ -72,7 +72,7 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
     let inside = build::inside()?.display().to_string();
     let both = format!("{inside}:{}", library.display());
     let (mut default, mut ours) = (Runs::default(), Runs::default());
-    let bar = super::progress(options.measure.pairs);
+    let bar = super::progress(options.measure.pairs, "");
     for pair in 0..options.measure.pairs {
         bar.set_message(format!("pair {} of {}", pair + 1, options.measure.pairs));
         once(&options.command, &mpi, &inside, &mut default)?;

@@ -4,7 +4,7 @@ use super::groups::groups;
 use super::row::{Measured, Row};
 use super::statistics::{Ratio, geometric_mean};
 use super::targets::verdict;
-use crate::listing;
+use crate::{listing, numbers};
 
 /// A table for each directory, what they say in all, and which targets they miss.
 pub fn table(rows: &[Row]) -> String {
@@ -56,7 +56,7 @@ fn of_directory(rows: &[&Row]) -> comfy_table::Table {
     ]);
     for row in rows {
         let [default, best] = ["default", "best"].map(|name| row.peers.get(name));
-        let time = |seconds: Option<f64>| seconds.map_or("-".to_string(), seconds_of);
+        let time = |seconds: Option<f64>| seconds.map_or("-".to_string(), numbers::time);
         table.add_row([
             row.key.pattern.clone(),
             row.key.ranks.to_string(),
@@ -76,8 +76,9 @@ fn of_directory(rows: &[&Row]) -> comfy_table::Table {
 
 /// What a call takes, the median and the 99th percentile: ours, and in brackets the MPI library's own.
 fn calls_of(row: &Row) -> String {
-    let of =
-        |all: &Measured| Some(format!("{}, {}", seconds_of(all.call_p50_seconds?), seconds_of(all.call_p99_seconds?)));
+    let of = |all: &Measured| {
+        Some(format!("{}, {}", numbers::time(all.call_p50_seconds?), numbers::time(all.call_p99_seconds?)))
+    };
     let default = row.peers.get("default").and_then(|peer| of(&peer.measured));
     match (of(&row.ours), default) {
         (Some(ours), Some(default)) => format!("{ours} ({default})"),
@@ -108,24 +109,12 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// A time in a suitable unit.
-pub fn seconds_of(seconds: f64) -> String {
-    match seconds {
-        0.0 => "0".to_string(),
-        _ if seconds < 1e-3 => format!("{:.1} us", seconds * 1e6),
-        _ if seconds < 1.0 => format!("{:.2} ms", seconds * 1e3),
-        _ => format!("{seconds:.3} s"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn times_have_the_unit_that_fits() {
-        let all = [0.0, 2.26e-6, 0.0123, 1.5].map(seconds_of);
+    fn ratios_have_two_or_three_digits() {
         assert_eq!([0.01234, 1.234, 123.4].map(number), ["0.012", "1.23", "123"]);
-        assert_eq!(all, ["0", "2.3 us", "12.30 ms", "1.500 s"]);
     }
 }

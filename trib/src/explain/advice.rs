@@ -5,9 +5,7 @@ use serde::Serialize;
 use super::account::Account;
 use super::kinds::Kind;
 use super::sentences::{NOTABLE, late};
-use super::{percent, time};
-use crate::listing::counted;
-use crate::report::grouped;
+use crate::numbers::{counted, grouped, percent, time};
 
 /// Requests of fewer bytes are small: a disk, or a lock of a file system, takes longer than their bytes.
 const SMALL: u64 = 64 << 10;

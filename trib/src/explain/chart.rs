@@ -1,13 +1,15 @@
 //! The drawings of the page: SVG whose colours are the page's, so that they follow it into the dark and onto paper.
 
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped};
+use svg::Node;
+use svg::node::element::{Element, Line, Rectangle, Text, Title};
 use tributary::Rank;
 
 use super::account::Account;
 use super::planned::Planned;
-use super::time;
+use crate::numbers::{grouped, time};
+use crate::picture::axis::Axis;
 use crate::picture::ink::at;
-use crate::report::grouped;
 
 const WIDTH: f64 = 960.0;
 /// Where bars begin; names are before it.
@@ -27,48 +29,86 @@ pub struct Bar {
     pub says: String,
 }
 
-/// Bars under one another.
-pub fn bars(title: &str, bars: &[Bar]) -> Markup {
-    let most = bars.iter().map(|bar| bar.value).fold(f64::MIN_POSITIVE, f64::max);
-    let height = 22.0 * bars.len() as f64;
-    let room = WIDTH - LEFT - 330.0;
-    html! {
-        svg role="img" aria-label=(title) viewBox={ "0 0 " (at(WIDTH)) " " (at(height)) } {
-            @for (row, bar) in bars.iter().enumerate() {
-                @let y = 22.0 * row as f64;
-                @let width = if bar.value > 0.0 { (room * bar.value / most).max(1.0) } else { 0.0 };
-                text.name x=(at(LEFT - 10.0)) y=(at(y + 15.0)) { (bar.name) }
-                rect.bar x=(at(LEFT)) y=(at(y + 3.0)) width=(at(width)) height="16" {}
-                text x=(at(LEFT + width + 8.0)) y=(at(y + 15.0)) { (bar.says) }
-            }
+/// A drawing, called `label` where nobody sees it.
+struct Sheet {
+    label: &'static str,
+    nodes: Vec<Box<dyn Node>>,
+}
+
+impl Sheet {
+    fn new(label: &'static str) -> Self {
+        Self { label, nodes: Vec::new() }
+    }
+
+    fn words(&mut self, class: &str, x: f64, y: f64, text: impl Into<String>) {
+        self.add(Text::new(text.into()).set("class", class).set("x", at(x)).set("y", at(y)));
+    }
+
+    fn add(&mut self, node: impl Into<Box<dyn Node>>) {
+        self.nodes.push(node.into());
+    }
+
+    /// Lanes with their names, and an axis of time below them.
+    fn lanes(&mut self, lane: f64, names: &[String], between: (f64, f64)) -> Axis {
+        let (axis, bottom) = (Axis::linear(between, (LEFT, WIDTH - 40.0)), lane * names.len() as f64);
+        for seconds in axis.ticks() {
+            let x = axis.at(seconds);
+            let line = Line::new().set("class", "grid").set("x1", at(x)).set("x2", at(x)).set("y1", 0);
+            self.add(line.set("y2", at(bottom)));
+            self.words("tick", x, bottom + 18.0, time(seconds));
         }
+        for (row, name) in names.iter().enumerate() {
+            self.words("name", LEFT - 10.0, lane * (row as f64 + 0.5) + 4.0, name);
+        }
+        axis
+    }
+
+    fn finish(self, height: f64) -> Markup {
+        // Without the name space that a file of its own would need.
+        let mut whole = Element::new("svg");
+        whole.assign("role", "img");
+        whole.assign("aria-label", self.label);
+        whole.assign("viewBox", format!("0 0 {WIDTH} {}", at(height)));
+        self.nodes.into_iter().for_each(|node| whole.append(node));
+        PreEscaped(whole.to_string())
     }
 }
 
+/// A rectangle of a class; `says` is for who points at it.
+fn block(class: &str, (x, y): (f64, f64), (width, height): (f64, f64), says: &str) -> Rectangle {
+    let block = Rectangle::new().set("class", class).set("x", at(x)).set("y", at(y));
+    block.set("width", at(width)).set("height", at(height)).add(Title::new(says))
+}
+
+/// Bars under one another.
+pub fn bars(title: &'static str, bars: &[Bar]) -> Markup {
+    let most = bars.iter().map(|bar| bar.value).fold(f64::MIN_POSITIVE, f64::max);
+    let axis = Axis::linear((0.0, most), (0.0, WIDTH - LEFT - 330.0));
+    let mut sheet = Sheet::new(title);
+    for (row, bar) in bars.iter().enumerate() {
+        let y = 22.0 * row as f64;
+        let width = if bar.value > 0.0 { axis.at(bar.value).max(1.0) } else { 0.0 };
+        sheet.words("name", LEFT - 10.0, y + 15.0, &bar.name);
+        sheet.add(block("bar", (LEFT, y + 3.0), (width, 16.0), &bar.says));
+        sheet.words("says", LEFT + width + 8.0, y + 15.0, &bar.says);
+    }
+    sheet.finish(22.0 * bars.len() as f64)
+}
+
 /// Each rank's calls, between two times in seconds.
-pub fn timeline(account: &Account, (from, to): (f64, f64)) -> Markup {
+pub fn timeline(account: &Account, between: (f64, f64)) -> Markup {
     let lanes = lanes(account);
     let lane = if lanes.len() > 16 { 14.0 } else { 18.0 };
-    let (bottom, room) = (lane * lanes.len() as f64, WIDTH - LEFT - 40.0);
-    let x = |seconds: f64| LEFT + room * ((seconds - from) / (to - from).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
-    html! {
-        svg role="img" aria-label="The calls of each rank over time" viewBox={ "0 0 " (at(WIDTH)) " " (at(bottom + 30.0)) } {
-            @for step in 0..=5 {
-                @let seconds = from + (to - from) * f64::from(step) / 5.0;
-                line.grid x1=(at(x(seconds))) x2=(at(x(seconds))) y1="0" y2=(at(bottom)) {}
-                text.tick x=(at(x(seconds))) y=(at(bottom + 18.0)) { (time(seconds)) }
-            }
-            @for (row, &rank) in lanes.iter().enumerate() {
-                @let y = lane * row as f64;
-                text.name x=(at(LEFT - 10.0)) y=(at(y + lane - 5.0)) { "rank " (rank) }
-                @for piece in pieces(account, rank, (from, to), &x) {
-                    rect class=(piece.class) x=(at(piece.x)) y=(at(y + 2.0)) width=(at(piece.width)) height=(at(lane - 4.0)) {
-                        title { (piece.says) }
-                    }
-                }
-            }
+    let names: Vec<_> = lanes.iter().map(|rank| format!("rank {rank}")).collect();
+    let mut sheet = Sheet::new("The calls of each rank over time");
+    let axis = sheet.lanes(lane, &names, between);
+    for (row, &rank) in lanes.iter().enumerate() {
+        for piece in pieces(account, rank, between, &axis) {
+            let y = lane * row as f64 + 2.0;
+            sheet.add(block(piece.class, (piece.x, y), (piece.width, lane - 4.0), &piece.says));
         }
     }
+    sheet.finish(lane * lanes.len() as f64 + 30.0)
 }
 
 /// A part of a lane.
@@ -95,7 +135,7 @@ fn lanes(account: &Account) -> Vec<Rank> {
 }
 
 /// What a rank did: waiting, then the call. Parts that are nearer than a pixel are one.
-fn pieces(account: &Account, rank: Rank, (from, to): (f64, f64), x: &dyn Fn(f64) -> f64) -> Vec<Piece> {
+fn pieces(account: &Account, rank: Rank, (from, to): (f64, f64), axis: &Axis) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     let visits = account.timeline[rank].iter().zip(&account.calls);
     for (visit, call) in visits.filter(|(visit, _)| visit.end >= from && visit.start <= to) {
@@ -109,7 +149,7 @@ fn pieces(account: &Account, rank: Rank, (from, to): (f64, f64), x: &dyn Fn(f64)
             time(visit.end - visit.start)
         );
         for (class, begin, end) in [("wait", visit.start, came), (call.direction, came, visit.end)] {
-            let (begin, end) = (x(begin), x(end));
+            let (begin, end) = (axis.at(begin), axis.at(end));
             if end - begin < 0.1 {
                 continue;
             }
@@ -146,43 +186,35 @@ pub fn rounds(account: &Account) -> Option<(u64, Markup)> {
         .filter(|owner| owner.rounds.iter().any(|round| round.call == longest))
         .take(LANES)
         .collect();
-    let (bottom, room) = (24.0 * owners.len() as f64, WIDTH - LEFT - 40.0);
-    let x = |seconds: f64| LEFT + room * ((seconds - from) / (to - from).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
-    let wide = |(begin, end): (f64, f64)| at((x(end) - x(begin)).max(0.8));
-    let drawing = html! {
-        svg role="img" aria-label="Rounds of each aggregator over time" viewBox={ "0 0 " (at(WIDTH)) " " (at(bottom + 30.0)) } {
-            @for step in 0..=5 {
-                @let seconds = from + (to - from) * f64::from(step) / 5.0;
-                line.grid x1=(at(x(seconds))) x2=(at(x(seconds))) y1="0" y2=(at(bottom)) {}
-                text.tick x=(at(x(seconds))) y=(at(bottom + 18.0)) { (time(seconds)) }
-            }
-            @for (row, owner) in owners.iter().enumerate() {
-                @let y = 24.0 * row as f64;
-                text.name x=(at(LEFT - 10.0)) y=(at(y + 16.0)) { "aggregator, rank " (owner.rank) }
-                @for round in owner.rounds.iter().filter(|round| round.call == longest) {
-                    @for (class, times, top) in [("write", round.exchange, 2.0), ("read", round.io, 12.0)] {
-                        @if times.1 > times.0 {
-                            rect class=(class) x=(at(x(times.0))) y=(at(y + top)) width=(wide(times)) height="9" {
-                                title {
-                                    "rank " (owner.rank) ", round " (round.round) ": " (round.ranks) " ranks, " (grouped(round.bytes))
-                                    " bytes; exchange " (time(round.exchange.1 - round.exchange.0)) ", file "
-                                    (time(round.io.1 - round.io.0))
-                                }
-                            }
-                        }
-                    }
+    let names: Vec<_> = owners.iter().map(|owner| format!("aggregator, rank {}", owner.rank)).collect();
+    let mut sheet = Sheet::new("Rounds of each aggregator over time");
+    let axis = sheet.lanes(24.0, &names, (from, to));
+    for (row, owner) in owners.iter().enumerate() {
+        for round in owner.rounds.iter().filter(|round| round.call == longest) {
+            let says = format!(
+                "rank {}, round {}: {} ranks, {} bytes; exchange {}, file {}",
+                owner.rank,
+                round.round,
+                round.ranks,
+                grouped(round.bytes),
+                time(round.exchange.1 - round.exchange.0),
+                time(round.io.1 - round.io.0)
+            );
+            for (class, (begin, end), top) in [("write", round.exchange, 2.0), ("read", round.io, 12.0)] {
+                if end > begin {
+                    let (begin, end) = (axis.at(begin), axis.at(end));
+                    sheet.add(block(class, (begin, 24.0 * row as f64 + top), ((end - begin).max(0.8), 9.0), &says));
                 }
             }
         }
-    };
+    }
+    let drawing = sheet.finish(24.0 * owners.len() as f64 + 30.0);
     Some((longest, drawing))
 }
 
 /// Fan-in of a call: a row for each aggregator, a column for each round.
 pub fn fan_in(plan: &Planned) -> Markup {
-    let mut rounds: Vec<u64> = plan.windows.iter().map(|window| window.round).collect();
-    rounds.sort_unstable();
-    rounds.dedup();
+    let rounds = rounds_of(plan);
     let (rows, columns) = (plan.aggregators.len().min(CELLS.0), rounds.len().min(CELLS.1));
     let (width, most) = (((WIDTH - LEFT) / columns.max(1) as f64).min(120.0), f64::from(plan.fan_in.max.max(1)));
     let height = 24.0 * rows as f64 + 24.0;
@@ -190,42 +222,46 @@ pub fn fan_in(plan: &Planned) -> Markup {
         let row = plan.aggregators.iter().take(rows).position(|aggregator| *aggregator == rank)?;
         Some((row, rounds[..columns].binary_search(&round).ok()?))
     };
-    html! {
-        svg role="img" aria-label="Fan-in by aggregator and round" viewBox={ "0 0 " (at(WIDTH)) " " (at(height)) } {
-            @for (row, rank) in plan.aggregators.iter().take(rows).enumerate() {
-                text.name x=(at(LEFT - 10.0)) y=(at(24.0 * row as f64 + 16.0)) { "aggregator, rank " (rank) }
-            }
-            @for window in &plan.windows {
-                @if let Some((row, column)) = place(window.aggregator, window.round) {
-                    @let share = f64::from(window.senders) / most;
-                    @let (x, y) = (LEFT + width * column as f64, 24.0 * row as f64);
-                    rect.cell x=(at(x)) y=(at(y)) width=(at(width - 1.5)) height="22" fill-opacity=(format!("{:.2}", 0.15 + 0.45 * share)) {
-                        title {
-                            "rank " (window.aggregator) ", round " (window.round) ": " (grouped(window.bytes)) " bytes from "
-                            (window.senders) " ranks, " (grouped(window.least)) " to " (grouped(window.most)) " bytes each"
-                        }
-                    }
-                    @if width > 18.0 {
-                        text.middle x=(at(x + width / 2.0)) y=(at(y + 15.5)) { (window.senders) }
-                    }
-                }
-            }
-            @for (column, round) in rounds.iter().take(columns).enumerate() {
-                @if width > 18.0 {
-                    text.tick x=(at(LEFT + width * (column as f64 + 0.5))) y=(at(height - 6.0)) { (round) }
-                }
-            }
-            text.name x=(at(LEFT - 10.0)) y=(at(height - 6.0)) { "round" }
+    let mut sheet = Sheet::new("Fan-in by aggregator and round");
+    for (row, rank) in plan.aggregators.iter().take(rows).enumerate() {
+        sheet.words("name", LEFT - 10.0, 24.0 * row as f64 + 16.0, format!("aggregator, rank {rank}"));
+    }
+    for window in &plan.windows {
+        let Some((row, column)) = place(window.aggregator, window.round) else { continue };
+        let (x, y) = (LEFT + width * column as f64, 24.0 * row as f64);
+        let says = format!(
+            "rank {}, round {}: {} bytes from {} ranks, {} to {} bytes each",
+            window.aggregator,
+            window.round,
+            grouped(window.bytes),
+            window.senders,
+            grouped(window.least),
+            grouped(window.most)
+        );
+        let opacity = 0.15 + 0.45 * f64::from(window.senders) / most;
+        let cell = block("cell", (x, y), (width - 1.5, 22.0), &says);
+        sheet.add(cell.set("fill-opacity", format!("{opacity:.2}")));
+        if width > 18.0 {
+            sheet.words("middle", x + width / 2.0, y + 15.5, window.senders.to_string());
         }
     }
+    for (column, round) in rounds.iter().take(columns).enumerate().filter(|_| width > 18.0) {
+        sheet.words("tick", LEFT + width * (column as f64 + 0.5), height - 6.0, round.to_string());
+    }
+    sheet.words("name", LEFT - 10.0, height - 6.0, "round");
+    sheet.finish(height)
+}
+
+fn rounds_of(plan: &Planned) -> Vec<u64> {
+    let mut rounds: Vec<u64> = plan.windows.iter().map(|window| window.round).collect();
+    rounds.sort_unstable();
+    rounds.dedup();
+    rounds
 }
 
 /// What a drawing of fan-in leaves out.
 pub fn left_out(plan: &Planned) -> Option<String> {
-    let mut rounds: Vec<u64> = plan.windows.iter().map(|window| window.round).collect();
-    rounds.sort_unstable();
-    rounds.dedup();
-    let (aggregators, rounds) = (plan.aggregators.len(), rounds.len());
+    let (aggregators, rounds) = (plan.aggregators.len(), rounds_of(plan).len());
     (aggregators > CELLS.0 || rounds > CELLS.1).then(|| {
         format!(
             "Drawn are the first {} of {aggregators} aggregators and {} of {rounds} rounds.",

@@ -54,18 +54,3 @@ pub fn run(options: &ExplainOptions) -> Result<(), Failure> {
     std::fs::write(path, page::html(&account)).map_err(|cause| Failure::new(format!("{shown}: {cause}")))?;
     say(format!("{shown}: {}", account.file))
 }
-
-/// A time for people: in the unit that fits it.
-fn time(seconds: f64) -> String {
-    match seconds {
-        0.0 => "0 s".to_string(),
-        at if at >= 1.0 => format!("{at:.3} s"),
-        at if at >= 1e-3 => format!("{:.3} ms", at * 1e3),
-        at => format!("{:.1} us", at * 1e6),
-    }
-}
-
-/// A part of a whole, in percent.
-fn percent(part: f64, whole: f64) -> String {
-    if whole <= 0.0 { "0 %".to_string() } else { format!("{:.0} %", 100.0 * part / whole) }
-}

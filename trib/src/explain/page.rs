@@ -5,9 +5,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::account::{Account, Way};
 use super::chart::{self, Bar};
 use super::sentences::{meaning, phases, reason};
-use super::{percent, tables, time};
-use crate::listing::counted;
-use crate::report::grouped;
+use super::tables;
+use crate::numbers::{counted, grouped, percent, time};
 
 const STYLE: &str = include_str!("page.css");
 

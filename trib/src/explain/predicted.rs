@@ -7,7 +7,7 @@ use tributary_lab::forecast::Parts;
 use super::account::Account;
 use crate::advise::{Expected, expect};
 use crate::cli::advise::AdviseOptions;
-use crate::{Failure, sim};
+use crate::{Failure, machines};
 
 /// A phase, predicted and measured.
 #[derive(Debug, Clone, Serialize)]
@@ -60,7 +60,7 @@ pub fn predict(
     topology: &Topology,
     (capture, machine): (&std::path::Path, &str),
 ) -> Result<Predicted, Failure> {
-    sim::machines::machine(machine)?;
+    machines::machine(machine)?;
     let mut of_node = vec![0; topology.nodes()];
     (0..topology.ranks()).for_each(|rank| of_node[topology.node_of(rank)] += 1);
     let options = AdviseOptions {
@@ -108,13 +108,13 @@ fn changed(hints: &Hints) -> Vec<String> {
 impl Predicted {
     /// What to do, in a sentence.
     pub fn advice(&self) -> String {
-        let tried = crate::listing::counted(self.tried as u64, "setting");
+        let tried = crate::numbers::counted(self.tried as u64, "setting");
         match &self.best {
             Some(Best { hint, seconds, gain }) => format!(
                 "Of {tried} that were simulated for {}, the hint that should help most is {hint}: {} for call {}, {gain:.2} times \
                  as fast.",
                 self.machine,
-                super::time(*seconds),
+                crate::numbers::time(*seconds),
                 self.call
             ),
             None => format!(

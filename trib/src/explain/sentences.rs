@@ -4,9 +4,7 @@ use tributary::engine::Seconds;
 
 use super::account::{Account, Owner, RankAccount, Way};
 use super::calls::CallAccount;
-use super::{percent, time};
-use crate::listing::counted;
-use crate::report::grouped;
+use crate::numbers::{counted, grouped, percent, time};
 
 /// Waiting below this is not worth a word, in seconds.
 pub const NOTABLE: f64 = 1e-3;

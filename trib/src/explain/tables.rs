@@ -6,12 +6,11 @@ use tributary::hints::Unused;
 
 use super::account::{Account, Changed, Owner, RankAccount};
 use super::calls::CallAccount;
+use super::chart;
 use super::kinds::Kind;
 use super::predicted::Phase;
 use super::sentences::{phases, reason};
-use super::{chart, time};
-use crate::listing::counted;
-use crate::report::grouped;
+use crate::numbers::{counted, grouped, ratio, time};
 
 /// Most rows of a table; `--json` has all.
 const ROWS: usize = 200;
@@ -293,9 +292,4 @@ pub fn predicted(account: &Account) -> Option<Markup> {
         (table("Predicted against measured", &header, 1..4, &rows))
         p { (predicted.advice()) }
     })
-}
-
-/// One time in parts of another.
-pub fn ratio(one: f64, other: f64) -> String {
-    if other > 0.0 { format!("{:.2}", one / other) } else { "-".to_string() }
 }

@@ -7,10 +7,8 @@ use comfy_table::Table;
 use super::account::{Account, Owner};
 use super::predicted::Phase;
 use super::sentences::{meaning, phases, reason};
-use super::tables::ratio;
-use super::{percent, time};
-use crate::listing::{counted, table};
-use crate::report::grouped;
+use crate::listing::table;
+use crate::numbers::{counted, grouped, percent, ratio, time};
 
 /// Most rows of a table; `--json` has all.
 const ROWS: usize = 24;

@@ -6,7 +6,8 @@ use tributary_benchmarks::{ClosedForm, Division, Pattern};
 
 use crate::cli::patterns::DivisionOptions;
 use crate::exchange::describe;
-use crate::report::{fan_in, grouped, sized};
+use crate::numbers::{grouped, sized};
+use crate::report::fan_in;
 
 /// The two ways to divide a file.
 fn divisions(options: &DivisionOptions) -> [(&'static str, Division); 2] {

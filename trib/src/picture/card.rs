@@ -7,7 +7,7 @@ use super::memory::Lane;
 use super::sheet::{LEFT, RIGHT, Sheet};
 use super::strip::{Cell, Strip};
 use crate::cli::patterns::Drawing;
-use crate::report::grouped;
+use crate::numbers::grouped;
 
 /// The most slices of a cell of several ranks.
 const SLICES: usize = 8;

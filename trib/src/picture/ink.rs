@@ -1,6 +1,6 @@
 //! Colours, rectangles and text of a picture.
 
-use svg::node::element::{Polygon, Rectangle, Text};
+use svg::node::element::{Line, Polygon, Rectangle, Text};
 
 /// Colour of text.
 pub const DARK: &str = "#1f2328";
@@ -26,12 +26,6 @@ pub fn of_rank(rank: usize) -> &'static str {
     RANKS[rank % RANKS.len()].0
 }
 
-/// The same colour as red, green and blue.
-pub fn rgb(index: usize) -> (u8, u8, u8) {
-    let part = |at: usize| u8::from_str_radix(&of_rank(index)[at..at + 2], 16).unwrap_or(0);
-    (part(1), part(3), part(5))
-}
-
 /// The colour of text on it.
 pub fn on_rank(rank: usize) -> &'static str {
     if RANKS[rank % RANKS.len()].1 { "#ffffff" } else { DARK }
@@ -48,6 +42,12 @@ pub fn block(x: f64, y: f64, width: f64, height: f64, fill: &str, opacity: f64) 
     let block = Rectangle::new().set("x", at(x)).set("y", at(y)).set("width", at(width)).set("height", at(height));
     let block = block.set("fill", fill).set("stroke", "#ffffff").set("stroke-width", "0.7");
     if opacity < 1.0 { block.set("fill-opacity", at(opacity)) } else { block }
+}
+
+/// A line from one point to another.
+pub fn line(from: (f64, f64), to: (f64, f64), stroke: &str) -> Line {
+    let line = Line::new().set("x1", at(from.0)).set("y1", at(from.1)).set("x2", at(to.0)).set("y2", at(to.1));
+    line.set("stroke", stroke)
 }
 
 /// A ribbon between an upper and a lower edge.

@@ -7,7 +7,7 @@ use tributary::{Rank, Topology};
 use super::grid::{Grid, LEFT};
 use super::ink::{self, DARK, GREY, NOBODY, at, block, words};
 use super::sheet::Sheet;
-use crate::listing::counted;
+use crate::numbers::counted;
 
 /// Colours of messages inside a node and between nodes.
 const INSIDE: &str = "#8c959f";

@@ -3,16 +3,18 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`strip`] | the file as cells |
-//! | [`memory`] | a rank's memory, and the positions of its pieces in the file |
-//! | [`card`] | the picture of a pattern: strips, memory, legend |
-//! | [`matrix`] | one round of an exchange, binned |
-//! | [`round`] | its picture: matrix, fan-in, legend |
+//! | `strip` | the file as cells |
+//! | `memory` | a rank's memory, and the positions of its pieces in the file |
+//! | `card` | the picture of a pattern: strips, memory, legend |
+//! | `matrix` | one round of an exchange, binned |
+//! | `round` | its picture: matrix, fan-in, legend |
 //! | [`mod@messages`] | the messages of an algorithm, round by round, and the data of each rank |
-//! | [`grid`] | its rows and columns |
-//! | [`sheet`] | the card on which pictures are drawn |
+//! | `grid` | its rows and columns |
+//! | `sheet` | the card on which pictures are drawn |
+//! | [`axis`] | the places of values, and ticks |
 //! | [`ink`] | colours, rectangles, text |
 
+pub mod axis;
 mod card;
 mod grid;
 pub mod ink;

@@ -6,7 +6,7 @@ use super::ink::{DARK, GREY, NOBODY, block, words};
 use super::matrix::{Matrix, Row};
 use super::sheet::{LEFT, RIGHT, Sheet};
 use crate::exchange::describe;
-use crate::report::grouped;
+use crate::numbers::grouped;
 
 /// Right edge of the matrix, and left edge of the strip of the fan-in.
 const EDGE: f64 = 730.0;

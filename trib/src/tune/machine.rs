@@ -12,13 +12,13 @@ use tributary_lab::tune::machine::{Measured, measure, nodes};
 
 use crate::cli::replay::Fabric;
 use crate::cli::tune::MachineOptions;
-use crate::tune::{advance, bar, under_mpi, writable};
-use crate::{Failure, listing, say};
+use crate::tune::{under_mpi, writable};
+use crate::{Failure, listing, progress, say};
 
 /// Number of ranks on threads without --ranks.
 const RANKS: u64 = 8;
 /// MPIBlib's rule, with an error that keeps it below a minute.
-const RULE: Rule = Rule { least: 5, most: 40, confidence: 0.95, error: 0.05 };
+const RULE: Rule = Rule { least: 5, most: 40, error: 0.05 };
 
 /// Runs the command.
 pub fn run(options: &MachineOptions) -> Result<(), Failure> {
@@ -49,11 +49,16 @@ fn measured(
 ) -> Result<(Machine, Vec<Measured>), Error> {
     let waiting = endpoint.waiting().clone();
     let writable = if endpoint.rank() == 0 { writable(options.output.as_deref()) } else { Ok(()) };
-    let bar = bar(endpoint.rank());
+    let bar = if endpoint.rank() == 0 { progress(0, "") } else { indicatif::ProgressBar::hidden() };
+    let advance = |done: usize, of: usize, next: &str| {
+        bar.set_length(of as u64);
+        bar.set_position(done as u64);
+        bar.set_message(next.to_string());
+    };
     let measured = waiting.wait(pin!(async {
         agree(endpoint, writable).await?;
         let topology = nodes(endpoint, options.ranks_per_node).await?;
-        measure(endpoint, &topology, fabric, &RULE, |done, of, next| advance(&bar, done, of, next)).await
+        measure(endpoint, &topology, fabric, &RULE, advance).await
     }));
     bar.finish_and_clear();
     measured

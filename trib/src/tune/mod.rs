@@ -1,29 +1,22 @@
-//! `trib tune`: what is fastest, measured here or simulated.
+//! `trib tune machine`, and what commands that measure on MPI share.
 
-mod kernels;
 mod machine;
+
+pub use machine::run as machine;
 
 use std::path::Path;
 
-use indicatif::{ProgressBar, ProgressStyle};
-use tributary::fabric::mpi::{self, World};
-use tributary::{Endpoint, Error, Rank};
+use tributary::Error;
 
 use crate::Failure;
-use crate::cli::tune::{TuneOptions, What};
-
-/// Runs the command.
-pub fn run(options: &TuneOptions) -> Result<(), Failure> {
-    match &options.what {
-        What::Kernels(options) => kernels::run(options),
-        What::Machine(options) => machine::run(options),
-    }
-}
 
 /// This process of an MPI job, its endpoint, and whether it speaks: rank 0. `wanted` is the number of ranks, if one was given.
-fn under_mpi(wanted: Option<u64>) -> Result<(World, Endpoint, bool), Failure> {
-    let world = mpi::initialise()?;
-    let endpoint = Endpoint::new(Box::new(world.endpoint()?));
+///
+/// # Errors
+/// Those of MPI; another number of ranks.
+pub fn under_mpi(wanted: Option<u64>) -> Result<(tributary::fabric::mpi::World, tributary::Endpoint, bool), Failure> {
+    let world = tributary::fabric::mpi::initialise()?;
+    let endpoint = tributary::Endpoint::new(Box::new(world.endpoint()?));
     let (ranks, speaks) = (endpoint.ranks() as u64, endpoint.rank() == 0);
     if wanted.is_some_and(|wanted| wanted != ranks) {
         let failure = Failure::new(format!("ranks: mpiexec started {ranks}, but --ranks is another number"));
@@ -32,23 +25,11 @@ fn under_mpi(wanted: Option<u64>) -> Result<(World, Endpoint, bool), Failure> {
     Ok((world, endpoint, speaks))
 }
 
-/// On rank 0, a bar on a terminal; for [`advance`].
-fn bar(rank: Rank) -> ProgressBar {
-    let bar = if rank == 0 { ProgressBar::new(0) } else { ProgressBar::hidden() };
-    if let Ok(style) = ProgressStyle::with_template("{msg:50} {wide_bar} {pos}/{len}, {eta} left") {
-        bar.set_style(style);
-    }
-    bar
-}
-
-fn advance(bar: &ProgressBar, done: usize, of: usize, next: &str) {
-    bar.set_length(of as u64);
-    bar.set_position(done as u64);
-    bar.set_message(next.to_string());
-}
-
-/// Checks, before anything is measured, that the table can be written.
-fn writable(path: Option<&Path>) -> Result<(), Error> {
+/// Checks, before anything is measured, that a file can be written.
+///
+/// # Errors
+/// It cannot.
+pub fn writable(path: Option<&Path>) -> Result<(), Error> {
     let Some(path) = path else { return Ok(()) };
     let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);
     opened.map(drop).map_err(|cause| {

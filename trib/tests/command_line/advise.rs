@@ -3,8 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use serde_json::Value;
-
 fn capture(name: &str) -> String {
     let root: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().into();
     root.join("benchmarks/captures").join(format!("{name}.tribcap")).to_str().unwrap().to_string()
@@ -12,44 +10,6 @@ fn capture(name: &str) -> String {
 
 fn trib(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_trib")).args(arguments).output().unwrap()
-}
-
-fn advice(arguments: &[&str]) -> Value {
-    let output = trib(arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
-/// Seconds of the write of a capture as `trib sim write` has them.
-fn simulated(capture: &str, machine: &str, hints: &[String]) -> f64 {
-    let mut arguments =
-        vec!["sim", "write", "capture", capture, "--machine", machine, "--json", "--sample", "2", "--write-behind"];
-    hints.iter().for_each(|hint| arguments.extend(["--hint", hint]));
-    advice(&arguments)["seconds"]["last"]["total"].as_f64().unwrap()
-}
-
-/// What is said to be gained is what the simulator says of the defaults and of the advice.
-#[test]
-fn the_gain_is_the_simulators() {
-    for (name, machine) in [("btio", "summit"), ("s3d", "cori-knl"), ("hdf5-chunked", "perlmutter")] {
-        let capture = capture(name);
-        let advised = advice(&["advise", &capture, "--machine", machine, "--json"]);
-        let [before, after, gain] =
-            ["before_seconds", "after_seconds", "gain"].map(|key| advised[key].as_f64().unwrap());
-        assert!(after <= before && (gain - before / after).abs() < 1e-9, "{name}: {advised}");
-        let hints = advised["hints"].as_object().unwrap();
-        let hints: Vec<String> =
-            hints.iter().map(|(key, value)| format!("{key}={}", value.as_str().unwrap())).collect();
-        if name != "hdf5-chunked" {
-            // Its largest call is not its first.
-            assert!((simulated(&capture, machine, &[]) - before).abs() <= 1e-9 * before, "{name}");
-            assert!((simulated(&capture, machine, &hints) - after).abs() <= 1e-9 * after, "{name}");
-        }
-        let trials = advised["trials"].as_array().unwrap();
-        assert!(trials.len() > 40, "{name}: {} trials", trials.len());
-        let least = trials.iter().filter_map(|trial| trial["seconds"].as_f64()).fold(f64::INFINITY, f64::min);
-        assert!(after <= least * 1.01 + 1e-12, "{name}: the best of all that was tried is {least}");
-    }
 }
 
 #[test]

@@ -1,15 +1,13 @@
 //! The tests of the command line: one program.
 
+#[path = "../common/ends.rs"]
+mod ends;
+
 mod advise;
-mod batch;
 mod capture;
 mod cli;
-mod collectives;
 mod explain;
 mod extremes;
 mod import;
 mod patterns;
-mod reproduce;
-mod sim;
-mod tune_kernels;
 mod tune_machine;

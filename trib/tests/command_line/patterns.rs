@@ -60,19 +60,6 @@ fn every_pattern_writes_and_reads_back_with_every_kernel() {
     }
 }
 
-/// No option of a pattern is taken for one of the simulation.
-#[test]
-fn every_pattern_is_simulated() {
-    let directory = tempfile::tempdir().unwrap();
-    for pattern in small::patterns(directory.path()) {
-        let more = format!("--ranks {} --sample 0 --json", small::RANKS);
-        let mut words = line(&pattern, &more);
-        words.splice(..1, ["sim", "write"].map(str::to_string));
-        let run = json(&words);
-        assert!(run["seconds"]["last"]["total"].as_f64() > Some(0.0), "{words:?}: {run}");
-    }
-}
-
 #[test]
 fn gaps_in_memory_stay_as_they_are() {
     let directory = tempfile::tempdir().unwrap();

@@ -22,8 +22,7 @@ use tributary::engine::capture::write;
 use self::log::{Log, Module};
 use self::windows::{Window, windows};
 use crate::cli::capture::{ImportOptions, TraceModule};
-use crate::listing::counted;
-use crate::report::grouped;
+use crate::numbers::{counted, grouped};
 use crate::{Failure, say};
 
 /// Writes the capture of one file of a log.

@@ -1,0 +1,77 @@
+//! The tables in `docs/` that are made of the registries of hints and kernels, each below a comment; `./generate` writes
+//! them anew.
+
+use std::path::Path;
+
+use tributary::Hints;
+use tributary::exchange::{KERNELS, SLIDING_LIMIT, two_layer};
+use tributary::schedule::SendMode;
+
+const END: &str = "\n<!-- End of what is generated -->\n";
+
+/// Compares the table below a comment of a page with `expected`, or (`./generate`) writes it.
+fn hold(name: &str, from: &str, expected: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    let page = std::fs::read_to_string(&path).unwrap();
+    let begin = format!("<!-- Generated from {from}; regenerate with: ./generate -->\n\n");
+    let (before, rest) = page.split_once(&begin).unwrap_or_else(|| panic!("{name} has no {begin}"));
+    let (kept, after) = rest.split_once(END).unwrap_or_else(|| panic!("{name} has no {END}"));
+    if kept != expected && std::env::var_os("TRIB_REGENERATE").is_some() {
+        return std::fs::write(&path, format!("{before}{begin}{expected}{END}{after}")).unwrap();
+    }
+    assert!(kept == expected, "{name} is not what {from} says; ./generate writes it");
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+/// The hints of the table whose keys begin with `trib_`, or the others.
+fn hints(ours: bool) -> String {
+    let mut text =
+        "| key | default | allowed | unit | meaning | set it when |\n|---|---|---|---|---|---|\n".to_string();
+    for row in Hints::default().table().iter().filter(|row| row.key.starts_with("trib_") == ours) {
+        let default = if row.default.is_empty() { "none".to_string() } else { format!("`{}`", row.default) };
+        let [allowed, meaning, when] = [&row.allowed.replace('*', "\\*"), row.meaning, row.when].map(cell);
+        text += &format!("| `{}` | {default} | {allowed} | {} | {meaning} | {when} |\n", row.key, row.unit);
+    }
+    text
+}
+
+/// The kernels and `two_layer`.
+fn kernels() -> String {
+    let mut text =
+        "| name | what it does | sends | limit by default | when to use it |\n|---|---|---|---|---|\n".to_string();
+    let mut row = |name, about, sends, limit: &str, when| {
+        text += &format!("| `{name}` | {} | {sends} | {limit} | {} |\n", cell(about), cell(when));
+    };
+    for kernel in KERNELS {
+        let sends = match kernel.mode {
+            SendMode::Standard => "Isend",
+            SendMode::Synchronous => "Issend",
+        };
+        let limit = match kernel.default_limit {
+            None => "none".to_string(),
+            Some(limit) if kernel.coupled => format!("{limit}, by construction"),
+            Some(limit) => format!("{SLIDING_LIMIT}; {limit} in batches"),
+        };
+        row(kernel.name, kernel.about, sends, &limit, kernel.when);
+    }
+    let limit = "the outer kernel's, inside the node too";
+    row(two_layer::NAME, two_layer::ABOUT, "the outer kernel's", limit, two_layer::WHEN);
+    text
+}
+
+/// One after the other: they are in one file.
+#[test]
+fn the_tables_of_hints_are_current() {
+    let page = "docs/reference/hints.md";
+    hold(page, "src/hints/rows.rs: other libraries'", &hints(false));
+    hold(page, "src/hints/rows.rs: ours", &hints(true));
+    hold(page, "src/exchange", &kernels());
+}
+
+#[test]
+fn the_table_of_kernels_is_current() {
+    hold("docs/how-it-works/kernels.md", "src/exchange", &kernels());
+}

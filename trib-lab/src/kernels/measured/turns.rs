@@ -1,0 +1,149 @@
+//! One write with every choice, in turns.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+use rand::seq::SliceRandom;
+use trib::agreement::agreed;
+use trib::calls::Calls;
+use trib::cli::replay::Format;
+use trib::rank_program::{Task, Wished};
+use trib::{Failure, verify};
+use tributary::hints::Overlap;
+use tributary::{Endpoint, Hints};
+use tributary_benchmarks::Pattern;
+
+use super::cases::Case;
+use super::passes::Passes;
+use crate::cli::kernels::Measured;
+
+/// The choice that is judged.
+pub const AUTO: &str = "auto";
+
+/// Seconds by choice and turn.
+pub type Times = BTreeMap<String, Vec<f64>>;
+
+/// What was measured of a case.
+pub struct Timed {
+    /// What `auto` took.
+    pub chosen: String,
+    /// Of the first pass, which begins with a new file.
+    pub first: Times,
+    /// Of a later pass, on average; empty if there is none.
+    pub again: Times,
+}
+
+/// A case that is measured.
+pub struct Turns<'a> {
+    /// The case.
+    pub case: &'a Case,
+    /// What is written.
+    pub pattern: &'a dyn Pattern,
+    /// The hints that all choices share.
+    pub hints: &'a Hints,
+    /// The file.
+    pub path: &'a Path,
+    /// How often.
+    pub options: &'a Measured,
+}
+
+/// The choices: name, and hints. `auto` is the first.
+fn all_choices(per_node: usize) -> Vec<(String, String)> {
+    let of = |name: &str, kernel: &str, more: &str| {
+        (name.to_string(), format!("trib_kernel_meta={kernel}; trib_kernel_data={kernel}; {more}"))
+    };
+    let mut all = vec![
+        of(AUTO, "auto", ""),
+        of("balanced", "balanced", ""),
+        of("balanced, no throttle", "balanced", "trib_throttle_meta=0; trib_throttle_data=0"),
+        of(
+            "balanced, window of 50",
+            "balanced",
+            "trib_throttle_mode=window; trib_throttle_meta=50; trib_throttle_data=50",
+        ),
+        of("pairwise", "pairwise", ""),
+    ];
+    for local in [1, 2].into_iter().filter(|local| local * 2 <= per_node) {
+        let name = format!("two_layer, {local} per node");
+        all.push(of(&name, "two_layer", &format!("nc_num_aggrs_per_node={local}")));
+    }
+    all
+}
+
+impl Turns<'_> {
+    /// Measures: first a turn in which every choice's file is compared with that of a serial write, then the turns that count.
+    /// Each turn has an order of its own, for a write feels what the one before left behind. Collective; the same times on all ranks.
+    ///
+    /// # Errors
+    /// Those of the engine and the pattern; a file that is wrong.
+    pub fn run(&self, mut endpoint: Endpoint) -> Result<(Timed, Endpoint), Failure> {
+        let mut choices = Vec::new();
+        for (name, hints) in all_choices(self.case.per_node) {
+            choices.push((name, self.hints(&hints, endpoint.ranks())?));
+        }
+        let mut timed = Timed { chosen: String::new(), first: Times::new(), again: Times::new() };
+        for turn in 0..=self.options.turns as usize {
+            choices.shuffle(&mut SmallRng::seed_from_u64(turn as u64));
+            for (name, hints) in &choices {
+                let calls;
+                (calls, endpoint) = self.write(endpoint, hints)?;
+                if turn == 0 {
+                    let compared = self.compare(endpoint.rank(), name);
+                    agreed(&mut endpoint, compared)?;
+                    continue;
+                }
+                if name == AUTO {
+                    timed.chosen = taken(&calls);
+                }
+                self.add(&mut timed, name, &calls.each);
+            }
+        }
+        Ok((timed, endpoint))
+    }
+
+    fn hints(&self, choice: &str, ranks: usize) -> Result<Hints, Failure> {
+        let mut hints = self.hints.clone();
+        hints.ranks_per_node = self.case.per_node;
+        if self.pattern.overlaps() {
+            hints.overlap = Overlap::RankOrder;
+        }
+        hints.apply(choice)?;
+        hints.check(ranks)?;
+        Ok(hints)
+    }
+
+    fn write(&self, endpoint: Endpoint, hints: &Hints) -> Result<(Calls, Endpoint), Failure> {
+        let pattern = &Passes { pattern: self.pattern, count: self.options.passes as usize };
+        let (path, calls) = (self.path, Wished::Write);
+        let task = Task { pattern, path, hints, buffer: None, format: Format::Raw, calls, compared: false };
+        let (outcome, endpoint) = task.run(endpoint)?;
+        Ok((outcome.done.into_calls(), endpoint))
+    }
+
+    fn compare(&self, rank: usize, choice: &str) -> Result<(), Failure> {
+        if rank > 0 {
+            return Ok(());
+        }
+        let compared = verify::compare(self.pattern, Format::Raw, self.path);
+        compared.map_err(|failure| Failure::new(format!("{} with {choice}: {failure}", self.case.write.name)))
+    }
+
+    fn add(&self, timed: &mut Timed, name: &str, each: &[f64]) {
+        let (first, later) = each.split_at(self.pattern.steps().min(each.len()));
+        timed.first.entry(name.to_string()).or_default().push(first.iter().sum());
+        if self.options.passes > 1 {
+            let mean = later.iter().sum::<f64>() / (self.options.passes - 1) as f64;
+            timed.again.entry(name.to_string()).or_default().push(mean);
+        }
+    }
+}
+
+/// The kernels of the first exchange, or the path if there is none.
+fn taken(calls: &Calls) -> String {
+    match [0, 1].map(|phase| calls.taken(phase).into_iter().next()) {
+        [Some(metadata), Some(data)] if metadata != data => format!("{data}; metadata {metadata}"),
+        [_, data] => data.unwrap_or_else(|| calls.path()),
+    }
+}

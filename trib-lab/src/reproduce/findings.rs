@@ -1,0 +1,107 @@
+//! Measures claims and figures, on all processors.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use trib::Failure;
+use trib::sweep::{processors, sweep};
+use tributary_lab::papers::{Claim, Context, Drawing, Figure, Paper, Values, Verdict};
+
+use crate::cli::reproduce::ReproduceOptions;
+
+/// A paper and its findings.
+pub struct Found<'a> {
+    pub paper: &'a Paper,
+    pub findings: Vec<Finding<'a>>,
+    pub figures: Vec<Drawn<'a>>,
+}
+
+/// A claim and its finding.
+pub struct Finding<'a> {
+    pub claim: &'a Claim,
+    pub values: Values,
+    pub verdict: Verdict,
+    /// Duration of the measurement. If several claims share one, it counts for the first.
+    pub seconds: f64,
+}
+
+/// A figure and its drawing.
+pub struct Drawn<'a> {
+    pub figure: &'a Figure,
+    pub drawing: Drawing,
+}
+
+enum Task<'a> {
+    Claim(&'a Paper, &'a Claim),
+    Figure(&'a Paper, &'a Figure),
+}
+
+enum Done<'a> {
+    Claim(&'a Paper, Finding<'a>),
+    Figure(&'a Paper, Drawn<'a>),
+}
+
+/// Measures all claims of `papers`, and their figures if the options ask for them.
+pub fn measure<'a>(papers: &'a [Paper], options: &ReproduceOptions) -> Result<Vec<Found<'a>>, Failure> {
+    let figures = options.html.is_some() || options.figures.is_some();
+    let claims = papers.iter().flat_map(|paper| paper.claims.iter().map(move |claim| Task::Claim(paper, claim)));
+    let drawn = papers.iter().flat_map(|paper| paper.figures.iter().map(move |figure| Task::Figure(paper, figure)));
+    let tasks: Vec<Task<'_>> = claims.chain(drawn.filter(|_| figures)).collect();
+    let bar = bar(tasks.len());
+    let context = Context::default();
+    let jobs = options.jobs.map_or_else(processors, |jobs| jobs as usize);
+    let done = sweep(&tasks, jobs, |task| {
+        bar.set_message(task.name());
+        let done = task.run(&context);
+        bar.inc(1);
+        done
+    });
+    bar.finish_and_clear();
+    let mut found: Vec<Found<'a>> =
+        papers.iter().map(|paper| Found { paper, findings: Vec::new(), figures: Vec::new() }).collect();
+    for done in done {
+        let (paper, done) = match done? {
+            Done::Claim(paper, finding) => (paper, Ok(finding)),
+            Done::Figure(paper, drawn) => (paper, Err(drawn)),
+        };
+        let Some(found) = found.iter_mut().find(|found| std::ptr::eq(found.paper, paper)) else { continue };
+        match done {
+            Ok(finding) => found.findings.push(finding),
+            Err(drawn) => found.figures.push(drawn),
+        }
+    }
+    Ok(found)
+}
+
+impl<'a> Task<'a> {
+    fn name(&self) -> String {
+        match self {
+            Self::Claim(paper, claim) => format!("{} {}", paper.id, claim.id),
+            Self::Figure(paper, figure) => format!("{} {}", paper.id, figure.id),
+        }
+    }
+
+    fn run(&self, context: &Context) -> Result<Done<'a>, Failure> {
+        match *self {
+            Self::Claim(paper, claim) => {
+                let begin = Instant::now();
+                let (values, verdict) = claim.check(context)?;
+                let seconds = begin.elapsed().as_secs_f64();
+                Ok(Done::Claim(paper, Finding { claim, values, verdict, seconds }))
+            }
+            Self::Figure(paper, figure) => Ok(Done::Figure(paper, Drawn { figure, drawing: figure.drawing(context)? })),
+        }
+    }
+}
+
+fn bar(tasks: usize) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(tasks as u64);
+    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {elapsed} {msg}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.enable_steady_tick(Duration::from_millis(500));
+    bar
+}

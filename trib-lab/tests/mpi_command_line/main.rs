@@ -1,0 +1,3 @@
+//! The laboratory's commands under `mpiexec`: one program.
+
+mod commands;

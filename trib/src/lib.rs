@@ -1,0 +1,150 @@
+//! The library half of `trib`, the command line of Tributary; `trib-lab` is built on it too.
+//!
+//! Modules without a command of their own:
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`cli`] | options and their help |
+//! | [`source`] | the patterns |
+//! | [`rank_program`], [`calls`], [`agreement`] | what each rank runs, the sums of its calls, errors that all agree on |
+//! | [`machines`] | machines of the simulator by name, and the memory that a simulation may need |
+//! | [`listing`], [`report`], [`document`], [`progress()`] | tables, tables in documents, progress |
+//! | [`numbers`] | numbers as text |
+//! | [`limits`], [`text`], [`verify`], [`sweep`] | what is refused, files that are read, files compared, work on all processors |
+
+mod advise;
+pub mod agreement;
+mod buffers;
+pub mod calls;
+pub mod capture;
+pub mod cli;
+pub mod compare;
+pub mod document;
+mod exchange;
+mod explain;
+#[cfg(test)]
+#[allow(dead_code, reason = "trib-lab uses the rest")]
+mod generated;
+pub mod hints;
+pub mod limits;
+pub mod listing;
+mod lists;
+pub mod machines;
+mod map;
+pub mod numbers;
+mod output;
+mod patterns;
+pub mod picture;
+mod plan_only;
+pub mod rank_program;
+mod replay;
+pub mod report;
+pub mod source;
+pub mod sweep;
+pub mod text;
+pub mod tune;
+pub mod verify;
+
+use std::process::ExitCode;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use cli::tune::TuneCommand;
+use cli::{Cli, Command};
+
+/// The error of a command: one line, which one process prints.
+#[derive(Debug)]
+pub struct Failure {
+    line: String,
+    /// Whether the error is a missing parameter.
+    missing: bool,
+    /// Whether this process prints it (under MPI only rank 0 does).
+    speaks: bool,
+}
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::new(error)
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.line)
+    }
+}
+
+impl Failure {
+    /// A failure that this process prints.
+    pub fn new(line: impl ToString) -> Self {
+        Self { line: line.to_string(), missing: false, speaks: true }
+    }
+
+    /// A required parameter is missing.
+    pub fn missing(parameter: &str) -> Self {
+        Self { missing: true, ..Self::new(format!("{parameter} is missing")) }
+    }
+
+    /// Whether it was made by [`Failure::missing`].
+    pub fn is_of_a_missing_parameter(&self) -> bool {
+        self.missing
+    }
+
+    /// The same error, printed only if `speaks`.
+    pub fn said_by(self, speaks: bool) -> Self {
+        Self { speaks, ..self }
+    }
+}
+
+/// Prints a result. A closed pipe (`trib hints | head`) is not an error.
+pub fn say(text: impl std::fmt::Display) -> Result<(), Failure> {
+    use std::io::Write;
+    match writeln!(std::io::stdout(), "{text}") {
+        Err(cause) if cause.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(format!("output: {cause}"))),
+        _ => Ok(()),
+    }
+}
+
+/// A bar of so many steps on standard error, if that is a terminal.
+pub fn progress(length: u64, what: &'static str) -> ProgressBar {
+    let bar = ProgressBar::new(length);
+    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}, {elapsed}, {eta} left") {
+        bar.set_style(style);
+    }
+    bar.with_message(what)
+}
+
+/// Runs a command of the program `name`: its messages and its error are on standard error.
+pub fn run(name: &str, command: impl FnOnce() -> Result<(), Failure>) -> ExitCode {
+    tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::try_from_env("TRIB_LOG").unwrap_or_else(|_| "warn".into()))
+        .with_writer(std::io::stderr)
+        .init();
+    match command() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if failure.speaks {
+                eprintln!("{name}: {}", failure.line);
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The program `trib`.
+pub fn main() -> ExitCode {
+    let command = cli::parse::<Cli>("trib").command;
+    run("trib", || match command {
+        Command::Replay(options) => replay::run(&options),
+        Command::Patterns(options) => patterns::run(&options),
+        Command::Picture(options) => picture::run(&options),
+        Command::Lists(options) => lists::run(&options),
+        Command::Hints(options) => hints::run(&options),
+        Command::Tune(TuneCommand::Machine(options)) => tune::machine(&options),
+        Command::Compare(options) => compare::run(&options),
+        Command::Capture(command) => capture::run(&command),
+        Command::Advise(options) => advise::run(&options),
+        Command::Explain(options) => explain::run(&options),
+        Command::Map(options) => map::run(&options),
+    })
+}

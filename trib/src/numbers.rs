@@ -1,0 +1,68 @@
+//! Numbers as text, for tables, sentences and drawings.
+
+/// A number with separated thousands.
+pub fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let group = |(at, digit): (usize, char)| {
+        let comma = at > 0 && (digits.len() - at).is_multiple_of(3);
+        [comma.then_some(','), Some(digit)].into_iter().flatten()
+    };
+    digits.char_indices().flat_map(group).collect()
+}
+
+/// A number of bytes, and the same in a larger unit.
+pub fn sized(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let power = (0..units.len() - 1).find(|&p| bytes >> (10 * (p + 1)) == 0).unwrap_or(units.len() - 1);
+    match power {
+        0 => format!("{bytes} B"),
+        _ => format!("{} ({:.2} {})", grouped(bytes), bytes as f64 / (1u64 << (10 * power)) as f64, units[power]),
+    }
+}
+
+/// A count with its noun: `1 node`, `2 nodes`.
+pub fn counted(count: u64, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{} {thing}s", grouped(count)) }
+}
+
+/// A time in the unit that fits it.
+pub fn time(seconds: f64) -> String {
+    match seconds {
+        0.0 => "0 s".to_string(),
+        at if at >= 1.0 => format!("{at:.3} s"),
+        at if at >= 1e-3 => format!("{:.3} ms", at * 1e3),
+        at => format!("{:.1} us", at * 1e6),
+    }
+}
+
+/// A part of a whole, in percent.
+pub fn percent(part: f64, whole: f64) -> String {
+    if whole <= 0.0 { "0 %".to_string() } else { format!("{:.0} %", 100.0 * part / whole) }
+}
+
+/// One time in parts of another.
+pub fn ratio(one: f64, other: f64) -> String {
+    if other > 0.0 { format!("{:.2}", one / other) } else { "-".to_string() }
+}
+
+/// The number at a tick of an axis.
+pub fn tick(value: f64) -> String {
+    match value {
+        value if value != 0.0 && (value.abs() < 1e-3 || value.abs() >= 1e6) => format!("{value:.0e}"),
+        // Ticks are multiples of their distance, and 9 * 0.002 is 0.018000000000000002.
+        value => ((value * 1e9).round() / 1e9).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_the_unit_that_fits_and_ticks_no_noise() {
+        let times = [0.0, 2.26e-6, 0.0123, 1.5].map(time);
+        assert_eq!(times, ["0 s", "2.3 us", "12.300 ms", "1.500 s"]);
+        let ticks = [9.0 * 0.002, 0.0, 1e-4, 2e6, 12.5].map(tick);
+        assert_eq!(ticks, ["0.018", "0", "1e-4", "2e6", "12.5"]);
+    }
+}
