@@ -15,14 +15,13 @@ mod file;
 mod measure;
 mod show;
 
-use std::path::Path;
-
 use trib::Failure;
 use trib::cli::replay::Fabric;
 use trib::machines::machine;
 use trib::sweep::processors;
+use trib::tune::writable;
+use tributary::Endpoint;
 use tributary::fabric::threads;
-use tributary::{Endpoint, Error};
 use tributary_lab::machines::MACHINES;
 use tributary_lab::sim::Machine;
 
@@ -91,6 +90,7 @@ fn on_mpi(_options: &ValidateOptions, _repetitions: u64) -> Result<(), Failure> 
 fn on_mpi(options: &ValidateOptions, repetitions: u64) -> Result<(), Failure> {
     use std::pin::pin;
 
+    use tributary::Error;
     use tributary::collectives::agree;
 
     let world = tributary::fabric::mpi::initialise()?;
@@ -106,15 +106,6 @@ fn on_mpi(options: &ValidateOptions, repetitions: u64) -> Result<(), Failure> {
     let cases = case::all(ranks, options.quick);
     let measured = measure::all(&mut endpoint, &cases, repetitions).map_err(failed)?;
     if speaks { finish(options, "mpi", cases, measured) } else { Ok(()) }
-}
-
-/// Checks, before anything is measured, that the file can be written.
-fn writable(path: Option<&Path>) -> Result<(), Error> {
-    let Some(path) = path else { return Ok(()) };
-    let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);
-    opened.map(drop).map_err(|cause| {
-        Error::argument("output", format!("{}: {cause}", path.display()), "a file that can be written")
-    })
 }
 
 fn finish(
