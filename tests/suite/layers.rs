@@ -65,9 +65,9 @@ const FOLDERS: [(&str, &str, &str, &[Exception]); 7] = [
     (
         "trib/src",
         "crate::",
-        "generated limits cli calls buffers rank_program verify report exchange source listing lists picture hints guidelines \
-            plan_only output text sweep capture reproduce sim advise explain algorithms patterns hsumma map agreement document \
-            compare replay tune",
+        "generated numbers limits cli calls buffers rank_program verify report exchange source listing lists picture \
+            hints plan_only output text machines sweep capture advise explain patterns map agreement document compare replay \
+            tune main",
         &[("cli", "source", "the parameters of a pattern")],
     ),
 ];

@@ -15,13 +15,13 @@ mod file;
 mod measure;
 mod show;
 
-use std::path::Path;
 use std::pin::pin;
 
 use trib::Failure;
 use trib::cli::replay::Fabric;
 use trib::machines::machine;
 use trib::sweep::processors;
+use trib::tune::writable;
 use tributary::collectives::agree;
 use tributary::fabric::{mpi, threads};
 use tributary::{Endpoint, Error};
@@ -99,15 +99,6 @@ fn on_mpi(options: &ValidateOptions, repetitions: u64) -> Result<(), Failure> {
     let cases = case::all(ranks, options.quick);
     let measured = measure::all(&mut endpoint, &cases, repetitions).map_err(failed)?;
     if speaks { finish(options, "mpi", cases, measured) } else { Ok(()) }
-}
-
-/// Checks, before anything is measured, that the file can be written.
-fn writable(path: Option<&Path>) -> Result<(), Error> {
-    let Some(path) = path else { return Ok(()) };
-    let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);
-    opened.map(drop).map_err(|cause| {
-        Error::argument("output", format!("{}: {cause}", path.display()), "a file that can be written")
-    })
 }
 
 fn finish(
