@@ -67,7 +67,7 @@ static int is_rank(void)
 __attribute__((destructor)) static void tell(void)
 {
     if (is_rank())
-        dprintf(2, "faults: %ld calls\n", (long)seen);
+        dprintf(2, "faults: rank %ld: %ld calls\n", mine, (long)seen);
 }
 
 /* Whether this call is the one to fail. */

@@ -1,6 +1,7 @@
 //! Injects one fault on one rank in each run of a small C program. Every rank must report the same, or the job must end with
 //! a message. The faults are those of `c/faults.c`, which is preloaded.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -124,11 +125,14 @@ impl Ended {
         }
     }
 
-    /// Number of calls of the fault's kind, on all ranks with the fault together.
-    fn calls(&self) -> Option<u64> {
-        let told =
-            self.stderr.lines().filter_map(|line| line.strip_prefix("faults: ")?.strip_suffix(" calls")?.parse().ok());
-        told.reduce(|a: u64, b| a + b)
+    /// Number of calls of the fault's kind, by rank: of those with the fault that came to their end.
+    pub fn calls(&self) -> BTreeMap<usize, u64> {
+        // The launcher may print it in the middle of another rank's line.
+        let told = self.stderr.split("faults: rank ").skip(1).filter_map(|told| {
+            let (rank, rest) = told.split_once(": ")?;
+            Some((rank.parse().ok()?, rest.split_once(" calls")?.0.parse().ok()?))
+        });
+        told.collect()
     }
 
     /// Asserts that the failing call was not made in this run: which rank writes may depend on timing.
@@ -137,7 +141,7 @@ impl Ended {
     /// When it was.
     pub fn came_before(&self, kind: &str, call: u64, what: &str) {
         let calls = self.calls();
-        let too_few = calls.is_some_and(|calls| calls < call);
+        let too_few = !calls.is_empty() && calls.values().sum::<u64>() < call;
         assert!(too_few, "{what}: {kind} call {call} of {calls:?} did not fail\n{}{}", self.stdout, self.stderr);
     }
 
@@ -161,14 +165,17 @@ impl Small<'_> {
         (self.0)(way, &format!("{kind}:{rank}:{call}"))
     }
 
-    /// Number of calls of a kind on a rank.
+    /// Number of calls of a kind on each rank, by one run.
     ///
     /// # Panics
     /// When a run without a fault fails.
-    pub fn calls(&self, way: &str, kind: &str, rank: usize) -> u64 {
-        let ended = self.run(way, kind, rank, 0);
-        assert_eq!(ended.failed(&format!("{kind} on {rank}, no fault")), [""; 0], "{}", ended.stderr);
-        ended.calls().unwrap_or_else(|| panic!("no count of {kind} on rank {rank}\n{}", ended.stderr))
+    pub fn calls(&self, way: &str, kind: &str) -> [u64; RANKS] {
+        let ended = (self.0)(way, &format!("{kind}:-1:0"));
+        assert_eq!(ended.failed(&format!("{kind}, no fault")), [""; 0], "{}", ended.stderr);
+        let calls = ended.calls();
+        std::array::from_fn(|rank| {
+            *calls.get(&rank).unwrap_or_else(|| panic!("no count of {kind} on rank {rank}\n{}", ended.stderr))
+        })
     }
 
     /// Lets every call of a kind fail, one in each run, on the first rank and on the last: `most` of them, spread evenly, where
@@ -178,8 +185,9 @@ impl Small<'_> {
     /// When there are no calls of the kind, and as [`Ended::check`].
     pub fn sweep(&self, kind: &str, ways: &[&str], most: u64) {
         for way in ways {
+            let calls = self.calls(way, kind);
             for rank in [0, RANKS - 1] {
-                let all = self.calls(way, kind, rank);
+                let all = calls[rank];
                 assert!(all > 0, "{kind} on rank {rank}: nothing to fail");
                 for call in (1..=all).step_by(all.div_ceil(most_tried(most)) as usize) {
                     let what = format!("{kind} on rank {rank}, call {call} of {all}, `{way}`");
@@ -198,8 +206,7 @@ impl Small<'_> {
     pub fn fails_with(&self, kind: &str, ways: &[&str], most: u64, due: &[&str], heard: Heard) {
         for way in ways {
             let mut failures = 0;
-            for rank in 0..RANKS {
-                let all = self.calls(way, kind, rank);
+            for (rank, all) in self.calls(way, kind).into_iter().enumerate() {
                 for call in (1..=all).step_by(all.div_ceil(most_tried(most)).max(1) as usize) {
                     let what = format!("{kind} on rank {rank}, call {call} of {all}, `{way}`");
                     tell(call, all, &what);

@@ -1,8 +1,9 @@
 //! The test programs, compiled as their users would: by the MPI library's own wrappers, without a word of this library.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tributary_testing::sweep;
 
@@ -40,18 +41,26 @@ impl Build {
         self
     }
 
-    /// Compiles `tests/programs/<source>`.
+    /// Compiles `tests/programs/<source>`, once in this process: sweeps run one program some hundred times.
     ///
     /// # Panics
     /// When it does not compile without a warning, or no compiler is there.
     pub fn compile(&self, source: &str) -> PathBuf {
+        static COMPILED: Mutex<BTreeMap<String, Arc<OnceLock<PathBuf>>>> = Mutex::new(BTreeMap::new());
+        let mut all = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+        let compiled = all.entry(format!("{source}, {self:?}")).or_default().clone();
+        drop(all);
+        compiled.get_or_init(|| self.compile_now(source)).clone()
+    }
+
+    fn compile_now(&self, source: &str) -> PathBuf {
         let family = self.family.unwrap_or_else(ours);
         let (stem, ending) = source.rsplit_once('.').expect("a source has an ending");
         let is_c = ending == "c";
         let target = scratch().join(format!("{}.{}", self.name.unwrap_or(stem), family.name()));
         let mut command = Command::new(if is_c { family.mpicc() } else { family.mpifort() });
         command.args(["-O1", "-g", "-Wall", "-Werror"]).args(if is_c { C_ONLY } else { &[] });
-        // Under a name of its own until it is whole: tests of one binary compile the same program, and run it, side by side.
+        // Under a name of its own until it is whole: another test program may run it.
         let fresh = tempfile::Builder::new().prefix(stem).tempdir_in(scratch()).expect("a folder to compile in");
         let made = fresh.path().join(stem);
         command.arg("-I").arg(sweep::sources());

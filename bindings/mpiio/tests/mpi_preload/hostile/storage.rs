@@ -13,8 +13,8 @@ fn short_and_interrupted_calls_are_made_again() {
             let what = format!("{fault}, `{way}`");
             assert_eq!(ended.failed(&what), [""; 0], "{what}\n{}", ended.stderr);
             assert!(ended.file == written(), "{what}: other bytes in the file");
-            let moved = ended.stderr.lines().filter(|line| line.starts_with("faults: ") && *line != "faults: 0 calls");
-            assert_ne!(moved.count(), 0, "{what}: no rank has read or written\n{}", ended.stderr);
+            let has_moved = ended.calls().values().any(|calls| *calls > 0);
+            assert!(has_moved, "{what}: no rank has read or written\n{}", ended.stderr);
         }
     }
 }
