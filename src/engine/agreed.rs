@@ -9,7 +9,7 @@ use crate::engine::api::report::{CallReport, Seconds};
 use crate::engine::facts::{Amount, Facts};
 use crate::engine::lanes::lanes;
 use crate::engine::plan::Direction;
-use crate::engine::plan::cached::Again;
+use crate::engine::plan::cached::AccessShift;
 use crate::engine::policy::paths::Way;
 use crate::engine::policy::reason::Reason;
 use crate::engine::ranges::RankRanges;
@@ -59,7 +59,7 @@ impl Agreed {
             failed,
             all: until(all),
             left: until(left),
-            shift: Again::agreed(again, lowest, highest),
+            shift: AccessShift::agreed(again, lowest, highest),
             disjoint,
             hosts_are_apart: apart,
             // Nobody writes it over bytes that ranks may have written by themselves: those are exchanged with it.
@@ -123,7 +123,7 @@ pub mod tests {
     pub fn agreed(files: &[Extents], tiling: Option<Tiling>, early: &[usize]) -> Agreed {
         let of = |(rank, file): (usize, &Extents)| {
             let outcome = Outcome { bytes: file.bytes(), ..Outcome::default() };
-            Facts::of((file, file), (Again::No, 0), early.contains(&rank).then_some(&outcome), tiling)
+            Facts::of((file, file), (AccessShift::No, 0), early.contains(&rank).then_some(&outcome), tiling)
         };
         let ranks: Vec<_> = files.iter().enumerate().map(of).collect();
         let mut all = Facts::NONE;

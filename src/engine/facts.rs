@@ -3,7 +3,7 @@
 
 use crate::access::Extents;
 use crate::engine::lanes::lanes;
-use crate::engine::plan::cached::Again;
+use crate::engine::plan::cached::AccessShift;
 use crate::engine::policy::MAX_CHECKED_PIECES;
 use crate::engine::shared::Tiling;
 use crate::engine::storage::window_queue::Outcome;
@@ -73,7 +73,7 @@ lanes! {
         /// The amount that is left after ranks have written or read their own bytes early. Bytes that a rank of a host has twice
         /// count once.
         pub left: Amount,
-        /// How the access relates to that of the cached plan ([`Again::lanes`]).
+        /// How the access relates to that of the cached plan ([`AccessShift::lanes`]).
         pub again: [u64; 3],
         /// The end of the file; `u64::MAX` if no rank has looked.
         pub limit: u64,
@@ -94,7 +94,7 @@ impl Facts {
         failed: None,
         all: Amount::NONE,
         left: Amount::NONE,
-        again: Again::Nothing.lanes(),
+        again: AccessShift::Nothing.lanes(),
         limit: u64::MAX,
         tiles: Some(0),
         transferred: 0,
@@ -107,7 +107,7 @@ impl Facts {
     #[inline]
     pub fn of(
         (asked, file): (&Extents, &Extents),
-        (again, touched): (Again, u64),
+        (again, touched): (AccessShift, u64),
         early: Option<&Outcome>,
         tiling: Option<Tiling>,
     ) -> Self {
@@ -162,7 +162,7 @@ mod tests {
     fn facts_survive_encoding_and_merge() {
         let file = Extents::strided(7, 10, 30, 9).unwrap();
         let early = Outcome { bytes: 90, ..Outcome::default() };
-        let of = |early| Facts::of((&file, &file), (Again::Shifted(-70), 12), early, Some(Tiling::of(5)));
+        let of = |early| Facts::of((&file, &file), (AccessShift::Shifted(-70), 12), early, Some(Tiling::of(5)));
         let mut one = Facts { limit: 1000, ..of(Some(&early)) };
         one.fail(3);
         for own in [one, of(None), Facts::NONE] {

@@ -8,9 +8,9 @@ use crate::engine::api::file::File;
 use crate::engine::api::finish_call::CallTotals;
 use crate::engine::api::report::Clock;
 use crate::engine::plan::Plan;
-use crate::engine::plan::cached::{Cached, Turn};
+use crate::engine::plan::cached::{Cached, PlanDecision};
 use crate::engine::plan::choice::Way;
-use crate::engine::plan::trials::Lesson;
+use crate::engine::plan::trials::TrialOutcome;
 use crate::engine::storage::window_queue::WindowQueue;
 use crate::error::Result;
 
@@ -27,18 +27,18 @@ impl File {
         done: &mut CallTotals,
     ) -> Result<Arc<Plan>> {
         let cached = self.cached.as_ref();
-        let turn = cached.and_then(|cached| Some(cached.turn(done.direction, cached.shift(agreed, &self.setup)?)));
-        let (plan, shift) = match turn {
-            Some((Turn::Has(plan, shift), lesson)) => {
-                (done.reused, done.lesson) = (true, Some(lesson));
+        let decided = cached.and_then(|cached| Some(cached.decide(done.direction, cached.shift(agreed, &self.setup)?)));
+        let (plan, shift) = match decided {
+            Some((PlanDecision::Has(plan, shift), trial)) => {
+                (done.reused, done.trial) = (true, Some(trial));
                 (plan, shift)
             }
-            Some((Turn::Makes(way), lesson)) => {
-                done.lesson = Some(lesson);
+            Some((PlanDecision::Makes(way), trial)) => {
+                done.trial = Some(trial);
                 self.plan_trial(way, (file, layout), agreed, clock, done).await?
             }
             None => {
-                done.lesson = Some(Lesson::Made);
+                done.trial = Some(TrialOutcome::Made);
                 let plan = self.new_plan(None, (file, layout), agreed, clock, done).await?;
                 self.cached = Some(Cached::new(file, layout, agreed.left.end, plan.clone()));
                 (plan, 0)
@@ -93,7 +93,7 @@ impl File {
                 Ok((plan, 0))
             }
             (Err(error), Some(cached)) if !failure.is_unagreed(&error) => {
-                done.lesson = Some(Lesson::Refused(way));
+                done.trial = Some(TrialOutcome::Refused(way));
                 Ok(cached.kept(done.direction, by))
             }
             (made, _) => made.map(|plan| (plan, 0)),

@@ -20,7 +20,7 @@ use crate::hints::{FileHints, Hints, Source, Unused};
 use crate::topology::{Rank, Topology};
 
 /// The capture of a file that is closing: everything that needs the file no more.
-pub struct Closing {
+pub struct CaptureWriter {
     recording: Recording,
     diary: Option<Diary>,
     header: Header,
@@ -66,7 +66,7 @@ impl File {
     }
 
     /// Takes the recording of a file that closes. O(ranks).
-    pub(in crate::engine) fn take_recording(&mut self) -> Option<Closing> {
+    pub(in crate::engine) fn take_recording(&mut self) -> Option<CaptureWriter> {
         let diary = self.take_diary();
         let mut recording = self.recording.take()?;
         let Setup { path, mode, topology, driver_name, layout, roles, hints, .. } = &self.setup;
@@ -94,7 +94,7 @@ impl File {
             hints: hints.table().into_iter().map(|row| (row.key.to_string(), row.value)).collect(),
             asked: recording.asked.take(),
         };
-        Some(Closing { recording, diary, header })
+        Some(CaptureWriter { recording, diary, header })
     }
 }
 
@@ -110,7 +110,7 @@ fn runs_of_nodes(topology: &Topology) -> Vec<(usize, usize)> {
     runs
 }
 
-impl Closing {
+impl CaptureWriter {
     /// Stores the capture. Collective; gives the endpoint back whatever becomes of it. Costs an allgather of 32 bytes a rank, a
     /// broadcast, and a collective write of the blocks.
     pub async fn store(self, endpoint: Endpoint) -> Result<Endpoint> {

@@ -62,7 +62,7 @@ pub struct Exchanged {
 
 /// A diary that is being kept.
 #[derive(Debug)]
-pub struct Keeping {
+pub struct DiaryWriter {
     opened: Instant,
     most: usize,
     /// Calls that have ended.
@@ -70,7 +70,7 @@ pub struct Keeping {
     diary: Diary,
 }
 
-impl Keeping {
+impl DiaryWriter {
     /// Starts, on one of so many ranks.
     pub fn new(ranks: usize) -> Self {
         let most = (ROOM / ranks.max(1)).clamp(1, MOST_KEPT);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::access::{BufferLayout, Extents, Source, varint};
 use crate::collectives::{agree, broadcast, gather};
 use crate::drivers::{Layout, Mode};
-use crate::engine::api::diary::Keeping;
+use crate::engine::api::diary::DiaryWriter;
 use crate::engine::api::finish_call::CallTotals;
 use crate::engine::api::operation::Operation;
 use crate::engine::api::report::{CallReport, FanIn};
@@ -47,7 +47,7 @@ pub struct File {
     /// The calls so far, where they are captured.
     pub(in crate::engine) recording: Option<Recording>,
     /// The diary of this rank, where one is kept.
-    pub(in crate::engine) diary: Option<Box<Keeping>>,
+    pub(in crate::engine) diary: Option<Box<DiaryWriter>>,
     /// Set while an operation runs; still set if one was dropped in the middle.
     pub(in crate::engine) busy: bool,
     /// Set while a call runs that does not return before its end, so that nobody can drop it in the middle.
@@ -102,7 +102,7 @@ impl File {
         endpoint.count_between(setup.topology.clone());
         let mut file = Self::of(endpoint, setup, files, target);
         if target.is_some() {
-            file.diary = Some(Box::new(Keeping::new(file.endpoint.ranks())));
+            file.diary = Some(Box::new(DiaryWriter::new(file.endpoint.ranks())));
         }
         Ok(file)
     }

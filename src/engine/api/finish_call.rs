@@ -1,14 +1,14 @@
 //! The end of a collective call: all ranks agree on its outcome.
 
 use crate::collectives::{allreduce, broadcast_error};
-use crate::engine::api::diary::Keeping;
+use crate::engine::api::diary::DiaryWriter;
 use crate::engine::api::report::{CallReport, Clock, Lap, Seconds};
 use crate::engine::data::rounds::DataCounts;
 use crate::engine::facts::Amount;
 use crate::engine::plan::Direction;
 use crate::engine::plan::auto_choice::AutoChoice;
 use crate::engine::plan::cached::Cached;
-use crate::engine::plan::trials::{Lesson, Spent};
+use crate::engine::plan::trials::{CallTimes, TrialOutcome};
 use crate::engine::policy::paths::Way;
 use crate::engine::policy::reason::Reason;
 use crate::engine::storage::window_queue::Outcome;
@@ -27,8 +27,8 @@ pub struct CallTotals {
     pub auto: Option<AutoChoice>,
     /// Whether the plan of an earlier call was reused.
     pub reused: bool,
-    /// What the time of the call teaches.
-    pub lesson: Option<Lesson>,
+    /// The plan that the call went by, or tried: its time counts for that.
+    pub trial: Option<TrialOutcome>,
     /// Messages and bytes that the metadata phase sent.
     pub metadata: Traffic,
     /// Bytes of lists that went through memory of the node.
@@ -47,7 +47,7 @@ impl CallTotals {
             chosen,
             auto: None,
             reused: false,
-            lesson: None,
+            trial: None,
             metadata: Traffic::default(),
             in_memory: 0,
             counts: DataCounts::default(),
@@ -68,14 +68,14 @@ pub async fn finish_call(
     all: &Amount,
     done: CallTotals,
     mut clock: Clock,
-    (diary, cached): (Option<&mut Keeping>, Option<&mut Cached>),
+    (diary, cached): (Option<&mut DiaryWriter>, Option<&mut Cached>),
 ) -> Result<CallReport> {
     const OPS: [ReduceOp; 16] = [Sum, Sum, Sum, Sum, Sum, Sum, Max, Max, Max, Max, Max, Max, Max, Max, Max, Min];
     clock.lap(Lap::Agreement);
     if let Some(diary) = diary {
         diary.phases(&clock, &done);
     }
-    let CallTotals { direction, chosen, auto, reused, lesson, metadata, in_memory, counts, outcome } = done;
+    let CallTotals { direction, chosen, auto, reused, trial, metadata, in_memory, counts, outcome } = done;
     let failed = if outcome.error.is_some() { endpoint.rank() as u64 } else { u64::MAX };
     let micros = |time: std::time::Duration| time.as_micros() as u64;
     let total = clock.total();
@@ -105,10 +105,10 @@ pub async fn finish_call(
     let [transferred, metadata_bytes, metadata_messages, data_messages, lanes @ ..] = lanes;
     let [in_memory, between_hosts, rounds, times @ .., moving, failed] = lanes;
     let [flatten, metadata, data, placement, io, agreement, total] = times.map(|micros| micros as f64 / 1e6);
-    if let Some((lesson, cached)) = lesson.zip(cached) {
+    if let Some((trial, cached)) = trial.zip(cached) {
         let is_known = moving != UNKNOWN;
         let moving = (is_known && failed == u64::MAX).then_some(moving as f64 / 1e9);
-        cached.learn(direction, lesson, Spent { making: is_known.then_some(flatten + metadata), moving });
+        cached.learn(direction, trial, CallTimes { making: is_known.then_some(flatten + metadata), moving });
     }
     if failed != u64::MAX {
         return Err(broadcast_error(endpoint, failed as Rank, outcome.error.as_ref()).await?);

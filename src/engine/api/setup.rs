@@ -134,12 +134,12 @@ impl Setup {
         let first = aggregators.iter().copied().take(1).collect();
         let window = hints.cb_buffer_size.unwrap_or_else(|| driver.usual_window(topology.ranks()));
         let driver_hints = DriverHints { cb_buffer_size: window, ..hints.for_driver() };
-        let untouched = |aggregators: usize| {
+        let window_counter = |aggregators: usize| {
             let any = Written { start: 0, end: 1, histogram: &[] };
             Touched::of(&driver.domains(&layout, aggregators, any, &driver_hints))
         };
-        let roles = Roles::new(rank, &topology, untouched(aggregators.len()), aggregators.into(), &hints, costs)?;
-        let tiny = Roles::new(rank, &topology, untouched(1), first, &hints, costs)?;
+        let roles = Roles::new(rank, &topology, window_counter(aggregators.len()), aggregators.into(), &hints, costs)?;
+        let tiny = Roles::new(rank, &topology, window_counter(1), first, &hints, costs)?;
         let (path, mode) = (PathBuf::new(), Mode::Create);
         let (shares_memory, shares_in_nodes, hosts) = (false, false, None);
         let (by_host, is_captured, tiling) = (false, false, Tiling::of(0));

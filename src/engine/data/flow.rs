@@ -21,7 +21,7 @@ use crate::topology::Rank;
 
 /// The bytes of a flow in one window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Passed {
+pub struct Advanced {
     /// Bytes.
     pub bytes: u64,
     /// Highest end; the window's start if there are no bytes.
@@ -54,8 +54,8 @@ impl Flow {
     }
 
     /// Passes all extents of `window` and returns their bytes.
-    pub fn pass(&mut self, window: &Window) -> Passed {
-        let mut passed = Passed { bytes: 0, end: window.start, extents: 0 };
+    pub fn pass(&mut self, window: &Window) -> Advanced {
+        let mut passed = Advanced { bytes: 0, end: window.start, extents: 0 };
         while let Some(extent) = self.cursor.take_before(window.end) {
             passed.bytes += extent.len;
             passed.end = extent.end();
@@ -65,8 +65,8 @@ impl Flow {
     }
 
     /// The same; and adds what they add to the sum by which pieces are known to tile the window.
-    pub fn pass_summing(&mut self, window: &Window, tiling: Tiling, sum: &mut u64) -> Passed {
-        let mut passed = Passed { bytes: 0, end: window.start, extents: 0 };
+    pub fn pass_summing(&mut self, window: &Window, tiling: Tiling, sum: &mut u64) -> Advanced {
+        let mut passed = Advanced { bytes: 0, end: window.start, extents: 0 };
         while let Some(extent) = self.cursor.take_before(window.end) {
             passed.bytes += extent.len;
             passed.end = extent.end();
@@ -78,8 +78,8 @@ impl Flow {
     }
 
     /// As [`Flow::pass`]; and marks them in `coverage`, which is gone when there is no memory for it.
-    pub fn pass_covering(&mut self, window: &Window, coverage: &mut Option<Coverage>) -> Passed {
-        let mut passed = Passed { bytes: 0, end: window.start, extents: 0 };
+    pub fn pass_covering(&mut self, window: &Window, coverage: &mut Option<Coverage>) -> Advanced {
+        let mut passed = Advanced { bytes: 0, end: window.start, extents: 0 };
         while let Some(extent) = self.cursor.take_before(window.end) {
             passed.bytes += extent.len;
             passed.end = extent.end();
@@ -268,7 +268,7 @@ pub struct Agenda(BinaryHeap<Reverse<(u64, usize)>>);
 
 impl Agenda {
     /// Enters flow `id` under its next window, if it has one.
-    pub fn file(&mut self, id: usize, flow: &Flow, domains: &Domains) {
+    pub fn schedule(&mut self, id: usize, flow: &Flow, domains: &Domains) {
         if let Some(window) = flow.window(domains) {
             self.0.push(Reverse((window.index, id)));
         }

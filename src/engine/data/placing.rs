@@ -14,7 +14,7 @@ use crate::engine::data::rounds::Rounds;
 use crate::engine::data::windows::Windows;
 use crate::engine::metadata::variable_exchange::slot_of;
 use crate::engine::two_layer::local_aggregation::{LocalAggregation, LocalRound};
-use crate::engine::two_layer::node::Inside;
+use crate::engine::two_layer::node::NodeMember;
 use crate::error::{Error, Result};
 use crate::exchange::two_layer::{GATHERED, MERGED, MERGED_SHARED, Share, aggregator_at};
 use crate::fabric::execute::check_whole;
@@ -34,7 +34,7 @@ pub struct Placing<'r, 'a> {
     /// On a local aggregator: the state over all rounds.
     pub local_aggregation: Option<&'r mut LocalAggregation>,
     /// This rank's part in the shared memory of its node.
-    pub inside: Option<&'r mut Inside<'a>>,
+    pub inside: Option<&'r mut NodeMember<'a>>,
     /// The cursors of the bytes that this rank sends.
     pub outflows: &'r mut [Outflow],
     /// The cursors of the bytes that this aggregator gets.

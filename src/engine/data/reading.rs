@@ -94,7 +94,7 @@ impl<'a> Reading<'a> {
         let traffic = endpoint.run(schedule, &mut memory, DATA).await?;
         let placement = memory.placement;
         self.at.counts.exchanged(round, begin, (traffic, placement), owned);
-        self.at.refile(&incoming.due);
+        self.at.reschedule(&incoming.due);
         if let (Some(mut window), Some(queue)) = (window, queue) {
             self.at.windows.recycle(std::mem::take(&mut window.coverage));
             queue.give_back(window);

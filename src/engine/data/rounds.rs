@@ -15,7 +15,7 @@ use crate::engine::data::windows::Windows;
 use crate::engine::metadata::phase::Phase;
 use crate::engine::plan::{Direction, Plan};
 use crate::engine::two_layer::local_aggregation::{LocalAggregation, LocalRound};
-use crate::engine::two_layer::node::Inside;
+use crate::engine::two_layer::node::NodeMember;
 use crate::exchange::Transfer;
 use crate::exchange::two_layer::Share;
 use crate::fabric::Traffic;
@@ -85,7 +85,7 @@ pub struct Rounds<'a> {
     /// On a local aggregator: the state of its members' bytes.
     pub local_aggregation: Option<LocalAggregation>,
     /// This rank's part in the shared memory of its node.
-    pub inside: Option<Inside<'a>>,
+    pub inside: Option<NodeMember<'a>>,
     /// The counts so far.
     pub counts: DataCounts,
 }
@@ -101,11 +101,11 @@ impl<'a> Rounds<'a> {
         let outflows: Vec<_> = plan.outgoing.iter().map(outflow).collect();
         let windows = Windows::new(own, plan);
         let mut leaving = Agenda::default();
-        outflows.iter().enumerate().for_each(|(id, out)| leaving.file(id, &out.file, domains));
+        outflows.iter().enumerate().for_each(|(id, out)| leaving.schedule(id, &out.file, domains));
         let local_aggregation =
             plan.announced.local_plan.as_ref().map(|local| LocalAggregation::new(local, phase.route.rank, domains));
         let counts = DataCounts::default();
-        let inside = plan.announced.in_memory.as_ref().map(|plan| Inside::new(plan, direction, domains));
+        let inside = plan.announced.in_memory.as_ref().map(|plan| NodeMember::new(plan, direction, domains));
         Self { phase, domains, outflows, leaving, windows, local_aggregation, inside, counts }
     }
 
@@ -117,7 +117,7 @@ impl<'a> Rounds<'a> {
     /// The next round that this rank takes part in.
     pub fn next_round(&self) -> Option<u64> {
         let aggregated = self.local_aggregation.as_ref().and_then(LocalAggregation::next_round);
-        let inside = self.inside.as_ref().and_then(Inside::next_round);
+        let inside = self.inside.as_ref().and_then(NodeMember::next_round);
         [self.leaving.next_round(), self.windows.next_round(), aggregated, inside].into_iter().flatten().min()
     }
 
@@ -146,9 +146,9 @@ impl<'a> Rounds<'a> {
     }
 
     /// Enters the outflows of a finished round under their next windows.
-    pub fn refile(&mut self, due: &[usize]) {
+    pub fn reschedule(&mut self, due: &[usize]) {
         for &id in due {
-            self.leaving.file(id, &self.outflows[id].file, self.domains);
+            self.leaving.schedule(id, &self.outflows[id].file, self.domains);
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::drivers::{Domains, Window};
 use crate::engine::data::coverage::Coverage;
-use crate::engine::data::flow::{Agenda, Flow, Inflow, Passed};
+use crate::engine::data::flow::{Advanced, Agenda, Flow, Inflow};
 use crate::engine::metadata::variable_exchange::slot;
 use crate::engine::plan::Plan;
 use crate::engine::policy::LARGE_IN_WINDOW;
@@ -59,7 +59,7 @@ fn may_tile(inflows: &[Inflow], domains: &Domains) -> bool {
 }
 
 /// The end of what was passed, and its bytes.
-fn total(window: &Window, passed: &[Passed]) -> (u64, u64) {
+fn total(window: &Window, passed: &[Advanced]) -> (u64, u64) {
     let end = passed.iter().map(|passed| passed.end).max().unwrap_or(window.start);
     (end, passed.iter().map(|passed| passed.bytes).sum())
 }
@@ -70,7 +70,7 @@ impl Windows {
         let inflow = |(source, packed): &(Rank, _)| Inflow::new(*source, own, Clone::clone(packed));
         let inflows: Vec<_> = plan.announced.incoming.iter().map(inflow).collect();
         let mut agenda = Agenda::default();
-        inflows.iter().enumerate().for_each(|(id, inflow)| agenda.file(id, &inflow.sizing, &plan.domains));
+        inflows.iter().enumerate().for_each(|(id, inflow)| agenda.schedule(id, &inflow.sizing, &plan.domains));
         let may_tile = may_tile(&inflows, &plan.domains);
         Self { inflows, agenda, spare: Coverage::default(), tiling: Tiling::random(), may_tile }
     }
@@ -93,7 +93,7 @@ impl Windows {
         for (&id, passed) in due.iter().zip(&passed) {
             let inflow = &self.inflows[id];
             messages.push(Transfer { peer: inflow.source, span: Span::new(buffer, slot(id), passed.bytes) });
-            self.agenda.file(id, &inflow.sizing, domains);
+            self.agenda.schedule(id, &inflow.sizing, domains);
         }
         let (to, bytes) = total(&window, &passed);
         let overlap = coverage.as_ref().is_some_and(|coverage| coverage.covered() < bytes);
@@ -103,7 +103,7 @@ impl Windows {
 
     /// Passes a window, and finds out which of its bytes have data. Where pieces may tile it a sum is asked first, which takes
     /// less than bits do; if it says no, they are gone through once more.
-    fn cover(&mut self, due: &[usize], window: &Window) -> (Vec<Passed>, Option<Coverage>) {
+    fn cover(&mut self, due: &[usize], window: &Window) -> (Vec<Advanced>, Option<Coverage>) {
         let mut coverage = std::mem::take(&mut self.spare);
         coverage.clear();
         let Self { inflows, tiling, .. } = self;
@@ -111,7 +111,7 @@ impl Windows {
             let before: Vec<Flow> = due.iter().map(|&id| inflows[id].sizing.clone()).collect();
             let mut sum = 0;
             let pass = |&id: &usize| inflows[id].sizing.pass_summing(window, *tiling, &mut sum);
-            let passed: Vec<Passed> = due.iter().map(pass).collect();
+            let passed: Vec<Advanced> = due.iter().map(pass).collect();
             let len = window.trimmed(window.start, total(window, &passed).0).len();
             if sum == tiling.piece(0, len) {
                 coverage.fill(len);
@@ -121,7 +121,7 @@ impl Windows {
         }
         let mut coverage = Some(coverage);
         let pass = |&id: &usize| inflows[id].sizing.pass_covering(window, &mut coverage);
-        let passed: Vec<Passed> = due.iter().map(pass).collect();
+        let passed: Vec<Advanced> = due.iter().map(pass).collect();
         // As this window, so the next, most likely.
         let bytes = total(window, &passed).1;
         self.may_tile = coverage.as_ref().is_some_and(|all| all.is_full() && all.covered() == bytes);
@@ -150,7 +150,7 @@ mod tests {
         let inflow = |(source, pieces)| Inflow::new(source, 0, packed(pieces));
         let inflows: Vec<_> = sources.iter().enumerate().map(inflow).collect();
         let mut agenda = Agenda::default();
-        inflows.iter().enumerate().for_each(|(id, inflow)| agenda.file(id, &inflow.sizing, domains));
+        inflows.iter().enumerate().for_each(|(id, inflow)| agenda.schedule(id, &inflow.sizing, domains));
         Windows { inflows, agenda, spare: Coverage::default(), tiling: Tiling::random(), may_tile }
     }
 

@@ -100,7 +100,7 @@ impl<'a> Writing<'a> {
         memory.place_deferred()?;
         let placement = memory.placement;
         self.at.counts.exchanged(round, begin, (traffic, placement), owned);
-        self.at.refile(&outgoing.due);
+        self.at.reschedule(&outgoing.due);
         if let (Some(window), Some(mut buffer), Some(queue)) = (window, buffer, queue) {
             buffer.pieces.sort_unstable_by_key(|piece| piece.position);
             queue.submit(Task::Write, window, buffer);

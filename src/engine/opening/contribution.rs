@@ -89,12 +89,12 @@ impl Contribution {
 mod tests {
     use super::*;
     use crate::access::{BufferLayout, Extents, Source};
-    use crate::engine::plan::cached::Again;
+    use crate::engine::plan::cached::AccessShift;
 
     #[test]
     fn a_contribution_survives_encoding() {
         let file = Extents::strided(7, 10, 30, 9).unwrap();
-        let of = |file: &Extents| Facts::of((file, file), (Again::No, 0), None, Some(Tiling::of(5)));
+        let of = |file: &Extents| Facts::of((file, file), (AccessShift::No, 0), None, Some(Tiling::of(5)));
         let mut one = Contribution::new(of(&file), Cover::of(3, &file, 1));
         assert_eq!(Contribution::from(&one.body()), one);
         let source = [7u8; 90];

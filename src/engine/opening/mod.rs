@@ -20,7 +20,7 @@ use crate::engine::api::setup::Setup;
 use crate::engine::facts::Facts;
 use crate::engine::lanes::{get, message};
 use crate::engine::plan::Direction;
-use crate::engine::plan::cached::Again;
+use crate::engine::plan::cached::AccessShift;
 use crate::engine::policy::paths::Way;
 use crate::engine::storage::Storage;
 use crate::engine::storage::window_queue::Outcome;
@@ -107,11 +107,11 @@ impl File {
 
     /// How an access relates to that of the cached plan, and about how many windows of the file it touches: the plan may not fit
     /// on another rank.
-    fn again(&self, file: &Extents, layout: &BufferLayout) -> (Again, u64) {
+    fn again(&self, file: &Extents, layout: &BufferLayout) -> (AccessShift, u64) {
         let touched = || self.setup.roles.touched(file);
-        let Some(cached) = &self.cached else { return (Again::No, touched()) };
+        let Some(cached) = &self.cached else { return (AccessShift::No, touched()) };
         match cached.again(file, layout) {
-            Again::No => (Again::No, touched()),
+            AccessShift::No => (AccessShift::No, touched()),
             again => (again, cached.touched(touched)),
         }
     }

@@ -9,12 +9,12 @@ use crate::engine::agreed::Agreed;
 use crate::engine::api::setup::Setup;
 use crate::engine::plan::auto_choice::AutoChoice;
 use crate::engine::plan::choice::Way;
-use crate::engine::plan::trials::{Lesson, Spent, Trials};
+use crate::engine::plan::trials::{CallTimes, TrialOutcome, Trials};
 use crate::engine::plan::{Direction, Plan};
 
 /// How a rank's access relates to that of its cached plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Again {
+pub enum AccessShift {
     /// It is another access.
     No,
     /// It is the same access, shifted by so many bytes.
@@ -23,7 +23,7 @@ pub enum Again {
     Nothing,
 }
 
-impl Again {
+impl AccessShift {
     /// For the agreement: whether the plan fits, and the least and the greatest shift that fit, as unsigned numbers in order.
     pub const fn lanes(self) -> [u64; 3] {
         match self {
@@ -51,11 +51,11 @@ pub struct Cached {
     /// This rank's part of [`touched`](crate::engine::facts::Amount::touched), once it is known.
     touched: OnceCell<u64>,
     /// Of writes, and of reads.
-    courses: [Course; 2],
+    directions: [DirectionPlans; 2],
 }
 
 /// The plan of one direction, and perhaps a second one, that goes another way.
-struct Course {
+struct DirectionPlans {
     kept: Placed,
     /// The plan of the way that is being tried.
     tried: Option<Placed>,
@@ -70,25 +70,25 @@ struct Placed {
 }
 
 /// What a call does about its plan.
-pub enum Turn {
+pub enum PlanDecision {
     /// It has this plan, whose windows are shifted by so many bytes.
     Has(Arc<Plan>, i64),
     /// It makes a plan that goes this way.
     Makes(Way),
 }
 
-impl Course {
-    fn turn(&self, by: i64) -> (Turn, Lesson) {
-        let has = |placed: &Placed| Turn::Has(placed.plan.clone(), by - placed.base);
+impl DirectionPlans {
+    fn decide(&self, by: i64) -> (PlanDecision, TrialOutcome) {
+        let has = |placed: &Placed| PlanDecision::Has(placed.plan.clone(), by - placed.base);
         match (self.trials.next(), &self.tried) {
-            (None, _) => (has(&self.kept), Lesson::Went(self.kept.plan.way)),
-            (Some(way), Some(tried)) if tried.plan.way == way => (has(tried), Lesson::Went(way)),
-            (Some(way), _) => (Turn::Makes(way), Lesson::Began(way)),
+            (None, _) => (has(&self.kept), TrialOutcome::Went(self.kept.plan.way)),
+            (Some(way), Some(tried)) if tried.plan.way == way => (has(tried), TrialOutcome::Went(way)),
+            (Some(way), _) => (PlanDecision::Makes(way), TrialOutcome::Began(way)),
         }
     }
 
-    fn learn(&mut self, lesson: Lesson, spent: Spent) {
-        self.trials.learn(lesson, spent);
+    fn learn(&mut self, trial: TrialOutcome, spent: CallTimes) {
+        self.trials.learn(trial, spent);
         let tried = self.tried.as_ref().map(|tried| tried.plan.way);
         if tried.is_some() && tried == self.trials.kept() {
             self.kept = self.tried.take().unwrap_or_else(|| self.kept.clone());
@@ -102,17 +102,17 @@ impl Cached {
     /// Caches a plan.
     pub fn new(file: &Extents, layout: &BufferLayout, end: u64, plan: Arc<Plan>) -> Self {
         let (trials, kept) = (Trials::new(&plan.ways), Placed { plan, base: 0 });
-        let course = || Course { kept: kept.clone(), tried: None, trials: trials.clone() };
-        let courses = [course(), course()];
-        Self { file: file.clone(), layout: layout.clone(), end, touched: OnceCell::new(), courses }
+        let plans = || DirectionPlans { kept: kept.clone(), tried: None, trials: trials.clone() };
+        let directions = [plans(), plans()];
+        Self { file: file.clone(), layout: layout.clone(), end, touched: OnceCell::new(), directions }
     }
 
     /// How an access relates to that of this plan. O(encoded size of the access).
-    pub fn again(&self, file: &Extents, layout: &BufferLayout) -> Again {
+    pub fn again(&self, file: &Extents, layout: &BufferLayout) -> AccessShift {
         match file.shift_from(&self.file).filter(|_| self.layout == *layout) {
-            None => Again::No,
-            Some(_) if file.count() == 0 => Again::Nothing,
-            Some(by) => Again::Shifted(by),
+            None => AccessShift::No,
+            Some(_) if file.count() == 0 => AccessShift::Nothing,
+            Some(by) => AccessShift::Shifted(by),
         }
     }
 
@@ -131,32 +131,32 @@ impl Cached {
     }
 
     /// What a call does whose access is shifted by `by` bytes, and what is learnt from it. Pure: the same on all ranks.
-    pub fn turn(&self, direction: Direction, by: i64) -> (Turn, Lesson) {
-        self.courses[direction as usize].turn(by)
+    pub fn decide(&self, direction: Direction, by: i64) -> (PlanDecision, TrialOutcome) {
+        self.directions[direction as usize].decide(by)
     }
 
     /// Keeps the plan that a trial has made for the access shifted by `by` bytes.
     pub fn tries(&mut self, direction: Direction, plan: Arc<Plan>, by: i64) {
-        self.courses[direction as usize].tried = Some(Placed { plan, base: by });
+        self.directions[direction as usize].tried = Some(Placed { plan, base: by });
     }
 
     /// The plan that is kept, and its shift for an access that is shifted by `by` bytes.
     pub fn kept(&self, direction: Direction, by: i64) -> (Arc<Plan>, i64) {
-        let kept = &self.courses[direction as usize].kept;
+        let kept = &self.directions[direction as usize].kept;
         (kept.plan.clone(), by - kept.base)
     }
 
     /// Learns from the time of a call, the same on all ranks.
-    pub fn learn(&mut self, direction: Direction, lesson: Lesson, spent: Spent) {
-        if let (Lesson::Made, Some(making)) = (lesson, spent.making) {
-            self.courses.iter_mut().for_each(|course| course.trials.making_takes(making));
+    pub fn learn(&mut self, direction: Direction, trial: TrialOutcome, spent: CallTimes) {
+        if let (TrialOutcome::Made, Some(making)) = (trial, spent.making) {
+            self.directions.iter_mut().for_each(|plans| plans.trials.making_takes(making));
         }
-        self.courses[direction as usize].learn(lesson, spent);
+        self.directions[direction as usize].learn(trial, spent);
     }
 
     /// What `auto` took in a call that goes as `plan` says; none where the hints leave no choice.
     pub fn taken(&self, direction: Direction, plan: &Plan, setup: &Setup) -> Option<AutoChoice> {
-        let by = self.courses[direction as usize].trials.chosen_by(plan.way);
+        let by = self.directions[direction as usize].trials.chosen_by(plan.way);
         setup.roles(plan.bytes).taken(plan.way, by)
     }
 }
@@ -189,8 +189,8 @@ mod tests {
         Arc::new(Plan { domains, outgoing: Vec::new(), announced: Announced::default(), data, way, ways, bytes })
     }
 
-    fn spent(making: f64, moving: f64) -> Spent {
-        Spent { making: Some(making), moving: Some(moving) }
+    fn spent(making: f64, moving: f64) -> CallTimes {
+        CallTimes { making: Some(making), moving: Some(moving) }
     }
 
     /// Writes that move by a step with every call. Two layers take half the time, and are found; reads know nothing of it.
@@ -200,14 +200,14 @@ mod tests {
         let ways = [FLAT, LAYERED].map(|way| Candidate { way, seconds: 1.0, again: 1.0 });
         let (file, layout) = (Extents::strided(0, 8, 16, 4).unwrap(), BufferLayout::Contiguous);
         let mut cached = Cached::new(&file, &layout, 64, plan(&setup, FLAT, ways.to_vec()));
-        cached.learn(Direction::Write, Lesson::Made, spent(1.0, 1.0));
+        cached.learn(Direction::Write, TrialOutcome::Made, spent(1.0, 1.0));
         let (mut choices, mut made_at, mut layered) = (Vec::new(), None, 0);
         for step in 1..=200 {
             let by = step * MOVED;
-            let (turn, lesson) = cached.turn(Direction::Write, by);
-            let (plan, shift, making) = match turn {
-                Turn::Has(plan, shift) => (plan, shift, 0.0),
-                Turn::Makes(way) => {
+            let (decided, trial) = cached.decide(Direction::Write, by);
+            let (plan, shift, making) = match decided {
+                PlanDecision::Has(plan, shift) => (plan, shift, 0.0),
+                PlanDecision::Makes(way) => {
                     assert_eq!(made_at.replace(step), None, "a trial makes its plan once");
                     let plan = plan(&setup, way, Vec::new());
                     cached.tries(Direction::Write, plan.clone(), by);
@@ -218,9 +218,9 @@ mod tests {
             assert_eq!(shift, by - base, "step {step}");
             layered += usize::from(plan.way == LAYERED);
             choices.push(cached.taken(Direction::Write, &plan, &setup).unwrap());
-            cached.learn(Direction::Write, lesson, spent(making, if plan.way == LAYERED { 0.5 } else { 1.0 }));
+            cached.learn(Direction::Write, trial, spent(making, if plan.way == LAYERED { 0.5 } else { 1.0 }));
             assert!(
-                matches!(cached.turn(Direction::Read, by).0, Turn::Has(plan, shift) if plan.way == FLAT && shift == by)
+                matches!(cached.decide(Direction::Read, by).0, PlanDecision::Has(plan, shift) if plan.way == FLAT && shift == by)
             );
         }
         // A cold call, and three with warm memory.

@@ -32,7 +32,7 @@ pub struct Roles {
     /// With each number of local aggregators that may be chosen: both phases where `auto` takes two layers. Made when needed.
     layered: Vec<(usize, OnceLock<[Arc<Phase>; 2]>)>,
     chooser: Chooser,
-    untouched: Touched,
+    window_counter: Touched,
 }
 
 /// The phases of a call.
@@ -52,7 +52,7 @@ impl Roles {
     pub fn new(
         rank: Rank,
         topology: &Topology,
-        untouched: Touched,
+        window_counter: Touched,
         aggregators: Arc<[Rank]>,
         hints: &Hints,
         costs: Costs,
@@ -72,12 +72,12 @@ impl Roles {
         let flat = maker.phases(kernels, given.any().then(|| maker.local_aggregators(0)))?;
         let open = if chooser.local.is_empty() { Layered::default() } else { open };
         let layered = chooser.local.iter().map(|&local| (local, OnceLock::new())).collect();
-        Ok(Self { open, given, flat, layered, chooser, untouched, aggregators })
+        Ok(Self { open, given, flat, layered, chooser, window_counter, aggregators })
     }
 
     /// About the number of windows that an access touches; 0 if no choice depends on it. O(extents), up to a few thousand.
     pub fn touched(&self, file: &Extents) -> u64 {
-        if self.open.any() { self.untouched.clone().by(file) } else { 0 }
+        if self.open.any() { self.window_counter.clone().by(file) } else { 0 }
     }
 
     /// The ways that a call can go, the chosen one first. Pure: the same on all ranks.

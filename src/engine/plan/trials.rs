@@ -31,7 +31,7 @@ fn is_enough(sample: &Sample) -> bool {
 /// The seconds of a call: the most of any rank. Those that are not known are `None`: the call failed, or the program may have
 /// computed in between.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Spent {
+pub struct CallTimes {
     /// Making the plan.
     pub making: Option<f64>,
     /// What comes after: the exchange of data, and the file.
@@ -40,7 +40,7 @@ pub struct Spent {
 
 /// What is learnt from the time of a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Lesson {
+pub enum TrialOutcome {
     /// The call made the first plan.
     Made,
     /// It went this way, with a plan of an earlier call.
@@ -53,7 +53,7 @@ pub enum Lesson {
 
 /// Where a way stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum TrialState {
     Untried,
     /// It is not known to be slower.
     Tried,
@@ -66,7 +66,7 @@ enum Standing {
 #[derive(Debug, Clone, PartialEq)]
 struct Attempt {
     candidate: Candidate,
-    standing: Standing,
+    standing: TrialState,
     /// The times of trials with warm memory, divided by the usual one.
     ratios: Sample,
     /// The last such ratio, of a call with warm or cold memory.
@@ -98,7 +98,7 @@ impl Trials {
         let best = ways.iter().map(|way| way.again).fold(f64::INFINITY, f64::min);
         let near = |way: &&Candidate| way.again <= best * TRIAL_NEAR;
         let others = ways.iter().skip(1).filter(near);
-        let (standing, ratios, last) = (Standing::Untried, Sample::default(), 0.0);
+        let (standing, ratios, last) = (TrialState::Untried, Sample::default(), 0.0);
         let attempt = |&candidate| Attempt { candidate, standing, ratios, last };
         let attempts = ways.iter().take(1).chain(others).map(attempt).collect();
         let (making, total, lost) = (f64::INFINITY, 0.0, 0.0);
@@ -112,7 +112,7 @@ impl Trials {
 
     /// Whether a way was slower, or cannot be gone.
     pub fn has_refused(&self, way: Way) -> bool {
-        self.attempts.iter().any(|one| one.candidate.way == way && one.standing == Standing::Refused)
+        self.attempts.iter().any(|one| one.candidate.way == way && one.standing == TrialState::Refused)
     }
 
     /// What made a call go this way.
@@ -130,9 +130,9 @@ impl Trials {
             return None;
         }
         let open = self.attempts.iter().enumerate().filter(|(index, _)| *index != self.kept);
-        let (_, tried) = open.filter(|(_, one)| one.standing != Standing::Refused).min_by_key(|(index, one)| {
+        let (_, tried) = open.filter(|(_, one)| one.standing != TrialState::Refused).min_by_key(|(index, one)| {
             // One that is under way comes first.
-            (one.standing == Standing::Untried, *index)
+            (one.standing == TrialState::Untried, *index)
         })?;
         (self.lost + self.expected(tried)? <= TRIAL_SHARE * self.total).then_some(tried.candidate.way)
     }
@@ -142,8 +142,8 @@ impl Trials {
         let more = |ratio: f64| self.mean_of_usual().mean * (ratio - 1.0).max(0.0);
         Some(match tried.standing {
             // A second plan is there already.
-            Standing::Tried => more(tried.last),
-            Standing::Untried | Standing::Kept | Standing::Refused => {
+            TrialState::Tried => more(tried.last),
+            TrialState::Untried | TrialState::Kept | TrialState::Refused => {
                 let kept = self.attempts.get(self.kept)?.candidate.again;
                 self.making + more(tried.candidate.again / kept.max(f64::MIN_POSITIVE) * TRIAL_CAUTION)
             }
@@ -162,22 +162,22 @@ impl Trials {
     }
 
     /// Learns from the time of a call.
-    pub fn learn(&mut self, lesson: Lesson, spent: Spent) {
+    pub fn learn(&mut self, lesson: TrialOutcome, spent: CallTimes) {
         let making = spent.making.unwrap_or_default();
         self.total += making + spent.moving.unwrap_or_default();
-        let (Lesson::Went(way) | Lesson::Began(way) | Lesson::Refused(way)) = lesson else { return };
+        let (TrialOutcome::Went(way) | TrialOutcome::Began(way) | TrialOutcome::Refused(way)) = lesson else { return };
         let Some(index) = self.attempts.iter().position(|one| one.candidate.way == way) else { return };
         self.has_just_tried = index != self.kept;
         match spent.moving {
             Some(moving) if !self.has_just_tried => self.went_as_usual(moving),
             None if !self.has_just_tried => {}
-            Some(moving) if !matches!(lesson, Lesson::Refused(_)) => {
-                self.lost += if matches!(lesson, Lesson::Began(_)) { making } else { 0.0 };
-                self.tried(index, moving, matches!(lesson, Lesson::Began(_)));
+            Some(moving) if !matches!(lesson, TrialOutcome::Refused(_)) => {
+                self.lost += if matches!(lesson, TrialOutcome::Began(_)) { making } else { 0.0 };
+                self.tried(index, moving, matches!(lesson, TrialOutcome::Began(_)));
             }
             _ => {
                 self.lost += making;
-                self.attempts[index].standing = Standing::Refused;
+                self.attempts[index].standing = TrialState::Refused;
             }
         }
     }
@@ -196,15 +196,15 @@ impl Trials {
         self.lost += (seconds - usual.mean).max(0.0);
         one.last = ratio;
         one.standing = match is_cold {
-            true if ratio > TRIAL_COLD => Standing::Refused,
-            true => Standing::Tried,
+            true if ratio > TRIAL_COLD => TrialState::Refused,
+            true => TrialState::Tried,
             false => {
                 one.ratios.add(ratio);
                 judged(&one.ratios, half_width(&usual) / usual.mean.max(f64::MIN_POSITIVE))
             }
         };
-        if one.standing == Standing::Kept {
-            self.attempts[self.kept].standing = Standing::Refused;
+        if one.standing == TrialState::Kept {
+            self.attempts[self.kept].standing = TrialState::Refused;
             self.kept = index;
             self.usual.clear();
         }
@@ -212,16 +212,16 @@ impl Trials {
 }
 
 /// Where a way stands after so many ratios to the usual time, whose mean is known but for this relative half-width.
-fn judged(ratios: &Sample, doubt: f64) -> Standing {
+fn judged(ratios: &Sample, doubt: f64) -> TrialState {
     if ratios.mean > 1.0 + doubt {
-        return Standing::Refused;
+        return TrialState::Refused;
     }
     if !is_enough(ratios) {
-        return Standing::Tried;
+        return TrialState::Tried;
     }
     // Not hypot, which may differ from machine to machine.
     let both = (half_width(ratios).powi(2) + doubt.powi(2)).sqrt();
-    if ratios.mean + both < 1.0 { Standing::Kept } else { Standing::Refused }
+    if ratios.mean + both < 1.0 { TrialState::Kept } else { TrialState::Refused }
 }
 
 #[cfg(test)]
@@ -239,8 +239,8 @@ mod tests {
             .collect()
     }
 
-    fn spent(making: f64, moving: f64) -> Spent {
-        Spent { making: Some(making), moving: Some(moving) }
+    fn spent(making: f64, moving: f64) -> CallTimes {
+        CallTimes { making: Some(making), moving: Some(moving) }
     }
 
     /// Makes calls; each way takes `seconds(call, way)`. Gives the trials, and the calls in which another way was tried.
@@ -252,7 +252,7 @@ mod tests {
     ) -> (Trials, Vec<usize>) {
         let (mut trials, mut tried, mut known) = (Trials::new(&ways(predicted)), Vec::new(), vec![0]);
         trials.making_takes(making);
-        trials.learn(Lesson::Made, spent(making, seconds(0, 0)));
+        trials.learn(TrialOutcome::Made, spent(making, seconds(0, 0)));
         for call in 1..calls {
             let kept = trials.kept().unwrap();
             let way = trials.next().unwrap_or(kept);
@@ -263,8 +263,8 @@ mod tests {
             let (moving, is_new) = (seconds(call, way.local), !known.contains(&way.local));
             known.push(way.local);
             match is_new {
-                true => trials.learn(Lesson::Began(way), spent(making, moving)),
-                false => trials.learn(Lesson::Went(way), spent(0.0, moving)),
+                true => trials.learn(TrialOutcome::Began(way), spent(making, moving)),
+                false => trials.learn(TrialOutcome::Went(way), spent(0.0, moving)),
             }
         }
         (trials, tried)
@@ -295,20 +295,20 @@ mod tests {
     #[test]
     fn a_way_that_says_nothing_is_not_asked_for_again() {
         let bad = [
-            (Lesson::Refused as fn(Way) -> Lesson, Some(1.0), 0.5),
-            (Lesson::Began, None, 0.5),
-            (Lesson::Went, None, 0.5),
-            (Lesson::Began, Some(TRIAL_COLD * 1.1), 0.5 + TRIAL_COLD * 1.1 - 1.0),
+            (TrialOutcome::Refused as fn(Way) -> TrialOutcome, Some(1.0), 0.5),
+            (TrialOutcome::Began, None, 0.5),
+            (TrialOutcome::Went, None, 0.5),
+            (TrialOutcome::Began, Some(TRIAL_COLD * 1.1), 0.5 + TRIAL_COLD * 1.1 - 1.0),
         ];
         for (lesson, moving, lost) in bad {
             let mut trials = Trials::new(&ways(&[1.0, 1.0]));
             trials.making_takes(0.0);
-            trials.learn(Lesson::Made, spent(0.0, 1.0));
-            (0..100).for_each(|_| trials.learn(Lesson::Went(Way::default()), spent(0.0, 1.0)));
+            trials.learn(TrialOutcome::Made, spent(0.0, 1.0));
+            (0..100).for_each(|_| trials.learn(TrialOutcome::Went(Way::default()), spent(0.0, 1.0)));
             let other = trials.next().unwrap();
-            trials.learn(lesson(other), Spent { making: Some(0.5), moving });
+            trials.learn(lesson(other), CallTimes { making: Some(0.5), moving });
             assert!(trials.has_refused(other) && (trials.lost - lost).abs() < 1e-9, "{moving:?}: {trials:?}");
-            trials.learn(Lesson::Went(Way::default()), spent(0.0, 1.0));
+            trials.learn(TrialOutcome::Went(Way::default()), spent(0.0, 1.0));
             assert_eq!((trials.next(), kept(&trials)), (None, (0, ChosenBy::Prediction)));
         }
     }
@@ -357,8 +357,8 @@ mod tests {
     #[test]
     fn a_plan_of_unknown_cost_is_not_made_again() {
         let mut trials = Trials::new(&ways(&[1.0, 1.0]));
-        trials.learn(Lesson::Made, Spent::default());
-        (0..1000).for_each(|_| trials.learn(Lesson::Went(Way::default()), spent(0.0, 1.0)));
+        trials.learn(TrialOutcome::Made, CallTimes::default());
+        (0..1000).for_each(|_| trials.learn(TrialOutcome::Went(Way::default()), spent(0.0, 1.0)));
         assert_eq!(trials.next(), None);
     }
 

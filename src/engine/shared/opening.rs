@@ -13,7 +13,7 @@ use crate::engine::lanes::{Lanes, get, put};
 use crate::engine::opening::Access;
 use crate::engine::opening::cover::Cover;
 use crate::engine::plan::Direction;
-use crate::engine::plan::cached::Again;
+use crate::engine::plan::cached::AccessShift;
 use crate::engine::policy::paths::Way;
 use crate::engine::ranges::RankRanges;
 use crate::engine::shared::Tiling;
@@ -67,7 +67,7 @@ impl File {
         let (storage, arena) = (self.storage(), self.arena()?);
         let (rank, setup, tiling) = (self.endpoint.rank(), &self.setup, arena.tiling());
         let fits = checked.is_ok() && early.is_none() && small::fits(file);
-        let mut facts = Facts::of((asked, file), (Again::No, 0), early, (!fits).then_some(tiling));
+        let mut facts = Facts::of((asked, file), (AccessShift::No, 0), early, (!fits).then_some(tiling));
         facts.comes_along |= fits;
         let mut error = checked.err();
         if error.is_some() {
@@ -131,7 +131,7 @@ impl File {
     ) -> Result<(Agreed, Option<Error>)> {
         let (storage, arena) = (self.storage(), self.arena()?);
         let (rank, setup, tiling) = (self.endpoint.rank(), &self.setup, arena.tiling());
-        let mut facts = Facts::of((file, file), (Again::No, 0), early, None);
+        let mut facts = Facts::of((file, file), (AccessShift::No, 0), early, None);
         let mut error = checked.err();
         if error.is_some() {
             facts.fail(rank);

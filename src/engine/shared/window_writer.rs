@@ -48,7 +48,7 @@ pub struct WindowWriter<'a> {
 thread_local! {
     static RUNS: RefCell<Vec<Extent>> = const { RefCell::new(Vec::new()) };
     /// The bytes read to fill holes; of the size of a window.
-    static THERE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static HOLE_BYTES: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 impl WindowWriter<'_> {
@@ -213,7 +213,7 @@ impl WindowWriter<'_> {
 
     /// Reads the holes between the runs; returns false for a file that may not be read.
     fn fill_holes(&self, storage: &dyn Storage, runs: &[Extent], whole: Extent) -> std::result::Result<bool, Failure> {
-        THERE.with_borrow_mut(|there| {
+        HOLE_BYTES.with_borrow_mut(|there| {
             let internal =
                 |_| Failure { operation: "read", offset: whole.offset, cause: std::io::ErrorKind::OutOfMemory.into() };
             let len = whole.len as usize;

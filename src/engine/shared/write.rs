@@ -30,7 +30,7 @@ use crate::topology::Rank;
 lanes! {
     /// How a write through windows ends, on all ranks that share them.
     #[derive(Debug, Clone, Copy)]
-    struct Closing {
+    struct CallOutcome {
         /// The rank whose error all ranks return.
         failed: Option<Rank>,
         /// Bytes written by all ranks.
@@ -84,7 +84,7 @@ impl File {
         windows: Windows,
         (sieve, runs): (Sieve, Option<&[Extent]>),
         clock: &Clock,
-    ) -> Result<(Closing, Option<Error>)> {
+    ) -> Result<(CallOutcome, Option<Error>)> {
         let (storage, arena) = (self.storage(), self.arena()?);
         let mut writer = WindowWriter {
             arena: &arena,
@@ -157,14 +157,14 @@ async fn close_windows(
     writer: &WindowWriter<'_>,
     placed: Duration,
     clock: &Clock,
-) -> Result<Closing> {
+) -> Result<CallOutcome> {
     let arena = writer.arena;
     let own = [placed, clock.spent(Lap::Agreement), clock.total()].map(|time| time.as_micros() as u64);
     let decide = |slots: Slots<'_>, verdict: &mut [u8]| {
         writer.try_write();
         let failed = arena.failed().load(Ordering::Acquire);
         let times = (0..slots.ranks()).map(|place| get::<[u64; 3]>(slots.of(place)));
-        let closing = Closing {
+        let closing = CallOutcome {
             failed: (failed != 0).then(|| failed as usize - 1),
             transferred: arena.written().load(Ordering::Acquire),
             busy: arena.busy().load(Ordering::Acquire),

@@ -51,7 +51,7 @@ impl LocalAggregation {
         for (member, (_, lists)) in local_plan.members.iter().enumerate() {
             for (aggregator, packed) in lists {
                 let flow = Flow::new(*aggregator, packed.clone());
-                all.agenda.file(all.flows.len(), &flow, domains);
+                all.agenda.schedule(all.flows.len(), &flow, domains);
                 all.flows.push((member, flow));
             }
         }
@@ -74,7 +74,7 @@ impl LocalAggregation {
             let share = Share { aggregator: ReceiverIndex(flow.aggregator()), len: flow.pass(&window).bytes };
             shares.entry(*member).or_default().push(share);
             *totals.entry(share.aggregator.0).or_default() += share.len;
-            self.agenda.file(id, flow, domains);
+            self.agenda.schedule(id, flow, domains);
         }
         let mut opened = LocalRound::default();
         let mut at = 0;

@@ -24,7 +24,7 @@ const PUBLISHED: usize = 0;
 const COUNTED: usize = 1;
 
 /// The state of a rank in the layer.
-pub struct Inside<'a> {
+pub struct NodeMember<'a> {
     group: &'a Group,
     direction: Direction,
     call: u64,
@@ -32,7 +32,7 @@ pub struct Inside<'a> {
     /// The cursors of each outflow.
     places: Vec<Cursors>,
     /// On the local aggregator: its messages.
-    outer: Option<Outer<'a>>,
+    outer: Option<NodeSender<'a>>,
     /// The value of the signal before an operation was found not ready.
     seen: Option<u32>,
     /// Bytes that this rank has copied.
@@ -45,7 +45,7 @@ struct Cursors {
 }
 
 /// The messages that a local aggregator sends, or gets.
-struct Outer<'a> {
+struct NodeSender<'a> {
     ring: Ring,
     messages: &'a [Messages],
     flows: Vec<UpcomingMessages>,
@@ -62,14 +62,14 @@ struct UpcomingMessages {
     position: u64,
 }
 
-impl<'a> Inside<'a> {
+impl<'a> NodeMember<'a> {
     /// The state before the first round of a call. Called by all members.
     pub fn new(plan: &'a InMemory, direction: Direction, domains: &Domains) -> Self {
         let cursors = |of: &Places| Cursors {
             at: PackedCursor::new(of.at.clone()),
             left_out: PackedCursor::new(of.left_out.clone()),
         };
-        let outer = plan.group.leads().then(|| Outer::new(plan, domains));
+        let outer = plan.group.leads().then(|| NodeSender::new(plan, domains));
         Self {
             group: &plan.group,
             direction,
@@ -263,7 +263,7 @@ impl<'a> Inside<'a> {
     }
 }
 
-impl<'a> Outer<'a> {
+impl<'a> NodeSender<'a> {
     fn new(plan: &'a InMemory, domains: &Domains) -> Self {
         let messages = &plan.messages[..];
         let ahead = |of: &Messages| UpcomingMessages {
@@ -273,7 +273,7 @@ impl<'a> Outer<'a> {
         };
         let flows: Vec<_> = messages.iter().map(ahead).collect();
         let mut agenda = Agenda::default();
-        flows.iter().enumerate().for_each(|(id, ahead)| agenda.file(id, &ahead.flow, domains));
+        flows.iter().enumerate().for_each(|(id, ahead)| agenda.schedule(id, &ahead.flow, domains));
         Self { ring: Ring::new(plan.ring), messages, flows, agenda, now: BTreeMap::new() }
     }
 
@@ -288,7 +288,7 @@ impl<'a> Outer<'a> {
             self.now.insert(flow.aggregator(), Place { at: 0, origin: *position, len, wanted: len + left_out });
             *position += len;
             shares.push(Share { aggregator: ReceiverIndex(flow.aggregator()), len });
-            self.agenda.file(id, flow, domains);
+            self.agenda.schedule(id, flow, domains);
         }
         shares
     }

@@ -22,7 +22,7 @@ mod inside;
 mod places;
 mod ring;
 
-pub use inside::Inside;
+pub use inside::NodeMember;
 pub use places::{InMemory, agree_on_places};
 pub use ring::AREA;
 
