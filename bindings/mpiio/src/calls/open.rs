@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tributary::drivers::{OpenStorage, SystemFiles};
 use tributary::engine::alone;
-use tributary_abi::{Abi, find};
+use tributary::fabric::mpi::library;
 
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank};
@@ -38,13 +38,10 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     }
     // SAFETY: a terminated text.
     let name = unsafe { CStr::from_ptr(name as *const c_char) };
-    if is_log_of_darshan(name) {
-        return Answer::Return(function.call(arguments));
-    }
     // Duplicated before the file is opened: a rank on which the open fails must take part. If only this rank cannot
     // duplicate, the job ends, unless the environment says otherwise.
     // SAFETY: an intracommunicator.
-    let channel = alone(unsafe { Channel::on(comm) });
+    let channel = (!is_log_of_darshan(name)).then(|| alone(unsafe { Channel::on(comm) }));
     let code = named(name, |name| function.call(&[arguments[0], name.as_ptr() as Word, arguments[2], info, handle]));
     if code as c_int != SUCCESS {
         return Answer::Return(code);
@@ -55,11 +52,12 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     // SAFETY: the program's info, in a call that takes one.
     let asked = unsafe { hints::at_open(&plain(name), info, is_first) };
     let runner = match channel {
-        Ok(channel) => {
+        Some(Ok(channel)) => {
             let hints = asked.as_ref().map(|asked| asked.hints().clone()).map_err(Clone::clone);
             Runner::NotOpened(Box::new(UnopenedFile::new(channel, hints, &path, is_first)))
         }
-        Err(error) => Runner::Mpi(error.to_string()),
+        Some(Err(error)) => Runner::Mpi(error.to_string()),
+        None => Runner::Mpi("a log of Darshan".to_string()),
     };
     // SAFETY: MPI_File_open succeeded and wrote its handle, which is a pointer in every MPI library.
     let handle = unsafe { *(handle as *const Word) };
@@ -83,8 +81,8 @@ pub fn delete(function: &'static Function, arguments: &[Word]) -> Answer {
 /// always there.)
 fn named(name: &CStr, call: impl Fn(&CStr) -> Word) -> Word {
     let text = name.to_string_lossy();
-    let is_romio = find().is_ok_and(|mpi| mpi.abi != Abi::OpenMpi);
-    if !is_romio || !text.contains(':') || PREFIXES.iter().any(|prefix| text.starts_with(prefix)) {
+    let is_plain = !text.contains(':') || PREFIXES.iter().any(|prefix| text.starts_with(prefix));
+    if is_plain || library().starts_with("Open MPI") {
         return call(name);
     }
     let with =

@@ -3,7 +3,7 @@
 use crate::common::family::{Family, ours};
 use crate::common::launch::Launch;
 use crate::common::programs::compile;
-use crate::common::report::accelerated;
+use crate::common::report::{accelerated, passed_through};
 
 const RANKS: usize = 2;
 const COLONS: &str = "history.2023-03-10_15:00:00.nc";
@@ -22,7 +22,9 @@ fn names_may_have_colons() {
 #[test]
 fn logs_of_darshan_are_left_to_mpi() {
     let with = Launch::new(RANKS, &compile("names.c")).arg("user_prog_id7-11-24.darshan_partial").with_library().run();
-    assert!(with.reports.is_empty(), "{}", with.stderr);
+    let calls = ["write_at_all", "read_at_all"];
+    assert_eq!(calls.map(|call| accelerated(&with.reports, call)), [0, 0], "{}", with.stderr);
+    assert_eq!(calls.map(|call| passed_through(&with.reports, call)), [1, 1], "{}", with.stderr);
 }
 
 /// Every rank is then alone in its world, and writes the whole file.
