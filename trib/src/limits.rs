@@ -26,9 +26,32 @@ pub fn at_most(what: &str, value: u64, most: u64) -> Result<(), Failure> {
     if value <= most { Ok(()) } else { Err(Failure::new(format!("{what}: {value}; allowed: {most} or fewer"))) }
 }
 
-/// Refuses `what` if it needs more memory than there is: `bytes`, or `None` for more than 64 bits can count.
+/// From so many bytes on a run says beforehand what it takes.
+const WORTH_SAYING: u64 = 1 << 30;
+
+/// Refuses `what` if it needs more memory than there is: `bytes`, or `None` for more than 64 bits can count. Says on standard
+/// error what it will take, if that is much.
 pub fn in_memory(what: &str, bytes: Option<u64>) -> Result<(), Failure> {
-    fits(what, "of memory", bytes, memory())
+    fits(what, "of memory", bytes, memory())?;
+    if let Some(bytes) = bytes.filter(|&bytes| bytes >= WORTH_SAYING) {
+        tributary::say(format_args!("{what}: takes about {} of memory", gigabytes(bytes)));
+    }
+    Ok(())
+}
+
+/// As [`in_memory`], for a run of so many ranks that needs memory in proportion to them: an error says how many would fit.
+pub fn in_memory_of_ranks(what: &str, bytes: Option<u64>, ranks: u64) -> Result<(), Failure> {
+    in_memory(what, bytes).map_err(|failure| match bytes.zip(memory()) {
+        Some((bytes, free)) => {
+            let fit = u128::from(ranks) * u128::from(free) / u128::from(bytes.max(1));
+            Failure::new(format!("{failure}, about {fit} ranks of {ranks}"))
+        }
+        None => failure,
+    })
+}
+
+fn gigabytes(bytes: u64) -> String {
+    format!("{:.1} GB", bytes as f64 / 1e9)
 }
 
 /// Refuses a file of `bytes` bytes if the file system of `directory` has less space.
@@ -43,7 +66,6 @@ fn fits(what: &str, place: &str, needed: Option<u64>, there: Option<u64>) -> Res
     if needed.is_some_and(|needed| needed <= there) {
         return Ok(());
     }
-    let gigabytes = |bytes: u64| format!("{:.1} GB", bytes as f64 / 1e9);
     let needed = needed.map_or_else(|| "more than 2^64 bytes".to_string(), gigabytes);
     Err(Failure::new(format!("{what}: needs {needed} {place}; allowed: what fits {}", gigabytes(there))))
 }
@@ -77,6 +99,11 @@ mod tests {
         assert_eq!(told(at_most("calls", 4, 3)), "calls: 4; allowed: 3 or fewer");
         assert!(told(in_memory("x", None)).starts_with("x: needs more than 2^64 bytes of memory; allowed: what fits "));
         assert!(told(in_memory("n: 7", Some(1 << 62))).starts_with("n: 7: needs 4611686018.4 GB of memory; allowed: "));
+        let of_ranks = told(in_memory_of_ranks("n: 7", Some(1 << 62), 1 << 40));
+        let fit = of_ranks
+            .strip_suffix(" ranks of 1099511627776")
+            .and_then(|told| told.rsplit(' ').next()?.parse::<u64>().ok());
+        assert!(of_ranks.contains(", about ") && fit.is_some_and(|fit| fit > 0 && fit < 1 << 30), "{of_ranks}");
         let told = told(in_directory("file", 1 << 62, Path::new("/")));
         assert!(told.starts_with("file: needs 4611686018.4 GB in /; allowed: what fits"), "{told}");
     }

@@ -95,10 +95,8 @@ fn check_limits(options: &ReplayOptions, pattern: &dyn Pattern) -> Result<(), Fa
     // The bytes of a call, in the buffers of ranks and of aggregators; and its lists.
     let lists = (totals.requests / steps).checked_mul(EXTENT);
     let needed = (totals.bytes / steps).checked_mul(2).and_then(|bytes| bytes.checked_add(lists?));
-    limits::in_memory(
-        &format!("{name}: {} bytes in {} requests in {steps} call(s)", totals.bytes, totals.requests),
-        needed,
-    )?;
+    let what = format!("{name}: {} bytes in {} requests in {steps} call(s)", totals.bytes, totals.requests);
+    limits::in_memory_of_ranks(&what, needed, ranks)?;
     if options.wanted.read_only.is_some() {
         return Ok(());
     }
