@@ -22,7 +22,7 @@ use crate::engine::plan::{self, Direction};
 use crate::engine::policy::paths::Way;
 use crate::engine::shared::windows;
 use crate::engine::storage::window_queue::Outcome;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// What a rank brings to a call: bytes of the file, and where they are in its memory.
 pub struct Call<'a> {
@@ -32,6 +32,8 @@ pub struct Call<'a> {
     pub extents: &'a Extents,
     /// The memory.
     pub memory: CallMemory<'a>,
+    /// The bytes of this rank that a read has moved, once it is over.
+    pub moved: u64,
 }
 
 /// The memory of a call, which also says its direction.
@@ -52,35 +54,43 @@ impl Call<'_> {
 }
 
 impl File {
-    /// Runs a call; `checked` is the error of this rank's arguments, with which it takes part without data. Returns the bytes of
-    /// this rank that were moved, and the report. Collective.
+    /// Runs a call; `checked` is the error of this rank's arguments, with which it takes part without data. Collective.
     ///
     /// # Errors
     /// The error of the lowest rank that has one, on every rank; those of the fabric.
-    pub(in crate::engine) async fn call(
-        &mut self,
-        mut call: Call<'_>,
-        checked: Result<()>,
-    ) -> Result<(u64, CallReport)> {
+    pub(in crate::engine) async fn call(&mut self, call: &mut Call<'_>, checked: Result<()>) -> Result<CallReport> {
         let (direction, mut clock) = (call.direction(), Clock::start(self.endpoint.waiting()));
 
         // Facts. A rank moves its bytes before the agreement where that is cheap, so that it need not wait.
         let mut early =
-            (checked.is_ok() && self.goes_early(&call)).then(|| self.move_directly(call.extents, &mut call.memory));
+            (checked.is_ok() && self.goes_early(call)).then(|| self.move_directly(call.extents, &mut call.memory));
         if let Some(outcome) = &mut early {
-            self.deliver(&mut call, outcome);
+            self.deliver(call, outcome);
             clock.lap(Lap::Elsewhere);
         }
         let checked = early.as_mut().and_then(|outcome| outcome.error.take()).map_or(checked, Err);
 
-        // Agreement.
-        let (mut agreed, error) = self.agree_on(&mut call, checked, early.as_ref()).await?;
+        // Agreement: a meeting of ranks that all share memory, or a sweep over hosts.
+        let (extents, in_memory) = (call.extents, self.setup.shares_memory);
+        let (mut agreed, error) = match &mut call.memory {
+            CallMemory::Source(layout, source) if in_memory => {
+                self.meet_to_write((extents, layout, *source), call.asked, checked, early.as_ref(), None).await?
+            }
+            CallMemory::Source(layout, source) => {
+                self.sweep_write((extents, layout, *source), checked, early.as_ref()).await?
+            }
+            CallMemory::Target(_) if in_memory => self.meet_to_read(extents, checked, early.as_ref()).await?,
+            CallMemory::Target(target) => {
+                let checked = checked.and_then(|()| self.file_end());
+                self.sweep_read(extents, target.memory().0, checked, early.as_ref()).await?
+            }
+        };
         if let Some(failed) = agreed.failed {
             return Err(broadcast_error(&mut self.endpoint, failed, error.as_ref()).await?);
         }
         let rules = self.setup.rules(direction);
         if rules.must_look(&agreed) {
-            agreed.disjoint = Some(plan::truly_disjoint(&mut self.endpoint, &self.setup, call.extents).await?);
+            agreed.disjoint = Some(plan::truly_disjoint(&mut self.endpoint, &self.setup, extents).await?);
             agreed.redo(direction);
         }
 
@@ -88,19 +98,18 @@ impl File {
         let chosen = rules.choose(&agreed);
         self.learn(direction, &agreed);
         if chosen.0.is_over() {
-            let moved = early.map_or(0, |outcome| outcome.bytes);
-            return Ok((moved, agreed.report(direction, chosen, clock.total())));
+            call.moved = early.map_or(0, |outcome| outcome.bytes);
+            return Ok(agreed.report(direction, chosen, clock.total()));
         }
         clock.lap(Lap::Agreement);
         let early = early.filter(|_| !agreed.redone);
-        let left = if early.is_some() { &Extents::empty() } else { call.extents };
+        let left = if early.is_some() { &Extents::empty() } else { extents };
 
         // Plan and rounds.
         let mut done = CallTotals::new(direction, chosen);
         match (chosen.0, &mut call.memory) {
             (Way::Windows, CallMemory::Source(layout, source)) => {
-                let report = self.write_windows((left, layout, *source), &agreed, chosen, &clock).await?;
-                return Ok((call.asked.bytes(), report));
+                return self.write_windows((left, layout, *source), &agreed, chosen, &clock).await;
             }
             (Way::Windows, CallMemory::Target(target)) => {
                 (done.outcome, done.counts.placement) = self.read_windows(left, target.memory(), &agreed).await?;
@@ -124,13 +133,14 @@ impl File {
         // Outcome.
         clock.lap(Lap::Elsewhere);
         match early {
-            None => self.deliver(&mut call, &mut done.outcome),
+            None => self.deliver(call, &mut done.outcome),
             early => done.outcome.add(early),
         }
-        let moved = done.outcome.bytes;
+        call.moved = done.outcome.bytes;
         let keeping = (self.diary.as_deref_mut(), self.cached.as_mut());
-        let report = finish_call(&mut self.endpoint, &agreed.all, done, clock, keeping).await?;
-        Ok((moved, self.counted(report, chosen.0, &agreed)))
+        let mut report = finish_call(&mut self.endpoint, &agreed.all, done, clock, keeping).await?;
+        self.count(&mut report, chosen.0, &agreed);
+        Ok(report)
     }
 
     /// Whether this rank moves its bytes before the ranks agree. If ranks overlap, bytes are written again.
@@ -145,27 +155,6 @@ impl File {
         }
     }
 
-    /// The agreement: a meeting of ranks that all share memory, or a sweep over hosts. Also returns the error of this rank.
-    async fn agree_on(
-        &mut self,
-        call: &mut Call<'_>,
-        checked: Result<()>,
-        early: Option<&Outcome>,
-    ) -> Result<(Agreed, Option<Error>)> {
-        let (extents, in_memory) = (call.extents, self.setup.shares_memory);
-        match &mut call.memory {
-            CallMemory::Source(layout, source) if in_memory => {
-                self.meet_to_write((extents, layout, *source), call.asked, checked, early, None).await
-            }
-            CallMemory::Source(layout, source) => self.sweep_write((extents, layout, *source), checked, early).await,
-            CallMemory::Target(_) if in_memory => self.meet_to_read(extents, checked, early).await,
-            CallMemory::Target(target) => {
-                let checked = checked.and_then(|()| self.file_end());
-                self.sweep_read(extents, target.memory().0, checked, early).await
-            }
-        }
-    }
-
     /// Remembers what a call shows of the next. (A read in which nobody wanted anything shows nothing.)
     fn learn(&mut self, direction: Direction, agreed: &Agreed) {
         match direction {
@@ -177,15 +166,17 @@ impl File {
         }
     }
 
-    /// The report, with what the way of the bytes tells of aggregators and rounds.
-    fn counted(&self, report: CallReport, way: Way, agreed: &Agreed) -> CallReport {
-        let (aggregators, rounds) = match way {
-            Way::Windows => (1, windows(&self.setup, &agreed.left).count()),
-            Way::Hosts => (self.hosts(), report.rounds),
-            Way::Exchange => (self.setup.roles(agreed.left.bytes).aggregators.len(), report.rounds),
-            _ => (0, report.rounds),
+    /// Adds what the way of the bytes tells of aggregators and rounds.
+    fn count(&self, report: &mut CallReport, way: Way, agreed: &Agreed) {
+        report.aggregators = match way {
+            Way::Windows => 1,
+            Way::Hosts => self.hosts(),
+            Way::Exchange => self.setup.roles(agreed.left.bytes).aggregators.len(),
+            _ => 0,
         };
-        CallReport { aggregators, rounds, ..report }
+        if way == Way::Windows {
+            report.rounds = windows(&self.setup, &agreed.left).count();
+        }
     }
 
     /// Moves the bytes of extents that need no other rank. Local.

@@ -353,7 +353,7 @@ impl File {
         let none = Extents::empty();
         // The first agreements of a write and of a read are the same.
         let memory = CallMemory::Source(&BufferLayout::Contiguous, Source::from(&[]));
-        self.call(Call { asked: &none, extents: &none, memory }, Err(error)).await.map(drop)
+        self.call(&mut Call { asked: &none, extents: &none, memory, moved: 0 }, Err(error)).await.map(drop)
     }
 
     /// The driver in use.

@@ -94,8 +94,9 @@ impl File {
         if readable.is_ok() && device::may_be() {
             readable = self.stage_read(&mut target, extents.bytes());
         }
-        let call = Call { asked: extents, extents, memory: CallMemory::Target(target) };
-        self.call(call, readable).await.map(|(bytes, call)| ReadReport { bytes, call })
+        let mut call = Call { asked: extents, extents, memory: CallMemory::Target(target), moved: 0 };
+        let report = self.call(&mut call, readable).await?;
+        Ok(ReadReport { bytes: call.moved, call: report })
     }
 
     /// The end of the file on the first aggregator; `u64::MAX` on the other ranks.

@@ -128,7 +128,7 @@ impl File {
         };
         let (extents, layout) = sorted.as_ref().map_or((asked, layout), |(extents, layout)| (extents, layout));
         let memory = CallMemory::Source(layout, source);
-        self.call(Call { asked, extents, memory }, writable).await.map(|(_, report)| report)
+        self.call(&mut Call { asked, extents, memory, moved: 0 }, writable).await
     }
 
     /// Writes by the two-phase exchange. Collective.

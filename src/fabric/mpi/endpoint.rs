@@ -281,7 +281,8 @@ impl MpiEndpoint {
 pub struct ComingEndpoint(Duplicating);
 
 impl ComingEndpoint {
-    /// Waits for the endpoint. 16 ranks that polled for it on 2 cores kept each other from making it: 80 ms in place of 20.
+    /// Waits for the endpoint. 16 ranks that polled for it on 2 cores kept each other from making it: the first write after an
+    /// open, on 4 hosts of 4, took 12 ms in place of 9.
     ///
     /// # Errors
     /// Those of [`MpiEndpoint::from_raw`].
