@@ -41,9 +41,14 @@ impl File {
         layout: &BufferLayout,
         buffer: impl Into<Sink<'a>>,
     ) -> Result<ReadReport> {
+        self.read_now(extents, layout, buffer.into())
+    }
+
+    /// Apart from the generic one, so that it is compiled with what it calls.
+    fn read_now(&mut self, extents: &Extents, layout: &BufferLayout, sink: Sink<'_>) -> Result<ReadReport> {
         self.begin()?;
         let (waiting, started) = (self.endpoint.waiting().clone(), self.starts());
-        let outcome = waiting.complete(pin!(self.read(extents, layout, buffer.into())));
+        let outcome = waiting.complete(pin!(self.read(extents, layout, sink)));
         self.end(&outcome);
         self.record(Direction::Read, (extents, layout), started, outcome.as_ref().map(|report| &report.call));
         outcome

@@ -32,10 +32,15 @@ impl File {
         layout: &BufferLayout,
         buffer: impl Into<Source<'a>>,
     ) -> Result<CallReport> {
+        self.write_now(extents, layout, buffer.into())
+    }
+
+    /// Apart from the generic one, so that it is compiled with what it calls.
+    fn write_now(&mut self, extents: &Extents, layout: &BufferLayout, source: Source<'_>) -> Result<CallReport> {
         self.begin()?;
         self.returns_at_end = true;
         let (waiting, started) = (self.endpoint.waiting().clone(), self.starts());
-        let outcome = waiting.complete(pin!(self.write(extents, layout, buffer.into())));
+        let outcome = waiting.complete(pin!(self.write(extents, layout, source)));
         self.returns_at_end = false;
         self.end(&outcome);
         self.record(Direction::Write, (extents, layout), started, outcome.as_ref());
