@@ -37,7 +37,7 @@ pub struct Division {
 #[derive(Debug)]
 pub struct MessageCounts {
     pub(super) division: Division,
-    /// Number of requests of each rank, split where the owner changes.
+    /// Number of requests of each rank: extents that touch are one, split where the owner changes.
     pub(super) requests: Vec<u64>,
     /// Bytes of metadata from each rank to each aggregator.
     pub(super) lists: Matrix,
@@ -221,7 +221,7 @@ impl MessageCounts {
         self.rounds.len() as u64
     }
 
-    /// Number of requests of all ranks, split where the owner changes.
+    /// Number of requests of all ranks: extents of a rank that touch are one, split where the owner changes.
     pub fn requests(&self) -> u64 {
         self.requests.iter().sum()
     }
@@ -258,9 +258,16 @@ impl Division {
 
 #[cfg(test)]
 mod tests {
-    use tributary::access::Extent;
+    use std::path::Path;
+
+    use proptest::prelude::*;
+    use tributary::access::{BufferLayout, Extent};
+    use tributary::drivers::{Layout, driver};
+    use tributary::engine::planning::{Exchanged, LENGTH, Planner, Ranges, Received};
+    use tributary::{Hints, Topology};
 
     use super::*;
+    use crate::forecast::SharedFile;
 
     /// Pairs of ranks write the same: what one of a pair stands for is what both have.
     #[test]
@@ -282,5 +289,89 @@ mod tests {
         };
         assert_eq!(count(|rank| rank), count(|rank| rank / 2 * 2));
         assert_ne!(count(|rank| rank), count(|_| 0));
+    }
+
+    const RANKS: usize = 6;
+    const UNIT: u64 = 64;
+
+    /// What each aggregator receives in each round that has data: from how many ranks, all bytes, the least and the most.
+    type Windows = Vec<(usize, u64, Received)>;
+
+    /// The same from counts whose rounds are all counted.
+    fn received(counts: &MessageCounts) -> Windows {
+        let (indices, _) = counts.division.rounds();
+        let mut windows: Windows = Vec::new();
+        for (round, &index) in counts.rounds.iter().zip(&indices) {
+            let by_aggregator = round.data.transposed(counts.division.domains.aggregators());
+            for aggregator in 0..by_aggregator.rows() {
+                let bytes: Vec<u64> = by_aggregator.row(aggregator).iter().map(|cell| cell.amount.into()).collect();
+                assert_eq!(bytes.iter().sum::<u64>(), round.windows[aggregator].bytes);
+                if let (Some(&least), Some(&most)) = (bytes.iter().min(), bytes.iter().max()) {
+                    let (senders, bytes) = (bytes.len() as u32, bytes.iter().sum());
+                    windows.push((aggregator, index, Received { senders, bytes, least, most }));
+                }
+            }
+        }
+        windows.sort_unstable_by_key(|&(aggregator, round, _)| (aggregator, round));
+        windows
+    }
+
+    proptest! {
+        /// What is simulated is what the engine plans, and so (a test of `trib replay --plan-only` holds that) what it sends.
+        #[test]
+        fn the_forecast_counts_the_messages_that_the_engine_plans(
+            lens in prop::collection::vec(prop::collection::vec((0..200u64, 1..90u64), 0..30), RANKS),
+            unit in 1..5u64,
+            buffer in 1..4u64,
+            is_lustre in any::<bool>(),
+        ) {
+            let name = if is_lustre { "lustre; striping_factor=3" } else { "gpfs" };
+            let (unit, buffer) = (unit * UNIT, buffer * unit * UNIT);
+            let hints = format!("trib_driver={name}; striping_unit={unit}; cb_buffer_size={buffer}; trib_tiny_call=0");
+            let hints = Hints::parse(&hints).unwrap();
+            let topology = Topology::blocks(RANKS, 2).unwrap();
+            let accesses: Vec<Extents> = lens.iter().map(|gaps| {
+                let mut at = 0;
+                Extents::from_list(gaps.iter().map(|&(gap, len)| {
+                    at += gap + len;
+                    Extent { offset: at - len, len }
+                })).unwrap()
+            }).collect();
+            let mut ranges = Ranges::default();
+            accesses.iter().for_each(|access| ranges.add(access));
+            let spans = accesses.iter().filter_map(Extents::span);
+            let range = spans.fold((u64::MAX, 0), |all, (start, end)| (all.0.min(start), all.1.max(end)));
+            prop_assume!(range.0 < range.1);
+
+            let mut histogram = ranges.empty_histogram();
+            for access in &accesses {
+                histogram.iter_mut().zip(ranges.histogram(access)).for_each(|(all, own)| *all += own);
+            }
+            let layout = Layout { unit, factor: if is_lustre { 3 } else { 1 } };
+            let of = driver(hints.driver, Path::new(""));
+            let histogram = if of.wants_histogram() { &histogram[..] } else { &[] };
+            let planner = Planner::new(topology.clone(), layout, of, hints.clone(), ranges, histogram).unwrap();
+            let mut planned = Exchanged::default();
+            for (rank, access) in accesses.iter().enumerate() {
+                planned += planner.rank(rank, access, &BufferLayout::Contiguous);
+            }
+
+            let file = SharedFile::of(&topology, &hints, range).unwrap();
+            prop_assert_eq!(&file.aggregators, planner.aggregators());
+            let division = Division { domains: file.domains, range, sample: 0, lists: Lists::Packed };
+            let access = |rank: Rank| Ok::<_, Error>(accesses[rank].clone());
+            let counts = MessageCounts::gather(RANKS, division, access, || ()).unwrap();
+            prop_assert_eq!(counts.requests(), planned.extents);
+            prop_assert_eq!(received(&counts), planned.windows().collect::<Windows>());
+            // Lists to other ranks, and the lengths before them, which also say that there is none.
+            let others = |rank: Rank| file.aggregators.iter().filter(move |&&aggregator| aggregator != rank).count();
+            let lists: u64 = (0..RANKS)
+                .flat_map(|rank| counts.lists.row(rank).iter().map(move |cell| (rank, cell)))
+                .filter(|(rank, cell)| file.aggregators[cell.peer as usize] != *rank)
+                .map(|(_, cell)| u64::from(cell.amount))
+                .sum();
+            let lengths = (0..RANKS).map(others).sum::<usize>() * LENGTH;
+            prop_assert_eq!(planned.metadata_bytes, lists + lengths as u64);
+        }
     }
 }

@@ -63,6 +63,8 @@ pub(super) struct RankCounts<'a> {
     packers: Vec<Packer>,
     held: Vec<Vec<Held>>,
     at: Stretch,
+    /// The last extents, which touch each other: they count as one, as in what the engine sends.
+    last: Extent,
     bytes: u64,
     extents: u64,
     touched: Touched,
@@ -82,6 +84,7 @@ impl<'a> RankCounts<'a> {
             packers,
             held: vec![vec![Held::NOTHING; aggregators]; chosen.len()],
             at: Stretch { from: 0, until: 0, aggregator: 0, owned: 0, round: None },
+            last: Extent { offset: 0, len: 0 },
             bytes: 0,
             extents: 0,
             touched: Touched::of(&division.domains),
@@ -91,10 +94,21 @@ impl<'a> RankCounts<'a> {
     /// Counts the next extent. O(1) per stretch that it covers.
     #[inline]
     pub(super) fn add(&mut self, extent: Extent) {
-        let (mut offset, end, mut told) = (extent.offset, extent.end(), None);
         self.bytes += extent.len;
         self.extents += 1;
         self.touched.add(extent);
+        if self.last.end() == extent.offset {
+            self.last.len += extent.len;
+        } else {
+            self.cut();
+            self.last = extent;
+        }
+    }
+
+    /// Counts the last extents by owner and window.
+    #[inline]
+    fn cut(&mut self) {
+        let (mut offset, end, mut told) = (self.last.offset, self.last.end(), None);
         while offset < end {
             if offset < self.at.from || offset >= self.at.until {
                 self.at = Stretch::of(&self.division.domains, self.chosen, offset);
@@ -117,7 +131,8 @@ impl<'a> RankCounts<'a> {
     }
 
     /// The counts. Adds the written parts of windows to `windows`, for `weight` ranks that have these counts.
-    pub(super) fn finish(self, windows: &mut [Vec<Held>], weight: u64) -> Result<Counted> {
+    pub(super) fn finish(mut self, windows: &mut [Vec<Held>], weight: u64) -> Result<Counted> {
+        self.cut();
         let sizes: Vec<u64> = match self.division.lists {
             Lists::Pairs => self.pairs.iter().map(|count| count * PAIR).collect(),
             Lists::Packed => self.packers.into_iter().map(|packer| packer.finish().wire_len() as u64).collect(),
