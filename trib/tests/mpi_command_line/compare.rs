@@ -235,6 +235,48 @@ fn a_program_is_run_with_and_without_the_library() {
     }
 }
 
+/// As Python loads mpi4py: the MPI library is not among those in which the linker looks for the program's functions.
+#[test]
+fn a_program_that_loads_mpi_locally_is_measured() {
+    const MODULE: &str = r#"
+#include <mpi.h>
+void run(const char *path)
+{
+    MPI_File file;
+    MPI_Init(0, 0);
+    MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
+    MPI_File_write_at_all(file, 0, "x", 1, MPI_CHAR, MPI_STATUS_IGNORE);
+    MPI_File_close(&file);
+    MPI_Finalize();
+}
+"#;
+    const PROGRAM: &str = r#"
+#include <dlfcn.h>
+int main(int count, char **arguments)
+{
+    void *module = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
+    ((void (*)(const char *))dlsym(module, "run"))(arguments[count - 1]);
+    return 0;
+}
+"#;
+    let (mpicc, mpiexec) = tools();
+    let directory = tempfile::tempdir().unwrap();
+    let place = |name: &str| directory.path().join(name).display().to_string();
+    for (compiler, name, text, options) in
+        [(mpicc.as_str(), "module", MODULE, &["-shared", "-fPIC"][..]), ("cc", "program", PROGRAM, &["-ldl"])]
+    {
+        std::fs::write(place(&format!("{name}.c")), text).unwrap();
+        let mut command = Command::new(compiler);
+        command.args(["-o", &place(name), &place(&format!("{name}.c"))]).args(options);
+        assert!(command.status().unwrap().success(), "{command:?}");
+    }
+    let (program, module, file) = (place("program"), place("module"), place("file"));
+    let rows = rows(&compare(&["--json", "--pairs", "1", "--", &mpiexec, "-n", "1", &program, &module, &file]));
+    for side in ["default", "ours"] {
+        assert_eq!(rows[0][side]["functions"]["MPI_File_write_at_all"]["calls"], 1.0, "{side}: {}", rows[0]);
+    }
+}
+
 #[test]
 fn what_is_wrong_is_said_in_one_line() {
     let (_, mpiexec) = tools();
