@@ -17,6 +17,7 @@ mod hosts;
 mod mpi4py;
 mod names;
 mod pack_trial;
+mod packaged;
 mod pnetcdf;
 mod programs;
 mod random_recipe;

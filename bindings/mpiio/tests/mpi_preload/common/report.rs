@@ -39,6 +39,8 @@ pub struct Report {
     /// Those in force, by key; none where the engine did not take the file.
     #[serde(default)]
     pub hints: BTreeMap<String, String>,
+    /// Seconds in the engine, by part, and `total`.
+    pub seconds: BTreeMap<String, f64>,
 }
 
 /// A hint that was given and is not used.

@@ -1,0 +1,127 @@
+//! Programs that Debian has, as it has them, with input of ours in `tests/programs`: under every setting they write and print what they
+//! do without the library.
+//!
+//! They are linked with Open MPI, and run on it whatever MPI the other tests run on. Their packages take 1.2 GB, so the tests are
+//! ignored unless they are asked for: `.ci/programs` installs the packages and runs them. With `--nocapture` each prints what was
+//! accelerated, what was left to MPI, and the time in it. `docs/programs.md` is about the same programs.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::common::family::Family;
+use crate::common::launch::{Launch, Outcome};
+use crate::common::matrix::{Setting, compare_files, with_library};
+
+/// A file of `tests/programs`.
+fn input(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs").join(name);
+    path.canonicalize().unwrap_or_else(|cause| panic!("{name}: {cause}")).display().to_string()
+}
+
+/// A program of a package.
+fn packaged(ranks: usize, program: &str) -> Launch {
+    let path = PathBuf::from("/usr/bin").join(program);
+    assert!(path.exists(), "{} is not there; .ci/programs installs it", path.display());
+    Launch::new(ranks, &path).family(Family::OpenMpi).env("OMP_NUM_THREADS", "1")
+}
+
+/// A program in Python, with Debian's interpreter, for which its packages are.
+fn python(ranks: usize, program: &str) -> Launch {
+    packaged(ranks, "python3").arg(input(program))
+}
+
+/// The files with one of these endings.
+fn named(outcome: &Outcome, endings: &[&str]) -> BTreeMap<String, Vec<u8>> {
+    let of_them = outcome.files.iter().filter(|(name, _)| endings.iter().any(|ending| name.ends_with(ending)));
+    of_them.map(|(name, bytes)| (name.clone(), bytes.clone())).collect()
+}
+
+/// Runs it without the library and with it, under every setting: the files with these endings are equal, the engine runs the
+/// functions `calls`. Returns the run without.
+fn same_files(launch: &Launch, endings: &[&str], calls: &[&str]) -> Outcome {
+    let plain = launch.run();
+    let files = named(&plain, endings);
+    assert!(endings.iter().all(|ending| files.keys().any(|name| name.ends_with(ending))), "{:?}", plain.files.keys());
+    with_library(launch, &Setting::few(), calls, |outcome, what| {
+        compare_files(&named(outcome, endings), &files, what);
+        if what == "defaults" {
+            tell(outcome);
+        }
+    });
+    plain
+}
+
+/// Prints what the library says of each file.
+fn tell(outcome: &Outcome) {
+    for report in &outcome.reports {
+        let name = Path::new(&report.file).file_name().unwrap_or_default().to_string_lossy();
+        let ours: Vec<_> = report.accelerated.iter().map(|(call, ran)| format!("{} {call}", ran.calls)).collect();
+        let left: Vec<_> =
+            report.passed_through.iter().map(|left| format!("{} {} ({})", left.calls, left.call, left.why)).collect();
+        let seconds = report.seconds.get("total").copied().unwrap_or_default();
+        println!("{name}: accelerated {ours:?} in {seconds:.6} s; left to MPI {left:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs packages of .ci/programs"]
+fn h5py_writes_plain_chunked_and_compressed_datasets() {
+    same_files(&python(2, "h5py/program.py").arg("x.h5"), &[".h5"], &["write_at_all", "read_at_all"]);
+}
+
+#[test]
+#[ignore = "needs packages of .ci/programs"]
+fn petsc_views_and_loads_a_distributed_array() {
+    same_files(&python(4, "petsc/program.py").arg("x.petsc"), &[".petsc"], &["write_all", "read_all"]);
+}
+
+#[test]
+#[ignore = "needs packages of .ci/programs"]
+fn lammps_dumps_and_restarts() {
+    let launch = packaged(2, "lmp").arg("-in").arg(input("lammps/in.melt")).arg("-log").arg("none");
+    same_files(&launch, &[".mpiio"], &["write_at_all", "read_at_all"]);
+}
+
+#[test]
+#[ignore = "needs packages of .ci/programs"]
+fn abinit_writes_and_reads_wave_functions() {
+    same_files(&packaged(2, "abinit").arg(input("abinit/si.abi")), &["_WFK"], &["write_all", "read_all"]);
+}
+
+#[test]
+#[ignore = "needs packages of .ci/programs"]
+fn cp2k_writes_cubes() {
+    let launch = packaged(4, "cp2k.psmp").arg("-i").arg(input("cp2k/h2o.inp"));
+    same_files(&launch, &[".cube"], &["write_all"]);
+}
+
+/// The order of points in its file differs from run to run: it prints a digest of what does not.
+#[test]
+#[ignore = "needs packages of .ci/programs"]
+fn dolfinx_writes_a_mesh_and_a_function() {
+    let launch = python(2, "dolfinx/program.py").arg("x");
+    let plain = launch.run();
+    assert!(plain.stdout.starts_with("10368 "), "{}", plain.stdout);
+    with_library(&launch, &Setting::few(), &["write_at_all"], |outcome, what| {
+        assert_eq!(outcome.stdout, plain.stdout, "{what}");
+        if what == "defaults" {
+            tell(outcome);
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs packages of .ci/programs"]
+fn pnetcdf_makes_and_compares_files() {
+    let make = |name: &str| {
+        packaged(1, "ncmpigen").arg("-v").arg("5").arg("-o").arg(name).arg(input("pnetcdf-tools/field.cdl"))
+    };
+    let made = same_files(&make("x.nc"), &[".nc"], &["write_at_all"]);
+    let path = made.folder.path().join("x.nc").display().to_string();
+    let compared = packaged(2, "ncmpidiff").arg(path.clone()).arg(path);
+    let plain = compared.run();
+    assert!(plain.stdout.contains("All variables of two files are the same"), "{}", plain.stdout);
+    with_library(&compared, &Setting::few(), &["read_at_all"], |outcome, what| {
+        assert_eq!(outcome.stdout, plain.stdout, "{what}");
+    });
+}
