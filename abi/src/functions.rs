@@ -72,6 +72,10 @@ mpi_functions! {
         request: *mut MPI_Request,
     );
     fn MPI_Request_free(request: *mut MPI_Request);
+    fn MPI_Send_init(
+        buffer: *const c_void, count: c_int, datatype: MPI_Datatype, to: c_int, tag: c_int, comm: MPI_Comm,
+        request: *mut MPI_Request,
+    );
     fn MPI_Test(request: *mut MPI_Request, flag: *mut c_int, status: *mut MPI_Status);
     fn MPI_Testsome(
         count: c_int, requests: *mut MPI_Request, ended: *mut c_int, indices: *mut c_int, statuses: *mut MPI_Status,

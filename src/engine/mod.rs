@@ -49,6 +49,7 @@ pub use api::read::ReadReport;
 pub use api::report::{CallReport, FanIn, Path, Seconds, Why};
 pub use capture::Capture;
 pub use facts::Amount;
+pub use opening::foreseen::Foreseen;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub use opening::internals as opening_messages;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
+use tributary::engine::{Foreseen, Path};
 use tributary::hints::DriverName;
 use tributary::{Hints, Topology};
 use tributary_benchmarks::Pattern;
@@ -41,6 +42,9 @@ struct Prepared {
 pub fn run(options: &AdviseOptions) -> Result<(), Failure> {
     let prepared = prepare(options)?;
     let Prepared { machine, topology, driver, hints, .. } = &prepared;
+    if let Some(why) = prepared.not_exchanged()? {
+        return nothing(&prepared, &why, options);
+    }
     let mut counts = Counts::default();
     let bar = progress(0, "candidates");
     let seconds = |candidates: &[Hints]| {
@@ -77,6 +81,57 @@ fn prepare(options: &AdviseOptions) -> Result<Prepared, Failure> {
     hints.check(ranks)?;
     let driver = hints.driver;
     Ok(Prepared { machine, topology, driver, hints, write, sample: options.sample })
+}
+
+impl Prepared {
+    /// Why the library would send nothing of the write between ranks: then there is nothing to simulate, and hints of exchanges
+    /// would be listed as not used.
+    fn not_exchanged(&self) -> Result<Option<String>, Failure> {
+        let Self { machine, topology, hints, write, .. } = self;
+        let (layout, driver) = SharedFile::placed(hints)?;
+        let mut write_to_come = Foreseen::new(topology.clone(), layout, driver, hints.clone())?;
+        let ranks = topology.ranks();
+        if write_to_come.shares_memory() {
+            let all = counted(ranks as u64, "rank");
+            return Ok(Some(format!("{all} on one node of {}, where they share memory", machine.name)));
+        }
+        let bar = progress(ranks as u64, "paths");
+        for rank in 0..ranks {
+            write_to_come.add(rank, &write.extents(rank)?);
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        let (path, reason) = write_to_come.path();
+        Ok((path != Path::Exchange).then(|| format!("path {path}: {reason}")))
+    }
+}
+
+/// Says that there is nothing to advise, and why.
+fn nothing(prepared: &Prepared, why: &str, options: &AdviseOptions) -> Result<(), Failure> {
+    let ScaledWrite { pattern, call, .. } = &prepared.write;
+    let header = pattern.pattern().header();
+    let text = format!("{} of {}, call {call}: {}", header.file, header.program, without_messages(why));
+    if let Some(path) = &options.output {
+        let fail = |cause| Failure::new(format!("{}: {cause}", path.display()));
+        std::fs::write(path, format!("# {text}\n")).map_err(fail)?;
+    }
+    if !options.json {
+        return say(text);
+    }
+    let Prepared { machine, topology, .. } = prepared;
+    say(serde_json::to_string_pretty(&json!({
+        "file": header.file, "program": header.program, "call": call, "machine": machine.name,
+        "ranks": topology.ranks(), "nodes": topology.nodes(), "hints": {}, "not_exchanged": why,
+    }))?)
+}
+
+/// What a user is told of a write of which nothing is sent.
+fn without_messages(why: &str) -> String {
+    format!(
+        "nothing would be sent between ranks ({why}). So kernels, throttles and aggregators have no effect, nothing was \
+         simulated, and no hint is advised. What can matter there is in docs/tuning.md, \"On one host\"; --ranks-per-node asks \
+         for ranks on several nodes."
+    )
 }
 
 /// What decides how a file is divided.
@@ -281,7 +336,7 @@ fn as_json(prepared: &Prepared, advice: &Advice) -> Result<serde_json::Value, Fa
         "file": header.file, "program": header.program, "call": call, "machine": machine.name,
         "ranks": topology.ranks(), "nodes": topology.nodes(),
         "hints": map(&advice.setting), "before_seconds": advice.before, "after_seconds": advice.after,
-        "gain": advice.before / advice.after, "driver": advised.driver.to_string(),
+        "gain": advice.before / advice.after, "not_exchanged": null, "driver": advised.driver.to_string(),
         "trials": advice.trials.iter().map(trial).collect::<Vec<_>>(),
         "romio": dialects::romio(&advice.setting), "cray": dialects::cray(&advice.setting, "*"),
     }))
@@ -301,12 +356,32 @@ pub struct Expected {
     pub best: Option<(Setting, f64)>,
 }
 
-/// Simulates a write with the hints of `options`, then with every candidate on top of these, one at a time.
+/// What is known of a write to come.
+pub enum Prospect {
+    /// Bytes travel between ranks.
+    Exchanged(Expected),
+    /// They do not.
+    NotExchanged {
+        /// The machine.
+        machine: String,
+        /// The write.
+        call: usize,
+        /// For the user.
+        says: String,
+    },
+}
+
+/// Simulates a write with the hints of `options`, then with every candidate on top of these, one at a time; unless nothing of it
+/// would be sent.
 ///
 /// # Errors
 /// As [`run`].
-pub fn expect(options: &AdviseOptions) -> Result<Expected, Failure> {
+pub fn expect(options: &AdviseOptions) -> Result<Prospect, Failure> {
     let prepared = prepare(options)?;
+    if let Some(why) = prepared.not_exchanged()? {
+        let says = without_messages(&why);
+        return Ok(Prospect::NotExchanged { machine: prepared.machine.name, call: prepared.write.call, says });
+    }
     let Prepared { machine, topology, driver, hints, .. } = &prepared;
     let mut counts = Counts::default();
     counts.count(&prepared, std::slice::from_ref(hints))?;
@@ -326,5 +401,6 @@ pub fn expect(options: &AdviseOptions) -> Result<Expected, Failure> {
             }
         }
     }
-    Ok(Expected { machine: machine.name.clone(), call: prepared.write.call, parts, tried, best })
+    let (machine, call) = (machine.name.clone(), prepared.write.call);
+    Ok(Prospect::Exchanged(Expected { machine, call, parts, tried, best }))
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::sim::Striping;
-use tributary::drivers::{Domains, Layout, Written, driver};
+use tributary::drivers::{Domains, Driver, Layout, Written, driver};
 use tributary::error::{Error, Result};
 use tributary::hints::{DriverName, Hints};
 use tributary::topology::{Rank, Topology};
@@ -23,6 +23,20 @@ pub struct SharedFile {
 }
 
 impl SharedFile {
+    /// Its layout, and the driver in the hint `trib_driver`, `lustre` or `gpfs`.
+    ///
+    /// # Errors
+    /// Another driver.
+    pub fn placed(hints: &Hints) -> Result<(Layout, Box<dyn Driver>)> {
+        let unit = hints.striping_unit.unwrap_or(UNIT);
+        let factor = match hints.driver {
+            DriverName::Lustre => hints.striping_factor.unwrap_or(0),
+            DriverName::Gpfs => 1,
+            other => return Err(Error::hint("trib_driver", other, "lustre|gpfs, on a simulated machine")),
+        };
+        Ok((Layout { unit, factor }, driver(hints.driver, Path::new(""))))
+    }
+
     /// Divides the bytes `range` as the driver in the hint `trib_driver` does, `lustre` or `gpfs`. The layout is that of
     /// `striping_unit` and `striping_factor`; by default 1 MiB and, on Lustre, one stripe per node.
     ///
@@ -30,13 +44,8 @@ impl SharedFile {
     /// Another driver; hints that do not fit.
     pub fn of(topology: &Topology, hints: &Hints, range: (u64, u64)) -> Result<Self> {
         hints.check(topology.ranks())?;
-        let unit = hints.striping_unit.unwrap_or(UNIT);
-        let factor = match hints.driver {
-            DriverName::Lustre => hints.striping_factor.unwrap_or(0),
-            DriverName::Gpfs => 1,
-            other => return Err(Error::hint("trib_driver", other, "lustre|gpfs, on a simulated machine")),
-        };
-        let (layout, driver) = (Layout { unit, factor }, driver(hints.driver, Path::new("")));
+        let (layout, driver) = Self::placed(hints)?;
+        let Layout { unit, factor } = layout;
         let asked = hints.for_driver();
         let aggregators = driver.aggregators(topology, &layout, &asked)?;
         let written = Written { start: range.0, end: range.1, histogram: &[] };

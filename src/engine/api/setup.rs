@@ -88,7 +88,9 @@ impl Setup {
         let driver = driver(name, &path);
         // The same on all ranks, also where it fails: it depends on nothing else.
         let aggregators = driver.aggregators(&topology, &layout, &hints.for_driver())?;
-        let by_host = hosts.as_ref().is_some_and(|hosts| may_be_by_host(hosts, &hints, driver.lock_unit(&layout)));
+        let unit = driver.lock_unit(&layout);
+        let by_host =
+            hosts.as_ref().is_some_and(|hosts| hosts.shares() && may_be_by_host(hosts.leaders().len(), &hints, unit));
         // Rank 0 looks for all.
         let looks = by_host && hints.host_domains == Switch::Automatic && endpoint.rank() == 0;
         let by_host = by_host && (!looks || files.file_system(&path).is_none_or(|found| found.is_coherent()));
@@ -120,6 +122,19 @@ impl Setup {
         hints.check(topology.ranks())?;
         let aggregators = driver.aggregators(&topology, &layout, &hints.for_driver())?;
         Self::of(rank, topology, layout, driver, aggregators, hints, Costs::CLUSTER)
+    }
+
+    /// As [`Setup::dry`], for ranks of an MPI whose hosts are the nodes, on a file system that hosts see alike. Local.
+    ///
+    /// # Errors
+    /// Bad hints.
+    pub fn foreseen(topology: Topology, layout: Layout, driver: Box<dyn Driver>, hints: Hints) -> Result<Self> {
+        let setup = Self::dry(0, topology, layout, driver, hints)?;
+        let (nodes, ranks, unit) = (setup.topology.nodes(), setup.topology.ranks(), setup.window_terms().1);
+        let shares = |in_nodes| lets_share(&setup.hints, (ranks, true), in_nodes);
+        let (shares_memory, shares_in_nodes) = (nodes == 1 && shares(false), nodes > 1 && shares(true));
+        let by_host = shares_in_nodes && may_be_by_host(nodes, &setup.hints, unit);
+        Ok(Self { shares_memory, shares_in_nodes, by_host, ..setup })
     }
 
     fn of(
@@ -188,26 +203,30 @@ impl Setup {
 /// Whether the hints let ranks share memory: all ranks, or (`in_nodes`) those of each node. Ranks of simulated nodes share it
 /// inside each node, and only if the hint says so.
 fn may_share(endpoint: &Endpoint, hints: &Hints, in_nodes: bool) -> bool {
-    let pretended = (1..endpoint.ranks()).contains(&hints.ranks_per_node);
+    lets_share(hints, (endpoint.ranks(), endpoint.shares_memory()), in_nodes)
+}
+
+/// As [`may_share`], of so many ranks, which share memory on a host without being asked to, or do not.
+fn lets_share(hints: &Hints, (ranks, unasked): (usize, bool), in_nodes: bool) -> bool {
+    let pretended = (1..ranks).contains(&hints.ranks_per_node);
     match hints.shared_memory {
         Switch::Enable => in_nodes || !pretended,
         Switch::Disable => false,
-        Switch::Automatic => endpoint.shares_memory() && hints.ranks_per_node == 0,
+        Switch::Automatic => unasked && hints.ranks_per_node == 0,
     }
 }
 
-/// Whether hints and file system let hosts write and read by themselves. Who asks for fewer aggregators than there are hosts, or
-/// for certain ones, wants no others to write.
-fn may_be_by_host(hosts: &Hosts, hints: &Hints, lock_unit: u64) -> bool {
-    hosts.shares()
-        && match hints.host_domains {
-            Switch::Enable => true,
-            Switch::Disable => false,
-            Switch::Automatic => {
-                let enough = hints.cb_nodes.is_none_or(|count| count >= hosts.leaders().len());
-                lock_unit == 1 && enough && hints.placement == PlacementHint::Default
-            }
+/// Whether hints and file system let so many hosts write and read by themselves. Who asks for fewer aggregators than there are
+/// hosts, or for certain ones, wants no others to write.
+fn may_be_by_host(hosts: usize, hints: &Hints, lock_unit: u64) -> bool {
+    match hints.host_domains {
+        Switch::Enable => true,
+        Switch::Disable => false,
+        Switch::Automatic => {
+            let enough = hints.cb_nodes.is_none_or(|count| count >= hosts);
+            lock_unit == 1 && enough && hints.placement == PlacementHint::Default
         }
+    }
 }
 
 /// Finds the hosts of the ranks, so that calls begin with a sweep over hosts. `None` if all ranks share memory. Collective.

@@ -2,10 +2,12 @@
 //!
 //! The contributions of ranks ([`contribution`]) are merged on their way to rank 0: their facts, and small data ([`small`]), which
 //! rank 0 then writes. So a call with little data takes one sweep, and so does a call whose ranks have all written their own
-//! large pieces. Any other call continues with what was agreed.
+//! large pieces. Any other call continues with what was agreed. What ranks of a write that is not made would agree on is
+//! [`foreseen`].
 
 mod contribution;
 pub(in crate::engine) mod cover;
+pub mod foreseen;
 #[cfg(feature = "internals")]
 pub mod internals;
 mod small;
@@ -46,10 +48,7 @@ impl File {
         checked: Result<()>,
         early: Option<&Outcome>,
     ) -> Result<(Agreed, Option<Error>)> {
-        let hints = &self.setup.hints;
-        let may_be_small = hints.tiny_call > 0
-            && hints.cb_write != Switch::Disable
-            && self.setup.roles.aggregators.first() == Some(&0);
+        let may_be_small = self.setup.takes_small();
         let mut contribution = self.contribution(file, layout, early, Direction::Write);
         if may_be_small && checked.is_ok() && early.is_none() {
             let data = SmallData::of(self.endpoint.rank(), file, layout, source);
@@ -89,20 +88,10 @@ impl File {
         Contribution::new(Facts::of((file, file), again, early, Some(self.setup.tiling)), self.cover(file, direction))
     }
 
-    /// What this rank holds, if its host may write or read that by itself. A rank that is alone on its host has nobody to share
-    /// windows with: it does so only with pieces that it writes or reads directly.
+    /// What this rank holds, if its host may write or read that by itself.
     fn cover(&self, file: &Extents, direction: Direction) -> Cover {
         let Some(hosts) = &self.setup.hosts else { return Cover::unknown(0) };
-        let is_alone = hosts.here().is_none() && file.count() > 0 && !self.setup.rules(direction).is_direct(file);
-        if !self.setup.by_host || is_alone {
-            return Cover::unknown(hosts.host());
-        }
-        // Where the user has to ask for it, hosts share no block of the file system.
-        let unit = match self.setup.hints.host_domains {
-            Switch::Enable => self.setup.layout.unit.max(self.setup.window_terms().1),
-            Switch::Automatic | Switch::Disable => 1,
-        };
-        Cover::of(hosts.host(), file, unit)
+        self.setup.cover((hosts.host(), hosts.here().is_none()), file, direction)
     }
 
     /// How an access relates to that of the cached plan, and about how many windows of the file it touches: the plan may not fit
@@ -134,6 +123,29 @@ impl File {
         let mut opening = OpeningSweep { setup, rank, direction, contribution, small, error: checked.err() };
         let answer = sweep(&mut self.endpoint, &hosts, &mut opening).await?;
         Ok((get(&answer), opening.error))
+    }
+}
+
+impl Setup {
+    /// Whether rank 0 writes little data of all ranks.
+    fn takes_small(&self) -> bool {
+        let Self { hints, roles, .. } = self;
+        hints.tiny_call > 0 && hints.cb_write != Switch::Disable && roles.aggregators.first() == Some(&0)
+    }
+
+    /// What a rank of a host holds, if the host may write or read that by itself. A rank that `is_alone` on its host has nobody
+    /// to share windows with: it does so only with pieces that it writes or reads directly.
+    fn cover(&self, (host, is_alone): (usize, bool), file: &Extents, direction: Direction) -> Cover {
+        let is_left = is_alone && file.count() > 0 && !self.rules(direction).is_direct(file);
+        if !self.by_host || is_left {
+            return Cover::unknown(host);
+        }
+        // Where the user has to ask for it, hosts share no block of the file system.
+        let unit = match self.hints.host_domains {
+            Switch::Enable => self.layout.unit.max(self.window_terms().1),
+            Switch::Automatic | Switch::Disable => 1,
+        };
+        Cover::of(host, file, unit)
     }
 }
 

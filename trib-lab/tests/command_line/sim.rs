@@ -220,10 +220,14 @@ fn every_pattern_is_simulated() {
     }
 }
 
+/// On one node ranks share memory, and nothing is advised.
+const SEVERAL_NODES: [&str; 2] = ["--ranks-per-node", "2"];
+
 /// Seconds of the write of a capture.
 fn of_capture(capture: &str, machine: &str, hints: &[String]) -> f64 {
     let mut arguments =
         vec!["sim", "write", "capture", capture, "--machine", machine, "--json", "--sample", "2", "--write-behind"];
+    arguments.extend(SEVERAL_NODES);
     hints.iter().for_each(|hint| arguments.extend(["--hint", hint]));
     json(&arguments)["seconds"]["last"]["total"].as_f64().unwrap()
 }
@@ -233,7 +237,8 @@ fn of_capture(capture: &str, machine: &str, hints: &[String]) -> f64 {
 fn the_gain_of_advice_is_the_simulators() {
     for (name, machine) in [("btio", "summit"), ("s3d", "cori-knl"), ("hdf5-chunked", "perlmutter")] {
         let capture = format!("{}/../benchmarks/captures/{name}.tribcap", env!("CARGO_MANIFEST_DIR"));
-        let output = Command::new(trib()).args(["advise", &capture, "--machine", machine, "--json"]).output().unwrap();
+        let advise = ["advise", &capture, "--machine", machine, "--json"];
+        let output = Command::new(trib()).args(advise).args(SEVERAL_NODES).output().unwrap();
         let advised: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let [before, after, gain] =
             ["before_seconds", "after_seconds", "gain"].map(|key| advised[key].as_f64().unwrap());

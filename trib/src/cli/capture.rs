@@ -98,6 +98,9 @@ pub struct ExplainOptions {
     /// time, and the one hint that should help most.
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: Option<String>,
+    /// Ranks of a node of the machine; by default those of the capture.
+    #[arg(long, value_name = "N", requires = "machine")]
+    pub ranks_per_node: Option<usize>,
     /// Print one JSON object.
     #[arg(long)]
     pub json: bool,

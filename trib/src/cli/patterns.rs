@@ -58,10 +58,11 @@ pub struct Drawing {
     /// Number of ranks.
     #[arg(long, global = true, value_name = "P", value_parser = ranks, help_heading = "Picture")]
     pub ranks: Option<usize>,
-    /// Offset of the first byte drawn; 0 by default.
+    /// Offset of the first byte drawn; 0 by default. Without it and --bytes, the whole file is drawn, or, if most cells would be
+    /// of several ranks, a part in which most are of one.
     #[arg(long, global = true, value_name = "OFFSET", help_heading = "Picture")]
     pub from: Option<u64>,
-    /// Number of bytes drawn; all by default.
+    /// Number of bytes drawn; all from --from on by default.
     #[arg(long, global = true, value_name = "SIZE", value_parser = size, help_heading = "Picture")]
     pub bytes: Option<u64>,
     /// Bytes per row of the picture; 64 cells by default.
@@ -79,11 +80,6 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    /// Offset of the first byte drawn.
-    pub fn from(&self) -> u64 {
-        self.from.unwrap_or(0)
-    }
-
     /// Number of aggregators, which own stripes round-robin.
     pub fn aggregators(&self) -> u64 {
         self.aggregators.unwrap_or(2)

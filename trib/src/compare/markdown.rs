@@ -7,6 +7,7 @@ use super::groups::groups;
 use super::row::{Measured, READ, Row};
 use super::show::{mean, number, ratio};
 use super::targets::verdict;
+use super::variant::{ABOUT_VULCAN, VULCAN};
 use crate::Failure;
 use crate::document::{self, Table};
 use crate::numbers;
@@ -48,6 +49,9 @@ fn full(rows: &[Row]) -> String {
             "\n### {title}\n\n{machine}; {pairs} pairs or more; load {load:.1} or less.{}\n",
             origins(&rows)
         );
+        if rows.iter().any(|row| row.peers.contains_key(VULCAN)) {
+            let _ = writeln!(text, "{ABOUT_VULCAN}\n");
+        }
         text += &table_of_times(&rows);
         text += "\n";
         text += &table_of_costs(&rows);
@@ -224,6 +228,15 @@ mod tests {
             assert!(text.contains(due), "{due}: {text}");
         }
         assert!(short(&rows).contains("\n| rows that meet all of their targets | 3 of 4 |\n"), "{}", short(&rows));
+    }
+
+    #[test]
+    fn what_ompio_does_on_few_ranks_is_said_where_it_was_measured() {
+        let mut measured = row("append");
+        assert!(!full(std::slice::from_ref(&measured)).contains("individual"));
+        measured.peers.insert(VULCAN.to_string(), measured.peers["default"].clone());
+        let text = full(std::slice::from_ref(&measured));
+        assert!(text.contains(ABOUT_VULCAN) && text.contains(" vulcan / ours |"), "{text}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::part::Part;
 use super::row::{Key, Measured, Peer, Row};
 use super::run::{Extra, Job};
 use super::statistics::{Ratio, median};
-use super::variant::{self, INDEPENDENT, Variant};
+use super::variant::{self, BESIDE, Variant};
 use super::{same, system_calls, traffic};
 use tributary::Extent;
 
@@ -125,8 +125,8 @@ fn choose(plan: &Plan<'_>, step: &dyn Fn(&str)) -> Result<Vec<Turn>, Failure> {
         }
     }
     turns.push(Turn::new(Variant::ours(), roles("ours")));
-    let alone = variant::independent(plan.job.mpi, plan.job.ranks);
-    turns.extend(alone.map(|variant| Turn::new(variant, roles(INDEPENDENT))));
+    let beside = variant::beside(plan.job.mpi, plan.job.ranks);
+    turns.extend(beside.map(|(name, variant)| Turn::new(variant, roles(name))));
     turns.extend(plan.peers.iter().map(|(name, variant)| Turn::new(variant.clone(), roles(name))));
     Ok(turns)
 }
@@ -204,7 +204,7 @@ fn row(
     let (ours, our_turn) = measured("ours")?;
     let our_cpu = cpu(&of("ours")?.1);
     let mut peers = BTreeMap::new();
-    let names = ["default", "best", INDEPENDENT].into_iter().chain(plan.peers.iter().map(|(name, _)| name.as_str()));
+    let names = ["default", "best"].into_iter().chain(BESIDE).chain(plan.peers.iter().map(|(name, _)| name.as_str()));
     for name in names.filter(|name| turns.iter().any(|turn| turn.has(operation, name))) {
         let (measured, turn) = measured(name)?;
         let (wall, cpu) = (Ratio::of(&measured.walls, &ours.walls), Ratio::of(&cpu(&of(name)?.1), &our_cpu));

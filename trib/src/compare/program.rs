@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::hosts::Place;
 use super::mpi::{self, Family};
 use super::statistics::{Ratio, median};
+use super::variant::{ABOUT_VULCAN, WITH_VULCAN, is_individual};
 use super::{build, process};
 use crate::cli::compare::CompareOptions;
 use crate::{Failure, listing, say};
@@ -63,6 +64,9 @@ struct Outcome<'a> {
     cpu_ratio: Option<Ratio>,
     default: Runs,
     ours: Runs,
+    /// Without the library, with a collective component; on few ranks of Open MPI.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vulcan: Option<Runs>,
 }
 
 /// Runs the command alternately without and with the library, and prints the results.
@@ -71,12 +75,19 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
     let library = mpi::library(&options.tools)?;
     let inside = build::inside()?.display().to_string();
     let both = format!("{inside}:{}", library.display());
-    let (mut default, mut ours) = (Runs::default(), Runs::default());
+    let (mut default, mut ours, mut vulcan) = (Runs::default(), Runs::default(), None);
+    let names_one =
+        options.command.iter().any(|word| word.contains("fcoll")) || std::env::var_os(WITH_VULCAN.0).is_some();
     let bar = super::progress(options.measure.pairs, "");
     for pair in 0..options.measure.pairs {
         bar.set_message(format!("pair {} of {}", pair + 1, options.measure.pairs));
-        once(&options.command, &mpi, &inside, &mut default)?;
-        once(&options.command, &mpi, &both, &mut ours)?;
+        once(&options.command, &mpi, (&inside, None), &mut default)?;
+        once(&options.command, &mpi, (&both, None), &mut ours)?;
+        // The number of ranks is known from the first run.
+        if !names_one && mpi.family.is_some_and(|family| is_individual(family, default.ranks as u64)) {
+            let with = (inside.as_str(), Some(WITH_VULCAN));
+            once(&options.command, &mpi, with, vulcan.get_or_insert_with(Runs::default))?;
+        }
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -89,6 +100,7 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
         cpu_ratio: Ratio::of(&default.cpu_seconds, &ours.cpu_seconds),
         default,
         ours,
+        vulcan,
     };
     if options.json { say(serde_json::to_string(&outcome)?) } else { say(table(&outcome)) }
 }
@@ -121,17 +133,23 @@ fn launcher(options: &CompareOptions) -> Result<Launcher, Failure> {
     }
 }
 
-/// Makes one run, with these libraries preloaded.
-fn once(words: &[String], launcher: &Launcher, preload: &str, runs: &mut Runs) -> Result<(), Failure> {
+/// Makes one run, with these libraries preloaded, and another variable set.
+fn once(
+    words: &[String],
+    launcher: &Launcher,
+    (preload, other): (&str, Option<(&str, &str)>),
+    runs: &mut Runs,
+) -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
     let place = folder.path().display().to_string();
-    let variables = [("LD_PRELOAD", preload), ("TRIB_COMPARE_INSIDE", place.as_str())];
+    let own = [("LD_PRELOAD", preload), ("TRIB_COMPARE_INSIDE", place.as_str())];
+    let variables = own.into_iter().chain(other);
     let mut command = match (launcher.place.emulated(), launcher.family) {
         (Some(hosts), Some(family)) => hosts.command(&words[0], family, launcher.ranks)?,
         _ => Command::new(&words[0]),
     };
     match launcher.family {
-        Some(family) => command.args(variables.iter().flat_map(|(name, value)| family.for_ranks(name, value))),
+        Some(family) => command.args(variables.flat_map(|(name, value)| family.for_ranks(name, value))),
         // An unknown launcher is assumed to pass its environment on.
         None => command.envs(variables),
     };
@@ -176,11 +194,16 @@ fn table(outcome: &Outcome<'_>) -> String {
         ratio.map_or([const { String::new() }; 3], |r| [r.median, r.min, r.max].map(|value| format!("{value:.2}")))
     };
     let Outcome { default, ours, .. } = outcome;
-    for (name, default, ours, found) in [
+    let mut times = vec![
         ("inside MPI_File_*, s", &default.inside_seconds, &ours.inside_seconds, outcome.inside_ratio),
         ("from start to end, s", &default.wall_seconds, &ours.wall_seconds, outcome.wall_ratio),
         ("processor, all ranks, s", &default.cpu_seconds, &ours.cpu_seconds, outcome.cpu_ratio),
-    ] {
+    ];
+    times.extend(outcome.vulcan.as_ref().map(|vulcan| {
+        let (theirs, own) = (&vulcan.inside_seconds, &ours.inside_seconds);
+        ("inside MPI_File_*, vulcan, s", theirs, own, Ratio::of(theirs, own))
+    }));
+    for (name, default, ours, found) in times {
         let [median, min, max] = ratio(found);
         table.add_row([
             name.to_string(),
@@ -208,8 +231,9 @@ fn table(outcome: &Outcome<'_>) -> String {
         let text = |function: Function| format!("{:.4}", function.seconds);
         table.add_row([format!("{name}, {:.0} calls, s", function.calls), text(*function), text(with)]);
     }
+    let note = outcome.vulcan.as_ref().map_or(String::new(), |_| format!("\n{ABOUT_VULCAN}"));
     format!(
-        "{table}\n{} ranks, medians of {} pairs; ratio: without divided by with, pair by pair",
+        "{table}\n{} ranks, medians of {} pairs; ratio: without divided by with, pair by pair{note}",
         outcome.ranks, outcome.pairs
     )
 }

@@ -4,6 +4,7 @@ use super::groups::groups;
 use super::row::{Measured, Row};
 use super::statistics::{Ratio, geometric_mean};
 use super::targets::verdict;
+use super::variant::{ABOUT_VULCAN, VULCAN};
 use crate::{listing, numbers};
 
 /// A table for each directory, what they say in all, and which targets they miss.
@@ -20,7 +21,11 @@ pub fn table(rows: &[Row]) -> String {
         let mean = mean(rows, name).map_or("-".to_string(), |mean| format!("{mean:.2}"));
         format!("{name}/ours {mean}")
     });
-    text += &format!("geometric mean: {}; above 1 ours is faster\n", means.join(", "));
+    let beside = mean(rows, VULCAN).map(|mean| format!(", {VULCAN}/ours {mean:.2}")).unwrap_or_default();
+    text += &format!("geometric mean: {}{beside}; above 1 ours is faster\n", means.join(", "));
+    if !beside.is_empty() {
+        text += &format!("{ABOUT_VULCAN}\n");
+    }
     text.extend(groups(rows).iter().map(|(title, rows)| targets(title, rows)));
     text.trim_end().to_string()
 }

@@ -62,11 +62,12 @@ impl Variant {
 pub fn peer(text: &str) -> Result<(String, Variant), Failure> {
     let wrong = || {
         Failure::new(format!(
-            "peer: {text}; allowed: NAME=COMMAND, with a name other than default, best, ours, independent"
+            "peer: {text}; allowed: NAME=COMMAND, with a name other than default, best, ours, {}",
+            BESIDE.join(", ")
         ))
     };
     let (name, command) = text.split_once('=').ok_or_else(wrong)?;
-    if name.is_empty() || command.is_empty() || ["default", "best", "ours", INDEPENDENT].contains(&name) {
+    if name.is_empty() || command.is_empty() || ["default", "best", "ours"].contains(&name) || BESIDE.contains(&name) {
         return Err(wrong());
     }
     Ok((name.to_string(), Variant::with(Runner::Peer(command.to_string()), "as given")))
@@ -112,14 +113,32 @@ pub fn candidates(mpi: &Mpi, ranks: u64) -> Vec<Variant> {
     all
 }
 
-/// The name of the variant in which ROMIO's ranks write by themselves.
-pub const INDEPENDENT: &str = "independent";
+/// The variant in which ROMIO's ranks write by themselves, and [`VULCAN`].
+pub const BESIDE: [&str; 2] = ["independent", VULCAN];
+/// The variant in which OMPIO does collective I/O, by this component.
+pub const VULCAN: &str = "vulcan";
+/// The setting of [`VULCAN`], as a variable of the ranks.
+pub const WITH_VULCAN: (&str, &str) = ("OMPI_MCA_fcoll", VULCAN);
 
-/// Every rank by itself, on several hosts of MPICH. Not among the hints for the best: what hosts share is memory here, which each of
-/// them reaches without a network.
-pub fn independent(mpi: &Mpi, ranks: u64) -> Option<Variant> {
+/// What is to be said of comparisons that have [`VULCAN`].
+pub const ABOUT_VULCAN: &str = "On 1 and 2 ranks OMPIO, the I/O of Open MPI, does no collective I/O by default: its component \
+    `individual` lets every rank write by itself, and ranks do not even wait for each other. `vulcan` is OMPIO with the \
+    component that it takes on more ranks (`--mca fcoll vulcan`).";
+
+/// Whether OMPIO does no collective I/O on so many ranks by default.
+pub fn is_individual(family: Family, ranks: u64) -> bool {
+    family == Family::OpenMpi && ranks <= 2
+}
+
+/// What is measured beside the defaults and the best hints, by name. On several hosts of MPICH every rank by itself: not among the
+/// hints for the best, for what hosts share is memory here, which each of them reaches without a network. On few ranks of Open
+/// MPI a collective component.
+pub fn beside(mpi: &Mpi, ranks: u64) -> Option<(&'static str, Variant)> {
+    if is_individual(mpi.family, ranks) {
+        return Some((VULCAN, Variant::romio(&[], &["--mca", "fcoll", VULCAN])));
+    }
     let hints = ["romio_cb_{}=disable".to_string(), "romio_no_indep_rw=false".to_string()];
-    (mpi.family == Family::Mpich && mpi.place.hosts(ranks) > 1).then(|| Variant::romio(&hints, &[]))
+    (mpi.family == Family::Mpich && mpi.place.hosts(ranks) > 1).then(|| (BESIDE[0], Variant::romio(&hints, &[])))
 }
 
 /// The name of Open MPI's ROMIO component.
@@ -165,15 +184,25 @@ mod tests {
 
     #[test]
     fn ranks_write_by_themselves_on_several_hosts_only() {
-        let on = |hosts| independent(&Mpi { place: Place::PretendedHosts(hosts), ..mpich() }, 4);
+        let on = |hosts| beside(&Mpi { place: Place::PretendedHosts(hosts), ..mpich() }, 4);
         assert_eq!(on(1), None);
-        assert_eq!(on(2).unwrap().hints[1], ["romio_cb_read=disable", "romio_no_indep_rw=false"]);
+        assert_eq!(on(2).unwrap().1.hints[1], ["romio_cb_read=disable", "romio_no_indep_rw=false"]);
+    }
+
+    #[test]
+    fn few_ranks_of_open_mpi_do_collective_io_beside_the_defaults() {
+        let on =
+            |family, ranks| beside(&Mpi { family, ..mpich() }, ranks).map(|(name, variant)| (name, variant.launcher));
+        let vulcan = ["--mca", "fcoll", "vulcan"].map(str::to_string).to_vec();
+        assert_eq!(on(Family::OpenMpi, 1), Some(("vulcan", vulcan.clone())));
+        assert_eq!(on(Family::OpenMpi, 2), Some(("vulcan", vulcan)));
+        assert_eq!((on(Family::OpenMpi, 3), on(Family::Mpich, 2)), (None, None));
     }
 
     #[test]
     fn peers_have_names_of_their_own() {
         assert!(peer("gio=run {lists} {file}").is_ok_and(|(name, _)| name == "gio"));
-        for bad in ["gio", "=run", "gio=", "ours=run"] {
+        for bad in ["gio", "=run", "gio=", "ours=run", "vulcan=run"] {
             let said = peer(bad).unwrap_err().to_string();
             assert!(said.starts_with(&format!("peer: {bad}; allowed: ")), "{said}");
         }

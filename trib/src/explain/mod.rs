@@ -41,7 +41,7 @@ pub fn run(options: &ExplainOptions) -> Result<(), Failure> {
     let capture = Capture::open(&options.capture)?;
     let mut account = Account::of(&capture)?;
     if let Some(machine) = &options.machine {
-        let with = (options.capture.as_path(), machine.as_str());
+        let with = (options.capture.as_path(), machine.as_str(), options.ranks_per_node);
         let predicted = predicted::predict(&account, &capture.topology()?, with)?;
         account.advice.push(Advice { about: "hint", call: Some(predicted.call), says: predicted.advice() });
         account.predicted = Some(predicted);

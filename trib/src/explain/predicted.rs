@@ -5,7 +5,7 @@ use tributary::{Hints, Topology};
 use tributary_lab::forecast::Parts;
 
 use super::account::Account;
-use crate::advise::{Expected, expect};
+use crate::advise::{Expected, Prospect, expect};
 use crate::cli::advise::AdviseOptions;
 use crate::{Failure, machines};
 
@@ -27,13 +27,13 @@ pub struct Predicted {
     pub machine: String,
     /// The call.
     pub call: usize,
-    /// Its phases; the last one is the total.
+    /// Its phases; the last one is the total. None if nothing of the call would be sent between ranks.
     pub phases: Vec<Phase>,
     /// Settings that were simulated beside the hints in force, one at a time.
     pub tried: usize,
     /// The hint that gains most, with those that belong to it; none where none gains anything.
     pub best: Option<Best>,
-    /// What is to be said before the figures are compared.
+    /// What is to be said before the figures are compared, or in their place.
     pub note: Option<String>,
 }
 
@@ -49,16 +49,18 @@ pub struct Best {
 }
 
 /// Hints that say how this host is used and not how a write of several hosts goes.
-const OF_THE_HOST: [&str; 3] = ["trib_driver", "trib_shared_memory", "trib_ranks_per_node"];
+const OF_THE_HOST: [&str; 2] = ["trib_driver", "trib_ranks_per_node"];
 
-/// Simulates the largest write of a capture on a machine with the hints in force; then each candidate on top of these.
+/// Simulates the largest write of a capture on a machine with the hints in force; then each candidate on top of these. Where
+/// ranks share memory, or write their own bytes, there is nothing to simulate, which is said. `ranks_per_node`: by default those
+/// of the capture.
 ///
 /// # Errors
 /// A machine that there is not; a capture without a write; hints that do not fit.
 pub fn predict(
     account: &Account,
     topology: &Topology,
-    (capture, machine): (&std::path::Path, &str),
+    (capture, machine, ranks_per_node): (&std::path::Path, &str, Option<usize>),
 ) -> Result<Predicted, Failure> {
     machines::machine(machine)?;
     let mut of_node = vec![0; topology.nodes()];
@@ -67,7 +69,7 @@ pub fn predict(
         capture: capture.to_path_buf(),
         machine: machine.to_string(),
         ranks: None,
-        ranks_per_node: of_node.into_iter().max(),
+        ranks_per_node: ranks_per_node.or(of_node.into_iter().max()),
         call: None,
         sample: 2,
         hints: changed(&account.in_force),
@@ -75,7 +77,13 @@ pub fn predict(
         advice: None,
         json: false,
     };
-    let Expected { machine, call, parts, tried, best } = expect(&options)?;
+    let Expected { machine, call, parts, tried, best } = match expect(&options)? {
+        Prospect::Exchanged(expected) => expected,
+        Prospect::NotExchanged { machine, call, says } => {
+            let note = Some(format!("Of call {call} {says}"));
+            return Ok(Predicted { machine, call, phases: Vec::new(), tried: 0, best: None, note });
+        }
+    };
     let measured = account.calls.get(call).and_then(|call| call.report.as_ref());
     let path = account.calls.get(call).map_or(String::new(), super::calls::CallAccount::path);
     let note = (path != "exchange").then(|| {
@@ -110,6 +118,7 @@ impl Predicted {
     pub fn advice(&self) -> String {
         let tried = crate::numbers::counted(self.tried as u64, "setting");
         match &self.best {
+            None if self.phases.is_empty() => self.note.clone().unwrap_or_default(),
             Some(Best { hint, seconds, gain }) => format!(
                 "Of {tried} that were simulated for {}, the hint that should help most is {hint}: {} for call {}, {gain:.2} times \
                  as fast.",

@@ -276,6 +276,9 @@ pub fn predicted(account: &Account) -> Option<Markup> {
                  in force, and every other setting one at a time." }
         });
     };
+    if predicted.phases.is_empty() {
+        return predicted.note.as_ref().map(|note| html! { p { (note) } });
+    }
     let row = |phase: &Phase| {
         vec![
             phase.phase.to_string(),

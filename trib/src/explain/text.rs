@@ -166,6 +166,9 @@ fn predicted(account: &Account) -> Option<String> {
     }
     let title = format!("Predicted against measured: call {} on {}", predicted.call, predicted.machine);
     let note = predicted.note.as_ref().map_or(String::new(), |note| format!("{note}\n"));
+    if predicted.phases.is_empty() {
+        return Some(format!("{title}\n{note}"));
+    }
     Some(section(&title, &table, 0) + &note)
 }
 

@@ -21,10 +21,12 @@ rank, ranks and parameters (`benchmarks/src/`, one module each). So the same pat
 for any number of ranks, and is compared with a file that one process writes element by element.
 
 `trib patterns` lists them. `trib patterns NAME --ranks P` says what a pattern's own arithmetic gives for both drivers.
-`trib picture NAME --output F.svg` draws one. A picture shows the file as cells in the colour of the rank that writes them. Below
-are the stripes and their aggregators A0, A1, ..., then the memory of the first ranks and where it goes. An exchange has
-no file: its picture shows one round, as bytes from sender to receiver. The pictures here are of tiny parameters. Paths in
-the examples are from the root of the repository. `p` is the number of ranks.
+`trib picture NAME --output F.svg` draws one. A picture shows the file as cells in the colour of the rank that writes them; a
+hatched cell has bytes of several ranks. Where most cells of the whole file would be hatched, and neither `--from` nor `--bytes`
+is given, a part is drawn in which most are of one rank; the heading says which. Below are the stripes and their aggregators A0,
+A1, ..., then the memory of the first ranks and where it goes. An exchange has no file: its picture shows one round, as bytes
+from sender to receiver. The pictures here are of tiny parameters. Paths in the examples are from the root of the repository.
+`p` is the number of ranks.
 
 Every replay has these options:
 

@@ -9,9 +9,6 @@ use super::strip::{Cell, Strip};
 use crate::cli::patterns::Drawing;
 use crate::numbers::grouped;
 
-/// The most slices of a cell of several ranks.
-const SLICES: usize = 8;
-
 /// The whole picture.
 pub fn card(pattern: &dyn Pattern, drawing: &Drawing, strip: &Strip, lanes: &[Lane]) -> String {
     let mut sheet = Sheet::new(format!("{}: who writes what", pattern.name()), &pattern.describe());
@@ -24,7 +21,13 @@ pub fn card(pattern: &dyn Pattern, drawing: &Drawing, strip: &Strip, lanes: &[La
 /// Draws the file as rows, and under each row the aggregators of its stripes.
 fn file(sheet: &mut Sheet, drawing: &Drawing, strip: &Strip, many: bool) {
     let (row, stripe) = (strip.row(), drawing.stripe.unwrap_or(strip.row()));
-    sheet.heading(format!("The file: {} bytes a row, {} a cell", grouped(row), grouped(strip.cell)));
+    let whole = strip.to - strip.from == strip.size;
+    let ends = || format!(", bytes {} to {} of {}", grouped(strip.from), grouped(strip.to), grouped(strip.size));
+    let part = if whole { String::new() } else { ends() };
+    sheet.heading(format!("The file{part}: {} bytes a row, {} a cell", grouped(row), grouped(strip.cell)));
+    if strip.cells.iter().any(|cell| cell.ranks() > 1) {
+        sheet.add(ink::hatching());
+    }
     let scale = (RIGHT - LEFT) / row as f64;
     let mut start = strip.from;
     for cells in strip.cells.chunks(strip.columns as usize) {
@@ -32,7 +35,7 @@ fn file(sheet: &mut Sheet, drawing: &Drawing, strip: &Strip, many: bool) {
         sheet.add(words(LEFT - 8.0, y + 12.0, 10, "end", GREY, grouped(start)));
         let width = strip.cell as f64 * scale;
         let mut column = 0;
-        for same in cells.chunk_by(|a, b| a == b) {
+        for same in cells.chunk_by(looks_as) {
             run(sheet, LEFT + column as f64 * width, same.len() as f64 * width, &same[0], many);
             column += same.len();
         }
@@ -43,21 +46,27 @@ fn file(sheet: &mut Sheet, drawing: &Drawing, strip: &Strip, many: bool) {
     }
 }
 
-/// Draws adjoining equal cells as one.
+/// Whether two cells look the same. Of several ranks, a cell shows how many they are.
+fn looks_as(a: &Cell, b: &Cell) -> bool {
+    a.overlap == b.overlap && a.ranks() == b.ranks() && (a.ranks() > 1 || a.owners == b.owners)
+}
+
+/// Draws adjoining cells that look the same as one.
 fn run(sheet: &mut Sheet, x: f64, width: f64, cell: &Cell, many: bool) {
-    let (y, owners) = (sheet.y, &cell.owners);
-    if owners.is_empty() {
-        return sheet.add(block(x, y, width, 16.0, NOBODY, 1.0));
-    }
-    let slice = width / owners.len().min(SLICES) as f64;
-    for (at, owner) in owners.iter().take(SLICES).enumerate() {
-        let x = x + at as f64 * slice;
-        sheet.add(block(x, y, slice, 16.0, ink::of_rank(owner.rank), tint(owner.step)));
-        let label = if many { format!("{}·{}", owner.rank, owner.step) } else { owner.rank.to_string() };
-        if slice > 6.0 * label.chars().count() as f64 {
-            let colour = if owner.step.is_multiple_of(2) { ink::on_rank(owner.rank) } else { DARK };
-            sheet.add(words(x + slice / 2.0, y + 11.5, 9, "middle", colour, label));
+    let y = sheet.y;
+    let (fill, opacity, on, label) = match (cell.ranks(), &*cell.owners) {
+        (_, []) => return sheet.add(block(x, y, width, 16.0, NOBODY, 1.0)),
+        (1, [owner, rest @ ..]) => {
+            let calls = rest.last().map_or(owner.step.to_string(), |last| format!("{}-{}", owner.step, last.step));
+            let label = if many { format!("{}·{calls}", owner.rank) } else { owner.rank.to_string() };
+            let on = if owner.step.is_multiple_of(2) { ink::on_rank(owner.rank) } else { DARK };
+            (ink::of_rank(owner.rank), tint(owner.step), on, label)
         }
+        (ranks, _) => (ink::SEVERAL, 1.0, DARK, format!("{ranks} ranks")),
+    };
+    sheet.add(block(x, y, width, 16.0, fill, opacity));
+    if width > 6.0 * label.chars().count() as f64 {
+        sheet.add(words(x + width / 2.0, y + 11.5, 9, "middle", on, label));
     }
     if cell.overlap {
         sheet.add(block(x, y + 12.5, width, 4.0, DARK, 1.0));
@@ -144,8 +153,14 @@ fn legend(sheet: &mut Sheet, pattern: &dyn Pattern, drawing: &Drawing, strip: &S
     if pattern.steps() > 1 {
         notes.push_str(&format!("; r·c: rank r in call c of {}, every second call paler", pattern.steps()));
     }
-    if strip.cells.iter().any(|cell| cell.owners.len() > 1) {
-        notes.push_str("; a cell of several ranks has one slice for each");
+    let of_several = strip.cells.iter().filter(|cell| cell.ranks() > 1).count();
+    if of_several > 0 {
+        let all = strip.cells.len();
+        notes.push_str(&format!(
+            "; hatched: bytes of several ranks in a cell, here in {} of {} cells; a smaller part (--from, --bytes) has smaller cells",
+            grouped(of_several as u64),
+            grouped(all as u64)
+        ));
     }
     if strip.cells.iter().any(|cell| cell.overlap) {
         notes.push_str("; a dark line below a cell: several ranks write it, and it keeps the bytes of the highest rank, whose colour it has");

@@ -1,6 +1,6 @@
 //! Colours, rectangles and text of a picture.
 
-use svg::node::element::{Line, Polygon, Rectangle, Text};
+use svg::node::element::{Definitions, Line, Path, Pattern, Polygon, Rectangle, Text};
 
 /// Colour of text.
 pub const DARK: &str = "#1f2328";
@@ -8,6 +8,8 @@ pub const DARK: &str = "#1f2328";
 pub const GREY: &str = "#57606a";
 /// Colour of bytes that no rank writes.
 pub const NOBODY: &str = "#eaeef2";
+/// Fill of bytes of several ranks, where a picture has [`hatching`].
+pub const SEVERAL: &str = "url(#several)";
 /// The palette of Okabe and Ito (2008), for people of any colour vision, without its black and with a grey. The flag says
 /// whether text on the colour is white.
 const RANKS: [(&str, bool); 8] = [
@@ -29,6 +31,14 @@ pub fn of_rank(rank: usize) -> &'static str {
 /// The colour of text on it.
 pub fn on_rank(rank: usize) -> &'static str {
     if RANKS[rank % RANKS.len()].1 { "#ffffff" } else { DARK }
+}
+
+/// What [`SEVERAL`] refers to.
+pub fn hatching() -> Definitions {
+    let stroke = Path::new().set("d", "M-1,1 l2,-2 M0,6 l6,-6 M5,7 l2,-2").set("stroke", "#afb8c1");
+    let back = Rectangle::new().set("width", 6).set("height", 6).set("fill", "#ffffff");
+    let tile = Pattern::new().set("id", "several").set("patternUnits", "userSpaceOnUse");
+    Definitions::new().add(tile.set("width", 6).set("height", 6).add(back).add(stroke.set("stroke-width", 1.5)))
 }
 
 /// A coordinate as text, rounded to a tenth, so that it is the same on every machine.

@@ -72,7 +72,7 @@ fn file(pattern: &dyn Pattern, drawing: &Drawing) -> Result<String, Failure> {
         let name = pattern.name();
         return Err(Failure::new(format!("--round: {name} writes a file and is not an exchange; allowed: wrf")));
     }
-    let strip = strip::Strip::of(pattern, drawing.from(), drawing.bytes, drawing.row)?;
+    let strip = strip::Strip::of(pattern, drawing.from, drawing.bytes, drawing.row)?;
     let lanes = memory::lanes(pattern, &strip)?;
     Ok(card::card(pattern, drawing, &strip, &lanes))
 }

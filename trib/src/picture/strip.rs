@@ -2,6 +2,9 @@
 //!
 //! Calls are applied in order, and within a call the highest rank's bytes stay (`trib_overlap=rank_order`). So a rank that
 //! writes a whole cell replaces its earlier owners; a rank that writes a part of a cell shares it.
+//!
+//! Of a cell that several ranks share, a picture cannot show which bytes are whose. So where nobody says what part of the file
+//! to draw, it is the whole file only if most cells are one rank's, else a part of it in which they are.
 
 use tributary::access::Extent;
 use tributary_benchmarks::Pattern;
@@ -14,6 +17,9 @@ const CELLS: u64 = 768;
 const COLUMNS: u64 = 64;
 /// The most extents that are visited for a picture.
 const EXTENTS: u64 = 20_000_000;
+
+/// A part of the file with too many cells of several ranks is drawn anew, smaller by this factor.
+const SMALLER: u64 = 4;
 
 /// An owner of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,6 +40,11 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// Number of ranks with bytes in it.
+    pub fn ranks(&self) -> usize {
+        self.owners.chunk_by(|a, b| a.rank == b.rank).count()
+    }
+
     /// Applies a write of `owner` to the whole cell, or to a part of it.
     fn written(&mut self, owner: Owner, whole: bool) {
         if whole {
@@ -53,6 +64,8 @@ pub struct Strip {
     pub from: u64,
     /// One past the last byte.
     pub to: u64,
+    /// Bytes of the whole file.
+    pub size: u64,
     /// Bytes of a cell.
     pub cell: u64,
     /// Cells of a row.
@@ -62,19 +75,37 @@ pub struct Strip {
 }
 
 impl Strip {
-    /// Walks the extents of all ranks and steps. `row`: bytes of a row.
+    /// The part of the file from byte `from` on, of `bytes` bytes; without either, the part that shows most. `row`: bytes of
+    /// a row. Walks the extents of all ranks and steps, in the last case up to some ten times.
     ///
     /// # Errors
     /// The pattern is too large to draw, the part to be drawn is empty, or the pattern fails.
-    pub fn of(pattern: &dyn Pattern, from: u64, bytes: Option<u64>, row: Option<u64>) -> Result<Self, Failure> {
+    pub fn of(pattern: &dyn Pattern, from: Option<u64>, bytes: Option<u64>, row: Option<u64>) -> Result<Self, Failure> {
         let totals = pattern.totals();
         if totals.requests > EXTENTS {
             let given = format!("picture: {} requests; allowed: {EXTENTS} or fewer", totals.requests);
             return Err(Failure::new(given));
         }
-        let to = bytes.map_or(totals.file_size, |bytes| from.saturating_add(bytes)).min(totals.file_size);
+        let size = totals.file_size;
+        let part = |from: u64, bytes: u64| Self::part(pattern, from, from.saturating_add(bytes).min(size), size, row);
+        if from.is_some() || bytes.is_some() {
+            return part(from.unwrap_or(0), bytes.unwrap_or(size));
+        }
+        let mut strip = part(0, size)?;
+        if !strip.is_clear() {
+            let mut first = size;
+            each(pattern, 0, size, |_, written| first = first.min(written.offset))?;
+            let mut bytes = size - first;
+            while !strip.is_clear() && bytes > 1 {
+                bytes = bytes.div_ceil(SMALLER);
+                strip = part(first, bytes)?;
+            }
+        }
+        Ok(strip)
+    }
+
+    fn part(pattern: &dyn Pattern, from: u64, to: u64, size: u64, row: Option<u64>) -> Result<Self, Failure> {
         if from >= to {
-            let size = totals.file_size;
             return Err(Failure::new(format!("picture: from {from}; allowed: below the file's size, {size} bytes")));
         }
         let mut unit = gcd(to - from, row.unwrap_or(0));
@@ -91,7 +122,13 @@ impl Strip {
                 cells[at as usize].written(owner, part.offset <= start && end <= part.end());
             }
         })?;
-        Ok(Self { from, to, cell, columns, cells })
+        Ok(Self { from, to, size, cell, columns, cells })
+    }
+
+    /// Whether two of three cells that hold bytes of ranks, or more, hold those of one.
+    fn is_clear(&self) -> bool {
+        let of = |is: fn(usize) -> bool| self.cells.iter().filter(|cell| is(cell.ranks())).count();
+        2 * of(|ranks| ranks > 1) <= of(|ranks| ranks == 1)
     }
 
     /// Bytes of a row.

@@ -3,6 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use serde_json::Value;
+use tributary::Hints;
+
 fn capture(name: &str) -> String {
     let root: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().into();
     root.join("benchmarks/captures").join(format!("{name}.tribcap")).to_str().unwrap().to_string()
@@ -25,7 +28,7 @@ fn the_file_of_hints_can_be_used() {
     assert!(line.starts_with('#') && line.contains("\n*btio.nc:cb_nodes="), "{line}");
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success() && said.contains("TRIB_HINTS=\"") && said.contains("256 ranks on"), "{said}");
-    let no_servers = trib(&["advise", &capture, "--machine", "frontier"]);
+    let no_servers = trib(&["advise", &capture, "--machine", "frontier", "--ranks-per-node", "4"]);
     assert!(String::from_utf8_lossy(&no_servers.stdout).contains("without the file servers"));
     assert!(said.contains("MPICH_MPIIO_HINTS=\"*btio.nc:cb_nodes="), "{said}");
     let replay = Command::new(env!("CARGO_BIN_EXE_trib"))
@@ -34,6 +37,54 @@ fn the_file_of_hints_can_be_used() {
         .output()
         .unwrap();
     assert!(replay.status.success(), "{}", String::from_utf8_lossy(&replay.stderr));
+}
+
+fn advice(capture: &str, options: &[&str]) -> Value {
+    let output = trib(&[&["advise", capture, "--machine", "summit", "--json"], options].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// A hint that the report would list as not used is never advised: on one node ranks share memory, unless they may not.
+#[test]
+fn nothing_is_advised_of_a_write_without_messages() {
+    let all = ["btio", "e3sm-g", "flash-checkpoint", "hdf5-chunked", "ior-write", "netcdf4-ocean", "s3d"];
+    for name in all {
+        let one = advice(&capture(name), &[]);
+        let why = one["not_exchanged"].as_str().unwrap();
+        assert!(one["nodes"] == 1 && why.contains("on one node of summit, where they share memory"), "{name}: {one}");
+        assert!(one["hints"].as_object().unwrap().is_empty(), "{name}: {one}");
+    }
+    let btio = capture("btio");
+    let several = advice(&btio, &["--ranks-per-node", "4"]);
+    let is_of_exchanges =
+        |of: &Value| of["hints"].as_object().unwrap().keys().any(|key| Hints::is_only_of_exchanges(key));
+    assert!(several["not_exchanged"].is_null() && is_of_exchanges(&several), "{several}");
+    let apart = advice(&btio, &["--hint", "trib_shared_memory=disable"]);
+    assert!(apart["not_exchanged"].is_null() && apart["before_seconds"].as_f64() > Some(0.0), "{apart}");
+    let direct = advice(&btio, &["--ranks-per-node", "4", "--hint", "romio_cb_write=disable"]);
+    assert_eq!(direct["not_exchanged"], "path direct: romio_cb_write=disable", "{direct}");
+    assert!(direct["hints"].as_object().unwrap().is_empty(), "{direct}");
+}
+
+/// In words, in the file of hints, and in the table of advice.
+#[test]
+fn that_nothing_is_sent_is_said() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, table) = (directory.path().join("hints"), directory.path().join("advice"));
+    let files = ["--output", file.to_str().unwrap(), "--advice", table.to_str().unwrap()];
+    let output = trib(&[&["advise", &capture("btio"), "--machine", "summit"], &files[..]].concat());
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        output.status.success() && said.contains("nothing would be sent between ranks (16 ranks on one node"),
+        "{said}"
+    );
+    assert!(
+        !said.contains("TRIB_HINTS") && said.contains("docs/tuning.md") && said.contains("--ranks-per-node"),
+        "{said}"
+    );
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), format!("# {said}"), "a comment and no hint");
+    assert!(!table.exists(), "no line of advice");
 }
 
 #[test]

@@ -300,6 +300,30 @@ fn a_machine_gives_a_prediction_and_one_hint() {
     fails(&["explain", path, "--machine", "abacus"], "abacus");
 }
 
+/// A capture of one host: its ranks share memory, on the machine too, unless they are put on several nodes.
+#[test]
+fn nothing_is_predicted_where_nothing_is_sent() {
+    let directory = tempfile::tempdir().unwrap();
+    let page = directory.path().join("page.html");
+    let btio = corpus().into_iter().find(|path| path.ends_with("btio.tribcap")).unwrap();
+    let on_one = ["explain", btio.to_str().unwrap(), "--machine", "summit"];
+    let explained = json(&[&on_one[..], &["--json"]].concat());
+    let predicted = &explained["predicted"];
+    assert!(predicted["phases"].as_array().unwrap().is_empty() && predicted["best"].is_null(), "{predicted}");
+    let says =
+        "Of call 0 nothing would be sent between ranks (16 ranks on one node of summit, where they share memory).";
+    let hints = advice(&explained, "hint");
+    assert!(hints.len() == 1 && hints[0]["says"].as_str().unwrap().starts_with(says), "{hints:?}");
+    assert!(succeeds(&on_one).contains(says));
+    succeeds(&[&on_one[..], &["--html", page.to_str().unwrap()]].concat());
+    let page = std::fs::read_to_string(&page).unwrap();
+    assert_is_whole_page(&page);
+    assert!(page.contains(says), "{page}");
+    let on_several = json(&[&on_one[..], &["--ranks-per-node", "4", "--json"]].concat());
+    assert_eq!(on_several["predicted"]["phases"].as_array().unwrap().len(), 5, "{}", on_several["predicted"]);
+    fails(&["explain", on_one[1], "--ranks-per-node", "4"], "--machine");
+}
+
 #[test]
 fn names_are_words_of_the_page_and_no_markup() {
     let directory = tempfile::tempdir().unwrap();

@@ -306,6 +306,33 @@ fn a_picture_is_svg() {
     assert!(error(&large).contains("collective calls: 9999999999; allowed: 16777216 or fewer"));
 }
 
+/// Bytes of several ranks in a cell are shown as such: 388,763 interleaved pieces of 16 ranks are not eight blocks. By default
+/// the part is drawn in which the pieces can be seen.
+#[test]
+fn a_picture_shows_who_owns_what_also_of_small_pieces() {
+    let lines = |words: &[&str]| -> Vec<String> {
+        let drawn = String::from_utf8(trib(words).stdout).unwrap();
+        drawn.lines().map(str::to_string).collect()
+    };
+    let count = |lines: &[String], label: &str| lines.iter().filter(|line| *line == label).count();
+
+    let whole = lines(&["picture", "e3sm-f", "--from", "0"]);
+    assert!(whole.iter().any(|line| line == "The file: 1,045,504 bytes a row, 16,336 a cell"));
+    assert!(whole.iter().any(|line| line.contains("hatched: bytes of several ranks in a cell, here in 7")));
+    // 12 rows that 16 ranks share, the first after the header; no rank has a block of its own.
+    assert_eq!(count(&whole, "16 ranks"), 12, "{whole:#?}");
+    assert!((0..16).all(|rank: usize| count(&whole, &rank.to_string()) <= 1), "{whole:#?}");
+
+    let part = lines(&["picture", "e3sm-f"]);
+    assert!(part.iter().any(|line| line.starts_with("The file, bytes 99,864 to ")), "{part:#?}");
+    for rank in 0..16 {
+        assert!(count(&part, &rank.to_string()) > 10, "rank {rank}: {part:#?}");
+    }
+    // A file of whole cells is drawn whole.
+    let large = lines(&["picture", "ior"]);
+    assert!(large.iter().any(|line| line.starts_with("The file: ")) && !large.concat().contains("hatched"));
+}
+
 /// A round of an exchange, and what cannot be drawn: one line each.
 #[test]
 fn a_picture_of_an_exchange() {

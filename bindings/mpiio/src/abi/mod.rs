@@ -74,8 +74,20 @@ pub fn world() -> MPI_Comm {
     handles().comm_world
 }
 
-/// Whether `comm` has the ranks of MPI_COMM_WORLD in the same order. Local. False in a program that uses MPI only through
-/// sessions, which has no MPI_COMM_WORLD.
+/// Whether there are MPI_COMM_WORLD and MPI_COMM_SELF: not in a program that uses MPI only through sessions. Local.
+///
+/// # Errors
+/// MPI's.
+pub fn is_world_there() -> Result<bool, Error> {
+    let (mut is_begun, mut is_over): (c_int, c_int) = (0, 0);
+    // SAFETY: callable at any time; writes one int.
+    check("MPI_Initialized", unsafe { ffi::MPI_Initialized(&mut is_begun) })?;
+    // SAFETY: likewise.
+    check("MPI_Finalized", unsafe { ffi::MPI_Finalized(&mut is_over) })?;
+    Ok(is_begun != 0 && is_over == 0)
+}
+
+/// Whether `comm` has the ranks of MPI_COMM_WORLD in the same order. Local. False where there is no MPI_COMM_WORLD.
 ///
 /// # Errors
 /// MPI's.
@@ -83,12 +95,10 @@ pub fn world() -> MPI_Comm {
 /// # Safety
 /// `comm` is an intracommunicator, and MPI is initialised, or a session of it.
 pub unsafe fn is_congruent_to_world(comm: MPI_Comm) -> Result<bool, Error> {
-    let (mut how, mut is_world_there): (c_int, c_int) = (0, 0);
-    // SAFETY: callable at any time; writes one int.
-    check("MPI_Initialized", unsafe { ffi::MPI_Initialized(&mut is_world_there) })?;
-    if is_world_there == 0 {
+    if !is_world_there()? {
         return Ok(false);
     }
+    let mut how: c_int = 0;
     // SAFETY: two communicators; writes one int.
     let code = unsafe { ffi::MPI_Comm_compare(comm, world(), &mut how) };
     check("MPI_Comm_compare", code).map(|()| [constants().ident, constants().congruent].contains(&how))

@@ -5,6 +5,7 @@
 //! | [`combiner`] | the constructors, and the constants in their arguments |
 //! | [`contents`] | the arguments of a constructor |
 //! | [`attribute`] | values attached to datatypes |
+//! | [`committed`] | whether MPI moves data of a datatype |
 
 use std::ffi::{c_int, c_short};
 use std::mem::offset_of;
@@ -16,10 +17,12 @@ use super::{MPI_Datatype, check};
 
 pub mod attribute;
 pub mod combiner;
+pub mod committed;
 pub mod contents;
 
 pub use attribute::Attribute;
 pub use combiner::{Combiner, Words, words};
+pub use committed::is_committed;
 pub use contents::{BlockList, Contents};
 
 /// The layout of MPI_SHORT_INT.

@@ -256,11 +256,10 @@ impl Call {
         let Ok(count) = u64::try_from(self.count) else {
             return Err(Error::argument("count", self.count, "0 or more").about(About::Count));
         };
-        if self.datatype == datatype_null() {
-            let null = Error::argument("datatype", "MPI_DATATYPE_NULL", "a committed datatype");
-            return Err(null.about(About::Datatype));
-        }
-        let flat = flattened(self.datatype).map_err(left_to_mpi)?;
+        let flat = flattened(self.datatype).map_err(|error| match error {
+            Error::Argument { about: About::Datatype, .. } => error,
+            _ => left_to_mpi(error),
+        })?;
         let too_long = || Error::argument("count", count, "less than 2^63 bytes in all").about(About::Count);
         let bytes = flat.size().checked_mul(count).ok_or_else(too_long)?;
         let offset = match self.offset {

@@ -10,8 +10,9 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use tributary::Error;
+use tributary::error::About;
 
-use crate::abi::types::Attribute;
+use crate::abi::types::{Attribute, is_committed};
 use crate::abi::{MPI_Datatype, datatype_null};
 
 mod array;
@@ -30,11 +31,12 @@ thread_local! {
 /// is freed; a later duplicate shares it. Local; several threads may call it.
 ///
 /// # Errors
-/// The datatype is MPI_DATATYPE_NULL, its constructor is not known, or its bytes reach beyond 2^63 - 1.
+/// About [`About::Datatype`]: MPI_DATATYPE_NULL, or a datatype that is not committed. Others: the constructor is not known, or
+/// the bytes reach beyond 2^63 - 1.
 pub fn flattened(datatype: MPI_Datatype) -> Result<Arc<FlatType>, Error> {
     static KEPT: Attribute<FlatType> = Attribute::new();
     if datatype == datatype_null() {
-        return Err(Error::argument("datatype", "MPI_DATATYPE_NULL", "a datatype"));
+        return Err(no_data("MPI_DATATYPE_NULL"));
     }
     if let Some(flat) =
         PREDEFINED.with_borrow(|kept| kept.as_ref().filter(|kept| kept.0 == datatype).map(|kept| kept.1.clone()))
@@ -46,9 +48,18 @@ pub fn flattened(datatype: MPI_Datatype) -> Result<Arc<FlatType>, Error> {
     }
     let (flat, is_predefined) = build::flat(datatype)?;
     let flat = Arc::new(flat);
-    if !is_predefined {
-        return KEPT.keep(datatype, flat);
+    if is_predefined {
+        PREDEFINED.set(Some((datatype, flat.clone())));
+        return Ok(flat);
     }
-    PREDEFINED.set(Some((datatype, flat.clone())));
-    Ok(flat)
+    // Asked once: a datatype stays committed, and so are its duplicates, which share the form.
+    if !is_committed(datatype)? {
+        return Err(no_data("one that is not committed"));
+    }
+    KEPT.keep(datatype, flat)
+}
+
+/// The error of a datatype that no call may have.
+fn no_data(given: &str) -> Error {
+    Error::argument("datatype", given, "a committed datatype").about(About::Datatype)
 }

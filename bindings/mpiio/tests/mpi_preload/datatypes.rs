@@ -95,7 +95,7 @@ fn views_and_types_that_cannot_be_are_refused() {
     mpiexec::under_mpiexec("datatypes::views_and_types_that_cannot_be_are_refused", &[1], || {
         let (_world, _endpoint) = mpiexec::world();
         let error = flattened(datatype_null()).unwrap_err().to_string();
-        assert_eq!(error, "datatype: MPI_DATATYPE_NULL; allowed: a datatype");
+        assert_eq!(error, "datatype: MPI_DATATYPE_NULL; allowed: a committed datatype");
         let int = || Box::new(predefined("MPI_INT"));
         let before = Recipe::HindexedBlock(1, vec![8, -12], int()).make(0).unwrap();
         let flat = flattened(before.handle).unwrap();

@@ -104,6 +104,19 @@ fn misuse_is_told_as_by_mpi() {
     same_as_without(&launch("misuse.c"), &Setting::few(), &["write_at_all", "read_at_all"]);
 }
 
+/// No comparison: without the library the other ranks wait for ever.
+#[test]
+fn a_datatype_that_one_rank_has_not_committed_fails_on_all() {
+    let calls = ["write_at_all", "read_at_all"];
+    with_library(&launch("misuse.c").arg("one"), &Setting::few(), &calls, |outcome, what| {
+        let count = |ending: &str| outcome.stdout.lines().filter(|line| line.ends_with(ending)).count();
+        assert_eq!(count(": ERR_TYPE"), 4 * RANKS, "{what}\n{}\n{}", outcome.stdout, outcome.stderr);
+        assert_eq!(count(", committed: SUCCESS"), 2 * RANKS, "{what}\n{}", outcome.stdout);
+        let said = "datatype: one that is not committed; allowed: a committed datatype";
+        assert!(outcome.stderr.contains(said), "{what}\n{}", outcome.stderr);
+    });
+}
+
 /// MPICH's own files hang here: a thread waits inside of one for the lock that the other holds. So without the library the
 /// threads run one after the other.
 #[test]

@@ -166,7 +166,14 @@ pub fn hindexed(blocks: &[(c_int, i64)], of: &Made) -> Made {
     // SAFETY: lists of `count`.
     let made = unsafe { MPI_Type_create_hindexed(count, lengths.as_ptr(), places.as_ptr(), of.handle, &mut new) };
     code(made).unwrap();
-    Made { handle: new, is_derived: true }
+    committed(new).unwrap()
+}
+
+/// A derived datatype that was made just now.
+fn committed(mut handle: MPI_Datatype) -> Result<Made, c_int> {
+    // SAFETY: a datatype of ours.
+    code(unsafe { MPI_Type_commit(&mut handle) })?;
+    Ok(Made { handle, is_derived: true })
 }
 
 /// So many MPI_INT in one run, and each alone with a gap of its size behind it; None where MPI has no large counts.
@@ -181,7 +188,7 @@ pub fn large_pair(count: i64) -> Option<(Made, Made)> {
         code(MPI_Type_contiguous_c(count, of, &mut contiguous)).unwrap();
         code(MPI_Type_vector_c(count, 1, 2, of, &mut vector)).unwrap();
     }
-    Some((Made { handle: contiguous, is_derived: true }, Made { handle: vector, is_derived: true }))
+    Some((committed(contiguous).unwrap(), committed(vector).unwrap()))
 }
 
 /// MPI for calls by several threads at once, until it is dropped.
