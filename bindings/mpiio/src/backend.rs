@@ -109,7 +109,9 @@ impl Backend {
     /// The hints in force on this rank, for MPI_File_get_info.
     pub fn effective_hints(&mut self) -> Arc<Vec<EffectiveHint>> {
         let now = || match &self.runner {
-            Runner::NotOpened(unopened) => unopened.hints.as_ref().map(given).unwrap_or_default(),
+            Runner::NotOpened(unopened) => {
+                unopened.hints.as_ref().map(|hints| given(hints, &self.path)).unwrap_or_default()
+            }
             Runner::Engine { file, .. } => effective(file),
             Runner::Mpi(_) => Vec::new(),
             Runner::InUse(hints) => hints.to_vec(),

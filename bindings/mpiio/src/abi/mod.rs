@@ -33,6 +33,16 @@ pub mod amode {
         constants().mode_wronly
     }
 
+    /// MPI_MODE_CREATE: the file is made if it is not there.
+    pub fn create() -> c_int {
+        constants().mode_create
+    }
+
+    /// MPI_MODE_EXCL: the file must not be there.
+    pub fn exclusive() -> c_int {
+        constants().mode_excl
+    }
+
     /// MPI_MODE_SEQUENTIAL: access through the shared file pointer only.
     pub fn sequential() -> c_int {
         constants().mode_sequential

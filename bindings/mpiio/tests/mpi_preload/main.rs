@@ -22,4 +22,5 @@ mod programs;
 mod random_recipe;
 mod recipe;
 mod report;
+mod stripes;
 mod typemap;
