@@ -188,6 +188,10 @@ hints! {
     /// unless `cb_nodes` is less than the hosts or `trib_placement` is given; `enable`: everywhere, if no hosts share a block or stripe.
     "trib_host_domains" host_domains: Switch = Switch::Automatic, Switch::CODEC, "",
         "More hosts than there are aggregators would write at once: too many (`disable`), or not too many (`enable`).";
+    /// How long a rank waits in a collective call for others to come to it before a line on standard error says so: one a host,
+    /// with the ranks that have not come, as far as the host knows. The call goes on. 0: no line. Calls in flight are not watched.
+    "trib_patience" patience: usize = 30, COUNT_OR_ZERO, "seconds",
+        "Ranks come late to calls as a rule (longer, or 0), or a program hangs and one does not want to wait (less).";
     /// What a rank does when a collective call fails in a way that the other ranks cannot be told of: a panic, an error of MPI,
     /// a damaged message. `abort`: it says why on standard error and ends the job; `return`: it returns the error, and the
     /// others may wait for ever. (Errors of arguments and of the file are returned by all ranks alike.)

@@ -115,6 +115,17 @@ pub unsafe fn rank(comm: MPI_Comm) -> c_int {
     rank
 }
 
+/// The number of processes in `comm`.
+///
+/// # Safety
+/// As [`is_congruent_to_world`].
+pub unsafe fn ranks(comm: MPI_Comm) -> c_int {
+    let mut ranks: c_int = 0;
+    // SAFETY: a communicator; writes one int.
+    unsafe { ffi::MPI_Comm_size(comm, &mut ranks) };
+    ranks
+}
+
 /// Whether only one thread at a time may call MPI: its thread level is below MPI_THREAD_MULTIPLE.
 ///
 /// # Errors

@@ -10,7 +10,7 @@ use tributary::fabric::mpi::library;
 use tributary::{Error, Hints};
 
 use crate::abi::word::{Word, from_word};
-use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, amode, is_intracommunicator, rank};
+use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, amode, is_intracommunicator, rank, ranks};
 use crate::backend::Runner;
 use crate::channel::Channel;
 use crate::entry::Answer;
@@ -43,8 +43,10 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     // duplicate, the job ends, unless the environment says otherwise.
     // SAFETY: an intracommunicator.
     let channel = (!is_log_of_darshan(name)).then(|| alone(unsafe { Channel::on(comm) }));
-    // SAFETY: an int; an intracommunicator.
-    let (amode, info, rank) = unsafe { (from_word::<c_int>(amode), MPI_Info::of(info), rank(comm)) };
+    // SAFETY: an int; a valid info.
+    let (amode, info) = unsafe { (from_word::<c_int>(amode), MPI_Info::of(info)) };
+    // SAFETY: an intracommunicator.
+    let (rank, ranks) = unsafe { (rank(comm), ranks(comm)) };
     let (path, is_first) = (path_of(name), rank == 0);
     // SAFETY: the program's info, in a call that takes one.
     let asked = unsafe { hints::at_open(&plain(name), info, is_first) };
@@ -59,7 +61,7 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     let runner = match channel {
         Some(Ok(channel)) => {
             let hints = asked.as_ref().map(|asked| asked.hints().clone()).map_err(Clone::clone);
-            Runner::NotOpened(Box::new(UnopenedFile::new(channel, hints, &path, is_first)))
+            Runner::NotOpened(Box::new(UnopenedFile::new(channel, hints, &path, (rank as usize, ranks as usize))))
         }
         Some(Err(error)) => Runner::Mpi(error.to_string()),
         None => Runner::Mpi("a log of Darshan".to_string()),

@@ -14,6 +14,7 @@ mod hdf5;
 mod hints;
 mod hostile;
 mod hosts;
+mod late;
 mod mpi4py;
 mod names;
 mod pack_trial;
