@@ -5,7 +5,7 @@
 use std::error::Error;
 use std::path::Path;
 
-use tributary_drivers::{DriverHints, DriverName, SystemFiles, Topology, Written, driver};
+use tributary_drivers::{DriverHints, DriverName, SystemFiles, Topology, Written, create, driver};
 
 const USAGE: &str = "domains FILE RANKS RANKS_PER_NODE START END, with START below END, in bytes";
 
@@ -33,7 +33,7 @@ fn domains(path: &Path, topology: &Topology, start: u64, end: u64) -> Result<Str
     // One rank of a program does this, and tells the others name and layout.
     let name = DriverName::Auto.resolved(&SystemFiles, path);
     let driver = driver(name, path);
-    let file = driver.create(&SystemFiles, path, &hints)?;
+    let file = create(&SystemFiles, path, &hints)?;
     let layout = driver.layout(&SystemFiles, path, &*file, &hints)?;
     // The rest is arithmetic, the same on every rank.
     let aggregators = driver.aggregators(topology, &layout, &hints)?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use tributary_base::{Error, Rank, Result, Topology};
+use tributary_base::{Rank, Result, Topology};
 
 use crate::domains::Domains;
 use crate::hints::{DriverHints, USUAL_WINDOW};
@@ -39,25 +39,27 @@ pub trait Driver: Send + Sync {
         None
     }
 
-    /// Opens the file for writing; makes it if it is not there, with the hinted layout where the file system can. Called on
-    /// rank 0 only.
+    /// Makes a file with the hinted layout, where the file system has layouts and one is hinted; a file that is there stays as it
+    /// is. [`lay_out`](crate::lay_out) asks the driver of the file system. Called on rank 0 only.
     ///
     /// # Errors
-    /// [`Error::Io`] when the file cannot be made.
-    fn create(&self, files: &dyn OpenStorage, path: &Path, _hints: &DriverHints) -> Result<Box<dyn Storage>> {
-        create(files, path)
+    /// [`Error::Io`](crate::Error::Io) when the file cannot be made, or the file system refuses the layout; [`Error::Hint`](crate::Error::Hint) for a layout that
+    /// cannot be. There is no new file then.
+    fn lay_out(&self, _files: &dyn OpenStorage, _path: &Path, _hints: &DriverHints) -> Result<()> {
+        Ok(())
     }
 
-    /// The layout of an open file. A hinted layout wins over the file's own. Called on rank 0 only.
+    /// The layout of an open file: what the file itself tells of its stripes, or else what is hinted, or else the driver's own.
+    /// Local; the engine calls it on rank 0.
     ///
     /// # Errors
-    /// [`Error::Io`] when the file cannot be asked; [`Error::Hint`] for a layout that cannot be.
+    /// [`Error::Io`](crate::Error::Io) when the file cannot be asked; [`Error::Hint`](crate::Error::Hint) for a layout that cannot be.
     fn layout(&self, files: &dyn OpenStorage, path: &Path, file: &dyn Storage, hints: &DriverHints) -> Result<Layout>;
 
     /// The aggregators in ascending order, none twice, at least one. A pure function; called on every rank alike.
     ///
     /// # Errors
-    /// [`Error::Hint`] when a placement names a rank that is not there.
+    /// [`Error::Hint`](crate::Error::Hint) when a placement names a rank that is not there.
     fn aggregators(&self, topology: &Topology, layout: &Layout, hints: &DriverHints) -> Result<Vec<Rank>>;
 
     /// Whether [`Driver::domains`] divides by density, so that the caller should count bytes first.
@@ -83,11 +85,6 @@ pub trait Driver: Send + Sync {
 
     /// Divides the file among `aggregators` for one collective call. A pure function; called on every rank alike.
     fn domains(&self, layout: &Layout, aggregators: usize, written: Written<'_>, hints: &DriverHints) -> Domains;
-}
-
-/// Opens the file for writing; makes it if it is not there; leaves what is in it.
-pub(crate) fn create(files: &dyn OpenStorage, path: &Path) -> Result<Box<dyn Storage>> {
-    files.create(path).map_err(|cause| Error::io(0, "open", path, 0, &cause))
 }
 
 /// The window of a round: `cb_buffer_size`, in whole units where it holds one, so that no unit is written in two rounds.

@@ -19,6 +19,8 @@ pub struct DriverHints {
     pub striping_unit: Option<u64>,
     /// Number of stripes of a new file on Lustre, 1 to 65532.
     pub striping_factor: Option<u32>,
+    /// The server of a new file's first stripe on Lustre, 0 to 65534.
+    pub start_iodevice: Option<u16>,
     /// How many aggregators, above 0; cut down to the ranks that there are and that `cb_config_list` permits.
     pub cb_nodes: Option<usize>,
     /// The most aggregators of any one node, above 0; `None`: no limit.
@@ -35,6 +37,7 @@ impl Default for DriverHints {
         Self {
             striping_unit: None,
             striping_factor: None,
+            start_iodevice: None,
             cb_nodes: None,
             cb_config_list: None,
             cb_buffer_size: USUAL_WINDOW,

@@ -5,7 +5,7 @@
 //! domains only, needs nothing else:
 //!
 //! ```
-//! use tributary_drivers::{DriverHints, DriverName, SystemFiles, Topology, Written, driver};
+//! use tributary_drivers::{DriverHints, DriverName, SystemFiles, Topology, Written, create, driver};
 //!
 //! let directory = tempfile::tempdir()?;
 //! let path = directory.path().join("shared.out");
@@ -14,7 +14,7 @@
 //!
 //! // On one rank, which tells the others name and layout. (`Auto` takes the driver of the file system.)
 //! let driver = driver(DriverName::Gpfs, &path);
-//! let file = driver.create(&SystemFiles, &path, &hints)?;
+//! let file = create(&SystemFiles, &path, &hints)?;
 //! let layout = driver.layout(&SystemFiles, &path, &*file, &hints)?;
 //!
 //! // On every rank alike: 16 ranks on 4 nodes are to write the first 10 MiB.
@@ -61,7 +61,7 @@ mod tests;
 pub use domains::{Domains, Window};
 pub use driver::{Driver, Layout, Written};
 pub use hints::{DriverHints, Placement, USUAL_WINDOW};
-pub use registry::{DriverName, detect, detect_on, driver, driver_on};
+pub use registry::{DriverName, create, detect, detect_on, driver, driver_on, lay_out};
 pub use storage::{FileSystem, Mode, OpenStorage, Storage, StripeRequest};
 pub use system::SystemFiles;
 pub use tributary_base::{Error, Extent, Node, Rank, Result, Topology, error, topology};

@@ -25,6 +25,9 @@ const NO_DATA: u32 = 0x01 | 0x80;
 /// Stripe counts above are not counts: -1 asks for all servers.
 const MOST_STRIPES: u16 = 65_532;
 
+/// Any server may have the first stripe.
+const ANY_SERVER: u16 = u16::MAX;
+
 /// How a file is striped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stripes {
@@ -54,13 +57,12 @@ pub fn read(bytes: &[u8]) -> Result<Stripes, &'static str> {
 }
 
 /// The bytes that the set-stripe call takes, in the byte order of the machine; `None` leaves the choice to the file system.
-pub fn request(unit: Option<u32>, count: Option<u16>) -> StripeRequest {
+pub fn request(unit: Option<u32>, count: Option<u16>, first: Option<u16>) -> StripeRequest {
     let mut bytes = [0; PLAIN_HEAD];
     bytes[..4].copy_from_slice(&PLAIN[0].to_ne_bytes());
     bytes[24..28].copy_from_slice(&unit.unwrap_or(0).to_ne_bytes());
     bytes[28..30].copy_from_slice(&count.unwrap_or(0).to_ne_bytes());
-    // The first server: any.
-    bytes[30..32].copy_from_slice(&u16::MAX.to_ne_bytes());
+    bytes[30..32].copy_from_slice(&first.unwrap_or(ANY_SERVER).to_ne_bytes());
     bytes
 }
 
@@ -181,8 +183,8 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_reads_back() {
-        assert_eq!(read(&request(Some(1 << 20), Some(64))), stripes(1 << 20, 64, 1));
-        let bytes = request(None, None);
+        assert_eq!(read(&request(Some(1 << 20), Some(64), Some(3))), stripes(1 << 20, 64, 1));
+        let bytes = request(None, None, None);
         assert_eq!(bytes[..4], PLAIN[0].to_ne_bytes());
         assert_eq!(bytes[4..30], [0; 26]);
         assert_eq!(bytes[30..], [0xff; 2]);

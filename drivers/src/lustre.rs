@@ -8,11 +8,11 @@ use std::path::Path;
 use tributary_base::{Error, Rank, Result, Topology};
 
 use crate::domains::Domains;
-use crate::driver::{Driver, Layout, Written, create};
+use crate::driver::{Driver, Layout, Written};
 use crate::hints::DriverHints;
 use crate::lov::{self, Stripes};
 use crate::placement;
-use crate::storage::{OpenStorage, Storage};
+use crate::storage::{OpenStorage, Storage, StripeRequest};
 
 /// `f_type` of `statfs`.
 pub(crate) const MAGIC: u32 = 0x0BD0_0BD0;
@@ -33,29 +33,21 @@ impl Driver for Lustre {
         Some(MAGIC)
     }
 
-    fn create(&self, files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Result<Box<dyn Storage>> {
-        let real = is_real(files, path);
-        let (unit, count) = (hinted_unit(hints, real)?, hints.striping_factor);
-        if real && (unit.is_some() || count.is_some()) {
-            create_striped(files, path, unit, count)?;
-        }
-        create(files, path)
+    fn lay_out(&self, files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Result<()> {
+        let DriverHints { striping_unit, striping_factor, start_iodevice, .. } = *hints;
+        let hinted = striping_unit.is_some() || striping_factor.is_some() || start_iodevice.is_some();
+        if hinted && is_real(files, path) { create_striped(files, path, hints) } else { Ok(()) }
     }
 
-    /// What is hinted, or else what the file tells, or else stripes of 1 MiB over an unknown number of servers (factor 0).
+    /// What the file tells, or else what is hinted, or else stripes of 1 MiB over an unknown number of servers (factor 0).
     fn layout(&self, files: &dyn OpenStorage, path: &Path, file: &dyn Storage, hints: &DriverHints) -> Result<Layout> {
-        let real = is_real(files, path);
-        let (unit, count) = (hinted_unit(hints, real)?, hints.striping_factor);
-        let own = if real { told(file, path) } else { None };
-        let fits = |own: Stripes| {
-            unit.is_none_or(|unit| unit == own.unit) && count.is_none_or(|count| count == u32::from(own.count))
-        };
-        if own.is_some_and(|own| !fits(own)) {
-            tracing::warn!(path = %path.display(), ?own, ?unit, ?count, "the file is striped otherwise than hinted");
-        }
-        Ok(Layout {
-            unit: unit.or(own.map(|own| own.unit)).map_or(UNIT, u64::from),
-            factor: count.or(own.map(|own| u32::from(own.count))).unwrap_or(0),
+        let own = if is_real(files, path) { told(file, path) } else { None };
+        Ok(match own {
+            Some(Stripes { unit, count, .. }) => Layout { unit: unit.into(), factor: count.into() },
+            None => Layout {
+                unit: hinted_unit(hints, false)?.map_or(UNIT, u64::from),
+                factor: hints.striping_factor.unwrap_or(0),
+            },
         })
     }
 
@@ -104,18 +96,25 @@ fn is_real(files: &dyn OpenStorage, path: &Path) -> bool {
     files.file_system(path).is_some_and(|found| found.magic == MAGIC)
 }
 
-/// Makes the file with a layout, unless it is there already; where the layout is refused, the new file is removed.
-fn create_striped(files: &dyn OpenStorage, path: &Path, unit: Option<u32>, count: Option<u32>) -> Result<()> {
+/// Makes the file with the hinted layout, unless it is there already; where the layout is refused, the new file is removed.
+fn create_striped(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Result<()> {
     let file = match files.create_without_stripes(path) {
         Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
         made => made.map_err(|cause| Error::io(0, "open", path, 0, &cause))?,
     };
-    let request = lov::request(unit, count.and_then(|count| u16::try_from(count).ok()));
-    file.set_stripes(&request).map_err(|cause| {
+    let striped = request(hints)
+        .and_then(|request| file.set_stripes(&request).map_err(|cause| Error::io(0, "setstripe", path, 0, &cause)));
+    if striped.is_err() {
         // The file is of no use to anybody; that it stays where even removing fails is told by the first error well enough.
         let _ = files.remove(path);
-        Error::io(0, "setstripe", path, 0, &cause)
-    })
+    }
+    striped
+}
+
+/// The hinted layout, as Lustre takes it.
+fn request(hints: &DriverHints) -> Result<StripeRequest> {
+    let count = hints.striping_factor.and_then(|count| u16::try_from(count).ok());
+    Ok(lov::request(hinted_unit(hints, true)?, count, hints.start_iodevice))
 }
 
 /// The layout that the file tells; a warning when it is none that can be used as it is.
@@ -145,6 +144,7 @@ fn told(file: &dyn Storage, path: &Path) -> Option<Stripes> {
 mod tests {
     use super::*;
     use crate::hostile::{Fault, Hostile};
+    use crate::registry::{create, lay_out};
     use crate::system::SystemFiles;
 
     fn units(striping_unit: Option<u64>) -> DriverHints {
@@ -157,30 +157,51 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (path, files) = (dir.path().join("new"), Hostile::lustre(Fault::None));
         let hints = units(Some(2 << 20));
-        let file = Lustre.create(&files, &path, &hints).unwrap();
+        let file = create(&files, &path, &hints).unwrap();
         let layout = Layout { unit: 2 << 20, factor: 4 };
         assert_eq!(Lustre.layout(&files, &path, &*file, &hints), Ok(layout));
         std::fs::write(&path, "kept").unwrap();
-        let again = Lustre.create(&files, &path, &units(Some(1 << 20))).unwrap();
-        assert_eq!(Lustre.layout(&files, &path, &*again, &units(None)), Ok(layout));
+        // Neither a hint of other stripes nor one that cannot be changes what is there.
+        for other in [1 << 20, 10] {
+            let other = units(Some(other));
+            let again = create(&files, &path, &other).unwrap();
+            assert_eq!(Lustre.layout(&files, &path, &*again, &other), Ok(layout));
+        }
         assert_eq!(std::fs::read(&path).unwrap(), b"kept");
+    }
+
+    /// The file system asks for its stripes, not the driver that a hint names.
+    #[test]
+    fn the_first_server_alone_is_a_layout() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, files) = (dir.path().join("new"), Hostile::lustre(Fault::None));
+        let hints = DriverHints { start_iodevice: Some(7), ..DriverHints::default() };
+        let file = create(&files, &path, &hints).unwrap();
+        assert_eq!(file.attribute(ATTRIBUTE).unwrap(), lov::request(None, None, Some(7)));
+        lay_out(&Hostile::new(Fault::Stripes(libc::EIO)), &dir.path().join("elsewhere"), &hints).unwrap();
+        assert!(!dir.path().join("elsewhere").exists());
     }
 
     #[test]
     fn stripes_that_are_not_told_are_assumed() {
         let dir = tempfile::tempdir().unwrap();
         let (path, files) = (dir.path().join("new"), Hostile::lustre(Fault::None));
-        let file = Lustre.create(&files, &path, &units(None)).unwrap();
+        let file = create(&files, &path, &units(None)).unwrap();
         assert_eq!(Lustre.layout(&files, &path, &*file, &units(None)), Ok(Layout { unit: 1 << 20, factor: 0 }));
     }
 
     #[test]
     fn a_layout_that_is_refused_leaves_no_file() {
         let dir = tempfile::tempdir().unwrap();
-        let (path, files) = (dir.path().join("new"), Hostile::lustre(Fault::Stripes(libc::ENOSPC)));
-        let error = Lustre.create(&files, &path, &units(Some(1 << 20))).err().unwrap();
+        let path = dir.path().join("new");
+        let refused = |fault, unit| {
+            let error = create(&Hostile::lustre(fault), &path, &units(Some(unit))).err().unwrap();
+            assert!(!path.exists());
+            error
+        };
+        let error = refused(Fault::Stripes(libc::ENOSPC), 1 << 20);
         assert!(matches!(&error, Error::Io { operation, .. } if operation == "setstripe"), "{error}");
-        assert!(!path.exists());
+        assert!(matches!(refused(Fault::None, 10), Error::Hint { .. }));
     }
 
     /// The call itself, on a file system that has none.
@@ -191,7 +212,7 @@ mod tests {
             return; // It would not refuse.
         }
         let path = dir.path().join("new");
-        let error = create_striped(&SystemFiles, &path, Some(1 << 20), Some(4)).unwrap_err();
+        let error = create_striped(&SystemFiles, &path, &units(Some(1 << 20))).unwrap_err();
         assert!(matches!(&error, Error::Io { operation, .. } if operation == "setstripe"), "{error}");
         assert!(!path.exists());
     }
@@ -201,7 +222,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("old");
         std::fs::write(&path, "kept").unwrap();
-        create_striped(&SystemFiles, &path, Some(1 << 20), Some(4)).unwrap();
+        create_striped(&SystemFiles, &path, &units(Some(1 << 20))).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"kept");
         let real = is_real(&SystemFiles, &path);
         assert_eq!(told(&std::fs::File::open(&path).unwrap(), &path).is_some(), real);

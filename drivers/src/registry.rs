@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use tributary_base::{Error, Result};
 
 use crate::driver::Driver;
-use crate::storage::OpenStorage;
+use crate::hints::DriverHints;
+use crate::storage::{OpenStorage, Storage};
 use crate::system::SystemFiles;
 use crate::{gpfs, lustre, posix};
 
@@ -106,6 +107,25 @@ pub fn detect(path: &Path) -> DriverName {
 /// As [`detect`], on `files`.
 pub fn detect_on(files: &dyn OpenStorage, path: &Path) -> DriverName {
     files.file_system(path).map_or(DriverName::Posix, |found| of_magic(found.magic))
+}
+
+/// Opens a file for writing; makes it if it is not there, with the hinted layout where the file system that it is to be on has
+/// layouts ([`Driver::lay_out`]), whatever driver is in use. Call it on one rank.
+///
+/// # Errors
+/// [`Error::Io`] when the file cannot be made or the file system refuses the layout; [`Error::Hint`] for a layout that cannot be.
+pub fn create(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Result<Box<dyn Storage>> {
+    lay_out(files, path, hints)?;
+    files.create(path).map_err(|cause| Error::io(0, "open", path, 0, &cause))
+}
+
+/// Makes a file with the hinted layout, if the file system that it is to be on has layouts, one is hinted, and no file is there;
+/// otherwise nothing happens. Call it on one rank, before anybody makes the file: no call gives a file another layout later.
+///
+/// # Errors
+/// As [`create`]. There is no new file then.
+pub fn lay_out(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Result<()> {
+    driver_on(files, DriverName::Auto, path).lay_out(files, path, hints)
 }
 
 #[cfg(test)]

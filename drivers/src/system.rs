@@ -12,6 +12,9 @@ use crate::storage::{FileSystem, Mode, OpenStorage, Storage, StripeRequest};
 /// The longest value of an extended attribute on Linux, in bytes.
 const LONGEST: usize = 1 << 16;
 
+/// The permissions of a new file, less the process's umask: as MPI libraries make files.
+const PERMISSIONS: u32 = 0o666;
+
 /// Opens a new file without a layout yet (`O_LOV_DELAY_CREATE`): two flags without meaning for other regular files.
 const DELAY_CREATE: i32 = libc::O_NOCTTY | libc::O_ASYNC;
 
@@ -34,7 +37,8 @@ impl OpenStorage for SystemFiles {
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
-        let open = |read| OpenOptions::new().read(read).write(true).create(true).truncate(false).mode(0o644).open(path);
+        let open =
+            |read| OpenOptions::new().read(read).write(true).create(true).truncate(false).mode(PERMISSIONS).open(path);
         let file = open(true).or_else(|cause| match cause.kind() {
             io::ErrorKind::PermissionDenied => open(false),
             _ => Err(cause),
@@ -44,7 +48,7 @@ impl OpenStorage for SystemFiles {
 
     fn create_without_stripes(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true).mode(0o644).custom_flags(DELAY_CREATE);
+        options.read(true).write(true).create_new(true).mode(PERMISSIONS).custom_flags(DELAY_CREATE);
         Ok(Box::new(options.open(path)?))
     }
 

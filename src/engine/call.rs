@@ -72,19 +72,28 @@ impl File {
 
         // Agreement: a meeting of ranks that all share memory, or a sweep over hosts.
         let (extents, in_memory) = (call.extents, self.setup.shares_memory);
-        let (mut agreed, error) = match &mut call.memory {
+        self.patience.begin_in(
+            self.endpoint.waiting(),
+            self.called.unwrap_or(match direction {
+                Direction::Write => "a collective write",
+                Direction::Read => "a collective read",
+            }),
+        );
+        let came = match &mut call.memory {
             CallMemory::Source(layout, source) if in_memory => {
-                self.meet_to_write((extents, layout, *source), call.asked, checked, early.as_ref(), None).await?
+                self.meet_to_write((extents, layout, *source), call.asked, checked, early.as_ref(), None).await
             }
             CallMemory::Source(layout, source) => {
-                self.sweep_write((extents, layout, *source), checked, early.as_ref()).await?
+                self.sweep_write((extents, layout, *source), checked, early.as_ref()).await
             }
-            CallMemory::Target(_) if in_memory => self.meet_to_read(extents, checked, early.as_ref()).await?,
+            CallMemory::Target(_) if in_memory => self.meet_to_read(extents, checked, early.as_ref()).await,
             CallMemory::Target(target) => {
                 let checked = checked.and_then(|()| self.file_end());
-                self.sweep_read(extents, target.memory().0, checked, early.as_ref()).await?
+                self.sweep_read(extents, target.memory().0, checked, early.as_ref()).await
             }
         };
+        self.patience.end();
+        let (mut agreed, error) = came?;
         if let Some(failed) = agreed.failed {
             return Err(broadcast_error(&mut self.endpoint, failed, error.as_ref()).await?);
         }

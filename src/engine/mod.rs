@@ -45,6 +45,7 @@ pub use api::alone::alone;
 pub use api::diary::{self, Diary};
 pub use api::file::{self, File};
 pub use api::operation::Operation;
+pub use api::patience::Patience;
 pub use api::read::ReadReport;
 pub use api::report::{CallReport, FanIn, Path, Seconds, Why};
 pub use capture::Capture;

@@ -8,7 +8,8 @@ use super::names::{
     THROTTLE_MODE,
 };
 use super::values::{
-    COUNT, COUNT_OR_AUTO, COUNT_OR_ZERO, PATH, PER_NODE, SIZE, SIZE_OR_AUTO, SIZE_OR_ZERO, STRIPES_OR_AUTO, TRUTH,
+    COUNT, COUNT_OR_AUTO, COUNT_OR_ZERO, PATH, PER_NODE, SERVER_OR_AUTO, SIZE, SIZE_OR_AUTO, SIZE_OR_ZERO,
+    STRIPES_OR_AUTO, TRUTH,
 };
 use crate::exchange::{ASCENDING_ISSEND, Kernel};
 use crate::schedule::ThrottleMode;
@@ -84,14 +85,17 @@ hints! {
     /// per node take N.
     "cb_config_list" cb_config_list: Option<usize> = None, PER_NODE, "ranks per node",
         "Several aggregators on a node share one network port or memory, and slow each other down.", ONLY_EXCHANGED;
-    /// Stripe size of a new file on Lustre, and what the domains are aligned to on any file system. `auto`: as the file
-    /// system has it.
+    /// Stripe size of a new file on Lustre, in whole 64 KiB, and what the domains are aligned to on any other file system. `auto`:
+    /// as the file system has it.
     "striping_unit" striping_unit: Option<u64> = None, SIZE_OR_AUTO, "bytes",
         "A new file on Lustre is to have stripes of another size than its directory's.";
-    /// Stripe count of a new file on Lustre, and what the Lustre driver takes it for on any file system. `auto`: as the
+    /// Stripe count of a new file on Lustre, and what the Lustre driver takes it for on any other file system. `auto`: as the
     /// file system has it.
     "striping_factor" striping_factor: Option<u32> = None, STRIPES_OR_AUTO, "stripes",
         "A new file on Lustre is to lie on more or fewer servers than its directory says.";
+    /// The server (OST) of the first stripe of a new file on Lustre. `auto`, or -1: any.
+    "start_iodevice" start_iodevice: Option<u16> = None, SERVER_OR_AUTO, "",
+        "Files that are written at the same time are to lie on different servers.";
     /// Whether collective writes are exchanged. `automatic`: unless the requests are large and do not interleave (see
     /// `trib_direct_min`). Overlapping bytes of several ranks are one rank's only where they are exchanged.
     "romio_cb_write" cb_write: Switch = Switch::Automatic, Switch::CODEC, "",
@@ -184,6 +188,10 @@ hints! {
     /// unless `cb_nodes` is less than the hosts or `trib_placement` is given; `enable`: everywhere, if no hosts share a block or stripe.
     "trib_host_domains" host_domains: Switch = Switch::Automatic, Switch::CODEC, "",
         "More hosts than there are aggregators would write at once: too many (`disable`), or not too many (`enable`).";
+    /// How long a rank waits in a collective call for others to come to it before a line on standard error says so: one a host,
+    /// with the ranks that have not come, as far as the host knows. The call goes on. 0: no line. Calls in flight are not watched.
+    "trib_patience" patience: usize = 30, COUNT_OR_ZERO, "seconds",
+        "Ranks come late to calls as a rule (longer, or 0), or a program hangs and one does not want to wait (less).";
     /// What a rank does when a collective call fails in a way that the other ranks cannot be told of: a panic, an error of MPI,
     /// a damaged message. `abort`: it says why on standard error and ends the job; `return`: it returns the error, and the
     /// others may wait for ever. (Errors of arguments and of the file are returned by all ranks alike.)

@@ -47,6 +47,16 @@ pub(super) const STRIPES_OR_AUTO: Codec<Option<u32>> = Codec {
     allowed: || "auto|1 to 65532",
 };
 
+/// The number of a server of Lustre, or `auto`. ROMIO's word for any is -1.
+pub(super) const SERVER_OR_AUTO: Codec<Option<u16>> = Codec {
+    parse: |text| match text {
+        "-1" => Some(None),
+        _ => auto_or(text, |text| text.parse().ok().filter(|server| *server < u16::MAX)),
+    },
+    print: print_auto,
+    allowed: || "auto|0 to 65534|-1 (as auto)",
+};
+
 /// A number above 0.
 pub(super) const COUNT: Codec<usize> = Codec { parse: positive, print: usize::to_string, allowed: || "1 or more" };
 

@@ -4,4 +4,5 @@ mod conformance;
 mod f_case;
 mod faults;
 mod patterns;
+mod stripes;
 mod transport;

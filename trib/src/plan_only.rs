@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
-use tributary::drivers::{Driver, DriverName, Layout, SystemFiles, driver};
+use tributary::drivers::{Driver, DriverName, Layout, SystemFiles, create, driver};
 use tributary::engine::FanIn;
 use tributary::engine::planning::{Exchanged, Planner, Ranges};
 use tributary::{Hints, Topology};
@@ -151,7 +151,7 @@ fn probe(hints: &Hints) -> Result<(DriverName, Box<dyn Driver>, Layout), Failure
     let path = directory.path().join("probe");
     let name = hints.driver.resolved(&SystemFiles, &path);
     let (driver, asked) = (driver(name, &path), hints.for_driver());
-    let file = driver.create(&SystemFiles, &path, &asked)?;
+    let file = create(&SystemFiles, &path, &asked)?;
     let layout = driver.layout(&SystemFiles, &path, &*file, &asked)?;
     Ok((name, driver, layout))
 }

@@ -10,6 +10,7 @@ use tributary::fabric::mpi::MPI_Comm;
 use tributary::hints::{Environment, FileHints};
 use tributary::{CallReport, Error, File, Mode, Result};
 use tributary_abi::communicator_of_fortran;
+use tributary_bindings::hints::otherwise_striped;
 use tributary_bindings::opening::endpoint_on;
 
 use super::hints::Table;
@@ -141,7 +142,9 @@ unsafe fn open(comm: MPI_Comm, arguments: impl FnOnce() -> Result<(PathBuf, Mode
     let waiting = endpoint.waiting().clone();
     let (path, mode, asked) = waiting.complete(pin!(agree(&mut endpoint, arguments())))?;
     let mut file = File::open(endpoint, &path, mode, asked.hints().clone())?;
-    file.describe_hints(&asked, asked.unused().to_vec());
+    let unused =
+        asked.unused().iter().cloned().chain(asked.without_effect(|key| otherwise_striped(&file, key))).collect();
+    file.describe_hints(&asked, unused);
     let hints = Table::of(&file);
     Ok(trib_file { busy: Busy::new(file), path, mode, hints, calls: 0, last: None })
 }

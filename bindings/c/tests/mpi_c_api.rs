@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tributary_testing::foreign_hints::ForeignHints;
 use tributary_testing::installed::{Link, compile, crate_directory, expect, install, mpicc, prefix, printed, run};
+use tributary_testing::sweep::preloadable;
 
 const WORLDS: [usize; 3] = [1, 2, 4];
 
@@ -78,6 +79,13 @@ fn bad_input_is_refused_alike_on_all_ranks() {
 #[test]
 fn a_file_size_limit_on_one_rank() {
     on_all_worlds("tests/programs/size_limit.c", Link::Shared, &[], "all well");
+}
+
+#[test]
+fn stripes_of_new_files() {
+    let lustre = preloadable(&mpicc(), "lustre", &prefix().join("lustre.so"));
+    let environment = [("LD_PRELOAD", lustre.to_str().unwrap())];
+    on_all_worlds("tests/programs/striped.c", Link::Shared, &environment, "all well");
 }
 
 #[test]

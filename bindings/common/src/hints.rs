@@ -1,7 +1,7 @@
 //! The hints of an open file, with what the library found or chose.
 
 use tributary::File;
-use tributary::hints::FileHints;
+use tributary::hints::{DriverName, FileHints};
 
 /// The keys and values in force, in the order of the documentation. A hint that leaves a choice has the value that was found or
 /// chosen; one of stripes only if `tells_stripes` of its key.
@@ -16,6 +16,22 @@ pub fn in_force(file: &File, tells_stripes: impl Fn(&str) -> bool) -> Vec<(&'sta
         _ => None,
     };
     file.hints().table().into_iter().map(|row| (row.key, chosen(row.key).unwrap_or(row.value))).collect()
+}
+
+/// Why a hint of stripes that was given has no effect: the file has others, as a file that was there before, or that a file system
+/// with fewer servers has made. None where it has an effect, and for all other hints.
+pub fn otherwise_striped(file: &File, key: &str) -> Option<String> {
+    let (hints, layout) = (file.hints(), file.layout());
+    match key {
+        _ if file.driver() != DriverName::Lustre => None,
+        "striping_unit" if hints.striping_unit.is_some_and(|unit| unit != layout.unit) => {
+            Some(format!("the file has stripes of {} bytes", layout.unit))
+        }
+        "striping_factor" if hints.striping_factor.is_some_and(|count| count != layout.factor) => {
+            Some(format!("the file has {} of them", layout.factor))
+        }
+        _ => None,
+    }
 }
 
 /// Gives the file a hint of an info that was passed to `call`. MPI lets a library ignore hints, so one that is not allowed is

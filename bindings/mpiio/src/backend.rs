@@ -13,6 +13,7 @@ use tributary_bindings::opening::decided_by;
 use crate::abi::errors::io_outcome;
 use crate::channel::give_back;
 use crate::hints::{effective, given};
+use crate::next::Function;
 use crate::unopened::{UnopenedFile, open};
 
 /// Which library runs the collective calls of a file. The same on all of its ranks.
@@ -69,16 +70,16 @@ impl Backend {
         matches!(self.runner, Runner::NotOpened(_))
     }
 
-    /// Lets the engine open the file, if it has not tried yet. Collective.
+    /// Lets the engine open the file in a call of `function`, if it has not tried yet. Collective.
     ///
     /// # Errors
     /// A hint from the environment is not allowed: the same error on all ranks. MPI runs the calls from then on.
-    pub async fn start(&mut self) -> Result<(), Error> {
+    pub async fn start(&mut self, function: &'static Function) -> Result<(), Error> {
         let why = "the engine did not open it".to_string();
         match std::mem::replace(&mut self.runner, Runner::Mpi(why)) {
             Runner::NotOpened(unopened) => {
                 self.effective = None;
-                self.runner = unopened.open(&self.path, self.amode).await?;
+                self.runner = unopened.open(&self.path, self.amode, function).await?;
             }
             other => self.runner = other,
         }
@@ -109,7 +110,9 @@ impl Backend {
     /// The hints in force on this rank, for MPI_File_get_info.
     pub fn effective_hints(&mut self) -> Arc<Vec<EffectiveHint>> {
         let now = || match &self.runner {
-            Runner::NotOpened(unopened) => unopened.hints.as_ref().map(given).unwrap_or_default(),
+            Runner::NotOpened(unopened) => {
+                unopened.hints.as_ref().map(|hints| given(hints, &self.path)).unwrap_or_default()
+            }
             Runner::Engine { file, .. } => effective(file),
             Runner::Mpi(_) => Vec::new(),
             Runner::InUse(hints) => hints.to_vec(),

@@ -1,8 +1,10 @@
 //! The sources of a file's hints: `MPI_Info` and the environment.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
-use tributary::hints::{DriverName, Environment, FileHints};
+use tributary::drivers::{Layout, Mode, OpenStorage, SystemFiles, driver_on};
+use tributary::hints::{DriverName, Environment, FileHints, Row};
 use tributary::{Error, File, Hints};
 use tributary_bindings::hints::{give, in_force};
 use tributary_bindings::info::entries;
@@ -35,9 +37,26 @@ pub fn kept(asked: &FileHints, known: &BTreeSet<String>) -> Vec<(String, String)
     programs.map(|(key, value)| (key.to_string(), value.to_string())).collect()
 }
 
-/// Entries for MPI_File_get_info before the engine has opened the file: the hints that were set.
-pub fn given(hints: &Hints) -> Vec<(&'static str, String)> {
-    hints.table().into_iter().filter(|row| row.value != "auto").map(|row| (row.key, row.value)).collect()
+/// Entries for MPI_File_get_info before the engine has opened the file at `path`, which MPI has: the hints that were set. Hinted
+/// stripes have the values that the file tells, as the program may lay out its data by them.
+pub fn given(hints: &Hints, path: &Path) -> Vec<(&'static str, String)> {
+    let is_hinted = hints.striping_unit.is_some() || hints.striping_factor.is_some();
+    let layout = is_hinted.then(|| layout(hints, path)).flatten();
+    let value = |row: Row| match (row.key, layout) {
+        ("striping_unit", Some(Layout { unit, .. })) => unit.to_string(),
+        ("striping_factor", Some(Layout { factor, .. })) if factor > 0 => factor.to_string(),
+        _ => row.value,
+    };
+    let set = hints.table().into_iter().filter(|row| row.value != "auto");
+    set.map(|row| (row.key, value(row))).collect()
+}
+
+/// The layout of a file, where its driver is that of Lustre. Local: it opens the file.
+fn layout(hints: &Hints, path: &Path) -> Option<Layout> {
+    let files = &SystemFiles;
+    let name = hints.driver.resolved(files, path);
+    let file = (name == DriverName::Lustre).then(|| files.open(path, Mode::Read).ok()).flatten()?;
+    driver_on(files, name, path).layout(files, path, &*file, &hints.for_driver()).ok()
 }
 
 /// Entries for MPI_File_get_info: the hints in force. Those left to the driver have the values that it found.

@@ -17,6 +17,8 @@ use crate::abi::word::{Word, to_word};
 pub struct Function {
     /// `PMPI_File_...`.
     profiling: &'static CStr,
+    /// `MPI_File_...`.
+    full_name: &'static str,
     next: AtomicPtr<c_void>,
     /// Whether `next` takes an `int` although this function takes a large count.
     is_small: AtomicBool,
@@ -25,18 +27,23 @@ pub struct Function {
 impl Function {
     /// The function with this profiling name, which includes its terminating 0.
     pub const fn new(profiling: &'static str) -> Self {
+        // Evaluated at compile time only: this is used in statics.
+        let full_name = profiling.split_at(1).1.split_at(profiling.len() - 2).0;
         let profiling = match CStr::from_bytes_with_nul(profiling.as_bytes()) {
             Ok(name) => name,
-            // Evaluated at compile time only: this is used in statics.
             Err(_) => panic!("the name has no terminating 0"),
         };
-        Self { profiling, next: AtomicPtr::new(null_mut()), is_small: AtomicBool::new(false) }
+        Self { profiling, full_name, next: AtomicPtr::new(null_mut()), is_small: AtomicBool::new(false) }
     }
 
     /// Its name in reports: `write_at_all` for MPI_File_write_at_all.
     pub fn name(&self) -> &'static str {
-        let name = self.profiling.to_str().unwrap_or_default();
-        name.strip_prefix("PMPI_File_").unwrap_or(name)
+        self.full_name.strip_prefix("MPI_File_").unwrap_or(self.full_name)
+    }
+
+    /// Its name in the standard: `MPI_File_write_at_all`.
+    pub fn full_name(&self) -> &'static str {
+        self.full_name
     }
 
     /// The address of the next function. Not for functions with large counts.

@@ -7,6 +7,7 @@ use serde::Serialize;
 use tributary::Hints;
 use tributary::engine::Seconds;
 use tributary::hints::Unused;
+use tributary_bindings::hints::otherwise_striped;
 
 use crate::backend::Runner;
 use crate::counts::{CallCounts, LeftToMpi, Ran, Traffic};
@@ -128,12 +129,13 @@ pub fn describe_hints(open: &mut OpenFile, counts: &CallCounts) {
 /// The hints that were given and had no effect: first those that were ignored, then those in force without any use.
 fn not_used(open: &OpenFile, counts: &CallCounts, not_taken: Option<&str>) -> Vec<Unused> {
     let exchanged = counts.has_exchanged();
-    let why = |key: &str| match not_taken {
-        Some(why) => Some(format!("the file was left to MPI: {why}")),
-        None if !exchanged && Hints::is_only_of_exchanges(key) => {
+    let why = |key: &str| match (&open.backend.runner, not_taken) {
+        (_, Some(why)) => Some(format!("the file was left to MPI: {why}")),
+        (_, None) if !exchanged && Hints::is_only_of_exchanges(key) => {
             Some("no call exchanged data by messages".to_string())
         }
-        None => None,
+        (Runner::Engine { file, .. }, None) => otherwise_striped(file, key),
+        _ => None,
     };
     open.asked.unused().iter().cloned().chain(open.asked.without_effect(why)).collect()
 }

@@ -5,12 +5,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 use tributary::collectives::allreduce;
-use tributary::engine::alone;
+use tributary::engine::{Patience, alone};
 use tributary::fabric::Waiting;
+use tributary::fabric::shared::Shared;
 use tributary::hints::OnFailure;
 use tributary::schedule::ReduceOp;
 use tributary::{Endpoint, Error, File, Hints, Mode};
@@ -19,6 +21,7 @@ use tributary_bindings::opening::decided_by;
 use crate::abi::amode;
 use crate::backend::Runner;
 use crate::channel::Channel;
+use crate::next::Function;
 
 /// How an allreduce combines the numbers of [`UnopenedFile::lanes`]: the number of the open, lowest and highest; whether the
 /// endpoint may be kept; the lowest rank that does not take the file; the fingerprint of the terms, lowest and highest.
@@ -29,6 +32,8 @@ const NOBODY: u64 = u64::MAX;
 /// What the engine needs to open the file.
 pub struct UnopenedFile {
     channel: Channel,
+    /// This rank in the file's communicator, and how many there are.
+    rank: (usize, usize),
     /// The number of this open in the program, which must be the same on all ranks.
     number: u64,
     /// Whether the endpoint may be kept for the next file.
@@ -59,25 +64,44 @@ enum Decision {
 
 impl UnopenedFile {
     /// The state for the file at `path`, which MPI has just opened. Local.
-    pub fn new(channel: Channel, hints: Result<Hints, Error>, path: &Path, is_first: bool) -> Self {
+    pub fn new(channel: Channel, hints: Result<Hints, Error>, path: &Path, rank: (usize, usize)) -> Self {
         static OPENED: AtomicU64 = AtomicU64::new(0);
         let number = match &channel {
             Channel::World => OPENED.fetch_add(1, Ordering::Relaxed),
             Channel::Own(_) | Channel::Coming(_) => 0,
         };
         let may_keep = matches!(channel, Channel::World);
-        Self { channel, number, may_keep, identity: is_first.then(|| identity(path)).flatten(), hints }
+        let identity = if rank.0 == 0 { identity(path) } else { None };
+        Self { channel, rank, number, may_keep, identity, hints }
     }
 
-    /// Makes the endpoint, or (`later`) begins to make it without waiting for other ranks. Collective; the first time over
-    /// all ranks of the program.
+    /// Makes the endpoint, in a call of `function`. Collective; the first time over all ranks of the program.
     ///
     /// # Errors
     /// MPI's.
-    pub fn connect(&mut self, later: bool) -> Result<(), Error> {
-        let channel = std::mem::replace(&mut self.channel, Channel::World);
-        self.channel = alone(if later { channel.start_to_open() } else { channel.open().map(Channel::Own) })?;
+    pub fn connect(&mut self, path: &Path, function: &'static Function) -> Result<(), Error> {
+        let patience = self.patience(path, None);
+        patience.begin(function.full_name());
+        let made = std::mem::replace(&mut self.channel, Channel::World).open();
+        patience.end();
+        self.channel = Channel::Own(alone(made)?);
         Ok(())
+    }
+
+    /// Begins to make the endpoint, without waiting for other ranks. Collective as [`UnopenedFile::connect`].
+    ///
+    /// # Errors
+    /// MPI's.
+    pub fn start_to_connect(&mut self) -> Result<(), Error> {
+        self.channel = alone(std::mem::replace(&mut self.channel, Channel::World).start_to_open())?;
+        Ok(())
+    }
+
+    /// This rank's patience with the others, until the engine has opened the file. `here` is the memory that their agreements share.
+    fn patience(&self, path: &Path, here: Option<Arc<Shared>>) -> Arc<Patience> {
+        let (rank, ranks) = self.rank;
+        let seconds = self.hints.as_ref().map_or(Hints::default().patience, |hints| hints.patience);
+        Patience::new(path, rank, if ranks > 1 { seconds } else { 0 }, here)
     }
 
     /// How this rank waits, if it has an endpoint.
@@ -88,17 +112,21 @@ impl UnopenedFile {
         }
     }
 
-    /// Opens the file, or returns the reason why MPI must run its calls. Collective.
+    /// Opens the file in a call of `function`, or returns the reason why MPI must run its calls. Collective.
     ///
     /// # Errors
     /// A hint in the first rank's environment is not allowed, which is the same error on all ranks; or an error of MPI.
-    pub async fn open(mut self, path: &Path, amode: c_int) -> Result<Runner, Error> {
+    pub async fn open(mut self, path: &Path, amode: c_int, function: &'static Function) -> Result<Runner, Error> {
         let mut endpoint = alone(std::mem::replace(&mut self.channel, Channel::World).opened().await)?;
         let waiting = endpoint.waiting().clone();
         waiting.failure().set_returning(self.hints.as_ref().is_ok_and(|hints| hints.on_failure == OnFailure::Return));
+        let patience = self.patience(path, endpoint.shared());
         let decision = self.decide(path, amode, endpoint.rank());
         let mut lanes = self.lanes(&decision, endpoint.rank());
-        waiting.call(pin!(allreduce(&mut endpoint, &LANES, &mut lanes))).await?;
+        patience.begin_in(&waiting, function.full_name());
+        let came = waiting.call(pin!(allreduce(&mut endpoint, &LANES, &mut lanes))).await;
+        patience.end();
+        came?;
         let [least, most, is_kept, decides, lowest, highest] = lanes;
         if least != most {
             return Ok(Runner::Mpi("ranks began with different files".to_string()));

@@ -11,6 +11,7 @@ use crate::drivers::{Layout, Mode};
 use crate::engine::api::diary::DiaryWriter;
 use crate::engine::api::finish_call::CallTotals;
 use crate::engine::api::operation::Operation;
+use crate::engine::api::patience::Patience;
 use crate::engine::api::report::{CallReport, FanIn};
 use crate::engine::api::setup::Setup;
 use crate::engine::call::{Call, CallMemory};
@@ -48,6 +49,10 @@ pub struct File {
     pub(in crate::engine) recording: Option<Recording>,
     /// The diary of this rank, where one is kept.
     pub(in crate::engine) diary: Option<Box<DiaryWriter>>,
+    /// Watches how long calls wait for ranks to come.
+    pub(in crate::engine) patience: Arc<Patience>,
+    /// What the caller calls the next calls, if it has its own names for them.
+    pub(in crate::engine) called: Option<&'static str>,
     /// Set while an operation runs; still set if one was dropped in the middle.
     pub(in crate::engine) busy: bool,
     /// Set while a call runs that does not return before its end, so that nobody can drop it in the middle.
@@ -97,7 +102,11 @@ impl File {
         let waiting = endpoint.waiting().clone();
         waiting.failure().set_returning(hints.on_failure == OnFailure::Return);
         let target = Target::of_process();
-        let setup = waiting.call(pin!(Setup::open(&mut endpoint, &*files, path, mode, hints, target))).await?;
+        let patience = Patience::new(&path, endpoint.rank(), patience_of(&endpoint, &hints), None);
+        patience.begin_in(&waiting, "the opening");
+        let setup = waiting.call(pin!(Setup::open(&mut endpoint, &*files, path, mode, hints, target))).await;
+        patience.end();
+        let setup = setup?;
         let target = target.filter(|_| setup.is_captured);
         endpoint.count_between(setup.topology.clone());
         let mut file = Self::of(endpoint, setup, files, target);
@@ -119,6 +128,8 @@ impl File {
             true => endpoint.shared(),
             false => setup.hosts.as_ref().and_then(|hosts| hosts.here().cloned()),
         };
+        let seconds = patience_of(&endpoint, &setup.hints);
+        let patience = Patience::new(&setup.path, endpoint.rank(), seconds, shared.clone());
         let arena = shared.map(|shared| Arc::new(Arena::new(shared)));
         let (fan_in, may_overlap, reads_disjoint, busy, returns_at_end) = Default::default();
         let recording = target.map(|target| Recording::new(target, endpoint.rank(), endpoint.ranks()));
@@ -135,9 +146,16 @@ impl File {
             reads_disjoint,
             recording,
             diary: None,
+            patience,
+            called: None,
             busy,
             returns_at_end,
         }
+    }
+
+    /// What the caller calls the next collective calls, in a line that says that a rank waits ([`Patience`]). Local.
+    pub fn call_them(&mut self, name: &'static str) {
+        self.called = Some(name);
     }
 
     /// Checks that no operation was dropped before its end: its messages may still be in flight.
@@ -261,7 +279,10 @@ impl File {
         let (rank, path) = (self.endpoint.rank(), &self.setup.path);
         let synced = self.storage.as_ref().map_or(Ok(()), |storage| storage.sync());
         let synced = synced.map_err(|cause| Error::io(rank, "sync", path, 0, &cause)).and(own);
-        waiting.complete(pin!(agree(&mut self.endpoint, synced)))
+        self.patience.begin("a sync");
+        let outcome = waiting.complete(pin!(agree(&mut self.endpoint, synced)));
+        self.patience.end();
+        outcome
     }
 
     /// Closes the file and returns the endpoint. Collective: no rank returns before all have written and closed their handles,
@@ -296,7 +317,10 @@ impl File {
         let settled = self.storage.take().map_or(Ok(()), |storage| storage.settle());
         let settled = settled.map_err(|cause| Error::io(rank, "close", path, 0, &cause));
         self.usable()?;
-        waiting.call(pin!(agree(&mut self.endpoint, settled))).await?;
+        self.patience.begin_in(&waiting, "the closing");
+        let closed = waiting.call(pin!(agree(&mut self.endpoint, settled))).await;
+        self.patience.end();
+        closed?;
         pool::advise_unused();
         Ok(())
     }
@@ -390,6 +414,11 @@ impl File {
     pub fn endpoint(&mut self) -> &mut Endpoint {
         &mut self.endpoint
     }
+}
+
+/// The seconds of the hint, if there is anybody to wait for.
+fn patience_of(endpoint: &Endpoint, hints: &Hints) -> usize {
+    if endpoint.ranks() > 1 { hints.patience } else { 0 }
 }
 
 #[cfg(test)]

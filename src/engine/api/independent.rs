@@ -106,7 +106,10 @@ impl File {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
         let mut lens = [len; 2];
-        waiting.complete(pin!(allreduce(&mut self.endpoint, &[ReduceOp::Min, ReduceOp::Max], &mut lens)))?;
+        self.patience.begin("a change of the size");
+        let came = waiting.complete(pin!(allreduce(&mut self.endpoint, &[ReduceOp::Min, ReduceOp::Max], &mut lens)));
+        self.patience.end();
+        came?;
         if lens[0] != lens[1] {
             let given = format!("ranks gave {} and {}", lens[0], lens[1]);
             let differ = Error::argument("length of the file", given, "the same on all ranks");

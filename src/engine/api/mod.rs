@@ -10,6 +10,7 @@
 //! | `independent` | what one rank does alone; the size of the file |
 //! | `capturing` | calls recorded for a capture, which is stored at the close |
 //! | [`diary`] | what one rank did and when, for captures |
+//! | [`patience`] | a line where a rank waits long for others to come |
 //! | `alone` | a failure of one rank that has no endpoint yet |
 //! | `report` | the numbers of a call |
 
@@ -21,6 +22,7 @@ pub mod file;
 pub(in crate::engine) mod finish_call;
 pub(in crate::engine) mod independent;
 pub(in crate::engine) mod operation;
+pub mod patience;
 pub(in crate::engine) mod read;
 pub(in crate::engine) mod report;
 pub(in crate::engine) mod setup;

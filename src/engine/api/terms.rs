@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::collectives::sweep::{Sweep, sweep, words};
 use crate::collectives::{agree, allreduce, broadcast};
-use crate::drivers::{Layout, Mode, OpenStorage, Storage, driver_on};
+use crate::drivers::{self, Layout, Mode, OpenStorage, Storage, driver_on};
 use crate::engine::capture::target::Target;
 use crate::engine::shared::Tiling;
 use crate::engine::storage::guarded;
@@ -194,7 +194,7 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
     let (driver, hints) = (driver_on(files, name, path), hints.for_driver());
     let file = match mode {
         Mode::Read => files.open(path, mode).map_err(|cause| Error::io(0, "open", path, 0, &cause))?,
-        Mode::Create | Mode::Update => driver.create(files, path, &hints)?,
+        Mode::Create | Mode::Update => drivers::create(files, path, &hints)?,
     };
     let layout = driver.layout(files, path, &*file, &hints)?;
     if mode == Mode::Create {

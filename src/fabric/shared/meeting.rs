@@ -150,7 +150,26 @@ impl Shared {
     fn next_set(&self) -> usize {
         let met = self.met.load(Ordering::Relaxed);
         self.met.store(met.wrapping_add(1), Ordering::Relaxed);
+        self.come_to(met);
         (met % 2) as usize
+    }
+
+    /// Says that this rank has come to a meeting or sweep.
+    fn come_to(&self, met: u32) {
+        self.came(self.place).store(met.wrapping_add(1), Ordering::Relaxed);
+    }
+
+    /// The number of meetings and sweeps to which the rank of a place has come.
+    fn came(&self, place: usize) -> &AtomicU32 {
+        self.memory.word(SLOTS + 2 * self.ranks.len() * SLOT + place * LINE)
+    }
+
+    /// The ranks that have not come to the meeting or sweep to which this rank has come last, ascending. Any thread may ask.
+    pub fn missing(&self) -> Vec<Rank> {
+        let came = |place| self.came(place).load(Ordering::Relaxed);
+        let own = came(self.place);
+        let is_missing = |&place: &usize| (came(place).wrapping_sub(own) as i32) < 0;
+        (0..self.ranks.len()).filter(is_missing).map(|place| self.ranks[place]).collect()
     }
 
     /// The slots of the last meeting or sweep.
@@ -189,6 +208,7 @@ impl Shared {
 
     /// On the lowest rank, at a sweep: the signal that advances when all others have arrived, and its value until then.
     pub(super) fn others_arrived(&self) -> (Signal<'_>, u32) {
+        self.come_to(self.met.load(Ordering::Relaxed));
         (self.line(OTHERS_ARRIVED), self.swept.load(Ordering::Relaxed))
     }
 
@@ -246,7 +266,7 @@ impl Shared {
 
 /// Bytes of the memory before the area for users.
 pub(super) fn head(ranks: usize) -> usize {
-    (SLOTS + 2 * ranks * SLOT).next_multiple_of(PAGE)
+    (SLOTS + 2 * ranks * SLOT + ranks * LINE).next_multiple_of(PAGE)
 }
 
 impl Endpoint {

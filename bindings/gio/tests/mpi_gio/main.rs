@@ -8,6 +8,7 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use tributary_testing::foreign_hints::ForeignHints;
+use tributary_testing::sweep::preloadable;
 
 use linked::{Link, compile, printed, run};
 
@@ -47,6 +48,13 @@ fn lists_in_device_memory() {
     let output = compiler.output().unwrap();
     assert!(output.status.success(), "{}", printed(&output));
     on_all_worlds("device.c", &Link::Shared, &[("TRIB_TEST_GPU", library.to_str().unwrap())]);
+}
+
+#[test]
+fn stripes_of_new_files() {
+    let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lustre.so");
+    let lustre = preloadable(&linked::mpicc(), "lustre", &made);
+    on_all_worlds("striped.c", &Link::Shared, &[("LD_PRELOAD", lustre.to_str().unwrap())]);
 }
 
 #[test]

@@ -33,6 +33,16 @@ pub mod amode {
         constants().mode_wronly
     }
 
+    /// MPI_MODE_CREATE: the file is made if it is not there.
+    pub fn create() -> c_int {
+        constants().mode_create
+    }
+
+    /// MPI_MODE_EXCL: the file must not be there.
+    pub fn exclusive() -> c_int {
+        constants().mode_excl
+    }
+
     /// MPI_MODE_SEQUENTIAL: access through the shared file pointer only.
     pub fn sequential() -> c_int {
         constants().mode_sequential
@@ -113,6 +123,17 @@ pub unsafe fn rank(comm: MPI_Comm) -> c_int {
     // SAFETY: a communicator; writes one int.
     unsafe { ffi::MPI_Comm_rank(comm, &mut rank) };
     rank
+}
+
+/// The number of processes in `comm`.
+///
+/// # Safety
+/// As [`is_congruent_to_world`].
+pub unsafe fn ranks(comm: MPI_Comm) -> c_int {
+    let mut ranks: c_int = 0;
+    // SAFETY: a communicator; writes one int.
+    unsafe { ffi::MPI_Comm_size(comm, &mut ranks) };
+    ranks
 }
 
 /// Whether only one thread at a time may call MPI: its thread level is below MPI_THREAD_MULTIPLE.

@@ -9,6 +9,7 @@ use tributary_bindings::access::Access;
 
 use crate::backend::Backend;
 use crate::files::Shared;
+use crate::next::Function;
 
 /// The result of a call that did not fail in the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +50,7 @@ pub fn left_to_mpi(why: impl ToString) -> Error {
 
 impl Backend {
     /// Moves the bytes. If this rank's arguments are bad, `access` is the error, and the rank takes part without data.
-    /// Records in `counts`, for the call named `name`, what was done or why MPI must run it. `first` is the error of an
+    /// Records in `counts`, for the call of `function`, what was done or why MPI must run it. `first` is the error of an
     /// earlier attempt, which called the engine without a future; `ends` says that the caller waits for the end of this one.
     /// Collective.
     ///
@@ -63,13 +64,14 @@ impl Backend {
         &mut self,
         direction: Direction,
         access: &Result<Access, Error>,
-        name: &'static str,
+        function: &'static Function,
         counts: &Shared,
         mut first: Option<Error>,
         ends: bool,
     ) -> Result<Ended, Error> {
+        let name = function.name();
         if self.is_to_start() {
-            self.start().await?;
+            self.start(function).await?;
         }
         loop {
             let wants = self.wanted.is_some();
@@ -80,6 +82,7 @@ impl Backend {
                     return Ok(Ended::LeftToMpi);
                 }
             };
+            engine.call_them(function.full_name());
             let outcome = match access {
                 _ if first.is_some() => first.take().map_or(Ok(0), Err),
                 _ if wants => Err(engine.refuse_async(Error::refused(OTHER_HINTS, "other hints")).await),

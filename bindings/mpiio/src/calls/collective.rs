@@ -111,7 +111,7 @@ pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answe
     let outcome = if pending::is_any() {
         // Calls in flight must advance meanwhile: another rank may start this call only after one of them has ended.
         if let Runner::NotOpened(unopened) = &mut file.backend.runner
-            && let Err(error) = unopened.connect(true)
+            && let Err(error) = unopened.start_to_connect()
         {
             return Answer::Raise { file: handle, error, speaks };
         }
@@ -122,7 +122,7 @@ pub fn run(form: Form, function: &'static Function, arguments: &[Word]) -> Answe
         ticket.outcome().cloned().unwrap_or(Ok(Ended::LeftToMpi))
     } else {
         // SAFETY: the program's buffer is valid for its count and datatype, and nothing else uses it during the call.
-        let outcome = unsafe { wait(&mut file, form.direction, &access, function.name(), &shared) };
+        let outcome = unsafe { wait(&mut file, form.direction, &access, function, &shared) };
         drop(file);
         outcome
     };
@@ -158,14 +158,15 @@ unsafe fn wait(
     file: &mut OpenFile,
     direction: Direction,
     access: &Result<Access, Error>,
-    name: &'static str,
+    function: &'static Function,
     counts: &Shared,
 ) -> Result<Ended, Error> {
-    let backend = &mut file.backend;
+    let (backend, name) = (&mut file.backend, function.name());
     let mut first = None;
     match (&mut backend.runner, &backend.wanted, access) {
-        (Runner::NotOpened(unopened), ..) => unopened.connect(false)?,
+        (Runner::NotOpened(unopened), ..) => unopened.connect(&backend.path, function)?,
         (Runner::Engine { file, .. }, None, Ok(access)) => {
+            file.call_them(function.full_name());
             let note = |report: &CallReport| counts.counts().ran(name, report);
             // SAFETY: the caller's promise.
             match unsafe { access.transfer(direction, file, note) } {
@@ -176,8 +177,10 @@ unsafe fn wait(
         _ => {}
     }
     match backend.waiting() {
-        // SAFETY: the caller's promise.
-        Some(waiting) => waiting.wait(pin!(unsafe { backend.attempt(direction, access, name, counts, first, true) })),
+        Some(waiting) => {
+            // SAFETY: the caller's promise.
+            waiting.wait(pin!(unsafe { backend.attempt(direction, access, function, counts, first, true) }))
+        }
         None => {
             counts.counts().left_to_mpi(name, &backend.engine().err().unwrap_or_default());
             Ok(Ended::LeftToMpi)
@@ -201,7 +204,7 @@ fn start(
         return Err(Error::argument("split collective call", "another one is active on the file", allowed));
     }
     if let Runner::NotOpened(unopened) = &mut file.backend.runner {
-        unopened.connect(true)?;
+        unopened.start_to_connect()?;
     }
     let (access, offset) = call.access(&file.view);
     let for_mpi = alone(call.for_mpi(form, access.is_ok().then_some(offset)))?;

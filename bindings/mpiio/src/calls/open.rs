@@ -4,12 +4,13 @@
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::path::{Path, PathBuf};
 
-use tributary::drivers::{OpenStorage, SystemFiles};
+use tributary::drivers::{self, OpenStorage, SystemFiles};
 use tributary::engine::alone;
 use tributary::fabric::mpi::library;
+use tributary::{Error, Hints};
 
 use crate::abi::word::{Word, from_word};
-use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank};
+use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, amode, is_intracommunicator, rank, ranks};
 use crate::backend::Runner;
 use crate::channel::Channel;
 use crate::entry::Answer;
@@ -42,19 +43,25 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     // duplicate, the job ends, unless the environment says otherwise.
     // SAFETY: an intracommunicator.
     let channel = (!is_log_of_darshan(name)).then(|| alone(unsafe { Channel::on(comm) }));
-    let code = named(name, |name| function.call(&[arguments[0], name.as_ptr() as Word, arguments[2], info, handle]));
-    if code as c_int != SUCCESS {
-        return Answer::Return(code);
-    }
-    // SAFETY: an int; an intracommunicator.
-    let (amode, info, rank) = unsafe { (from_word::<c_int>(amode), MPI_Info::of(info), rank(comm)) };
+    // SAFETY: an int; a valid info.
+    let (amode, info) = unsafe { (from_word::<c_int>(amode), MPI_Info::of(info)) };
+    // SAFETY: an intracommunicator.
+    let (rank, ranks) = unsafe { (rank(comm), ranks(comm)) };
     let (path, is_first) = (path_of(name), rank == 0);
     // SAFETY: the program's info, in a call that takes one.
     let asked = unsafe { hints::at_open(&plain(name), info, is_first) };
+    if let (true, Some(_), Ok(asked)) = (is_first, &channel, &asked) {
+        lay_out(&path, amode, asked.hints());
+    }
+    let code =
+        named(name, |name| function.call(&[arguments[0], name.as_ptr() as Word, arguments[2], arguments[3], handle]));
+    if code as c_int != SUCCESS {
+        return Answer::Return(code);
+    }
     let runner = match channel {
         Some(Ok(channel)) => {
             let hints = asked.as_ref().map(|asked| asked.hints().clone()).map_err(Clone::clone);
-            Runner::NotOpened(Box::new(UnopenedFile::new(channel, hints, &path, is_first)))
+            Runner::NotOpened(Box::new(UnopenedFile::new(channel, hints, &path, (rank as usize, ranks as usize))))
         }
         Some(Err(error)) => Runner::Mpi(error.to_string()),
         None => Runner::Mpi("a log of Darshan".to_string()),
@@ -63,6 +70,23 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     let handle = unsafe { *(handle as *const Word) };
     files::add(handle, OpenFile::new(path.into(), amode, is_first, runner, asked.unwrap_or_default()));
     Answer::Return(code)
+}
+
+/// Makes a new file with the hinted stripes, on the first rank, before MPI makes it without: MPI libraries that are built without a
+/// driver for Lustre do not give a file any, and those with one leave the stripes of a file that is there. No rank of MPI makes the
+/// file before this: MPI_File_open duplicates the communicator first, for which it waits for all ranks.
+///
+/// A file that must not be there (MPI_MODE_EXCL) is left to MPI, which would find ours. So is one whose stripes are refused, with a line
+/// that says so: a hint is no reason for MPI_File_open to fail. What else goes wrong is told by MPI, which does the same again.
+fn lay_out(path: &Path, amode: c_int, hints: &Hints) {
+    if amode & amode::create() == 0 || amode & amode::exclusive() != 0 {
+        return;
+    }
+    match drivers::lay_out(&SystemFiles, path, &hints.for_driver()) {
+        Err(Error::Io { operation, .. }) if operation == "open" => {}
+        Err(error) => tributary::say(format_args!("{error}; the hints of stripes are ignored")),
+        Ok(()) => {}
+    }
 }
 
 /// Handles MPI_File_delete, for names with colons. Local.

@@ -104,7 +104,7 @@ fn begin(counts: Arc<Shared>, file: &mut OpenFile, job: Job) {
     let running = Box::pin(async move {
         let Job { direction, access, for_mpi, ticket } = job;
         // SAFETY: the program does not touch the memory until it knows that the call has ended.
-        let outcome = unsafe { backend.attempt(direction, &access, ticket.name(), &counts, None, false).await };
+        let outcome = unsafe { backend.attempt(direction, &access, ticket.function, &counts, None, false).await };
         let outcome = match (outcome, for_mpi) {
             (Ok(Ended::LeftToMpi), Some(arguments)) => Ok(arguments.run(direction).await),
             (outcome, _) => outcome,

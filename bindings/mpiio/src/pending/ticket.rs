@@ -27,7 +27,8 @@ use crate::next::Function;
 pub struct Ticket {
     /// The file handle.
     pub file: Word,
-    function: &'static Function,
+    /// The function that started it.
+    pub function: &'static Function,
     /// Whether this rank prints errors.
     pub speaks: bool,
     request: OnceLock<MPI_Request>,

@@ -1,8 +1,8 @@
-//! Names of files that need care, and launchers that do not belong to the program's MPI.
+//! Names of files that need care, tools that are preloaded too, and launchers that do not belong to the program's MPI.
 
 use crate::common::family::{Family, ours};
 use crate::common::launch::Launch;
-use crate::common::programs::compile;
+use crate::common::programs::{Build, compile};
 use crate::common::report::{accelerated, passed_through};
 
 const RANKS: usize = 2;
@@ -25,6 +25,21 @@ fn logs_of_darshan_are_left_to_mpi() {
     let calls = ["write_at_all", "read_at_all"];
     assert_eq!(calls.map(|call| accelerated(&with.reports, call)), [0, 0], "{}", with.stderr);
     assert_eq!(calls.map(|call| passed_through(&with.reports, call)), [1, 1], "{}", with.stderr);
+}
+
+/// Darshan counts what the program calls if it is in front of this library, and what this library passes on if it is behind.
+#[test]
+fn darshan_counts_in_front() {
+    let options = ["-shared", "-fPIC"].map(String::from).to_vec();
+    let counting = Build { name: Some("counting"), options, ..Build::default() }.compile("counting.c");
+    let program = Launch::new(RANKS, &compile("names.c")).arg("plain");
+    let counted = |launch: Launch| {
+        let outcome = launch.run();
+        assert_eq!(accelerated(&outcome.reports, "write_at_all"), 1, "{}", outcome.stderr);
+        ["1 opens, 1 writes, 1 reads", "1 opens, 0 writes, 0 reads"].map(|all| outcome.stderr.matches(all).count())
+    };
+    assert_eq!(counted(program.clone().also_preload(&counting).with_library()), [RANKS, 0]);
+    assert_eq!(counted(program.with_library().also_preload(&counting)), [0, RANKS]);
 }
 
 /// Every rank is then alone in its world, and writes the whole file.

@@ -90,15 +90,19 @@ pub fn yielding() -> PathBuf {
     sweep::preloadable(&Family::Mpich.mpicc(), "yield", &scratch().join("yield.mpich"))
 }
 
-/// A library to be preloaded that makes calls fail.
+/// A library to be preloaded, of the sources that the bindings' tests share: `faults` makes calls fail, `lustre` passes for a file
+/// system.
 ///
 /// # Panics
 /// As [`Build::compile`].
-pub fn faults() -> &'static Path {
-    static FAULTS: OnceLock<PathBuf> = OnceLock::new();
-    FAULTS.get_or_init(|| {
-        sweep::preloadable(&ours().mpicc(), "faults", &scratch().join(format!("faults.{}", ours().name())))
-    })
+pub fn preloadable(stem: &'static str) -> PathBuf {
+    static COMPILED: Mutex<BTreeMap<&str, PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut all = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    let compile = || {
+        let made = scratch().join(format!("{stem}.{}", ours().name()));
+        sweep::preloadable(&ours().mpicc(), stem, &made)
+    };
+    all.entry(stem).or_insert_with(compile).clone()
 }
 
 /// Where the sources are.

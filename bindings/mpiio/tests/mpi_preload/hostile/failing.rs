@@ -4,11 +4,12 @@
 use tributary_testing::sweep::{Ended, Heard, RANKS, Small, WAYS};
 
 use crate::common::launch::Launch;
-use crate::common::programs::{compile, faults};
+use crate::common::programs::{compile, preloadable};
 
 /// `small.c` with a fault, under the hints `way`.
 pub fn small(way: &str, fault: &str) -> Ended {
-    let launch = Launch::new(RANKS, &compile("small.c")).arg("small").with_library().also_preload(faults());
+    let launch =
+        Launch::new(RANKS, &compile("small.c")).arg("small").with_library().also_preload(&preloadable("faults"));
     let mut outcome = launch.hints(way).env("TRIB_TEST_FAULT", fault).seconds(30).try_run();
     let file = outcome.files.remove("small").unwrap_or_default();
     Ended { success: outcome.status.success(), stdout: outcome.stdout, stderr: outcome.stderr, file }

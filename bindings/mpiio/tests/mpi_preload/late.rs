@@ -1,0 +1,53 @@
+//! Ranks that wait long for others to come to a call say so, once, and go on.
+
+use crate::common::launch::{Launch, Outcome};
+use crate::common::programs::compile;
+
+const RANKS: usize = 3;
+
+/// The lines of an outcome that say that a rank waits, without what is the same in all.
+fn lines(outcome: &Outcome) -> Vec<String> {
+    let all = outcome.stderr.lines().filter_map(|line| line.split_once("has waited for 1 s in "));
+    let end = "; check that all ranks make the call, and that all of them have this library";
+    let told = all.map(|(_, told)| told.strip_suffix(end).unwrap_or_else(|| panic!("{told}")).to_string());
+    let path = format!("{}/", outcome.folder.path().display());
+    told.map(|told| told.replace(&path, "")).collect()
+}
+
+/// Rank `who` comes late to each of three calls in turn.
+fn late(hints: &str) -> Outcome {
+    Launch::new(RANKS, &compile("late.c")).arg("5").with_library().hints(hints).run()
+}
+
+#[test]
+fn the_line_names_the_call_and_the_ranks() {
+    let outcome = late("trib_patience=1");
+    let expected = [
+        // Nobody knows of the others before there is shared memory.
+        "MPI_File_write_at_all of late, for other ranks",
+        "MPI_File_write_all of late, for rank 2, which has not come to it",
+        "the closing of late, for rank 0, which has not come to it",
+    ];
+    assert_eq!(lines(&outcome), expected, "{}", outcome.stderr);
+}
+
+/// Ranks of a host that send messages cannot see each other; those of two hosts see their own host.
+#[test]
+fn what_other_hosts_do_is_not_known() {
+    let outcome = late("trib_patience=1; trib_shared_memory=disable");
+    let calls = ["MPI_File_write_at_all", "MPI_File_write_all", "the closing"];
+    assert_eq!(lines(&outcome), calls.map(|call| format!("{call} of late, for other ranks")), "{}", outcome.stderr);
+    let outcome = late("trib_patience=1; trib_shared_memory=enable; trib_ranks_per_node=2");
+    let told = lines(&outcome);
+    assert_eq!(
+        told[1], "MPI_File_write_all of late, for other ranks: those of this host have come to it",
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
+fn a_rank_may_have_any_patience() {
+    let outcome = Launch::new(RANKS, &compile("late.c")).arg("2").with_library().hints("trib_patience=0").run();
+    assert!(!outcome.stderr.contains("has waited"), "{}", outcome.stderr);
+}

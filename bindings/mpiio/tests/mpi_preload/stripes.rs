@@ -1,0 +1,62 @@
+//! Hints of stripes on Lustre, under an MPI library that has no driver for it: what passes for Lustre is `testing/c/lustre.c`.
+
+use std::path::Path;
+
+use crate::common::launch::Launch;
+use crate::common::programs::{compile, preloadable};
+use crate::common::report::Report;
+
+const RANKS: usize = 3;
+
+/// What is not used of the hint `key` on the file, if the report says so.
+fn not_used(reports: &[Report], file: &str, key: &str) -> Vec<String> {
+    let of_file = reports.iter().filter(|report| Path::new(&report.file).ends_with(file));
+    let all = of_file.flat_map(|report| &report.hints_not_used).filter(|all| all.key == key);
+    all.map(|all| format!("{}: {}", all.value, all.why)).collect()
+}
+
+#[test]
+fn a_new_file_has_the_hinted_stripes_and_what_a_file_tells_wins() {
+    let program = Launch::new(RANKS, &compile("stripes.c")).with_library().also_preload(&preloadable("lustre"));
+    let outcome = program.run();
+    let expected = "\
+new: SUCCESS, the file 131072 3 2, info 131072 3, then 131072 3, mode 664
+new: SUCCESS, the file 131072 3 2, info 131072 3, then 131072 3, mode 664
+new: SUCCESS, the file 131072 3 2, info 131072 3, then 131072 3, mode 664
+new: ERR_FILE_EXISTS, the file 131072 3 2, info
+exclusive: SUCCESS, the file 1048576 1 0, info 1048576 1, then 1048576 1, mode 664
+wide: SUCCESS, the file 131072 4 2, info 131072 4, then 131072 4, mode 664
+absent: ERR_NO_SUCH_FILE, the file no file, info
+odd: SUCCESS, the file 1048576 1 0, info 1048576 1, then 1048576 1, mode 664
+refused: SUCCESS, the file 1048576 1 0, info 1048576 1, then 1048576 1, mode 664
+";
+    let ranks = outcome.stdout.split("rank ").skip(1).map(|said| said.split_once('\n').unwrap().1);
+    let said: Vec<_> = ranks.collect();
+    assert_eq!(said, [expected; RANKS], "{}", outcome.stderr);
+    let reports = &outcome.reports;
+    assert!(reports.iter().all(|report| report.driver.as_deref() == Some("lustre")), "{reports:?}");
+    let twice = |what: &str| vec![what.to_string(); 2];
+    assert_eq!(not_used(reports, "new", "striping_unit"), twice("262144: the file has stripes of 131072 bytes"));
+    assert_eq!(not_used(reports, "new", "striping_factor"), twice("2: the file has 3 of them"));
+    assert_eq!(not_used(reports, "exclusive", "striping_factor"), ["3: the file has 1 of them"]);
+    assert_eq!(not_used(reports, "wide", "striping_factor"), ["100: the file has 4 of them"]);
+    assert_eq!(not_used(reports, "wide", "striping_unit"), [""; 0]);
+    for (said, times) in [
+        ("hint striping_unit: `1000` is not allowed; allowed: multiples of 65536 bytes", 1),
+        ("lustre/refused failed at offset 0: No space left on device", 1),
+        ("the hints of stripes are ignored", 2),
+        ("is left to MPI", 0),
+    ] {
+        assert_eq!(outcome.stderr.matches(said).count(), times, "{said}: {}", outcome.stderr);
+    }
+}
+
+/// Aggregators are as many as there are stripes: those of the file, and not the hinted ones.
+#[test]
+fn the_domains_are_those_of_the_file() {
+    let hints = "trib_shared_memory=disable; trib_tiny_call=0";
+    let program = Launch::new(RANKS, &compile("stripes.c")).with_library().also_preload(&preloadable("lustre"));
+    let reports = program.hints(hints).run().reports;
+    let aggregators: Vec<_> = reports.iter().filter_map(|report| report.aggregators).collect();
+    assert_eq!(aggregators, [3, 3, 3, 1, 3, 1, 1]);
+}
