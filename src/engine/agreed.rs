@@ -9,7 +9,7 @@ use crate::engine::api::report::{CallReport, Seconds};
 use crate::engine::facts::{Amount, Facts};
 use crate::engine::lanes::lanes;
 use crate::engine::plan::Direction;
-use crate::engine::plan::cached::AccessShift;
+use crate::engine::plan::cached::{AccessShift, Reuse};
 use crate::engine::policy::paths::Way;
 use crate::engine::policy::reason::Reason;
 use crate::engine::ranges::RankRanges;
@@ -28,8 +28,8 @@ lanes! {
         pub all: Amount,
         /// The amount that is left to do.
         pub left: Amount,
-        /// The shift in bytes of every rank's access from that of its cached plan, if that is the only change on all ranks.
-        pub shift: Option<i64>,
+        /// The plan that fits on all ranks, if there is one.
+        pub reuse: Option<Reuse>,
         /// Whether no two ranks have the same byte, if that is known.
         pub disjoint: Option<bool>,
         /// Whether no host holds bytes of another, for sure.
@@ -50,7 +50,7 @@ lanes! {
 impl Agreed {
     /// What the merged facts of all ranks say. `apart` says whether hosts are.
     pub fn of(facts: &Facts, ranges: &RankRanges, tiling: Tiling, apart: bool, direction: Direction) -> Self {
-        let Facts { failed, all, left, again: [again, lowest, highest], limit, transferred, micros, .. } = *facts;
+        let Facts { failed, all, left, again: [plans, lowest, highest], limit, transferred, micros, .. } = *facts;
         // In ranges that overlap, pieces may overlap or not.
         let tiles = all.bytes == 0 || facts.tiles == Some(tiling.piece(all.start, all.end));
         let disjoint = if tiles { Some(true) } else { ranges.are_disjoint() };
@@ -59,7 +59,7 @@ impl Agreed {
             failed,
             all: until(all),
             left: until(left),
-            shift: AccessShift::agreed(again, lowest, highest),
+            reuse: AccessShift::agreed(plans, lowest, highest),
             disjoint,
             hosts_are_apart: apart,
             // Nobody writes it over bytes that ranks may have written by themselves: those are exchanged with it.
@@ -76,7 +76,7 @@ impl Agreed {
     /// In a write of ranks that overlap, what they wrote early is left to do again, in order.
     pub fn redo(&mut self, direction: Direction) {
         if direction == Direction::Write && self.transferred > 0 && self.disjoint == Some(false) {
-            (self.left, self.shift, self.redone) = (self.all, None, true);
+            (self.left, self.reuse, self.redone) = (self.all, None, true);
             (self.transferred, self.micros) = (0, 0);
         }
     }

@@ -146,7 +146,7 @@ impl File {
             early => done.outcome.add(early),
         }
         call.moved = done.outcome.bytes;
-        let keeping = (self.diary.as_deref_mut(), self.cached.as_mut());
+        let keeping = (self.diary.as_deref_mut(), self.plans.current());
         let mut report = finish_call(&mut self.endpoint, &agreed.all, done, clock, keeping).await?;
         self.count(&mut report, chosen.0, &agreed);
         Ok(report)

@@ -73,7 +73,7 @@ lanes! {
         /// The amount that is left after ranks have written or read their own bytes early. Bytes that a rank of a host has twice
         /// count once.
         pub left: Amount,
-        /// How the access relates to that of the cached plan ([`AccessShift::lanes`]).
+        /// How the access relates to those of the plans that are kept ([`AccessShift::lanes`]).
         pub again: [u64; 3],
         /// The end of the file; `u64::MAX` if no rank has looked.
         pub limit: u64,
@@ -94,7 +94,7 @@ impl Facts {
         failed: None,
         all: Amount::NONE,
         left: Amount::NONE,
-        again: AccessShift::Nothing.lanes(),
+        again: AccessShift::Nothing(u64::MAX).lanes(),
         limit: u64::MAX,
         tiles: Some(0),
         transferred: 0,
@@ -143,8 +143,8 @@ impl Facts {
         other.failed.into_iter().for_each(|rank| self.fail(rank));
         self.all.merge(&other.all);
         self.left.merge(&other.left);
-        let ([again, lowest, highest], [own, least, most]) = (other.again, self.again);
-        self.again = [own.min(again), least.min(lowest), most.max(highest)];
+        let ([plans, lowest, highest], [own, least, most]) = (other.again, self.again);
+        self.again = [own & plans, least.min(lowest), most.max(highest)];
         self.limit = self.limit.min(other.limit);
         self.tiles = self.tiles.zip(other.tiles).map(|(own, other)| own.wrapping_add(other));
         self.transferred = self.transferred.saturating_add(other.transferred);
@@ -162,7 +162,7 @@ mod tests {
     fn facts_survive_encoding_and_merge() {
         let file = Extents::strided(7, 10, 30, 9).unwrap();
         let early = Outcome { bytes: 90, ..Outcome::default() };
-        let of = |early| Facts::of((&file, &file), (AccessShift::Shifted(-70), 12), early, Some(Tiling::of(5)));
+        let of = |early| Facts::of((&file, &file), (AccessShift::Shifted(5, -70), 12), early, Some(Tiling::of(5)));
         let mut one = Facts { limit: 1000, ..of(Some(&early)) };
         one.fail(3);
         for own in [one, of(None), Facts::NONE] {

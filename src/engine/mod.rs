@@ -14,7 +14,7 @@
 //! | [`capture`] | every collective call recorded: the format, and [`Capture`] that reads it |
 //! | `facts`, `agreed` | what a rank brings to a call, and what all ranks know then; `lanes`: how both are encoded |
 //! | `opening` | the first agreement of a call: one sweep over hosts, which carries small data |
-//! | `plan` | domains, the access cut by aggregator; the plan that is used again; [`planning`] at any scale |
+//! | `plan` | domains, the access cut by aggregator; the plans that are used again; [`planning`] at any scale |
 //! | `policy` | what decides how a call goes: every threshold, the path, the reason |
 //! | `metadata` | who tells whom what; exchange of messages whose sizes only their senders know |
 //! | `data` | rounds of windows: cursors, packing, placing, delivering |

@@ -97,3 +97,58 @@ fn a_step_uses_the_plan_of_the_step_before() {
     })
     .unwrap();
 }
+
+/// The extents of a rank in one of several views: pieces of another length and in other turns than in the others.
+fn in_view(view: u64, rank: usize, base: u64) -> Extents {
+    let (len, ranks) = (3 + view, RANKS as u64);
+    let first = (rank as u64 + view) % ranks;
+    Extents::strided(base + first * len, len, (ranks * len) as i64, 40).unwrap()
+}
+
+/// Writes `rounds` steps of each view in turn, and checks the bytes. Returns, for each call, whether it reused a plan.
+fn in_turns(
+    endpoint: Endpoint,
+    path: &std::path::Path,
+    driver: &str,
+    views: u64,
+    rounds: u64,
+) -> (Endpoint, Vec<bool>) {
+    let mut file =
+        File::open(endpoint, path, Mode::Create, hints(&[COMMON, &format!("trib_driver={driver}")])).unwrap();
+    let rank = file.endpoint().rank();
+    let calls: Vec<_> = (0..rounds).flat_map(|round| (0..views).map(move |view| (round, view))).collect();
+    let access = |(round, view): (u64, u64)| in_view(view, rank, (round * views + view) * 4 * PERIOD);
+    let mut reused = Vec::new();
+    for (step, &call) in calls.iter().enumerate() {
+        let extents = access(call);
+        let report = file.write_all(&extents, &BufferLayout::Contiguous, &bytes(step, &extents)).unwrap();
+        reused.push(report.plan_reused);
+    }
+    for (step, &call) in calls.iter().enumerate().rev() {
+        let extents = access(call);
+        let mut read = vec![0; extents.bytes() as usize];
+        file.read_all(&extents, &BufferLayout::Contiguous, &mut read).unwrap();
+        assert!(read == bytes(step, &extents), "{driver}: other bytes in view {} of {views}", call.1);
+    }
+    (file.close().unwrap(), reused)
+}
+
+#[test]
+fn views_that_take_turns_each_keep_their_plan() {
+    let _watchdog = Watchdog::new("views_that_take_turns_each_keep_their_plan", 120);
+    let directory = tempfile::tempdir().unwrap();
+    threads::run(RANKS, |transport| {
+        let mut endpoint = Some(Endpoint::new(transport));
+        for driver in DRIVERS {
+            // 16 plans are kept at most: of 17 views that take turns, the one that is due has always gone.
+            for (views, rounds) in [(2, 3), (5, 2), (17, 2)] {
+                let path = directory.path().join("views");
+                let (again, reused) = in_turns(endpoint.take().unwrap(), &path, driver, views, rounds);
+                endpoint = Some(again);
+                let due: Vec<_> = (0..rounds * views).map(|call| views < 17 && call >= views).collect();
+                assert_eq!(reused, due, "{driver}: {views} views");
+            }
+        }
+    })
+    .unwrap();
+}

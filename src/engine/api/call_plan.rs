@@ -26,8 +26,8 @@ impl File {
         clock: &mut Clock,
         done: &mut CallTotals,
     ) -> Result<Arc<Plan>> {
-        let cached = self.cached.as_ref();
-        let decided = cached.and_then(|cached| Some(cached.decide(done.direction, cached.shift(agreed, &self.setup)?)));
+        let shift = self.plans.find(agreed, &self.setup);
+        let decided = shift.and_then(|by| Some(self.plans.current()?.decide(done.direction, by)));
         let (plan, shift) = match decided {
             Some((PlanDecision::Has(plan, shift), trial)) => {
                 (done.reused, done.trial) = (true, Some(trial));
@@ -40,7 +40,7 @@ impl File {
             None => {
                 done.trial = Some(TrialOutcome::Made);
                 let plan = self.new_plan(None, (file, layout), agreed, clock, done).await?;
-                self.cached = Some(Cached::new(file, layout, agreed.left.end, plan.clone()));
+                self.plans.keep(Cached::new(file, layout, &agreed.left, plan.clone()), agreed);
                 (plan, 0)
             }
         };
@@ -51,7 +51,7 @@ impl File {
             queue.shift_windows(shift);
             queue.time(self.diary.is_some());
         }
-        if let Some(cached) = &self.cached {
+        if let Some(cached) = self.plans.current() {
             done.auto = cached.taken(done.direction, &plan, &self.setup);
         }
         Ok(plan)
@@ -84,10 +84,10 @@ impl File {
         clock: &mut Clock,
         done: &mut CallTotals,
     ) -> Result<(Arc<Plan>, i64)> {
-        let by = agreed.shift.unwrap_or_default();
+        let by = agreed.reuse.unwrap_or_default().shift;
         let made = self.new_plan(Some(way), access, agreed, clock, done).await;
         let failure = self.endpoint.waiting().failure();
-        match (made, &mut self.cached) {
+        match (made, self.plans.current()) {
             (Ok(plan), Some(cached)) => {
                 cached.tries(done.direction, plan.clone(), by);
                 Ok((plan, 0))

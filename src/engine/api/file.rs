@@ -18,7 +18,7 @@ use crate::engine::call::{Call, CallMemory};
 use crate::engine::capture::recording::Recording;
 use crate::engine::capture::target::Target;
 use crate::engine::plan::Direction;
-use crate::engine::plan::cached::Cached;
+use crate::engine::plan::cached::Plans;
 use crate::engine::shared::Arena;
 use crate::engine::storage::window_queue::WindowQueue;
 use crate::engine::storage::worker::Worker;
@@ -37,7 +37,7 @@ pub struct File {
     /// This rank's own handle, opened when it is first needed.
     storage: Option<Arc<dyn Storage>>,
     pub(in crate::engine) queue: Option<WindowQueue>,
-    pub(in crate::engine) cached: Option<Cached>,
+    pub(in crate::engine) plans: Plans,
     fan_in: BTreeMap<u32, u64>,
     /// Windows in the memory that all ranks share, or those of this host.
     arena: Option<Arc<Arena>>,
@@ -123,7 +123,7 @@ impl File {
         files: Arc<dyn OpenStorage>,
         target: Option<&'static Target>,
     ) -> Self {
-        let (storage, queue, cached) = Default::default();
+        let (storage, queue, plans) = Default::default();
         let shared = match setup.shares_memory {
             true => endpoint.shared(),
             false => setup.hosts.as_ref().and_then(|hosts| hosts.here().cloned()),
@@ -139,7 +139,7 @@ impl File {
             files,
             storage,
             queue,
-            cached,
+            plans,
             fan_in,
             arena,
             may_overlap,
@@ -431,7 +431,7 @@ mod tests {
     /// All parts of a file but its transport: MPI decides which threads may call it.
     #[test]
     fn the_shared_parts_of_a_file_are_send() {
-        goes_to_another_thread::<(Setup, Option<WindowQueue>, Option<Cached>)>();
+        goes_to_another_thread::<(Setup, Option<WindowQueue>, Plans)>();
         goes_to_another_thread::<(Arc<Arena>, Arc<dyn Storage>, Arc<dyn OpenStorage>)>();
         goes_to_another_thread::<(Waiting, Arc<shared::Shared>, Arc<shared::Group>)>();
     }

@@ -98,11 +98,8 @@ impl File {
     /// on another rank.
     fn again(&self, file: &Extents, layout: &BufferLayout) -> (AccessShift, u64) {
         let touched = || self.setup.roles.touched(file);
-        let Some(cached) = &self.cached else { return (AccessShift::No, touched()) };
-        match cached.again(file, layout) {
-            AccessShift::No => (AccessShift::No, touched()),
-            again => (again, cached.touched(touched)),
-        }
+        let (again, plan) = self.plans.again(file, layout);
+        (again, plan.map_or_else(touched, |plan| plan.touched(touched)))
     }
 
     async fn sweep_call(

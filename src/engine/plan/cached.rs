@@ -1,5 +1,5 @@
-//! The plan of the last call, which calls with the same access reuse, and the trials of other kernels for it: those of writes and
-//! those of reads apart.
+//! The plans of earlier calls, which calls with the same accesses reuse, and the trials of other kernels for each: those of writes
+//! and those of reads apart.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -7,38 +7,108 @@ use std::sync::Arc;
 use crate::access::{BufferLayout, Extents};
 use crate::engine::agreed::Agreed;
 use crate::engine::api::setup::Setup;
+use crate::engine::facts::Amount;
+use crate::engine::lanes::lanes;
 use crate::engine::plan::auto_choice::AutoChoice;
 use crate::engine::plan::choice::Way;
 use crate::engine::plan::trials::{CallTimes, TrialOutcome, Trials};
 use crate::engine::plan::{Direction, Plan};
+use crate::engine::policy::{KEPT_REQUESTS, MOST_PLANS};
 
-/// How a rank's access relates to that of its cached plan.
+/// How a rank's access relates to those of the plans that are kept; of plans there is a bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccessShift {
     /// It is another access.
     No,
-    /// It is the same access, shifted by so many bytes.
-    Shifted(i64),
-    /// Both are empty, so any shift of the other ranks fits.
-    Nothing,
+    /// It is that of these plans, shifted by so many bytes.
+    Shifted(u64, i64),
+    /// It is empty, as those of these plans are, so any shift of the other ranks fits.
+    Nothing(u64),
 }
 
 impl AccessShift {
-    /// For the agreement: whether the plan fits, and the least and the greatest shift that fit, as unsigned numbers in order.
+    /// For the agreement: the plans that fit, and the least and the greatest shift that fit, as unsigned numbers in order.
     pub const fn lanes(self) -> [u64; 3] {
         match self {
             Self::No => [0, 0, 0],
-            Self::Shifted(by) => [1, by as u64 ^ 1 << 63, by as u64 ^ 1 << 63],
-            Self::Nothing => [1, u64::MAX, 0],
+            Self::Shifted(plans, by) => [plans, by as u64 ^ 1 << 63, by as u64 ^ 1 << 63],
+            Self::Nothing(plans) => [plans, u64::MAX, 0],
         }
     }
 
-    /// The shift that all ranks agree on, from the combined lanes.
-    pub fn agreed(again: u64, lowest: u64, highest: u64) -> Option<i64> {
-        let shift = |by: u64| (by ^ (1 << 63)) as i64;
+    /// The plan, and the shift, that all ranks agree on, from the combined lanes.
+    pub fn agreed(plans: u64, lowest: u64, highest: u64) -> Option<Reuse> {
+        let by = |lane: u64| (lane ^ (1 << 63)) as i64;
         // If no rank has data, the shift is 0.
-        let shift = if lowest > highest { Some(0) } else { (lowest == highest).then(|| shift(lowest)) };
-        shift.filter(|_| again == 1)
+        let shift = if lowest > highest { Some(0) } else { (lowest == highest).then(|| by(lowest)) };
+        shift.filter(|_| plans != 0).map(|shift| Reuse { plan: plans.trailing_zeros() as usize, shift })
+    }
+}
+
+lanes! {
+    /// A plan that fits on all ranks.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub struct Reuse {
+        /// Its place among those that are kept.
+        pub plan: usize,
+        /// The bytes by which every rank's access is shifted from that of the plan, if that is the only change.
+        pub shift: i64,
+    }
+}
+
+/// The plans of a file: of as many accesses as take turns, within bounds. They are the same, in the same order, on all ranks, since
+/// all ranks take part in every exchange, which finds or makes one.
+#[derive(Default)]
+pub struct Plans(Vec<Cached>);
+
+impl Plans {
+    /// How an access relates to those of the plans, and the plan that may fit. O(encoded size of the access) for each plan that is
+    /// alike.
+    pub fn again(&self, file: &Extents, layout: &BufferLayout) -> (AccessShift, Option<&Cached>) {
+        let shifts =
+            self.0.iter().enumerate().filter_map(|(plan, cached)| Some((plan, cached, cached.again(file, layout)?)));
+        let (mut plans, mut first) = (0, None);
+        for (plan, cached, by) in shifts {
+            let (_, same) = *first.get_or_insert((cached, by));
+            plans |= u64::from(same == by) << plan;
+        }
+        match first {
+            None => (AccessShift::No, None),
+            Some((cached, _)) if file.count() == 0 => (AccessShift::Nothing(plans), Some(cached)),
+            Some((cached, by)) => (AccessShift::Shifted(plans, by), Some(cached)),
+        }
+    }
+
+    /// Makes the plan on which all ranks agreed that of this call, if its shift fits the layout (`setup`). Returns the shift in
+    /// bytes.
+    pub fn find(&mut self, agreed: &Agreed, setup: &Setup) -> Option<i64> {
+        let Reuse { plan, shift } = agreed.reuse?;
+        let fits = self.0.get(plan)?.fits(shift, &agreed.left, setup);
+        if fits {
+            let found = self.0.remove(plan);
+            self.0.push(found);
+        }
+        fits.then_some(shift)
+    }
+
+    /// Keeps a plan that this call has made, in place of the one that all ranks agreed on and that does not fit the layout. Plans
+    /// that have not been used for longest go where there are too many.
+    pub fn keep(&mut self, cached: Cached, agreed: &Agreed) {
+        if let Some(Reuse { plan, .. }) = agreed.reuse
+            && plan < self.0.len()
+        {
+            self.0.remove(plan);
+        }
+        self.0.push(cached);
+        let requests = |plans: &[Cached]| plans.iter().fold(0u64, |sum, cached| sum.saturating_add(cached.requests));
+        while self.0.len() > MOST_PLANS || (self.0.len() > 1 && requests(&self.0) > KEPT_REQUESTS) {
+            self.0.remove(0);
+        }
+    }
+
+    /// The plan of this call, or of the last one.
+    pub fn current(&mut self) -> Option<&mut Cached> {
+        self.0.last_mut()
     }
 }
 
@@ -48,6 +118,8 @@ pub struct Cached {
     layout: BufferLayout,
     /// The agreed end of the call.
     end: u64,
+    /// The number of extents of all ranks.
+    requests: u64,
     /// This rank's part of [`touched`](crate::engine::facts::Amount::touched), once it is known.
     touched: OnceCell<u64>,
     /// Of writes, and of reads.
@@ -99,29 +171,25 @@ impl DirectionPlans {
 }
 
 impl Cached {
-    /// Caches a plan.
-    pub fn new(file: &Extents, layout: &BufferLayout, end: u64, plan: Arc<Plan>) -> Self {
+    /// Caches a plan for the access of this rank, and `left` of all ranks.
+    pub fn new(file: &Extents, layout: &BufferLayout, left: &Amount, plan: Arc<Plan>) -> Self {
         let (trials, kept) = (Trials::new(&plan.ways), Placed { plan, base: 0 });
         let plans = || DirectionPlans { kept: kept.clone(), tried: None, trials: trials.clone() };
         let directions = [plans(), plans()];
-        Self { file: file.clone(), layout: layout.clone(), end, touched: OnceCell::new(), directions }
+        let (end, requests) = (left.end, left.requests);
+        Self { file: file.clone(), layout: layout.clone(), end, requests, touched: OnceCell::new(), directions }
     }
 
-    /// How an access relates to that of this plan. O(encoded size of the access).
-    pub fn again(&self, file: &Extents, layout: &BufferLayout) -> AccessShift {
-        match file.shift_from(&self.file).filter(|_| self.layout == *layout) {
-            None => AccessShift::No,
-            Some(_) if file.count() == 0 => AccessShift::Nothing,
-            Some(by) => AccessShift::Shifted(by),
-        }
+    /// The shift of an access from that of this plan. O(encoded size of the access).
+    fn again(&self, file: &Extents, layout: &BufferLayout) -> Option<i64> {
+        file.shift_from(&self.file).filter(|_| self.layout == *layout)
     }
 
-    /// The shift in bytes, if the plan fits on all ranks and the shift fits the layout (`setup`).
-    pub fn shift(&self, agreed: &Agreed, setup: &Setup) -> Option<i64> {
-        let (by, left) = (agreed.shift?, &agreed.left);
+    /// Whether a shift that all ranks have fits the layout (`setup`).
+    fn fits(&self, by: i64, left: &Amount, setup: &Setup) -> bool {
         let aggregators = setup.roles(left.bytes).aggregators.len();
         let is_whole = by.unsigned_abs().is_multiple_of(setup.driver.period(&setup.layout, aggregators));
-        (is_whole && left.end == self.end.wrapping_add(by as u64)).then_some(by)
+        is_whole && left.end == self.end.wrapping_add(by as u64)
     }
 
     /// About the number of windows that the access touches, which `count` counts. Every call that may repeat has it ready: if the
@@ -199,7 +267,7 @@ mod tests {
         let setup = setup();
         let ways = [FLAT, LAYERED].map(|way| Candidate { way, seconds: 1.0, again: 1.0 });
         let (file, layout) = (Extents::strided(0, 8, 16, 4).unwrap(), BufferLayout::Contiguous);
-        let mut cached = Cached::new(&file, &layout, 64, plan(&setup, FLAT, ways.to_vec()));
+        let mut cached = Cached::new(&file, &layout, &Amount::of(&file, 0), plan(&setup, FLAT, ways.to_vec()));
         cached.learn(Direction::Write, TrialOutcome::Made, spent(1.0, 1.0));
         let (mut choices, mut made_at, mut layered) = (Vec::new(), None, 0);
         for step in 1..=200 {

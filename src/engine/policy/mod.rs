@@ -78,6 +78,14 @@ pub const CACHED_RING: u64 = 4 << 20;
 /// Fewest windows of a ring, even if they exceed [`CACHED_RING`].
 pub const WINDOWS_AHEAD: u64 = 4;
 
+// Plans that are kept for calls with the same access.
+
+/// Most plans of a file: a bit each in the first agreement.
+pub const MOST_PLANS: usize = 16;
+/// Most extents, of all ranks, of all plans of a file; the last plan is kept in any case. Aggregators keep the lists, mostly a few
+/// bytes each.
+pub const KEPT_REQUESTS: u64 = 16 << 20;
+
 // Two layers or one, as `auto` predicts it.
 
 /// Bytes of a packed list for each extent, if lists do not compress.

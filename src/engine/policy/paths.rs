@@ -177,7 +177,7 @@ mod tests {
         failed: None,
         all: MANY,
         left: MANY,
-        shift: None,
+        reuse: None,
         disjoint: Some(true),
         hosts_are_apart: false,
         came_along: false,
