@@ -35,22 +35,21 @@ static double now(void)
     return time.tv_sec + time.tv_nsec / 1e9;
 }
 
-struct wanted {
-    const char *name;
-    function found;
+/* The loaded libraries that are named as an MPI library. */
+struct loaded {
+    int count;
+    char *paths[16];
 };
 
-/* Looks in one loaded library, if it is named as an MPI library. */
-static int look(struct dl_phdr_info *info, size_t size, void *argument)
+/* Notes one library. (The linker is locked meanwhile: nothing is opened here.) */
+static int note(struct dl_phdr_info *info, size_t size, void *argument)
 {
     (void)size;
-    struct wanted *wanted = argument;
+    struct loaded *loaded = argument;
     const char *slash = strrchr(info->dlpi_name, '/');
-    if (strncmp(slash ? slash + 1 : info->dlpi_name, "libmpi", 6) != 0)
-        return 0;
-    void *library = dlopen(info->dlpi_name, RTLD_NOLOAD | RTLD_LAZY);
-    wanted->found = library ? (function)dlsym(library, wanted->name) : NULL;
-    return wanted->found != NULL;
+    if (loaded->count < 16 && strncmp(slash ? slash + 1 : info->dlpi_name, "libmpi", 6) == 0)
+        loaded->paths[loaded->count++] = strdup(info->dlpi_name);
+    return 0;
 }
 
 /* The next definition in the linker's order; or the MPI library's, if that library is not in the order, as in Python. */
@@ -58,9 +57,14 @@ static function find(const char *name)
 {
     function found = (function)dlsym(RTLD_NEXT, name);
     if (!found) {
-        struct wanted wanted = {name, NULL};
-        dl_iterate_phdr(look, &wanted);
-        found = wanted.found;
+        struct loaded loaded = {0};
+        dl_iterate_phdr(note, &loaded);
+        for (int i = 0; i < loaded.count; i++) {
+            void *library = found ? NULL : dlopen(loaded.paths[i], RTLD_NOLOAD | RTLD_LAZY);
+            if (library)
+                found = (function)dlsym(library, name);
+            free(loaded.paths[i]);
+        }
     }
     if (!found) {
         fprintf(stderr, "compare: %s: not there; allowed: programs that an MPI library provides it to\n", name);

@@ -12,7 +12,7 @@ use crate::driver::{Driver, Layout, Written};
 use crate::hints::DriverHints;
 use crate::lov::{self, Stripes};
 use crate::placement;
-use crate::storage::{OpenStorage, Storage, StripeRequest};
+use crate::storage::{Mode, OpenStorage, Storage, StripeRequest};
 
 /// `f_type` of `statfs`.
 pub(crate) const MAGIC: u32 = 0x0BD0_0BD0;
@@ -23,6 +23,8 @@ const UNIT: u64 = 1 << 20;
 const GRAIN: u64 = 1 << 16;
 /// Rounds of all aggregators together stay below this, so that offsets of windows do not overflow.
 const FARTHEST: u64 = 1 << 62;
+/// What [`Error::Io`] calls the call that gives a file its stripes.
+pub(crate) const SET_STRIPES: &str = "setstripe";
 /// The extended attribute that tells a file's stripes.
 pub(crate) const ATTRIBUTE: &CStr = c"lustre.lov";
 
@@ -96,19 +98,23 @@ fn is_real(files: &dyn OpenStorage, path: &Path) -> bool {
     files.file_system(path).is_some_and(|found| found.magic == MAGIC)
 }
 
-/// Makes the file with the hinted layout, unless it is there already; where the layout is refused, the new file is removed.
+/// Makes the file with the hinted layout, unless it is there already. A file whose layout is refused stays, without one: another
+/// process may have opened it meanwhile.
 fn create_striped(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Result<()> {
+    let request = match request(hints) {
+        Err(_) if files.open(path, Mode::Read).is_ok() => return Ok(()),
+        request => request?,
+    };
+    let there_already = |cause: &io::Error| cause.kind() == io::ErrorKind::AlreadyExists;
     let file = match files.create_without_stripes(path) {
-        Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+        Err(cause) if there_already(&cause) => return Ok(()),
         made => made.map_err(|cause| Error::io(0, "open", path, 0, &cause))?,
     };
-    let striped = request(hints)
-        .and_then(|request| file.set_stripes(&request).map_err(|cause| Error::io(0, "setstripe", path, 0, &cause)));
-    if striped.is_err() {
-        // The file is of no use to anybody; that it stays where even removing fails is told by the first error well enough.
-        let _ = files.remove(path);
+    match file.set_stripes(&request) {
+        // Another process has opened the file since, which gave it stripes.
+        Err(cause) if there_already(&cause) => Ok(()),
+        striped => striped.map_err(|cause| Error::io(0, SET_STRIPES, path, 0, &cause)),
     }
-    striped
 }
 
 /// The hinted layout, as Lustre takes it.
@@ -200,8 +206,17 @@ mod tests {
             error
         };
         let error = refused(Fault::Stripes(libc::ENOSPC), 1 << 20);
-        assert!(matches!(&error, Error::Io { operation, .. } if operation == "setstripe"), "{error}");
+        assert!(matches!(&error, Error::Io { operation, .. } if operation == SET_STRIPES), "{error}");
         assert!(matches!(refused(Fault::None, 10), Error::Hint { .. }));
+    }
+
+    /// Two jobs, or two ranks that open the file each for itself: the other has opened it between our two calls.
+    #[test]
+    fn a_file_that_another_opens_meanwhile_is_left_to_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("new");
+        lay_out(&Hostile::lustre(Fault::Stripes(libc::EEXIST)), &path, &units(Some(1 << 20))).unwrap();
+        assert!(path.exists());
     }
 
     /// The call itself, on a file system that has none.
@@ -213,8 +228,8 @@ mod tests {
         }
         let path = dir.path().join("new");
         let error = create_striped(&SystemFiles, &path, &units(Some(1 << 20))).unwrap_err();
-        assert!(matches!(&error, Error::Io { operation, .. } if operation == "setstripe"), "{error}");
-        assert!(!path.exists());
+        assert!(matches!(&error, Error::Io { operation, .. } if operation == SET_STRIPES), "{error}");
+        assert!(path.exists(), "nobody else has its file taken away");
     }
 
     #[test]

@@ -114,8 +114,15 @@ pub fn detect_on(files: &dyn OpenStorage, path: &Path) -> DriverName {
 ///
 /// # Errors
 /// [`Error::Io`] when the file cannot be made or the file system refuses the layout; [`Error::Hint`] for a layout that cannot be.
+/// There is no new file then.
 pub fn create(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Result<Box<dyn Storage>> {
-    lay_out(files, path, hints)?;
+    if let Err(error) = lay_out(files, path, hints) {
+        if matches!(&error, Error::Io { operation, .. } if operation == lustre::SET_STRIPES) {
+            // That the file stays where even removing fails is told by the first error well enough.
+            let _ = files.remove(path);
+        }
+        return Err(error);
+    }
     files.create(path).map_err(|cause| Error::io(0, "open", path, 0, &cause))
 }
 
@@ -123,7 +130,7 @@ pub fn create(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Resu
 /// otherwise nothing happens. Call it on one rank, before anybody makes the file: no call gives a file another layout later.
 ///
 /// # Errors
-/// As [`create`]. There is no new file then.
+/// As [`create`]. Where the file system refuses the layout there is a new file without one, which others may have opened.
 pub fn lay_out(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Result<()> {
     driver_on(files, DriverName::Auto, path).lay_out(files, path, hints)
 }

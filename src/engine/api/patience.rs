@@ -130,13 +130,13 @@ impl Patience {
         let missing = self.here.as_ref().map(|here| here.missing());
         let others = match missing.as_deref() {
             None => "for other ranks".to_string(),
-            Some([]) => "for other ranks: those of this host have come to it".to_string(),
-            Some([one]) => format!("for rank {one}, which has not come to it"),
-            Some(ranks) => format!("for ranks {}, which have not come to it", named(ranks)),
+            Some([]) => "for other ranks: those of this host have come as far".to_string(),
+            Some([one]) => format!("for rank {one}, which has not come so far"),
+            Some(ranks) => format!("for ranks {}, which have not come so far", named(ranks)),
         };
         format!(
-            "rank {rank} has waited for {seconds} s in {call} of {path}, {others}; check that all ranks make the call, and that \
-             all of them have this library"
+            "rank {rank} has waited for {seconds} s in {call} of {path}, {others}; check that all ranks make the call, that all of \
+             them have this library, and that the file system answers"
         )
     }
 }
@@ -209,6 +209,8 @@ impl Voice {
         use std::os::linux::net::SocketAddrExt;
         use std::os::unix::net::{SocketAddr, UnixDatagram};
         let mut hasher = DefaultHasher::new();
+        // A name that is not whole may be that of another file in another job.
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
         (path, call, nix::unistd::getuid().as_raw()).hash(&mut hasher);
         let name = format!("tributary-patience-{:x}", hasher.finish());
         match SocketAddr::from_abstract_name(name).and_then(|name| UnixDatagram::bind_addr(&name)) {
@@ -282,8 +284,8 @@ mod tests {
         let patience = Patience::new(Path::new("/data/f"), 2, 0, None);
         assert_eq!(
             patience.line("MPI_File_write_all"),
-            "rank 2 has waited for 0 s in MPI_File_write_all of /data/f, for other ranks; check that all ranks make the call, and \
-             that all of them have this library"
+            "rank 2 has waited for 0 s in MPI_File_write_all of /data/f, for other ranks; check that all ranks make the call, that \
+             all of them have this library, and that the file system answers"
         );
         assert_eq!(named(&[1, 3]), "1 and 3");
         assert_eq!(named(&[1, 2, 3, 4, 5, 6, 7, 8]), "1, 2, 3, 4, 5, 6, 7 and 8");

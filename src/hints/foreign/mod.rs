@@ -25,7 +25,7 @@ const KNOWN: [(&str, &str); 15] = [
     ("romio_cb_alltoall", "how data is exchanged is trib_kernel_data"),
     ("romio_cb_pfr", "file domains are the driver's"),
     ("romio_cb_*", "ROMIO's own way to exchange"),
-    ("romio_lustre_*", "the driver for Lustre has no such choice"),
+    ("romio_lustre_*", "a choice of ROMIO's driver for Lustre, to which new files are left then"),
     ("romio_*", "a choice inside of ROMIO"),
     ("cray_cb_nodes_multiplier", "the number of aggregators is cb_nodes"),
     ("cray_*", "a choice inside of Cray's MPI"),

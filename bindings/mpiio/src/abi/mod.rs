@@ -33,6 +33,11 @@ pub mod amode {
         constants().mode_wronly
     }
 
+    /// MPI_MODE_RDWR.
+    pub fn rdwr() -> c_int {
+        constants().mode_rdwr
+    }
+
     /// MPI_MODE_CREATE: the file is made if it is not there.
     pub fn create() -> c_int {
         constants().mode_create

@@ -4,10 +4,11 @@
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::path::{Path, PathBuf};
 
+use tributary::Error;
 use tributary::drivers::{self, OpenStorage, SystemFiles};
 use tributary::engine::alone;
 use tributary::fabric::mpi::library;
-use tributary::{Error, Hints};
+use tributary::hints::FileHints;
 
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, amode, is_intracommunicator, rank, ranks};
@@ -51,7 +52,7 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     // SAFETY: the program's info, in a call that takes one.
     let asked = unsafe { hints::at_open(&plain(name), info, is_first) };
     if let (true, Some(_), Ok(asked)) = (is_first, &channel, &asked) {
-        lay_out(&path, amode, asked.hints());
+        lay_out(&path, amode, asked);
     }
     let code =
         named(name, |name| function.call(&[arguments[0], name.as_ptr() as Word, arguments[2], arguments[3], handle]));
@@ -76,13 +77,24 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
 /// driver for Lustre do not give a file any, and those with one leave the stripes of a file that is there. No rank of MPI makes the
 /// file before this: MPI_File_open duplicates the communicator first, for which it waits for all ranks.
 ///
-/// A file that must not be there (MPI_MODE_EXCL) is left to MPI, which would find ours. So is one whose stripes are refused, with a line
-/// that says so: a hint is no reason for MPI_File_open to fail. What else goes wrong is told by MPI, which does the same again.
-fn lay_out(path: &Path, amode: c_int, hints: &Hints) {
-    if amode & amode::create() == 0 || amode & amode::exclusive() != 0 {
+/// A file that must not be there (MPI_MODE_EXCL) is left to MPI, which would find ours; one that it does not make (a mode of access
+/// that is not allowed with MPI_MODE_CREATE), which leaves none; and one with hints of the layout that only MPI's driver for Lustre
+/// may understand. So is one whose stripes are refused, with a line that says so: a hint is no reason for MPI_File_open to fail. What
+/// else goes wrong is told by MPI, which does the same again.
+fn lay_out(path: &Path, amode: c_int, asked: &FileHints) {
+    let access = amode & (amode::rdonly() | amode::wronly() | amode::rdwr());
+    let is_made = access == amode::wronly() || (access == amode::rdwr() && amode & amode::sequential() == 0);
+    let is_for_mpi = |key: &str| key.starts_with("romio_lustre_");
+    let is_left_out = |key: &str| ["striping_unit", "striping_factor", "start_iodevice"].contains(&key);
+    if amode & amode::create() == 0
+        || amode & amode::exclusive() != 0
+        || !is_made
+        || asked.programs().any(|(key, _)| is_for_mpi(key))
+        || asked.unused().iter().any(|unused| is_left_out(&unused.key))
+    {
         return;
     }
-    match drivers::lay_out(&SystemFiles, path, &hints.for_driver()) {
+    match drivers::lay_out(&SystemFiles, path, &asked.hints().for_driver()) {
         Err(Error::Io { operation, .. }) if operation == "open" => {}
         Err(error) => tributary::say(format_args!("{error}; the hints of stripes are ignored")),
         Ok(()) => {}

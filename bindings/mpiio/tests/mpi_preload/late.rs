@@ -8,7 +8,8 @@ const RANKS: usize = 3;
 /// The lines of an outcome that say that a rank waits, without what is the same in all.
 fn lines(outcome: &Outcome) -> Vec<String> {
     let all = outcome.stderr.lines().filter_map(|line| line.split_once("has waited for 1 s in "));
-    let end = "; check that all ranks make the call, and that all of them have this library";
+    let end =
+        "; check that all ranks make the call, that all of them have this library, and that the file system answers";
     let told = all.map(|(_, told)| told.strip_suffix(end).unwrap_or_else(|| panic!("{told}")).to_string());
     let path = format!("{}/", outcome.folder.path().display());
     told.map(|told| told.replace(&path, "")).collect()
@@ -16,7 +17,16 @@ fn lines(outcome: &Outcome) -> Vec<String> {
 
 /// Rank `who` comes late to each of three calls in turn.
 fn late(hints: &str) -> Outcome {
-    Launch::new(RANKS, &compile("late.c")).arg("5").with_library().hints(hints).run()
+    Launch::new(RANKS, &compile("late.c")).arg("3").with_library().hints(hints).run()
+}
+
+/// Expects each of these lines once. (On a busy machine ranks may wait as long in other calls.)
+fn expect<const N: usize>(outcome: &Outcome, expected: [&str; N]) {
+    let told = lines(outcome);
+    for line in expected {
+        let times = told.iter().filter(|told| *told == line).count();
+        assert_eq!(times, 1, "{line}: {told:?}\n{}", outcome.stderr);
+    }
 }
 
 #[test]
@@ -25,10 +35,10 @@ fn the_line_names_the_call_and_the_ranks() {
     let expected = [
         // Nobody knows of the others before there is shared memory.
         "MPI_File_write_at_all of late, for other ranks",
-        "MPI_File_write_all of late, for rank 2, which has not come to it",
-        "the closing of late, for rank 0, which has not come to it",
+        "MPI_File_write_all of late, for rank 2, which has not come so far",
+        "the closing of late, for rank 0, which has not come so far",
     ];
-    assert_eq!(lines(&outcome), expected, "{}", outcome.stderr);
+    expect(&outcome, expected);
 }
 
 /// Ranks of a host that send messages cannot see each other; those of two hosts see their own host.
@@ -36,14 +46,11 @@ fn the_line_names_the_call_and_the_ranks() {
 fn what_other_hosts_do_is_not_known() {
     let outcome = late("trib_patience=1; trib_shared_memory=disable");
     let calls = ["MPI_File_write_at_all", "MPI_File_write_all", "the closing"];
-    assert_eq!(lines(&outcome), calls.map(|call| format!("{call} of late, for other ranks")), "{}", outcome.stderr);
+    let expected = calls.map(|call| format!("{call} of late, for other ranks"));
+    expect(&outcome, expected.each_ref().map(String::as_str));
     let outcome = late("trib_patience=1; trib_shared_memory=enable; trib_ranks_per_node=2");
-    let told = lines(&outcome);
-    assert_eq!(
-        told[1], "MPI_File_write_all of late, for other ranks: those of this host have come to it",
-        "{}",
-        outcome.stderr
-    );
+    // The rank that is late is alone on its host.
+    expect(&outcome, ["MPI_File_write_all of late, for other ranks: those of this host have come as far"]);
 }
 
 #[test]
