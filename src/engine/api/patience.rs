@@ -154,12 +154,19 @@ fn named(ranks: &[Rank]) -> String {
 
 /// The files of this process, and the thread that watches them.
 struct Watch {
-    files: Mutex<Vec<Weak<Patience>>>,
+    files: Mutex<Files>,
     /// None where the system gives no thread.
     thread: OnceLock<Option<Thread>>,
 }
 
-static WATCH: Watch = Watch { files: Mutex::new(Vec::new()), thread: OnceLock::new() };
+/// See [`Watch`].
+struct Files {
+    all: Vec<Weak<Patience>>,
+    /// The shortest patience for which the thread looks; none while it looks for no file.
+    shortest: Option<Duration>,
+}
+
+static WATCH: Watch = Watch { files: Mutex::new(Files { all: Vec::new(), shortest: None }), thread: OnceLock::new() };
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -167,10 +174,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Adds a file. A child of fork has no thread; it must not use MPI either.
 fn watch(patience: &Arc<Patience>) {
-    lock(&WATCH.files).push(Arc::downgrade(patience));
+    let is_shorter = {
+        let mut files = lock(&WATCH.files);
+        files.all.push(Arc::downgrade(patience));
+        let is_shorter = files.shortest.is_none_or(|shortest| patience.limit < shortest);
+        if is_shorter {
+            files.shortest = Some(patience.limit);
+        }
+        is_shorter
+    };
     let start = || std::thread::Builder::new().name("tributary patience".to_string()).spawn(run);
     let thread = WATCH.thread.get_or_init(|| start().ok().map(|started| started.thread().clone()));
-    if let Some(thread) = thread {
+    // Otherwise the thread looks soon enough by itself.
+    if let (Some(thread), true) = (thread, is_shorter) {
         thread.unpark();
     }
 }
@@ -178,20 +194,21 @@ fn watch(patience: &Arc<Patience>) {
 fn run() {
     leave_to_program();
     loop {
-        let files: Vec<_> = {
+        let (files, shortest) = {
             let mut files = lock(&WATCH.files);
-            files.retain(|file| file.strong_count() > 0);
-            files.iter().filter_map(Weak::upgrade).collect()
+            files.all.retain(|file| file.strong_count() > 0);
+            let all: Vec<_> = files.all.iter().filter_map(Weak::upgrade).collect();
+            files.shortest = all.iter().map(|file| file.limit).min();
+            (all, files.shortest)
         };
         let now = Instant::now();
         files.iter().for_each(|file| file.look(now));
-        let least = files.iter().map(|file| file.limit).min();
         // A file that is closed is not kept.
         drop(files);
-        match least {
+        match shortest {
             // A new file unparks.
             None => std::thread::park(),
-            Some(least) => std::thread::park_timeout((least / LOOKS).min(LONGEST)),
+            Some(shortest) => std::thread::park_timeout((shortest / LOOKS).min(LONGEST)),
         }
     }
 }
