@@ -176,6 +176,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn watch(patience: &Arc<Patience>) {
     let is_shorter = {
         let mut files = lock(&WATCH.files);
+        // A weak reference keeps the memory of a file that is closed.
+        files.all.retain(|file| file.strong_count() > 0);
         files.all.push(Arc::downgrade(patience));
         let is_shorter = files.shortest.is_none_or(|shortest| patience.limit < shortest);
         if is_shorter {
