@@ -57,6 +57,10 @@ fn program() -> PathBuf {
     rows(&compare(&tiny.split(' ').chain([place.as_str()]).collect::<Vec<_>>()));
     let kept = std::fs::read_dir(Path::new(TRIB).parent().unwrap().join("compare")).unwrap();
     let programs = kept.map(|entry| entry.unwrap().path().join("program")).filter(|program| program.is_file());
+    // That of this MPI family: Open MPI's library has had this name since its release 4, MPICH's never.
+    let name = b"libmpi.so.40";
+    let is_of_openmpi = |path: &PathBuf| std::fs::read(path).unwrap().windows(name.len()).any(|part| part == name);
+    let programs = programs.filter(|program| is_of_openmpi(program) != mpiexec::is_mpich());
     // The one that was built last: others may be of other sources.
     programs.max_by_key(|program| program.metadata().unwrap().modified().unwrap()).unwrap()
 }
