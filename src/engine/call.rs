@@ -16,6 +16,7 @@ use crate::collectives::broadcast_error;
 use crate::engine::agreed::Agreed;
 use crate::engine::api::file::File;
 use crate::engine::api::finish_call::{CallTotals, finish_call};
+use crate::engine::api::patience::Part;
 use crate::engine::api::report::{CallReport, Clock, Lap};
 use crate::engine::api::staging::Target;
 use crate::engine::plan::{self, Direction};
@@ -129,11 +130,16 @@ impl File {
             (Way::Hosts, CallMemory::Target(target)) => {
                 (done.outcome, done.counts.placement) = self.read_on_host(left, target.memory()).await?;
             }
-            (Way::Exchange, CallMemory::Source(layout, source)) => {
-                self.exchange_write((left, layout, *source), &agreed, &mut clock, &mut done).await?;
-            }
-            (Way::Exchange, CallMemory::Target(target)) => {
-                self.exchange_read(left, target.memory(), &agreed, &mut clock, &mut done).await?;
+            (Way::Exchange, memory) => {
+                let exchanged = match memory {
+                    CallMemory::Source(layout, source) => {
+                        self.exchange_write((left, layout, *source), &agreed, &mut clock, &mut done).await
+                    }
+                    CallMemory::Target(target) => {
+                        self.exchange_read(left, target.memory(), &agreed, &mut clock, &mut done).await
+                    }
+                };
+                exchanged.inspect_err(|_| self.patience.end())?;
             }
             (Way::Direct, memory) => done.outcome = self.move_directly(left, memory),
             (Way::Nothing | Way::Itself | Way::Root | Way::Slots, _) => {}
@@ -146,8 +152,11 @@ impl File {
             early => done.outcome.add(early),
         }
         call.moved = done.outcome.bytes;
+        self.patience.go_on(Part::End);
         let keeping = (self.diary.as_deref_mut(), self.plans.current());
-        let mut report = finish_call(&mut self.endpoint, &agreed.all, done, clock, keeping).await?;
+        let report = finish_call(&mut self.endpoint, &agreed.all, done, clock, keeping).await;
+        self.patience.end();
+        let mut report = report?;
         self.count(&mut report, chosen.0, &agreed);
         Ok(report)
     }

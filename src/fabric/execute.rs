@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::failure::Failure;
 use super::shared::{Grouped, Hosts, Shared, Watch};
 use super::transport::{Completion, Message, Ticket, Transport};
-use super::waiting::{Waiting, pause};
+use super::waiting::{Pending, Waiting, pause};
 use crate::error::{Error, Result};
 use crate::schedule::{Action, Op, OpId, Progress, ReduceOp, Schedule, Span};
 use crate::topology::{Rank, Topology};
@@ -229,9 +229,13 @@ impl Endpoint {
                 self.waiting.event();
             }
             if run.progress.is_done() {
+                self.waiting.set_pending(None);
                 return Ok(run.traffic);
             }
             self.transport.poll(&mut done)?;
+            if done.is_empty() {
+                self.waiting.set_pending(run.pending());
+            }
             if done.is_empty()
                 && self.waiting.may_block()
                 && run.not_ready.is_empty()
@@ -329,6 +333,17 @@ impl Run {
         self.by_ticket.insert(ticket, id);
         self.in_flight.insert(id, ticket);
         Ok(())
+    }
+
+    /// The first message in flight, and how many there are.
+    fn pending(&self) -> Option<Pending> {
+        let (&id, _) = self.in_flight.first_key_value()?;
+        let (peer, is_sent) = match self.progress.schedule().ops()[id as usize].action {
+            Action::Send { to, .. } => (to, true),
+            Action::Receive { from } => (from, false),
+            _ => return None,
+        };
+        Some(Pending { peer, is_sent, more: self.in_flight.len() - 1 })
     }
 
     /// The message to block on, once all ready operations have been started.

@@ -18,4 +18,4 @@ pub use buffers::Buffers;
 pub use execute::{Endpoint, Memory, Traffic};
 pub use failure::{Failure, Stop};
 pub use transport::{Completion, Idle, Message, Ticket, Transport};
-pub use waiting::{Quiet, Waiting};
+pub use waiting::{Pending, Quiet, Waiting};

@@ -9,6 +9,7 @@ use super::failure::Failure;
 use super::shared::Watch;
 use super::transport::Idle;
 use crate::error::Result;
+use crate::topology::Rank;
 
 /// See the module. Clones share one state, so that waiting does not borrow the endpoint.
 #[derive(Clone)]
@@ -19,6 +20,8 @@ struct State {
     idle: Arc<dyn Idle>,
     /// Counts progress, so that a wait can tell when there is none.
     events: AtomicU64,
+    /// What the fabric waits for ([`Pending`]), or 0.
+    pending: AtomicU64,
     /// The word in shared memory that the last polled future waits for, if it does.
     watched: Mutex<Option<Watch>>,
     is_watched: AtomicBool,
@@ -42,6 +45,29 @@ impl State {
     }
 }
 
+/// A message that a rank waits for, to come or to be taken, and how many more it waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pending {
+    /// The other rank.
+    pub peer: Rank,
+    /// Whether the message goes to it.
+    pub is_sent: bool,
+    /// Number of further messages.
+    pub more: usize,
+}
+
+impl Pending {
+    /// Never 0: 32 bits of the rank, one of the direction, 31 of the number of messages.
+    fn pack(self) -> u64 {
+        self.peer as u64 | u64::from(self.is_sent) << 32 | (self.more as u64 + 1) << 33
+    }
+
+    fn unpack(packed: u64) -> Option<Self> {
+        let more = (packed >> 33).checked_sub(1)? as usize;
+        Some(Self { peer: packed as u32 as Rank, is_sent: packed >> 32 & 1 == 1, more })
+    }
+}
+
 /// The number of idle rounds of one wait.
 pub struct Quiet {
     rounds: u32,
@@ -50,8 +76,8 @@ pub struct Quiet {
 
 impl Waiting {
     pub(super) fn new(idle: Arc<dyn Idle>, failure: Failure) -> Self {
-        let (events, watched, is_watched, blocking) = Default::default();
-        Self(Arc::new(State { idle, events, watched, is_watched, blocking, failure }))
+        let (events, pending, watched, is_watched, blocking) = Default::default();
+        Self(Arc::new(State { idle, events, pending, watched, is_watched, blocking, failure }))
     }
 
     /// Polls `future` until it is done, and idles while there is no progress.
@@ -132,6 +158,17 @@ impl Waiting {
         self.0.idle.clone()
     }
 
+    /// Sets the message that the polled future waits for.
+    #[inline]
+    pub(super) fn set_pending(&self, pending: Option<Pending>) {
+        self.0.pending.store(pending.map_or(0, Pending::pack), Ordering::Relaxed);
+    }
+
+    /// The message that this rank waits for, if it is known, and a number that changes with any progress. Any thread may ask.
+    pub fn pending(&self) -> (Option<Pending>, u64) {
+        (Pending::unpack(self.0.pending.load(Ordering::Relaxed)), self.0.events.load(Ordering::Relaxed))
+    }
+
     /// Records progress.
     pub fn event(&self) {
         // No atomic increment is needed: one thread at a time polls.
@@ -143,4 +180,18 @@ impl Waiting {
 pub async fn pause() {
     let mut first = true;
     std::future::poll_fn(move |_| if std::mem::take(&mut first) { Poll::Pending } else { Poll::Ready(()) }).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pending;
+
+    #[test]
+    fn what_is_pending_is_packed_whole() {
+        for (peer, is_sent, more) in [(0, false, 0), (0, true, 0), (4_294_967_295, true, 0), (7, false, 1_000_000)] {
+            let pending = Pending { peer, is_sent, more };
+            assert_eq!(Pending::unpack(pending.pack()), Some(pending));
+        }
+        assert_eq!(Pending::unpack(0), None);
+    }
 }

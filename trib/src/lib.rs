@@ -7,6 +7,7 @@
 //! | [`cli`] | options and their help |
 //! | [`source`] | the patterns |
 //! | [`rank_program`], [`calls`], [`agreement`] | what each rank runs, the sums of its calls, errors that all agree on |
+//! | `hosts` | emulated hosts |
 //! | [`machines`] | machines of the simulator by name, and the memory that a simulation may need |
 //! | [`listing`], [`report`], [`document`], [`progress()`] | tables, tables in documents, progress |
 //! | [`numbers`] | numbers as text |
@@ -26,6 +27,7 @@ mod explain;
 #[allow(dead_code, reason = "trib-lab uses the rest")]
 mod generated;
 pub mod hints;
+mod hosts;
 pub mod limits;
 pub mod listing;
 mod lists;
@@ -142,6 +144,7 @@ pub fn main() -> ExitCode {
         Command::Hints(options) => hints::run(&options),
         Command::Tune(TuneCommand::Machine(options)) => tune::machine(&options),
         Command::Compare(options) => compare::run(&options),
+        Command::Hosts(options) => hosts::run(&options),
         Command::Capture(command) => capture::run(&command),
         Command::Advise(options) => advise::run(&options),
         Command::Explain(options) => explain::run(&options),

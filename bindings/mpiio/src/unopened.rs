@@ -101,7 +101,7 @@ impl UnopenedFile {
     fn patience(&self, path: &Path, here: Option<Arc<Shared>>) -> Arc<Patience> {
         let (rank, ranks) = self.rank;
         let seconds = self.hints.as_ref().map_or(Hints::default().patience, |hints| hints.patience);
-        Patience::new(path, rank, if ranks > 1 { seconds } else { 0 }, here)
+        Patience::new(path, rank, if ranks > 1 { seconds } else { 0 }, (here, None))
     }
 
     /// How this rank waits, if it has an endpoint.

@@ -11,7 +11,7 @@ use crate::drivers::{Layout, Mode};
 use crate::engine::api::diary::DiaryWriter;
 use crate::engine::api::finish_call::CallTotals;
 use crate::engine::api::operation::Operation;
-use crate::engine::api::patience::Patience;
+use crate::engine::api::patience::{Part, Patience};
 use crate::engine::api::report::{CallReport, FanIn};
 use crate::engine::api::setup::Setup;
 use crate::engine::call::{Call, CallMemory};
@@ -102,7 +102,7 @@ impl File {
         let waiting = endpoint.waiting().clone();
         waiting.failure().set_returning(hints.on_failure == OnFailure::Return);
         let target = Target::of_process();
-        let patience = Patience::new(&path, endpoint.rank(), patience_of(&endpoint, &hints), None);
+        let patience = Patience::new(&path, endpoint.rank(), patience_of(&endpoint, &hints), (None, None));
         patience.begin_in(&waiting, "the opening");
         let setup = waiting.call(pin!(Setup::open(&mut endpoint, &*files, path, mode, hints, target))).await;
         patience.end();
@@ -129,7 +129,8 @@ impl File {
             false => setup.hosts.as_ref().and_then(|hosts| hosts.here().cloned()),
         };
         let seconds = patience_of(&endpoint, &setup.hints);
-        let patience = Patience::new(&setup.path, endpoint.rank(), seconds, shared.clone());
+        let known = (shared.clone(), Some(endpoint.waiting().clone()));
+        let patience = Patience::new(&setup.path, endpoint.rank(), seconds, known);
         let arena = shared.map(|shared| Arc::new(Arena::new(shared)));
         let (fan_in, may_overlap, reads_disjoint, busy, returns_at_end) = Default::default();
         let recording = target.map(|target| Recording::new(target, endpoint.rank(), endpoint.ranks()));
@@ -183,6 +184,7 @@ impl File {
     /// Ends an exchange: waits for the worker and adds up the counts.
     pub(in crate::engine) async fn settle(&mut self, done: &mut CallTotals) {
         if let Some(queue) = &mut self.queue {
+            self.patience.go_on(Part::Settling);
             done.outcome = queue.finish().await;
         }
         if done.outcome.error.is_some() {

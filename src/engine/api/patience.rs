@@ -1,8 +1,8 @@
-//! A rank that waits long for others to come to a collective call says so: one line a host names the call, and the ranks that have
-//! not come, as far as this host knows.
+//! A rank that waits long for others in a collective call says so: one line a host names the call, and either the ranks that have
+//! not come, as far as this host knows, or the part of an exchange and the rank whose message is due.
 //!
 //! Where one rank does not make a call, or has not this library, the others wait for it inside MPI or on a word in shared memory.
-//! So a thread watches: one a process, from the process's first file of several ranks on. It looks at two words of each file a few
+//! So a thread watches: one a process, from the process's first file of several ranks on. It looks at some words of each file a few
 //! times in the rank's patience. A call pays for storing them. The thread is no part of MPI, and ends with the process. Where no
 //! thread can be had, nobody watches.
 
@@ -13,8 +13,8 @@ use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use crate::engine::storage::worker::leave_to_program;
-use crate::fabric::Waiting;
 use crate::fabric::shared::Shared;
+use crate::fabric::{Pending, Waiting};
 use crate::topology::Rank;
 
 /// How often the thread looks in the shortest patience of any file.
@@ -24,6 +24,50 @@ const LONGEST: Duration = Duration::from_secs(5);
 /// The most ranks that a line names.
 const MOST_NAMED: usize = 8;
 
+/// What a rank waits in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The others have to come.
+    Coming,
+    /// The lists of what goes where.
+    Metadata,
+    /// A round of the data, in which this rank owns the window that begins at this byte of the file, or none.
+    Round(u64, Option<u64>),
+    /// The same, until the file system has written or read another window.
+    Storage(u64, Option<u64>),
+    /// The file system has to write the last windows.
+    Settling,
+    /// The others have to end their part.
+    End,
+}
+
+impl Part {
+    /// Its kind and round, and its window.
+    fn pack(self) -> (u64, u64) {
+        let (kind, round, window) = match self {
+            Self::Coming => (0, 0, None),
+            Self::Metadata => (1, 0, None),
+            Self::Round(round, window) => (2, round, window),
+            Self::Storage(round, window) => (3, round, window),
+            Self::Settling => (4, 0, None),
+            Self::End => (5, 0, None),
+        };
+        (kind | round << 3, window.unwrap_or(u64::MAX))
+    }
+
+    fn unpack((packed, window): (u64, u64)) -> Self {
+        let (round, window) = (packed >> 3, Some(window).filter(|start| *start != u64::MAX));
+        match packed & 7 {
+            0 => Self::Coming,
+            1 => Self::Metadata,
+            2 => Self::Round(round, window),
+            3 => Self::Storage(round, window),
+            4 => Self::Settling,
+            _ => Self::End,
+        }
+    }
+}
+
 /// The patience of a rank in the collective calls of one file.
 pub struct Patience {
     path: PathBuf,
@@ -31,11 +75,15 @@ pub struct Patience {
     limit: Duration,
     /// The ranks that share memory with this one.
     here: Option<Arc<Shared>>,
+    /// Knows which message this rank waits for; none in the opening.
+    waiting: Option<Waiting>,
     /// Counts the begins and the ends of waits: odd while the rank waits.
     turns: AtomicU64,
     /// What the last wait was in, and where this text is: most calls have the name of the one before.
     call: Mutex<&'static str>,
     named: AtomicUsize,
+    /// The [`Part`].
+    part: [AtomicU64; 2],
     /// The thread's own.
     watched: Mutex<Watched>,
 }
@@ -43,8 +91,8 @@ pub struct Patience {
 /// What the thread has seen of one file.
 #[derive(Default)]
 struct Watched {
-    /// The turn of a wait, and when the thread saw it first.
-    seen: Option<(u64, Instant)>,
+    /// The turn of a wait and its progress, and when the thread saw them first.
+    seen: Option<((u64, u64), Instant)>,
     /// Whether this rank has said that it waits, or has found that another one of its host says so.
     is_said: bool,
     /// Held by the rank of a host that speaks, as long as it waits.
@@ -53,11 +101,16 @@ struct Watched {
 
 impl Patience {
     /// The patience of `seconds` (0: without end) of one of several ranks in calls on the file `path`. `here` is the memory that
-    /// the file's calls share with other ranks, if they do. Local.
-    pub fn new(path: &Path, rank: Rank, seconds: usize, here: Option<Arc<Shared>>) -> Arc<Self> {
-        let (turns, call, named, watched) = Default::default();
-        let limit = Duration::from_secs(seconds as u64);
-        let patience = Arc::new(Self { path: path.to_path_buf(), rank, limit, here, turns, call, named, watched });
+    /// the file's calls share with other ranks, if they do; `waiting` is how they wait. Local.
+    pub fn new(
+        path: &Path,
+        rank: Rank,
+        seconds: usize,
+        (here, waiting): (Option<Arc<Shared>>, Option<Waiting>),
+    ) -> Arc<Self> {
+        let (turns, call, named, part, watched) = Default::default();
+        let (path, limit) = (path.to_path_buf(), Duration::from_secs(seconds as u64));
+        let patience = Arc::new(Self { path, rank, limit, here, waiting, turns, call, named, part, watched });
         if seconds > 0 {
             watch(&patience);
         }
@@ -67,22 +120,43 @@ impl Patience {
     /// The rank waits for the others from now on, in `call`; until [`Patience::end`]. One thread at a time. Local.
     #[inline]
     pub fn begin(&self, call: &'static str) {
+        self.name(call);
+        self.enter(Part::Coming);
+    }
+
+    #[inline]
+    fn name(&self, call: &'static str) {
         if self.named.load(Ordering::Relaxed) != call.as_ptr().addr() {
             self.named.store(call.as_ptr().addr(), Ordering::Relaxed);
             *lock(&self.call) = call;
         }
+    }
+
+    #[inline]
+    fn enter(&self, part: Part) {
+        let (packed, window) = part.pack();
+        self.part[0].store(packed, Ordering::Relaxed);
+        self.part[1].store(window, Ordering::Relaxed);
         self.turn(1);
     }
 
     /// As [`Patience::begin`], in a call that `waiting` may block in: while a call is only polled, its rank may compute. Local.
     #[inline]
     pub fn begin_in(&self, waiting: &Waiting, call: &'static str) {
+        self.name(call);
         if waiting.may_block() {
-            self.begin(call);
+            self.enter(Part::Coming);
         }
     }
 
-    /// The others have come.
+    /// The rank waits in another part of the call that [`Patience::begin_in`] has named, if that may block. Local.
+    pub fn go_on(&self, part: Part) {
+        if self.waiting.as_ref().is_some_and(Waiting::may_block) {
+            self.enter(part);
+        }
+    }
+
+    /// The rank waits no longer.
     #[inline]
     pub fn end(&self) {
         self.turn(0);
@@ -98,46 +172,89 @@ impl Patience {
     /// The thread looks at the file.
     fn look(&self, now: Instant) {
         let turn = self.turns.load(Ordering::Acquire);
+        let now_at = (turn, self.pending().1);
         let mut watched = lock(&self.watched);
         if turn.is_multiple_of(2) {
             *watched = Watched::default();
             return;
         }
         match watched.seen {
-            Some((seen, since)) if seen == turn => {
+            Some((seen, since)) if seen == now_at => {
                 if !watched.is_said && now - since >= self.limit {
                     watched.is_said = true;
                     self.say(&mut watched, turn);
                 }
             }
-            _ => *watched = Watched { seen: Some((turn, now)), ..Watched::default() },
+            _ => *watched = Watched { seen: Some((now_at, now)), ..Watched::default() },
         }
+    }
+
+    /// The message that is waited for, and a number that changes with progress.
+    fn pending(&self) -> (Option<Pending>, u64) {
+        self.waiting.as_ref().map_or((None, 0), Waiting::pending)
     }
 
     fn say(&self, watched: &mut Watched, turn: u64) {
         let call = *lock(&self.call);
         let Some(voice) = Voice::of_host(&self.path, call) else { return };
         watched.turn_to_speak = Some(voice);
-        let line = self.line(call);
+        let part = Part::unpack([0, 1].map(|word: usize| self.part[word].load(Ordering::Relaxed)).into());
+        let line = self.line(call, part, self.pending().0);
         // A rank that has come meanwhile is not accused.
         if self.turns.load(Ordering::Acquire) == turn {
             crate::say(line);
         }
     }
 
-    fn line(&self, call: &str) -> String {
+    fn line(&self, call: &str, part: Part, pending: Option<Pending>) -> String {
         let (rank, seconds, path) = (self.rank, self.limit.as_secs(), self.path.display());
+        let (others, check) = match part {
+            Part::Coming => (
+                self.coming(pending),
+                "all ranks make the call, that all of them have this library, and that the file system answers",
+            ),
+            Part::Settling => ("for its file system, which has its last windows".to_string(), "it answers"),
+            Part::End => (format!("at its end, {}", message(pending)), "they run, and that the file system answers"),
+            Part::Metadata => (format!("in its metadata, {}", message(pending)), "it runs, and that the network works"),
+            Part::Round(round, window) => {
+                (format!("{}, {}", in_round(round, window), message(pending)), "it runs, and that the network works")
+            }
+            Part::Storage(round, window) => (format!("{}, for its file system", in_round(round, window)), "it answers"),
+        };
+        format!("rank {rank} has waited for {seconds} s in {call} of {path}, {others}; check that {check}")
+    }
+
+    /// For which ranks this one waits that have not come.
+    fn coming(&self, pending: Option<Pending>) -> String {
         let missing = self.here.as_ref().map(|here| here.missing());
-        let others = match missing.as_deref() {
-            None => "for other ranks".to_string(),
-            Some([]) => "for other ranks: those of this host have come as far".to_string(),
+        match missing.as_deref() {
+            None => message(pending),
+            Some([]) => format!("{}: those of this host have come as far", message(pending)),
             Some([one]) => format!("for rank {one}, which has not come so far"),
             Some(ranks) => format!("for ranks {}, which have not come so far", named(ranks)),
-        };
-        format!(
-            "rank {rank} has waited for {seconds} s in {call} of {path}, {others}; check that all ranks make the call, that all of \
-             them have this library, and that the file system answers"
-        )
+        }
+    }
+}
+
+/// Which round of the data a rank is in, and which window is its own.
+fn in_round(round: u64, window: Option<u64>) -> String {
+    match window {
+        Some(start) => format!("in round {round} of its data, with the window at byte {start}"),
+        None => format!("in round {round} of its data"),
+    }
+}
+
+/// Which message a rank waits for.
+fn message(pending: Option<Pending>) -> String {
+    let Some(Pending { peer, is_sent, more }) = pending else { return "for other ranks".to_string() };
+    let what = match is_sent {
+        true => format!("for rank {peer}, to take a message"),
+        false => format!("for a message of rank {peer}"),
+    };
+    match more {
+        0 => what,
+        1 => format!("{what}, and for another message"),
+        more => format!("{what}, and for {more} other messages"),
     }
 }
 
@@ -257,7 +374,7 @@ mod tests {
 
     #[test]
     fn a_wait_is_odd_whatever_was_left_out() {
-        let patience = Patience::new(Path::new("f"), 0, 0, None);
+        let patience = Patience::new(Path::new("f"), 0, 0, (None, None));
         let is_waiting = || !patience.turns.load(Ordering::Relaxed).is_multiple_of(2);
         let mut last = 0;
         for begins in [true, true, false, false, true, false] {
@@ -273,11 +390,27 @@ mod tests {
         }
     }
 
+    #[test]
+    fn parts_are_packed_whole() {
+        let window = Some(u64::MAX - 1);
+        for part in [
+            Part::Coming,
+            Part::Metadata,
+            Part::Settling,
+            Part::End,
+            Part::Round(1 << 60, window),
+            Part::Storage(0, Some(0)),
+            Part::Round(3, None),
+        ] {
+            assert_eq!(Part::unpack(part.pack()), part);
+        }
+    }
+
     /// Time is told to it here.
     #[test]
     fn a_rank_speaks_once_a_wait_and_one_for_a_host() {
         let path = std::env::temp_dir().join(format!("patience-{}", std::process::id()));
-        let [first, second] = [0, 1].map(|rank| Patience::new(&path, rank, 0, None));
+        let [first, second] = [0, 1].map(|rank| Patience::new(&path, rank, 0, (None, None)));
         let says = |patience: &Patience| lock(&patience.watched).turn_to_speak.is_some();
         let (start, late) = (Instant::now(), Instant::now() + Duration::from_secs(9));
         for _ in 0..2 {
@@ -300,12 +433,43 @@ mod tests {
 
     #[test]
     fn lines() {
-        let patience = Patience::new(Path::new("/data/f"), 2, 0, None);
+        let patience = Patience::new(Path::new("/data/f"), 2, 0, (None, None));
         assert_eq!(
-            patience.line("MPI_File_write_all"),
+            patience.line("MPI_File_write_all", Part::Coming, None),
             "rank 2 has waited for 0 s in MPI_File_write_all of /data/f, for other ranks; check that all ranks make the call, that \
              all of them have this library, and that the file system answers"
         );
+        let pending = |is_sent, more| Some(Pending { peer: 5, is_sent, more });
+        let round = Part::Round(7, None);
+        for (part, pending, expected) in [
+            (
+                Part::Metadata,
+                pending(true, 0),
+                "in its metadata, for rank 5, to take a message; check that it runs, and",
+            ),
+            (
+                round,
+                pending(false, 2),
+                "in round 7 of its data, for a message of rank 5, and for 2 other messages; check",
+            ),
+            (
+                Part::Round(0, Some(4096)),
+                None,
+                "in round 0 of its data, with the window at byte 4096, for other ranks; check",
+            ),
+            (
+                Part::Storage(1, Some(0)),
+                None,
+                "in round 1 of its data, with the window at byte 0, for its file system; check",
+            ),
+            (Part::Settling, None, "for its file system, which has its last windows; check that it answers"),
+            (Part::Coming, pending(false, 0), "for a message of rank 5; check that all ranks make the call"),
+            (Part::End, pending(true, 1), "at its end, for rank 5, to take a message, and for another message; check"),
+            (Part::End, None, "at its end, for other ranks; check that they run, and that the file system answers"),
+        ] {
+            let line = patience.line("a call", part, pending);
+            assert!(line.contains(&format!("in a call of /data/f, {expected}")), "{line}");
+        }
         assert_eq!(named(&[1, 3]), "1 and 3");
         assert_eq!(named(&[1, 2, 3, 4, 5, 6, 7, 8]), "1, 2, 3, 4, 5, 6, 7 and 8");
         assert_eq!(named(&(0..1000).collect::<Vec<_>>()), "0, 1, 2, 3, 4, 5, 6, 7 and 992 more");

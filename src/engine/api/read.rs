@@ -8,6 +8,7 @@ use crate::engine::agreed::Agreed;
 use crate::engine::api::file::File;
 use crate::engine::api::finish_call::CallTotals;
 use crate::engine::api::operation::Operation;
+use crate::engine::api::patience::Part;
 use crate::engine::api::report::{CallReport, Clock, Lap};
 use crate::engine::api::staging::Target;
 use crate::engine::call::{Call, CallMemory};
@@ -130,10 +131,12 @@ impl File {
         clock: &mut Clock,
         done: &mut CallTotals,
     ) -> Result<()> {
+        self.patience.go_on(Part::Metadata);
         let plan = self.plan(extents, layout, agreed, clock, done).await?;
         let duplicate_reads = duplicate_reads(extents, layout, agreed.left.end);
         clock.lap(Lap::Flatten);
-        let rounds = Reading::new(&plan, &plan.data, sink.reborrow()).timed(self.diary.is_some());
+        let rounds =
+            Reading::new(&plan, &plan.data, sink.reborrow()).watched(&self.patience).timed(self.diary.is_some());
         done.counts = rounds.run(&mut self.endpoint, &mut self.queue).await?;
         duplicate_reads.iter().for_each(|duplicate: &DuplicateRead| duplicate.copy(&mut sink));
         self.settle(done).await;

@@ -9,6 +9,7 @@ use crate::engine::agreed::Agreed;
 use crate::engine::api::file::File;
 use crate::engine::api::finish_call::CallTotals;
 use crate::engine::api::operation::Operation;
+use crate::engine::api::patience::Part;
 use crate::engine::api::report::{CallReport, Clock, Lap};
 use crate::engine::call::{Call, CallMemory};
 use crate::engine::data::lending::Lender;
@@ -147,11 +148,12 @@ impl File {
         clock: &mut Clock,
         done: &mut CallTotals,
     ) -> Result<()> {
+        self.patience.go_on(Part::Metadata);
         let plan = self.plan(extents, layout, agreed, clock, done).await?;
         // SAFETY: the future of a call that returns at its end lies on the stack of that call, which drops all of it before it
         // returns to the owner of the memory.
         let lender = self.returns_at_end.then(|| unsafe { Lender::new(source) });
-        let rounds = Writing::new(&plan, &plan.data, source).timed(self.diary.is_some());
+        let rounds = Writing::new(&plan, &plan.data, source).watched(&self.patience).timed(self.diary.is_some());
         let ran = rounds.lending(lender.as_ref(), &self.endpoint).run(&mut self.endpoint, &mut self.queue).await;
         clock.lap(Lap::Elsewhere);
         let ran = ran.map(|counts| done.counts = counts);

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use crate::access::Sink;
+use crate::engine::api::patience::{Part, Patience};
 use crate::engine::data::buffer::WindowBuffer;
 use crate::engine::data::delivering::{Delivering, RoundReceives};
 use crate::engine::data::rounds::{DATA, DataCounts, Rounds};
@@ -41,6 +42,12 @@ impl<'a> Reading<'a> {
         Self { at: Rounds::new(plan, phase, Direction::Read), sink, ahead: VecDeque::new() }
     }
 
+    /// With a [`Patience`] that is told the round.
+    pub fn watched(mut self, patience: &'a Patience) -> Self {
+        self.at.patience = Some(patience);
+        self
+    }
+
     /// With the times of rounds in which this rank owns a window, where they are `wanted`.
     pub fn timed(mut self, wanted: bool) -> Self {
         self.at.counts.rounds = wanted.then(Vec::new);
@@ -65,7 +72,9 @@ impl<'a> Reading<'a> {
     }
 
     async fn round(&mut self, round: u64, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<()> {
+        self.at.go_on(Part::Storage(round, None));
         let (opened, window) = self.take_window(round, queue).await;
+        self.at.go_on(Part::Round(round, opened.as_ref().map(|opened| opened.window.start)));
         let begin = Instant::now();
         let owned = opened.as_ref().map(|opened| (opened.messages.len(), opened.window.len()));
         let messages = opened.as_ref().map_or(&[][..], |opened| &opened.messages);

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use crate::collectives::FIRST_FREE_TAG;
 use crate::drivers::Domains;
 use crate::engine::api::diary::Exchanged;
+use crate::engine::api::patience::{Part, Patience};
 use crate::engine::data::flow::{Agenda, Outflow};
 use crate::engine::data::windows::Windows;
 use crate::engine::metadata::phase::Phase;
@@ -88,6 +89,8 @@ pub struct Rounds<'a> {
     pub inside: Option<NodeMember<'a>>,
     /// The counts so far.
     pub counts: DataCounts,
+    /// Knows which round this rank is in.
+    pub patience: Option<&'a Patience>,
 }
 
 impl<'a> Rounds<'a> {
@@ -106,12 +109,19 @@ impl<'a> Rounds<'a> {
             plan.announced.local_plan.as_ref().map(|local| LocalAggregation::new(local, phase.route.rank, domains));
         let counts = DataCounts::default();
         let inside = plan.announced.in_memory.as_ref().map(|plan| NodeMember::new(plan, direction, domains));
-        Self { phase, domains, outflows, leaving, windows, local_aggregation, inside, counts }
+        Self { phase, domains, outflows, leaving, windows, local_aggregation, inside, counts, patience: None }
     }
 
     /// This rank.
     pub fn rank(&self) -> Rank {
         self.phase.route.rank
+    }
+
+    /// The rank waits from now on in this part of the call.
+    pub fn go_on(&self, part: Part) {
+        if let Some(patience) = self.patience {
+            patience.go_on(part);
+        }
     }
 
     /// The next round that this rank takes part in.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::access::Source;
+use crate::engine::api::patience::{Part, Patience};
 use crate::engine::data::buffer::WindowBuffer;
 use crate::engine::data::lending::Lender;
 use crate::engine::data::placing::{Filling, Placing, RoundMessage, RoundSends};
@@ -43,6 +44,12 @@ impl<'a> Writing<'a> {
         self
     }
 
+    /// With a [`Patience`] that is told the round.
+    pub fn watched(mut self, patience: &'a Patience) -> Self {
+        self.at.patience = Some(patience);
+        self
+    }
+
     /// With the times of rounds in which this rank owns a window, where they are `wanted`.
     pub fn timed(mut self, wanted: bool) -> Self {
         self.at.counts.rounds = wanted.then(Vec::new);
@@ -69,7 +76,10 @@ impl<'a> Writing<'a> {
         let (window, overlap) = opened.as_ref().map_or((None, false), |opened| (Some(opened.window), opened.overlap));
         let lender = self.lender.filter(|_| opened.as_ref().is_some_and(Opened::is_written_from_pieces));
         let owned = opened.as_ref().map(|opened| (opened.messages.len(), opened.window.len()));
+        let start = window.map(|window| window.start);
+        self.at.go_on(Part::Storage(round, start));
         let (mut buffer, receives) = self.make_room(opened, lender.is_none(), queue).await;
+        self.at.go_on(Part::Round(round, start));
         let begin = Instant::now();
         let outgoing = self.send(round);
         let local_round = self

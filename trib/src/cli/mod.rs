@@ -7,6 +7,7 @@
 //! | [`values`] | parsers of option values |
 //! | [`advise`] | options of advice for a capture |
 //! | [`compare`] | options of the comparison with an MPI library |
+//! | [`hosts`] | options of emulated hosts |
 //! | [`patterns`] | options of the lists and pictures of patterns |
 //! | [`tune`] | options of tuning |
 //!
@@ -15,6 +16,7 @@
 pub mod advise;
 pub mod capture;
 pub mod compare;
+pub mod hosts;
 pub mod patterns;
 pub mod replay;
 pub mod tune;
@@ -28,6 +30,7 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 use advise::AdviseOptions;
 use capture::{CaptureCommand, ExplainOptions};
 use compare::CompareOptions;
+use hosts::HostsOptions;
 use patterns::{ListsOptions, PatternsOptions, PictureOptions};
 use replay::ReplayOptions;
 use tune::TuneCommand;
@@ -119,6 +122,8 @@ pub enum Command {
     Tune(TuneCommand),
     /// Compare an MPI library's own I/O with the preload library, on patterns or a program of yours.
     Compare(Box<CompareOptions>),
+    /// Run a command on emulated hosts of this machine, which every MPI launcher that it starts finds.
+    Hosts(HostsOptions),
     /// Describe a capture of a real program, write its list files, or merge several captures.
     #[command(subcommand)]
     Capture(CaptureCommand),

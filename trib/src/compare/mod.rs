@@ -6,7 +6,6 @@
 //! | `setup` | the common state of all measurements |
 //! | `cases` | the patterns and their sizes |
 //! | `lists` | list files of the patterns |
-//! | `hosts` | emulated hosts |
 //! | `mpi` | the MPI library's tools, and our library |
 //! | `build` | compiles the C programs, once |
 //! | `variant` | the variants that are measured, and the hints that are tried |
@@ -27,12 +26,11 @@ mod cases;
 #[cfg(test)]
 mod damage;
 mod groups;
-mod hosts;
 mod lists;
 mod machine;
 mod markdown;
 mod measure;
-mod mpi;
+pub mod mpi;
 mod part;
 mod process;
 mod program;
@@ -52,9 +50,9 @@ mod variant;
 use std::time::{Duration, Instant};
 
 use crate::cli::compare::CompareOptions;
+use crate::hosts::Place;
 use crate::{Failure, listing, progress, say};
 use cases::CASES;
-use hosts::Place;
 use mpi::Mpi;
 use row::Row;
 use rows::Rows;

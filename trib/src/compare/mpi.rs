@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::hosts::Place;
 use crate::Failure;
 use crate::cli::compare::{MpiName, Tools};
+use crate::hosts::Place;
 
 /// The family of an MPI library. Handles, launchers and hints differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl Mpi {
     /// Those of the operating system.
     pub fn command(&self, program: &str, ranks: u64) -> Result<Command, Failure> {
         match self.place.emulated() {
-            Some(hosts) => hosts.command(program, self.family, ranks),
+            Some(hosts) => hosts.command(program, ranks.div_ceil(hosts.count())),
             None => Ok(Command::new(program)),
         }
     }

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::hosts::Place;
 use super::mpi::{self, Family};
 use super::statistics::{Ratio, median};
 use super::variant::{ABOUT_VULCAN, WITH_VULCAN, is_individual};
 use super::{build, process};
 use crate::cli::compare::CompareOptions;
+use crate::hosts::{self, Place};
 use crate::{Failure, listing, say};
 
 /// A run that takes longer is assumed to hang.
@@ -119,9 +119,7 @@ fn launcher(options: &CompareOptions) -> Result<Launcher, Failure> {
         return Ok(Launcher { family: mpi::launcher(&words[0])?, place: Place::Here, ranks: 1 });
     };
     let family = Some(mpi::check_launcher(&words[0])?);
-    let number = words.iter().position(|word| ["-n", "-np", "--np"].contains(&word.as_str()));
-    let ranks = number.and_then(|at| words.get(at + 1)?.parse().ok()).filter(|ranks: &u64| ranks.is_multiple_of(hosts));
-    let ranks = ranks.ok_or_else(|| {
+    let ranks = hosts::ranks_of(words).filter(|ranks| ranks.is_multiple_of(hosts)).ok_or_else(|| {
         let what = words.join(" ");
         Failure::new(format!(
             "hosts: {hosts} with {what}; allowed: a command with -n, and hosts that divide its number"
@@ -144,9 +142,9 @@ fn once(
     let place = folder.path().display().to_string();
     let own = [("LD_PRELOAD", preload), ("TRIB_COMPARE_INSIDE", place.as_str())];
     let variables = own.into_iter().chain(other);
-    let mut command = match (launcher.place.emulated(), launcher.family) {
-        (Some(hosts), Some(family)) => hosts.command(&words[0], family, launcher.ranks)?,
-        _ => Command::new(&words[0]),
+    let mut command = match launcher.place.emulated() {
+        Some(hosts) => hosts.command(&words[0], launcher.ranks / hosts.count())?,
+        None => Command::new(&words[0]),
     };
     match launcher.family {
         Some(family) => command.args(variables.flat_map(|(name, value)| family.for_ranks(name, value))),

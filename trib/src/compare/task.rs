@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use super::cases::{CASES, Case, Sizes, names};
-use super::hosts::{self, Place};
 use crate::Failure;
 use crate::cli::compare::{CompareOptions, MeasureOptions};
+use crate::hosts::{self, Place};
 use crate::sweep::processors;
 
 /// Refuses numbers with which nothing can be measured.

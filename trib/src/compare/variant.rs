@@ -154,8 +154,8 @@ fn romio_of(mpi: &Mpi) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::hosts::Place;
     use super::*;
+    use crate::hosts::Place;
 
     fn mpich() -> Mpi {
         Mpi { family: Family::Mpich, mpicc: "mpicc".to_string(), mpiexec: "mpiexec".to_string(), place: Place::Here }

@@ -33,7 +33,7 @@ fn network() -> (Vec<String>, Vec<u8>) {
 fn is_clean() -> bool {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
     let names = std::fs::read_to_string("/etc/hosts").unwrap_or_default();
-    !mounts.contains("trib-compare") && !names.contains("trib-host") && !Path::new("/run/trib-compare/files").exists()
+    !mounts.contains("trib-hosts") && !names.contains("trib-host") && !Path::new("/run/trib-hosts/files").exists()
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod hosts;
 mod late;
 mod mpi4py;
 mod names;
+mod outages;
 mod pack_trial;
 mod packaged;
 mod pnetcdf;

@@ -10,8 +10,8 @@ use nix::sched::{CloneFlags, unshare};
 
 use crate::Failure;
 
-/// Where it is mounted. Only this program and the hosts see it there, so that other comparisons can have theirs.
-const MOUNTED_AT: &str = "/run/trib-compare";
+/// Where it is mounted. Only this program and the hosts see it there, so that other programs can have theirs.
+const MOUNTED_AT: &str = "/run/trib-hosts";
 
 /// The mounted file system, until it is dropped.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl Files {
 impl Drop for Files {
     fn drop(&mut self) {
         // Whoever still uses it keeps it; the namespace ends with this program in any case. The empty directory stays: to remove it
-        // would take the file system away from any other comparison that has its own mounted there.
+        // would take the file system away from any other program that has its own mounted there.
         let _ = umount(&self.0);
     }
 }

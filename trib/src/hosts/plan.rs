@@ -4,9 +4,9 @@ use std::fmt::Write;
 use std::net::Ipv4Addr;
 use std::process::Command;
 
-use super::super::mpi::Family;
 use crate::Failure;
 use crate::cli::compare::MeasureOptions;
+use crate::compare::mpi::Family;
 
 /// The subnet of the hosts, which nothing outside of them sees.
 const SUBNET: [u8; 2] = [10, 88];
@@ -51,7 +51,12 @@ pub fn check(measure: &MeasureOptions) -> Result<(), Failure> {
 /// # Errors
 /// It is none.
 pub fn check_shape(measure: &MeasureOptions) -> Result<(), Failure> {
-    let Some(rate) = measure.shape.as_deref() else { return Ok(()) };
+    check_rate(measure.shape.as_deref())
+}
+
+/// The same, for the rate itself.
+pub fn check_rate(rate: Option<&str>) -> Result<(), Failure> {
+    let Some(rate) = rate else { return Ok(()) };
     let unit = rate.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let number = rate[..rate.len() - unit.len()].parse::<f64>().ok().filter(|number| *number > 0.0);
     let prefix = unit.strip_suffix("bit").or(unit.strip_suffix("bps"));
@@ -104,9 +109,8 @@ impl Plan {
         })
     }
 
-    /// The hosts for a launcher: `ranks` in blocks.
-    pub fn list(&self, family: Family, ranks: u64) -> String {
-        let slots = ranks.div_ceil(self.hosts);
+    /// The hosts for a launcher: so many ranks on each, before it goes on to the next.
+    pub fn list(&self, family: Family, slots: u64) -> String {
         let line = |host| match family {
             Family::Mpich => format!("{}:{slots}\n", self.name(host)),
             Family::OpenMpi => format!("{} slots={slots}\n", self.name(host)),

@@ -4,7 +4,10 @@
 //! nothing appears in the machine's own network, no name can be taken already, and any subnet is free. Files are on a tmpfs that
 //! is mounted before the hosts are made (`files`), in a mount namespace of this program's own. What holds all of it are
 //! processes that end when this program does, however it ends: the kernel takes it down.
+//!
+//! `trib compare --hosts` measures on them, `trib hosts` runs any command there (`command`).
 
+mod command;
 mod files;
 mod holder;
 mod network;
@@ -14,14 +17,25 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use super::mpi::Family;
 use crate::Failure;
 use crate::cli::compare::MeasureOptions;
+use crate::compare::mpi::Family;
 use files::Files;
 use holder::Holder;
 use plan::Plan;
 
+pub use command::{ranks_of, run};
 pub use plan::{check, check_shape};
+
+/// What the ranks' own software needs to know on emulated hosts: that libfabric is to use their network; Open MPI, that root may
+/// start programs there, and more ranks than the machine has cores.
+const VARIABLES: [(&str, &str); 5] = [
+    ("FI_PROVIDER", "tcp"),
+    ("FI_TCP_IFACE", "eth0"),
+    ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+    ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+    ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+];
 
 /// Where the ranks of a run are.
 #[derive(Debug, Clone, Default)]
@@ -109,13 +123,19 @@ impl Hosts {
             .collect::<Result<_, _>>()?;
         network::join(&plan, &switch, &hosts)?;
         let pids: Vec<u32> = hosts.iter().map(Holder::pid).collect();
-        files::write_program(&files.own("agent"), &plan.agent(&pids))?;
-        Ok(Self { plan, hosts, _switch: switch, files })
+        let made = Self { plan, hosts, _switch: switch, files };
+        files::write_program(&made.agent(), &made.plan.agent(&pids))?;
+        Ok(made)
     }
 
     /// The directory for files, which all hosts share.
     pub fn directory(&self) -> PathBuf {
         self.files.directory()
+    }
+
+    /// The program that runs a line of a shell on a host.
+    fn agent(&self) -> PathBuf {
+        self.files.own("agent")
     }
 
     /// Their number.
@@ -129,24 +149,27 @@ impl Hosts {
         format!("{} x {}{shape}", self.plan.hosts, ranks / self.plan.hosts)
     }
 
-    /// A command that runs on the first host. A launcher of the family that it starts, itself or by a shell, finds the hosts in its
-    /// environment, with so many of `ranks` on each.
+    /// A command that runs on the first host. A launcher of either family that it starts, itself or by a shell, finds the hosts in
+    /// its environment, and puts `slots` ranks on each before it goes on to the next.
     ///
     /// # Errors
     /// The list of hosts cannot be written.
-    pub fn command(&self, program: &str, family: Family, ranks: u64) -> Result<Command, Failure> {
-        let list = self.files.own(&format!("list-{}-{ranks}", family.name()));
-        std::fs::write(&list, self.plan.list(family, ranks))?;
+    pub fn command(&self, program: &str, slots: u64) -> Result<Command, Failure> {
         let mut command = self.hosts[0].enter();
         // In a namespace of mounts the working directory is lost.
         let here = std::env::current_dir()?;
         command.args(["sh", "-c", "cd \"$0\" && exec \"$@\""]).arg(here).arg(program);
-        command.envs(self.environment(family, &list));
+        command.envs(VARIABLES);
+        for family in [Family::Mpich, Family::OpenMpi] {
+            let list = self.files.own(&format!("list-{}-{slots}", family.name()));
+            std::fs::write(&list, self.plan.list(family, slots))?;
+            command.envs(self.environment(family, &list));
+        }
         Ok(command)
     }
 
     fn environment(&self, family: Family, list: &Path) -> Vec<(&'static str, PathBuf)> {
-        let agent = self.files.own("agent");
+        let agent = self.agent();
         let list = list.to_path_buf();
         match family {
             Family::Mpich => {

@@ -2,10 +2,10 @@ use std::net::Ipv4Addr;
 
 use clap::Parser;
 
-use super::super::mpi::Family;
 use super::plan::Plan;
 use super::{Place, check, check_shape};
 use crate::cli::compare::{CompareOptions, MeasureOptions};
+use crate::compare::mpi::Family;
 
 #[derive(Parser)]
 struct Line {
@@ -57,8 +57,8 @@ fn every_host_has_a_name_and_an_address() {
 #[test]
 fn launchers_get_ranks_in_blocks() {
     let plan = Plan { hosts: 2, shape: None };
-    assert_eq!(plan.list(Family::Mpich, 8), "trib-host0:4\ntrib-host1:4\n");
-    assert_eq!(plan.list(Family::OpenMpi, 2), "trib-host0 slots=1\ntrib-host1 slots=1\n");
+    assert_eq!(plan.list(Family::Mpich, 4), "trib-host0:4\ntrib-host1:4\n");
+    assert_eq!(plan.list(Family::OpenMpi, 1), "trib-host0 slots=1\ntrib-host1 slots=1\n");
 }
 
 #[test]

@@ -1,0 +1,108 @@
+//! Hosts that stop, and links that are cut, while ranks write and read collectively.
+//!
+//! The hosts are emulated: `.ci/hosts` makes them with `trib hosts`, and runs these tests there. Elsewhere they are ignored, and fail
+//! if they are asked for.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::common::launch::{Launch, Outcome};
+use crate::common::programs::compile;
+
+/// Two of each host.
+const RANKS: usize = 8;
+/// The host to which something happens; the launcher is on the first.
+const HOST: &str = "trib-host1";
+/// Seconds that ranks have to begin.
+const BEGIN: Duration = Duration::from_secs(60);
+
+/// Runs a line on a host.
+fn on(host: &str, line: &str) {
+    let agent = std::env::var_os("TRIB_HOSTS_AGENT").expect("emulated hosts: .ci/hosts makes them");
+    let output = Command::new(agent).args([host, line]).output().unwrap();
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn on_host(line: &str) {
+    on(HOST, line);
+}
+
+/// The processes of the host's ranks, which have written once.
+fn ranks_there(directory: &Path) -> Vec<String> {
+    let start = Instant::now();
+    loop {
+        let names = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name());
+        let names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
+        if names.len() == RANKS {
+            let there = names.iter().filter_map(|name| name.strip_prefix(&format!("{HOST}-")));
+            return there.map(String::from).collect();
+        }
+        assert!(start.elapsed() < BEGIN, "not all ranks have begun: {names:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Runs `event` while ranks write with these hints, and then asks them to end.
+fn during(hints: &str, event: impl FnOnce(&[String]) + Send) -> Outcome {
+    let told = tempfile::tempdir().unwrap();
+    let launch = Launch::new(RANKS, &compile("outages.c")).arg(told.path().to_string_lossy()).seconds(120);
+    let launch = launch.with_library().hints(hints);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let ranks = ranks_there(told.path());
+            assert_eq!(ranks.len(), 2, "ranks of {HOST}: {ranks:?}");
+            event(&ranks);
+            std::fs::write(told.path().join("enough"), "").unwrap();
+        });
+        launch.try_run()
+    })
+}
+
+fn goes_on(outcome: &Outcome) {
+    assert!(outcome.status.success(), "{}\n{}", outcome.stdout, outcome.stderr);
+    assert_eq!(outcome.stdout.matches("went on\n").count(), RANKS, "{}", outcome.stdout);
+}
+
+#[test]
+#[ignore = "needs emulated hosts: .ci/hosts"]
+fn all_ranks_of_a_host_are_stopped_for_20_seconds() {
+    let outcome = during("trib_patience=5", |ranks| {
+        for (signal, seconds) in [("-STOP", 20), ("-CONT", 1)] {
+            on_host(&format!("kill {signal} {}", ranks.join(" ")));
+            std::thread::sleep(Duration::from_secs(seconds));
+        }
+    });
+    goes_on(&outcome);
+    // Wherever in a call the host is stopped: another one says in which, and where the ranks of the host that it waits for are known.
+    let told: Vec<&str> =
+        outcome.stderr.lines().filter(|line| line.contains("has waited for 5 s in MPI_File_")).collect();
+    assert!(!told.is_empty(), "nobody said what ranks wait for\n{}", outcome.stderr);
+    eprintln!("{}", told.join("\n"));
+}
+
+#[test]
+#[ignore = "needs emulated hosts: .ci/hosts"]
+fn a_link_is_cut_for_5_seconds() {
+    let outcome = during("trib_patience=0", |_| {
+        for (way, seconds) in [("down", 5), ("up", 1)] {
+            on_host(&format!("ip link set eth0 {way}"));
+            std::thread::sleep(Duration::from_secs(seconds));
+        }
+    });
+    goes_on(&outcome);
+}
+
+/// When the system gives the connections up, MPI fails, and the launcher ends the job: nobody gets to its end. How long that takes is
+/// the system's matter: by default a quarter of an hour, here some seconds.
+#[test]
+#[ignore = "needs emulated hosts: .ci/hosts"]
+fn a_link_is_cut_for_good() {
+    for host in 0..4 {
+        on(&format!("trib-host{host}"), "echo 3 > /proc/sys/net/ipv4/tcp_retries2");
+    }
+    let outcome = during("trib_patience=0", |_| on_host("ip link set eth0 down"));
+    on_host("ip link set eth0 up");
+    assert!(!outcome.status.success(), "{}\n{}", outcome.stdout, outcome.stderr);
+    assert!(!outcome.stdout.contains("went on"), "{}", outcome.stdout);
+}

@@ -1,0 +1,37 @@
+//! `trib hosts`: any command on emulated hosts.
+
+use std::os::unix::process::ExitStatusExt;
+
+use super::{Hosts, Plan};
+use crate::Failure;
+use crate::cli::hosts::HostsOptions;
+
+/// Runs the command. It ends this program with its own exit code, or 128 and the number of the signal that ended it.
+///
+/// # Errors
+/// Hosts cannot be made here; the command cannot be started.
+pub fn run(options: &HostsOptions) -> Result<(), Failure> {
+    super::plan::check_rate(options.shape.as_deref())?;
+    let plan = Plan { hosts: options.hosts, shape: options.shape.clone() };
+    if let Some(why) = plan.obstacle() {
+        return Err(Failure::new(format!("hosts: {why}")));
+    }
+    let slots = options.ranks_per_host.or_else(|| Some(ranks_of(&options.command)?.div_ceil(options.hosts)));
+    let hosts = Hosts::up(plan)?;
+    let mut command = hosts.command(&options.command[0], slots.unwrap_or(1))?;
+    command.args(&options.command[1..]);
+    command.env("TRIB_HOSTS", options.hosts.to_string());
+    command.env("TRIB_HOSTS_AGENT", hosts.agent()).env("TRIB_HOSTS_DIRECTORY", hosts.directory());
+    let status = command.status()?;
+    drop(hosts);
+    match status.code().or_else(|| Some(128 + status.signal()?)) {
+        Some(0) => Ok(()),
+        code => std::process::exit(code.unwrap_or(1)),
+    }
+}
+
+/// Number of ranks that the command line of a launcher asks for.
+pub fn ranks_of(words: &[String]) -> Option<u64> {
+    let number = words.iter().position(|word| ["-n", "-np", "--np"].contains(&word.as_str()))?;
+    words.get(number + 1)?.parse().ok()
+}
