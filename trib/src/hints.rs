@@ -24,6 +24,14 @@ pub fn of_process() -> Result<Hints, Failure> {
     Ok(with_options([])?.hints().clone())
 }
 
+/// Checks the hints of the environment, and those of options.
+///
+/// # Errors
+/// A hint or a value that does not exist.
+pub fn check(options: &[String]) -> Result<(), Failure> {
+    with_options(options).map(drop)
+}
+
 /// The hints of a replay.
 pub fn of_replay(options: &How) -> Result<Hints, Failure> {
     let mut asked = with_options(&options.hints)?;

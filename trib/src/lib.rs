@@ -9,6 +9,7 @@
 //! | [`rank_program`], [`calls`], [`agreement`] | what each rank runs, the sums of its calls, errors that all agree on |
 //! | [`machines`] | machines of the simulator by name, and the memory that a simulation may need |
 //! | [`listing`], [`report`], [`document`], [`progress()`] | tables, tables in documents, progress |
+//! | [`launcher`] | launchers of MPI programs, and the library that is preloaded |
 //! | [`numbers`] | numbers as text |
 //! | [`limits`], [`text`], [`verify`], [`sweep`] | what is refused, files that are read, files compared, work on all processors |
 
@@ -26,6 +27,7 @@ mod explain;
 #[allow(dead_code, reason = "trib-lab uses the rest")]
 mod generated;
 pub mod hints;
+pub mod launcher;
 pub mod limits;
 pub mod listing;
 mod lists;
@@ -39,6 +41,7 @@ mod plan_only;
 pub mod rank_program;
 mod replay;
 pub mod report;
+mod run;
 pub mod source;
 pub mod sweep;
 pub mod text;
@@ -135,6 +138,7 @@ pub fn run(name: &str, command: impl FnOnce() -> Result<(), Failure>) -> ExitCod
 pub fn main() -> ExitCode {
     let command = cli::parse::<Cli>("trib").command;
     run("trib", || match command {
+        Command::Run(options) => run::run(&options),
         Command::Replay(options) => replay::run(&options),
         Command::Patterns(options) => patterns::run(&options),
         Command::Picture(options) => picture::run(&options),

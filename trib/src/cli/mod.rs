@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`replay`] | the options that all replays share |
+//! | [`run`] | options of a run with the library |
 //! | [`capture`] | options of commands on captures |
 //! | [`values`] | parsers of option values |
 //! | [`advise`] | options of advice for a capture |
@@ -17,6 +18,7 @@ pub mod capture;
 pub mod compare;
 pub mod patterns;
 pub mod replay;
+pub mod run;
 pub mod tune;
 pub mod values;
 
@@ -30,6 +32,7 @@ use capture::{CaptureCommand, ExplainOptions};
 use compare::CompareOptions;
 use patterns::{ListsOptions, PatternsOptions, PictureOptions};
 use replay::ReplayOptions;
+use run::RunOptions;
 use tune::TuneCommand;
 
 /// Collective I/O, from a laptop to a supercomputer: replay the writes of a real code, verify them byte for byte, see
@@ -104,6 +107,8 @@ fn one_line(error: &str) -> String {
 /// The commands.
 #[derive(Subcommand)]
 pub enum Command {
+    /// Run an MPI program with the preload library in its ranks.
+    Run(RunOptions),
     /// Replay the collective calls of an application.
     Replay(ReplayOptions),
     /// List the patterns, or show one: its parameters, and its counts for any number of ranks.

@@ -10,4 +10,5 @@ mod explain;
 mod extremes;
 mod import;
 mod patterns;
+mod run;
 mod tune_machine;

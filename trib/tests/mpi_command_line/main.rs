@@ -3,3 +3,4 @@
 mod cli;
 mod compare;
 mod hosts;
+mod run;
