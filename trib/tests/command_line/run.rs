@@ -160,6 +160,21 @@ fn a_dry_run_prints_the_command_and_runs_nothing() {
     }
 }
 
+/// As `bindings/install` installs it.
+#[test]
+fn an_installed_trib_finds_the_library_beside_itself() {
+    let prefix = tempfile::tempdir().unwrap();
+    let at = |name: &str| prefix.path().join(name);
+    std::fs::create_dir(at("bin")).and_then(|()| std::fs::create_dir(at("lib"))).unwrap();
+    std::fs::copy(env!("CARGO_BIN_EXE_trib"), at("bin/trib")).unwrap();
+    let dry = || Command::new(at("bin/trib")).args(["run", "--dry-run", "--", "true"]).env_remove("LD_PRELOAD").output().unwrap();
+    let said = text(&dry().stderr);
+    assert!(said.starts_with("trib: library: none beside this program; allowed: --library PATH"), "{said}");
+    std::fs::copy(library(), at("lib/libtributary_mpiio.so")).unwrap();
+    let due = format!("LD_PRELOAD={} true\n", at("lib/libtributary_mpiio.so").canonicalize().unwrap().display());
+    assert_eq!(text(&dry().stdout), due);
+}
+
 #[test]
 fn a_command_ends_as_its_program_does() {
     let folder = tempfile::tempdir().unwrap();
