@@ -11,7 +11,7 @@
 //! | [`listing`], [`report`], [`document`], [`progress()`] | tables, tables in documents, progress |
 //! | [`launcher`] | launchers of MPI programs, and the library that is preloaded |
 //! | [`numbers`] | numbers as text |
-//! | [`limits`], [`text`], [`verify`], [`sweep`] | what is refused, files that are read, files compared, work on all processors |
+//! | [`limits`], [`text`], `variables`, [`verify`], [`sweep`] | what is refused, files that are read, variables that are known, files compared, work on all processors |
 
 mod advise;
 pub mod agreement;
@@ -20,6 +20,7 @@ pub mod calls;
 pub mod capture;
 pub mod cli;
 pub mod compare;
+mod doctor;
 pub mod document;
 mod exchange;
 mod explain;
@@ -46,6 +47,7 @@ pub mod source;
 pub mod sweep;
 pub mod text;
 pub mod tune;
+mod variables;
 pub mod verify;
 
 use std::process::ExitCode;
@@ -136,9 +138,10 @@ pub fn run(name: &str, command: impl FnOnce() -> Result<(), Failure>) -> ExitCod
 
 /// The program `trib`.
 pub fn main() -> ExitCode {
-    let command = cli::parse::<Cli>("trib").command;
+    let command = cli::parse::<Cli>("trib", cli::groups::grouped).command;
     run("trib", || match command {
         Command::Run(options) => run::run(&options),
+        Command::Doctor(options) => doctor::run(&options),
         Command::Replay(options) => replay::run(&options),
         Command::Patterns(options) => patterns::run(&options),
         Command::Picture(options) => picture::run(&options),

@@ -21,6 +21,9 @@ use crate::{Failure, listing, say};
 /// A run that takes longer is assumed to hang.
 const LIMIT: Duration = Duration::from_secs(3600);
 
+/// The variable that names the folder of the ranks' records.
+pub const INSIDE: &str = "TRIB_COMPARE_INSIDE";
+
 /// The record that a rank writes when it ends.
 #[derive(Debug, Deserialize)]
 struct Rank {
@@ -151,7 +154,7 @@ fn once(
 ) -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
     let place = folder.path().display().to_string();
-    let own = [("LD_PRELOAD", preload), ("TRIB_COMPARE_INSIDE", place.as_str())];
+    let own = [("LD_PRELOAD", preload), (INSIDE, place.as_str())];
     let variables: Vec<_> =
         own.into_iter().chain(other).map(|(name, value)| (name.to_string(), value.to_string())).collect();
     let ready = Ready::new(start.launcher, words, &variables, |name| std::env::var(name).ok())?;
@@ -184,6 +187,16 @@ fn once(
     }
     runs.ranks = ranks.len();
     Ok(())
+}
+
+/// Seconds inside MPI_File_* on the rank with the longest time there, if any rank called it; and the number of ranks.
+///
+/// # Errors
+/// A record that cannot be read.
+pub fn seconds_inside(folder: &Path) -> Result<(Option<f64>, usize), Failure> {
+    let ranks = ranks(folder)?;
+    let that_called = ranks.iter().filter(|rank| !rank.calls.is_empty());
+    Ok((that_called.map(|rank| rank.seconds).reduce(f64::max), ranks.len()))
 }
 
 /// The records of all ranks.

@@ -35,8 +35,8 @@ pub fn place(words: &[String], from: usize) -> Option<usize> {
     let places = || (from..words.len()).filter(|&at| !words[at].starts_with('-') && file(&words[at]).is_some());
     // `-p debug ./a`: the word may be the option's value.
     let is_value = |at: usize| {
-        let before = words[at - 1].as_str();
-        at > from && before.starts_with('-') && !before.contains('=') && !words[at].contains('/')
+        let before = if at > from { words[at - 1].as_str() } else { "" };
+        before.starts_with('-') && !before.contains('=') && !words[at].contains('/')
     };
     let is_runner = |at: usize| RUNNERS.contains(&super::file_name(&words[at]));
     let found = places().find(|&at| !is_value(at) && !is_runner(at));
@@ -67,6 +67,7 @@ mod tests {
             let found = place(&words, 1).map(|at| words[at].replace(&program, "MODEL"));
             assert_eq!(found.as_deref(), Some(due), "{line}");
         }
+        assert_eq!(place(&["sh".to_string(), program], 0), Some(0));
         assert_eq!(place(&["mpiexec".to_string(), "/nowhere/model".to_string()], 1), None);
     }
 }

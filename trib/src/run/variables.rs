@@ -1,6 +1,6 @@
 //! What `trib run` adds to the ranks' environment beside the library.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::cli::run::{CAPTURES, ReportForm, RunOptions};
 use crate::{Failure, hints};
@@ -25,7 +25,7 @@ pub fn of(options: &RunOptions) -> Result<Vec<(String, String)>, Failure> {
         Some(ReportForm::Json) => set("TRIB_REPORT", "json"),
         Some(ReportForm::Html) | None => {}
     }
-    if let Some(directory) = captures(options).filter(|_| wants_captures(options)) {
+    if let Some(directory) = captures(options)? {
         let shown = || directory.display().to_string();
         let text = directory.to_str().ok_or_else(|| Failure::new(format!("capture: {}; allowed: UTF-8", shown())))?;
         set("TRIB_CAPTURE", text);
@@ -33,15 +33,17 @@ pub fn of(options: &RunOptions) -> Result<Vec<(String, String)>, Failure> {
     Ok(variables)
 }
 
-/// Whether the options make captures, or need them.
-pub fn wants_captures(options: &RunOptions) -> bool {
-    options.capture.is_some() || options.explain || options.report == Some(ReportForm::Html)
-}
-
-/// Where captures are: the option's directory, that of TRIB_CAPTURE, or the usual one. Ranks may run in another directory than this
-/// process.
-pub fn captures(options: &RunOptions) -> Option<PathBuf> {
+/// Where captures go, if the options want any: the option's directory, that of TRIB_CAPTURE, or the usual one. As a whole path,
+/// as ranks may run in another directory than this process.
+///
+/// # Errors
+/// There is no current directory.
+pub fn captures(options: &RunOptions) -> Result<Option<PathBuf>, Failure> {
+    if options.capture.is_none() && !options.explain && options.report != Some(ReportForm::Html) {
+        return Ok(None);
+    }
     let named = std::env::var_os("TRIB_CAPTURE").filter(|value| !value.is_empty()).map(PathBuf::from);
     let directory = options.capture.clone().or(named).unwrap_or_else(|| PathBuf::from(CAPTURES));
-    std::path::absolute(Path::new(&directory)).ok()
+    let fail = |cause| Failure::new(format!("capture: {}: {cause}", directory.display()));
+    std::path::absolute(&directory).map(Some).map_err(fail)
 }

@@ -6,6 +6,7 @@ mod ends;
 mod advise;
 mod capture;
 mod cli;
+mod doctor;
 mod explain;
 mod extremes;
 mod import;

@@ -167,7 +167,9 @@ fn an_installed_trib_finds_the_library_beside_itself() {
     let at = |name: &str| prefix.path().join(name);
     std::fs::create_dir(at("bin")).and_then(|()| std::fs::create_dir(at("lib"))).unwrap();
     std::fs::copy(env!("CARGO_BIN_EXE_trib"), at("bin/trib")).unwrap();
-    let dry = || Command::new(at("bin/trib")).args(["run", "--dry-run", "--", "true"]).env_remove("LD_PRELOAD").output().unwrap();
+    let dry = || {
+        Command::new(at("bin/trib")).args(["run", "--dry-run", "--", "true"]).env_remove("LD_PRELOAD").output().unwrap()
+    };
     let said = text(&dry().stderr);
     assert!(said.starts_with("trib: library: none beside this program; allowed: --library PATH"), "{said}");
     std::fs::copy(library(), at("lib/libtributary_mpiio.so")).unwrap();
@@ -204,4 +206,41 @@ fn what_cannot_be_run_is_refused_before_anything_starts() {
     let output = run(folder.path(), &["--", "./rank"], &[("TRIB_HINTS", "cb_nodes=many")]);
     assert!(text(&output.stderr).contains("hint cb_nodes of TRIB_HINTS: `many` is not allowed"), "{output:?}");
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
+}
+
+/// Where something is done afterwards, this process waits for the command: it ends in the same way, and signals reach the command.
+#[test]
+fn a_command_that_is_waited_for_ends_as_its_program_does() {
+    let folder = tempfile::tempdir().unwrap();
+    script(folder.path(), "coded", "exit 7");
+    script(folder.path(), "killed", "kill -SEGV $$");
+    let output = run(folder.path(), &["--explain", "--", "./coded"], &[]);
+    assert_eq!(output.status.code(), Some(7), "{output:?}");
+    assert!(text(&output.stderr).contains("the library ran no collective read or write"), "{output:?}");
+    assert_eq!(run(folder.path(), &["--capture", "--", "./killed"], &[]).status.signal(), Some(11));
+    assert_eq!(run(folder.path(), &["--capture", "--", "./nothing"], &[]).status.code(), Some(127));
+
+    script(folder.path(), "waiting", "trap 'exit 9' TERM\ntouch ready\nfor turn in {1..600}; do sleep 0.1; done");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trib"));
+    command.args(["run", "--library"]).arg(library()).args(["--capture", "--", "./waiting"]).current_dir(folder.path());
+    let mut child = command.stderr(std::process::Stdio::null()).spawn().unwrap();
+    let start = std::time::Instant::now();
+    while !folder.path().join("ready").exists() {
+        assert!(start.elapsed().as_secs() < 60, "the command has not begun");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(9));
+}
+
+#[test]
+fn a_variable_that_looks_like_one_of_ours_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(folder.path(), &["--", "true"], &[("TRIB_HINT", "cb_nodes=1")]);
+    let said = text(&output.stderr);
+    assert!(
+        said.starts_with("trib: variable TRIB_HINT: `cb_nodes=1` is not read; did you mean TRIB_HINTS?\n"),
+        "{said}"
+    );
+    assert_eq!(output.status.code(), Some(0));
 }

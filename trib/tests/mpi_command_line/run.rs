@@ -65,7 +65,7 @@ int main(int count, char **arguments)
 "#;
 
 /// The program, compiled once.
-fn program() -> &'static Path {
+pub fn program() -> &'static Path {
     static MADE: LazyLock<PathBuf> = LazyLock::new(|| {
         let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("run_program");
         compile(PROGRAM, &made, &["-D_GNU_SOURCE"]);
@@ -151,4 +151,35 @@ fn what_is_preloaded_already_stays_in_front() {
         assert!(error.contains(&format!("counting: rank {rank}: 1 opens, 3 writes, 0 reads")), "{error}");
     }
     assert!(error.contains(", behind counting.so\n") && error.contains("\"write_at_all\""), "{error}");
+}
+
+#[test]
+fn a_page_and_words_of_every_file_when_the_program_has_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(folder.path(), &["--report", "html", "--explain"], &["3"], &[]);
+    let (out, error) = printed(&output);
+    assert_eq!(output.status.code(), Some(3), "{error}");
+    assert!(out.contains("rank 0: 1, launcher 0 0\n") && !out.contains("tribcap"), "{out}");
+    let page = std::fs::read_to_string(folder.path().join("captures/file.html")).unwrap();
+    assert!(page.contains("<h2 id=\"says\">In words</h2>"), "{page}");
+    assert!(error.contains("captures/file.html: "), "{error}");
+    // A second run has a capture of its own, elsewhere; nothing is said of the first.
+    let output = run(folder.path(), &["--capture", "other"], &[], &[]);
+    let (_, error) = printed(&output);
+    assert!(error.contains("other/file.tribcap\n") && !error.contains("html"), "{error}");
+}
+
+#[test]
+fn the_gain_in_a_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(folder.path(), &["--compare", "--hints", "cb_nodes=1"], &[], &[]);
+    let (out, error) = printed(&output);
+    assert_eq!(output.status.code(), Some(0), "{error}");
+    // Without the library first, then with it; the launcher has it neither time.
+    assert!(out.contains("rank 0: 0, launcher 0 0\n") && out.contains("rank 0: 1, launcher 0 0\n"), "{out}");
+    let gain = error.lines().last().unwrap();
+    assert!(gain.contains(" times as fast with the library: ") && gain.contains("(inside MPI-IO, 2 ranks)"), "{error}");
+    let output = run(folder.path(), &["--compare"], &["3"], &[]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(printed(&output).1.contains("it ended like this without the library: exit status: 3"), "{output:?}");
 }
