@@ -106,6 +106,9 @@ const fn of_a_scheduler(name: &'static str) -> Launcher {
     Launcher { name, files: &[], says: &[], family: None, way: Way::Export, each: false, hands_on: true }
 }
 
+/// Variables with their values.
+pub type Variables = Vec<(String, String)>;
+
 /// The beginnings of names that several launchers have.
 const SHARED: [&str; 2] = ["mpiexec", "mpirun"];
 

@@ -1,7 +1,7 @@
 //! The option `--export` of srun: one list of variables that the ranks get, which replaces the one before. A comma divides it.
 
 use super::preload::{self, NAME};
-use super::program;
+use super::{Variables, program};
 use crate::Failure;
 
 /// The option with all variables, in place of the user's own in `words` or in front of them; and those that must be in srun's
@@ -13,7 +13,7 @@ pub fn export(
     words: &[String],
     variables: &[(String, String)],
     own: Option<&str>,
-) -> Result<(Vec<String>, Vec<(String, String)>), Failure> {
+) -> Result<(Vec<String>, Variables), Failure> {
     let options = &words[..program::place(words, 0).unwrap_or(words.len())];
     let joined = options.iter().rposition(|word| word.starts_with("--export="));
     let apart = options.iter().rposition(|word| word == "--export").filter(|&at| at + 1 < words.len());
