@@ -69,13 +69,20 @@ fn in_columns(mut table: comfy_table::Table, rows: &[Row]) -> comfy_table::Table
 fn narrow(rows: &[Row]) -> comfy_table::Table {
     let mut table = listing::table(["hint", "meaning"]);
     for row in rows {
-        let unit = if row.unit.is_empty() { String::new() } else { format!(" {}", row.unit) };
         let default = if row.value == row.default { String::new() } else { format!("\ndefault {}", row.default) };
-        let hint = format!("{}\n= {}{unit}{default}", row.key, row.value);
-        table.add_row([hint, format!("{}; allowed: {}", meaning(row), allowed(row))]);
+        let hint = format!("{}\n= {}{default}", row.key, valued(row));
+        table.add_row([hint, format!("{} Allowed: {}", meaning(row), allowed(row))]);
     }
     listing::keep_words(&mut table);
     table
+}
+
+/// The value, a number with its unit.
+fn valued(row: &Row) -> String {
+    match row.value.starts_with(|c: char| c.is_ascii_digit()) && !row.unit.is_empty() {
+        true => format!("{} {}", row.value, row.unit),
+        false => row.value.clone(),
+    }
 }
 
 fn meaning(row: &Row) -> String {
@@ -89,10 +96,9 @@ fn allowed(row: &Row) -> String {
 
 /// One hint, line by line.
 fn one(row: &Row) -> String {
-    let unit = if row.unit.is_empty() { String::new() } else { format!(" {}", row.unit) };
     format!(
-        "{key}={}{unit}\n  default  {}\n  allowed  {}\n  meaning  {}\n  set it   {}",
-        row.value,
+        "{key}={}\n  default  {}\n  allowed  {}\n  meaning  {}\n  set it   {}",
+        valued(row),
         row.default,
         row.allowed,
         meaning(row),
@@ -128,4 +134,18 @@ pub fn run(options: &HintsOptions) -> Result<(), Failure> {
     let order = "Set by Cray's MPICH_MPIIO_HINTS, --hint KEY=VALUE, TRIB_HINTS='key=value;...', a file named by \
     TRIB_HINTS_FILE, or hints for other MPI libraries (docs/reference/hints.md); the first that sets a hint wins.";
     say(format!("{table}\n{order}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn eighty_columns_are_enough() {
+        let mut table = narrow(&Hints::default().table());
+        table.set_width(80);
+        let shown = table.to_string();
+        assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+        assert!(shown.contains("cb_buffer_size") && shown.contains("= 30 seconds"), "{shown}");
+    }
 }

@@ -40,8 +40,8 @@ use replay::ReplayOptions;
 use run::RunOptions;
 use tune::TuneCommand;
 
-/// Collective I/O, from a laptop to a supercomputer: replay the writes of a real code, verify them byte for byte, see
-/// where the time goes, plan them for any number of ranks.
+/// Collective I/O, from a laptop to a supercomputer: run an MPI program on the library, see where its time goes, replay the writes of
+/// real codes, verify them byte for byte, plan them for any number of ranks.
 #[derive(Parser)]
 #[command(version, max_term_width = 110, arg_required_else_help = true, after_help = EXAMPLES)]
 #[command(disable_help_flag = true, disable_help_subcommand = true)]
@@ -57,6 +57,8 @@ pub struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
+  trib run --report -- mpiexec -n 16 ./program
+      runs a program of yours on the library, with a table for each file
   trib replay e3sm-f --verify
       writes as the climate model does, with 16 ranks as threads
   trib replay flash --ranks 16 --part checkpoint --read

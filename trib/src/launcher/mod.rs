@@ -3,7 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`command`] | a command with variables for its ranks |
-//! | [`srun`] | the one option of srun |
+//! | `srun` | the one option of srun |
 //! | [`program`] | which word of a command is the program |
 //! | [`library`] | where the library to preload is |
 //! | [`preload`] | the list of LD_PRELOAD, and commands that set it themselves |
