@@ -26,7 +26,7 @@ impl Advice {
     pub fn read(path: &Path) -> Self {
         let mut advice = Self::default();
         let file = format!("{VARIABLE}={}", path.display());
-        let text = match read_text(path) {
+        let text = match read_text(VARIABLE, path) {
             Ok(text) => text,
             Err(error) => {
                 advice.damaged.push(Given::new(VARIABLE, &path.display().to_string(), file).because(error.to_string()));

@@ -42,7 +42,7 @@ impl Environment {
     ///
     /// # Errors
     /// [`Error::Hint`] and [`Error::Argument`] for damaged text in a variable, or in a file that a variable names, with name and
-    /// line; [`Error::Io`] for a file that cannot be read. Damaged lines of `/etc/romio-hints`, which users cannot repair, are
+    /// line, and for a file that cannot be read. Damaged lines of `/etc/romio-hints`, which users cannot repair, are
     /// ignored. Values of other libraries' keys are never errors.
     pub fn of_process() -> Result<&'static Self> {
         static READ: OnceLock<Result<Environment>> = OnceLock::new();
@@ -70,7 +70,7 @@ impl Environment {
         if let Some(path) = variables.remove(FILE) {
             let path = Path::new(&path);
             let file = format!("{FILE}={}", path.display());
-            text_of_ours(&mut below, &read_text(path)?, |line| format!("{file}, line {line}").into())?;
+            text_of_ours(&mut below, &read_text(FILE, path)?, |line| format!("{file}, line {line}").into())?;
         }
         if let Some(text) = variables.remove(TEXT) {
             text_of_ours(&mut below, &utf8(TEXT, text)?, |_| TEXT.into())?;
@@ -103,7 +103,7 @@ fn romio_file(file_hints: &mut FileHints, named: Option<OsString>, system_file: 
         Some(path) => (Path::new(path), format!("{ROMIO}={}", Path::new(path).display())),
         None => (system_file, system_file.display().to_string()),
     };
-    let text = match (read_text(path), &named) {
+    let text = match (read_text(ROMIO, path), &named) {
         (Ok(text), _) => text,
         (Err(error), Some(_)) => return Err(error),
         (Err(_), None) => return Ok(()),
@@ -332,9 +332,9 @@ mod tests {
             "{error}"
         );
         for (name, value, says) in [
-            ("ROMIO_HINTS", "/no/such", "open of /no/such failed"),
-            ("TRIB_HINTS_FILE", "/", "read of / failed"),
-            ("TRIB_HINTS_FILE", "/dev/zero", "file of hints: /dev/zero; allowed: a text of 16777216 bytes or fewer"),
+            ("ROMIO_HINTS", "/no/such", "ROMIO_HINTS: /no/such: No such file"),
+            ("TRIB_HINTS_FILE", "/", "TRIB_HINTS_FILE: /: Is a directory"),
+            ("TRIB_HINTS_FILE", "/dev/zero", "TRIB_HINTS_FILE: /dev/zero; allowed: a text of 16777216 bytes or fewer"),
             ("MPICH_MPIIO_HINTS", "*:cb_nodes=x", "hint cb_nodes of MPICH_MPIIO_HINTS: `x` is not allowed"),
             ("MPICH_MPIIO_HINTS", "other.nc:romio_cb_write", "MPICH_MPIIO_HINTS: `romio_cb_write`"),
             ("OMPI_MCA_io_ompio_num_aggregators", "x", "hint cb_nodes of OMPI_MCA_io_ompio_num_aggregators: `x`"),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Hints, find, foreign};
+use super::{Hints, find, foreign, meant};
 use crate::error::{Error, Result};
 
 /// The source of a hint, for messages: `TRIB_HINTS`, `ROMIO_HINTS=/etc/hints, line 3`, `MPI_Info of MPI_File_open`.
@@ -130,7 +130,10 @@ impl FileHints {
     /// As [`Hints::set`].
     pub(super) fn take(&mut self, given: Given) -> Result<()> {
         if find(&given.key).is_none() && !given.key.starts_with(super::OURS) {
-            let why = foreign::why_not(&given.key);
+            let why = match (foreign::why_not(&given.key), meant(&given.key)) {
+                (foreign::UNKNOWN, Some(meant)) => format!("unknown key; did you mean {meant}?"),
+                (why, _) => why.to_string(),
+            };
             self.leave_out(given.because(why));
             return Ok(());
         }

@@ -118,7 +118,7 @@ impl Hints {
         match find(key) {
             Some(row) if (row.set)(self, value.trim()) => Ok(()),
             Some(row) => Err(Error::hint(key, value.trim(), (row.allowed)())),
-            None if key.starts_with(OURS) => Err(unknown(key, value)),
+            None if key.starts_with(OURS) => Err(unknown_with(key, value)),
             None => Ok(()),
         }
     }
@@ -151,9 +151,9 @@ impl Hints {
     /// The hints of a file, and defaults for the others.
     ///
     /// # Errors
-    /// As [`Hints::apply`], [`Error::Io`] when the file cannot be read, and [`Error::Argument`] when it is longer than 16 MiB.
+    /// As [`Hints::apply`], and [`Error::Argument`] when the file cannot be read or is longer than 16 MiB.
     pub fn from_file(path: &Path) -> Result<Self> {
-        Self::parse(&read_text(path)?)
+        Self::parse(&read_text("file of hints", path)?)
     }
 
     /// The hints of `TRIB_HINTS`, of the file that `TRIB_HINTS_FILE` names, and defaults, in descending precedence. Set the
@@ -305,15 +305,15 @@ fn pair(part: &str) -> Pair<'_> {
     part.split_once('=').map(|(key, value)| (key.trim(), value.trim())).ok_or(part)
 }
 
-/// Reads a file of hints.
-fn read_text(path: &Path) -> Result<String> {
+/// Reads a file of hints, which `what` names.
+fn read_text(what: &str, path: &Path) -> Result<String> {
     let mut text = String::new();
-    let file = std::fs::File::open(path).map_err(|cause| Error::io(0, "open", path, 0, &cause))?;
-    let read = file.take(LONGEST_FILE + 1).read_to_string(&mut text);
-    let length = read.map_err(|cause| Error::io(0, "read", path, 0, &cause))?;
+    let shown = path.display();
+    let fail = |cause: std::io::Error| Error::argument(what, format!("{shown}: {cause}"), "a text that can be read");
+    let file = std::fs::File::open(path).map_err(fail)?;
+    let length = file.take(LONGEST_FILE + 1).read_to_string(&mut text).map_err(fail)?;
     if length as u64 > LONGEST_FILE {
-        let allowed = format!("a text of {LONGEST_FILE} bytes or fewer");
-        return Err(Error::argument("file of hints", path.display(), allowed));
+        return Err(Error::argument(what, shown, format!("a text of {LONGEST_FILE} bytes or fewer")));
     }
     Ok(text)
 }
@@ -322,18 +322,52 @@ fn find(key: &str) -> Option<&'static Key> {
     KEYS.iter().find(|row| row.key == key)
 }
 
-/// The error of an unknown key, which names the closest known key, or all keys.
-fn unknown(key: &str, value: &str) -> Error {
+/// The error of a key that is no hint of this library, which names the one that may have been meant.
+pub fn unknown(key: &str) -> Error {
+    Error::argument("hint", key, format!("a key of this library; {}", advice(key)))
+}
+
+/// The error of an unknown key with a value.
+fn unknown_with(key: &str, value: &str) -> Error {
     if let Some(Removed { instead, .. }) = REMOVED.iter().find(|removed| removed.key == key) {
         return Error::hint(key, value.trim(), format!("nothing, this hint was removed; {instead}"));
     }
-    let ours = || KEYS.iter().map(|row| row.key).filter(|known| known.starts_with(OURS));
-    let closest = ours().map(|known| (edits(key, known), known)).min().filter(|&(edits, _)| edits <= 3);
-    let advice = match closest {
-        Some((_, known)) => format!("did you mean {known}?"),
-        None => format!("known keys: {}", ours().collect::<Vec<_>>().join(", ")),
-    };
-    Error::hint(key, value.trim(), format!("nothing, there is no such key; {advice}"))
+    Error::hint(key, value.trim(), format!("nothing, there is no such key; {}", advice(key)))
+}
+
+/// The known keys that may have been meant, or all.
+fn advice(key: &str) -> String {
+    let all = || KEYS.iter().map(|row| row.key);
+    let ours = || all().filter(|known| known.starts_with(OURS));
+    let longer: Vec<_> = ours().filter(|known| known.starts_with(&format!("{key}_"))).collect();
+    match similar(key, all()) {
+        _ if !longer.is_empty() => format!("did you mean {}?", longer.join(" or ")),
+        Some(known) => format!("did you mean {known}?"),
+        None if key.starts_with(OURS) => format!("known keys: {}", ours().collect::<Vec<_>>().join(", ")),
+        None => "`trib hints` lists all keys".to_string(),
+    }
+}
+
+/// The known word that is closest to a word, if it may have been meant: at most 3 letters are otherwise, and less than a third.
+pub fn similar<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let closest = known.into_iter().map(|known| (edits(word, known), known)).min();
+    closest.filter(|&(edits, known)| edits <= 3 && 3 * edits < known.len()).map(|(_, known)| known)
+}
+
+/// Refuses a text with a key that no library is known to read: for people at a command line. Elsewhere MPI requires that unknown keys
+/// are ignored.
+///
+/// # Errors
+/// [`Error::Hint`], with the key that may have been meant.
+pub fn check_keys(text: &str) -> Result<()> {
+    let read = |key: &str| find(key).is_some() || foreign::why_not(key) != foreign::UNKNOWN;
+    let wrong = pairs(text).filter_map(|(_, pair)| pair.ok()).find(|(key, _)| !read(key));
+    wrong.map_or(Ok(()), |(key, value)| Err(unknown_with(key, value)))
+}
+
+/// The hint that an unknown key of no known library may have been meant for.
+pub(crate) fn meant(key: &str) -> Option<&'static str> {
+    similar(key, KEYS.iter().map(|row| row.key))
 }
 
 /// The Levenshtein distance of `a` and `b`; O(|a| |b|).

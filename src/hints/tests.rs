@@ -145,7 +145,7 @@ fn the_environment_wins_over_the_file() {
     assert_eq!(Hints::from_variables(variables(None)).unwrap().cb_nodes, Some(2));
     assert_eq!(Hints::from_variables(|_| None).unwrap(), Hints::default());
     std::fs::remove_file(&path).unwrap();
-    assert!(matches!(Hints::from_variables(variables(None)), Err(Error::Io { .. })));
+    assert!(matches!(Hints::from_variables(variables(None)), Err(Error::Argument { .. })));
 }
 
 #[test]

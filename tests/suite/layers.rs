@@ -66,9 +66,9 @@ const FOLDERS: [(&str, &str, &str, &[Exception]); 7] = [
         "trib/src",
         "crate::",
         "generated numbers limits cli calls buffers rank_program verify report exchange source listing lists picture \
-            hints plan_only output text machines sweep capture advise explain patterns map agreement document hosts compare replay \
-            tune main",
-        &[("cli", "source", "the parameters of a pattern"), ("hosts", "compare", "families of MPI libraries")],
+            hints variables plan_only output text machines sweep capture advise explain patterns map agreement document launcher hosts \
+            compare run doctor replay tune main",
+        &[("cli", "source", "the parameters of a pattern")],
     ),
 ];
 

@@ -17,7 +17,7 @@ use cli::sim::BenchCommand;
 use cli::{Cli, Command};
 
 fn main() -> std::process::ExitCode {
-    let command = trib::cli::parse::<Cli>("trib-lab").command;
+    let command = trib::cli::parse::<Cli>("trib-lab", |command| command).command;
     trib::run("trib-lab", || match command {
         Command::Algorithms(options) => algorithms::run(&options),
         Command::Tune(TuneCommand::Kernels(options)) => kernels::run(&options),

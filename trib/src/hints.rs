@@ -1,7 +1,7 @@
 //! `trib hints`, and the hints of other commands: options override the environment.
 
 use tributary::Hints;
-use tributary::hints::{Environment, FileHints};
+use tributary::hints::{self, Environment, FileHints, Row};
 
 use crate::cli::HintsOptions;
 use crate::cli::replay::How;
@@ -11,6 +11,7 @@ use crate::{Failure, listing, say};
 fn with_options<'a>(options: impl IntoIterator<Item = &'a String>) -> Result<FileHints, Failure> {
     let mut asked = Environment::of_process()?.file_hints("");
     for option in options {
+        hints::check_keys(option)?;
         asked.text(option)?;
     }
     Ok(asked)
@@ -22,6 +23,14 @@ fn with_options<'a>(options: impl IntoIterator<Item = &'a String>) -> Result<Fil
 /// A hint or a value that does not exist.
 pub fn of_process() -> Result<Hints, Failure> {
     Ok(with_options([])?.hints().clone())
+}
+
+/// Checks the hints of the environment, and those of options.
+///
+/// # Errors
+/// A hint or a value that does not exist.
+pub fn check(options: &[String]) -> Result<(), Failure> {
+    with_options(options).map(drop)
 }
 
 /// The hints of a replay.
@@ -45,11 +54,70 @@ pub fn of_replay(options: &How) -> Result<Hints, Failure> {
     Ok(asked.hints().clone())
 }
 
-/// Prints all hints.
+/// The width from which all columns have a place.
+const WIDE: u16 = 110;
+
+fn in_columns(mut table: comfy_table::Table, rows: &[Row]) -> comfy_table::Table {
+    for row in rows {
+        table.add_row([row.key, &row.value, &row.default, row.unit, &allowed(row), &meaning(row)]);
+    }
+    listing::keep_words(&mut table);
+    table
+}
+
+/// Two columns: on a narrow terminal six have no place for words.
+fn narrow(rows: &[Row]) -> comfy_table::Table {
+    let mut table = listing::table(["hint", "meaning"]);
+    for row in rows {
+        let default = if row.value == row.default { String::new() } else { format!("\ndefault {}", row.default) };
+        let hint = format!("{}\n= {}{default}", row.key, valued(row));
+        table.add_row([hint, format!("{} Allowed: {}", meaning(row), allowed(row))]);
+    }
+    listing::keep_words(&mut table);
+    table
+}
+
+/// The value, a number with its unit.
+fn valued(row: &Row) -> String {
+    match row.value.starts_with(|c: char| c.is_ascii_digit()) && !row.unit.is_empty() {
+        true => format!("{} {}", row.value, row.unit),
+        false => row.value.clone(),
+    }
+}
+
+fn meaning(row: &Row) -> String {
+    row.meaning.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The blanks around each | let a list of words wrap.
+fn allowed(row: &Row) -> String {
+    row.allowed.replace('|', " | ")
+}
+
+/// One hint, line by line.
+fn one(row: &Row) -> String {
+    format!(
+        "{key}={}\n  default  {}\n  allowed  {}\n  meaning  {}\n  set it   {}",
+        valued(row),
+        row.default,
+        row.allowed,
+        meaning(row),
+        row.when,
+        key = row.key
+    )
+}
+
+/// Prints all hints, or one.
 pub fn run(options: &HintsOptions) -> Result<(), Failure> {
-    let rows = with_options(&options.hints)?.hints().table();
+    let mut rows = with_options(&options.hints)?.hints().table();
+    if let Some(name) = &options.name {
+        rows.retain(|row| row.key == name);
+        if rows.is_empty() {
+            return Err(hints::unknown(name).into());
+        }
+    }
     if options.json {
-        let row = |row: &tributary::hints::Row| {
+        let row = |row: &Row| {
             serde_json::json!({
                 "key": row.key, "value": row.value, "default": row.default, "unit": row.unit,
                 "allowed": row.allowed, "meaning": row.meaning, "when": row.when,
@@ -58,15 +126,26 @@ pub fn run(options: &HintsOptions) -> Result<(), Failure> {
         let rows: Vec<_> = rows.iter().map(row).collect();
         return say(serde_json::to_string_pretty(&rows)?);
     }
-    let mut table = listing::table(["hint", "value", "default", "unit", "allowed", "meaning"]);
-    for row in rows {
-        let meaning = row.meaning.split_whitespace().collect::<Vec<_>>().join(" ");
-        // The blanks around each | let a list of words wrap.
-        let allowed = row.allowed.replace('|', " | ");
-        table.add_row([row.key, &row.value, &row.default, row.unit, &allowed, &meaning]);
+    if options.name.is_some() {
+        return rows.iter().try_for_each(|row| say(one(row)));
     }
-    listing::keep_words(&mut table);
+    let wide = listing::table(["hint", "value", "default", "unit", "allowed", "meaning"]);
+    let table = if wide.width().is_none_or(|width| width >= WIDE) { in_columns(wide, &rows) } else { narrow(&rows) };
     let order = "Set by Cray's MPICH_MPIIO_HINTS, --hint KEY=VALUE, TRIB_HINTS='key=value;...', a file named by \
     TRIB_HINTS_FILE, or hints for other MPI libraries (docs/reference/hints.md); the first that sets a hint wins.";
     say(format!("{table}\n{order}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn eighty_columns_are_enough() {
+        let mut table = narrow(&Hints::default().table());
+        table.set_width(80);
+        let shown = table.to_string();
+        assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+        assert!(shown.contains("cb_buffer_size") && shown.contains("= 30 seconds"), "{shown}");
+    }
 }

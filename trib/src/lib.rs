@@ -10,8 +10,9 @@
 //! | `hosts` | emulated hosts |
 //! | [`machines`] | machines of the simulator by name, and the memory that a simulation may need |
 //! | [`listing`], [`report`], [`document`], [`progress()`] | tables, tables in documents, progress |
+//! | [`launcher`] | launchers of MPI programs, and the library that is preloaded |
 //! | [`numbers`] | numbers as text |
-//! | [`limits`], [`text`], [`verify`], [`sweep`] | what is refused, files that are read, files compared, work on all processors |
+//! | [`limits`], [`text`], `variables`, [`verify`], [`sweep`] | what is refused, files that are read, variables that are known, files compared, work on all processors |
 
 mod advise;
 pub mod agreement;
@@ -20,6 +21,7 @@ pub mod calls;
 pub mod capture;
 pub mod cli;
 pub mod compare;
+mod doctor;
 pub mod document;
 mod exchange;
 mod explain;
@@ -28,6 +30,7 @@ mod explain;
 mod generated;
 pub mod hints;
 mod hosts;
+pub mod launcher;
 pub mod limits;
 pub mod listing;
 mod lists;
@@ -41,10 +44,12 @@ mod plan_only;
 pub mod rank_program;
 mod replay;
 pub mod report;
+mod run;
 pub mod source;
 pub mod sweep;
 pub mod text;
 pub mod tune;
+mod variables;
 pub mod verify;
 
 use std::process::ExitCode;
@@ -135,8 +140,10 @@ pub fn run(name: &str, command: impl FnOnce() -> Result<(), Failure>) -> ExitCod
 
 /// The program `trib`.
 pub fn main() -> ExitCode {
-    let command = cli::parse::<Cli>("trib").command;
+    let command = cli::parse::<Cli>("trib", cli::groups::grouped).command;
     run("trib", || match command {
+        Command::Run(options) => run::run(&options),
+        Command::Doctor(options) => doctor::run(&options),
         Command::Replay(options) => replay::run(&options),
         Command::Patterns(options) => patterns::run(&options),
         Command::Picture(options) => picture::run(&options),

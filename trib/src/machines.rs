@@ -21,6 +21,13 @@ pub fn machine(name: &str) -> Result<Machine, Failure> {
     let known = || MACHINES.map(|(name, _)| name).join("|");
     let text = text::read(name.as_ref())
         .map_err(|cause| Failure::new(format!("machine: {name}: {cause}; allowed: a machine file or {}", known())))?;
+    if text.trim_start().starts_with('{') {
+        return Err(Failure::new(format!(
+            "machine: {name} has the figures of `trib tune machine`, which are for the hint trib_machine: they say nothing of the file \
+             system; allowed: a machine file of the simulator or {}",
+            known()
+        )));
+    }
     Ok(Machine::parse(name, &text)?)
 }
 

@@ -258,7 +258,8 @@ fn the_script_runs_in_any_folder_and_needs_no_mpi() {
     let libraries = "libtributary_c.so libtributary_c.a libtributary_mpiio.so libtributary_gio.so libtributary_gio.a";
     let script = format!(
         "#!/bin/sh\n[ -f \"$3\" ] || exit 1\nmkdir -p \"$CARGO_TARGET_DIR/release\"\n\
-         for name in {libraries}; do ln -s \"$BUILT/$name\" \"$CARGO_TARGET_DIR/release/$name\"; done\n"
+         for name in {libraries}; do ln -s \"$BUILT/$name\" \"$CARGO_TARGET_DIR/release/$name\"; done\n\
+         ln -s /bin/true \"$CARGO_TARGET_DIR/release/trib\"\n"
     );
     let built = std::env::current_exe().unwrap();
     std::fs::write(&cargo, script).unwrap();
@@ -270,6 +271,7 @@ fn the_script_runs_in_any_folder_and_needs_no_mpi() {
     expect(command.current_dir(folder.path()).arg("there"), "bindings/install");
     assert!(folder.path().join("there/lib/libtributary_mpiio.so").is_file());
     assert!(folder.path().join("there/include/tributary.h").is_file());
+    expect(&mut std::process::Command::new(folder.path().join("there/bin/trib")), "what is installed as trib");
 }
 
 #[test]

@@ -51,11 +51,17 @@ impl Capture {
     /// Opens a capture and reads its header and index. Local. O(ranks).
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::Argument`] for a file that is no capture, is cut or damaged, or has another version.
+    /// [`Error::Io`]; [`Error::Argument`] for a file that cannot be opened or is no capture, is cut or damaged, or has another version.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
         let path = path.into();
         let io = |operation: &str, cause: &std::io::Error| Error::io(0, operation, &path, 0, cause);
-        let file = File::open(&path).map_err(|cause| io("open", &cause))?;
+        let file = File::open(&path).map_err(|cause| {
+            Error::argument(
+                "capture",
+                format!("{}: {cause}", path.display()),
+                "a capture, as TRIB_CAPTURE=DIR makes them",
+            )
+        })?;
         let len = file.metadata().map_err(|cause| io("stat", &cause))?.len();
         let read = |offset, len| read_at(&file, &path, offset, len);
         let (header, index) = read_front(len, read)?.map_err(|wrong| no_capture(&path, &wrong))?;

@@ -35,10 +35,13 @@ const KNOWN: [(&str, &str); 15] = [
     ("access_style", "the calls themselves show it"),
 ];
 
+/// Why a key is not used that no library is known to have.
+pub const UNKNOWN: &str = "unknown key";
+
 /// Why an unknown key is not used.
 pub fn why_not(key: &str) -> &'static str {
     let is = |known: &str| known.strip_suffix('*').map_or(known == key, |start| key.starts_with(start));
-    KNOWN.iter().find(|(known, _)| is(known)).map_or("unknown key", |(_, why)| why)
+    KNOWN.iter().find(|(known, _)| is(known)).map_or(UNKNOWN, |(_, why)| why)
 }
 
 /// Why a value that is valid in another library is not used here; `None` if it is used.

@@ -3,6 +3,9 @@
 //! | module | holds |
 //! |---|---|
 //! | [`replay`] | the options that all replays share |
+//! | [`run`] | options of a run with the library |
+//! | [`groups`] | the commands in groups, for the help of all |
+//! | [`doctor`] | options of the look at a program and its surroundings |
 //! | [`capture`] | options of commands on captures |
 //! | [`values`] | parsers of option values |
 //! | [`advise`] | options of advice for a capture |
@@ -16,9 +19,12 @@
 pub mod advise;
 pub mod capture;
 pub mod compare;
+pub mod doctor;
+pub mod groups;
 pub mod hosts;
 pub mod patterns;
 pub mod replay;
+pub mod run;
 pub mod tune;
 pub mod values;
 
@@ -30,13 +36,15 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 use advise::AdviseOptions;
 use capture::{CaptureCommand, ExplainOptions};
 use compare::CompareOptions;
+use doctor::DoctorOptions;
 use hosts::HostsOptions;
 use patterns::{ListsOptions, PatternsOptions, PictureOptions};
 use replay::ReplayOptions;
+use run::RunOptions;
 use tune::TuneCommand;
 
-/// Collective I/O, from a laptop to a supercomputer: replay the writes of a real code, verify them byte for byte, see
-/// where the time goes, plan them for any number of ranks.
+/// Collective I/O, from a laptop to a supercomputer: run an MPI program on the library, see where its time goes, replay the writes of
+/// real codes, verify them byte for byte, plan them for any number of ranks.
 #[derive(Parser)]
 #[command(version, max_term_width = 110, arg_required_else_help = true, after_help = EXAMPLES)]
 #[command(disable_help_flag = true, disable_help_subcommand = true)]
@@ -52,6 +60,8 @@ pub struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
+  trib run --report -- mpiexec -n 16 ./program
+      runs a program of yours on the library, with a table for each file
   trib replay e3sm-f --verify
       writes as the climate model does, with 16 ranks as threads
   trib replay flash --ranks 16 --part checkpoint --read
@@ -66,9 +76,10 @@ Examples:
       lists all patterns; with a name, shows that pattern's parameters and counts";
 
 /// Parses the command line of the program `name`. A mistake is printed in one line and ends the process with exit code 2; help
-/// and version end it with 0.
-pub fn parse<C: Parser>(name: &str) -> C {
-    C::try_parse().unwrap_or_else(|error| {
+/// and version end it with 0. `help` may change how help is shown.
+pub fn parse<C: Parser>(name: &str, help: impl FnOnce(clap::Command) -> clap::Command) -> C {
+    let parsed = help(C::command()).try_get_matches().and_then(|matches| C::from_arg_matches(&matches));
+    parsed.unwrap_or_else(|error| {
         if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
             error.exit();
         }
@@ -107,6 +118,10 @@ fn one_line(error: &str) -> String {
 /// The commands.
 #[derive(Subcommand)]
 pub enum Command {
+    /// Run an MPI program with the preload library in its ranks.
+    Run(RunOptions),
+    /// Look at a program, its MPI library, a file system and hints: what stands in the way, and what to do next.
+    Doctor(DoctorOptions),
     /// Replay the collective calls of an application.
     Replay(ReplayOptions),
     /// List the patterns, or show one: its parameters, and its counts for any number of ranks.
@@ -115,7 +130,7 @@ pub enum Command {
     Picture(PictureOptions),
     /// Write a pattern's extents to list files, so that other programs can write the same.
     Lists(ListsOptions),
-    /// List all hints with value, default, unit and meaning.
+    /// List all hints, or show one: value, default, unit, meaning, and when to set it.
     Hints(HintsOptions),
     /// Measure what messages cost here, for a hint.
     #[command(subcommand)]
@@ -138,6 +153,9 @@ pub enum Command {
 /// Options of `trib hints`.
 #[derive(Args)]
 pub struct HintsOptions {
+    /// Show this hint only.
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
     /// Show the effect of this hint, which overrides the environment; may be repeated.
     #[arg(long = "hint", value_name = "KEY=VALUE")]
     pub hints: Vec<String>,

@@ -20,7 +20,7 @@ pub fn program(mpi: &Mpi) -> Result<PathBuf, Failure> {
 /// The library that sums the time inside file functions. It needs no MPI, so any compiler will do.
 ///
 /// # Errors
-/// As [`program`].
+/// It does not compile, or no cache folder can be written.
 pub fn inside() -> Result<PathBuf, Failure> {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_string());
     build(&compiler, "inside.so", INSIDE, &["-O2", "-g", "-shared", "-fPIC"])

@@ -27,12 +27,12 @@ mod cases;
 mod damage;
 mod groups;
 mod lists;
-mod machine;
+pub mod machine;
 mod markdown;
 mod measure;
 pub mod mpi;
 mod part;
-mod process;
+pub mod process;
 mod program;
 mod row;
 mod rows;
@@ -52,8 +52,10 @@ use std::time::{Duration, Instant};
 use crate::cli::compare::CompareOptions;
 use crate::hosts::Place;
 use crate::{Failure, listing, progress, say};
+pub use build::inside;
 use cases::CASES;
 use mpi::Mpi;
+pub use program::{INSIDE, seconds_inside};
 use row::Row;
 use rows::Rows;
 use setup::Setup;
@@ -62,7 +64,7 @@ use task::Task;
 /// Lists the patterns, or compares libraries on patterns or a program.
 pub fn run(options: &CompareOptions) -> Result<(), Failure> {
     if options.list {
-        return list();
+        return list(options.json);
     }
     task::check(&options.measure)?;
     if !options.command.is_empty() {
@@ -158,7 +160,12 @@ fn finish(options: &CompareOptions, outcome: &Outcome, tasks: usize) -> Result<(
     Ok(())
 }
 
-fn list() -> Result<(), Failure> {
+fn list(json: bool) -> Result<(), Failure> {
+    if json {
+        let row =
+            |case: &cases::Case| serde_json::json!({ "pattern": case.name, "read": case.reads, "about": case.about });
+        return CASES.iter().try_for_each(|case| say(row(case)));
+    }
     let mut table = listing::table(["pattern", "read", "what it does"]);
     for case in CASES {
         table.add_row([case.name, if case.reads { "-read" } else { "" }, case.about]);

@@ -1,38 +1,13 @@
 //! The MPI library under comparison: its family, compiler wrapper and launcher, and how variables reach its ranks.
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Failure;
 use crate::cli::compare::{MpiName, Tools};
 use crate::hosts::Place;
+use crate::launcher::{self, Launcher};
 
-/// The family of an MPI library. Handles, launchers and hints differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
-    /// MPICH and its derivatives.
-    Mpich,
-    /// Open MPI.
-    OpenMpi,
-}
-
-impl Family {
-    /// The suffix of its tools' names in distributions.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Mpich => "mpich",
-            Self::OpenMpi => "openmpi",
-        }
-    }
-
-    /// Arguments of the launcher that set a variable for the ranks only.
-    pub fn for_ranks(self, name: &str, value: &str) -> Vec<String> {
-        match self {
-            Self::Mpich => vec!["-genv".to_string(), name.to_string(), value.to_string()],
-            Self::OpenMpi => vec!["-x".to_string(), format!("{name}={value}")],
-        }
-    }
-}
+pub use crate::launcher::Family;
 
 /// The tools of one MPI library.
 #[derive(Debug, Clone)]
@@ -119,32 +94,20 @@ impl Mpi {
     }
 }
 
-/// The family of a launcher that finds emulated hosts.
+/// A launcher that finds emulated hosts.
 ///
 /// # Errors
 /// It is neither hydra nor Open MPI's.
-pub fn check_launcher(name: &str) -> Result<Family, Failure> {
-    launcher(name)?.ok_or_else(|| {
+pub fn check_launcher(name: &str) -> Result<&'static Launcher, Failure> {
+    launcher::asked(name)?.ok_or_else(|| {
         let allowed = "hydra (mpiexec of MPICH), or mpiexec of Open MPI";
         Failure::new(format!("hosts: {name} is a launcher that finds no emulated hosts; allowed: {allowed}"))
     })
 }
 
 /// The family of a launcher, from its version; none if it is not known.
-///
-/// # Errors
-/// It cannot be started.
-pub fn launcher(name: &str) -> Result<Option<Family>, Failure> {
-    let output = Command::new(name).arg("--version").output();
-    let output = output
-        .map_err(|cause| Failure::new(format!("mpiexec: {name}: {cause}; allowed: a launcher of MPI programs")))?;
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
-    Ok(match () {
-        () if says(&["HYDRA", "MPICH"]) => Some(Family::Mpich),
-        () if says(&["Open MPI", "OpenRTE", "PRRTE"]) => Some(Family::OpenMpi),
-        () => None,
-    })
+fn launcher(name: &str) -> Result<Option<Family>, Failure> {
+    Ok(launcher::asked(name)?.and_then(|launcher| launcher.family))
 }
 
 /// The family of the mpi.h that the wrapper finds.
@@ -169,33 +132,6 @@ fn family_of(mpicc: &str) -> Result<Family, Failure> {
     }
 }
 
-/// The library to preload: the named one, or the one at the place of builds and installations.
-///
-/// # Errors
-/// There is none.
-pub fn library(tools: &Tools) -> Result<PathBuf, Failure> {
-    if let Some(given) = &tools.library {
-        let found = given.is_file().then(|| given.canonicalize().ok()).flatten();
-        return found.ok_or_else(|| {
-            Failure::new(format!("library: {}: no such file; allowed: libtributary_mpiio.so", given.display()))
-        });
-    }
-    let candidates = std::env::current_exe().map(|program| places(&program)).unwrap_or_default();
-    candidates.iter().find(|place| place.is_file()).cloned().ok_or_else(|| {
-        Failure::new(
-            "library: none beside this program; allowed: --library PATH, with the library that `cargo build --release -p \
-             tributary-mpiio` builds",
-        )
-    })
-}
-
-/// The places of a library that was built or installed with this program.
-fn places(program: &Path) -> Vec<PathBuf> {
-    let beside = program.parent().unwrap_or(Path::new("."));
-    let folders = [beside.to_path_buf(), beside.join("../lib")];
-    folders.iter().filter_map(|folder| folder.join("libtributary_mpiio.so").canonicalize().ok()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,27 +146,5 @@ mod tests {
             let said = Mpi::of(&Tools { mpicc: Some(bad.to_string()), ..tools() }).unwrap_err().to_string();
             assert!(said.starts_with(&format!("mpicc: {bad}: ")) && said.contains("allowed"), "{said}");
         }
-    }
-
-    #[test]
-    fn a_missing_library_is_refused() {
-        let said = library(&Tools { library: Some("nowhere.so".into()), ..tools() }).unwrap_err();
-        assert_eq!(said.to_string(), "library: nowhere.so: no such file; allowed: libtributary_mpiio.so");
-    }
-
-    #[test]
-    fn a_library_beside_the_program_or_in_lib() {
-        let prefix = tempfile::tempdir().unwrap();
-        for name in ["bin/trib", "lib/libtributary_mpiio.so"] {
-            let path = prefix.path().join(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, "").unwrap();
-        }
-        let program = prefix.path().join("bin/trib");
-        let installed = prefix.path().join("lib/libtributary_mpiio.so").canonicalize().unwrap();
-        assert_eq!(places(&program), std::slice::from_ref(&installed));
-        let built = prefix.path().join("bin/libtributary_mpiio.so");
-        std::fs::write(&built, "").unwrap();
-        assert_eq!(places(&program), [built.canonicalize().unwrap(), installed]);
     }
 }

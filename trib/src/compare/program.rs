@@ -7,16 +7,22 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::mpi::{self, Family};
+use super::mpi;
 use super::statistics::{Ratio, median};
 use super::variant::{ABOUT_VULCAN, WITH_VULCAN, is_individual};
 use super::{build, process};
 use crate::cli::compare::CompareOptions;
 use crate::hosts::{self, Place};
+use crate::launcher::command::Ready;
+use crate::launcher::library::library;
+use crate::launcher::{self, Family, Launcher};
 use crate::{Failure, listing, say};
 
 /// A run that takes longer is assumed to hang.
 const LIMIT: Duration = Duration::from_secs(3600);
+
+/// The variable that names the folder of the ranks' records.
+pub const INSIDE: &str = "TRIB_COMPARE_INSIDE";
 
 /// The record that a rank writes when it ends.
 #[derive(Debug, Deserialize)]
@@ -71,8 +77,8 @@ struct Outcome<'a> {
 
 /// Runs the command alternately without and with the library, and prints the results.
 pub fn run(options: &CompareOptions) -> Result<(), Failure> {
-    let mpi = launcher(options)?;
-    let library = mpi::library(&options.tools)?;
+    let start = start(options)?;
+    let library = library(options.tools.library.as_deref())?;
     let inside = build::inside()?.display().to_string();
     let both = format!("{inside}:{}", library.display());
     let (mut default, mut ours, mut vulcan) = (Runs::default(), Runs::default(), None);
@@ -81,12 +87,12 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
     let bar = super::progress(options.measure.pairs, "");
     for pair in 0..options.measure.pairs {
         bar.set_message(format!("pair {} of {}", pair + 1, options.measure.pairs));
-        once(&options.command, &mpi, (&inside, None), &mut default)?;
-        once(&options.command, &mpi, (&both, None), &mut ours)?;
+        once(&options.command, &start, (&inside, None), &mut default)?;
+        once(&options.command, &start, (&both, None), &mut ours)?;
         // The number of ranks is known from the first run.
-        if !names_one && mpi.family.is_some_and(|family| is_individual(family, default.ranks as u64)) {
+        if !names_one && start.family().is_some_and(|family| is_individual(family, default.ranks as u64)) {
             let with = (inside.as_str(), Some(WITH_VULCAN));
-            once(&options.command, &mpi, with, vulcan.get_or_insert_with(Runs::default))?;
+            once(&options.command, &start, with, vulcan.get_or_insert_with(Runs::default))?;
         }
         bar.inc(1);
     }
@@ -106,19 +112,25 @@ pub fn run(options: &CompareOptions) -> Result<(), Failure> {
 }
 
 /// What starts the command, and where.
-struct Launcher {
-    family: Option<Family>,
+struct Start {
+    launcher: Option<&'static Launcher>,
     place: Place,
     ranks: u64,
 }
 
+impl Start {
+    fn family(&self) -> Option<Family> {
+        self.launcher.and_then(|launcher| launcher.family)
+    }
+}
+
 /// The launcher of the command, on the hosts that are asked for.
-fn launcher(options: &CompareOptions) -> Result<Launcher, Failure> {
+fn start(options: &CompareOptions) -> Result<Start, Failure> {
     let (words, measure) = (&options.command, &options.measure);
     let Some(hosts) = measure.hosts else {
-        return Ok(Launcher { family: mpi::launcher(&words[0])?, place: Place::Here, ranks: 1 });
+        return Ok(Start { launcher: launcher::of(&words[0])?, place: Place::Here, ranks: 1 });
     };
-    let family = Some(mpi::check_launcher(&words[0])?);
+    let launcher = Some(mpi::check_launcher(&words[0])?);
     let ranks = hosts::ranks_of(words).filter(|ranks| ranks.is_multiple_of(hosts)).ok_or_else(|| {
         let what = words.join(" ");
         Failure::new(format!(
@@ -126,7 +138,7 @@ fn launcher(options: &CompareOptions) -> Result<Launcher, Failure> {
         ))
     })?;
     match Place::of(measure)? {
-        place @ Place::Emulated(_) => Ok(Launcher { family, place, ranks }),
+        place @ Place::Emulated(_) => Ok(Start { launcher, place, ranks }),
         _ => Err(Failure::new("hosts: a program of yours cannot have pretended ones; allowed: root, or no --hosts")),
     }
 }
@@ -134,24 +146,22 @@ fn launcher(options: &CompareOptions) -> Result<Launcher, Failure> {
 /// Makes one run, with these libraries preloaded, and another variable set.
 fn once(
     words: &[String],
-    launcher: &Launcher,
+    start: &Start,
     (preload, other): (&str, Option<(&str, &str)>),
     runs: &mut Runs,
 ) -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
     let place = folder.path().display().to_string();
-    let own = [("LD_PRELOAD", preload), ("TRIB_COMPARE_INSIDE", place.as_str())];
-    let variables = own.into_iter().chain(other);
-    let mut command = match launcher.place.emulated() {
-        Some(hosts) => hosts.command(&words[0], launcher.ranks / hosts.count())?,
+    let own = [("LD_PRELOAD", preload), (INSIDE, place.as_str())];
+    let variables: Vec<_> =
+        own.into_iter().chain(other).map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    let ready = Ready::new(start.launcher, words, &variables, |name| std::env::var(name).ok())?;
+    let mut command = match start.place.emulated() {
+        Some(hosts) => hosts.command(&words[0], start.ranks / hosts.count())?,
         None => Command::new(&words[0]),
     };
-    match launcher.family {
-        Some(family) => command.args(variables.flat_map(|(name, value)| family.for_ranks(name, value))),
-        // An unknown launcher is assumed to pass its environment on.
-        None => command.envs(variables),
-    };
-    let output = process::run(command.args(&words[1..]), LIMIT)?;
+    command.envs(ready.environment).args(&ready.words[1..]);
+    let output = process::run(&mut command, LIMIT)?;
     let ranks = ranks(folder.path())?;
     if ranks.iter().all(|rank| rank.calls.is_empty()) {
         let what = words.join(" ");
@@ -175,6 +185,16 @@ fn once(
     }
     runs.ranks = ranks.len();
     Ok(())
+}
+
+/// Seconds inside MPI_File_* on the rank with the longest time there, if any rank called it; and the number of ranks.
+///
+/// # Errors
+/// A record that cannot be read.
+pub fn seconds_inside(folder: &Path) -> Result<(Option<f64>, usize), Failure> {
+    let ranks = ranks(folder)?;
+    let that_called = ranks.iter().filter(|rank| !rank.calls.is_empty());
+    Ok((that_called.map(|rank| rank.seconds).reduce(f64::max), ranks.len()))
 }
 
 /// The records of all ranks.

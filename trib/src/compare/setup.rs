@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::lists::Lists;
 use super::measure::{self, Plan, System};
-use super::mpi::{self, Mpi};
+use super::mpi::Mpi;
 use super::part::Part;
 use super::row::{EMULATED, HOSTS_OF, Key, Row};
 use super::rows::Rows;
@@ -15,6 +15,7 @@ use super::variant::Variant;
 use super::{build, machine, traffic};
 use crate::Failure;
 use crate::cli::compare::CompareOptions;
+use crate::launcher::library::library;
 
 /// How long the first run on emulated hosts may take. An MPI library that is not fit for them may hang there.
 const FIRST_LIMIT: Duration = Duration::from_secs(40);
@@ -43,7 +44,7 @@ impl<'a> Setup<'a> {
         directory: &Path,
     ) -> Result<Self, Failure> {
         let load = machine::load();
-        let library = mpi::library(&options.tools)?;
+        let library = library(options.tools.library.as_deref())?;
         let program = build::program(&mpi)?;
         let traced =
             std::process::Command::new("strace").arg("-V").output().is_ok_and(|output| output.status.success());

@@ -26,6 +26,8 @@ mod sizes;
 mod tables;
 mod text;
 
+use std::path::Path;
+
 use tributary::engine::Capture;
 
 use crate::cli::capture::ExplainOptions;
@@ -50,7 +52,28 @@ pub fn run(options: &ExplainOptions) -> Result<(), Failure> {
         return say(serde_json::to_string_pretty(&account)?);
     }
     let Some(path) = &options.html else { return say(text::of(&account)) };
-    let shown = path.display();
-    std::fs::write(path, page::html(&account)).map_err(|cause| Failure::new(format!("{shown}: {cause}")))?;
-    say(format!("{shown}: {}", account.file))
+    write(&account, path)?;
+    say(format!("{}: {}", path.display(), account.file))
+}
+
+/// Writes the page of a capture; the name of the file that was captured.
+///
+/// # Errors
+/// As [`run`].
+pub fn page(capture: &Path, path: &Path) -> Result<String, Failure> {
+    let account = Account::of(&Capture::open(capture)?)?;
+    write(&account, path)?;
+    Ok(account.file)
+}
+
+/// What a capture says, in words.
+///
+/// # Errors
+/// As [`run`].
+pub fn words(capture: &Path) -> Result<String, Failure> {
+    Ok(text::of(&Account::of(&Capture::open(capture)?)?))
+}
+
+fn write(account: &Account, path: &Path) -> Result<(), Failure> {
+    std::fs::write(path, page::html(account)).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))
 }

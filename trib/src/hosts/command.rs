@@ -1,12 +1,11 @@
 //! `trib hosts`: any command on emulated hosts.
 
-use std::os::unix::process::ExitStatusExt;
-
 use super::{Hosts, Plan};
 use crate::Failure;
 use crate::cli::hosts::HostsOptions;
+use crate::launcher::child;
 
-/// Runs the command. It ends this program with its own exit code, or 128 and the number of the signal that ended it.
+/// Runs the command, and ends this program as the command ended.
 ///
 /// # Errors
 /// Hosts cannot be made here; the command cannot be started.
@@ -22,12 +21,9 @@ pub fn run(options: &HostsOptions) -> Result<(), Failure> {
     command.args(&options.command[1..]);
     command.env("TRIB_HOSTS", options.hosts.to_string());
     command.env("TRIB_HOSTS_AGENT", hosts.agent()).env("TRIB_HOSTS_DIRECTORY", hosts.directory());
-    let status = command.status()?;
+    let status = child::run(&mut command)?;
     drop(hosts);
-    match status.code().or_else(|| Some(128 + status.signal()?)) {
-        Some(0) => Ok(()),
-        code => std::process::exit(code.unwrap_or(1)),
-    }
+    child::end_as(status)
 }
 
 /// Number of ranks that the command line of a launcher asks for.

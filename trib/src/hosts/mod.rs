@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use crate::Failure;
 use crate::cli::compare::MeasureOptions;
-use crate::compare::mpi::Family;
+use crate::launcher::Family;
 use files::Files;
 use holder::Holder;
 use plan::Plan;

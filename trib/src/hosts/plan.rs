@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::Failure;
 use crate::cli::compare::MeasureOptions;
-use crate::compare::mpi::Family;
+use crate::launcher::Family;
 
 /// The subnet of the hosts, which nothing outside of them sees.
 const SUBNET: [u8; 2] = [10, 88];

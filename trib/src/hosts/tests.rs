@@ -5,7 +5,7 @@ use clap::Parser;
 use super::plan::Plan;
 use super::{Place, check, check_shape};
 use crate::cli::compare::{CompareOptions, MeasureOptions};
-use crate::compare::mpi::Family;
+use crate::launcher::Family;
 
 #[derive(Parser)]
 struct Line {

@@ -309,6 +309,40 @@ fn hints_are_listed_and_environment_gives_way_to_options() {
 }
 
 #[test]
+fn one_hint_is_shown_and_a_key_that_is_none_is_refused() {
+    let one = text(&trib(&["hints", "cb_nodes"]).stdout);
+    assert!(
+        one.starts_with("cb_nodes=auto") && one.contains("\n  allowed  ") && one.contains("\n  set it   "),
+        "{one}"
+    );
+    assert_eq!(json(&["hints", "cb_nodes", "--json"]).as_array().unwrap().len(), 1);
+    for (arguments, says) in [
+        (&["hints", "cb_node"][..], "hint: cb_node; allowed: a key of this library; did you mean cb_nodes?"),
+        (
+            &["hints", "--hint", "cb_node=2"],
+            "hint cb_node: `2` is not allowed; allowed: nothing, there is no such key; did you mean cb_nodes?",
+        ),
+        (&["hints", "--hint", "colour=red"], "allowed: nothing, there is no such key; `trib hints` lists all keys"),
+        (&["replay", "ior", "--hint", "trib_kernel=balanced"], "did you mean trib_kernel_meta or trib_kernel_data?"),
+        (&["replay", "ior", "--hnt", "cb_nodes=2"], "a similar argument exists: '--hint'"),
+        (&["explian"], "'explain'"),
+        (&["explain", "/nowhere/file.tribcap"], "capture: /nowhere/file.tribcap: No such file"),
+    ] {
+        let output = trib(arguments);
+        let said = text(&output.stderr);
+        assert!(!output.status.success() && said.contains(says) && said.lines().count() == 1, "{said}");
+    }
+}
+
+/// For programs: one object a line.
+#[test]
+fn the_patterns_of_comparisons_as_json() {
+    let listed = text(&trib(&["compare", "--list", "--json"]).stdout);
+    let rows: Vec<Value> = listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(rows.iter().any(|row| row["pattern"] == "btio" && row["read"] == true), "{listed}");
+}
+
+#[test]
 fn help_shows_the_way() {
     for arguments in [&["--help"][..], &["replay", "--help"], &["hints", "--help"], &["map", "--help"]] {
         let help = text(&trib(arguments).stdout);

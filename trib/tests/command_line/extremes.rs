@@ -7,6 +7,8 @@ pub const PROGRAM: &str = env!("CARGO_BIN_EXE_trib");
 
 /// What makes each command do little: its path, and what follows. `DIR` is a directory of its own, `CAPTURE` a capture.
 pub const COMMANDS: &[(&str, &str)] = &[
+    ("run", "--dry-run -- true"),
+    ("doctor", ""),
     ("replay", ""),
     ("patterns", "--ranks 4"),
     ("picture", "--ranks 4 --output DIR/p.svg"),

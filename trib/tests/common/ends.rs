@@ -71,7 +71,7 @@ fn help(directory: &Path, path: &[String]) -> Help {
         let first = item.split_whitespace().next().unwrap_or_default();
         let is_named = line.starts_with("  ") && !line.starts_with("   ");
         match section.as_str() {
-            "Commands" if is_named => help.commands.push(first.to_string()),
+            commands if is_named && commands.starts_with("Commands") => help.commands.push(first.to_string()),
             "Patterns" if is_named => help.patterns.push(first.to_string()),
             "Examples" | "Example" => {}
             _ if item.starts_with('-') && line.find('-') <= Some(8) => {

@@ -24,7 +24,7 @@ pub fn tools() -> (String, String) {
 }
 
 /// The library to preload. Cargo builds it for the tests, beside them.
-fn library() -> PathBuf {
+pub fn library() -> PathBuf {
     let this = std::env::current_exe().unwrap();
     let path = this.parent().unwrap().join("libtributary_mpiio.so");
     assert!(path.exists(), "{} is not there", path.display());

@@ -2,4 +2,6 @@
 
 mod cli;
 mod compare;
+mod doctor;
 mod hosts;
+mod run;

@@ -127,7 +127,7 @@ fn damage_is_an_error_of_all_ranks_that_names_it() {
     let romio = format!("ROMIO_HINTS={}", file.display());
     for (variable, says) in [
         (romio.as_str(), format!("{romio}, line 2: `striping_unit`; allowed: a key and a value")),
-        ("ROMIO_HINTS=/no/such/file", "open of /no/such/file failed".to_string()),
+        ("ROMIO_HINTS=/no/such/file", "ROMIO_HINTS: /no/such/file: No such file".to_string()),
         ("MPICH_MPIIO_HINTS=*:cb_nodes", "MPICH_MPIIO_HINTS: `cb_nodes` in `*:cb_nodes`".to_string()),
         ("MPICH_MPIIO_HINTS=x:cb_nodes=no", "hint cb_nodes of MPICH_MPIIO_HINTS: `no` is not allowed".to_string()),
         (

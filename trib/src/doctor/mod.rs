@@ -1,0 +1,135 @@
+//! `trib doctor`: what stands in the way of a program that is to run on the library. Nothing of the command is run but the
+//! dynamic linker, which lists the program's libraries, and the launcher, for its version.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`program`] | what kind of file the program is |
+//! | [`mpi`] | the MPI library that it loads |
+//! | [`place`] | the file system of a path |
+//! | [`settings`] | variables and hints |
+//! | [`text`] | the findings for people |
+
+mod mpi;
+mod place;
+mod program;
+mod settings;
+mod text;
+
+use serde::Serialize;
+
+use crate::cli::doctor::DoctorOptions;
+use crate::launcher::{self, Family, Launcher, library, preload, program as words};
+use crate::{Failure, say};
+use mpi::Mpi;
+use place::Place;
+use program::Program;
+use settings::Settings;
+
+/// All that was found.
+#[derive(Debug, Serialize)]
+struct Findings {
+    /// The library to preload.
+    library: Option<String>,
+    /// The launcher, if the command begins with one that is known.
+    launcher: Option<Found>,
+    /// The program of the command.
+    program: Option<Program>,
+    /// The MPI library: the program's; without a program, the one that a program would load here.
+    mpi: Option<Mpi>,
+    place: Place,
+    #[serde(flatten)]
+    settings: Settings,
+    /// What stands in the way, the worst first.
+    problems: Vec<String>,
+    /// What to do next.
+    next: String,
+}
+
+/// A launcher.
+#[derive(Debug, Serialize)]
+struct Found {
+    command: String,
+    name: &'static str,
+}
+
+/// Looks, and prints what was found. Problems are an error.
+///
+/// # Errors
+/// There is something in the way.
+pub fn run(options: &DoctorOptions) -> Result<(), Failure> {
+    if options.load_mpi {
+        return mpi::load();
+    }
+    let findings = Findings::of(options);
+    say(if options.json { serde_json::to_string_pretty(&findings)? } else { text::of(&findings) })?;
+    match findings.problems.len() {
+        0 => Ok(()),
+        1 => Err(Failure::new("doctor: 1 problem found")),
+        several => Err(Failure::new(format!("doctor: {several} problems found"))),
+    }
+}
+
+impl Findings {
+    fn of(options: &DoctorOptions) -> Self {
+        let mut problems = Vec::new();
+        let mut or_problem = |failure: Failure| problems.push(failure.to_string());
+        let found = library::library(options.library.as_deref()).and_then(|path| preload::word(&path));
+        let library = found.map_err(&mut or_problem).ok();
+        let named = options.command.first().map(|word| launcher::of(word));
+        let launcher: Option<&'static Launcher> = named.and_then(|found| found.map_err(&mut or_problem).ok()).flatten();
+        let from = usize::from(launcher.is_some());
+        let program = match words::place(&options.command, from) {
+            Some(at) => Program::of(&options.command[at]).map_err(&mut or_problem).ok(),
+            None => {
+                if !options.command.is_empty() {
+                    let line = options.command.join(" ");
+                    problems.push(format!("program: {line}; allowed: a command with a program that is there"));
+                }
+                None
+            }
+        };
+        problems.extend(program.iter().flat_map(Program::problems));
+        let family = launcher.and_then(|launcher| launcher.family);
+        let mpi = mpi::of(program.as_ref(), family, &mut problems);
+        problems.extend(mpi.as_ref().and_then(|mpi| mismatch(mpi, family)));
+        let settings = Settings::of(&options.path, &options.hints, &mut problems);
+        let place = Place::of(&options.path);
+        let next = next(options, &problems, (&place, program.as_ref()));
+        let word = options.command.first().cloned();
+        let launcher = launcher.zip(word).map(|(launcher, command)| Found { command, name: launcher.name });
+        Self { library, launcher, program, mpi, place, settings, problems, next }
+    }
+}
+
+/// A launcher of one family, and an MPI library with the ABI of another.
+fn mismatch(mpi: &Mpi, family: Option<Family>) -> Option<String> {
+    let (other, launcher) = match (family?, mpi.abi?) {
+        (Family::Mpich, tributary_abi::Abi::OpenMpi) => ("Open MPI", "hydra"),
+        (Family::OpenMpi, tributary_abi::Abi::Mpich) => ("MPICH", "Open MPI"),
+        _ => return None,
+    };
+    Some(format!(
+        "launcher: that of {launcher}, but the program loads a library with the ABI of {other}: each rank would be alone in its \
+         MPI_COMM_WORLD; allowed: the launcher of the same MPI"
+    ))
+}
+
+/// The line at the end.
+fn next(options: &DoctorOptions, problems: &[String], (place, program): (&Place, Option<&Program>)) -> String {
+    let line = options.command.join(" ");
+    match problems.first() {
+        Some(_) if options.command.is_empty() => "repair the first problem, then trib doctor again".to_string(),
+        Some(_) => format!("repair the first problem, then trib doctor -- {line}"),
+        None if options.command.is_empty() => {
+            "trib doctor -- COMMAND looks at a program of yours; trib run -- COMMAND runs it".to_string()
+        }
+        None if program.is_some_and(|program| program.may_load_mpi_later()) => {
+            format!("trib run --report -- {line}: the report says whether the program makes collective calls on files")
+        }
+        None if !place.is_coherent => format!(
+            "trib run -- {line}: with ranks on several hosts, files are better on a parallel file system than on {}",
+            place.file_system
+        ),
+        None => format!("trib run --report -- {line}"),
+    }
+}

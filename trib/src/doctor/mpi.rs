@@ -1,0 +1,117 @@
+//! Which MPI library a program loads: the dynamic linker says which file, and the library itself, loaded in a process of its own,
+//! says its version and its ABI.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tributary_abi::Abi;
+
+use super::program::Program;
+use crate::compare::process;
+use crate::launcher::{Family, preload};
+use crate::{Failure, say};
+
+/// What takes longer is assumed to hang.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// An MPI library.
+#[derive(Debug, Serialize)]
+pub struct Mpi {
+    pub path: PathBuf,
+    /// Its name and version.
+    pub version: String,
+    /// What its ABI is called.
+    #[serde(rename = "abi")]
+    pub abi_name: &'static str,
+    #[serde(skip)]
+    pub abi: Option<Abi>,
+}
+
+/// What the process that loads a library prints.
+#[derive(Serialize, Deserialize)]
+struct Loaded {
+    path: PathBuf,
+    version: String,
+    abi: String,
+}
+
+const ABIS: [Abi; 3] = [Abi::Mpich, Abi::OpenMpi, Abi::Standard];
+
+/// The MPI library of the program; where it names none, the one that would be loaded under a launcher of this family.
+pub fn of(program: Option<&Program>, family: Option<Family>, problems: &mut Vec<String>) -> Option<Mpi> {
+    let listed = match program.filter(|program| program.is_preloadable()).map(listed) {
+        Some(Ok(found)) => found,
+        Some(Err(failure)) => {
+            problems.push(failure.to_string());
+            return None;
+        }
+        None if program.is_some() => return None,
+        None => None,
+    };
+    match loaded(listed.as_deref(), family) {
+        Ok(mpi) => Some(mpi),
+        // A program that names no MPI library may need none of those that are found by themselves.
+        Err(_) if listed.is_none() && program.is_some() => None,
+        Err(failure) => {
+            problems.push(failure.to_string());
+            None
+        }
+    }
+}
+
+/// The file of the MPI library among all that the program needs, as its own dynamic linker finds them.
+fn listed(program: &Program) -> Result<Option<PathBuf>, Failure> {
+    let Some(linker) = &program.linker else { return Ok(None) };
+    let mut command = Command::new(linker);
+    command.arg("--list").arg(std::path::absolute(&program.path)?).env_remove(preload::NAME);
+    let output = process::run(&mut command, LIMIT)?;
+    let shown = program.path.display();
+    for line in output.stdout.lines().map(str::trim) {
+        let Some((name, file)) = line.split_once(" => ") else { continue };
+        if file.starts_with("not found") {
+            let allowed = "a library that LD_LIBRARY_PATH finds, or the module that the program was built with";
+            return Err(Failure::new(format!("program: {shown}: {name} is not found; allowed: {allowed}")));
+        }
+        if name.starts_with("libmpi")
+            && !["libmpicxx", "libmpi_", "libmpichf", "libmpichcxx"].iter().any(|other| name.starts_with(other))
+            || name.starts_with("libmpi_abi")
+        {
+            return Ok(Some(PathBuf::from(file.split(" (").next().unwrap_or(file))));
+        }
+    }
+    Ok(None)
+}
+
+/// Starts a process that loads the library, or without one those that a program would load.
+fn loaded(path: Option<&Path>, family: Option<Family>) -> Result<Mpi, Failure> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["doctor", "--load-mpi"]).env_remove(preload::NAME);
+    match (path, family) {
+        (Some(path), _) => drop(command.env("TRIB_MPI", path)),
+        // What tells a process which launcher has started it.
+        (None, Some(Family::OpenMpi)) => drop(command.env("OMPI_COMM_WORLD_SIZE", "1")),
+        (None, Some(Family::Mpich)) => drop(command.env("PMI_RANK", "0")),
+        (None, None) => {}
+    }
+    let output = process::run(&mut command, LIMIT).map_err(|failure| {
+        let said = failure.to_string();
+        Failure::new(said.split_once("trib: ").map_or(said.as_str(), |(_, line)| line))
+    })?;
+    let Loaded { path, version, abi } = serde_json::from_str(&output.stdout)?;
+    let abi = ABIS.into_iter().find(|known| known.name() == abi);
+    Ok(Mpi { path, version, abi_name: abi.map_or("", Abi::name), abi })
+}
+
+/// Runs in that process.
+///
+/// # Errors
+/// There is no MPI library, or one whose ABI is not known.
+pub fn load() -> Result<(), Failure> {
+    let mpi = tributary_abi::load()?;
+    let version = tributary::fabric::mpi::library();
+    let version = version.split(", ").next().unwrap_or_default().trim().to_string();
+    let loaded = Loaded { path: mpi.path().to_path_buf(), version, abi: mpi.abi.name().to_string() };
+    say(serde_json::to_string(&loaded)?)
+}

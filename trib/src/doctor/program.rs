@@ -1,0 +1,154 @@
+//! What kind of file a program is, and whether a library can be preloaded into it.
+
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use goblin::elf::header::{EM_AARCH64, EM_PPC64, EM_RISCV, EM_X86_64, machine_to_str};
+use goblin::elf::{Elf, Sym};
+use nix::unistd::{getegid, geteuid};
+use serde::Serialize;
+use tributary::drivers::Storage;
+
+use crate::Failure;
+use crate::launcher::program as words;
+
+/// Bytes of a program that are looked at, at most.
+const LONGEST: u64 = 4 << 30;
+/// Interpreters of interpreters, at most, as in the kernel.
+const DEEPEST: usize = 4;
+/// A function that a program defines only where MPI is linked into it.
+const MARK: &str = "PMPI_Type_size";
+
+/// A program.
+#[derive(Debug, Serialize)]
+pub struct Program {
+    pub path: PathBuf,
+    /// The script that the program interprets, where the command names one.
+    pub script: Option<PathBuf>,
+    /// Its processor, as ELF names it.
+    pub machine: String,
+    is_of_this_machine: bool,
+    /// The dynamic linker that it asks for; none in a static program.
+    pub linker: Option<String>,
+    /// Whether it has the right to be another user, another group, or more than its user.
+    setuid: bool,
+    setgid: bool,
+    capabilities: bool,
+    /// The libraries that it names.
+    pub libraries: Vec<String>,
+    /// Whether MPI is linked into it.
+    has_mpi_inside: bool,
+}
+
+impl Program {
+    /// The program that a word names; of a script, its interpreter.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no program.
+    pub fn of(word: &str) -> Result<Self, Failure> {
+        let path = words::file(word)
+            .ok_or_else(|| Failure::new(format!("program: {word}; allowed: a file that can be run")))?;
+        Self::at(path, None, 0)
+    }
+
+    fn at(path: PathBuf, script: Option<PathBuf>, depth: usize) -> Result<Self, Failure> {
+        let shown = path.display().to_string();
+        let fail = |cause: &dyn std::fmt::Display| Failure::new(format!("program: {shown}: {cause}"));
+        let file = File::open(&path).map_err(|cause| fail(&cause))?;
+        let about = file.metadata().map_err(|cause| fail(&cause))?;
+        if about.len() > LONGEST {
+            return Err(fail(&format!("{} bytes; allowed: up to {LONGEST}", about.len())));
+        }
+        let bytes = std::fs::read(&path).map_err(|cause| fail(&cause))?;
+        if let Some(interpreter) = interpreter(&bytes).filter(|_| depth < DEEPEST) {
+            let found = words::file(&interpreter)
+                .ok_or_else(|| fail(&format!("its interpreter {interpreter} is not there")))?;
+            return Self::at(found, script.or(Some(path)), depth + 1);
+        }
+        let elf = Elf::parse(&bytes).map_err(|_| fail(&"neither a program of Linux nor a script with #!"))?;
+        let machine = elf.header.e_machine;
+        Ok(Self {
+            path,
+            script,
+            machine: machine_to_str(machine).trim_start_matches("EM_").to_lowercase(),
+            is_of_this_machine: this_machine().is_none_or(|this| this == machine),
+            linker: elf.interpreter.map(str::to_string),
+            setuid: about.mode() & 0o4000 != 0 && about.uid() != geteuid().as_raw(),
+            setgid: about.mode() & 0o2000 != 0 && about.gid() != getegid().as_raw(),
+            capabilities: file.attribute(c"security.capability").is_ok_and(|value| !value.is_empty()),
+            libraries: elf.libraries.iter().map(ToString::to_string).collect(),
+            has_mpi_inside: defines(&elf, MARK),
+        })
+    }
+
+    /// Whether it is linked with musl.
+    pub fn is_of_musl(&self) -> bool {
+        self.linker.as_ref().is_some_and(|linker| linker.contains("ld-musl"))
+            || self.libraries.iter().any(|library| library.starts_with("libc.musl"))
+    }
+
+    /// Whether a library can be preloaded into it.
+    pub fn is_preloadable(&self) -> bool {
+        self.problems().is_empty()
+    }
+
+    /// Whether it names no MPI library, and may load one when it runs, as Python does.
+    pub fn may_load_mpi_later(&self) -> bool {
+        self.is_preloadable() && !self.libraries.iter().any(|library| library.starts_with("libmpi"))
+    }
+
+    /// Why it cannot be preloaded.
+    pub fn problems(&self) -> Vec<String> {
+        let shown = self.path.display();
+        let named = |(is_so, why): (bool, &str)| is_so.then(|| format!("program: {shown}: {why}"));
+        [
+            (!self.is_of_this_machine, "it is of another processor; allowed: one of this machine"),
+            (self.linker.is_none(), "it is linked statically, so nothing can be preloaded; allowed: a dynamic program"),
+            (
+                self.has_mpi_inside,
+                "MPI is linked into it statically; allowed: a program that is linked with libmpi as a shared library",
+            ),
+            (self.is_of_musl(), "it is linked with musl, the library with glibc; allowed: a program of glibc"),
+            (self.setuid, "it is setuid, so the dynamic linker ignores LD_PRELOAD; allowed: a program without"),
+            (self.setgid, "it is setgid, so the dynamic linker ignores LD_PRELOAD; allowed: a program without"),
+            (
+                self.capabilities,
+                "it has capabilities, so the dynamic linker ignores LD_PRELOAD; allowed: a program without (setcap -r)",
+            ),
+        ]
+        .into_iter()
+        .filter_map(named)
+        .collect()
+    }
+}
+
+/// The number of this machine's processor, as ELF has it.
+fn this_machine() -> Option<u16> {
+    match std::env::consts::ARCH {
+        "x86_64" => Some(EM_X86_64),
+        "aarch64" => Some(EM_AARCH64),
+        "powerpc64" => Some(EM_PPC64),
+        "riscv64" => Some(EM_RISCV),
+        _ => None,
+    }
+}
+
+/// The interpreter of a script: what `#!` names; behind env, the first of its words that is no option.
+fn interpreter(bytes: &[u8]) -> Option<String> {
+    let line = bytes.strip_prefix(b"#!")?.split(|&byte| byte == b'\n').next()?;
+    let line = String::from_utf8_lossy(line).into_owned();
+    let mut words = line.split_whitespace();
+    let first = words.next()?;
+    if Path::new(first).file_name().is_some_and(|name| name == "env") {
+        return words.find(|word| !word.starts_with('-') && !word.contains('=')).map(str::to_string);
+    }
+    Some(first.to_string())
+}
+
+/// Whether a symbol is defined in the program itself.
+fn defines(elf: &Elf<'_>, name: &str) -> bool {
+    let is_it = |symbol: &Sym, text: Option<&str>| !symbol.is_import() && symbol.st_shndx != 0 && text == Some(name);
+    elf.syms.iter().any(|symbol| is_it(&symbol, elf.strtab.get_at(symbol.st_name)))
+        || elf.dynsyms.iter().any(|symbol| is_it(&symbol, elf.dynstrtab.get_at(symbol.st_name)))
+}

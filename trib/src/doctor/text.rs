@@ -1,0 +1,62 @@
+//! The findings as lines for people.
+
+use super::Findings;
+use super::program::Program;
+
+/// The lines.
+pub fn of(findings: &Findings) -> String {
+    let mut lines: Vec<(&str, String)> = Vec::new();
+    let mut line = |name, text: String| lines.push((name, text));
+    line("library", findings.library.clone().unwrap_or_else(|| "none".to_string()));
+    if let Some(launcher) = &findings.launcher {
+        line("launcher", format!("{} ({})", launcher.command, launcher.name));
+    }
+    if let Some(program) = &findings.program {
+        line("program", about(program));
+    }
+    match &findings.mpi {
+        Some(mpi) => line("MPI", format!("{}, {} ({})", mpi.version, mpi.abi_name, mpi.path.display())),
+        None => line("MPI", "none found".to_string()),
+    }
+    let place = &findings.place;
+    let stripes = place.stripes.as_ref().map_or(String::new(), |stripes| match stripes.factor {
+        0 => format!(", stripes of {} bytes", stripes.unit),
+        servers => format!(", stripes of {} bytes over {servers}", stripes.unit),
+    });
+    let apart = if place.is_coherent { "" } else { ", where hosts do not see each other's writes at once" };
+    line("files", format!("{}: {}, driver {}{stripes}{apart}", place.path.display(), place.file_system, place.driver));
+    for (name, value) in &findings.settings.variables {
+        line("variable", format!("{name}={value}"));
+    }
+    for hint in &findings.settings.hints {
+        line("hint", format!("{}={} by {}", hint.key, hint.value, hint.source));
+    }
+    if findings.settings.hints.is_empty() {
+        line("hint", "none is given: the defaults (trib hints)".to_string());
+    }
+    for hint in &findings.settings.hints_ignored {
+        line("hint ignored", format!("{}={} of {}: {}", hint.key, hint.value, hint.source, hint.why));
+    }
+    for problem in &findings.problems {
+        line("problem", problem.clone());
+    }
+    line("next", findings.next.clone());
+    let lines = lines.iter().map(|(name, text)| format!("{:<13} {text}", format!("{name}:")));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The program in a line.
+fn about(program: &Program) -> String {
+    let script = program.script.as_ref().map(|script| format!("{}, a script of ", script.display()));
+    let linked = match &program.linker {
+        None => "static",
+        Some(_) if program.is_of_musl() => "dynamic, of musl",
+        Some(_) => "dynamic, of glibc",
+    };
+    let can = match (program.is_preloadable(), program.may_load_mpi_later()) {
+        (false, _) => "cannot be preloaded",
+        (true, true) => "can be preloaded; it names no MPI library, but may load one when it runs",
+        (true, false) => "can be preloaded",
+    };
+    format!("{}{} ({}, {linked}): {can}", script.unwrap_or_default(), program.path.display(), program.machine)
+}

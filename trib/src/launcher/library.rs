@@ -1,0 +1,62 @@
+//! Where the library to preload is.
+
+use std::path::{Path, PathBuf};
+
+use crate::Failure;
+
+/// The name of its file.
+pub const FILE: &str = "libtributary_mpiio.so";
+
+/// The library: the named one, or the one at the place of builds and installations.
+///
+/// # Errors
+/// There is none.
+pub fn library(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(given) = given {
+        let found = given.is_file().then(|| given.canonicalize().ok()).flatten();
+        return found
+            .ok_or_else(|| Failure::new(format!("library: {}: no such file; allowed: {FILE}", given.display())));
+    }
+    let candidates = std::env::current_exe().map(|program| places(&program)).unwrap_or_default();
+    candidates.into_iter().find(|place| place.is_file()).ok_or_else(|| {
+        Failure::new(
+            "library: none beside this program; allowed: --library PATH, with the library that `cargo build --release -p \
+             tributary-mpiio` builds",
+        )
+    })
+}
+
+/// The places of a library that was built or installed with this program.
+fn places(program: &Path) -> Vec<PathBuf> {
+    let program = program.canonicalize().unwrap_or_else(|_| program.to_path_buf());
+    let beside = program.parent().unwrap_or(Path::new("."));
+    let folders = [beside.to_path_buf(), beside.join("../lib")];
+    folders.iter().filter_map(|folder| folder.join(FILE).canonicalize().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_library_is_refused() {
+        let said = library(Some(Path::new("nowhere.so"))).unwrap_err();
+        assert_eq!(said.to_string(), "library: nowhere.so: no such file; allowed: libtributary_mpiio.so");
+    }
+
+    #[test]
+    fn a_library_beside_the_program_or_in_lib() {
+        let prefix = tempfile::tempdir().unwrap();
+        for name in ["bin/trib", "lib/libtributary_mpiio.so"] {
+            let path = prefix.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        let program = prefix.path().join("bin/trib");
+        let installed = prefix.path().join("lib/libtributary_mpiio.so").canonicalize().unwrap();
+        assert_eq!(places(&program), std::slice::from_ref(&installed));
+        let built = prefix.path().join("bin/libtributary_mpiio.so");
+        std::fs::write(&built, "").unwrap();
+        assert_eq!(places(&program), [built.canonicalize().unwrap(), installed]);
+    }
+}

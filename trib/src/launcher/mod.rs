@@ -1,0 +1,208 @@
+//! The launchers of MPI programs: how each hands variables to the ranks and not to itself, and what is preloaded into them.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`command`], [`child`] | a command with variables for its ranks; one that is waited for |
+//! | `srun` | the one option of srun |
+//! | [`program`] | which word of a command is the program |
+//! | [`library`] | where the library to preload is |
+//! | [`preload`] | the list of LD_PRELOAD, and commands that set it themselves |
+
+pub mod child;
+pub mod command;
+pub mod library;
+pub mod preload;
+pub mod program;
+mod srun;
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::Failure;
+
+/// The family of an MPI library. Handles, launchers and hints differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// MPICH and its derivatives.
+    Mpich,
+    /// Open MPI.
+    OpenMpi,
+}
+
+impl Family {
+    /// The suffix of its tools' names in distributions.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mpich => "mpich",
+            Self::OpenMpi => "openmpi",
+        }
+    }
+
+    /// Arguments of its launcher that set a variable for the ranks only.
+    pub fn for_ranks(self, name: &str, value: &str) -> Vec<String> {
+        let launcher = LAUNCHERS.iter().find(|launcher| launcher.family == Some(self));
+        launcher.map(|launcher| launcher.way.words(name, value)).unwrap_or_default()
+    }
+}
+
+/// A launcher. [`LAUNCHERS`] has them all.
+#[derive(Debug)]
+pub struct Launcher {
+    /// What it is called here.
+    pub name: &'static str,
+    /// File names that are its alone.
+    files: &'static [&'static str],
+    /// What its `--version` says, where it has a name that several launchers have.
+    says: &'static [&'static str],
+    /// The family of the MPI library that it belongs to, if it belongs to one.
+    pub family: Option<Family>,
+    /// How it sets a variable.
+    way: Way,
+    /// Whether each part of a command with ` : ` has options of its own.
+    each: bool,
+    /// Whether ranks on other hosts get the launcher's environment unasked.
+    hands_on: bool,
+}
+
+/// How a launcher is told a variable of the ranks.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    /// `-genv NAME VALUE`
+    Pair(&'static str),
+    /// `-x NAME=VALUE`
+    Joined(&'static str),
+    /// `--env=NAME=VALUE` behind the command of flux, where `$` begins a name.
+    Flux,
+    /// `--export=ALL,NAME=VALUE`
+    Export,
+}
+
+/// The launchers that are known.
+pub const LAUNCHERS: &[Launcher] = &[
+    Launcher {
+        name: "hydra",
+        files: &["mpiexec.hydra", "mpiexec.mpich", "mpirun.mpich"],
+        says: &["HYDRA", "MPICH", "Intel(R) MPI"],
+        family: Some(Family::Mpich),
+        way: Way::Pair("-genv"),
+        each: false,
+        hands_on: true,
+    },
+    Launcher {
+        name: "Open MPI",
+        files: &["mpiexec.openmpi", "mpirun.openmpi", "orterun", "prterun", "prun"],
+        says: &["Open MPI", "OpenRTE", "PRRTE"],
+        family: Some(Family::OpenMpi),
+        way: Way::Joined("-x"),
+        each: true,
+        hands_on: false,
+    },
+    Launcher { files: &["srun"], way: Way::Export, each: true, ..of_a_scheduler("Slurm") },
+    Launcher { files: &["flux"], way: Way::Flux, ..of_a_scheduler("flux") },
+    Launcher { files: &["jsrun"], way: Way::Joined("-E"), ..of_a_scheduler("jsrun") },
+    Launcher { files: &["aprun"], way: Way::Joined("-e"), each: true, ..of_a_scheduler("aprun") },
+];
+
+const fn of_a_scheduler(name: &'static str) -> Launcher {
+    Launcher { name, files: &[], says: &[], family: None, way: Way::Export, each: false, hands_on: true }
+}
+
+/// Variables with their values.
+pub type Variables = Vec<(String, String)>;
+
+/// The beginnings of names that several launchers have.
+const SHARED: [&str; 2] = ["mpiexec", "mpirun"];
+
+impl Way {
+    /// The words that set a variable.
+    fn words(self, name: &str, value: &str) -> Vec<String> {
+        match self {
+            Self::Pair(option) => vec![option.to_string(), name.to_string(), value.to_string()],
+            Self::Joined(option) => vec![option.to_string(), format!("{name}={value}")],
+            Self::Flux => vec![format!("--env={name}={}", value.replace('$', "$$"))],
+            Self::Export => vec![format!("--export=ALL,{name}={value}")],
+        }
+    }
+
+    /// The option by itself.
+    fn option(self) -> &'static str {
+        match self {
+            Self::Pair(option) | Self::Joined(option) => option,
+            Self::Flux => "--env",
+            Self::Export => "--export",
+        }
+    }
+}
+
+/// The name of a command's file.
+pub fn file_name(word: &str) -> &str {
+    Path::new(word).file_name().and_then(|name| name.to_str()).unwrap_or(word)
+}
+
+/// The launcher that a command begins with, if it is one that is known. Where the name is one of several launchers it is asked
+/// for its version; nothing else is started.
+///
+/// # Errors
+/// It cannot be started.
+pub fn of(word: &str) -> Result<Option<&'static Launcher>, Failure> {
+    let file = file_name(word);
+    match LAUNCHERS.iter().find(|launcher| launcher.files.contains(&file)) {
+        None if SHARED.iter().any(|name| file.starts_with(name)) => asked(word),
+        known => Ok(known),
+    }
+}
+
+/// What launcher a program of any name is, from its version.
+///
+/// # Errors
+/// It cannot be started.
+pub fn asked(program: &str) -> Result<Option<&'static Launcher>, Failure> {
+    let output = Command::new(program).arg("--version").env_remove("LD_PRELOAD").output();
+    let output = output
+        .map_err(|cause| Failure::new(format!("mpiexec: {program}: {cause}; allowed: a launcher of MPI programs")))?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    Ok(LAUNCHERS.iter().find(|launcher| launcher.says.iter().any(|words| said.contains(words))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launchers_by_their_names() {
+        for (word, name) in [
+            ("mpiexec.hydra", Some("hydra")),
+            ("/opt/bin/orterun", Some("Open MPI")),
+            ("/usr/bin/srun", Some("Slurm")),
+            ("flux", Some("flux")),
+            ("jsrun", Some("jsrun")),
+            ("aprun", Some("aprun")),
+            ("./model", None),
+            ("bash", None),
+        ] {
+            assert_eq!(of(word).unwrap().map(|launcher| launcher.name), name, "{word}");
+        }
+        let said = of("/nowhere/mpirun").unwrap_err().to_string();
+        assert!(said.starts_with("mpiexec: /nowhere/mpirun: No such file"), "{said}");
+    }
+
+    #[test]
+    fn launchers_of_one_name_by_what_they_say() {
+        let folder = tempfile::tempdir().unwrap();
+        for (says, name) in [
+            ("HYDRA build details:\n  Version: 4.0.2", Some("hydra")),
+            ("Intel(R) MPI Library for Linux* OS, Version 2021.19 Build 20260101", Some("hydra")),
+            ("mpirun (Open MPI) 5.0.11", Some("Open MPI")),
+            ("mpiexec version 1.4", None),
+        ] {
+            let path = folder.path().join("mpirun");
+            let fresh = folder.path().join("fresh");
+            std::fs::write(&fresh, format!("#!/bin/sh\ncat <<'END'\n{says}\nEND\n")).unwrap();
+            std::fs::set_permissions(&fresh, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+            std::fs::rename(&fresh, &path).unwrap();
+            // Another thread of this process may be starting a program, with the script's file still open for writing.
+            let found = std::iter::repeat_with(|| of(path.to_str().unwrap())).find_map(Result::ok).unwrap();
+            assert_eq!(found.map(|launcher| launcher.name), name, "{says}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The list of LD_PRELOAD: what is in it stays, and our library comes last (docs/reference/preload-library.md#with-darshan).
+
+use std::path::Path;
+
+use super::{file_name, library};
+use crate::Failure;
+
+/// The variable.
+pub const NAME: &str = "LD_PRELOAD";
+
+/// The library as LD_PRELOAD can name it.
+///
+/// # Errors
+/// The dynamic linker would take its path for several.
+pub fn word(library: &Path) -> Result<String, Failure> {
+    let named = library.to_str().filter(|path| !path.contains([':', ' ', '\n', '\t']));
+    named.map(str::to_string).ok_or_else(|| {
+        Failure::new(format!(
+            "library: {}; allowed: a path that LD_PRELOAD can name, in UTF-8 without a colon or a blank",
+            library.display()
+        ))
+    })
+}
+
+/// A list with the library behind all others; it is in it once.
+pub fn behind(before: &str, library: &str) -> String {
+    let others = others(before).into_iter().chain([library]);
+    others.collect::<Vec<_>>().join(":")
+}
+
+/// The other libraries of a list.
+pub fn others(list: &str) -> Vec<&str> {
+    let words = list.split([':', ' ', '\t', '\n']).filter(|word| !word.is_empty());
+    words.filter(|word| file_name(word) != library::FILE).collect()
+}
+
+/// Puts the library into the lists that a command sets by itself, as in `-genv LD_PRELOAD libdarshan.so` or `-x LD_PRELOAD`, whose
+/// value is that of the environment, `inherited`. The libraries before it, if there is such a word.
+pub fn into(words: &mut [String], library: &str, inherited: &str) -> Option<Vec<String>> {
+    let mut found = None;
+    let mut took = |list: &str| {
+        found = Some(others(list).into_iter().map(str::to_string).collect::<Vec<_>>());
+        behind(list, library)
+    };
+    for at in 1..words.len() {
+        let before = words[at - 1].clone();
+        if words[at] == NAME && ["-x", "-E", "-e", "--export-env"].contains(&before.as_str()) {
+            words[at] = format!("{NAME}={}", took(inherited));
+        } else if before == NAME && at > 1 && words[at - 2].starts_with('-') && words[at - 2].ends_with("env") {
+            words[at] = took(&words[at]);
+        } else if let Some((option, list)) = set(&words[at]) {
+            words[at] = format!("{option}{NAME}={}", took(list));
+        }
+    }
+    found
+}
+
+/// A word that sets the list: what is before the name, and the list. The option of srun has others behind it, and is left to it.
+fn set(word: &str) -> Option<(&str, &str)> {
+    let (option, list) = word.split_once("LD_PRELOAD=")?;
+    let is_option = option.starts_with('-') && !option.contains(char::is_whitespace) && !option.contains("export");
+    (option.is_empty() || is_option).then_some((option, list))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OURS: &str = "/lib/libtributary_mpiio.so";
+
+    #[test]
+    fn the_library_is_last_and_once() {
+        for (before, after) in [
+            ("", "/lib/libtributary_mpiio.so"),
+            ("/d/libdarshan.so", "/d/libdarshan.so:/lib/libtributary_mpiio.so"),
+            ("/old/libtributary_mpiio.so:/d/libdarshan.so a.so", "/d/libdarshan.so:a.so:/lib/libtributary_mpiio.so"),
+        ] {
+            assert_eq!(behind(before, OURS), after);
+        }
+    }
+
+    #[test]
+    fn a_command_that_preloads_by_itself_keeps_what_it_preloads() {
+        for (line, due) in [
+            ("mpiexec -n 2 -genv LD_PRELOAD d.so ./a", Some("mpiexec -n 2 -genv LD_PRELOAD d.so:OURS ./a")),
+            ("mpiexec -x LD_PRELOAD=d.so ./a", Some("mpiexec -x LD_PRELOAD=d.so:OURS ./a")),
+            ("mpiexec -x LD_PRELOAD ./a", Some("mpiexec -x LD_PRELOAD=of_environment.so:OURS ./a")),
+            ("mpiexec -n 2 env LD_PRELOAD=d.so ./a", Some("mpiexec -n 2 env LD_PRELOAD=d.so:OURS ./a")),
+            ("flux run --env=LD_PRELOAD=d.so ./a", Some("flux run --env=LD_PRELOAD=d.so:OURS ./a")),
+            ("srun --export=LD_PRELOAD=d.so,A=1 ./a", None),
+            ("mpiexec -n 2 ./a LD_PRELOAD", None),
+        ] {
+            let mut words: Vec<String> = line.split(' ').map(str::to_string).collect();
+            let found = into(&mut words, OURS, "of_environment.so").is_some();
+            assert_eq!((words.join(" "), found), (due.unwrap_or(line).replace("OURS", OURS), due.is_some()));
+        }
+    }
+
+    #[test]
+    fn a_path_that_cannot_be_preloaded_is_refused() {
+        for bad in ["/a b/l.so", "/a:b/l.so"] {
+            let said = word(Path::new(bad)).unwrap_err().to_string();
+            assert!(said.starts_with(&format!("library: {bad}; allowed: ")), "{said}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What is said when the program has ended: of each new capture a page, or words.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::cli::run::{ReportForm, RunOptions};
+use crate::explain;
+
+/// The captures of a directory; none if there is no such directory.
+pub fn captures(directory: &Path) -> BTreeSet<PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.filter(|path| path.extension().is_some_and(|ending| ending == "tribcap")).collect()
+}
+
+/// Says it of the captures in `directory` that were not there `before`, on standard error, as standard output is the program's.
+/// Whether all could be said.
+pub fn say(options: &RunOptions, directory: &Path, before: &BTreeSet<PathBuf>) -> bool {
+    let fresh: Vec<PathBuf> = captures(directory).difference(before).cloned().collect();
+    if fresh.is_empty() {
+        let place = directory.display();
+        eprintln!("trib: run: no capture in {place}: the library ran no collective read or write; --report says why");
+    }
+    let mut all_said = true;
+    for capture in &fresh {
+        let mut took = |outcome: Result<(), crate::Failure>| {
+            if let Err(failure) = outcome {
+                eprintln!("trib: {}: {failure}", capture.display());
+                all_said = false;
+            }
+        };
+        if options.report == Some(ReportForm::Html) {
+            let page = capture.with_extension("html");
+            took(explain::page(capture, &page).map(|file| eprintln!("trib: page {}: {file}", page.display())));
+        }
+        if options.explain {
+            took(explain::words(capture).map(|words| eprintln!("{words}")));
+        }
+        if options.report != Some(ReportForm::Html) && !options.explain {
+            eprintln!("trib: capture {}", capture.display());
+        }
+    }
+    all_said
+}

@@ -1,0 +1,131 @@
+//! `trib run`: a command whose ranks have the library, and which ends as the program ends.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`variables`] | what the ranks' environment has |
+//! | [`after`] | what is said when it has ended |
+//! | [`gain`] | a run without the library and one with it |
+
+mod after;
+mod gain;
+mod variables;
+
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use crate::cli::run::RunOptions;
+use crate::launcher::command::Ready;
+use crate::launcher::{self, Launcher, child, library, preload};
+use crate::{Failure, compare, say};
+
+/// Exit codes as those of `env` and `timeout`: the command was not found, or could not be run.
+const NOT_FOUND: i32 = 127;
+const NOT_RUN: i32 = 126;
+
+/// Runs the command.
+///
+/// # Errors
+/// What can be refused before anything is started.
+pub fn run(options: &RunOptions) -> Result<(), Failure> {
+    let plan = Plan::new(options)?;
+    crate::variables::unknown().iter().for_each(|line| eprintln!("trib: {line}"));
+    if options.dry_run {
+        return say(&plan.ready);
+    }
+    if options.compare {
+        return gain::run(options);
+    }
+    eprintln!("trib: {}", plan.line);
+    let mut command = plan.ready.command();
+    let Some(directory) = variables::captures(options)? else {
+        // In this process's place: it ends as the command does.
+        let cause = command.exec();
+        not_started(&command, &cause)
+    };
+    let before = after::captures(&directory);
+    let status = child::run(&mut command).unwrap_or_else(|cause| not_started(&command, &cause));
+    if !after::say(options, &directory, &before) && status.success() {
+        std::process::exit(1);
+    }
+    child::end_as(status)
+}
+
+/// The command could not be started: the process ends as `env` does.
+fn not_started(command: &Command, cause: &std::io::Error) -> ! {
+    let code = if cause.kind() == std::io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUN };
+    let name = command.get_program().to_string_lossy();
+    eprintln!("trib: run: {name}: {cause}; allowed: a launcher, or a program");
+    std::process::exit(code)
+}
+
+/// What is to be run.
+struct Plan {
+    ready: Ready,
+    /// What is done, for people.
+    line: String,
+}
+
+impl Plan {
+    /// The command with the library.
+    fn new(options: &RunOptions) -> Result<Self, Failure> {
+        let library = preload::word(&library::library(options.library.as_deref())?)?;
+        Self::of(options, &library, &library, variables::of(options)?)
+    }
+
+    /// The command with `inside`, which measures into a folder, and with the library or without.
+    fn measured(options: &RunOptions, inside: &Path, is_with: bool, folder: &Path) -> Result<Self, Failure> {
+        let inside = preload::word(inside)?;
+        let library = preload::word(&library::library(options.library.as_deref())?)?;
+        let mut variables = if is_with { variables::of(options)? } else { Vec::new() };
+        variables.push((compare::INSIDE.to_string(), folder.display().to_string()));
+        let list = if is_with { format!("{inside}:{library}") } else { inside };
+        Self::of(options, &library, &list, variables)
+    }
+
+    /// The command with a `list` of libraries, and other variables.
+    fn of(
+        options: &RunOptions,
+        library: &str,
+        list: &str,
+        mut variables: Vec<(String, String)>,
+    ) -> Result<Self, Failure> {
+        let launcher = launcher::of(&options.command[0])?;
+        let mut words = options.command.clone();
+        let inherited = std::env::var(preload::NAME).unwrap_or_default();
+        let theirs = preload::into(&mut words, list, &inherited);
+        if theirs.is_none() {
+            variables.insert(0, (preload::NAME.to_string(), preload::behind(&inherited, list)));
+        }
+        for (name, value) in launcher.map(|launcher| launcher.kept_back("TRIB_")).unwrap_or_default() {
+            if !variables.iter().any(|(set, _)| *set == name) {
+                variables.push((name, value));
+            }
+        }
+        let ready = Ready::new(launcher, &words, &variables, |name| std::env::var(name).ok())?;
+        let others = theirs.unwrap_or_else(|| preload::others(&inherited).iter().map(ToString::to_string).collect());
+        let line = line(library, (launcher, &ready), &others);
+        Ok(Self { ready, line })
+    }
+}
+
+/// What is done, in a line.
+fn line(library: &str, (launcher, ready): (Option<&Launcher>, &Ready), others: &[String]) -> String {
+    let word = &ready.words[0];
+    let into = match (launcher, ready.option) {
+        (Some(launcher), Some(option)) => format!("into the ranks, by {option} of {}", launcher.name),
+        _ => format!("into {word} and all that it starts, as it is no launcher that is known"),
+    };
+    let behind = match others {
+        [] => String::new(),
+        others => {
+            format!(", behind {}", others.iter().map(|path| launcher::file_name(path)).collect::<Vec<_>>().join(", "))
+        }
+    };
+    let off = if std::env::var_os("TRIB_DISABLE").is_some_and(|value| value == "1") {
+        "; TRIB_DISABLE=1 is set, so MPI runs all calls"
+    } else {
+        ""
+    };
+    format!("{library} is preloaded {into}{behind}{off}")
+}

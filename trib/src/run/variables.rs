@@ -1,0 +1,49 @@
+//! What `trib run` adds to the ranks' environment beside the library.
+
+use std::path::PathBuf;
+
+use crate::cli::run::{CAPTURES, ReportForm, RunOptions};
+use crate::{Failure, hints};
+
+/// The variables, checked.
+///
+/// # Errors
+/// Hints that do not exist or are not allowed, of the options or the environment.
+pub fn of(options: &RunOptions) -> Result<Vec<(String, String)>, Failure> {
+    let mut variables = Vec::new();
+    let mut set = |name: &str, value: &str| variables.push((name.to_string(), value.to_string()));
+    hints::check(&options.hints)?;
+    if !options.hints.is_empty() {
+        // The last of equal keys wins.
+        let before = std::env::var("TRIB_HINTS").ok().filter(|text| !text.trim().is_empty());
+        let lines = before.iter().chain(&options.hints).flat_map(|text| text.lines());
+        let pairs = lines.map(|line| line.split('#').next().unwrap_or_default().trim()).filter(|line| !line.is_empty());
+        set("TRIB_HINTS", &pairs.collect::<Vec<_>>().join(";"));
+    }
+    match options.report {
+        Some(ReportForm::Table) => set("TRIB_REPORT", "1"),
+        Some(ReportForm::Json) => set("TRIB_REPORT", "json"),
+        Some(ReportForm::Html) | None => {}
+    }
+    if let Some(directory) = captures(options)? {
+        let shown = || directory.display().to_string();
+        let text = directory.to_str().ok_or_else(|| Failure::new(format!("capture: {}; allowed: UTF-8", shown())))?;
+        set("TRIB_CAPTURE", text);
+    }
+    Ok(variables)
+}
+
+/// Where captures go, if the options want any: the option's directory, that of TRIB_CAPTURE, or the usual one. As a whole path,
+/// as ranks may run in another directory than this process.
+///
+/// # Errors
+/// There is no current directory.
+pub fn captures(options: &RunOptions) -> Result<Option<PathBuf>, Failure> {
+    if options.capture.is_none() && !options.explain && options.report != Some(ReportForm::Html) {
+        return Ok(None);
+    }
+    let named = std::env::var_os("TRIB_CAPTURE").filter(|value| !value.is_empty()).map(PathBuf::from);
+    let directory = options.capture.clone().or(named).unwrap_or_else(|| PathBuf::from(CAPTURES));
+    let fail = |cause| Failure::new(format!("capture: {}: {cause}", directory.display()));
+    std::path::absolute(&directory).map(Some).map_err(fail)
+}

@@ -1,0 +1,117 @@
+//! `trib doctor` on programs of every kind, file systems, variables and hints.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn doctor(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+    let library = std::env::current_exe().unwrap().with_file_name("libtributary_mpiio.so");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trib"));
+    command.args(["doctor", "--library"]).arg(library).args(arguments);
+    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).envs(environment.iter().copied());
+    command.output().unwrap()
+}
+
+fn json(arguments: &[&str], environment: &[(&str, &str)]) -> Value {
+    let output = doctor(&[&["--json"], arguments].concat(), environment);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
+}
+
+/// The problems of a program.
+fn problems(program: &Path) -> Vec<String> {
+    let found = json(&["--", "srun", "-n", "2", program.to_str().unwrap()], &[]);
+    assert_eq!(found["launcher"]["name"], "Slurm", "{found}");
+    let problems = found["problems"].as_array().unwrap().iter().map(|problem| problem.as_str().unwrap().to_string());
+    problems.filter(|problem| problem.starts_with("program: ")).collect()
+}
+
+/// A program in C.
+fn compile(folder: &Path, name: &str, text: &str, options: &[&str]) -> std::path::PathBuf {
+    let (source, made) = (folder.join(format!("{name}.c")), folder.join(name));
+    std::fs::write(&source, text).unwrap();
+    let output = Command::new("cc").args(options).arg("-o").arg(&made).arg(source).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    made
+}
+
+#[test]
+fn programs_that_can_be_preloaded_and_those_that_cannot() {
+    let folder = tempfile::tempdir().unwrap();
+    let main = "int main(void) { return 0; }";
+    let good = compile(folder.path(), "good", main, &[]);
+    assert_eq!(problems(&good), [""; 0]);
+    let with_mpi = "int PMPI_Type_size(void) { return 0; }\nint main(void) { return PMPI_Type_size(); }";
+    for (name, text, options, says) in [
+        ("static", main, &["-static"][..], "it is linked statically, so nothing can be preloaded"),
+        ("inside", with_mpi, &[], "MPI is linked into it statically"),
+        ("musl", main, &["-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1"], "it is linked with musl"),
+    ] {
+        let program = compile(folder.path(), name, text, options);
+        let said = problems(&program);
+        assert!(said.len() == 1 && said[0].starts_with(&format!("program: {}: {says}", program.display())), "{said:?}");
+    }
+    // Another processor: s390, by its number in the head.
+    let mut bytes = std::fs::read(&good).unwrap();
+    bytes[18] = 22;
+    let foreign = folder.path().join("foreign");
+    std::fs::write(&foreign, bytes).unwrap();
+    std::fs::set_permissions(&foreign, PermissionsExt::from_mode(0o755)).unwrap();
+    assert!(problems(&foreign)[0].contains("it is of another processor"), "{:?}", problems(&foreign));
+    // Neither a program nor a script.
+    std::fs::write(&foreign, "echo").unwrap();
+    assert!(problems(&foreign)[0].contains("neither a program of Linux nor a script with #!"));
+}
+
+/// Only root can give a file to another user; for others su is such a file.
+#[test]
+fn a_program_of_another_user_that_is_setuid() {
+    let folder = tempfile::tempdir().unwrap();
+    let is_root = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata("/proc/self").unwrap()) == 0;
+    if !is_root {
+        assert!(problems(Path::new("/usr/bin/su"))[0].contains("it is setuid"));
+        return;
+    }
+    let program = compile(folder.path(), "program", "int main(void) { return 0; }", &[]);
+    std::os::unix::fs::chown(&program, Some(1), Some(1)).unwrap();
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o6755)).unwrap();
+    let said = problems(&program);
+    assert!(said.len() == 2 && said[0].contains("it is setuid") && said[1].contains("it is setgid"), "{said:?}");
+}
+
+#[test]
+fn a_script_is_looked_at_by_its_interpreter() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("script");
+    std::fs::write(&script, "#!/usr/bin/env sh\n").unwrap();
+    std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
+    let found = json(&["--", script.to_str().unwrap()], &[]);
+    assert_eq!(found["program"]["script"], script.to_str().unwrap());
+    assert!(found["program"]["path"].as_str().unwrap().ends_with("/sh"), "{found}");
+    assert!(found["next"].as_str().unwrap().contains("the report says whether the program makes collective calls"));
+    std::fs::write(&script, "#!/nowhere/python\n").unwrap();
+    let output = doctor(&["--", script.to_str().unwrap()], &[]);
+    assert!(String::from_utf8_lossy(&output.stdout).contains("its interpreter /nowhere/python is not there"));
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn variables_and_hints_in_force_and_ignored() {
+    let environment = [("TRIB_HINTS", "cb_nodes=2;cb_nodez=3;romio_cb_pfr=enable"), ("TRIB_REPROT", "1")];
+    let found = json(&["--hints", "cb_nodes=4", "--path", "/dev/shm"], &environment);
+    assert_eq!(found["place"]["driver"], "posix");
+    assert_eq!(found["place"]["file_system"], "tmpfs");
+    assert_eq!((&found["hints"][0]["key"], &found["hints"][0]["value"]), (&"cb_nodes".into(), &"4".into()));
+    let ignored: Vec<_> = found["hints_ignored"].as_array().unwrap().iter().collect();
+    let why = |key: &str| ignored.iter().find(|hint| hint["key"] == key).map(|hint| hint["why"].as_str().unwrap());
+    assert_eq!(why("cb_nodez"), Some("unknown key; did you mean cb_nodes?"));
+    assert_eq!(why("romio_cb_pfr"), Some("file domains are the driver's"));
+    let problems = found["problems"].to_string();
+    assert!(problems.contains("variable TRIB_REPROT: `1` is not read; did you mean TRIB_REPORT?"), "{problems}");
+    let output = doctor(&["--hints", "cb_node=2"], &[("TRIB_HINTS_FILE", "/nowhere/hints")]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("\nproblem:      TRIB_HINTS_FILE: /nowhere/hints: No such file"), "{said}");
+    assert!(said.lines().last().unwrap().starts_with("next:  "), "{said}");
+    assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), 1);
+}

@@ -1,0 +1,185 @@
+//! `trib run` on the MPI library that the tests run on: the library is in the ranks and not in the launcher, and the command ends
+//! as the program does.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::LazyLock;
+
+use tributary_testing::mpiexec;
+
+use crate::compare::{library, tools};
+
+/// Writes its rank in collective calls, says what is preloaded into itself and its launcher, and ends as it is told.
+const PROGRAM: &str = r#"
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int has_library(long process)
+{
+    char path[64], text[1 << 16];
+    snprintf(path, sizeof path, "/proc/%ld/environ", process);
+    FILE *file = fopen(path, "r");
+    size_t length = fread(text, 1, sizeof text, file);
+    fclose(file);
+    return memmem(text, length, "libtributary_mpiio", 18) != 0;
+}
+
+static long above(long process)
+{
+    char path[64];
+    long number = 0;
+    snprintf(path, sizeof path, "/proc/%ld/stat", process);
+    FILE *file = fopen(path, "r");
+    if (!file || fscanf(file, "%*d (%*[^)]) %*c %ld", &number) != 1) number = 0;
+    if (file) fclose(file);
+    return number;
+}
+
+int main(int count, char **arguments)
+{
+    int rank, ranks;
+    MPI_File file;
+    MPI_Init(&count, &arguments);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    MPI_File_open(MPI_COMM_WORLD, arguments[1], MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
+    for (int turn = 0; turn < 3; turn++) {
+        unsigned char value = 16 * turn + rank;
+        MPI_File_write_at_all(file, turn * ranks + rank, &value, 1, MPI_BYTE, MPI_STATUS_IGNORE);
+    }
+    MPI_File_close(&file);
+    printf("rank %d: %d, launcher %d %d\n", rank, has_library(getpid()), has_library(getppid()), has_library(above(getppid())));
+    fflush(stdout);
+    MPI_Finalize();
+    if (count > 2 && rank == 0) {
+        int how = atoi(arguments[2]);
+        if (how < 0) kill(getpid(), -how);
+        return how;
+    }
+    return 0;
+}
+"#;
+
+/// The program, compiled once.
+pub fn program() -> &'static Path {
+    static MADE: LazyLock<PathBuf> = LazyLock::new(|| {
+        let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("run_program");
+        compile(PROGRAM, &made, &["-D_GNU_SOURCE"]);
+        made
+    });
+    &MADE
+}
+
+fn compile(text: &str, made: &Path, options: &[&str]) {
+    let source = made.with_extension("c");
+    std::fs::write(&source, text).unwrap();
+    let mut command = Command::new(tools().0);
+    command.args(options).arg("-o").arg(made).arg(source).arg("-ldl");
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// `trib run` of the program on 2 ranks, with the options of it and the words behind.
+fn run(folder: &Path, options: &[&str], behind: &[&str], environment: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trib"));
+    command.args(["run", "--library"]).arg(library()).args(options).args(["--", &tools().1, "-n", "2"]);
+    command.arg(program()).arg(folder.join("file")).args(behind).current_dir(folder);
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command.env("OMPI_MCA_rmaps_base_oversubscribe", "1").env("MPIEXEC_TIMEOUT", "60");
+    let _alone = mpiexec::alone();
+    command.envs(environment.iter().copied()).output().unwrap()
+}
+
+fn printed(output: &Output) -> (String, String) {
+    let [out, error] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+    (out, error)
+}
+
+#[test]
+fn ranks_have_the_library_and_their_launcher_has_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(folder.path(), &["--report", "json", "--hints", "cb_nodes=1"], &[], &[]);
+    let (out, error) = printed(&output);
+    assert_eq!(output.status.code(), Some(0), "{error}");
+    for rank in 0..2 {
+        assert!(out.contains(&format!("rank {rank}: 1, launcher 0 0\n")), "{out}");
+    }
+    assert_eq!(std::fs::read(folder.path().join("file")).unwrap(), [0, 1, 16, 17, 32, 33]);
+    let option = if mpiexec::is_mpich() { "by -genv of hydra" } else { "by -x of Open MPI" };
+    assert!(
+        error.starts_with(&format!("trib: {} is preloaded into the ranks, {option}\n", library().display())),
+        "{error}"
+    );
+    let report = error.lines().find_map(|line| line.split_once("tributary: {")).map(|(_, rest)| format!("{{{rest}"));
+    let report: serde_json::Value = serde_json::from_str(&report.unwrap_or_else(|| panic!("{error}"))).unwrap();
+    assert!(report["accelerated"].to_string().contains("write_at_all"), "{report}");
+}
+
+#[test]
+fn a_command_ends_as_the_launcher_does() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(run(folder.path(), &[], &["3"], &[]).status.code(), Some(3));
+    // What a launcher makes of a rank that is killed is its own: the command ends as it does without `trib run`.
+    let mut command = Command::new(tools().1);
+    command.args(["-n", "2"]).arg(program()).arg(folder.path().join("file")).arg("-15");
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command.env("OMPI_MCA_rmaps_base_oversubscribe", "1").env("MPIEXEC_TIMEOUT", "60");
+    let without = {
+        let _alone = mpiexec::alone();
+        command.output().unwrap().status
+    };
+    let with = run(folder.path(), &[], &["-15"], &[]).status;
+    assert_eq!(with, without);
+    assert!(!with.success());
+}
+
+/// A library that counts calls as Darshan does is preloaded in the environment, or by the command itself: it sees all calls.
+#[test]
+fn what_is_preloaded_already_stays_in_front() {
+    let folder = tempfile::tempdir().unwrap();
+    let counting = folder.path().join("counting.so");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../bindings/mpiio/tests/programs/counting.c");
+    compile(&std::fs::read_to_string(source).unwrap(), &counting, &["-shared", "-fPIC"]);
+    let path = counting.display().to_string();
+    let output = run(folder.path(), &["--report", "json"], &[], &[("LD_PRELOAD", &path)]);
+    let (_, error) = printed(&output);
+    for rank in 0..2 {
+        assert!(error.contains(&format!("counting: rank {rank}: 1 opens, 3 writes, 0 reads")), "{error}");
+    }
+    assert!(error.contains(", behind counting.so\n") && error.contains("\"write_at_all\""), "{error}");
+}
+
+#[test]
+fn a_page_and_words_of_every_file_when_the_program_has_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(folder.path(), &["--report", "html", "--explain"], &["3"], &[]);
+    let (out, error) = printed(&output);
+    assert_eq!(output.status.code(), Some(3), "{error}");
+    assert!(out.contains("rank 0: 1, launcher 0 0\n") && !out.contains("tribcap"), "{out}");
+    let page = std::fs::read_to_string(folder.path().join("captures/file.html")).unwrap();
+    assert!(page.contains("<h2 id=\"says\">In words</h2>"), "{page}");
+    assert!(error.contains("captures/file.html: "), "{error}");
+    // A second run has a capture of its own, elsewhere; nothing is said of the first.
+    let output = run(folder.path(), &["--capture", "other"], &[], &[]);
+    let (_, error) = printed(&output);
+    assert!(error.contains("other/file.tribcap\n") && !error.contains("html"), "{error}");
+}
+
+#[test]
+fn the_gain_in_a_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(folder.path(), &["--compare", "--hints", "cb_nodes=1"], &[], &[]);
+    let (out, error) = printed(&output);
+    assert_eq!(output.status.code(), Some(0), "{error}");
+    // Without the library first, then with it; the launcher has it neither time.
+    assert!(out.contains("rank 0: 0, launcher 0 0\n") && out.contains("rank 0: 1, launcher 0 0\n"), "{out}");
+    let gain = error.lines().last().unwrap();
+    assert!(gain.contains(" times as fast with the library: ") && gain.contains("(inside MPI-IO, 2 ranks)"), "{error}");
+    let output = run(folder.path(), &["--compare"], &["3"], &[]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(printed(&output).1.contains("it ended like this without the library: exit status: 3"), "{output:?}");
+}
