@@ -66,7 +66,7 @@ const FOLDERS: [(&str, &str, &str, &[Exception]); 7] = [
         "trib/src",
         "crate::",
         "generated numbers limits cli calls buffers rank_program verify report exchange source listing lists picture \
-            hints plan_only output text machines sweep capture advise explain patterns map agreement document compare replay \
+            hints manual plan_only output text machines sweep capture advise explain patterns map agreement document compare replay \
             tune main",
         &[("cli", "source", "the parameters of a pattern")],
     ),

@@ -30,6 +30,7 @@ pub mod limits;
 pub mod listing;
 mod lists;
 pub mod machines;
+mod manual;
 mod map;
 pub mod numbers;
 mod output;
@@ -146,5 +147,6 @@ pub fn main() -> ExitCode {
         Command::Advise(options) => advise::run(&options),
         Command::Explain(options) => explain::run(&options),
         Command::Map(options) => map::run(&options),
+        Command::Manual(options) => manual::run(&options),
     })
 }
