@@ -12,10 +12,11 @@ make_root() {
     local suite=$1 root=$roots/$1 mirror
     shift
     [[ ! -e $root/packages-of-tributary || $(<"$root/packages-of-tributary") != "$*" ]] || return 0
-    mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | grep -m 1 '/debian/*$') || return 1
+    # This machine's mirror of Debian, or mmdebstrap's own choice.
+    mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | awk '/\/debian\/*$/ && !found++')
     rm -rf "$root" "$root.new"
     mkdir -p "$roots"
-    mmdebstrap --quiet --variant=essential --include="$(tr ' ' , <<<"$*")" "$suite" "$root.new" "$mirror" || return 1
+    mmdebstrap --quiet --variant=essential --include="$(tr ' ' , <<<"$*")" "$suite" "$root.new" ${mirror:+"$mirror"} || return 1
     echo "$*" >"$root.new/packages-of-tributary"
     mv "$root.new" "$root"
 }
