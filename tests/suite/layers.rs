@@ -66,8 +66,8 @@ const FOLDERS: [(&str, &str, &str, &[Exception]); 7] = [
         "trib/src",
         "crate::",
         "generated numbers limits cli calls buffers rank_program verify report exchange source listing lists picture \
-            hints variables plan_only output text machines sweep capture advise explain patterns map agreement document launcher hosts \
-            compare run doctor replay tune main",
+            hints variables manual plan_only output text machines sweep capture advise explain patterns map agreement document \
+            launcher hosts compare run doctor replay tune main",
         &[("cli", "source", "the parameters of a pattern")],
     ),
 ];

@@ -35,6 +35,7 @@ pub mod limits;
 pub mod listing;
 mod lists;
 pub mod machines;
+mod manual;
 mod map;
 pub mod numbers;
 mod output;
@@ -156,5 +157,6 @@ pub fn main() -> ExitCode {
         Command::Advise(options) => advise::run(&options),
         Command::Explain(options) => explain::run(&options),
         Command::Map(options) => map::run(&options),
+        Command::Manual(options) => manual::run(&options),
     })
 }

@@ -113,17 +113,36 @@ fn exports(library: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_shared_library_exports_the_functions_of_the_header_and_nothing_else() {
+fn the_shared_library_exports_the_functions_of_the_header_and_its_version() {
     let header = std::fs::read_to_string(prefix().join("include/tributary.h")).unwrap();
     let library = prefix().join("lib/libtributary.so");
     let exported = exports(&library);
     let words = header.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '('));
     let declared = words.filter_map(|word| word.split_once('(')).map(|(name, _)| name);
     let mut declared: Vec<_> = declared.filter(|name| name.starts_with("trib_")).collect();
+    declared.push("tributary_version");
     declared.sort_unstable();
     assert_eq!(exported, declared);
-    let told = expect(Command::new("readelf").arg("-d").arg(&library), "readelf");
-    assert!(printed(&told).contains("Library soname: [libtributary.so.0]"), "{}", printed(&told));
+}
+
+#[test]
+fn every_shared_library_tells_its_name_and_version() {
+    let lib = prefix().join("lib");
+    let program = prefix().join("version");
+    let mut compiler = Command::new(mpicc());
+    compiler.arg(crate_directory().join("tests/programs/version.c")).arg("-o").arg(&program).arg("-ldl");
+    expect(&mut compiler, "the compiler");
+    for (library, soname) in [
+        ("libtributary.so", "libtributary.so.0"),
+        ("libtributary_mpiio.so", "libtributary_mpiio.so"),
+        ("libtributary_gio.so", "libgio.so.0"),
+    ] {
+        let library = lib.join(library);
+        let told = expect(Command::new("readelf").arg("-d").arg(&library), "readelf");
+        assert!(printed(&told).contains(&format!("Library soname: [{soname}]")), "{}", printed(&told));
+        let output = expect(Command::new(&program).arg(&library), "the program that looks at the symbol");
+        assert_eq!(printed(&output), format!("{}\n", env!("CARGO_PKG_VERSION")), "{}", library.display());
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! | `info`, `hints` | `MPI_Info` as keys and values; the hints in force |
 //! | `opening` | the endpoint of a communicator; terms that one rank decides |
 //! | `guard` | no panic reaches C |
+//! | `version` | the symbol that tells a library's version |
 
 pub mod access;
 pub mod guard;
@@ -13,3 +14,4 @@ pub mod hints;
 pub mod info;
 pub mod list;
 pub mod opening;
+pub mod version;

@@ -6,7 +6,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd};
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use memmap2::{MmapOptions, MmapRaw};
@@ -107,12 +107,14 @@ impl SharedMemory {
     }
 }
 
+/// The system call itself: the C library has a function for it from glibc 2.27 on only, and the packages are for 2.17.
 #[cfg(target_os = "linux")]
 fn nameless() -> io::Result<File> {
-    use nix::sys::memfd::{MFdFlags, memfd_create};
-    let descriptor = memfd_create(c"tributary", MFdFlags::MFD_CLOEXEC)?;
+    // SAFETY: a name that ends with 0 and flags, which is what the call takes.
+    let descriptor = unsafe { libc::syscall(libc::SYS_memfd_create, c"tributary".as_ptr(), libc::MFD_CLOEXEC) };
+    let descriptor = i32::try_from(nix::errno::Errno::result(descriptor)?).map_err(io::Error::other)?;
     // SAFETY: a new descriptor, whose ownership moves to the file.
-    Ok(unsafe { File::from_raw_fd(descriptor.into_raw_fd()) })
+    Ok(unsafe { File::from_raw_fd(descriptor) })
 }
 
 #[cfg(not(target_os = "linux"))]

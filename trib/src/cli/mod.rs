@@ -148,6 +148,9 @@ pub enum Command {
     Explain(ExplainOptions),
     /// Write a generated decomposition map in the format of E3SM-IO.
     Map(MapOptions),
+    /// Write manual pages and completions of shells, as `bindings/install` installs them.
+    #[command(hide = true)]
+    Manual(ManualOptions),
 }
 
 /// Options of `trib hints`.
@@ -182,6 +185,14 @@ pub struct MapOptions {
     /// The file to write.
     #[arg(long, value_name = "FILE")]
     pub output: PathBuf,
+}
+
+/// Options of `trib manual`.
+#[derive(Args)]
+pub struct ManualOptions {
+    /// The directory of the shared data of an installation: man/man1, bash-completion and so on are made in it.
+    #[arg(value_name = "DIRECTORY")]
+    pub directory: PathBuf,
 }
 
 #[cfg(test)]

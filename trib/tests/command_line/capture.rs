@@ -64,7 +64,7 @@ fn every_capture_is_read_and_replayed() {
 /// The Python program has been written from the description of the format alone.
 #[test]
 fn the_python_reader_finds_the_same_extents() {
-    let reader = root().join("benchmarks/captures/read_capture.py");
+    let reader = root().join("packages/python/tributary/captures.py");
     for capture in corpus() {
         let exported = succeeds(&["capture", "export", capture.to_str().unwrap(), "--call", "0"]);
         let expected: String =

@@ -71,7 +71,7 @@ fn bad_input_is_refused_alike_on_all_ranks() {
 }
 
 #[test]
-fn the_shared_library_has_the_name_of_gios_and_exports_the_functions_of_the_header() {
+fn the_shared_library_has_the_name_of_gios_and_exports_the_functions_of_the_header_and_its_version() {
     let program = std::env::current_exe().unwrap();
     let library = program.with_file_name("libtributary_gio.so");
     let say = |tool: &str, options: &[&str]| {
@@ -86,6 +86,7 @@ fn the_shared_library_has_the_name_of_gios_and_exports_the_functions_of_the_head
     let words = header.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '('));
     let mut declared: Vec<_> = words.filter_map(|word| Some(word.split_once('(')?.0)).collect();
     declared.retain(|name| name.starts_with("GIO_"));
+    declared.push("tributary_version");
     declared.sort_unstable();
     assert_eq!(exported, declared);
     assert!(say("readelf", &["-d"]).contains("[libgio.so.0]"));

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Reads a capture by the description of its format (docs/reference/capture.md), without any of Tributary.
+"""Reads a capture by the description of its format (docs/reference/capture.md), without any other code of Tributary.
 
-    read_capture.py FILE            a line of JSON for the header, then one for each rank and call
-    read_capture.py FILE --call N   the extents of call N in the text form of `trib replay list`
+    python -m tributary.captures FILE            a line of JSON for the header, then one for each rank and call
+    python -m tributary.captures FILE --call N   the extents of call N in the text form of `trib replay list`
+
+`Capture` reads one in Python. It needs NumPy for what returns arrays, and nothing for the rest.
 """
 
 import json
@@ -86,6 +88,8 @@ def calls(block):
 
 
 class Capture:
+    """A capture: `header`, a dictionary; `recorded`, how many calls all ranks have; `outcomes`, what became of each."""
+
     def __init__(self, path):
         with open(path, "rb") as file:
             self.data = file.read()
@@ -102,6 +106,7 @@ class Capture:
         self.index = index[1:]
 
     def part(self, entry):
+        """The bytes of an entry of the index."""
         offset, length, _, _, checksum = entry
         part = self.data[offset : offset + length]
         if zlib.crc32(part) != checksum:
@@ -109,7 +114,27 @@ class Capture:
         return part
 
     def rank(self, rank):
+        """The calls of a rank, as dictionaries with lists of (offset, length)."""
         return list(calls(self.part(self.index[rank])))[: self.recorded]
+
+    def table(self):
+        """A NumPy array with a row for each rank's part of each call: nanoseconds from the open to its start, and that it took."""
+        import numpy
+
+        rows = [
+            (rank, number, call["direction"] == "read", call["failed"], call["start_ns"], call["took_ns"])
+            + (len(call["file"]), sum(length for _, length in call["file"]))
+            for rank in range(self.header["ranks"])
+            for number, call in enumerate(self.rank(rank))
+        ]
+        columns = [("rank", "i8"), ("call", "i8"), ("read", "?"), ("failed", "?"), ("start_ns", "i8"), ("took_ns", "i8")]
+        return numpy.array(rows, dtype=columns + [("extents", "i8"), ("bytes", "i8")])
+
+    def extents(self, rank, call):
+        """A NumPy array of a rank's part of the file in a call: rows of offset and length."""
+        import numpy
+
+        return numpy.array(self.rank(rank)[call]["file"], dtype="u8").reshape(-1, 2)
 
 
 def main(arguments):
@@ -133,4 +158,4 @@ if __name__ == "__main__":
     try:
         main(sys.argv[1:])
     except (Damaged, OSError, IndexError, struct.error, ValueError) as problem:
-        sys.exit(f"{sys.argv[1] if len(sys.argv) > 1 else 'read_capture.py FILE'}: {problem}")
+        sys.exit(f"{sys.argv[1] if len(sys.argv) > 1 else 'usage: FILE [--call N]'}: {problem}")

@@ -1,0 +1,14 @@
+//! The version symbol of the shared libraries, which tells the version of a file without running any of it.
+
+/// The version, such as "0.1.0", as a text of C that each of the three libraries exports under this name. It is one object of
+/// this crate, so that a program can be linked with two of the static libraries.
+#[unsafe(no_mangle)]
+#[used]
+#[allow(non_upper_case_globals, reason = "the name of the symbol")]
+pub static tributary_version: [u8; TEXT.len()] = {
+    let mut text = [0; TEXT.len()];
+    text.copy_from_slice(TEXT.as_bytes());
+    text
+};
+
+const TEXT: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
