@@ -9,6 +9,7 @@ pub const PROGRAM: &str = env!("CARGO_BIN_EXE_trib");
 pub const COMMANDS: &[(&str, &str)] = &[
     ("run", "--dry-run -- true"),
     ("doctor", ""),
+    ("hosts", "2 -- true"),
     ("replay", ""),
     ("patterns", "--ranks 4"),
     ("picture", "--ranks 4 --output DIR/p.svg"),
