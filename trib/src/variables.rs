@@ -1,7 +1,7 @@
 //! The variables that the library and this program read, and those that look like one and are none.
 
 /// The variables.
-const KNOWN: [&str; 10] = [
+const KNOWN: [&str; 13] = [
     "TRIB_ADVICE",
     "TRIB_CAPTURE",
     "TRIB_CAPTURE_LIMIT",
@@ -9,6 +9,9 @@ const KNOWN: [&str; 10] = [
     "TRIB_DISABLE",
     "TRIB_HINTS",
     "TRIB_HINTS_FILE",
+    "TRIB_HOSTS",
+    "TRIB_HOSTS_AGENT",
+    "TRIB_HOSTS_DIRECTORY",
     "TRIB_LOG",
     "TRIB_MPI",
     "TRIB_REPORT",
