@@ -62,11 +62,14 @@ impl File {
     pub(in crate::engine) async fn call(&mut self, call: &mut Call<'_>, checked: Result<()>) -> Result<CallReport> {
         let (direction, mut clock) = (call.direction(), Clock::start(self.endpoint.waiting()));
 
+        let checked = self.meet_other_hosts(direction).and(checked);
+
         // Facts. A rank moves its bytes before the agreement where that is cheap, so that it need not wait.
         let mut early =
             (checked.is_ok() && self.goes_early(call)).then(|| self.move_directly(call.extents, &mut call.memory));
         if let Some(outcome) = &mut early {
             self.deliver(call, outcome);
+            self.pass_outcome_on(direction, outcome);
             clock.lap(Lap::Elsewhere);
         }
         let checked = early.as_mut().and_then(|outcome| outcome.error.take()).map_or(checked, Err);
@@ -146,6 +149,7 @@ impl File {
         }
 
         // Outcome.
+        self.pass_outcome_on(direction, &mut done.outcome);
         clock.lap(Lap::Elsewhere);
         match early {
             None => self.deliver(call, &mut done.outcome),

@@ -14,6 +14,7 @@ use crate::engine::api::operation::Operation;
 use crate::engine::api::patience::{Part, Patience};
 use crate::engine::api::report::{CallReport, FanIn};
 use crate::engine::api::setup::Setup;
+use crate::engine::api::visible::Handle;
 use crate::engine::call::{Call, CallMemory};
 use crate::engine::capture::recording::Recording;
 use crate::engine::capture::target::Target;
@@ -36,6 +37,8 @@ pub struct File {
     files: Arc<dyn OpenStorage>,
     /// This rank's own handle, opened when it is first needed.
     storage: Option<Arc<dyn Storage>>,
+    /// What other hosts see of it, and it of theirs.
+    pub(in crate::engine) handle: Handle,
     pub(in crate::engine) queue: Option<WindowQueue>,
     pub(in crate::engine) plans: Plans,
     fan_in: BTreeMap<u32, u64>,
@@ -123,7 +126,7 @@ impl File {
         files: Arc<dyn OpenStorage>,
         target: Option<&'static Target>,
     ) -> Self {
-        let (storage, queue, plans) = Default::default();
+        let (storage, handle, queue, plans) = Default::default();
         let shared = match setup.shares_memory {
             true => endpoint.shared(),
             false => setup.hosts.as_ref().and_then(|hosts| hosts.here().cloned()),
@@ -139,6 +142,7 @@ impl File {
             setup,
             files,
             storage,
+            handle,
             queue,
             plans,
             fan_in,
@@ -230,6 +234,16 @@ impl File {
         Ok(storage)
     }
 
+    /// This rank's own handle, if it is open.
+    pub(in crate::engine) fn open_storage(&self) -> Option<&Arc<dyn Storage>> {
+        self.storage.as_ref()
+    }
+
+    /// Closes this rank's own handle; what is done next opens the file anew.
+    pub(in crate::engine) fn open_anew(&mut self) {
+        (self.queue, self.storage) = (None, None);
+    }
+
     pub(in crate::engine) fn open_queue(&mut self) -> WindowQueue {
         let (rank, path) = (self.endpoint.rank(), self.setup.path.clone());
         let waker = self.endpoint.waiting().waker();
@@ -284,6 +298,7 @@ impl File {
         self.patience.begin("a sync");
         let outcome = waiting.complete(pin!(agree(&mut self.endpoint, synced)));
         self.patience.end();
+        self.is_behind();
         outcome
     }
 

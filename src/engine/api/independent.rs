@@ -1,7 +1,8 @@
 //! Independent writes and reads of one rank, and the size of the file.
 //!
-//! Nothing is cached. Bytes that a call here has written are visible to every later call of any rank, if the caller orders the
-//! two calls (by a barrier or a collective call).
+//! Nothing is cached here. Bytes that a call here has written are visible to every later call of any rank, if the caller orders
+//! the two calls (by a barrier or a collective call). Where hosts cache by themselves ([`visible`](super::visible)), a rank of another host sees them
+//! after a collective call or [`File::sync`].
 
 use std::pin::pin;
 
@@ -48,6 +49,7 @@ impl File {
         let _quiet = without_size_signal();
         let mut written = 0;
         let outcome = guarded("write", offset, || write_all(&*storage, bytes, offset, &mut written));
+        self.is_ahead();
         self.with_context(outcome.map(|()| written))
     }
 
@@ -75,6 +77,7 @@ impl File {
         if device::may_be() {
             self.stage_read(&mut target, len)?;
         }
+        self.catch_up()?;
         let storage = self.storage()?;
         let (_, mut sink) = target.memory();
         let read = guarded("read", offset, || read_present(&*storage, sink.piece(0, len), offset));
@@ -117,6 +120,7 @@ impl File {
         }
         check_range(len, 0)?;
         let set = if self.endpoint.rank() == 0 { self.set_own_len(len) } else { Ok(()) };
+        self.is_behind();
         self.agree(set)
     }
 

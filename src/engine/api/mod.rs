@@ -7,6 +7,7 @@
 //! | `call_plan` | the plan of a call: an earlier one, a new one, or that of a trial |
 //! | `finish_call`, `operation` | the agreement at the end of a call; non-blocking calls |
 //! | `staging` | memory of a device, copied to the host or from there |
+//! | `visible` | what hosts see of each other's bytes where they cache by themselves |
 //! | `independent` | what one rank does alone; the size of the file |
 //! | `capturing` | calls recorded for a capture, which is stored at the close |
 //! | [`diary`] | what one rank did and when, for captures |
@@ -28,4 +29,5 @@ pub(in crate::engine) mod report;
 pub(in crate::engine) mod setup;
 pub(in crate::engine) mod staging;
 pub(in crate::engine) mod terms;
+pub(in crate::engine) mod visible;
 pub(in crate::engine) mod write;

@@ -50,6 +50,8 @@ pub struct Setup {
     pub hosts: Option<Arc<Hosts>>,
     /// Whether hosts may write and read by themselves what their ranks hold; `false` on one rank is `false` for all.
     pub by_host: bool,
+    /// Whether there are several hosts, and each caches the file by itself.
+    pub hosts_cache_apart: bool,
     /// Whether all ranks record their calls for a capture.
     pub is_captured: bool,
     /// By which the pieces of all ranks are known to tile a range; equal on all ranks.
@@ -81,7 +83,7 @@ impl Setup {
         }
         let hosts = find_hosts(endpoint, &hints).await?;
         let topology = find_topology(endpoint, &hints).await?;
-        let Created { name, layout, key, alike, costs } = match early {
+        let Created { name, layout, hosts_cache_apart, key, alike, costs } = match early {
             Ok(created) => created,
             Err(alike) => terms::create_on_first(endpoint, &asked, alike).await?,
         };
@@ -91,9 +93,13 @@ impl Setup {
         let unit = driver.lock_unit(&layout);
         let by_host =
             hosts.as_ref().is_some_and(|hosts| hosts.shares() && may_be_by_host(hosts.leaders().len(), &hints, unit));
-        // Rank 0 looks for all.
-        let looks = by_host && hints.host_domains == Switch::Automatic && endpoint.rank() == 0;
-        let by_host = by_host && (!looks || files.file_system(&path).is_none_or(|found| found.is_coherent()));
+        let hosts_cache_apart = hosts_cache_apart && hosts.as_ref().is_some_and(|hosts| hosts.leaders().len() > 1);
+        let by_host = by_host && (!hosts_cache_apart || hints.host_domains == Switch::Enable);
+        // What another host writes into a hole while this one fills it would be lost.
+        let hints = match hints.ds_write {
+            Switch::Automatic if hosts_cache_apart => Hints { ds_write: Switch::Disable, ..hints },
+            _ => hints,
+        };
         let shares_memory = may_share(endpoint, &hints, false) && endpoint.shared().is_some();
         let shares_in_nodes = !shares_memory && may_share(endpoint, &hints, true);
         let cores = alike.cores.shared_by(&topology, hints.ranks_per_node > 0);
@@ -107,6 +113,7 @@ impl Setup {
             shares_memory,
             hosts,
             by_host,
+            hosts_cache_apart,
             is_captured: alike.is_captured,
             tiling: Tiling::of(key),
             ..setup
@@ -157,7 +164,7 @@ impl Setup {
         let tiny = Roles::new(rank, &topology, window_counter(1), first, &hints, costs)?;
         let (path, mode) = (PathBuf::new(), Mode::Create);
         let (shares_memory, shares_in_nodes, hosts) = (false, false, None);
-        let (by_host, is_captured, tiling) = (false, false, Tiling::of(0));
+        let (by_host, hosts_cache_apart, is_captured, tiling) = (false, false, false, Tiling::of(0));
         let driver_name = hints.driver;
         Ok(Self {
             path,
@@ -173,6 +180,7 @@ impl Setup {
             shares_in_nodes,
             hosts,
             by_host,
+            hosts_cache_apart,
             is_captured,
             tiling,
             hints,

@@ -27,6 +27,8 @@ pub struct Created {
     pub name: DriverName,
     /// The layout of the file.
     pub layout: Layout,
+    /// Whether hosts cache the file by themselves.
+    pub hosts_cache_apart: bool,
     /// The key of the tiling.
     pub key: u64,
     /// What the ranks have agreed on besides.
@@ -190,6 +192,7 @@ fn create(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
 fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
     let OpenArguments { files, path, mode, hints } = *arguments;
     let name = hints.driver.resolved(files, path);
+    let hosts_cache_apart = files.file_system(path).is_some_and(|found| !found.is_coherent());
     let costs = machine::costs(&hints.machine);
     let (driver, hints) = (driver_on(files, name, path), hints.for_driver());
     let file = match mode {
@@ -200,7 +203,7 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
     if mode == Mode::Create {
         emptied(&*file).map_err(|cause| Error::io(0, "truncate", path, 0, &cause))?;
     }
-    Ok(Created { name, layout, key: Tiling::random().key(), alike, costs })
+    Ok(Created { name, layout, hosts_cache_apart, key: Tiling::random().key(), alike, costs })
 }
 
 /// Empties a file; what has no size stays as it is.

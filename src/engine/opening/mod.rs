@@ -172,8 +172,9 @@ impl Sweep for OpeningSweep<'_> {
         agreed.came_along &= self.small.is_some();
         let is_small = agreed.failed.is_none() && setup.rules(self.direction).choose(&agreed).0 == Way::Root;
         if let Some(storage) = self.small.take().filter(|_| is_small) {
-            let written =
-                agreed.write_along(&storage, (self.rank, &setup.path), |storage, all| data.write(storage, all));
+            let written = agreed.write_along(&storage, (self.rank, &setup.path), |storage, all| {
+                data.write(storage, all).and_then(|()| setup.pass_on(storage))
+            });
             self.error = written.err();
         }
         message(&agreed)

@@ -1,0 +1,101 @@
+//! Bytes that one host has written and another is to see, on a file system whose hosts cache by themselves (NFS, FUSE; [`FileSystem::is_coherent`](crate::drivers::FileSystem::is_coherent)).
+//!
+//! There a host sees what another has written once that one has closed the file and it has opened the file since (*close-to-open
+//! consistency*). MPI promises more: a rank sees its own bytes at once, also those that an aggregator on another host has
+//! written for it, and of two calls the later one's bytes stay. So
+//!
+//! - whoever has written in a collective call passes its bytes on before the ranks agree on the call's end
+//!   ([`Storage::settle`](crate::drivers::Storage::settle)); an error of the file system, such as a full quota, is then the call's;
+//! - what a rank has written by itself is passed on at the beginning of the next collective call;
+//! - a rank opens the file anew before it reads what other hosts may have written.
+//!
+//! Elsewhere, where all ranks are on one host, and in a file that is only read, nothing of this happens.
+
+use crate::drivers::{Mode, Storage};
+use crate::engine::api::file::File;
+use crate::engine::api::setup::Setup;
+use crate::engine::plan::Direction;
+use crate::engine::storage::window_queue::Outcome;
+use crate::engine::storage::{Failure, guarded};
+use crate::error::Result;
+use crate::hints::Switch;
+
+/// What this rank knows of its handle, where hosts cache by themselves.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Handle {
+    /// Whether this rank has written by itself what no other host sees yet.
+    is_ahead: bool,
+    /// Whether other hosts may have written since the file was opened.
+    is_behind: bool,
+}
+
+impl Setup {
+    /// Lets other hosts see what was written through this handle. Local.
+    ///
+    /// # Errors
+    /// The system's: bytes have no place.
+    pub(in crate::engine) fn pass_on(&self, storage: &dyn Storage) -> std::result::Result<(), Failure> {
+        if !self.hosts_cache_apart {
+            return Ok(());
+        }
+        let failure = |cause| Failure { operation: "close", offset: 0, cause };
+        guarded("close", 0, || storage.settle().map_err(failure))
+    }
+}
+
+impl File {
+    /// Begins a collective call: passes on what this rank has written by itself, and opens the file anew for a call that reads.
+    /// Local.
+    ///
+    /// # Errors
+    /// Those of [`Setup::pass_on`].
+    pub(in crate::engine) fn meet_other_hosts(&mut self, direction: Direction) -> Result<()> {
+        if !self.setup.hosts_cache_apart || self.setup.mode == Mode::Read {
+            return Ok(());
+        }
+        let ahead = std::mem::take(&mut self.handle.is_ahead);
+        let passed = if ahead { self.pass_on() } else { Ok(()) };
+        // A write that fills holes reads them.
+        if direction == Direction::Read || self.setup.hints.ds_write == Switch::Enable {
+            self.open_anew();
+        }
+        self.handle.is_behind = true;
+        passed
+    }
+
+    /// Passes on what this rank has written in a collective call; an error is one of the outcome. Local.
+    pub(in crate::engine) fn pass_outcome_on(&self, direction: Direction, outcome: &mut Outcome) {
+        if direction == Direction::Write && outcome.bytes > 0 && outcome.error.is_none() {
+            outcome.error = self.pass_on().err();
+        }
+    }
+
+    /// Notes that this rank has written by itself.
+    pub(in crate::engine) fn is_ahead(&mut self) {
+        self.handle.is_ahead = true;
+    }
+
+    /// Notes that all ranks have met, so that other hosts' bytes may be there.
+    pub(in crate::engine) fn is_behind(&mut self) {
+        self.handle.is_behind = true;
+    }
+
+    /// Opens the file anew where this rank is to read by itself what others may have written. Local.
+    ///
+    /// # Errors
+    /// Those of [`Setup::pass_on`].
+    pub(in crate::engine) fn catch_up(&mut self) -> Result<()> {
+        if !self.setup.hosts_cache_apart || self.setup.mode == Mode::Read || !self.handle.is_behind {
+            return Ok(());
+        }
+        let passed = self.pass_on();
+        self.open_anew();
+        self.handle = Handle::default();
+        passed
+    }
+
+    fn pass_on(&self) -> Result<()> {
+        let Some(storage) = self.open_storage() else { return Ok(()) };
+        self.setup.pass_on(&**storage).map_err(|failure| failure.of(self.endpoint.rank(), &self.setup.path))
+    }
+}
