@@ -62,7 +62,11 @@ impl File {
     pub(in crate::engine) async fn call(&mut self, call: &mut Call<'_>, checked: Result<()>) -> Result<CallReport> {
         let (direction, mut clock) = (call.direction(), Clock::start(self.endpoint.waiting()));
 
-        let checked = self.meet_other_hosts(direction).and(checked);
+        let name = self.called.unwrap_or(match direction {
+            Direction::Write => "a collective write",
+            Direction::Read => "a collective read",
+        });
+        let checked = self.meet_other_hosts(direction, name).await?.and(checked);
 
         // Facts. A rank moves its bytes before the agreement where that is cheap, so that it need not wait.
         let mut early =
@@ -76,13 +80,7 @@ impl File {
 
         // Agreement: a meeting of ranks that all share memory, or a sweep over hosts.
         let (extents, in_memory) = (call.extents, self.setup.shares_memory);
-        self.patience.begin_in(
-            self.endpoint.waiting(),
-            self.called.unwrap_or(match direction {
-                Direction::Write => "a collective write",
-                Direction::Read => "a collective read",
-            }),
-        );
+        self.patience.begin_in(self.endpoint.waiting(), name);
         let came = match &mut call.memory {
             CallMemory::Source(layout, source) if in_memory => {
                 self.meet_to_write((extents, layout, *source), call.asked, checked, early.as_ref(), None).await

@@ -1,6 +1,7 @@
 //! The tests of the crate that run ranks as threads. One program, because linking takes longer than running.
 
 mod auto_kernels;
+mod cached_apart;
 mod capture;
 mod conformance;
 mod counted;

@@ -7,10 +7,11 @@
 //! - whoever has written in a collective call passes its bytes on before the ranks agree on the call's end
 //!   ([`Storage::settle`](crate::drivers::Storage::settle)); an error of the file system, such as a full quota, is then the call's;
 //! - what a rank has written by itself is passed on at the beginning of the next collective call;
-//! - a rank opens the file anew before it reads what other hosts may have written.
+//! - a rank opens the file anew before it reads what other hosts may have written: in a collective call, once all ranks have passed on theirs.
 //!
 //! Elsewhere, where all ranks are on one host, and in a file that is only read, nothing of this happens.
 
+use crate::collectives::allreduce;
 use crate::drivers::{Mode, Storage};
 use crate::engine::api::file::File;
 use crate::engine::api::setup::Setup;
@@ -19,6 +20,7 @@ use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Failure, guarded};
 use crate::error::Result;
 use crate::hints::Switch;
+use crate::schedule::ReduceOp;
 
 /// What this rank knows of its handle, where hosts cache by themselves.
 #[derive(Debug, Clone, Copy, Default)]
@@ -44,23 +46,31 @@ impl Setup {
 }
 
 impl File {
-    /// Begins a collective call: passes on what this rank has written by itself, and opens the file anew for a call that reads.
-    /// Local.
+    /// Begins a collective call, which a waiting line calls `name`: passes on what this rank has written by itself, and for a call
+    /// that reads opens the file anew once all ranks have. The inner outcome is that of this rank. Collective: an allreduce for a call that reads.
     ///
     /// # Errors
-    /// Those of [`Setup::pass_on`].
-    pub(in crate::engine) fn meet_other_hosts(&mut self, direction: Direction) -> Result<()> {
+    /// Those of the fabric; the inner ones are those of [`Setup::pass_on`].
+    pub(in crate::engine) async fn meet_other_hosts(
+        &mut self,
+        direction: Direction,
+        name: &'static str,
+    ) -> Result<Result<()>> {
         if !self.setup.hosts_cache_apart || self.setup.mode == Mode::Read {
-            return Ok(());
+            return Ok(Ok(()));
         }
         let ahead = std::mem::take(&mut self.handle.is_ahead);
         let passed = if ahead { self.pass_on() } else { Ok(()) };
         // A write that fills holes reads them.
         if direction == Direction::Read || self.setup.hints.ds_write == Switch::Enable {
+            self.patience.begin_in(self.endpoint.waiting(), name);
+            let all_have = allreduce(&mut self.endpoint, &[ReduceOp::Max], &mut [0]).await;
+            self.patience.end();
+            all_have?;
             self.open_anew();
         }
         self.handle.is_behind = true;
-        passed
+        Ok(passed)
     }
 
     /// Passes on what this rank has written in a collective call; an error is one of the outcome. Local.

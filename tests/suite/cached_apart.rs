@@ -1,0 +1,225 @@
+//! A file system whose hosts cache by themselves (NFS, FUSE): what MPI promises holds there too. In its place stands one in memory
+//! that does no more than close-to-open consistency: a host's bytes reach the server when a handle is closed, settled or synced, and
+//! a host sees others' when it opens the file.
+
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use rand::{RngExt, SeedableRng, rngs::SmallRng};
+use tributary::drivers::{FileSystem, OpenStorage, Storage};
+use tributary::fabric::threads;
+use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Hints, Mode};
+use tributary_testing::watchdog::Watchdog;
+
+const RANKS: usize = 6;
+const CELLS: usize = 40;
+/// Odd, so that no cell ends where a domain or a window does.
+const CELL: u64 = 97;
+const NFS: u32 = 0x6969;
+const EXT4: u32 = 0xEF53;
+
+/// The bytes on the server.
+type Server = Arc<Mutex<Vec<u8>>>;
+
+/// The file as a host sees it.
+#[derive(Default)]
+struct Cache {
+    seen: Vec<u8>,
+    /// Written here, and not yet on the server: offset and bytes.
+    ahead: Vec<(u64, Vec<u8>)>,
+}
+
+/// The client of a host.
+#[derive(Clone)]
+struct Client {
+    server: Server,
+    cache: Arc<Mutex<Cache>>,
+    magic: u32,
+}
+
+fn put(into: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
+    let end = offset as usize + bytes.len();
+    into.resize(into.len().max(end), 0);
+    into[offset as usize..end].copy_from_slice(bytes);
+}
+
+impl Client {
+    fn pass_on(&self) {
+        let (mut cache, mut server) = (self.cache.lock().unwrap(), self.server.lock().unwrap());
+        let ahead = std::mem::take(&mut cache.ahead);
+        ahead.iter().for_each(|(offset, bytes)| put(&mut server, *offset, bytes));
+    }
+}
+
+impl OpenStorage for Client {
+    fn open(&self, _path: &Path, _mode: Mode) -> io::Result<Box<dyn Storage>> {
+        self.pass_on();
+        let (mut cache, server) = (self.cache.lock().unwrap(), self.server.lock().unwrap());
+        let Cache { seen, ahead } = &mut *cache;
+        seen.clone_from(&server);
+        // What another rank of the host has written meanwhile.
+        ahead.iter().for_each(|(offset, bytes)| put(seen, *offset, bytes));
+        drop((cache, server));
+        Ok(Box::new(Handle(self.clone())))
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
+        self.open(path, Mode::Create)
+    }
+
+    fn file_system(&self, _path: &Path) -> Option<FileSystem> {
+        Some(FileSystem { magic: self.magic, block: 4096 })
+    }
+}
+
+struct Handle(Client);
+
+impl Storage for Handle {
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        let mut cache = self.0.cache.lock().unwrap();
+        put(&mut cache.seen, offset, bytes);
+        cache.ahead.push((offset, bytes.to_vec()));
+        Ok(bytes.len())
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        let cache = self.0.cache.lock().unwrap();
+        let there = cache.seen.get(offset as usize..).unwrap_or_default();
+        let count = bytes.len().min(there.len());
+        bytes[..count].copy_from_slice(&there[..count]);
+        Ok(count)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.0.cache.lock().unwrap().seen.len() as u64)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.pass_on();
+        self.0.server.lock().unwrap().resize(len as usize, 0);
+        self.0.cache.lock().unwrap().seen.resize(len as usize, 0);
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.0.pass_on();
+        Ok(())
+    }
+
+    fn settle(&self) -> io::Result<()> {
+        self.sync()
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.0.pass_on();
+    }
+}
+
+/// A random program, the same on all ranks: cells change their owner only at a sync, so MPI says what every read gets.
+/// The number of reads that got other bytes on this rank.
+fn random_program(endpoint: Endpoint, client: Client, hints: &str, seed: u64) -> (Endpoint, usize) {
+    let server = client.server.clone();
+    let (rank, mut random) = (endpoint.rank(), SmallRng::seed_from_u64(seed));
+    let hints = Hints::parse(&format!("cb_nodes=3;cb_buffer_size=500;{hints}")).unwrap();
+    let mut file = File::open_on(endpoint, "cells", Mode::Create, hints, Arc::new(client)).unwrap();
+    let mut expected = vec![0u8; CELLS * CELL as usize];
+    let mut owners = vec![0usize; CELLS];
+    let mut wrong = 0;
+    let extents = |cells: &[usize]| {
+        Extents::from_extents(cells.iter().map(|&cell| Extent { offset: cell as u64 * CELL, len: CELL })).unwrap()
+    };
+    let of = |expected: &[u8], cells: &[usize]| -> Vec<u8> {
+        cells.iter().flat_map(|&cell| expected[cell * CELL as usize..][..CELL as usize].to_vec()).collect()
+    };
+    for step in 0..60u8 {
+        if step % 15 == 0 {
+            file.sync().unwrap();
+            owners.iter_mut().for_each(|owner| *owner = random.random_range(0..RANKS));
+            // Written at once by the new owner, so that what it reads is its own.
+            expected.fill(step + 1);
+            let own: Vec<_> = (0..CELLS).filter(|&cell| owners[cell] == rank).collect();
+            file.write_all(&extents(&own), &BufferLayout::Contiguous, &of(&expected, &own)).unwrap();
+        }
+        let chosen: Vec<_> = (0..CELLS).filter(|_| random.random_bool(0.4)).collect();
+        let own: Vec<_> = chosen.iter().copied().filter(|&cell| owners[cell] == rank).collect();
+        let writes = random.random_bool(0.5);
+        if writes {
+            chosen.iter().for_each(|&cell| expected[cell * CELL as usize..][..CELL as usize].fill(step + 100));
+        }
+        let bytes = of(&expected, &own);
+        let mut back = vec![0; bytes.len()];
+        match (writes, random.random_bool(0.6)) {
+            (true, true) => {
+                file.write_all(&extents(&own), &BufferLayout::Contiguous, &bytes).unwrap();
+            }
+            (true, false) => {
+                for (cell, bytes) in own.iter().zip(bytes.chunks(CELL as usize)) {
+                    file.write_at(*cell as u64 * CELL, bytes).unwrap();
+                }
+            }
+            (false, true) => {
+                file.read_all(&extents(&own), &BufferLayout::Contiguous, &mut back).unwrap();
+            }
+            (false, false) => {
+                for (cell, back) in own.iter().zip(back.chunks_mut(CELL as usize)) {
+                    file.read_at(*cell as u64 * CELL, back).unwrap();
+                }
+            }
+        }
+        wrong += usize::from(!writes && back != bytes);
+    }
+    let endpoint = file.close().unwrap();
+    wrong += usize::from(*server.lock().unwrap() != expected);
+    (endpoint, wrong)
+}
+
+/// Random programs on hosts of so many ranks, on a file system of that type; how often bytes were other than they must be.
+fn wrong_on(magic: u32, ranks_per_host: usize, hints: &str, seeds: std::ops::Range<u64>) -> usize {
+    let server = Server::default();
+    let host = || Client { server: server.clone(), cache: Arc::default(), magic };
+    let hosts: Vec<_> = (0..RANKS.div_ceil(ranks_per_host)).map(|_| host()).collect();
+    let hints = match ranks_per_host {
+        1 => hints.to_string(),
+        ranks => format!("trib_shared_memory=enable;trib_ranks_per_node={ranks};{hints}"),
+    };
+    let ran = threads::run(RANKS, |transport| {
+        let mut endpoint = Endpoint::new(transport);
+        let mut wrong = 0;
+        for seed in seeds.clone() {
+            let found;
+            let client = hosts[endpoint.rank() / ranks_per_host].clone();
+            (endpoint, found) = random_program(endpoint, client, &hints, seed);
+            wrong += found;
+        }
+        wrong
+    });
+    ran.unwrap().into_iter().sum()
+}
+
+/// Ways of the bytes: what is chosen, always an exchange, each rank by itself, aggregators on two hosts that take turns.
+const WAYS: [&str; 4] = [
+    "",
+    "trib_tiny_call=0;romio_cb_write=enable;romio_cb_read=enable",
+    "romio_cb_write=disable",
+    "trib_tiny_call=0;trib_driver=lustre;striping_unit=64KiB",
+];
+
+#[test]
+fn bytes_are_right_where_hosts_cache_by_themselves() {
+    let _watchdog = Watchdog::new("hosts that cache by themselves", 120);
+    for hints in WAYS {
+        for ranks_per_host in [1, 2, 3] {
+            assert_eq!(wrong_on(NFS, ranks_per_host, hints, 0..6), 0, "{ranks_per_host} ranks a host, {hints}");
+        }
+    }
+}
+
+/// So that the test above can fail: the stand-in does not do the engine's work.
+#[test]
+fn they_are_wrong_if_that_is_not_known() {
+    let _watchdog = Watchdog::new("hosts that are taken for coherent", 120);
+    assert!(wrong_on(EXT4, 2, WAYS[1], 0..6) > 0);
+}
