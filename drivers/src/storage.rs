@@ -88,6 +88,15 @@ pub trait Storage: Send + Sync {
     /// The system's.
     fn settle(&self) -> io::Result<()>;
 
+    /// Has the file system told the file's size anew: where hosts cache by themselves, one may go by an old one for a second, and
+    /// read nothing behind that. Nothing by default.
+    ///
+    /// # Errors
+    /// The system's.
+    fn look_again(&self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// The size of requests that the file system prefers for this file, in bytes (`st_blksize`); 0 where it tells none.
     ///
     /// # Errors

@@ -105,6 +105,20 @@ impl Storage for File {
         }
     }
 
+    /// By the system call: C libraries before glibc 2.28 do not have the function.
+    fn look_again(&self) -> io::Result<()> {
+        let flags = libc::AT_EMPTY_PATH | libc::AT_STATX_FORCE_SYNC;
+        let mut told = std::mem::MaybeUninit::<libc::statx>::uninit();
+        // SAFETY: the descriptor is open, the name is empty and ends with a zero, and the call writes to `told` only.
+        let outcome = unsafe {
+            libc::syscall(libc::SYS_statx, self.as_raw_fd(), c"".as_ptr(), flags, libc::STATX_SIZE, told.as_mut_ptr())
+        };
+        match outcome {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
     fn preferred_size(&self) -> io::Result<u64> {
         Ok(self.metadata()?.blksize())
     }
