@@ -106,8 +106,9 @@ fn loaded() -> Vec<PathBuf> {
     paths
 }
 
-/// The file that an address was loaded from; empty if the linker does not know it.
-fn path_of(address: *const c_void) -> PathBuf {
+/// The file that an address was loaded from, as the linker was told it: for an address of the program, the first word of its
+/// command. Empty if the linker does not know it. Local.
+pub fn path_of(address: *const c_void) -> PathBuf {
     // SAFETY: all zeros is a value of this plain struct.
     let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
     // SAFETY: any address is allowed; the struct may be written.
