@@ -67,6 +67,7 @@ impl Function {
         // own register (see `word`), and their number is that of its declaration.
         unsafe {
             match *arguments {
+                [] => transmute::<*mut c_void, extern "C" fn() -> W>(next)(),
                 [a] => transmute::<*mut c_void, extern "C" fn(W) -> W>(next)(a),
                 [a, b] => transmute::<*mut c_void, extern "C" fn(W, W) -> W>(next)(a, b),
                 [a, b, c] => transmute::<*mut c_void, extern "C" fn(W, W, W) -> W>(next)(a, b, c),

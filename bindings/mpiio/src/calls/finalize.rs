@@ -1,0 +1,29 @@
+//! MPI_Finalize: the line about the job, where the site wants one. Otherwise it costs one load and one branch.
+
+use crate::abi::word::Word;
+use crate::entry::{Answer, enter};
+use crate::job;
+use crate::next::Function;
+use crate::report;
+
+static FUNCTION: Function = Function::new("PMPI_Finalize\0");
+
+#[unsafe(export_name = "MPI_Finalize")]
+extern "C" fn plain() -> Word {
+    if job::is_to_be_told() { enter(&FUNCTION, &[], told) } else { FUNCTION.call(&[]) }
+}
+
+#[unsafe(export_name = "PMPI_Finalize")]
+extern "C" fn profiling() -> Word {
+    plain()
+}
+
+/// Tells the job, then finalises MPI. Collective, as MPI_Finalize is.
+fn told(function: &'static Function, arguments: &[Word]) -> Answer {
+    for complaint in job::tell() {
+        if report::is_wanted() {
+            tributary::say(complaint);
+        }
+    }
+    Answer::Return(function.call(arguments))
+}
