@@ -70,7 +70,7 @@ pub use access::{BufferLayout, Extent, Extents, FileView, Sink, Source};
 pub use engine::{CallReport, File, Mode, ReadReport};
 pub use fabric::Endpoint;
 pub use hints::Hints;
-pub use tributary_base::{Error, Rank, Result, Topology, error, say, topology};
+pub use tributary_base::{Error, Rank, Result, Topology, error, say, topology, variable};
 pub use tributary_drivers as drivers;
 
 /// The examples of the README are compiled and run with the documentation's.

@@ -7,6 +7,8 @@ use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 
+use tributary_base::variable;
+
 use crate::find::{Mpi, Refusal, find};
 use crate::library::Library;
 
@@ -18,7 +20,8 @@ const OPEN_MPI: &str = "libmpi.so.40";
 const STANDARD: &str = "libmpi_abi.so.1";
 
 /// Loads an MPI library, unless the process has one: the one that `$TRIB_MPI` names or, if that is not set, one with a usual
-/// name, first in the folder `lib` beside that of `mpiexec`, then in the dynamic linker's search path.
+/// name, first in the folder `lib` beside that of `mpiexec`, then in the dynamic linker's search path. A program with more rights
+/// than its user reads no variable for that.
 ///
 /// # Errors
 /// No library can be loaded, or its ABI is not known.
@@ -28,7 +31,7 @@ pub fn load() -> Result<&'static Mpi, NotLoaded> {
         Err(Refusal::NotThere) => {}
         Err(refusal) => return Err(NotLoaded::Refused(refusal)),
     }
-    let environment = |name: &str| std::env::var_os(name);
+    let environment = variable;
     let candidates = match environment(CHOICE).filter(|choice| !choice.is_empty()) {
         Some(choice) => vec![PathBuf::from(choice)],
         None => candidates(|name| environment(name).is_some(), folder_of_launcher().as_deref()),
@@ -60,7 +63,7 @@ fn candidates(has: impl Fn(&str) -> bool, folder: Option<&Path>) -> Vec<PathBuf>
 
 /// The folder `lib` beside the folder of `mpiexec`.
 fn folder_of_launcher() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
+    let path = variable("PATH")?;
     let launcher = std::env::split_paths(&path).map(|folder| folder.join("mpiexec")).find(|path| path.is_file())?;
     Some(launcher.canonicalize().ok()?.parent()?.parent()?.join("lib"))
 }

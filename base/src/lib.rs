@@ -6,14 +6,17 @@
 //! | [`topology`] | [`Topology`]: which rank is on which node |
 //! | [`extent`] | [`Extent`]: so many bytes at an offset |
 //! | [`say`] | a line on standard error |
+//! | [`variable`] | a variable of the environment, unless the program has more rights than its user |
 
 pub mod error;
 pub mod extent;
 mod rank;
 mod say;
 pub mod topology;
+mod variables;
 
 pub use error::{Error, Result};
 pub use extent::Extent;
 pub use say::say;
 pub use topology::{Node, Rank, Topology};
+pub use variables::{has_more_rights, variable, variables};

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::file_hints::{FileHints, Given, Source, Unused};
 use super::foreign::cray::Specification;
-use super::{Hints, read_text};
+use super::{lines, read_text};
 
 /// The variable.
 pub const VARIABLE: &str = "TRIB_ADVICE";
@@ -33,11 +33,7 @@ impl Advice {
                 return advice;
             }
         };
-        for (line, number) in text.lines().zip(1..) {
-            let line = line.split('#').next().unwrap_or_default().trim();
-            if line.is_empty() {
-                continue;
-            }
+        for (number, line) in lines(&text) {
             let source = Source::from(format!("{file}, line {number}"));
             match Specification::parse(line) {
                 Ok(specification) => advice.lines.push((specification, source)),
@@ -53,29 +49,7 @@ impl Advice {
     /// Takes the advice for the file `name`, below all that is file_hints for already.
     pub fn take(&self, file_hints: &mut FileHints, name: &str) {
         self.damaged.iter().for_each(|damaged| file_hints.leave_out(damaged.clone()));
-        let first = self.lines.iter().find(|(specification, _)| specification.is_for(name));
-        if let Some((specification, source)) = first {
-            for (key, value) in &specification.hints {
-                file_hints.take_below(Given::new(key, value, source.clone()));
-            }
-        }
-    }
-}
-
-impl FileHints {
-    /// Takes a hint unless its key is file_hints for already. One that is not allowed is left out.
-    fn take_below(&mut self, given: Given) {
-        if let Some(source) = self.source_of(&given.key) {
-            let why = format!("overruled by {source}");
-            self.leave_out(given.because(why));
-            return;
-        }
-        if let Err(error) = Hints::default().set(&given.key, &given.value) {
-            self.leave_out(given.because(error.to_string()));
-            return;
-        }
-        // It has just been seen to be allowed.
-        let _ = self.take(given);
+        file_hints.take_first_below(&self.lines, name);
     }
 }
 

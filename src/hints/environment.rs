@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+
+use tributary_base::variables as all_variables;
 
 use super::advice::{self, Advice};
 use super::file_hints::{FileHints, Given, Source};
 use super::foreign::cray::{self, Specification};
 use super::foreign::variables::{self, Meaning, NAMES, OMPIO};
 use super::foreign::{romio, why_not_this};
+use super::site::{self, Site};
 use super::{pairs, read_text};
 use crate::error::{Error, Result};
 
@@ -23,15 +26,18 @@ const SYSTEM_FILE: &str = "/etc/romio-hints";
 /// The hints from the environment: for every file, and for files by name.
 ///
 /// From the highest: MPICH_MPIIO_HINTS, which the program cannot change; the program's own ([`FileHints::program`]); TRIB_HINTS;
-/// the file of TRIB_HINTS_FILE; variables of Intel, ROMIO and Open MPI; ROMIO's file of hints; the file of TRIB_ADVICE.
+/// the file of TRIB_HINTS_FILE; variables of Intel, ROMIO and Open MPI; ROMIO's file of hints; the file of TRIB_ADVICE; the
+/// [site's](Site). A program with more rights than its user reads no variable, only the files of the system and of the site.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     /// Hints for every file, which the program overrides.
     below: FileHints,
     /// Hints for files by name, which override the program's.
     above: Vec<Specification>,
-    /// For files by their names, below all.
+    /// For files by their names, below all of these.
     advice: Advice,
+    /// Below all.
+    site: Site,
 }
 
 /// Variables by name.
@@ -42,18 +48,32 @@ impl Environment {
     ///
     /// # Errors
     /// [`Error::Hint`] and [`Error::Argument`] for damaged text in a variable, or in a file that a variable names, with name and
-    /// line, and for a file that cannot be read. Damaged lines of `/etc/romio-hints`, which users cannot repair, are
-    /// ignored. Values of other libraries' keys are never errors.
+    /// line, and for a file that cannot be read. Damaged lines of `/etc/romio-hints` and of the site's file, which users cannot
+    /// repair, are ignored. Values of other libraries' keys are never errors.
     pub fn of_process() -> Result<&'static Self> {
         static READ: OnceLock<Result<Environment>> = OnceLock::new();
-        let read = || Self::read(relevant(std::env::vars_os()), Path::new(SYSTEM_FILE));
+        let read = || Self::read(relevant(all_variables()), Path::new(SYSTEM_FILE), site::of_process());
         READ.get_or_init(read).as_ref().map_err(Clone::clone)
+    }
+
+    /// The environment that a library at `library` has in a process with the variables of this one. Local; it reads everything anew.
+    ///
+    /// # Errors
+    /// As [`Environment::of_process`].
+    pub fn of_library(library: &Path) -> Result<Self> {
+        Self::read(relevant(all_variables()), Path::new(SYSTEM_FILE), site::beside(library))
+    }
+
+    /// What the site has decided. Its hints are among [`Environment::file_hints`].
+    pub fn site(&self) -> &Site {
+        &self.site
     }
 
     /// What is file_hints of the file that the program calls `name`, before the program says anything itself. O(hints given).
     pub fn file_hints(&self, name: &str) -> FileHints {
         let mut file_hints = self.below.clone();
         self.advice.take(&mut file_hints, name);
+        self.site.take(&mut file_hints, name);
         let first = self.above.iter().find(|specification| specification.is_for(name));
         for (key, value) in first.iter().flat_map(|specification| &specification.hints) {
             let given = Given::new(key, value, cray::VARIABLE);
@@ -63,7 +83,7 @@ impl Environment {
         file_hints
     }
 
-    fn read(mut variables: Variables, system_file: &Path) -> Result<Self> {
+    fn read(mut variables: Variables, system_file: &Path, site: Option<PathBuf>) -> Result<Self> {
         let mut below = FileHints::default();
         romio_file(&mut below, variables.remove(ROMIO), system_file)?;
         others(&mut below, &variables)?;
@@ -81,14 +101,15 @@ impl Environment {
             take(&mut FileHints::default(), Given::new(key, value, cray::VARIABLE), FileHints::take_above)?;
         }
         let advice = variables.remove(advice::VARIABLE).map(|path| Advice::read(Path::new(&path))).unwrap_or_default();
-        Ok(Self { below, above, advice })
+        let site = Site::read(variables.remove(site::VARIABLE), site)?;
+        Ok(Self { below, above, advice, site })
     }
 }
 
 /// The variables that are read here and are not empty.
 fn relevant(all: impl Iterator<Item = (OsString, OsString)>) -> Variables {
     let known = |name: &str| {
-        [TEXT, FILE, ROMIO, cray::VARIABLE, advice::VARIABLE].contains(&name)
+        [TEXT, FILE, ROMIO, cray::VARIABLE, advice::VARIABLE, site::VARIABLE].contains(&name)
             || NAMES.contains(&name)
             || name.starts_with(OMPIO)
     };
@@ -168,7 +189,7 @@ fn take(file_hints: &mut FileHints, given: Given, how: fn(&mut FileHints, Given)
 }
 
 /// Adds the source to the error of a hint.
-fn located(error: Error, source: &Source) -> Error {
+pub(super) fn located(error: Error, source: &Source) -> Error {
     match error {
         Error::Hint { key, value, allowed } => Error::hint(format!("{key} of {source}"), value, allowed),
         other => other,
@@ -188,7 +209,7 @@ mod tests {
 
     fn read(variables: &[(&str, &str)]) -> Result<Environment> {
         let all = variables.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        Environment::read(relevant(all), Path::new("/nowhere"))
+        Environment::read(relevant(all), Path::new("/nowhere"), None)
     }
 
     /// Key, source and reason of the hints that are not used.
@@ -322,7 +343,7 @@ mod tests {
             let error = read(&[("ROMIO_HINTS", file)]).unwrap_err().to_string();
             assert!(error.contains(&says.replace("FILE", file)), "{error}");
             // Users cannot repair the system's file.
-            let system = Environment::read(Variables::new(), &path).unwrap().file_hints("f");
+            let system = Environment::read(Variables::new(), &path, None).unwrap().file_hints("f");
             assert_eq!(system.unused().len(), 1, "{system:?}");
         }
         std::fs::write(&path, "cb_nodes=2\n cb_nodes 3").unwrap();

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::foreign::cray::Specification;
 use super::{Hints, find, foreign, meant};
 use crate::error::{Error, Result};
 
@@ -154,8 +155,33 @@ impl FileHints {
         Ok(())
     }
 
+    /// Takes the hints of the first line whose pattern is all of `name`, but not those whose keys are given already.
+    pub(super) fn take_first_below(&mut self, lines: &[(Specification, Source)], name: &str) {
+        let first = lines.iter().find(|(specification, _)| specification.is_for(name));
+        for (key, value, source) in first.iter().flat_map(|(specification, source)| {
+            specification.hints.iter().map(move |(key, value)| (key, value, source))
+        }) {
+            self.take_below(Given::new(key, value, source.clone()));
+        }
+    }
+
+    /// Takes a hint unless its key is given already. One that is not allowed is left out.
+    fn take_below(&mut self, given: Given) {
+        if let Some(source) = self.source_of(&given.key) {
+            let why = format!("overruled by {source}");
+            self.leave_out(given.because(why));
+            return;
+        }
+        if let Err(error) = Hints::default().set(&given.key, &given.value) {
+            self.leave_out(given.because(error.to_string()));
+            return;
+        }
+        // It has just been seen to be allowed.
+        let _ = self.take(given);
+    }
+
     /// Where a key that is in force was given.
-    pub(super) fn source_of(&self, key: &str) -> Option<&Source> {
+    fn source_of(&self, key: &str) -> Option<&Source> {
         self.used.iter().find(|given| given.key == key).map(|given| &given.source)
     }
 

@@ -34,12 +34,14 @@ mod foreign;
 pub mod internals;
 mod names;
 mod rows;
+mod site;
 mod values;
 
 pub use environment::Environment;
 pub use file_hints::{FileHints, Source, Unused};
 pub use names::{DriverName, KernelHint, Limit, OnFailure, Overlap, PlacementHint, RankListHint, Switch};
 pub use rows::Hints;
+pub use site::{Log, Site};
 pub(crate) use values::{SIZES, size};
 
 use rows::{KEYS, Key};
@@ -157,12 +159,12 @@ impl Hints {
     }
 
     /// The hints of `TRIB_HINTS`, of the file that `TRIB_HINTS_FILE` names, and defaults, in descending precedence. Set the
-    /// arguments of a call over the result.
+    /// arguments of a call over the result. A program with more rights than its user gets the defaults.
     ///
     /// # Errors
     /// As [`Hints::from_file`].
     pub fn from_env() -> Result<Self> {
-        Self::from_variables(|name| std::env::var_os(name).filter(|value| !value.is_empty()))
+        Self::from_variables(|name| crate::variable(name).filter(|value| !value.is_empty()))
     }
 
     fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self> {
@@ -296,9 +298,14 @@ type Pair<'a> = std::result::Result<(&'a str, &'a str), &'a str>;
 
 /// The pairs in a text, with the numbers of their lines from 1.
 fn pairs(text: &str) -> impl Iterator<Item = (usize, Pair<'_>)> {
-    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
-    let parts = lines.enumerate().flat_map(|(index, line)| line.split(';').map(move |part| (index + 1, part.trim())));
+    let parts = lines(text).flat_map(|(number, line)| line.split(';').map(move |part| (number, part.trim())));
     parts.filter(|(_, part)| !part.is_empty()).map(|(line, part)| (line, pair(part)))
+}
+
+/// The lines of a text that say something, without comments, with their numbers from 1.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    lines.zip(1..).filter(|(line, _)| !line.is_empty()).map(|(line, number)| (number, line))
 }
 
 fn pair(part: &str) -> Pair<'_> {

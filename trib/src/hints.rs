@@ -132,7 +132,7 @@ pub fn run(options: &HintsOptions) -> Result<(), Failure> {
     let wide = listing::table(["hint", "value", "default", "unit", "allowed", "meaning"]);
     let table = if wide.width().is_none_or(|width| width >= WIDE) { in_columns(wide, &rows) } else { narrow(&rows) };
     let order = "Set by Cray's MPICH_MPIIO_HINTS, --hint KEY=VALUE, TRIB_HINTS='key=value;...', a file named by \
-    TRIB_HINTS_FILE, or hints for other MPI libraries (docs/reference/hints.md); the first that sets a hint wins.";
+    TRIB_HINTS_FILE, hints for other MPI libraries, or the site (docs/reference/hints.md); the first that sets a hint wins.";
     say(format!("{table}\n{order}"))
 }
 

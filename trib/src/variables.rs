@@ -1,11 +1,12 @@
 //! The variables that the library and this program read, and those that look like one and are none.
 
 /// The variables.
-const KNOWN: [&str; 13] = [
+const KNOWN: [&str; 14] = [
     "TRIB_ADVICE",
     "TRIB_CAPTURE",
     "TRIB_CAPTURE_LIMIT",
     "TRIB_COMPARE_INSIDE",
+    "TRIB_CONF",
     "TRIB_DISABLE",
     "TRIB_HINTS",
     "TRIB_HINTS_FILE",

@@ -102,5 +102,5 @@ fn is_on() -> bool {
 }
 
 fn is_disabled() -> bool {
-    std::env::var("TRIB_DISABLE").is_ok_and(|value| !matches!(value.as_str(), "" | "0"))
+    tributary::variable("TRIB_DISABLE").is_some_and(|value| !value.is_empty() && value != "0")
 }

@@ -1,7 +1,8 @@
 //! The sources of a file's hints: `MPI_Info` and the environment.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use tributary::drivers::{Layout, Mode, OpenStorage, SystemFiles, driver_on};
 use tributary::hints::{DriverName, Environment, FileHints, Row};
@@ -29,6 +30,13 @@ pub unsafe fn at_open(name: &str, info: MPI_Info, is_first: bool) -> Result<File
     // SAFETY: the caller's promise.
     over(&mut asked, &unsafe { entries(info) }, "MPI_File_open", is_first);
     Ok(asked)
+}
+
+/// Why the site leaves the file `name` to MPI, if it does. Its first rank decides. Local.
+pub fn left_by_site(name: &str) -> Option<String> {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    let program = PROGRAM.get_or_init(|| std::env::current_exe().unwrap_or_default());
+    Environment::of_process().ok()?.site().leaves(name, program)
 }
 
 /// Entries for MPI_File_get_info that the program set and that are not among the `known` keys.

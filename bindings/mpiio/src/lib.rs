@@ -18,6 +18,7 @@
 //! | `pending` | calls in flight |
 //! | `channel`, `unopened` | the communicator of a file; the engine's opening of it in the first collective call |
 //! | `view`, `hints` | the file view; the hints |
+//! | `job` | what was accelerated of a job, and the line about it in the site's log |
 //! | `datatype` | MPI datatypes as extents |
 //! | `counts`, `report` | counts of calls, and TRIB_REPORT |
 //!
@@ -33,6 +34,7 @@ mod entry;
 mod exports;
 mod files;
 mod hints;
+mod job;
 mod next;
 mod open_file;
 mod pending;

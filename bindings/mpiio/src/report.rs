@@ -197,7 +197,7 @@ pub fn is_wanted() -> bool {
 }
 
 fn wanted() -> Option<Style> {
-    match std::env::var("TRIB_REPORT").ok()?.as_str() {
+    match tributary::variable("TRIB_REPORT")?.to_str()? {
         "" | "0" => None,
         "json" => Some(Style::Json),
         page if is_page(page) => None,
@@ -213,7 +213,7 @@ fn is_page(value: &str) -> bool {
 
 /// Says how to get a page, if TRIB_REPORT asks for one. One rank calls this once.
 pub fn answer_page() {
-    if std::env::var("TRIB_REPORT").is_ok_and(|value| is_page(&value)) {
+    if tributary::variable("TRIB_REPORT").is_some_and(|value| value.to_str().is_some_and(is_page)) {
         tributary::say(format_args!(
             "TRIB_REPORT=html is gone, so there is no report; allowed: 1, json. For a page, run with \
              TRIB_CAPTURE=DIR, and then: trib explain DIR/NAME.tribcap --html PAGE"

@@ -18,14 +18,17 @@ use tributary::schedule::ReduceOp;
 use tributary::{Endpoint, Error, File, Hints, Mode};
 use tributary_bindings::opening::decided_by;
 
-use crate::abi::amode;
+use crate::abi::{amode, has_all_ranks};
 use crate::backend::Runner;
 use crate::channel::Channel;
+use crate::job;
 use crate::next::Function;
 
 /// How an allreduce combines the numbers of [`UnopenedFile::lanes`]: the number of the open, lowest and highest; whether the
-/// endpoint may be kept; the lowest rank that does not take the file; the fingerprint of the terms, lowest and highest.
-const LANES: [ReduceOp; 6] = [ReduceOp::Min, ReduceOp::Max, ReduceOp::Min, ReduceOp::Min, ReduceOp::Min, ReduceOp::Max];
+/// endpoint may be kept; the lowest rank that does not take the file; the fingerprint of the terms, lowest and highest; whether the
+/// first rank wants the job told.
+const LANES: [ReduceOp; 7] =
+    [ReduceOp::Min, ReduceOp::Max, ReduceOp::Min, ReduceOp::Min, ReduceOp::Min, ReduceOp::Max, ReduceOp::Max];
 /// Stands for no rank.
 const NOBODY: u64 = u64::MAX;
 
@@ -40,6 +43,8 @@ pub struct UnopenedFile {
     may_keep: bool,
     /// On the first rank, the identity of the opened file: its name may refer to another file later.
     identity: Option<(u64, u64)>,
+    /// On the first rank, why the site leaves the file to MPI, if it does.
+    left: Option<String>,
     /// This rank's hints; those of the first rank are used. An error if its environment has a hint that is not allowed.
     pub hints: Result<Hints, Error>,
 }
@@ -64,7 +69,13 @@ enum Decision {
 
 impl UnopenedFile {
     /// The state for the file at `path`, which MPI has just opened. Local.
-    pub fn new(channel: Channel, hints: Result<Hints, Error>, path: &Path, rank: (usize, usize)) -> Self {
+    pub fn new(
+        channel: Channel,
+        hints: Result<Hints, Error>,
+        left: Option<String>,
+        path: &Path,
+        rank: (usize, usize),
+    ) -> Self {
         static OPENED: AtomicU64 = AtomicU64::new(0);
         let number = match &channel {
             Channel::World => OPENED.fetch_add(1, Ordering::Relaxed),
@@ -72,7 +83,7 @@ impl UnopenedFile {
         };
         let may_keep = matches!(channel, Channel::World);
         let identity = if rank.0 == 0 { identity(path) } else { None };
-        Self { channel, rank, number, may_keep, identity, hints }
+        Self { channel, rank, number, may_keep, identity, left, hints }
     }
 
     /// Makes the endpoint, in a call of `function`. Collective; the first time over all ranks of the program.
@@ -127,7 +138,10 @@ impl UnopenedFile {
         let came = waiting.call(pin!(allreduce(&mut endpoint, &LANES, &mut lanes))).await;
         patience.end();
         came?;
-        let [least, most, is_kept, decides, lowest, highest] = lanes;
+        let [least, most, is_kept, decides, lowest, highest, is_told] = lanes;
+        if is_told == 1 && has_all_ranks(self.rank.1) {
+            job::is_told_by_all();
+        }
         if least != most {
             return Ok(Runner::Mpi("ranks began with different files".to_string()));
         }
@@ -155,6 +169,7 @@ impl UnopenedFile {
         match hints {
             _ if amode & amode::sequential() != 0 => Decision::Leave("MPI_MODE_SEQUENTIAL".to_string()),
             Err(error) if rank == 0 => Decision::Fail(error),
+            _ if let Some(why) = self.left.take() => Decision::Leave(why),
             // The MPI library may accept names that the operating system does not.
             _ if rank == 0 && self.identity.is_none() => Decision::Leave(format!("no file {}", path.display())),
             _ if rank == 0 && identity(path) != self.identity => {
@@ -176,7 +191,8 @@ impl UnopenedFile {
         let mut hasher = DefaultHasher::new();
         terms.hash(&mut hasher);
         let terms = hasher.finish();
-        [self.number, self.number, u64::from(self.may_keep), decides, terms, terms]
+        let is_told = u64::from(rank == 0 && job::is_wanted());
+        [self.number, self.number, u64::from(self.may_keep), decides, terms, terms, is_told]
     }
 }
 

@@ -33,7 +33,7 @@ impl Target {
     /// What the environment of this process asks for; the variables are read once.
     pub fn of_process() -> Option<&'static Self> {
         static READ: OnceLock<Option<Target>> = OnceLock::new();
-        READ.get_or_init(|| Self::of(std::env::var_os(DIRECTORY), std::env::var_os(LIMIT))).as_ref()
+        READ.get_or_init(|| Self::of(crate::variable(DIRECTORY), crate::variable(LIMIT))).as_ref()
     }
 
     fn of(directory: Option<OsString>, limit: Option<OsString>) -> Option<Self> {

@@ -5,12 +5,12 @@
 //! | [`romio`] | ROMIO's file of hints |
 //! | [`cray`] | Cray's hints by the name of the file |
 //! | [`variables`] | variables of Intel, ROMIO and Open MPI that correspond to hints |
-//! | `glob` | shell patterns for names |
+//! | [`glob`] | shell patterns for names |
 //!
 //! [`why_not`] says why a key of another library is not used.
 
 pub mod cray;
-mod glob;
+pub mod glob;
 pub mod romio;
 pub mod variables;
 

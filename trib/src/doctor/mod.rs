@@ -6,7 +6,7 @@
 //! | [`program`] | what kind of file the program is |
 //! | [`mpi`] | the MPI library that it loads |
 //! | [`place`] | the file system of a path |
-//! | [`settings`] | variables and hints |
+//! | [`settings`] | variables, the site's file, hints |
 //! | [`text`] | the findings for people |
 
 mod mpi;
@@ -14,6 +14,8 @@ mod place;
 mod program;
 mod settings;
 mod text;
+
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -92,7 +94,8 @@ impl Findings {
         let family = launcher.and_then(|launcher| launcher.family);
         let mpi = mpi::of(program.as_ref(), family, &mut problems);
         problems.extend(mpi.as_ref().and_then(|mpi| mismatch(mpi, family)));
-        let settings = Settings::of(&options.path, &options.hints, &mut problems);
+        let of = (library.as_ref().map(Path::new), program.as_ref().map(|program| &*program.path));
+        let settings = Settings::of(&options.path, &options.hints, of, &mut problems);
         let place = Place::of(&options.path);
         let next = next(options, &problems, (&place, program.as_ref()));
         let word = options.command.first().cloned();

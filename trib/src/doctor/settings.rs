@@ -1,9 +1,10 @@
 //! Variables that are set, hints in force, and hints that are ignored.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use nix::unistd::{AccessFlags, access};
 use serde::Serialize;
-use tributary::hints::{Environment, Unused, check_keys};
+use tributary::hints::{self, Environment, Unused, check_keys};
 
 use crate::variables;
 
@@ -12,10 +13,28 @@ use crate::variables;
 pub struct Settings {
     /// The variables of this library that are set, and LD_PRELOAD.
     pub variables: Vec<(String, String)>,
+    /// What the site has decided, where it has.
+    pub site: Option<Site>,
     /// The hints that were given and are in force.
     pub hints: Vec<Hint>,
     /// Those that are not, and why.
     pub hints_ignored: Vec<Unused>,
+}
+
+/// The site's file.
+#[derive(Debug, Serialize)]
+pub struct Site {
+    pub file: PathBuf,
+    /// Where the line about a job goes.
+    pub log: Vec<Place>,
+}
+
+/// A place of the site's log.
+#[derive(Debug, Serialize)]
+pub struct Place {
+    pub path: PathBuf,
+    /// Why it cannot be written by this user.
+    pub problem: Option<String>,
 }
 
 /// A hint in force.
@@ -28,27 +47,55 @@ pub struct Hint {
 }
 
 impl Settings {
-    /// Those of a file of this name, with hints of the command line.
-    pub fn of(path: &Path, options: &[String], problems: &mut Vec<String>) -> Self {
+    /// Those of a file of this name, or of one in this directory, with hints of the command line, of the program at `program`, which
+    /// runs on the library at `library`.
+    pub fn of(
+        path: &Path,
+        options: &[String],
+        (library, program): (Option<&Path>, Option<&Path>),
+        problems: &mut Vec<String>,
+    ) -> Self {
         problems.extend(variables::unknown());
         let variables = variables::set();
-        let given = Environment::of_process().map(|environment| environment.file_hints(&path.display().to_string()));
-        let given = given.and_then(|mut given| {
+        let name = if path.is_dir() { path.join("file") } else { path.to_path_buf() }.display().to_string();
+        let environment = library.map_or_else(|| Environment::of_process().cloned(), Environment::of_library);
+        let given = environment.and_then(|environment| {
+            let mut given = environment.file_hints(&name);
             options.iter().try_for_each(|text| check_keys(text).and_then(|()| given.text(text)))?;
-            Ok(given)
+            Ok((environment, given))
         });
-        let given = match given {
+        let (environment, given) = match given {
             Ok(given) => given,
             Err(error) => {
                 problems.push(error.to_string());
                 return Self { variables, ..Self::default() };
             }
         };
+        let site = Site::of(environment.site());
+        let program = program.and_then(|program| program.canonicalize().ok()).unwrap_or_default();
+        let left = environment.site().leaves(&name, &program);
+        problems.extend(left.map(|line| {
+            format!("site: {line}: collective calls are left to MPI; allowed: other files or programs, or TRIB_CONF=/dev/null")
+        }));
         let hint = |(key, source): (&str, &tributary::hints::Source)| Hint {
             key: key.to_string(),
             value: given.hints().get(key).unwrap_or_default(),
             source: source.to_string(),
         };
-        Self { variables, hints: given.used().map(hint).collect(), hints_ignored: given.unused().to_vec() }
+        Self { variables, site, hints: given.used().map(hint).collect(), hints_ignored: given.unused().to_vec() }
+    }
+}
+
+impl Site {
+    fn of(site: &hints::Site) -> Option<Self> {
+        let log = site.log().iter().map(|log| {
+            let path = match log {
+                hints::Log::Syslog => PathBuf::from("/dev/log"),
+                hints::Log::Path(path) => path.clone(),
+            };
+            let problem = access(&path, AccessFlags::W_OK).err().map(|cause| cause.desc().to_string());
+            Place { path, problem }
+        });
+        Some(Self { file: site.file()?.to_path_buf(), log: log.collect() })
     }
 }

@@ -28,6 +28,13 @@ pub fn of(findings: &Findings) -> String {
     for (name, value) in &findings.settings.variables {
         line("variable", format!("{name}={value}"));
     }
+    if let Some(site) = &findings.settings.site {
+        line("site", site.file.display().to_string());
+        for log in &site.log {
+            let problem = log.problem.as_ref().map_or(String::new(), |why| format!(", which cannot be written: {why}"));
+            line("site's log", format!("{}{problem}", log.path.display()));
+        }
+    }
     for hint in &findings.settings.hints {
         line("hint", format!("{}={} by {}", hint.key, hint.value, hint.source));
     }

@@ -97,6 +97,60 @@ fn a_script_is_looked_at_by_its_interpreter() {
 }
 
 #[test]
+fn the_sites_file_is_that_of_the_library() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let (library, conf) = (root.join("lib/libtributary_mpiio.so"), root.join("etc/tributary.conf"));
+    for folder in ["lib", "etc"] {
+        std::fs::create_dir(root.join(folder)).unwrap();
+    }
+    std::fs::copy(std::env::current_exe().unwrap().with_file_name("libtributary_mpiio.so"), &library).unwrap();
+    std::fs::write(&conf, "hints /dev/shm/*:cb_nodes=2\nleave /proc/*\noff env\nlog /nowhere/jobs\nleaf /home/*\n")
+        .unwrap();
+    let look = |arguments: &[&str], variable: Option<&str>| -> Value {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_trib"));
+        command.args(["doctor", "--json", "--library"]).arg(&library).args(arguments);
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .envs(variable.map(|value| ("TRIB_CONF", value)));
+        serde_json::from_slice(&command.output().unwrap().stdout).unwrap()
+    };
+    let of_site = |found: &Value| {
+        found["problems"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(Value::as_str)
+            .filter(|line| line.starts_with("site: "))
+            .map(str::to_string)
+            .collect::<Vec<_>>()
+    };
+    let line = |number: usize| format!("{}, line {number}", conf.display());
+
+    let found = look(&["--path", "/dev/shm"], None);
+    assert_eq!(found["site"]["file"], conf.to_str().unwrap(), "{found}");
+    assert_eq!(found["site"]["log"][0]["problem"], "No such file or directory", "{found}");
+    assert_eq!(
+        (&found["hints"][0]["key"], &found["hints"][0]["source"]),
+        (&"cb_nodes".into(), &line(1).into()),
+        "{found}"
+    );
+    assert_eq!(
+        (&found["hints_ignored"][0]["value"], &found["hints_ignored"][0]["source"]),
+        (&"leaf /home/*".into(), &line(5).into())
+    );
+    assert_eq!(of_site(&found), [""; 0]);
+    for (arguments, number, says) in [(&["--path", "/proc"][..], 2, "leave /proc/*"), (&["--", "env"], 3, "off env")] {
+        let said = of_site(&look(arguments, None));
+        assert!(said.len() == 1 && said[0].starts_with(&format!("site: {}: {says}: ", line(number))), "{said:?}");
+        assert_eq!(of_site(&look(arguments, Some("/dev/null"))), [""; 0]);
+    }
+    let said = look(&[], Some("/nowhere"))["problems"].to_string();
+    assert!(said.contains("TRIB_CONF: /nowhere: No such file"), "{said}");
+}
+
+#[test]
 fn variables_and_hints_in_force_and_ignored() {
     let environment = [("TRIB_HINTS", "cb_nodes=2;cb_nodez=3;romio_cb_pfr=enable"), ("TRIB_REPROT", "1")];
     let found = json(&["--hints", "cb_nodes=4", "--path", "/dev/shm"], &environment);

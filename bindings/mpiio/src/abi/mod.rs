@@ -119,6 +119,12 @@ pub unsafe fn is_congruent_to_world(comm: MPI_Comm) -> Result<bool, Error> {
     check("MPI_Comm_compare", code).map(|()| [constants().ident, constants().congruent].contains(&how))
 }
 
+/// Whether so many ranks are all of MPI_COMM_WORLD, if there is one. Local. MPI is initialised, or a session of it.
+pub fn has_all_ranks(count: usize) -> bool {
+    // SAFETY: there is an MPI_COMM_WORLD.
+    is_world_there().unwrap_or(false) && unsafe { ranks(world()) } as usize == count
+}
+
 /// This process's rank in `comm`.
 ///
 /// # Safety

@@ -6,6 +6,7 @@ use crate::abi::errors::Class;
 use crate::abi::word::Word;
 use crate::entry::{Answer, outside, raise};
 use crate::files;
+use crate::job;
 use crate::next::Function;
 use crate::pending;
 use crate::report::{Report, describe_hints};
@@ -24,6 +25,7 @@ pub fn close(function: &'static Function, arguments: &[Word]) -> Answer {
     let (speaks, path) = (file.backend.is_first, file.backend.path.clone());
     describe_hints(&mut file, &counts);
     let report = Report::wanted(&file, &counts);
+    job::add(speaks, &counts);
     let closed = file.backend.close();
     if let (Err(error), Some(handle)) = (&closed, handle) {
         // MPI's file is still open: call its error handler.

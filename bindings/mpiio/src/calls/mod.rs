@@ -5,6 +5,7 @@
 //! | [`mod@open`], [`mod@close`], [`mod@sync`] | opening, closing and syncing a file |
 //! | [`mod@set_view`], [`mod@set_info`], [`mod@get_info`], [`atomicity`] | its view, hints and mode |
 //! | [`collective`], [`attempt`] | collective reads and writes of every form; their common work |
+//! | [`finalize`] | the end of the program |
 //! | [`split`] | the end of split collectives |
 //! | [`requests`], [`get_status`] | MPI_Wait, MPI_Test and their variants, in which calls in flight advance |
 //! | [`passing`] | calls that the MPI library runs |
@@ -13,6 +14,7 @@ pub mod atomicity;
 pub mod attempt;
 pub mod close;
 pub mod collective;
+pub mod finalize;
 pub mod get_info;
 pub mod get_status;
 pub mod open;

@@ -51,7 +51,8 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     let (path, is_first) = (path_of(name), rank == 0);
     // SAFETY: the program's info, in a call that takes one.
     let asked = unsafe { hints::at_open(&plain(name), info, is_first) };
-    if let (true, Some(_), Ok(asked)) = (is_first, &channel, &asked) {
+    let left = is_first.then(|| hints::left_by_site(&plain(name))).flatten();
+    if let (true, Some(_), Ok(asked), None) = (is_first, &channel, &asked, &left) {
         lay_out(&path, amode, asked);
     }
     let code =
@@ -62,7 +63,7 @@ pub fn open(function: &'static Function, arguments: &[Word]) -> Answer {
     let runner = match channel {
         Some(Ok(channel)) => {
             let hints = asked.as_ref().map(|asked| asked.hints().clone()).map_err(Clone::clone);
-            Runner::NotOpened(Box::new(UnopenedFile::new(channel, hints, &path, (rank as usize, ranks as usize))))
+            Runner::NotOpened(Box::new(UnopenedFile::new(channel, hints, left, &path, (rank as usize, ranks as usize))))
         }
         Some(Err(error)) => Runner::Mpi(error.to_string()),
         None => Runner::Mpi("a log of Darshan".to_string()),

@@ -26,5 +26,6 @@ mod programs;
 mod random_recipe;
 mod recipe;
 mod report;
+mod site;
 mod stripes;
 mod typemap;

@@ -1,0 +1,331 @@
+//! The site's file: what an administrator decides for all programs of a machine.
+//!
+//! `etc/tributary.conf` beside the library, or in its place the file that TRIB_CONF names. A line is one of [`ALLOWED`]; `#` begins
+//! a comment. `docs/reference/site.md` has what each line does. Users cannot correct the file beside the library: what is wrong
+//! there is left out, and is among the hints that are not used. What is wrong in a file of TRIB_CONF is an error.
+
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use tributary_abi::path_of;
+use tributary_base::has_more_rights;
+
+use super::environment::located;
+use super::file_hints::{FileHints, Given, Source, Unused};
+use super::foreign::cray::Specification;
+use super::foreign::{glob, why_not_this};
+use super::{Hints, lines, read_text};
+use crate::error::{Error, Result};
+
+/// The variable.
+pub const VARIABLE: &str = "TRIB_CONF";
+
+/// The file's name, in the folder `etc`.
+const NAME: &str = "tributary.conf";
+
+const ALLOWED: &str = "hints PATTERN:key=value:key=value, leave PATTERN, off PROGRAM, log PATH (absolute), log syslog";
+
+/// What a site has decided. [`Default`] is a site without a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Site {
+    file: Option<PathBuf>,
+    hints: Vec<(Specification, Source)>,
+    /// Patterns of files that are left to MPI.
+    leave: Vec<(String, Source)>,
+    /// Patterns of programs whose files are left to MPI.
+    off: Vec<(String, Source)>,
+    log: Vec<Log>,
+    /// What cannot be used, whatever the file.
+    damaged: Vec<Unused>,
+}
+
+/// Where the line about a job goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Log {
+    /// The system's log.
+    Syslog,
+    /// The end of a file that is there, or a new file in a folder.
+    Path(PathBuf),
+}
+
+impl Site {
+    /// Reads the file that TRIB_CONF names, or else the one beside this library, if there is one. Local.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] and [`Error::Hint`] for a named file that cannot be read, or for a line of it that is not allowed.
+    pub(super) fn read(named: Option<OsString>, beside: Option<PathBuf>) -> Result<Self> {
+        match (named, beside) {
+            (Some(path), _) => Self::strict(PathBuf::from(path)),
+            (None, Some(path)) => Ok(Self::lenient(path)),
+            (None, None) => Ok(Self::default()),
+        }
+    }
+
+    fn strict(path: PathBuf) -> Result<Self> {
+        let mut site = Self::default();
+        let file = format!("{VARIABLE}={}", path.display());
+        for (number, line) in lines(&read_text(VARIABLE, &path)?) {
+            let source = Source::from(format!("{file}, line {number}"));
+            if !site.take_line(line, &source) {
+                return Err(Error::argument(source, format!("`{line}`"), ALLOWED));
+            }
+        }
+        for (specification, source) in &site.hints {
+            for (key, value) in &specification.hints {
+                if why_not_this(&Given::new(key, value, source.clone())).is_none() {
+                    Hints::default().set(key, value).map_err(|error| located(error, source))?;
+                }
+            }
+        }
+        Ok(Self { file: Some(path), ..site })
+    }
+
+    fn lenient(path: PathBuf) -> Self {
+        let mut site = Self::default();
+        let file = path.display().to_string();
+        let text = match read_text(NAME, &path) {
+            Ok(text) => text,
+            Err(_) if std::fs::metadata(&path).is_err_and(|cause| is_absent(cause.kind())) => return site,
+            Err(error) => {
+                let given = Given::new(NAME, &file, file.clone());
+                return Self { damaged: vec![given.because(error.to_string())], file: Some(path), ..site };
+            }
+        };
+        for (number, line) in lines(&text) {
+            let source = Source::from(format!("{file}, line {number}"));
+            if !site.take_line(line, &source) {
+                site.damaged.push(Given::new(NAME, line, source).because(format!("damaged; allowed: {ALLOWED}")));
+            }
+        }
+        Self { file: Some(path), ..site }
+    }
+
+    /// Takes a line; false for one that is not allowed.
+    fn take_line(&mut self, line: &str, source: &Source) -> bool {
+        let (kind, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        match (kind, rest.trim()) {
+            (_, "") => return false,
+            ("hints", rest) => match Specification::parse(rest) {
+                Ok(specification) => self.hints.push((specification, source.clone())),
+                Err(_) => return false,
+            },
+            ("leave", pattern) => self.leave.push((pattern.to_string(), source.clone())),
+            ("off", program) => self.off.push((program.to_string(), source.clone())),
+            ("log", "syslog") => self.log.push(Log::Syslog),
+            ("log", path) if path.starts_with('/') => self.log.push(Log::Path(path.into())),
+            _ => return false,
+        }
+        true
+    }
+
+    /// The file that was read; none if there is none.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    /// Where the line about a job goes: nowhere, or to all of these.
+    pub fn log(&self) -> &[Log] {
+        &self.log
+    }
+
+    /// Why the file `name` of the program at `program` is left to MPI: the line that says so, and where it is. None if it is not.
+    /// Local; it looks up symbolic links of the name if there are lines of paths.
+    pub fn leaves(&self, name: &str, program: &Path) -> Option<String> {
+        let said = |word: &str, (pattern, source): &(String, Source)| format!("{source}: {word} {pattern}");
+        if let Some(line) = self.off.iter().find(|(pattern, _)| is_of(pattern, program)) {
+            return Some(said("off", line));
+        }
+        let path = (!self.leave.is_empty()).then(|| real(name))?;
+        self.leave.iter().find(|(pattern, _)| glob::matches(pattern, &path)).map(|line| said("leave", line))
+    }
+
+    /// Takes the site's hints for the file `name`, below all that is given already.
+    pub(super) fn take(&self, file_hints: &mut FileHints, name: &str) {
+        self.damaged.iter().for_each(|damaged| file_hints.leave_out(damaged.clone()));
+        if !self.hints.is_empty() {
+            file_hints.take_first_below(&self.hints, &real(name));
+        }
+    }
+}
+
+fn is_absent(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// Whether a pattern is that of a program: of its whole path if the pattern has a `/`, otherwise of its file name.
+fn is_of(pattern: &str, program: &Path) -> bool {
+    let name = if pattern.contains('/') { Some(program.as_os_str()) } else { program.file_name() };
+    name.is_some_and(|name| glob::matches(pattern, &name.to_string_lossy()))
+}
+
+/// The absolute name of a file without symbolic links; of one that is not there, its folder's name without them.
+fn real(name: &str) -> String {
+    let path = std::path::absolute(name).unwrap_or_else(|_| name.into());
+    let in_folder = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
+    let real = path.canonicalize().ok().or_else(in_folder);
+    real.unwrap_or(path).to_string_lossy().into_owned()
+}
+
+/// The site's file for this library, as it was loaded: none where a user could have chosen its place in a program that has more
+/// rights than they have.
+pub(super) fn of_process() -> Option<PathBuf> {
+    let loaded = path_of(of_process as *const () as usize);
+    let is_program = std::env::args_os().next().is_some_and(|word| word == loaded.as_os_str());
+    match (is_program, has_more_rights()) {
+        (true, true) => None,
+        (true, false) => beside(&std::env::current_exe().ok()?),
+        (false, true) if !loaded.is_absolute() => None,
+        (false, _) => beside(&loaded),
+    }
+}
+
+/// The site's file for a library, or a program that holds it, at this path: `PREFIX/etc` for one in `PREFIX/lib`, `PREFIX/lib64`,
+/// a folder of a kind of machine in these, or `PREFIX/bin`; `/etc` for the prefix `/usr`. None elsewhere.
+pub(super) fn beside(object: &Path) -> Option<PathBuf> {
+    let object = object.canonicalize().ok()?;
+    let is = |folder: &Path, names: &[&str]| names.iter().any(|name| folder.ends_with(name));
+    let folder = object.parent()?;
+    let prefix = match folder.parent()? {
+        above if is(folder, &["lib", "lib64", "bin"]) => above,
+        above if is(above, &["lib", "lib64"]) => above.parent()?,
+        _ => return None,
+    };
+    let prefix = if prefix == Path::new("/usr") { Path::new("/") } else { prefix };
+    Some(prefix.join("etc").join(NAME))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A file of the site in a folder of its own, whose name has no symbolic links.
+    fn written(text: &str) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap().join(NAME);
+        std::fs::write(&path, text).unwrap();
+        (folder, path)
+    }
+
+    #[test]
+    fn every_kind_of_line() {
+        let (_folder, path) = written(
+            "# for all\nhints /scratch/*.nc:cb_nodes=8:cb_buffer_size=1M\nhints *:cb_nodes=2 # others\n\nleave /home/*\n\
+             leave\t*/keep/*\noff gaussian*\noff /opt/x/*\nlog syslog\nlog /var/log/jobs\n",
+        );
+        for site in [Site::lenient(path.clone()), Site::strict(path.clone()).unwrap()] {
+            let mut hints = FileHints::default();
+            hints.program("cb_buffer_size", "2M", "MPI_Info").unwrap();
+            site.take(&mut hints, "/scratch/a.nc");
+            assert_eq!((hints.hints().cb_nodes, hints.hints().cb_buffer_size), (Some(8), Some(2 << 20)));
+            assert_eq!(hints.unused().len(), 1);
+            assert_eq!(hints.unused()[0].why, "overruled by MPI_Info");
+            let program = Path::new("/usr/bin/a.out");
+            let leaves =
+                |name: &str| site.leaves(name, program).map(|why| why.split_once("line ").unwrap().1.to_string());
+            assert_eq!(leaves("/home/u/f"), Some("5: leave /home/*".to_string()));
+            assert_eq!(leaves("/no/keep/f"), Some("6: leave */keep/*".to_string()));
+            assert_eq!(leaves("/homeless"), None);
+            for (program, line) in
+                [("/p/gaussian16", Some("7: off gaussian*")), ("/opt/x/y/z", Some("8: off /opt/x/*"))]
+            {
+                let why = site.leaves("/homeless", Path::new(program)).unwrap();
+                assert!(why.ends_with(line.unwrap()) && why.contains(NAME), "{why}");
+            }
+            assert_eq!(site.leaves("/homeless", Path::new("/gaussian/other")), None);
+            assert_eq!(site.log(), [Log::Syslog, Log::Path("/var/log/jobs".into())]);
+            assert_eq!(site.file(), Some(&*path));
+        }
+    }
+
+    /// A pattern means where the file is, whatever the program calls it.
+    #[test]
+    fn symbolic_links_are_followed() {
+        let (folder, path) = written("");
+        let root = path.parent().unwrap();
+        std::fs::create_dir(root.join("home")).unwrap();
+        std::os::unix::fs::symlink(root.join("home"), root.join("link")).unwrap();
+        std::fs::write(&path, format!("leave {}/home/*\n", root.display())).unwrap();
+        let site = Site::lenient(path.clone());
+        let program = Path::new("p");
+        assert!(site.leaves(&folder.path().join("link/new.nc").to_string_lossy(), program).is_some());
+        assert!(site.leaves(&folder.path().join("home/../new.nc").to_string_lossy(), program).is_none());
+    }
+
+    #[test]
+    fn users_get_no_error_from_the_file_beside_the_library() {
+        let text = "leave\nlog jobs\nhints /x\nhints *:cb_nodes=none:trib_nothing=1:cb_buffer_size=1M\nleaf /home\n";
+        let (_folder, path) = written(text);
+        let mut hints = FileHints::default();
+        Site::lenient(path.clone()).take(&mut hints, "f");
+        assert_eq!(hints.hints().cb_buffer_size, Some(1 << 20));
+        let told: Vec<_> = hints.unused().iter().map(|unused| unused.value.as_str()).collect();
+        assert_eq!(told, ["leave", "log jobs", "hints /x", "leaf /home", "none", "1"]);
+        assert_eq!(hints.unused()[3].source, format!("{}, line 5", path.display()));
+        assert!(hints.unused()[3].why.contains("leave PATTERN"), "{hints:?}");
+        // What is no text is told; what is not there is nothing.
+        let folder = path.parent().unwrap().to_path_buf();
+        let mut hints = FileHints::default();
+        Site::lenient(folder.clone()).take(&mut hints, "f");
+        assert!(hints.unused()[0].why.contains("Is a directory"), "{hints:?}");
+        for nowhere in ["nothing", "tributary.conf/nothing"] {
+            assert_eq!(Site::lenient(folder.join(nowhere)), Site::default());
+        }
+    }
+
+    #[test]
+    fn a_file_of_trib_conf_is_right_or_an_error() {
+        for (text, says) in [
+            ("\nleaf /home", "TRIB_CONF=FILE, line 2: `leaf /home`; allowed: hints PATTERN:key=value"),
+            ("log jobs", "line 1: `log jobs`; allowed: "),
+            ("hints *:cb_nodes=none", "hint cb_nodes of TRIB_CONF=FILE, line 1: `none` is not allowed"),
+            ("hints *:trib_nothing=1", "hint trib_nothing of TRIB_CONF=FILE, line 1: `1` is not allowed"),
+        ] {
+            let (_folder, path) = written(text);
+            let error = Site::read(Some(path.clone().into()), None).unwrap_err().to_string();
+            assert!(error.contains(&says.replace("FILE", path.to_str().unwrap())), "{error}");
+        }
+        let error = Site::read(Some("/no/such".into()), None).unwrap_err().to_string();
+        assert!(error.starts_with("TRIB_CONF: /no/such: No such file"), "{error}");
+        // A file that says nothing, in the place of the site's.
+        let (_folder, path) = written("leave *");
+        let nothing = Site::read(Some("/dev/null".into()), Some(path)).unwrap();
+        assert_eq!((nothing.leaves("f", Path::new("p")), nothing.file()), (None, Some(Path::new("/dev/null"))));
+    }
+
+    #[test]
+    fn the_file_is_in_etc_of_the_prefix() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for (object, due) in [
+            ("t/lib/l.so", Some("t/etc/tributary.conf")),
+            ("t/lib64/l.so", Some("t/etc/tributary.conf")),
+            ("t/bin/trib", Some("t/etc/tributary.conf")),
+            ("t/lib/x86_64-linux-gnu/l.so", Some("t/etc/tributary.conf")),
+            ("t/target/debug/l.so", None),
+        ] {
+            let path = root.join(object);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, "").unwrap();
+            assert_eq!(beside(&path), due.map(|due| root.join(due)), "{object}");
+        }
+        std::os::unix::fs::symlink(root.join("t"), root.join("current")).unwrap();
+        assert_eq!(beside(&root.join("current/lib/l.so")), Some(root.join("t/etc/tributary.conf")));
+        let of_system = Path::new("/usr/bin/env").canonicalize().unwrap();
+        assert_eq!(beside(&of_system), Some("/etc/tributary.conf".into()));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in r"((hints|leave|off|log) |[*:=,#a-c\[\]\n/]|\PC){0,40}", name in r"[^\x00]{0,10}") {
+            let mut site = Site::default();
+            for (number, line) in lines(&text) {
+                site.take_line(line, &Source::from(number.to_string()));
+            }
+            site.take(&mut FileHints::default(), &name);
+            site.leaves(&name, Path::new("/p"));
+        }
+    }
+}
