@@ -66,7 +66,7 @@ impl Library {
 
     /// The library that contains an address; or the whole program, if no library that can be opened by name contains it.
     fn holding(address: *mut c_void) -> Option<Self> {
-        let path = path_of(address);
+        let path = path_of(address as usize);
         let flags = libc::RTLD_NOLOAD | libc::RTLD_LAZY;
         Self::open(&path, flags).or_else(|| {
             // SAFETY: null asks for the program.
@@ -108,11 +108,11 @@ fn loaded() -> Vec<PathBuf> {
 
 /// The file that an address was loaded from, as the linker was told it: for an address of the program, the first word of its
 /// command. Empty if the linker does not know it. Local.
-pub fn path_of(address: *const c_void) -> PathBuf {
+pub fn path_of(address: usize) -> PathBuf {
     // SAFETY: all zeros is a value of this plain struct.
     let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
     // SAFETY: any address is allowed; the struct may be written.
-    if unsafe { libc::dladdr(address, &mut found) } == 0 || found.dli_fname.is_null() {
+    if unsafe { libc::dladdr(address as *const c_void, &mut found) } == 0 || found.dli_fname.is_null() {
         return PathBuf::new();
     }
     // SAFETY: a terminated text that lives as long as the library is loaded.
@@ -137,7 +137,7 @@ mod tests {
     fn loaded_libraries_are_listed() {
         let paths = loaded();
         assert!(paths.iter().any(|path| path.to_string_lossy().contains("libc.so")), "{paths:?}");
-        let here = path_of(loaded as *const c_void);
+        let here = path_of(loaded as *const () as usize);
         assert_eq!(here.file_name(), std::env::current_exe().unwrap().file_name());
     }
 

@@ -170,7 +170,7 @@ fn real(name: &str) -> String {
 /// The site's file for this library, as it was loaded: none where a user could have chosen its place in a program that has more
 /// rights than they have.
 pub(super) fn of_process() -> Option<PathBuf> {
-    let loaded = path_of(of_process as *const std::ffi::c_void);
+    let loaded = path_of(of_process as *const () as usize);
     let is_program = std::env::args_os().next().is_some_and(|word| word == loaded.as_os_str());
     match (is_program, has_more_rights()) {
         (true, true) => None,

@@ -102,5 +102,5 @@ fn is_on() -> bool {
 }
 
 fn is_disabled() -> bool {
-    tributary::variable("TRIB_DISABLE").is_some_and(|value| value != "" && value != "0")
+    tributary::variable("TRIB_DISABLE").is_some_and(|value| !value.is_empty() && value != "0")
 }

@@ -25,10 +25,12 @@ pub struct Function {
 }
 
 impl Function {
-    /// The function with this profiling name, which includes its terminating 0.
+    /// The function with this profiling name, which includes its terminating 0. Without its P, the next one is a tool's behind this
+    /// library, if there is one.
     pub const fn new(profiling: &'static str) -> Self {
         // Evaluated at compile time only: this is used in statics.
-        let full_name = profiling.split_at(1).1.split_at(profiling.len() - 2).0;
+        let begin = if profiling.as_bytes()[0] == b'P' { 1 } else { 0 };
+        let full_name = profiling.split_at(profiling.len() - 1).0.split_at(begin).1;
         let profiling = match CStr::from_bytes_with_nul(profiling.as_bytes()) {
             Ok(name) => name,
             Err(_) => panic!("the name has no terminating 0"),

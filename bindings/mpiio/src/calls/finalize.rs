@@ -6,16 +6,22 @@ use crate::job;
 use crate::next::Function;
 use crate::report;
 
-static FUNCTION: Function = Function::new("PMPI_Finalize\0");
+/// A tool that is preloaded behind this library, as Darshan may be, has an end of its own under this name.
+static PLAIN: Function = Function::new("MPI_Finalize\0");
+static PROFILING: Function = Function::new("PMPI_Finalize\0");
 
 #[unsafe(export_name = "MPI_Finalize")]
 extern "C" fn plain() -> Word {
-    if job::is_to_be_told() { enter(&FUNCTION, &[], told) } else { FUNCTION.call(&[]) }
+    end(&PLAIN)
 }
 
 #[unsafe(export_name = "PMPI_Finalize")]
 extern "C" fn profiling() -> Word {
-    plain()
+    end(&PROFILING)
+}
+
+fn end(function: &'static Function) -> Word {
+    if job::is_to_be_told() { enter(function, &[], told) } else { function.call(&[]) }
 }
 
 /// Tells the job, then finalises MPI. Collective, as MPI_Finalize is.
