@@ -235,7 +235,7 @@ impl Job {
         ];
         if let [slowest, _, ..] = &self.files[..] {
             said.push(format!(
-                "{} took most of it, {} or {}.",
+                "{} took the most of it: {}, {}.",
                 slowest.name,
                 time(slowest.in_calls),
                 percent(slowest.in_calls, self.in_calls)
@@ -280,7 +280,7 @@ impl Job {
         vec![
             ("program", or(&self.programs)),
             ("date", self.date()),
-            ("hosts", counted(self.nodes as u64, "node")),
+            ("hosts", self.nodes.to_string()),
             ("ranks", self.ranks.to_string()),
             ("MPI", or(&self.mpi)),
             ("Tributary", or(&self.libraries)),

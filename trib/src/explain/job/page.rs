@@ -10,7 +10,7 @@ use crate::numbers::{counted, grouped, percent, time};
 
 /// Most files in the drawing and in the table, and most calls: as many as two sheets of paper have place for. `--json` has more.
 const DRAWN: usize = 12;
-const FILES: usize = 20;
+const FILES: usize = 16;
 const CALLS: usize = 10;
 
 /// The page.
@@ -75,9 +75,12 @@ fn files(job: &Job) -> Markup {
     let header =
         ["file", "ranks", "calls", "bytes written", "bytes read", "in calls", "waiting", "longest phase", "next step"];
     html! {
-        figure {
+        figure.short {
             (chart::bars("Time in calls by file", &bars))
-            figcaption { "Time that a rank was in calls of each file, on average over " (counted(job.ranks as u64, "rank")) "." }
+            figcaption {
+                "Time that a rank was in calls of each file, on average over " (counted(job.ranks as u64, "rank")) ". The longest \
+                 phase has the time of the rank with the most in each call."
+            }
         }
         (table("Files", &header, 1..7, &rows))
         @if job.files.len() > FILES {
