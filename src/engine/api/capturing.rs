@@ -15,7 +15,7 @@ use crate::engine::capture::layout::{Asked, Entry, Header, front, front_len};
 use crate::engine::capture::recording::{Finished, Recording};
 use crate::engine::plan::Direction;
 use crate::error::{Error, Result};
-use crate::fabric::Endpoint;
+use crate::fabric::{Endpoint, mpi};
 use crate::hints::{FileHints, Hints, Source, Unused};
 use crate::topology::{Rank, Topology};
 
@@ -83,6 +83,7 @@ impl File {
             mode: mode.to_string(),
             program: program.to_string_lossy().into_owned(),
             library: env!("CARGO_PKG_VERSION").to_string(),
+            mpi: mpi::is_running().then(mpi::name),
             opened: now.saturating_sub(elapsed).as_secs_f64(),
             seconds: elapsed.as_secs_f64(),
             ranks: topology.ranks(),

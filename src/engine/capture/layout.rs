@@ -30,6 +30,9 @@ pub struct Header {
     pub program: String,
     /// The version of the library.
     pub library: String,
+    /// The MPI library, where ranks were those of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mpi: Option<String>,
     /// When the file was opened: seconds since 1970.
     pub opened: f64,
     /// From the open to the close, in seconds.

@@ -91,6 +91,11 @@ pub fn library() -> String {
     raw::version().into_iter().next().unwrap_or_default()
 }
 
+/// The short form of [`library`]: `MPICH Version: 4.0.2`, `Open MPI v4.1.4`. Local; may be called at any time.
+pub fn name() -> String {
+    library().split(", ").next().unwrap_or_default().trim().to_string()
+}
+
 /// What carries the messages of this MPI library, as in `ch3:sock`. Only MPICH and its derivatives say it. Local; may be called
 /// at any time.
 pub fn device() -> Option<String> {

@@ -91,8 +91,8 @@ pub enum TraceModule {
 /// Options of `trib explain`.
 #[derive(Args)]
 pub struct ExplainOptions {
-    /// The capture.
-    #[arg(value_name = "FILE")]
+    /// The capture, or a folder: all of its captures are explained as one job.
+    #[arg(value_name = "FILE|DIRECTORY")]
     pub capture: PathBuf,
     /// Simulate the largest write on this machine (one of `trib-lab sim machines`, or a machine file): predicted against measured
     /// time, and the one hint that should help most.

@@ -45,7 +45,7 @@ pub enum ReportForm {
     Table,
     /// TRIB_REPORT=json
     Json,
-    /// `trib explain --html` of every capture
+    /// `trib explain --html` of every capture and, where there are several, of the job
     Html,
 }
 
@@ -60,6 +60,6 @@ Examples:
   trib run --report --hints 'cb_nodes=4' -- srun -n 64 ./program
       with a table for each file, and a hint
   trib run --report html -- mpiexec -n 16 ./program
-      and a page for each file: captures/NAME.html
+      and a page for each file: captures/NAME.html; of several files also captures/job.html
   trib run --dry-run -- srun -n 64 ./program
       prints the command, for a script of yours";

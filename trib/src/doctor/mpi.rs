@@ -110,8 +110,7 @@ fn loaded(path: Option<&Path>, family: Option<Family>) -> Result<Mpi, Failure> {
 /// There is no MPI library, or one whose ABI is not known.
 pub fn load() -> Result<(), Failure> {
     let mpi = tributary_abi::load()?;
-    let version = tributary::fabric::mpi::library();
-    let version = version.split(", ").next().unwrap_or_default().trim().to_string();
+    let version = tributary::fabric::mpi::name();
     let loaded = Loaded { path: mpi.path().to_path_buf(), version, abi: mpi.abi.name().to_string() };
     say(serde_json::to_string(&loaded)?)
 }

@@ -11,12 +11,14 @@
 //! | [`sentences`] | what the figures mean |
 //! | [`advice`] | what would have to be otherwise for a call to be faster |
 //! | [`text`], [`page`] | the account for a terminal, and as a page of HTML |
+//! | [`job`] | all captures of a folder as one job |
 //! | [`tables`], [`chart`] | the tables and the drawings of the page |
 
 mod account;
 mod advice;
 mod calls;
 mod chart;
+mod job;
 mod kinds;
 mod page;
 mod planned;
@@ -26,20 +28,25 @@ mod sizes;
 mod tables;
 mod text;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tributary::engine::Capture;
 
 use crate::cli::capture::ExplainOptions;
+use crate::numbers::counted;
 use crate::{Failure, say};
 use account::Account;
 use advice::Advice;
+use job::Job;
 
-/// Explains a capture.
+/// Explains a capture, or all of a folder.
 ///
 /// # Errors
-/// A file that is no whole capture; a page that cannot be written.
+/// A file that is no whole capture, a folder without one; a page that cannot be written.
 pub fn run(options: &ExplainOptions) -> Result<(), Failure> {
+    if options.capture.is_dir() {
+        return run_on_folder(options);
+    }
     let capture = Capture::open(&options.capture)?;
     let mut account = Account::of(&capture)?;
     if let Some(machine) = &options.machine {
@@ -54,6 +61,33 @@ pub fn run(options: &ExplainOptions) -> Result<(), Failure> {
     let Some(path) = &options.html else { return say(text::of(&account)) };
     write(&account, path)?;
     say(format!("{}: {}", path.display(), account.file))
+}
+
+fn run_on_folder(options: &ExplainOptions) -> Result<(), Failure> {
+    let folder = options.capture.display();
+    if let Some(machine) = &options.machine {
+        return Err(Failure::new(format!(
+            "--machine {machine}: {folder} is a folder; allowed: with one capture of it"
+        )));
+    }
+    let (captures, unfinished) = job::captures(&options.capture)?;
+    let job = Job::of(&captures, unfinished)?;
+    if options.json {
+        return say(serde_json::to_string_pretty(&job)?);
+    }
+    let Some(path) = &options.html else { return say(job::words(&job)) };
+    store(path, &job::html(&job))?;
+    say(format!("{}: {}", path.display(), counted(job.files.len() as u64, "file")))
+}
+
+/// Writes the page of several captures, as of one job; how many files it has.
+///
+/// # Errors
+/// As [`run`].
+pub fn page_of_job(captures: &[PathBuf], path: &Path) -> Result<usize, Failure> {
+    let job = Job::of(captures, 0)?;
+    store(path, &job::html(&job))?;
+    Ok(job.files.len())
 }
 
 /// Writes the page of a capture; the name of the file that was captured.
@@ -75,5 +109,9 @@ pub fn words(capture: &Path) -> Result<String, Failure> {
 }
 
 fn write(account: &Account, path: &Path) -> Result<(), Failure> {
-    std::fs::write(path, page::html(account)).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))
+    store(path, &page::html(account))
+}
+
+fn store(path: &Path, page: &str) -> Result<(), Failure> {
+    std::fs::write(path, page).map_err(|cause| Failure::new(format!("{}: {cause}", path.display())))
 }

@@ -8,7 +8,8 @@ use super::sentences::{meaning, phases, reason};
 use super::tables;
 use crate::numbers::{counted, grouped, percent, time};
 
-const STYLE: &str = include_str!("page.css");
+/// How all pages look.
+pub const STYLE: &str = include_str!("page.css");
 
 /// A part of the page: its anchor, its title, what it has.
 type Section = (&'static str, &'static str, Markup);

@@ -18,7 +18,7 @@ const ROWS: usize = 200;
 const DRAWN: usize = 4;
 
 /// A table that can be scrolled with the keyboard; the columns from `numbers` on are of numbers, as far as `words`.
-fn table(name: &str, header: &[&str], numbers: std::ops::Range<usize>, rows: &[Vec<String>]) -> Markup {
+pub fn table(name: &str, header: &[&str], numbers: std::ops::Range<usize>, rows: &[Vec<String>]) -> Markup {
     let class = |column: usize| numbers.contains(&column).then_some("number");
     html! {
         div.wide tabindex="0" role="region" aria-label=(name) {

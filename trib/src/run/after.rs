@@ -5,6 +5,10 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::run::{ReportForm, RunOptions};
 use crate::explain;
+use crate::numbers::counted;
+
+/// The page of all of the job, beside those of its files.
+const JOB: &str = "job.html";
 
 /// The captures of a directory; none if there is no such directory.
 pub fn captures(directory: &Path) -> BTreeSet<PathBuf> {
@@ -21,6 +25,16 @@ pub fn say(options: &RunOptions, directory: &Path, before: &BTreeSet<PathBuf>) -
         eprintln!("trib: run: no capture in {place}: the library ran no collective read or write; --report says why");
     }
     let mut all_said = true;
+    if options.report == Some(ReportForm::Html) && fresh.len() > 1 {
+        let page = directory.join(JOB);
+        match explain::page_of_job(&fresh, &page) {
+            Ok(files) => eprintln!("trib: page {}: all of the job, {}", page.display(), counted(files as u64, "file")),
+            Err(failure) => {
+                eprintln!("trib: {}: {failure}", page.display());
+                all_said = false;
+            }
+        }
+    }
     for capture in &fresh {
         let mut took = |outcome: Result<(), crate::Failure>| {
             if let Err(failure) = outcome {

@@ -389,3 +389,55 @@ fn phases_of_every_rank_and_measured_fan_in_are_shown() {
     assert_is_whole_page(&page);
     assert!(page.contains("Phases of ranks"), "{page}");
 }
+
+/// The second capture has twice the calls of the first, and its ranks come late.
+#[test]
+fn a_folder_is_one_job() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().to_str().unwrap();
+    let name = |name: &str| folder.path().join(name);
+    fails(&["explain", at], "no capture; allowed: a folder with files NAME.tribcap");
+    made(&name("a.nc.tribcap"), 4, |_, _| None);
+    made(&name("b.nc.tribcap"), 8, |rank, call| (rank == 3).then_some(call * 6000 + 4000));
+    std::fs::write(name("c.nc.tribcap.unfinished"), "").unwrap();
+    std::fs::write(name("notes"), "").unwrap();
+
+    let job = json(&["explain", at, "--json"]);
+    let files = job["files"].as_array().unwrap();
+    assert_eq!((&files[0]["name"], &files[1]["name"]), (&"b.nc".into(), &"a.nc".into()), "the slowest first");
+    assert_eq!((&files[0]["calls"], &files[1]["calls"], &job["unfinished"]), (&8.into(), &4.into(), &1.into()));
+    // Each call takes 1 ms from when all have come; three of four ranks wait 4 ms in every one of b's.
+    let seconds = |of: &Value, key: &str| of[key].as_f64().unwrap();
+    for (found, due) in [
+        (seconds(&files[1], "in_calls"), 4e-3),
+        (seconds(&files[0], "in_calls"), 8.0 * (3.0 * 5e-3 + 1e-3) / 4.0),
+        (seconds(&files[0], "waited"), 8.0 * 3.0 * 4e-3 / 4.0),
+        (seconds(&job, "in_calls"), 4e-3 + 8.0 * 4e-3),
+        (seconds(&job, "seconds"), 1.0),
+        (seconds(&job["calls"][0], "took"), 5e-3),
+    ] {
+        assert!((found - due).abs() < 1e-6, "{found}, not {due}: {job}");
+    }
+    let one = json(&["explain", name("b.nc.tribcap").to_str().unwrap(), "--json"]);
+    assert_eq!(files[0]["advice"][0], one["advice"][0]["says"]);
+    assert_eq!(files[0]["written"], one["directions"][0]["bytes"]);
+    assert_eq!(job["calls"].as_array().unwrap().len(), 12);
+    let next = job["next"].as_str().unwrap();
+    assert!(next.starts_with("b.nc: ") && next.ends_with(&format!("trib explain {at}/b.nc.tribcap")), "{next}");
+
+    let text = succeeds(&["explain", at]);
+    let page = folder.path().join("page.html");
+    assert!(succeeds(&["explain", at, "--html", page.to_str().unwrap()]).contains("page.html: 2 files"));
+    let page = std::fs::read_to_string(page).unwrap();
+    assert_is_whole_page(&page);
+    for sentence in job["summary"].as_array().unwrap() {
+        assert!(text.contains(sentence.as_str().unwrap()) && page.contains(sentence.as_str().unwrap()), "{sentence}");
+    }
+    for words in ["1 capture more: the program ended before", "MPI", "2026-", "UTC"] {
+        assert!(text.contains(words) && page.contains(words), "{words}: {text}");
+    }
+
+    std::fs::write(name("d.nc.tribcap"), "damaged").unwrap();
+    fails(&["explain", at], "d.nc.tribcap");
+    fails(&["explain", at, "--machine", "summit"], "is a folder; allowed: with one capture of it");
+}

@@ -9,7 +9,7 @@ use tributary_testing::mpiexec;
 
 use crate::compare::{library, tools};
 
-/// Writes its rank in collective calls, says what is preloaded into itself and its launcher, and ends as it is told.
+/// Writes its rank in collective calls to the files of its odd arguments, says what is preloaded into itself and its launcher, and ends as it is told.
 const PROGRAM: &str = r#"
 #include <mpi.h>
 #include <signal.h>
@@ -46,12 +46,14 @@ int main(int count, char **arguments)
     MPI_Init(&count, &arguments);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    MPI_File_open(MPI_COMM_WORLD, arguments[1], MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
-    for (int turn = 0; turn < 3; turn++) {
-        unsigned char value = 16 * turn + rank;
-        MPI_File_write_at_all(file, turn * ranks + rank, &value, 1, MPI_BYTE, MPI_STATUS_IGNORE);
+    for (int at = 1; at < count; at += 2) {
+        MPI_File_open(MPI_COMM_WORLD, arguments[at], MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
+        for (int turn = 0; turn < 3; turn++) {
+            unsigned char value = 16 * turn + rank;
+            MPI_File_write_at_all(file, turn * ranks + rank, &value, 1, MPI_BYTE, MPI_STATUS_IGNORE);
+        }
+        MPI_File_close(&file);
     }
-    MPI_File_close(&file);
     printf("rank %d: %d, launcher %d %d\n", rank, has_library(getpid()), has_library(getppid()), has_library(above(getppid())));
     fflush(stdout);
     MPI_Finalize();
@@ -167,6 +169,22 @@ fn a_page_and_words_of_every_file_when_the_program_has_ended() {
     let output = run(folder.path(), &["--capture", "other"], &[], &[]);
     let (_, error) = printed(&output);
     assert!(error.contains("other/file.tribcap\n") && !error.contains("html"), "{error}");
+}
+
+#[test]
+fn a_page_of_the_job_where_it_has_several_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(folder.path(), &["--report", "html"], &["0", "other"], &[]);
+    let (_, error) = printed(&output);
+    assert_eq!(output.status.code(), Some(0), "{error}");
+    assert!(error.contains("captures/job.html: all of the job, 2 files\n"), "{error}");
+    let page = std::fs::read_to_string(folder.path().join("captures/job.html")).unwrap();
+    for words in
+        ["made 6 collective calls on 2 files, on 2 ranks of 1 node", "<dt>MPI</dt>", "<td>file</td>", "<td>other</td>"]
+    {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    assert!(page.contains("<dd>MPICH ") || page.contains("<dd>Open MPI v"), "{page}");
 }
 
 #[test]

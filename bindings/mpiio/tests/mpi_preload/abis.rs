@@ -32,17 +32,26 @@ pub fn under(wheel: &Wheel, program: &Path, ranks: usize) -> Launch {
     wheel.environment().into_iter().fold(launch, |launch, (name, value)| launch.env(name, value))
 }
 
-/// The program writes and reads with the engine, by shared memory and by messages; its files are those of a run without.
+/// The program writes and reads with the engine, by shared memory and by messages; its files are those of a run without. Where the
+/// site wants it, all ranks tell the job in one line.
 fn check(launch: &Launch, what: &str) {
     let plain = launch.clone().arg("data").run();
+    let site = tempfile::tempdir().unwrap();
+    let (conf, log) = (site.path().join("conf"), site.path().join("log"));
+    std::fs::write(&conf, format!("log {}\n", log.display())).unwrap();
     for hints in ["", "trib_shared_memory=disable; trib_tiny_call=0; cb_nodes=2"] {
-        let with = launch.clone().arg("data").with_library().hints(hints).run();
+        std::fs::write(&log, "").unwrap();
+        let with =
+            launch.clone().env("TRIB_CONF", conf.display().to_string()).arg("data").with_library().hints(hints).run();
         assert_eq!(sorted(&with.stdout), sorted(&plain.stdout), "{what}, {hints}");
         assert_eq!(with.files.keys().collect::<Vec<_>>(), ["data"], "{what}");
         assert!(with.files == plain.files, "{what}, {hints}: another file than without the library");
         for call in ["write_all", "read_at_all"] {
             assert_eq!(accelerated(&with.reports, call), 1, "{what}, {hints}: {call}\n{}", with.stderr);
         }
+        let told = std::fs::read_to_string(&log).unwrap();
+        let due = format!(r#""ranks":{RANKS},"whole":true,"hosts":1,"files":{{"accelerated":1,"left_to_mpi":0}}"#);
+        assert!(told.lines().count() == 1 && told.contains(&due), "{what}, {hints}: {told}");
     }
 }
 

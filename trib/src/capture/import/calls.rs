@@ -37,6 +37,7 @@ pub fn header(log: &Log, file: &str, module: Module, calls: &[Window]) -> Result
         mode: if writes { "update" } else { "read" }.to_string(),
         program: log.program.clone(),
         library: format!("{module} of Darshan log {}", log.version),
+        mpi: None,
         opened: log.started + start,
         seconds: end - start,
         ranks,

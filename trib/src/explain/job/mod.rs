@@ -1,0 +1,289 @@
+//! All captures of a folder as one job: where the time of its collective calls went, by file and by call, the slowest first.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`text`], [`page`] | the job for a terminal, and as a page of HTML that prints on two sheets |
+
+mod page;
+mod text;
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use tributary::engine::Capture;
+
+use super::account::Account;
+use super::sentences::{meaning, phases, reason};
+use crate::Failure;
+use crate::numbers::{counted, percent, time};
+
+pub use page::html;
+pub use text::of as words;
+
+/// Most calls that are kept: the slowest of all files.
+const CALLS: usize = 100;
+/// How the name of a capture ends, and of one whose program ended before it was whole.
+const ENDING: &str = "tribcap";
+const UNFINISHED: &str = "unfinished";
+
+/// A job.
+#[derive(Serialize)]
+pub struct Job {
+    /// The programs, as they were called.
+    pub programs: Vec<String>,
+    /// When the first file was opened: seconds since 1970.
+    pub opened: f64,
+    /// From then until the last close, in seconds.
+    pub seconds: f64,
+    /// Ranks of the file with the most.
+    pub ranks: usize,
+    /// Nodes of the file with the most.
+    pub nodes: usize,
+    /// The MPI libraries, as far as the captures say.
+    pub mpi: Vec<String>,
+    /// The versions of the library.
+    pub libraries: Vec<String>,
+    /// Seconds that a rank was in calls, on average over the ranks.
+    pub in_calls: f64,
+    /// Of these, waiting for the last rank to come.
+    pub waited: f64,
+    /// What the figures mean, a sentence each.
+    pub summary: Vec<String>,
+    /// What to do next.
+    pub next: String,
+    /// Every file, the one with the most time in calls first.
+    pub files: Vec<OfFile>,
+    /// Calls of all files, the slowest first.
+    pub calls: Vec<OfCall>,
+    /// Captures that are not whole, and are not here.
+    pub unfinished: usize,
+}
+
+/// A file of the job, from an open to its close.
+#[derive(Serialize)]
+pub struct OfFile {
+    /// The capture.
+    pub capture: PathBuf,
+    /// What the capture is called, without its ending: no other of the folder is.
+    pub name: String,
+    /// The file, as the program named it.
+    pub file: String,
+    /// Ranks that opened it.
+    pub ranks: usize,
+    /// Collective calls in the capture.
+    pub calls: usize,
+    /// Bytes of all ranks.
+    pub written: u64,
+    /// Bytes of all ranks.
+    pub read: u64,
+    /// Seconds that a rank of the job was in its calls, on average over all ranks of the job.
+    pub in_calls: f64,
+    /// Of these, waiting for the last rank to come.
+    pub waited: f64,
+    /// The longest phase of its calls, and its seconds.
+    pub longest: (&'static str, f64),
+    /// What would have to be otherwise for its calls to be faster.
+    pub advice: Vec<String>,
+}
+
+/// A call of a file.
+#[derive(Serialize)]
+pub struct OfCall {
+    /// [`OfFile::name`].
+    pub file: String,
+    /// Its number in the capture, from 0 on.
+    pub call: usize,
+    /// `write` or `read`.
+    pub direction: &'static str,
+    /// Bytes of all ranks.
+    pub bytes: u64,
+    /// When its first rank came, in seconds from the first open of the job.
+    pub start: f64,
+    /// From then until its last rank left, in seconds.
+    pub took: f64,
+    /// Why it took as long as it did.
+    pub why: String,
+}
+
+/// The captures of a folder, by name, and how many there are that are not whole.
+///
+/// # Errors
+/// A folder that cannot be read, or has no capture.
+pub fn captures(folder: &Path) -> Result<(Vec<PathBuf>, usize), Failure> {
+    let fail = |what: String| Failure::new(format!("{}: {what}", folder.display()));
+    let entries = std::fs::read_dir(folder).map_err(|cause| fail(cause.to_string()))?;
+    let ends = |path: &Path, with: &str| path.extension().is_some_and(|ending| ending == with);
+    let all = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()?;
+    let mut whole: Vec<PathBuf> = all.iter().filter(|path| ends(path, ENDING)).cloned().collect();
+    whole.sort();
+    match whole.is_empty() {
+        true => Err(fail(format!("no capture; allowed: a folder with files NAME.{ENDING}, as TRIB_CAPTURE names it"))),
+        false => Ok((whole, all.iter().filter(|path| ends(path, UNFINISHED)).count())),
+    }
+}
+
+impl Job {
+    /// Reads captures, one after the other: memory is that of the largest.
+    ///
+    /// # Errors
+    /// One that is damaged, with its name.
+    pub fn of(captures: &[PathBuf], unfinished: usize) -> Result<Self, Failure> {
+        let mut job = Self {
+            programs: Vec::new(),
+            opened: f64::INFINITY,
+            seconds: 0.0,
+            ranks: 0,
+            nodes: 0,
+            mpi: Vec::new(),
+            libraries: Vec::new(),
+            in_calls: 0.0,
+            waited: 0.0,
+            summary: Vec::new(),
+            next: String::new(),
+            files: Vec::new(),
+            calls: Vec::new(),
+            unfinished,
+        };
+        let mut closed = f64::NEG_INFINITY;
+        for path in captures {
+            let capture = Capture::open(path)?;
+            let account = Account::of(&capture)?;
+            let header = capture.header();
+            let once = |all: &mut Vec<String>, one: &str| {
+                if !all.iter().any(|known| known == one) {
+                    all.push(one.to_string());
+                }
+            };
+            once(&mut job.programs, &header.program);
+            once(&mut job.libraries, &header.library);
+            header.mpi.iter().for_each(|mpi| once(&mut job.mpi, mpi));
+            job.opened = job.opened.min(header.opened);
+            closed = closed.max(header.opened + header.seconds);
+            job.ranks = job.ranks.max(account.ranks);
+            job.nodes = job.nodes.max(account.nodes);
+            job.add(path, &account, header.opened);
+        }
+        job.seconds = closed - job.opened;
+        job.end();
+        Ok(job)
+    }
+
+    /// Adds a file. Seconds are sums over its ranks, and starts are since 1970, until [`Job::end`].
+    fn add(&mut self, path: &Path, account: &Account, opened: f64) {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let moved = |direction: &str| account.directions.iter().find(|way| way.direction == direction);
+        let parts = phases(&account.phases());
+        let longest = parts.into_iter().max_by(|one, other| one.1.total_cmp(&other.1)).unwrap_or_default();
+        self.calls.extend(account.calls.iter().map(|call| OfCall {
+            file: name.clone(),
+            call: call.call,
+            direction: call.direction,
+            bytes: call.bytes,
+            start: opened + call.start,
+            took: call.lasted(),
+            why: reason(call),
+        }));
+        self.calls.sort_by(|one, other| other.took.total_cmp(&one.took));
+        self.calls.truncate(CALLS);
+        self.files.push(OfFile {
+            capture: path.to_path_buf(),
+            name,
+            file: account.file.clone(),
+            ranks: account.ranks,
+            calls: account.calls.len(),
+            written: moved("write").map_or(0, |way| way.bytes),
+            read: moved("read").map_or(0, |way| way.bytes),
+            in_calls: account.by_rank.iter().map(|rank| rank.in_calls).sum(),
+            waited: account.by_rank.iter().map(|rank| rank.waited).sum(),
+            longest,
+            advice: account.advice.iter().map(|advice| advice.says.clone()).collect(),
+        });
+    }
+
+    /// Makes means of sums, and says what the figures mean.
+    fn end(&mut self) {
+        for file in &mut self.files {
+            file.in_calls /= self.ranks as f64;
+            file.waited /= self.ranks as f64;
+        }
+        self.calls.iter_mut().for_each(|call| call.start -= self.opened);
+        self.files.sort_by(|one, other| other.in_calls.total_cmp(&one.in_calls));
+        self.in_calls = self.files.iter().map(|file| file.in_calls).sum();
+        self.waited = self.files.iter().map(|file| file.waited).sum();
+        self.summary = self.sentences();
+        self.next = self.next();
+    }
+
+    fn sentences(&self) -> Vec<String> {
+        let calls: usize = self.files.iter().map(|file| file.calls).sum();
+        let mut said = vec![
+            format!(
+                "{} made {} on {}, on {} of {}, in {} from the first open to the last close.",
+                self.programs.join(", "),
+                counted(calls as u64, "collective call"),
+                counted(self.files.len() as u64, "file"),
+                counted(self.ranks as u64, "rank"),
+                counted(self.nodes as u64, "node"),
+                time(self.seconds),
+            ),
+            format!(
+                "A rank was in these calls for {} on average, {} of that time; {} of it waiting for ranks that came late.",
+                time(self.in_calls),
+                percent(self.in_calls, self.seconds),
+                percent(self.waited, self.in_calls),
+            ),
+        ];
+        if let [slowest, _, ..] = &self.files[..] {
+            said.push(format!(
+                "{} took the most of it: {}, {}.",
+                slowest.name,
+                time(slowest.in_calls),
+                percent(slowest.in_calls, self.in_calls)
+            ));
+        }
+        if let Some(OfFile { name, longest: (phase, seconds), .. }) = self.files.first().filter(|file| file.calls > 0) {
+            said.push(format!("The longest phase of {name} is {} ({phase}), {}.", meaning(phase), time(*seconds)));
+        }
+        if let Some(OfCall { file, call, took, why, .. }) = self.calls.first() {
+            said.push(format!("The slowest call is {call} of {file}, {}: {why}.", time(*took)));
+        }
+        if self.programs.len() > 1 {
+            said.push("The folder has captures of several programs: the figures are of all of them.".to_string());
+        }
+        if self.unfinished > 0 {
+            let count = counted(self.unfinished as u64, "capture");
+            said.push(format!(
+                "{count} more: the program ended before the file was closed, so what it has is not known."
+            ));
+        }
+        said
+    }
+
+    fn next(&self) -> String {
+        let Some(slowest) = self.files.first() else { return String::new() };
+        let capture = slowest.capture.display();
+        match slowest.advice.first() {
+            Some(first) => format!("{}: {first} More: trib explain {capture}", slowest.name),
+            None => format!("Nothing stands out. Hints for a machine: trib advise {capture} --machine NAME"),
+        }
+    }
+
+    /// When the first file was opened, for people.
+    fn date(&self) -> String {
+        let at = jiff::Timestamp::from_second(self.opened as i64).ok();
+        at.map_or("unknown".to_string(), |at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
+    }
+
+    /// What the job was, a line each: a name and a value.
+    fn about(&self) -> Vec<(&'static str, String)> {
+        let or = |all: &[String]| if all.is_empty() { "not in the captures".to_string() } else { all.join(", ") };
+        vec![
+            ("program", or(&self.programs)),
+            ("date", self.date()),
+            ("hosts", self.nodes.to_string()),
+            ("ranks", self.ranks.to_string()),
+            ("MPI", or(&self.mpi)),
+            ("Tributary", or(&self.libraries)),
+        ]
+    }
+}

@@ -1,0 +1,61 @@
+//! A job for a terminal.
+
+use super::{Job, OfCall, OfFile};
+use crate::listing::table;
+use crate::numbers::{grouped, percent, time};
+
+/// Most files and calls; `--json` has more.
+const ROWS: usize = 24;
+
+/// The whole text.
+pub fn of(job: &Job) -> String {
+    let about = job.about().into_iter().map(|(name, value)| format!("{:<11}{value}", format!("{name}:")));
+    let mut text = about.collect::<Vec<_>>().join("\n");
+    text += &format!("\n\n{}\n\nWhat to do next\n{}\n", job.summary.join("\n"), job.next);
+    let mut files = table([
+        "file",
+        "ranks",
+        "calls",
+        "bytes written",
+        "bytes read",
+        "in calls",
+        "of all",
+        "waiting",
+        "longest phase",
+    ]);
+    for file in job.files.iter().take(ROWS) {
+        let OfFile { name, ranks, calls, written, read, in_calls, waited, longest: (phase, seconds), .. } = file;
+        files.add_row([
+            name.clone(),
+            ranks.to_string(),
+            grouped(*calls as u64),
+            grouped(*written),
+            grouped(*read),
+            time(*in_calls),
+            percent(*in_calls, job.in_calls),
+            time(*waited),
+            format!("{phase} {}", time(*seconds)),
+        ]);
+    }
+    text += &format!("\nFiles, the slowest first: seconds of a rank, on average\n{files}\n{}", more(job.files.len()));
+    let mut calls = table(["file", "call", "direction", "bytes", "began", "took", "why"]);
+    for OfCall { file, call, direction, bytes, start, took, why } in job.calls.iter().take(ROWS / 3) {
+        calls.add_row([
+            file.clone(),
+            call.to_string(),
+            direction.to_string(),
+            grouped(*bytes),
+            time(*start),
+            time(*took),
+            why.clone(),
+        ]);
+    }
+    text + &format!("\nThe slowest calls; began: since the first open\n{calls}")
+}
+
+fn more(files: usize) -> String {
+    match files.saturating_sub(ROWS) {
+        0 => String::new(),
+        hidden => format!("and {} more: --json has all\n", grouped(hidden as u64)),
+    }
+}
