@@ -73,12 +73,7 @@ pub use hints::Hints;
 pub use tributary_base::{Error, Rank, Result, Topology, error, say, topology, variable};
 pub use tributary_drivers as drivers;
 
-/// The examples of the README are compiled and run with the documentation's.
+/// The README's example is compiled with the documentation's.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
-
-/// And those of the tutorial.
-#[cfg(doctest)]
-#[doc = include_str!("../docs/tutorial/rust.md")]
-struct Tutorial;

@@ -12,9 +12,9 @@ use crate::storage::{OpenStorage, Storage};
 /// How a file lies on its file system, as far as a driver cares. Found by rank 0 and told to all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
-    /// Lustre: stripe size; GPFS and others: block size. In bytes, above 0.
+    /// Of striped files the stripe size, of others the block size. In bytes, above 0.
     pub unit: u64,
-    /// Lustre: number of stripes, 0 when it is not known; 1 elsewhere.
+    /// Of striped files the number of stripes, 0 when it is not known; 1 of others.
     pub factor: u32,
 }
 
@@ -37,6 +37,11 @@ pub trait Driver: Send + Sync {
     /// default.
     fn magic(&self) -> Option<u32> {
         None
+    }
+
+    /// Whether a file lies in stripes on servers, whose size and number may be hinted for a new one and are told of an open one.
+    fn is_striped(&self) -> bool {
+        false
     }
 
     /// Makes a file with the hinted layout, where the file system has layouts and one is hinted; a file that is there stays as it

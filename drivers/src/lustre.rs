@@ -35,6 +35,10 @@ impl Driver for Lustre {
         Some(MAGIC)
     }
 
+    fn is_striped(&self) -> bool {
+        true
+    }
+
     fn lay_out(&self, files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Result<()> {
         let DriverHints { striping_unit, striping_factor, start_iodevice, .. } = *hints;
         let hinted = striping_unit.is_some() || striping_factor.is_some() || start_iodevice.is_some();

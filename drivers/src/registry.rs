@@ -43,6 +43,14 @@ macro_rules! drivers {
                     $(Self::$name => $word,)+
                 }
             }
+
+            /// As [`Driver::is_striped`]; false of [`DriverName::Auto`].
+            pub fn is_striped(self) -> bool {
+                match self {
+                    Self::Auto => false,
+                    $(Self::$name => $driver.is_striped(),)+
+                }
+            }
         }
 
         /// As [`driver`], on `files`.

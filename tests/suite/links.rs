@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// What is not of the source tree, or not text.
 const LEFT_OUT: [&str; 3] = ["target", ".git", "proptest-regressions"];
 /// Folders of sources that pages name.
-const FOLDERS: [&str; 13] = [
+const FOLDERS: [&str; 14] = [
     "src/",
     "tests/",
     "abi/",
@@ -21,6 +21,7 @@ const FOLDERS: [&str; 13] = [
     "testing/",
     "trib/",
     "docs/",
+    "examples/",
 ];
 /// Letters of what stands for several files, or is made up.
 const NO_FILES: [char; 5] = ['<', '*', '{', '$', '…'];

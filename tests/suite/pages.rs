@@ -1,5 +1,5 @@
 //! The tables in `docs/` that are made of the registries of hints and kernels, each below a comment; `./generate` writes
-//! them anew.
+//! them anew. So it does with files of tutorials that pages show.
 
 use std::path::Path;
 
@@ -74,4 +74,32 @@ fn the_tables_of_hints_are_current() {
 #[test]
 fn the_table_of_kernels_is_current() {
     hold("docs/how-it-works/kernels.md", "src/exchange", &kernels());
+}
+
+/// A page shows a file in the code block below a comment that names it.
+#[test]
+fn pages_show_tutorials_as_they_are_built() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = root.join("docs/tutorial");
+    let mut shown = 0;
+    for page in std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+        let text = std::fs::read_to_string(&page).unwrap();
+        let mut parts = text.split("<!-- The file ");
+        let mut current = parts.next().unwrap().to_string();
+        for part in parts {
+            let (name, rest) = part.split_once("; regenerate with: ./generate -->\n\n```").expect("a code block");
+            let (language, rest) = rest.split_once('\n').unwrap();
+            let (_, rest) = rest.split_once("```").unwrap();
+            let file = std::fs::read_to_string(root.join(name)).unwrap_or_else(|cause| panic!("{name}: {cause}"));
+            current +=
+                &format!("<!-- The file {name}; regenerate with: ./generate -->\n\n```{language}\n{file}```{rest}");
+            shown += 1;
+        }
+        if current != text && std::env::var_os("TRIB_REGENERATE").is_some() {
+            std::fs::write(&page, &current).unwrap();
+        }
+        let is_current = std::fs::read_to_string(&page).unwrap() == current;
+        assert!(is_current, "{} shows a file as it is not; ./generate writes it", page.display());
+    }
+    assert!(shown > 0, "no page shows a file");
 }

@@ -59,6 +59,11 @@ impl Calls {
         }
     }
 
+    /// Whether any call exchanged data by messages, so that it had aggregators and kernels.
+    pub fn has_exchanged(&self) -> bool {
+        self.ways.iter().any(|way| way.path == Path::Exchange)
+    }
+
     /// The kernels that `auto` took, of metadata (0) or data (1), without repeats; none if no call was an exchange.
     pub fn taken(&self, phase: usize) -> Vec<String> {
         let mut names = Vec::new();

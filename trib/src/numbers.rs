@@ -35,6 +35,11 @@ pub fn time(seconds: f64) -> String {
     }
 }
 
+/// Bytes in so many seconds, in MiB/s.
+pub fn speed(bytes: u64, seconds: f64) -> String {
+    if seconds > 0.0 { format!("{:.0} MiB/s", bytes as f64 / f64::from(1 << 20) / seconds) } else { "-".to_string() }
+}
+
 /// A part of a whole, in percent.
 pub fn percent(part: f64, whole: f64) -> String {
     if whole <= 0.0 { "0 %".to_string() } else { format!("{:.0} %", 100.0 * part / whole) }

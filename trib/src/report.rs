@@ -10,7 +10,7 @@ use tributary_benchmarks::Pattern;
 
 use crate::calls::Calls;
 use crate::cli::replay::{Fabric, Format};
-use crate::numbers::{grouped, sized};
+use crate::numbers::{grouped, sized, speed};
 use crate::rank_program::{Done, Outcome};
 
 /// A replay and its results.
@@ -128,29 +128,47 @@ pub fn table(replayed: &Replayed<'_>) -> String {
     let Replayed { pattern, hints, outcome, .. } = replayed;
     let calls = outcome.done.calls();
     let removed = || "temporary, removed (keep it with --output FILE)".to_string();
-    let rows = [
+    let mut rows = vec![
         ("pattern", format!("{}: {}", pattern.name(), pattern.describe())),
         ("ranks", format!("{} on {} node(s), fabric {}", pattern.ranks(), outcome.nodes, name(replayed.fabric))),
-        ("aggregators", format!("{}, driver {}", calls.sum.aggregators, outcome.driver)),
+        ("driver", outcome.driver.to_string()),
         ("requests", grouped(pattern.totals().requests)),
         ("bytes", sized(calls.sum.bytes)),
         ("calls", counted(calls)),
+        ("speed", speeds(&outcome.done)),
         ("path", format!("{}: {}", calls.path(), calls.why())),
-        ("rounds", grouped(calls.sum.rounds)),
-        ("fan-in per round", fan_in(&calls.fan_in)),
+    ];
+    if calls.has_exchanged() {
+        rows.extend([
+            ("aggregators", calls.sum.aggregators.to_string()),
+            ("rounds", grouped(calls.sum.rounds)),
+            ("fan-in per round", fan_in(&calls.fan_in)),
+        ]);
+    }
+    rows.extend([
         ("verified", verified(replayed).to_string()),
         ("sha256", replayed.sha256.clone().unwrap_or_else(|| "not computed (--no-digest)".to_string())),
         ("file", replayed.output.map_or_else(removed, |path| path.display().to_string())),
-    ];
-    let mut text = format!("{}\n{}", facts(rows), phases(calls, hints, "phase"));
+    ]);
+    let mut text = format!("{}\n{}", facts(rows), phases(calls, hints, outcome.nodes, "phase"));
     if let Done::ReadBack(_, read) = &outcome.done {
-        text.push_str(&format!("\n{}", phases(&read.calls, hints, "phase of reading back")));
+        text.push_str(&format!("\n{}", phases(&read.calls, hints, outcome.nodes, "phase of reading back")));
     }
     text
 }
 
-/// The phases of all calls of one direction.
-fn phases(calls: &Calls, hints: &Hints, title: &str) -> Table {
+/// Bytes of the calls over the seconds of the slowest rank in each.
+fn speeds(done: &Done) -> String {
+    let of = |calls: &Calls| speed(calls.sum.bytes, calls.sum.seconds.total);
+    match done {
+        Done::ReadBack(wrote, read) => format!("{}, read back {}", of(wrote), of(&read.calls)),
+        Done::Wrote(calls) => of(calls),
+        Done::Read(read) => of(&read.calls),
+    }
+}
+
+/// The phases of all calls of one direction: of an exchange only where there was one.
+fn phases(calls: &Calls, hints: &Hints, nodes: usize, title: &str) -> Table {
     let mut phases = Table::new();
     phases.load_style(presets::UTF8_FULL_CONDENSED);
     phases.set_header([title, "kernel", "throttle", "messages", "bytes", "seconds"]);
@@ -160,28 +178,32 @@ fn phases(calls: &Calls, hints: &Hints, title: &str) -> Table {
     };
     let seconds = &calls.sum.seconds;
     phase("flatten", dash(), dash(), dash(), dash(), seconds.flatten);
-    phase(
-        "metadata exchange",
-        named(hints, calls, 0),
-        hints.throttle_meta().to_string(),
-        grouped(calls.sum.metadata_messages),
-        grouped(calls.sum.metadata_bytes),
-        seconds.metadata,
-    );
-    phase(
-        "data exchange",
-        named(hints, calls, 1),
-        hints.throttle_data().to_string(),
-        grouped(calls.sum.data_messages),
-        grouped(calls.sum.bytes),
-        seconds.data,
-    );
+    if calls.has_exchanged() {
+        phase(
+            "metadata exchange",
+            named(hints, calls, 0),
+            hints.throttle_meta().to_string(),
+            grouped(calls.sum.metadata_messages),
+            grouped(calls.sum.metadata_bytes),
+            seconds.metadata,
+        );
+        phase(
+            "data exchange",
+            named(hints, calls, 1),
+            hints.throttle_data().to_string(),
+            grouped(calls.sum.data_messages),
+            grouped(calls.sum.bytes),
+            seconds.data,
+        );
+    }
     phase("placement", dash(), dash(), dash(), dash(), seconds.placement);
     phase("file I/O (overlaps)", dash(), dash(), dash(), grouped(calls.bytes_in_file()), seconds.io);
     phase("agreement", dash(), dash(), dash(), dash(), seconds.agreement);
     phase("total", dash(), dash(), dash(), dash(), seconds.total);
     // Parts of the exchanges: their time is not measured separately.
-    phases.add_row(["between hosts", "-", "-", "-", &grouped(calls.sum.between_hosts), "-"]);
+    if nodes > 1 {
+        phases.add_row(["between hosts", "-", "-", "-", &grouped(calls.sum.between_hosts), "-"]);
+    }
     if calls.sum.in_memory > 0 {
         phases.add_row(["in memory of the nodes", "-", "-", "-", &grouped(calls.sum.in_memory), "-"]);
     }

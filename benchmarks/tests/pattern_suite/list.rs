@@ -9,6 +9,7 @@ use tributary::{Endpoint, Extent, Extents, File, Hints, Mode};
 use tributary_benchmarks::list::{Lists, write_binary};
 use tributary_benchmarks::value::fill_bytes;
 use tributary_benchmarks::{E3smF, List, Pattern};
+use tributary_testing::settings::DRIVERS;
 
 type Plain = Vec<Vec<(u64, u64)>>;
 
@@ -125,7 +126,7 @@ fn a_collective_write_of_unsorted_lists_is_the_serial_file() {
     let piece = |k: u64| (k * 50 + k % 7, 20 + k % 13);
     let lists: Plain = (0..3).map(|rank| (0..40).rev().filter(|k| k % 3 == rank).map(piece).collect()).collect();
     let case = open(binary(&lists));
-    for driver in ["posix", "lustre", "gpfs"] {
+    for driver in DRIVERS {
         assert_eq!(collectively(&case, &format!("{EXCHANGE};trib_driver={driver}")), serial(&case), "{driver}");
     }
 }

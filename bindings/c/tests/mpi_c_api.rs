@@ -41,13 +41,32 @@ fn the_example_in_fortran() {
     on_all_worlds("examples/stripes.f90", Link::Shared, &[], "verified 5952 bytes");
 }
 
+/// A project of a tutorial, built and run as its page says.
+fn tutorial(project: &str, program: &str, words: &str) {
+    let folder = prefix().join(project);
+    expect(Command::new("cp").arg("-r").arg(crate_directory().join("../../examples").join(project)).arg(&folder), "cp");
+    let lib = prefix().join("lib");
+    let wrapper = |variable, name: &str| format!("{variable}={}", mpicc().replace("mpicc", name));
+    let mut make = Command::new("make");
+    make.args([wrapper("MPICC", "mpicc"), wrapper("MPIFORT", "mpifort")]).env("PKG_CONFIG_PATH", lib.join("pkgconfig"));
+    expect(make.current_dir(&folder), "make");
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    run(&folder.join(program), 4, &[("LD_LIBRARY_PATH", lib.to_str().unwrap())], words);
+}
+
 #[test]
-fn the_first_program_of_the_documentation() {
-    let page = std::fs::read_to_string(crate_directory().join("../../docs/tutorial/c.md")).unwrap();
-    let program = page.split("```c\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
-    let source = prefix().join("first.c");
-    std::fs::write(&source, program).unwrap();
-    on_all_worlds(source.to_str().unwrap(), Link::Shared, &[], "the same");
+fn the_tutorial_in_c() {
+    tutorial("c", "records", "the same");
+}
+
+#[test]
+fn the_tutorial_in_fortran() {
+    tutorial("fortran", "columns", "400 x 200 elements written and read back");
+}
+
+#[test]
+fn the_library_on_top() {
+    tutorial("library", "writer", "0 of 9600 values are wrong");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The hints of an open file, with what the library found or chose.
 
 use tributary::File;
-use tributary::hints::{DriverName, FileHints};
+use tributary::hints::FileHints;
 
 /// The keys and values in force, in the order of the documentation. A hint that leaves a choice has the value that was found or
 /// chosen; one of stripes only if `tells_stripes` of its key.
@@ -23,7 +23,7 @@ pub fn in_force(file: &File, tells_stripes: impl Fn(&str) -> bool) -> Vec<(&'sta
 pub fn otherwise_striped(file: &File, key: &str) -> Option<String> {
     let (hints, layout) = (file.hints(), file.layout());
     match key {
-        _ if file.driver() != DriverName::Lustre => None,
+        _ if !file.driver().is_striped() => None,
         "striping_unit" if hints.striping_unit.is_some_and(|unit| unit != layout.unit) => {
             Some(format!("the file has stripes of {} bytes", layout.unit))
         }

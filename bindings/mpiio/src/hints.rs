@@ -59,11 +59,11 @@ pub fn given(hints: &Hints, path: &Path) -> Vec<(&'static str, String)> {
     set.map(|row| (row.key, value(row))).collect()
 }
 
-/// The layout of a file, where its driver is that of Lustre. Local: it opens the file.
+/// The layout of a file that lies in stripes. Local: it opens the file.
 fn layout(hints: &Hints, path: &Path) -> Option<Layout> {
     let files = &SystemFiles;
     let name = hints.driver.resolved(files, path);
-    let file = (name == DriverName::Lustre).then(|| files.open(path, Mode::Read).ok()).flatten()?;
+    let file = name.is_striped().then(|| files.open(path, Mode::Read).ok()).flatten()?;
     driver_on(files, name, path).layout(files, path, &*file, &hints.for_driver()).ok()
 }
 
@@ -73,7 +73,7 @@ pub fn effective(file: &File) -> Vec<(&'static str, String)> {
         // Only from Lustre or GPFS: libraries align their writes to this value, and the block size of other file systems is no
         // reason to.
         "striping_unit" => file.driver() != DriverName::Posix,
-        _ => file.driver() == DriverName::Lustre,
+        _ => file.driver().is_striped(),
     };
     in_force(file, tells_stripes).into_iter().filter(|(_, value)| value != "auto").collect()
 }

@@ -42,6 +42,9 @@ pub struct Report {
     pub plans_reused: u64,
     pub traffic: Traffic,
     pub seconds: Seconds,
+    /// Whether any call went by messages, so that kernels and aggregators had a part in it.
+    #[serde(skip)]
+    exchanged: bool,
     #[serde(skip)]
     style: Style,
 }
@@ -84,6 +87,7 @@ impl Report {
             plans_reused: counts.plans_reused(),
             traffic: counts.traffic(),
             seconds: counts.seconds(),
+            exchanged: counts.has_exchanged(),
             style,
         })
     }
@@ -100,7 +104,7 @@ impl Report {
 
     fn text(&self) -> String {
         let mut rows = vec![("tributary", self.file.clone())];
-        rows.extend(self.engine.iter().flat_map(Engine::rows));
+        rows.extend(self.engine.iter().flat_map(|engine| engine.rows(self.exchanged)));
         rows.extend(self.not_taken.iter().map(|why| ("left to MPI", why.clone())));
         let ran = |(call, ran): (&&str, &Ran)| ("accelerated", format!("{} {call}, {} bytes", ran.calls, ran.bytes));
         rows.extend(self.accelerated.iter().map(ran));
@@ -109,12 +113,24 @@ impl Report {
         let unused = |all: &Unused| format!("{}={} of {}: {}", all.key, all.value, all.source, all.why);
         rows.extend(self.hints_not_used.iter().map(|all| ("hint not used", unused(all))));
         rows.extend(self.paths.iter().map(|(path, calls)| ("path", format!("{calls} by {path}"))));
-        if !self.accelerated.is_empty() {
+        if self.engine.as_ref().is_some_and(|engine| engine.nodes > 1) && !self.accelerated.is_empty() {
             rows.push(("between hosts", format!("{} bytes", self.traffic.between_hosts)));
+        }
+        if self.exchanged {
             rows.push(("plans used again", self.plans_reused.to_string()));
+        }
+        if !self.accelerated.is_empty() {
             rows.push(("seconds", times(&self.seconds)));
+            rows.extend(self.speed().map(|speed| ("speed", speed)));
         }
         bordered(&rows)
+    }
+
+    /// The bytes of all accelerated calls over their seconds, if they took any.
+    fn speed(&self) -> Option<String> {
+        let bytes: u64 = self.accelerated.values().map(|ran| ran.bytes).sum();
+        let rate = bytes as f64 / f64::from(1 << 20) / self.seconds.total;
+        (self.seconds.total > 0.0).then(|| format!("{rate:.0} MiB/s"))
     }
 }
 
@@ -156,13 +172,19 @@ impl Engine {
         }
     }
 
-    fn rows(&self) -> [(&'static str, String); 3] {
-        let Self { ranks, driver, aggregators, .. } = self;
-        [
-            ("metadata", format!("{}, throttle {}", self.kernel_meta, self.throttle_meta)),
-            ("data", format!("{}, throttle {}", self.kernel_data, self.throttle_data)),
-            ("aggregators", format!("{aggregators} of {ranks} ranks, driver {driver}")),
-        ]
+    /// Kernels and aggregators only where they were used.
+    fn rows(&self, exchanged: bool) -> Vec<(&'static str, String)> {
+        let Self { ranks, nodes, driver, aggregators, .. } = self;
+        let hosts = if *nodes == 1 { "host" } else { "hosts" };
+        let mut rows = vec![("ranks", format!("{ranks} on {nodes} {hosts}, driver {driver}"))];
+        if exchanged {
+            rows.extend([
+                ("aggregators", aggregators.to_string()),
+                ("metadata", format!("{}, throttle {}", self.kernel_meta, self.throttle_meta)),
+                ("data", format!("{}, throttle {}", self.kernel_data, self.throttle_data)),
+            ]);
+        }
+        rows
     }
 }
 

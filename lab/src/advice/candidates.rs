@@ -45,9 +45,9 @@ impl Stage {
     /// The candidates on so many ranks of a machine; those that differ from one another in nothing are given once.
     pub fn candidates(self, machine: &Machine, driver: DriverName, nodes: usize) -> Vec<Setting> {
         let mut all = match (self, driver) {
-            (Self::Aggregators, DriverName::Lustre) => stripes(machine, nodes),
+            (Self::Aggregators, _) if driver.is_striped() => stripes(machine, nodes),
             (Self::Aggregators, _) => counts(nodes).map(|count| vec![hint("cb_nodes", count)]).collect(),
-            (Self::Sizes, DriverName::Lustre) => SIZES.map(|size| vec![hint("striping_unit", size)]).to_vec(),
+            (Self::Sizes, _) if driver.is_striped() => SIZES.map(|size| vec![hint("striping_unit", size)]).to_vec(),
             (Self::Sizes, _) => SIZES.map(|size| vec![hint("cb_buffer_size", size)]).to_vec(),
             (Self::Data, _) => kernels("trib_kernel_data", "trib_throttle_data"),
             (Self::Metadata, _) => kernels("trib_kernel_meta", "trib_throttle_meta"),

@@ -7,6 +7,7 @@ use trib::capture::scaled::ScaledWrite;
 use trib::machines::check_memory;
 use tributary::engine::Capture;
 use tributary::engine::choice::Candidate;
+use tributary::exchange::KERNELS;
 use tributary::hints::DriverName;
 use tributary::{Extents, Hints, Topology};
 use tributary_benchmarks::{Pattern, PatternError};
@@ -20,6 +21,11 @@ use super::write::Write;
 
 /// The default without `auto`, with its own throttle.
 pub const DEFAULT: &str = "balanced";
+
+/// The other kernels of the registry.
+pub fn others() -> impl Iterator<Item = &'static str> {
+    KERNELS.iter().map(|kernel| kernel.name).filter(|name| *name != DEFAULT)
+}
 
 /// A write on nodes of a machine.
 pub struct Case {
@@ -115,9 +121,8 @@ fn fixed(per_node: usize, given: &[String]) -> Vec<(String, String)> {
         flat("balanced, window of 32", DEFAULT, &window(32)),
         flat("balanced, window of 128", DEFAULT, &window(128)),
         flat("balanced, no throttle", DEFAULT, &throttle(0)),
-        flat("ascending_issend", "ascending_issend", ""),
-        flat("pairwise", "pairwise", ""),
     ];
+    all.extend(others().map(|kernel| flat(kernel, kernel, "")));
     for local in [1, 2, 4, 8, 16].into_iter().filter(|local| local * 2 <= per_node) {
         let more = format!("nc_num_aggrs_per_node={local}");
         all.push(flat(&format!("two_layer, {local} per node"), "two_layer", &more));

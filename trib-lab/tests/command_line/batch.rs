@@ -11,6 +11,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tributary::exchange::KERNELS;
 
 use crate::program::{TRIB_LAB, trib};
 
@@ -25,6 +26,19 @@ const SCRIPTS: [(&str, u64); 6] = [
     ("summit.lsf", 42),
     ("generic.pbs", 32),
 ];
+
+/// What stands in `body.sh` of kernels is what the registry has: all of them, and those of which a throttle is an axis.
+#[test]
+fn job_scripts_know_every_kernel() {
+    let body = std::fs::read_to_string(format!("{ROOT}/benchmarks/batch/body.sh")).unwrap();
+    let between = |begin: &str, end: &str| body.split_once(begin).unwrap().1.split_once(end).unwrap().0.to_string();
+    let all: Vec<_> = KERNELS.iter().map(|kernel| kernel.name).collect();
+    let columns = between("COLUMNS_OF_5=${COLUMNS_OF_5:-", "}");
+    assert_eq!(columns, format!("mpi preload {} two_layer hybrid", all.join(" ")));
+    let throttled = KERNELS.iter().filter(|kernel| kernel.default_limit.is_some() && !kernel.coupled);
+    let throttled: Vec<_> = throttled.map(|kernel| kernel.name).collect();
+    assert_eq!(between("among \"$column\" \"", "\""), format!("{} hybrid", throttled.join(" ")));
+}
 
 /// Where jobs run: programs of a cluster that do nothing, launchers, results.
 struct Cluster(tempfile::TempDir);

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use nix::sys::statfs::{self, FsType};
+use tributary::drivers::{DriverName, detect};
 
 use crate::sweep::processors;
 
@@ -24,9 +25,11 @@ pub fn load() -> f64 {
 /// The type of a directory's file system.
 pub fn file_system(directory: &Path) -> String {
     const XFS: FsType = FsType(0x5846_5342);
-    const LUSTRE: FsType = FsType(0x0bd0_0bd0);
-    const GPFS: FsType = FsType(0x4750_4653);
     const ZFS: FsType = FsType(0x2fc1_2fc1);
+    let driver = detect(directory);
+    if driver != DriverName::Posix {
+        return driver.to_string();
+    }
     let known = [
         (statfs::TMPFS_MAGIC, "tmpfs"),
         (statfs::EXT4_SUPER_MAGIC, "ext4"),
@@ -34,8 +37,6 @@ pub fn file_system(directory: &Path) -> String {
         (statfs::NFS_SUPER_MAGIC, "nfs"),
         (statfs::OVERLAYFS_SUPER_MAGIC, "overlay"),
         (XFS, "xfs"),
-        (LUSTRE, "lustre"),
-        (GPFS, "gpfs"),
         (ZFS, "zfs"),
     ];
     let Ok(found) = statfs::statfs(directory) else { return "unknown".to_string() };

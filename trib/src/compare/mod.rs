@@ -16,6 +16,7 @@
 //! | `statistics` | medians and ratios |
 //! | `machine` | what is measured on |
 //! | `row`, `rows` | what was found, and the file that keeps it |
+//! | `chart` | the picture of the README, in tests |
 //! | `groups` | rows that belong in one table |
 //! | `targets` | what rows are to reach, and what they miss |
 //! | `show`, `markdown` | tables |
@@ -23,6 +24,8 @@
 
 mod build;
 mod cases;
+#[cfg(test)]
+mod chart;
 #[cfg(test)]
 mod damage;
 mod groups;

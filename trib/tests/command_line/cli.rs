@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use tributary::exchange::KERNELS;
 use tributary::hints::KernelHint;
+use tributary_testing::settings::DRIVERS;
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_trib"));
@@ -122,7 +123,7 @@ fn every_kernel_and_driver_writes_the_same_file() {
     let map = written_map(directory.path(), "13");
     let mut digests = std::collections::BTreeSet::new();
     for kernel in KernelHint::all().map(|kernel| kernel.to_string()) {
-        for driver in ["lustre", "gpfs", "posix"] {
+        for driver in DRIVERS {
             let hints = "striping_unit=16KiB;striping_factor=3;cb_buffer_size=64KiB;nc_num_aggrs_per_node=2";
             let all = json(&[
                 "replay",
@@ -234,7 +235,7 @@ fn a_file_size_limit_is_an_error() {
 /// A window takes the memory of its data, not of its hint.
 #[test]
 fn a_buffer_larger_than_memory_is_only_a_limit() {
-    for driver in ["lustre", "gpfs", "posix"] {
+    for driver in DRIVERS {
         let hint = "cb_buffer_size=4096TiB";
         let all = json(&["replay", "e3sm-f", "--verify", "--json", "--driver", driver, "--hint", hint]);
         assert_eq!((&all["verified"], &all["rounds"]), (&true.into(), &1.into()));

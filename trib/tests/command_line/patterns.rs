@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 use tributary::hints::KernelHint;
+use tributary_testing::settings::DRIVERS;
 use tributary_testing::small;
 
 /// Windows so small that there are many rounds, and stripes that cut extents.
@@ -45,7 +46,7 @@ fn every_pattern_writes_and_reads_back_with_every_kernel() {
     let directory = tempfile::tempdir().unwrap();
     for pattern in small::patterns(directory.path()) {
         let mut digests = std::collections::BTreeSet::new();
-        for (kernel, driver) in KernelHint::all().zip(["lustre", "gpfs", "posix"].into_iter().cycle()) {
+        for (kernel, driver) in KernelHint::all().zip(DRIVERS.into_iter().cycle()) {
             let common = format!("--ranks {} --verify --read --json --kernel {kernel} --driver {driver}", small::RANKS);
             let more = format!("{common} --ranks-per-node 2 --hint {WINDOWS}");
             let all = json(&line(&pattern, &more));

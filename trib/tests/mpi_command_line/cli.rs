@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use tributary::hints::KernelHint;
 use tributary_testing::mpiexec;
+use tributary_testing::settings::DRIVERS;
 use tributary_testing::small;
 
 /// `trib` under the launcher of the MPI library that it is linked with.
@@ -50,7 +51,7 @@ fn four_ranks_write_and_read_back_every_pattern() {
     let kernels: Vec<_> = KernelHint::all().map(|kernel| kernel.to_string()).collect();
     let windows = "striping_unit=1000;striping_factor=3;cb_buffer_size=2000;trib_tiny_call=0;romio_cb_write=enable;\
                    romio_cb_read=enable;nc_num_aggrs_per_node=1;cb_nodes=3";
-    let mut settings = kernels.iter().map(String::as_str).zip(["lustre", "gpfs", "posix"].into_iter().cycle()).cycle();
+    let mut settings = kernels.iter().map(String::as_str).zip(DRIVERS.into_iter().cycle()).cycle();
     for pattern in small::patterns(directory.path()) {
         let mut digests = std::collections::BTreeSet::new();
         let words: Vec<&str> = ["replay"].into_iter().chain(pattern.iter().map(String::as_str)).collect();

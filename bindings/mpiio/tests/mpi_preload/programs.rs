@@ -12,6 +12,13 @@ fn launch(source: &str) -> Launch {
     Launch::new(RANKS, &compile(source))
 }
 
+/// Its page is docs/tutorial/drop-in.md.
+#[test]
+fn the_program_of_the_tutorial() {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/mpi-io/columns.c");
+    same_as_without(&launch(source), &Setting::few(), &["write_all"]);
+}
+
 #[test]
 fn views_of_every_kind() {
     let calls = ["write_all", "write_at_all", "read_all", "read_at_all"];

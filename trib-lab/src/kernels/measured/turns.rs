@@ -18,6 +18,7 @@ use tributary_benchmarks::Pattern;
 use super::cases::Case;
 use super::passes::Passes;
 use crate::cli::kernels::Measured;
+use crate::kernels::case::{DEFAULT, others};
 
 /// The choice that is judged.
 pub const AUTO: &str = "auto";
@@ -56,15 +57,15 @@ fn all_choices(per_node: usize) -> Vec<(String, String)> {
     };
     let mut all = vec![
         of(AUTO, "auto", ""),
-        of("balanced", "balanced", ""),
-        of("balanced, no throttle", "balanced", "trib_throttle_meta=0; trib_throttle_data=0"),
+        of(DEFAULT, DEFAULT, ""),
+        of("balanced, no throttle", DEFAULT, "trib_throttle_meta=0; trib_throttle_data=0"),
         of(
             "balanced, window of 50",
-            "balanced",
+            DEFAULT,
             "trib_throttle_mode=window; trib_throttle_meta=50; trib_throttle_data=50",
         ),
-        of("pairwise", "pairwise", ""),
     ];
+    all.extend(others().map(|kernel| of(kernel, kernel, "")));
     for local in [1, 2].into_iter().filter(|local| local * 2 <= per_node) {
         let name = format!("two_layer, {local} per node");
         all.push(of(&name, "two_layer", &format!("nc_num_aggrs_per_node={local}")));

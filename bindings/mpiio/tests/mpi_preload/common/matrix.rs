@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use tributary_testing::settings::DRIVERS;
+
 use super::launch::{Launch, Outcome};
 use super::report::{Report, accelerated};
 
 const KERNELS: [&str; 3] = ["ascending_issend", "balanced", "two_layer"];
-const DRIVERS: [&str; 3] = ["posix", "lustre", "gpfs"];
 /// So small that every program needs several rounds, several aggregators, and members of two pretended nodes.
 const SMALL: &str = "striping_unit=4096; striping_factor=3; cb_nodes=2; cb_buffer_size=8192; trib_ranks_per_node=2; \
                      nc_num_aggrs_per_node=1; trib_tiny_call=0; romio_cb_write=enable; romio_cb_read=enable";
@@ -31,7 +32,9 @@ impl Setting {
 
     /// Every kernel and every driver once: for all other programs.
     pub fn few() -> Vec<Self> {
-        KERNELS.into_iter().zip(DRIVERS).map(|(kernel, driver)| Self { kernel, driver }).collect()
+        let most = KERNELS.len().max(DRIVERS.len());
+        let all = KERNELS.into_iter().cycle().zip(DRIVERS.into_iter().cycle()).take(most);
+        all.map(|(kernel, driver)| Self { kernel, driver }).collect()
     }
 
     /// As TRIB_HINTS has it.

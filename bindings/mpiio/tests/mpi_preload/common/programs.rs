@@ -41,7 +41,7 @@ impl Build {
         self
     }
 
-    /// Compiles `tests/programs/<source>`, once in this process: sweeps run one program some hundred times.
+    /// Compiles `tests/programs/<source>`, or one by its absolute path, once in this process: sweeps run one program some hundred times.
     ///
     /// # Panics
     /// When it does not compile without a warning, or no compiler is there.
@@ -56,6 +56,7 @@ impl Build {
     fn compile_now(&self, source: &str) -> PathBuf {
         let family = self.family.unwrap_or_else(ours);
         let (stem, ending) = source.rsplit_once('.').expect("a source has an ending");
+        let stem = stem.rsplit('/').next().unwrap_or(stem);
         let is_c = ending == "c";
         let target = scratch().join(format!("{}.{}", self.name.unwrap_or(stem), family.name()));
         let mut command = Command::new(if is_c { family.mpicc() } else { family.mpifort() });

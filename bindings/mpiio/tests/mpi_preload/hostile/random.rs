@@ -5,6 +5,7 @@
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 
 use tributary::hints::KernelHint;
+use tributary_testing::settings::DRIVERS;
 use tributary_testing::sweep::{most_tried, tell};
 
 use crate::common::family::{Family, ours};
@@ -27,9 +28,19 @@ const CHOICES: [(&str, &[&str]); 10] = [
     ("romio_cb_read", &["enable", "enable", "disable", ""]),
     ("romio_ds_read", &["enable", "disable", ""]),
     ("striping_unit", &["64", "4096", "", ""]),
-    ("trib_driver", &["posix", "lustre", "gpfs", ""]),
+    ("trib_driver", &DRIVERS_OR_NONE),
     ("trib_ranks_per_node", &["2", ""]),
 ];
+
+/// The registry's, and nothing.
+const DRIVERS_OR_NONE: [&str; DRIVERS.len() + 1] = {
+    let (mut all, mut at) = ([""; DRIVERS.len() + 1], 0);
+    while at < DRIVERS.len() {
+        all[at] = DRIVERS[at];
+        at += 1;
+    }
+    all
+};
 
 /// A number of ranks and hints.
 fn chosen(seed: u64) -> (usize, String) {
