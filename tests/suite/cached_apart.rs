@@ -19,8 +19,14 @@ const CELL: u64 = 97;
 const NFS: u32 = 0x6969;
 const EXT4: u32 = 0xEF53;
 
-/// The bytes on the server.
-type Server = Arc<Mutex<Vec<u8>>>;
+/// The bytes on the server, and those of them that are stored.
+type Server = Arc<Mutex<Bytes>>;
+
+#[derive(Default)]
+struct Bytes {
+    seen: Vec<u8>,
+    stored: Vec<u8>,
+}
 
 /// The file as a host sees it.
 #[derive(Default)]
@@ -28,6 +34,8 @@ struct Cache {
     seen: Vec<u8>,
     /// Written here, and not yet on the server: offset and bytes.
     ahead: Vec<(u64, Vec<u8>)>,
+    /// Written here, and not yet stored.
+    unstored: Vec<(u64, usize)>,
 }
 
 /// The client of a host.
@@ -48,7 +56,8 @@ impl Client {
     fn pass_on(&self) {
         let (mut cache, mut server) = (self.cache.lock().unwrap(), self.server.lock().unwrap());
         let ahead = std::mem::take(&mut cache.ahead);
-        ahead.iter().for_each(|(offset, bytes)| put(&mut server, *offset, bytes));
+        ahead.iter().for_each(|(offset, bytes)| put(&mut server.seen, *offset, bytes));
+        cache.unstored.extend(ahead.into_iter().map(|(offset, bytes)| (offset, bytes.len())));
     }
 }
 
@@ -56,8 +65,8 @@ impl OpenStorage for Client {
     fn open(&self, _path: &Path, _mode: Mode) -> io::Result<Box<dyn Storage>> {
         self.pass_on();
         let (mut cache, server) = (self.cache.lock().unwrap(), self.server.lock().unwrap());
-        let Cache { seen, ahead } = &mut *cache;
-        seen.clone_from(&server);
+        let Cache { seen, ahead, .. } = &mut *cache;
+        seen.clone_from(&server.seen);
         // What another rank of the host has written meanwhile.
         ahead.iter().for_each(|(offset, bytes)| put(seen, *offset, bytes));
         drop((cache, server));
@@ -97,18 +106,28 @@ impl Storage for Handle {
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         self.0.pass_on();
-        self.0.server.lock().unwrap().resize(len as usize, 0);
+        let mut server = self.0.server.lock().unwrap();
+        server.seen.resize(len as usize, 0);
+        server.stored.resize(len as usize, 0);
+        drop(server);
         self.0.cache.lock().unwrap().seen.resize(len as usize, 0);
         Ok(())
     }
 
     fn sync(&self) -> io::Result<()> {
         self.0.pass_on();
+        let (mut cache, mut server) = (self.0.cache.lock().unwrap(), self.0.server.lock().unwrap());
+        let unstored = std::mem::take(&mut cache.unstored);
+        let Bytes { seen, stored } = &mut *server;
+        for (offset, len) in unstored {
+            put(stored, offset, &seen[offset as usize..][..len]);
+        }
         Ok(())
     }
 
     fn settle(&self) -> io::Result<()> {
-        self.sync()
+        self.0.pass_on();
+        Ok(())
     }
 }
 
@@ -171,8 +190,14 @@ fn random_program(endpoint: Endpoint, client: Client, hints: &str, seed: u64) ->
         }
         wrong += usize::from(!writes && back != bytes);
     }
+    // A read in between, which closes handles: a sync stores what any of them has written.
+    let mut first = [0];
+    let mine = if rank == 0 { Extents::contiguous(0, 1).unwrap() } else { Extents::empty() };
+    file.read_all(&mine, &BufferLayout::Contiguous, &mut first[..mine.bytes() as usize]).unwrap();
+    file.sync().unwrap();
+    wrong += usize::from(server.lock().unwrap().stored != expected);
     let endpoint = file.close().unwrap();
-    wrong += usize::from(*server.lock().unwrap() != expected);
+    wrong += usize::from(server.lock().unwrap().seen != expected);
     (endpoint, wrong)
 }
 

@@ -243,8 +243,8 @@ impl File {
         self.storage.as_ref()
     }
 
-    /// Closes this rank's own handle; what is done next opens the file anew.
-    pub(in crate::engine) fn open_anew(&mut self) {
+    /// Closes this rank's own handle.
+    pub(in crate::engine) fn close_storage(&mut self) {
         (self.queue, self.storage) = (None, None);
     }
 
@@ -296,13 +296,15 @@ impl File {
     pub fn sync_after(&mut self, own: Result<()>) -> Result<()> {
         self.usable()?;
         let waiting = self.endpoint.waiting().clone();
+        let storage = self.storage_to_sync();
         let (rank, path) = (self.endpoint.rank(), &self.setup.path);
-        let synced = self.storage.as_ref().map_or(Ok(()), |storage| storage.sync());
-        let synced = synced.map_err(|cause| Error::io(rank, "sync", path, 0, &cause)).and(own);
+        let failed = |cause| Error::io(rank, "sync", path, 0, &cause);
+        let synced =
+            storage.and_then(|storage| storage.map_or(Ok(()), |storage| storage.sync()).map_err(failed)).and(own);
         self.patience.begin("a sync");
         let outcome = waiting.complete(pin!(agree(&mut self.endpoint, synced)));
         self.patience.end();
-        self.is_behind();
+        self.note_others_bytes();
         outcome
     }
 

@@ -1,8 +1,8 @@
 //! Independent writes and reads of one rank, and the size of the file.
 //!
 //! Nothing is cached here. Bytes that a call here has written are visible to every later call of any rank, if the caller orders
-//! the two calls (by a barrier or a collective call). Where hosts cache by themselves ([`visible`](super::visible)), a rank of another host sees them
-//! after a collective call or [`File::sync`].
+//! the two calls (by a barrier or a collective call). Where hosts cache by themselves ([`visible`](super::visible)), a rank of
+//! another host sees them after a collective call or [`File::sync`].
 
 use std::pin::pin;
 
@@ -49,7 +49,7 @@ impl File {
         let _quiet = without_size_signal();
         let mut written = 0;
         let outcome = guarded("write", offset, || write_all(&*storage, bytes, offset, &mut written));
-        self.is_ahead();
+        self.note_own_bytes();
         self.with_context(outcome.map(|()| written))
     }
 
@@ -120,7 +120,7 @@ impl File {
         }
         check_range(len, 0)?;
         let set = if self.endpoint.rank() == 0 { self.set_own_len(len) } else { Ok(()) };
-        self.is_behind();
+        self.note_others_bytes();
         self.agree(set)
     }
 
