@@ -104,7 +104,8 @@ hints! {
     "romio_cb_read" cb_read: Switch = Switch::Automatic, Switch::CODEC, "",
         "Collective reads are known to pay by exchange, or not to, where the automatic choice is wrong.";
     /// Whether a window with holes is read, changed and written as a whole. `disable`: each piece is written by itself;
-    /// `automatic`: whichever is expected to take less time.
+    /// `automatic`: whichever is expected to take less time; `disable` where hosts cache the file by themselves (NFS, FUSE) and there
+    /// are several.
     "romio_ds_write" ds_write: Switch = Switch::Automatic, Switch::CODEC, "",
         "Another program writes into the holes at the same time (`disable`), or small writes are very slow (`enable`).";
     /// Whether a window (or, on the direct path, 4 MiB) is read as a whole where only parts of it are wanted. `disable`: each
