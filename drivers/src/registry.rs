@@ -14,7 +14,7 @@ use tributary_base::{Error, Result};
 
 use crate::driver::Driver;
 use crate::hints::DriverHints;
-use crate::storage::{OpenStorage, Storage};
+use crate::storage::{FileSystem, OpenStorage, Storage};
 use crate::system::SystemFiles;
 use crate::{gpfs, lustre, posix};
 
@@ -84,6 +84,11 @@ impl DriverName {
     pub fn resolved(self, files: &dyn OpenStorage, path: &Path) -> Self {
         if self == Self::Auto { detect_on(files, path) } else { self }
     }
+
+    /// As [`DriverName::resolved`], where the file system is known already.
+    pub fn resolved_on(self, found: Option<FileSystem>) -> Self {
+        if self == Self::Auto { of_file_system(found) } else { self }
+    }
 }
 
 impl fmt::Display for DriverName {
@@ -114,7 +119,11 @@ pub fn detect(path: &Path) -> DriverName {
 
 /// As [`detect`], on `files`.
 pub fn detect_on(files: &dyn OpenStorage, path: &Path) -> DriverName {
-    files.file_system(path).map_or(DriverName::Posix, |found| of_magic(found.magic))
+    of_file_system(files.file_system(path))
+}
+
+fn of_file_system(found: Option<FileSystem>) -> DriverName {
+    found.map_or(DriverName::Posix, |found| of_magic(found.magic))
 }
 
 /// Opens a file for writing; makes it if it is not there, with the hinted layout where the file system that it is to be on has

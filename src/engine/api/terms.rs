@@ -191,8 +191,9 @@ fn create(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
 
 fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
     let OpenArguments { files, path, mode, hints } = *arguments;
-    let name = hints.driver.resolved(files, path);
-    let hosts_cache_apart = files.file_system(path).is_some_and(|found| !found.is_coherent());
+    let found = files.file_system(path);
+    let name = hints.driver.resolved_on(found);
+    let hosts_cache_apart = found.is_some_and(|found| !found.is_coherent());
     let costs = machine::costs(&hints.machine);
     let (driver, hints) = (driver_on(files, name, path), hints.for_driver());
     let file = match mode {

@@ -52,7 +52,7 @@ impl Setup {
 }
 
 impl File {
-    /// Begins a collective call, which a waiting line calls `name`: passes on what this rank has written by itself, and for a call
+    /// Where hosts cache by themselves, begins a collective call, which a waiting line calls `name`: passes on what this rank has written by itself, and for a call
     /// that reads opens the file anew once all ranks have. The inner outcome is that of this rank. Collective: a call that reads
     /// costs an allreduce, 2 ceil(log2 p) t_s.
     ///
@@ -63,7 +63,7 @@ impl File {
         direction: Direction,
         name: &'static str,
     ) -> Result<Result<()>> {
-        if !self.setup.hosts_cache_apart || self.setup.mode == Mode::Read {
+        if self.setup.mode == Mode::Read {
             return Ok(Ok(()));
         }
         let ahead = std::mem::take(&mut self.handle.is_ahead);
@@ -81,8 +81,10 @@ impl File {
     }
 
     /// Passes on what this rank has written in a collective call; an error is one of the outcome. Local.
+    #[inline]
     pub(in crate::engine) fn pass_outcome_on(&self, direction: Direction, outcome: &mut Outcome) {
-        if direction == Direction::Write && outcome.bytes > 0 && outcome.error.is_none() {
+        let writes = self.setup.hosts_cache_apart && direction == Direction::Write;
+        if writes && outcome.bytes > 0 && outcome.error.is_none() {
             outcome.error = self.pass_on().err();
         }
     }
