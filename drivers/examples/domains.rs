@@ -37,7 +37,7 @@ fn domains(path: &Path, topology: &Topology, start: u64, end: u64) -> Result<Str
     let layout = driver.layout(&SystemFiles, path, &*file, &hints)?;
     // The rest is arithmetic, the same on every rank.
     let aggregators = driver.aggregators(topology, &layout, &hints)?;
-    let written = Written { start, end, histogram: &[end - start] };
+    let written = Written { start, end, bytes: end - start, histogram: &[end - start] };
     let domains = driver.domains(&layout, aggregators.len(), written, &hints);
 
     let mut text = format!("{}: driver {name}, {layout:?}, aggregators {aggregators:?}\n", path.display());

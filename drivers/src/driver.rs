@@ -16,6 +16,18 @@ pub struct Layout {
     pub unit: u64,
     /// Of striped files the number of stripes, 0 when it is not known; 1 of others.
     pub factor: u32,
+    /// Of a composite layout (Lustre's PFL and FLR) the number of components: unit and factor are those of the one with most
+    /// stripes. 1 of others.
+    pub components: u16,
+    /// Writes of so many bytes and more go past the cache of the file system's client ([`DirectWrites`](crate::DirectWrites)), `None`: none does.
+    pub direct_from: Option<u64>,
+}
+
+impl Layout {
+    /// Units of so many bytes, in so many stripes, all alike; written through the cache.
+    pub const fn of(unit: u64, factor: u32) -> Self {
+        Self { unit, factor, components: 1, direct_from: None }
+    }
 }
 
 /// What a collective call writes, agreed by all ranks before the file is divided.
@@ -25,8 +37,10 @@ pub struct Written<'a> {
     pub start: u64,
     /// Highest end.
     pub end: u64,
+    /// Bytes, of all ranks.
+    pub bytes: u64,
     /// Bytes written in each of equal parts of `start..end`; empty unless [`Driver::wants_histogram`]. A caller that has not
-    /// counted says that all is written, evenly: `&[end - start]`.
+    /// counted says that all is written, evenly: `&[end - start]`, and as many bytes.
     pub histogram: &'a [u64],
 }
 

@@ -30,7 +30,7 @@ impl Driver for Gpfs {
             Some(FileSystem { magic: MAGIC, block }) if block > 0 => block,
             _ => BLOCK,
         };
-        Ok(Layout { unit: hints.striping_unit.unwrap_or(own), factor: 1 })
+        Ok(Layout { direct_from: hints.direct_from(false), ..Layout::of(hints.striping_unit.unwrap_or(own), 1) })
     }
 
     /// Two on every node, for one rank that receives and places all bytes of a node is slower than the node's port. One where

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use tributary_base::Rank;
 
+use crate::direct::DIRECT_FROM;
+
 /// What an aggregator usually holds of the file in one round, in bytes.
 pub const USUAL_WINDOW: u64 = 16 << 20;
 
@@ -27,6 +29,8 @@ pub struct DriverHints {
     pub cb_config_list: Option<usize>,
     /// What an aggregator holds of the file in one round, in bytes, above 0.
     pub cb_buffer_size: u64,
+    /// Whether large writes go past the cache of the file system's client; `None`: where the driver knows that they gain by it.
+    pub direct_write: Option<bool>,
     /// Which ranks aggregate: hint `trib_placement`.
     pub placement: Placement,
 }
@@ -41,8 +45,16 @@ impl Default for DriverHints {
             cb_nodes: None,
             cb_config_list: None,
             cb_buffer_size: USUAL_WINDOW,
+            direct_write: None,
             placement: Placement::Default,
         }
+    }
+}
+
+impl DriverHints {
+    /// The least write that goes past the cache, where the file system `gains` by it or not; see [`Layout::direct_from`](crate::Layout::direct_from).
+    pub(crate) fn direct_from(&self, gains: bool) -> Option<u64> {
+        self.direct_write.unwrap_or(gains).then_some(DIRECT_FROM)
     }
 }
 

@@ -56,11 +56,14 @@ struct State {
     written: Mutex<Vec<Range<u64>>>,
     failed: Mutex<Option<u64>>,
     calls: AtomicU64,
+    /// Bytes that went past the cache.
+    direct: AtomicU64,
 }
 
 struct HostileFile {
     file: Box<dyn Storage>,
     state: Arc<State>,
+    is_direct: bool,
 }
 
 impl Hostile {
@@ -75,8 +78,8 @@ impl Hostile {
     }
 
     fn on(fault: Fault, is_lustre: bool) -> Self {
-        let (stripes, written, failed, calls) = Default::default();
-        Self(Arc::new(State { fault: Mutex::new(fault), is_lustre, stripes, written, failed, calls }))
+        let (stripes, written, failed, calls, direct) = Default::default();
+        Self(Arc::new(State { fault: Mutex::new(fault), is_lustre, stripes, written, failed, calls, direct }))
     }
 
     fn fault(&self) -> Fault {
@@ -93,7 +96,7 @@ impl Hostile {
     }
 
     fn held(&self, file: Box<dyn Storage>) -> io::Result<Box<dyn Storage>> {
-        Ok(Box::new(HostileFile { file, state: self.0.clone() }))
+        Ok(Box::new(HostileFile { file, state: self.0.clone(), is_direct: false }))
     }
 
     /// Sets the fault from now on.
@@ -119,6 +122,11 @@ impl Hostile {
     pub fn calls(&self) -> u64 {
         self.0.calls.load(Ordering::SeqCst)
     }
+
+    /// How many bytes went past the cache of the system.
+    pub fn direct_bytes(&self) -> u64 {
+        self.0.direct.load(Ordering::SeqCst)
+    }
 }
 
 impl OpenStorage for Hostile {
@@ -135,6 +143,11 @@ impl OpenStorage for Hostile {
 
     fn create_without_stripes(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
         self.made(|| SystemFiles.create_without_stripes(path))
+    }
+
+    fn open_direct(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
+        let file = SystemFiles.open_direct(path)?;
+        Ok(Box::new(HostileFile { file, state: self.0.clone(), is_direct: true }))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -196,6 +209,9 @@ impl Storage for HostileFile {
             }
         };
         self.state.written.lock().unwrap().push(offset..offset + count as u64);
+        if self.is_direct {
+            self.state.direct.fetch_add(count as u64, Ordering::SeqCst);
+        }
         Ok(count)
     }
 

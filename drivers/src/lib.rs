@@ -21,7 +21,7 @@
 //! let topology = Topology::blocks(16, 4)?;
 //! let aggregators = driver.aggregators(&topology, &layout, &hints)?;
 //! assert_eq!(aggregators, [0, 4, 8, 12]);
-//! let written = Written { start: 0, end: 10 << 20, histogram: &[10 << 20] };
+//! let written = Written { start: 0, end: 10 << 20, bytes: 10 << 20, histogram: &[10 << 20] };
 //! let domains = driver.domains(&layout, aggregators.len(), written, &hints);
 //! assert_eq!(domains.owner(5 << 20), (1, 6 << 20)); // the second of them, up to 6 MiB
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -38,9 +38,11 @@
 //! | `hints` | [`DriverHints`]: what a caller may ask for |
 //! | `storage` | [`Storage`], [`OpenStorage`]: a file, and what makes and opens it |
 //! | `system` | [`SystemFiles`]: those of the operating system |
+//! | `direct` | [`DirectWrites`]: large writes past the client's cache |
 //! | [`size_limit`] | the signal of a limit of file size, kept away |
 //! | `hostile` | storage that fails on purpose (feature `hostile`) |
 
+mod direct;
 pub mod domains;
 mod driver;
 mod gpfs;
@@ -58,6 +60,7 @@ mod system;
 #[cfg(test)]
 mod tests;
 
+pub use direct::DirectWrites;
 pub use domains::{Domains, Window};
 pub use driver::{Driver, Layout, Written};
 pub use hints::{DriverHints, Placement, USUAL_WINDOW};

@@ -8,7 +8,7 @@ use std::path::Path;
 use tributary_base::{Error, Rank, Result, Topology};
 
 use crate::domains::Domains;
-use crate::driver::{Driver, Layout, Written};
+use crate::driver::{Driver, Layout, Written, window};
 use crate::hints::DriverHints;
 use crate::lov::{self, Stripes};
 use crate::placement;
@@ -47,14 +47,15 @@ impl Driver for Lustre {
 
     /// What the file tells, or else what is hinted, or else stripes of 1 MiB over an unknown number of servers (factor 0).
     fn layout(&self, files: &dyn OpenStorage, path: &Path, file: &dyn Storage, hints: &DriverHints) -> Result<Layout> {
-        let own = if is_real(files, path) { told(file, path) } else { None };
-        Ok(match own {
-            Some(Stripes { unit, count, .. }) => Layout { unit: unit.into(), factor: count.into() },
-            None => Layout {
-                unit: hinted_unit(hints, false)?.map_or(UNIT, u64::from),
-                factor: hints.striping_factor.unwrap_or(0),
-            },
-        })
+        let is_real = is_real(files, path);
+        let layout = match is_real.then(|| told(file, path)).flatten() {
+            Some(Stripes { unit, count, components }) => Layout { components, ..Layout::of(unit.into(), count.into()) },
+            None => {
+                let unit = hinted_unit(hints, false)?.map_or(UNIT, u64::from);
+                Layout::of(unit, hints.striping_factor.unwrap_or(0))
+            }
+        };
+        Ok(Layout { direct_from: hints.direct_from(is_real), ..layout })
     }
 
     /// Where the stripe count is not known, one per node is taken.
@@ -79,7 +80,17 @@ impl Driver for Lustre {
         layout.unit.saturating_mul(servers / common).saturating_mul(aggregators)
     }
 
-    fn domains(&self, layout: &Layout, aggregators: usize, _: Written<'_>, hints: &DriverHints) -> Domains {
+    /// Stripes in turn; of a large dense write whose windows go past the cache of the clients, contiguous ranges of whole stripes:
+    /// no client takes a lock for these, and one of them goes to several servers at once.
+    fn domains(&self, layout: &Layout, aggregators: usize, written: Written<'_>, hints: &DriverHints) -> Domains {
+        let Written { start, end, bytes, .. } = written;
+        if let Some(from) = layout.direct_from {
+            let is_dense = bytes >= end.saturating_sub(start) / 8 * 7;
+            if is_dense && bytes / aggregators as u64 >= from {
+                let window = window(layout, hints).max(from.next_multiple_of(layout.unit));
+                return Domains::equal_blocks(start, end, layout.unit, aggregators, window);
+            }
+        }
         let aggregators = aggregators as u64;
         let held = hints.cb_buffer_size / layout.unit;
         let stripes = held.min(FARTHEST / layout.unit.saturating_mul(aggregators)).max(1);
@@ -168,7 +179,7 @@ mod tests {
         let (path, files) = (dir.path().join("new"), Hostile::lustre(Fault::None));
         let hints = units(Some(2 << 20));
         let file = create(&files, &path, &hints).unwrap();
-        let layout = Layout { unit: 2 << 20, factor: 4 };
+        let layout = Layout { direct_from: Some(4 << 20), ..Layout::of(2 << 20, 4) };
         assert_eq!(Lustre.layout(&files, &path, &*file, &hints), Ok(layout));
         std::fs::write(&path, "kept").unwrap();
         // Neither a hint of other stripes nor one that cannot be changes what is there.
@@ -197,7 +208,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (path, files) = (dir.path().join("new"), Hostile::lustre(Fault::None));
         let file = create(&files, &path, &units(None)).unwrap();
-        assert_eq!(Lustre.layout(&files, &path, &*file, &units(None)), Ok(Layout { unit: 1 << 20, factor: 0 }));
+        let hints = DriverHints { direct_write: Some(false), ..units(None) };
+        assert_eq!(Lustre.layout(&files, &path, &*file, &hints), Ok(Layout::of(1 << 20, 0)));
     }
 
     #[test]
@@ -258,11 +270,30 @@ mod tests {
         }
     }
 
+    /// Only where windows go past the cache, and are large and full enough for it.
+    #[test]
+    fn large_dense_writes_are_divided_in_ranges() {
+        let domains = |direct_from, bytes, span| {
+            let layout = Layout { direct_from, ..Layout::of(3 << 20, 4) };
+            let written = Written { start: 5, end: 5 + span, bytes, histogram: &[] };
+            match Lustre.domains(&layout, 4, written, &DriverHints::default()) {
+                Domains::Ranges { bounds, window } => Some((bounds[1], window)),
+                Domains::Cyclic { .. } => None,
+            }
+        };
+        let gib = 1 << 30;
+        assert_eq!(domains(None, gib, gib), None);
+        assert_eq!(domains(Some(4 << 20), gib, gib), Some((86 * (3 << 20), 15 << 20)));
+        assert_eq!(domains(Some(4 << 20), gib / 2, gib), None, "half of it are holes");
+        assert_eq!(domains(Some(4 << 20), 15 << 20, 15 << 20), None, "less than 4 MiB for each");
+        assert_eq!(domains(Some(20 << 20), gib, gib), Some((86 * (3 << 20), 21 << 20)));
+    }
+
     #[test]
     fn rounds() {
         let stripes = |cb_buffer_size| {
-            let layout = Layout { unit: 1 << 20, factor: 64 };
-            let written = Written { start: 5, end: 7, histogram: &[] };
+            let layout = Layout::of(1 << 20, 64);
+            let written = Written { start: 5, end: 7, bytes: 2, histogram: &[] };
             match Lustre.domains(&layout, 64, written, &DriverHints { cb_buffer_size, ..DriverHints::default() }) {
                 Domains::Cyclic { stripe, aggregators, stripes } => {
                     assert_eq!((stripe, aggregators), (1 << 20, 64));

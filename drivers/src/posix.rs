@@ -25,7 +25,7 @@ impl Driver for Posix {
     fn layout(&self, _: &dyn OpenStorage, path: &Path, file: &dyn Storage, hints: &DriverHints) -> Result<Layout> {
         let told = file.preferred_size().map_err(|cause| Error::io(0, "stat", path, 0, &cause))?;
         let own = if told == 0 { PAGE } else { told };
-        Ok(Layout { unit: hints.striping_unit.unwrap_or(own), factor: 1 })
+        Ok(Layout { direct_from: hints.direct_from(false), ..Layout::of(hints.striping_unit.unwrap_or(own), 1) })
     }
 
     fn aggregators(&self, topology: &Topology, _: &Layout, hints: &DriverHints) -> Result<Vec<Rank>> {
@@ -41,7 +41,7 @@ impl Driver for Posix {
     }
 
     fn domains(&self, layout: &Layout, aggregators: usize, written: Written<'_>, hints: &DriverHints) -> Domains {
-        let Written { start, end, histogram } = written;
+        let Written { start, end, histogram, .. } = written;
         Domains::equal_bytes(start, end, histogram, layout.unit, aggregators, window(layout, hints))
     }
 }

@@ -145,6 +145,14 @@ pub trait OpenStorage: Send + Sync {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    /// Opens an existing file for writes past the cache (`O_DIRECT`): of whole pages of the file, from whole pages of memory.
+    ///
+    /// # Errors
+    /// The system's, which has no such writes on every file system; [`io::ErrorKind::Unsupported`] by default.
+    fn open_direct(&self, _path: &Path) -> io::Result<Box<dyn Storage>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Removes a file.
     ///
     /// # Errors

@@ -52,6 +52,10 @@ impl OpenStorage for SystemFiles {
         Ok(Box::new(options.open(path)?))
     }
 
+    fn open_direct(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
+        Ok(Box::new(OpenOptions::new().write(true).custom_flags(libc::O_DIRECT).open(path)?))
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         std::fs::remove_file(path)
     }

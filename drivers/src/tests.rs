@@ -62,8 +62,8 @@ fn defaults_where_nothing_is_hinted_or_told() {
         return; // The file system tells something.
     }
     let layout = |name| made(&*driver(name, dir.path()), &dir.path().join("file"), &DriverHints::default());
-    assert_eq!(layout(DriverName::Lustre), Layout { unit: 1 << 20, factor: 0 });
-    assert_eq!(layout(DriverName::Gpfs), Layout { unit: 1 << 20, factor: 1 });
+    assert_eq!(layout(DriverName::Lustre), Layout::of(1 << 20, 0));
+    assert_eq!(layout(DriverName::Gpfs), Layout::of(1 << 20, 1));
     assert!(layout(DriverName::Posix).unit.is_power_of_two());
 }
 
@@ -107,7 +107,7 @@ fn a_file_system_is_what_the_storage_says() {
 /// One per node, and on GPFS two where there are several nodes and no placement says where.
 #[test]
 fn aggregators_of_nodes() {
-    let layout = Layout { unit: 1 << 20, factor: 0 };
+    let layout = Layout::of(1 << 20, 0);
     let several = Topology::blocks(12, 4).unwrap();
     let count = |name, topology: &Topology, hints: &DriverHints| {
         driver(name, Path::new("")).aggregators(topology, &layout, hints).unwrap()
@@ -127,10 +127,10 @@ fn aggregators_of_nodes() {
 
 #[test]
 fn windows_hold_whole_units() {
-    let written = Written { start: 0, end: 100, histogram: &[] };
+    let written = Written { start: 0, end: 100, bytes: 100, histogram: &[] };
     let window = |cb_buffer_size, unit| {
         let hints = DriverHints { cb_buffer_size, ..DriverHints::default() };
-        match driver(DriverName::Gpfs, Path::new("")).domains(&Layout { unit, factor: 1 }, 2, written, &hints) {
+        match driver(DriverName::Gpfs, Path::new("")).domains(&Layout::of(unit, 1), 2, written, &hints) {
             Domains::Ranges { window, .. } => window,
             other => panic!("{other:?}"),
         }
@@ -148,10 +148,10 @@ proptest! {
         histogram in prop::collection::vec(0u64..9, 1..12)
     ) {
         let hints = DriverHints { cb_buffer_size: buffer, ..DriverHints::default() };
-        let layout = Layout { unit, factor: 3 };
+        let layout = Layout::of(unit, 3);
         for (name, driver) in every_driver() {
             let histogram = if driver.wants_histogram() { &histogram[..] } else { &[] };
-            let written = Written { start, end: start + len, histogram };
+            let written = Written { start, end: start + len, bytes: len, histogram };
             let domains = driver.domains(&layout, aggregators, written, &hints);
             prop_assert_eq!(domains.aggregators(), aggregators);
             for offset in start..start + len {
@@ -179,8 +179,8 @@ proptest! {
         // The Lustre driver makes no layout with longer stripes.
         let longest = |name| if name == DriverName::Lustre { u32::MAX.into() } else { u64::MAX };
         for (_, driver) in every_driver().filter(|(name, _)| unit <= longest(*name)) {
-            let written = Written { start, end, histogram: &[1, 0, 2] };
-            let domains = driver.domains(&Layout { unit, factor: 1 }, aggregators, written, &hints);
+            let written = Written { start, end, bytes: 3, histogram: &[1, 0, 2] };
+            let domains = driver.domains(&Layout::of(unit, 1), aggregators, written, &hints);
             let (owner, until) = domains.owner(end - 1);
             prop_assert!(until >= end.min(start + 1));
             let window = domains.window(owner, end - 1);
@@ -194,7 +194,7 @@ proptest! {
         ranks in 1usize..100, per_node in 1usize..20, count in 1usize..120, most in 1usize..5, factor in 0u32..90
     ) {
         let topology = Topology::blocks(ranks, per_node).unwrap();
-        let layout = Layout { unit: 1, factor };
+        let layout = Layout::of(1, factor);
         let hints = DriverHints { cb_nodes: Some(count), cb_config_list: Some(most), ..DriverHints::default() };
         let room: usize = (0..topology.nodes()).map(|node| topology.ranks_on(node).min(most)).sum();
         for (_, driver) in every_driver() {

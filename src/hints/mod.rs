@@ -214,6 +214,11 @@ impl Hints {
             cb_nodes: self.cb_nodes,
             cb_config_list: self.cb_config_list,
             cb_buffer_size: self.cb_buffer_size.unwrap_or(USUAL_WINDOW),
+            direct_write: match self.direct_write {
+                Switch::Enable => Some(true),
+                Switch::Disable => Some(false),
+                Switch::Automatic => None,
+            },
             placement: self.placement.clone(),
         }
     }

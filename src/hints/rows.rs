@@ -112,6 +112,11 @@ hints! {
     /// part is read by itself; `automatic`: parts at most 4 KiB apart are read together, on Lustre and GPFS 256 KiB.
     "romio_ds_read" ds_read: Switch = Switch::Automatic, Switch::CODEC, "",
         "Reading what is not wanted is too slow (`disable`), or small reads are (`enable`).";
+    /// Whether writes of 4 MiB and more go past the cache of the system (`O_DIRECT`), but for ends of less than a page of memory;
+    /// what is smaller goes through it. On Lustre, a large write without many holes is then divided in contiguous ranges in place
+    /// of stripes in turn. `automatic`: on Lustre.
+    "direct_write" direct_write: Switch = Switch::Automatic, Switch::CODEC, "",
+        "Files that are much larger than memory, or are synced at once, on a fast disk (`enable`); what is written is read right after by the same hosts (`disable`).";
     /// A promise that the file is not read or written independently: where bytes are exchanged by messages, only aggregators
     /// open it, and ranks whose large pieces amount to 1 MiB or more.
     "romio_no_indep_rw" no_indep_rw: bool = false, TRUTH, "",

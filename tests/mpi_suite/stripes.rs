@@ -36,7 +36,7 @@ fn a_new_file_has_the_hinted_stripes_and_what_a_file_tells_wins() {
         ] {
             let hints = Hints::parse(hints).unwrap();
             let file = File::open(endpoint, folder.join(name), mode, hints).unwrap();
-            assert_eq!(file.layout(), Layout { unit, factor }, "{name}");
+            assert_eq!(file.layout(), Layout::of(unit, factor), "{name}");
             endpoint = file.close().unwrap();
         }
         let refused = Hints::parse("striping_factor=2").unwrap();

@@ -40,7 +40,7 @@ const FOLDERS: [(&str, &str, &str, &[Exception]); 7] = [
     (
         "drivers/src",
         "crate::",
-        "size_limit storage system hints placement domains driver lov posix gpfs lustre registry hostile",
+        "size_limit storage direct system hints placement domains driver lov posix gpfs lustre registry hostile",
         &[],
     ),
     (

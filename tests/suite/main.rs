@@ -5,6 +5,7 @@ mod cached_apart;
 mod capture;
 mod conformance;
 mod counted;
+mod direct_writes;
 mod f_case;
 mod golden;
 mod independent;

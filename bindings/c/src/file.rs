@@ -10,7 +10,7 @@ use tributary::fabric::mpi::MPI_Comm;
 use tributary::hints::{Environment, FileHints};
 use tributary::{CallReport, Error, File, Mode, Result};
 use tributary_abi::communicator_of_fortran;
-use tributary_bindings::hints::otherwise_striped;
+use tributary_bindings::hints::not_of_the_file;
 use tributary_bindings::opening::endpoint_on;
 
 use super::hints::Table;
@@ -143,7 +143,7 @@ unsafe fn open(comm: MPI_Comm, arguments: impl FnOnce() -> Result<(PathBuf, Mode
     let (path, mode, asked) = waiting.complete(pin!(agree(&mut endpoint, arguments())))?;
     let mut file = File::open(endpoint, &path, mode, asked.hints().clone())?;
     let unused =
-        asked.unused().iter().cloned().chain(asked.without_effect(|key| otherwise_striped(&file, key))).collect();
+        asked.unused().iter().cloned().chain(asked.without_effect(|key| not_of_the_file(&file, key))).collect();
     file.describe_hints(&asked, unused);
     let hints = Table::of(&file);
     Ok(trib_file { busy: Busy::new(file), path, mode, hints, calls: 0, last: None })

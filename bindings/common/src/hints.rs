@@ -1,7 +1,7 @@
 //! The hints of an open file, with what the library found or chose.
 
 use tributary::File;
-use tributary::hints::FileHints;
+use tributary::hints::{FileHints, Switch};
 
 /// The keys and values in force, in the order of the documentation. A hint that leaves a choice has the value that was found or
 /// chosen; one of stripes only if `tells_stripes` of its key.
@@ -11,6 +11,7 @@ pub fn in_force(file: &File, tells_stripes: impl Fn(&str) -> bool) -> Vec<(&'sta
         "cb_nodes" => Some(file.aggregators().len().to_string()),
         "cb_buffer_size" => Some(file.window().to_string()),
         "trib_driver" => Some(file.driver().to_string()),
+        "direct_write" => Some(if layout.direct_from.is_some() { Switch::Enable } else { Switch::Disable }.to_string()),
         "striping_unit" if tells_stripes(key) => Some(layout.unit.to_string()),
         "striping_factor" if layout.factor > 0 && tells_stripes(key) => Some(layout.factor.to_string()),
         _ => None,
@@ -18,11 +19,15 @@ pub fn in_force(file: &File, tells_stripes: impl Fn(&str) -> bool) -> Vec<(&'sta
     file.hints().table().into_iter().map(|row| (row.key, chosen(row.key).unwrap_or(row.value))).collect()
 }
 
-/// Why a hint of stripes that was given has no effect: the file has others, as a file that was there before, or that a file system
-/// with fewer servers has made. None where it has an effect, and for all other hints.
-pub fn otherwise_striped(file: &File, key: &str) -> Option<String> {
+/// Why a hint that was given has no effect on the file: it has other stripes, as a file that was there before, or that a file
+/// system with fewer servers has made; its file system takes no direct writes. None where it has an effect, and for all other
+/// hints.
+pub fn not_of_the_file(file: &File, key: &str) -> Option<String> {
     let (hints, layout) = (file.hints(), file.layout());
     match key {
+        "direct_write" if hints.direct_write == Switch::Enable && layout.direct_from.is_none() => {
+            Some("the file is only read, or its file system takes no direct writes".to_string())
+        }
         _ if !file.driver().is_striped() => None,
         "striping_unit" if hints.striping_unit.is_some_and(|unit| unit != layout.unit) => {
             Some(format!("the file has stripes of {} bytes", layout.unit))

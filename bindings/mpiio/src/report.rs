@@ -7,7 +7,7 @@ use serde::Serialize;
 use tributary::Hints;
 use tributary::engine::Seconds;
 use tributary::hints::Unused;
-use tributary_bindings::hints::otherwise_striped;
+use tributary_bindings::hints::not_of_the_file;
 
 use crate::backend::Runner;
 use crate::counts::{CallCounts, LeftToMpi, Ran, Traffic};
@@ -56,6 +56,8 @@ pub struct Engine {
     pub nodes: usize,
     pub driver: String,
     pub aggregators: usize,
+    /// Components of a composite layout, whose stripes are told by the one with most of them.
+    pub components: u16,
     pub kernel_meta: String,
     pub throttle_meta: String,
     pub kernel_data: String,
@@ -150,7 +152,7 @@ fn not_used(open: &OpenFile, counts: &CallCounts, not_taken: Option<&str>) -> Ve
         (_, None) if !exchanged && Hints::is_only_of_exchanges(key) => {
             Some("no call exchanged data by messages".to_string())
         }
-        (Runner::Engine { file, .. }, None) => otherwise_striped(file, key),
+        (Runner::Engine { file, .. }, None) => not_of_the_file(file, key),
         _ => None,
     };
     open.asked.unused().iter().cloned().chain(open.asked.without_effect(why)).collect()
@@ -164,6 +166,7 @@ impl Engine {
             nodes: file.topology().nodes(),
             driver: file.driver().to_string(),
             aggregators: file.aggregators().len(),
+            components: file.layout().components,
             kernel_meta: hints.kernel_meta.to_string(),
             throttle_meta: hints.throttle_meta().to_string(),
             kernel_data: hints.kernel_data.to_string(),
@@ -174,9 +177,13 @@ impl Engine {
 
     /// Kernels and aggregators only where they were used.
     fn rows(&self, exchanged: bool) -> Vec<(&'static str, String)> {
-        let Self { ranks, nodes, driver, aggregators, .. } = self;
+        let Self { ranks, nodes, driver, aggregators, components, .. } = self;
         let hosts = if *nodes == 1 { "host" } else { "hosts" };
         let mut rows = vec![("ranks", format!("{ranks} on {nodes} {hosts}, driver {driver}"))];
+        if *components > 1 {
+            let taken = format!("of {components} in a composite layout, that with most stripes is taken for the whole file");
+            rows.push(("component", taken));
+        }
         if exchanged {
             rows.extend([
                 ("aggregators", aggregators.to_string()),

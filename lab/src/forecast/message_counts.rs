@@ -347,7 +347,7 @@ mod tests {
             for access in &accesses {
                 histogram.iter_mut().zip(ranges.histogram(access)).for_each(|(all, own)| *all += own);
             }
-            let layout = Layout { unit, factor: if is_lustre { 3 } else { 1 } };
+            let layout = Layout::of(unit, if is_lustre { 3 } else { 1 });
             let of = driver(hints.driver, Path::new(""));
             let histogram = if of.wants_histogram() { &histogram[..] } else { &[] };
             let planner = Planner::new(topology.clone(), layout, of, hints.clone(), ranges, histogram).unwrap();

@@ -34,7 +34,7 @@ impl SharedFile {
             DriverName::Gpfs => 1,
             other => return Err(Error::hint("trib_driver", other, "lustre|gpfs, on a simulated machine")),
         };
-        Ok((Layout { unit, factor }, driver(hints.driver, Path::new(""))))
+        Ok((Layout::of(unit, factor), driver(hints.driver, Path::new(""))))
     }
 
     /// Divides the bytes `range` as the driver in the hint `trib_driver` does, `lustre` or `gpfs`. The layout is that of
@@ -45,10 +45,10 @@ impl SharedFile {
     pub fn of(topology: &Topology, hints: &Hints, range: (u64, u64)) -> Result<Self> {
         hints.check(topology.ranks())?;
         let (layout, driver) = Self::placed(hints)?;
-        let Layout { unit, factor } = layout;
+        let Layout { unit, factor, .. } = layout;
         let asked = hints.for_driver();
         let aggregators = driver.aggregators(topology, &layout, &asked)?;
-        let written = Written { start: range.0, end: range.1, histogram: &[] };
+        let written = Written { start: range.0, end: range.1, bytes: range.1 - range.0, histogram: &[] };
         let domains = driver.domains(&layout, aggregators.len(), written, &asked);
         let servers = match (hints.driver, factor) {
             (DriverName::Lustre, 0) => aggregators.len() as u32,

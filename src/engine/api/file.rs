@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::access::{BufferLayout, Extents, Source, varint};
 use crate::collectives::{agree, broadcast, gather};
-use crate::drivers::{Layout, Mode};
+use crate::drivers::{DirectWrites, Layout, Mode};
 use crate::engine::api::diary::DiaryWriter;
 use crate::engine::api::finish_call::CallTotals;
 use crate::engine::api::operation::Operation;
@@ -233,7 +233,10 @@ impl File {
             // Kernels before 4.11 cannot; what is read is then as old as a size may be there.
             let _ = storage.look_again();
         }
-        let storage: Arc<dyn Storage> = opened?.into();
+        let storage: Arc<dyn Storage> = match self.setup.layout.direct_from {
+            Some(from) => Arc::new(DirectWrites::over(opened?, self.files.clone(), path.clone(), from)),
+            None => opened?.into(),
+        };
         self.storage = Some(storage.clone());
         Ok(storage)
     }

@@ -157,7 +157,7 @@ impl Setup {
         let window = hints.cb_buffer_size.unwrap_or_else(|| driver.usual_window(topology.ranks()));
         let driver_hints = DriverHints { cb_buffer_size: window, ..hints.for_driver() };
         let window_counter = |aggregators: usize| {
-            let any = Written { start: 0, end: 1, histogram: &[] };
+            let any = Written { start: 0, end: 1, bytes: 1, histogram: &[] };
             Touched::of(&driver.domains(&layout, aggregators, any, &driver_hints))
         };
         let roles = Roles::new(rank, &topology, window_counter(aggregators.len()), aggregators.into(), &hints, costs)?;

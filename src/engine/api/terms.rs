@@ -200,7 +200,10 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
         Mode::Read => files.open(path, mode).map_err(|cause| Error::io(0, "open", path, 0, &cause))?,
         Mode::Create | Mode::Update => drivers::create(files, path, &hints)?,
     };
-    let layout = driver.layout(files, path, &*file, &hints)?;
+    let mut layout = driver.layout(files, path, &*file, &hints)?;
+    if layout.direct_from.is_some() && (mode == Mode::Read || files.open_direct(path).is_err()) {
+        layout.direct_from = None;
+    }
     if mode == Mode::Create {
         emptied(&*file).map_err(|cause| Error::io(0, "truncate", path, 0, &cause))?;
     }

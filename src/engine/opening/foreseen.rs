@@ -96,7 +96,7 @@ mod tests {
     fn foreseen(hints: &str, unit: u64, per_node: usize, file: impl Fn(Rank) -> Extents) -> (Path, Reason) {
         let name = if unit > 1 { DriverName::Lustre } else { DriverName::Posix };
         let topology = Topology::blocks(RANKS, per_node).unwrap();
-        let layout = Layout { unit, factor: 1 };
+        let layout = Layout::of(unit, 1);
         let mut all =
             Foreseen::new(topology, layout, driver(name, "x".as_ref()), Hints::parse(hints).unwrap()).unwrap();
         (0..RANKS).for_each(|rank| all.add(rank, &file(rank)));

@@ -245,13 +245,13 @@ mod tests {
 
     fn setup() -> Setup {
         let posix = driver(DriverName::Posix, std::path::Path::new("file"));
-        Setup::dry(0, Topology::blocks(8, 4).unwrap(), Layout { unit: 1, factor: 1 }, posix, Hints::default()).unwrap()
+        Setup::dry(0, Topology::blocks(8, 4).unwrap(), Layout::of(1, 1), posix, Hints::default()).unwrap()
     }
 
     fn plan(setup: &Setup, way: Way, ways: Vec<Candidate>) -> Arc<Plan> {
         let bytes = 1 << 30;
         let roles = setup.roles(bytes);
-        let written = Written { start: 0, end: bytes, histogram: &[] };
+        let written = Written { start: 0, end: bytes, bytes, histogram: &[] };
         let domains = setup.driver.domains(&setup.layout, roles.aggregators.len(), written, &setup.driver_hints);
         let data = roles.phases(way, &setup.topology, &setup.hints).unwrap().data;
         Arc::new(Plan { domains, outgoing: Vec::new(), announced: Announced::default(), data, way, ways, bytes })

@@ -111,7 +111,7 @@ impl Plan {
             clock.lap(Lap::Flatten);
             allreduce(endpoint, &[Sum; HISTOGRAM], &mut histogram).await?;
         }
-        let written = Written { start: amount.start, end: amount.end, histogram: &histogram };
+        let written = Written { start: amount.start, end: amount.end, bytes: amount.bytes, histogram: &histogram };
         let domains = setup.driver.domains(&setup.layout, roles.aggregators.len(), written, &setup.driver_hints);
         clock.lap(Lap::Agreement);
         let outgoing = flatten(file, layout, &domains, amount.end);

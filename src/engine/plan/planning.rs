@@ -145,7 +145,7 @@ impl Planner {
     ) -> Result<Self> {
         let setup = Setup::dry(0, topology, layout, driver, hints)?;
         let Amount { start, end, bytes, .. } = ranges.0;
-        let written = Written { start: start.min(end), end, histogram };
+        let written = Written { start: start.min(end), end, bytes, histogram };
         let aggregators = setup.roles(bytes).aggregators.clone();
         let domains = setup.driver.domains(&setup.layout, aggregators.len(), written, &setup.driver_hints);
         Ok(Self { aggregators, domains })

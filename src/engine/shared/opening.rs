@@ -14,6 +14,7 @@ use crate::engine::opening::Access;
 use crate::engine::opening::cover::Cover;
 use crate::engine::plan::Direction;
 use crate::engine::plan::cached::AccessShift;
+use crate::engine::policy::WINDOWS_AHEAD;
 use crate::engine::policy::paths::Way;
 use crate::engine::ranges::RankRanges;
 use crate::engine::shared::Tiling;
@@ -30,6 +31,11 @@ pub const BEHIND_AGREED: usize = 8 * Agreed::COUNT;
 /// The windows of a call that has this left to do.
 pub fn windows(setup: &Setup, left: &Amount) -> Windows {
     let (memory, unit) = setup.window_terms();
+    // What goes past the cache is written in windows that are large enough for it, if there are several.
+    let unit = match setup.layout.direct_from {
+        Some(from) if left.bytes >= WINDOWS_AHEAD * from => from.next_multiple_of(unit),
+        _ => unit,
+    };
     Windows::over(left.start.min(left.end), left.end, memory, unit)
 }
 

@@ -20,8 +20,8 @@ use super::file_hints::Given;
 const KNOWN: [(&str, &str); 15] = [
     ("ind_rd_buffer_size", "independent reads are the MPI library's"),
     ("ind_wr_buffer_size", "independent writes are the MPI library's"),
-    ("direct_io", "files are written through the system's cache"),
-    ("direct_*", "files are written through the system's cache"),
+    ("direct_io", "large writes past the system's cache are direct_write"),
+    ("direct_read", "files are read through the system's cache"),
     ("romio_cb_alltoall", "how data is exchanged is trib_kernel_data"),
     ("romio_cb_pfr", "file domains are the driver's"),
     ("romio_cb_*", "ROMIO's own way to exchange"),

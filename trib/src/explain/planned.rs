@@ -99,7 +99,7 @@ pub fn plan(header: &Header, topology: &Topology, hints: &Hints, call: (usize, &
             histogram.iter_mut().zip(ranges.histogram(&call.file)).for_each(|(all, own)| *all += own);
         }
     }
-    let layout = Layout { unit: header.unit, factor: header.factor };
+    let layout = Layout::of(header.unit, header.factor);
     let planner = Planner::new(topology.clone(), layout, driver, hints.clone(), ranges, &histogram)?;
     let mut exchanged = Exchanged::default();
     for (rank, call) in ranks.iter().enumerate() {
