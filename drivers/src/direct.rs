@@ -155,6 +155,14 @@ impl Storage for DirectWrites {
     fn set_stripes(&self, request: &StripeRequest) -> io::Result<()> {
         self.file.set_stripes(request)
     }
+
+    fn lock_for_group(&self, group: u32, taken: bool) -> io::Result<()> {
+        self.file.lock_for_group(group, taken)
+    }
+
+    fn advise_gpfs(&self, advice: &mut [u8]) -> io::Result<()> {
+        self.file.advise_gpfs(advice)
+    }
 }
 
 #[cfg(test)]

@@ -148,6 +148,18 @@ impl Domains {
         }
     }
 
+    /// A range that has all bytes of `start..end` that an aggregator owns.
+    pub fn range(&self, aggregator: usize, start: u64, end: u64) -> Extent {
+        let (from, to) = match self {
+            Self::Cyclic { .. } => (start, end),
+            Self::Ranges { bounds, .. } => {
+                let is_last = aggregator + 2 == bounds.len();
+                (bounds[aggregator].max(start), if is_last { end } else { bounds[aggregator + 1].min(end) })
+            }
+        };
+        Extent { offset: from, len: to.saturating_sub(from) }
+    }
+
     /// The aggregator that owns the byte at `offset`, and where its ownership ends.
     pub fn owner(&self, offset: u64) -> (usize, u64) {
         match self {

@@ -1,9 +1,10 @@
 //! What a driver answers, and what it answers about.
 
+use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use tributary_base::{Rank, Result, Topology};
+use tributary_base::{Extent, Rank, Result, Topology};
 
 use crate::domains::Domains;
 use crate::hints::{DriverHints, USUAL_WINDOW};
@@ -101,6 +102,18 @@ pub trait Driver: Send + Sync {
     fn period(&self, _layout: &Layout, _aggregators: usize) -> u64 {
         1
     }
+
+    /// Tells the file system that this rank is about to write in `range` through `file`, in a collective call to which all ranks have
+    /// come; [`Driver::has_written`] follows. Nothing by default. Local, on aggregators.
+    ///
+    /// # Errors
+    /// The system's, where it takes no such word: the range is written all the same, and `has_written` does not follow.
+    fn will_write(&self, _file: &dyn Storage, _range: Extent) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// The end of what [`Driver::will_write`] began.
+    fn has_written(&self, _file: &dyn Storage, _range: Extent) {}
 
     /// Divides the file among `aggregators` for one collective call. A pure function; called on every rank alike.
     fn domains(&self, layout: &Layout, aggregators: usize, written: Written<'_>, hints: &DriverHints) -> Domains;

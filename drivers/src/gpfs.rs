@@ -1,9 +1,10 @@
 //! GPFS (IBM Storage Scale): equal ranges of whole blocks, the two lowest ranks of every node. (Main paper, figure 2 (b), has
 //! the lowest.) Locks are handed out by block, so no block has two aggregators.
 
+use std::io;
 use std::path::Path;
 
-use tributary_base::{Rank, Result, Topology};
+use tributary_base::{Extent, Rank, Result, Topology};
 
 use crate::domains::Domains;
 use crate::driver::{Driver, Layout, Written, window};
@@ -16,6 +17,25 @@ const MAGIC: u32 = 0x4750_4653;
 
 /// The block size where the file system does not tell one, in bytes. ROMIO takes the same.
 const BLOCK: u64 = 1 << 20;
+
+/// The types of a hint on a range of a file, in its structure.
+const ACCESS_RANGE: i32 = 1001;
+const FREE_RANGE: i32 = 1002;
+/// The version of the structures.
+const VERSION: i32 = 1;
+/// Bytes of `gpfsFcntlHeader_t`.
+const HEAD: i32 = 16;
+
+/// A hint on a range as `gpfs_fcntl` takes it, in the byte order of the machine: `gpfsFcntlHeader_t` (its length with what follows,
+/// version, two numbers for the answer), then `gpfsAccessRange_t` or `gpfsFreeRange_t` (its length, type, start and length of the
+/// range; of the first whether it is for writing, and four bytes that fill it up). Source: gpfs_fcntl.h of IBM.
+fn advice(kind: i32, range: Extent) -> Vec<u8> {
+    let writes = if kind == ACCESS_RANGE { &[1, 0][..] } else { &[] };
+    let len = 24 + 4 * writes.len() as i32;
+    let numbers = |numbers: &[i32]| numbers.iter().flat_map(|number| number.to_ne_bytes()).collect::<Vec<_>>();
+    let range = [range.offset, range.len].map(u64::to_ne_bytes).concat();
+    [numbers(&[HEAD + len, VERSION, 0, 0, len, kind]), range, numbers(writes)].concat()
+}
 
 pub struct Gpfs;
 
@@ -38,6 +58,17 @@ impl Driver for Gpfs {
     fn aggregators(&self, topology: &Topology, _: &Layout, hints: &DriverHints) -> Result<Vec<Rank>> {
         let usual = if topology.nodes() > 1 && hints.placement == Placement::Default { 2 } else { 1 };
         placement::choose(topology, hints, placement::per_node(topology, hints, usual))
+    }
+
+    /// That this node accesses the range for writing, so that it gets the lock of all of it at once.
+    fn will_write(&self, file: &dyn Storage, range: Extent) -> io::Result<()> {
+        file.advise_gpfs(&mut advice(ACCESS_RANGE, range))
+    }
+
+    /// That it accesses the range no more, so that its bytes go to the servers.
+    fn has_written(&self, file: &dyn Storage, range: Extent) {
+        // A hint: without it GPFS does the same later.
+        let _ = file.advise_gpfs(&mut advice(FREE_RANGE, range));
     }
 
     /// A block.

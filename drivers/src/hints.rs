@@ -31,6 +31,8 @@ pub struct DriverHints {
     pub cb_buffer_size: u64,
     /// Whether large writes go past the cache of the file system's client; `None`: where the driver knows that they gain by it.
     pub direct_write: Option<bool>,
+    /// Whether aggregators tell the file system what they are about to write ([`Driver::will_write`](crate::Driver::will_write)).
+    pub announces_writes: bool,
     /// Which ranks aggregate: hint `trib_placement`.
     pub placement: Placement,
 }
@@ -46,6 +48,7 @@ impl Default for DriverHints {
             cb_config_list: None,
             cb_buffer_size: USUAL_WINDOW,
             direct_write: None,
+            announces_writes: false,
             placement: Placement::Default,
         }
     }

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -58,12 +58,17 @@ struct State {
     calls: AtomicU64,
     /// Bytes that went past the cache.
     direct: AtomicU64,
+    /// How often the lock of a group was taken, and how many handles have it.
+    locks: Mutex<(u64, u64)>,
+    /// All that GPFS was told.
+    advice: Mutex<Vec<Vec<u8>>>,
 }
 
 struct HostileFile {
     file: Box<dyn Storage>,
     state: Arc<State>,
     is_direct: bool,
+    is_in_group: AtomicBool,
 }
 
 impl Hostile {
@@ -78,8 +83,9 @@ impl Hostile {
     }
 
     fn on(fault: Fault, is_lustre: bool) -> Self {
-        let (stripes, written, failed, calls, direct) = Default::default();
-        Self(Arc::new(State { fault: Mutex::new(fault), is_lustre, stripes, written, failed, calls, direct }))
+        let (stripes, written, failed, calls, direct, locks, advice) = Default::default();
+        let fault = Mutex::new(fault);
+        Self(Arc::new(State { fault, is_lustre, stripes, written, failed, calls, direct, locks, advice }))
     }
 
     fn fault(&self) -> Fault {
@@ -96,7 +102,11 @@ impl Hostile {
     }
 
     fn held(&self, file: Box<dyn Storage>) -> io::Result<Box<dyn Storage>> {
-        Ok(Box::new(HostileFile { file, state: self.0.clone(), is_direct: false }))
+        Ok(self.handle(file, false))
+    }
+
+    fn handle(&self, file: Box<dyn Storage>, is_direct: bool) -> Box<dyn Storage> {
+        Box::new(HostileFile { file, state: self.0.clone(), is_direct, is_in_group: AtomicBool::new(false) })
     }
 
     /// Sets the fault from now on.
@@ -123,6 +133,16 @@ impl Hostile {
         self.0.calls.load(Ordering::SeqCst)
     }
 
+    /// How often the lock of a group was taken, and how many handles have it now.
+    pub fn group_locks(&self) -> (u64, u64) {
+        *self.0.locks.lock().unwrap()
+    }
+
+    /// All that GPFS was told since the last call, byte by byte.
+    pub fn take_advice(&self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut *self.0.advice.lock().unwrap())
+    }
+
     /// How many bytes went past the cache of the system.
     pub fn direct_bytes(&self) -> u64 {
         self.0.direct.load(Ordering::SeqCst)
@@ -146,8 +166,7 @@ impl OpenStorage for Hostile {
     }
 
     fn open_direct(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
-        let file = SystemFiles.open_direct(path)?;
-        Ok(Box::new(HostileFile { file, state: self.0.clone(), is_direct: true }))
+        Ok(self.handle(SystemFiles.open_direct(path)?, true))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -201,6 +220,8 @@ impl Storage for HostileFile {
             }
             _ => {}
         }
+        let waits = self.state.locks.lock().unwrap().1 > 0 && !self.is_in_group.load(Ordering::SeqCst);
+        assert!(!waits, "this write would wait for the lock of a group");
         let count = match self.file.write_at(&bytes[..bytes.len().min(limit)], offset) {
             Ok(count) => count,
             Err(cause) => {
@@ -270,6 +291,18 @@ impl Storage for HostileFile {
             return Err(io::Error::from_raw_os_error(errno));
         }
         *self.state.stripes.lock().unwrap() = Some(*request);
+        Ok(())
+    }
+
+    fn lock_for_group(&self, _: u32, taken: bool) -> io::Result<()> {
+        let (all, held) = &mut *self.state.locks.lock().unwrap();
+        assert_ne!(self.is_in_group.swap(taken, Ordering::SeqCst), taken, "a handle takes it once, and gives it back");
+        (*all, *held) = if taken { (*all + 1, *held + 1) } else { (*all, *held - 1) };
+        Ok(())
+    }
+
+    fn advise_gpfs(&self, advice: &mut [u8]) -> io::Result<()> {
+        self.state.advice.lock().unwrap().push(advice.to_vec());
         Ok(())
     }
 }

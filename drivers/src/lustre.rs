@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use std::io;
 use std::path::Path;
 
-use tributary_base::{Error, Rank, Result, Topology};
+use tributary_base::{Error, Extent, Rank, Result, Topology};
 
 use crate::domains::Domains;
 use crate::driver::{Driver, Layout, Written, window};
@@ -27,6 +27,9 @@ const FARTHEST: u64 = 1 << 62;
 pub(crate) const SET_STRIPES: &str = "setstripe";
 /// The extended attribute that tells a file's stripes.
 pub(crate) const ATTRIBUTE: &CStr = c"lustre.lov";
+
+/// The number of the group whose lock aggregators take: the same on all of them.
+const GROUP: u32 = u32::from_be_bytes(*b"trib");
 
 pub struct Lustre;
 
@@ -55,7 +58,9 @@ impl Driver for Lustre {
                 Layout::of(unit, hints.striping_factor.unwrap_or(0))
             }
         };
-        Ok(Layout { direct_from: hints.direct_from(is_real), ..layout })
+        // The lock of a group is on one handle; direct writes have another, which would wait for it.
+        let direct_from = hints.direct_from(is_real).filter(|_| !hints.announces_writes);
+        Ok(Layout { direct_from, ..layout })
     }
 
     /// Where the stripe count is not known, one per node is taken.
@@ -78,6 +83,16 @@ impl Driver for Lustre {
         let common =
             (1..=servers.min(aggregators)).rev().find(|n| servers % n == 0 && aggregators % n == 0).unwrap_or(1);
         layout.unit.saturating_mul(servers / common).saturating_mul(aggregators)
+    }
+
+    /// By the lock of a group, so that aggregators do not take each other's locks away.
+    fn will_write(&self, file: &dyn Storage, _: Extent) -> io::Result<()> {
+        file.lock_for_group(GROUP, true)
+    }
+
+    fn has_written(&self, file: &dyn Storage, _: Extent) {
+        // Closing the file gives it back too; nothing else can be done about an error.
+        let _ = file.lock_for_group(GROUP, false);
     }
 
     /// Stripes in turn; of a large dense write whose windows go past the cache of the clients, contiguous ranges of whole stripes:

@@ -121,6 +121,23 @@ pub trait Storage: Send + Sync {
     fn set_stripes(&self, _request: &StripeRequest) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
+
+    /// Takes Lustre's lock of a group on the whole file (`LL_IOC_GROUP_LOCK`), or gives it back. Handles with the lock of one group
+    /// read and write at the same time, and none of them asks for another lock; all other handles wait.
+    ///
+    /// # Errors
+    /// The system's; [`io::ErrorKind::Unsupported`] by default.
+    fn lock_for_group(&self, _group: u32, _taken: bool) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Passes GPFS one of its hints on a file (`gpfs_fcntl`).
+    ///
+    /// # Errors
+    /// The system's; [`io::ErrorKind::Unsupported`] by default, and where there is no library of GPFS.
+    fn advise_gpfs(&self, _advice: &mut [u8]) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 /// Makes and opens files. One rank makes a file; then each rank that does I/O opens it once.

@@ -6,6 +6,7 @@ use std::io::{self, IoSlice};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::OnceLock;
 
 use crate::storage::{FileSystem, Mode, OpenStorage, Storage, StripeRequest};
 
@@ -20,6 +21,31 @@ const DELAY_CREATE: i32 = libc::O_NOCTTY | libc::O_ASYNC;
 
 // LL_IOC_LOV_SETSTRIPE is declared with the size of a long, not of what it points to.
 nix::ioctl_write_ptr_bad!(set_stripe, nix::request_code_write!(b'f', 154, size_of::<libc::c_long>()), StripeRequest);
+// LL_IOC_GROUP_LOCK and LL_IOC_GROUP_UNLOCK take the number of the group in place of a pointer.
+nix::ioctl_write_int_bad!(lock_group, nix::request_code_write!(b'f', 158, size_of::<libc::c_long>()));
+nix::ioctl_write_int_bad!(unlock_group, nix::request_code_write!(b'f', 159, size_of::<libc::c_long>()));
+
+/// `gpfs_fcntl` of GPFS's library.
+type GpfsControl = unsafe extern "C" fn(libc::c_int, *mut libc::c_void) -> libc::c_int;
+
+/// The function of the program, or else of `libgpfs.so`; `None` on a machine without GPFS.
+fn gpfs_control() -> Option<GpfsControl> {
+    static FOUND: OnceLock<Option<GpfsControl>> = OnceLock::new();
+    *FOUND.get_or_init(|| {
+        let name = c"gpfs_fcntl".as_ptr();
+        // SAFETY: names that end with a zero; the library stays loaded, as it is never closed.
+        let found = unsafe {
+            let linked = libc::dlsym(libc::RTLD_DEFAULT, name);
+            let library = if linked.is_null() { libc::dlopen(c"libgpfs.so".as_ptr(), libc::RTLD_NOW) } else { linked };
+            match (linked.is_null(), library.is_null()) {
+                (true, false) => libc::dlsym(library, name),
+                _ => linked,
+            }
+        };
+        // SAFETY: the function has this signature (gpfs_fcntl.h).
+        (!found.is_null()).then(|| unsafe { std::mem::transmute::<*mut libc::c_void, GpfsControl>(found) })
+    })
+}
 
 /// Files of the operating system.
 #[derive(Debug, Clone, Copy, Default)]
@@ -139,5 +165,21 @@ impl Storage for File {
         // SAFETY: the descriptor is open; the call reads the 32 bytes of the request, which outlive it, and keeps nothing.
         unsafe { set_stripe(self.as_raw_fd(), request) }?;
         Ok(())
+    }
+
+    fn lock_for_group(&self, group: u32, taken: bool) -> io::Result<()> {
+        let (file, group) = (self.as_raw_fd(), group as libc::c_int);
+        // SAFETY: the descriptor is open, and the calls take a number.
+        unsafe { if taken { lock_group(file, group) } else { unlock_group(file, group) } }?;
+        Ok(())
+    }
+
+    fn advise_gpfs(&self, advice: &mut [u8]) -> io::Result<()> {
+        let call = gpfs_control().ok_or(io::ErrorKind::Unsupported)?;
+        // SAFETY: the descriptor is open; the advice begins with its own length, and the call reads and writes no more than that.
+        match unsafe { call(self.as_raw_fd(), advice.as_mut_ptr().cast()) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
     }
 }

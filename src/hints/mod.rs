@@ -219,6 +219,7 @@ impl Hints {
                 Switch::Disable => Some(false),
                 Switch::Automatic => None,
             },
+            announces_writes: self.announce_writes,
             placement: self.placement.clone(),
         }
     }

@@ -117,6 +117,10 @@ hints! {
     /// of stripes in turn. `automatic`: on Lustre.
     "direct_write" direct_write: Switch = Switch::Automatic, Switch::CODEC, "",
         "Files that are much larger than memory, or are synced at once, on a fast disk (`enable`); what is written is read right after by the same hosts (`disable`).";
+    /// Whether aggregators tell the file system what they are about to write, and that they have: on Lustre by a lock of their group on
+    /// the file, for which all others wait meanwhile and which rules `direct_write` out; on GPFS by `gpfs_fcntl`. Nothing elsewhere.
+    "trib_announce_writes" announce_writes: bool = false, TRUTH, "",
+        "The file system's servers are busy with locks that the writing nodes take from each other.", ONLY_EXCHANGED;
     /// A promise that the file is not read or written independently: where bytes are exchanged by messages, only aggregators
     /// open it, and ranks whose large pieces amount to 1 MiB or more.
     "romio_no_indep_rw" no_indep_rw: bool = false, TRUTH, "",

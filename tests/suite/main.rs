@@ -1,5 +1,6 @@
 //! The tests of the crate that run ranks as threads. One program, because linking takes longer than running.
 
+mod announced;
 mod auto_kernels;
 mod cached_apart;
 mod capture;

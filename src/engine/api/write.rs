@@ -1,10 +1,11 @@
 //! The collective write: its public calls, and what it does differently from a read in a [call](super::super::call).
 
 use std::pin::pin;
+use std::sync::Arc;
 
-use crate::access::{BufferLayout, Extents, Source};
+use crate::access::{BufferLayout, Extent, Extents, Source};
 use crate::device;
-use crate::drivers::Mode;
+use crate::drivers::{Mode, Storage};
 use crate::engine::agreed::Agreed;
 use crate::engine::api::file::File;
 use crate::engine::api::finish_call::CallTotals;
@@ -15,7 +16,7 @@ use crate::engine::call::{Call, CallMemory};
 use crate::engine::data::lending::Lender;
 use crate::engine::data::writing::Writing;
 use crate::engine::opening::Access;
-use crate::engine::plan::{self, Direction};
+use crate::engine::plan::{self, Direction, Plan};
 use crate::engine::shared::write::sorted;
 use crate::engine::storage::direct;
 use crate::engine::storage::window_queue::Outcome;
@@ -150,6 +151,7 @@ impl File {
     ) -> Result<()> {
         self.patience.go_on(Part::Metadata);
         let plan = self.plan(extents, layout, agreed, clock, done).await?;
+        let told = self.announce_writes(&plan, agreed);
         // SAFETY: the future of a call that returns at its end lies on the stack of that call, which drops all of it before it
         // returns to the owner of the memory.
         let lender = self.returns_at_end.then(|| unsafe { Lender::new(source) });
@@ -159,7 +161,26 @@ impl File {
         let ran = ran.map(|counts| done.counts = counts);
         // Also after an error: the worker writes what is lent.
         self.settle(done).await;
+        if let Some((storage, range)) = told {
+            self.setup.driver.has_written(&*storage, range);
+        }
         ran
+    }
+
+    /// Tells the file system what this rank is about to write as an aggregator, if the hints say so; what it was told, and through
+    /// which handle. Local.
+    fn announce_writes(&self, plan: &Plan, agreed: &Agreed) -> Option<(Arc<dyn Storage>, Extent)> {
+        if !self.setup.hints.announce_writes || plan.announced.incoming.is_empty() {
+            return None;
+        }
+        let aggregators = &self.setup.roles(plan.bytes).aggregators;
+        let own = aggregators.binary_search(&self.endpoint.rank()).ok()?;
+        // Of a plan that is used again, bytes are as far from its domains as the queue moves the windows.
+        let by = self.queue.as_ref()?.shift() as u64;
+        let [start, end] = [agreed.left.start, agreed.left.end].map(|at| at.wrapping_sub(by));
+        let range = plan.domains.range(own, start, end);
+        let (storage, range) = (self.open_storage()?.clone(), Extent { offset: range.offset.wrapping_add(by), ..range });
+        self.setup.driver.will_write(&*storage, range).ok().map(|()| (storage, range))
     }
 
     /// Writes an access that needs no other rank. Local.

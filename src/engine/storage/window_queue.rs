@@ -92,6 +92,11 @@ impl WindowQueue {
         self.shift = by;
     }
 
+    /// The shift of the windows.
+    pub fn shift(&self) -> i64 {
+        self.shift
+    }
+
     /// Most buffers that the queue may allocate.
     pub fn limit(&self) -> usize {
         self.hints.write_buffers.max(1)
