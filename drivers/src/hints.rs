@@ -56,7 +56,7 @@ impl Default for DriverHints {
 
 impl DriverHints {
     /// The least write that goes past the cache, where the file system `gains` by it or not; see [`Layout::direct_from`](crate::Layout::direct_from).
-    pub(crate) fn direct_from(&self, gains: bool) -> Option<u64> {
+    pub fn direct_from(&self, gains: bool) -> Option<u64> {
         self.direct_write.unwrap_or(gains).then_some(DIRECT_FROM)
     }
 }

@@ -1,7 +1,8 @@
 /* A library to preload that passes for a Lustre of SERVERS servers: for files in folders whose names begin with "lustre", statfs
  * tells Lustre's type, an ioctl gives a new file its stripes, and an extended attribute tells them. They are kept beside the file,
  * with ".stripes" behind its name. As on Lustre, a file that was opened as usual has its stripes already: one, of 1 MiB. A file
- * with "refused" in its name gets none. */
+ * with "refused" in its name gets none. The lock of a group is told on standard error when it is taken; each handle has it once,
+ * and none when the program ends. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,7 +19,10 @@
 #include <unistd.h>
 
 enum { SERVERS = 4, MAGIC = 0x0BD00BD0, LOV_V1 = 0x0BD10BD0, GRAIN = 65536, ANY = 0xFFFF };
-static const unsigned long SET_STRIPES = _IOW('f', 154, long);
+static const unsigned long SET_STRIPES = _IOW('f', 154, long), LOCK = _IOW('f', 158, long), UNLOCK = _IOW('f', 159, long);
+
+/* Whether a handle has the lock of a group. */
+static char locked[1024];
 
 /* struct lov_user_md_v1, up to its list of objects. */
 struct lov {
@@ -67,6 +71,22 @@ static int set_stripes(int fd, const struct lov *asked)
     return close(kept);
 }
 
+static int set_lock(int fd, char taken, int group)
+{
+    if (fd >= (int)sizeof locked || locked[fd] == taken || group == 0)
+        abort();
+    locked[fd] = taken;
+    if (taken)
+        dprintf(2, "lock of group %d\n", group);
+    return 0;
+}
+
+__attribute__((destructor)) static void all_is_given_back(void)
+{
+    if (memchr(locked, 1, sizeof locked))
+        abort();
+}
+
 int ioctl(int fd, unsigned long request, ...)
 {
     static int (*next)(int, unsigned long, void *);
@@ -77,6 +97,8 @@ int ioctl(int fd, unsigned long request, ...)
     va_end(arguments);
     if (request == SET_STRIPES && beside(fd, name))
         return set_stripes(fd, argument);
+    if ((request == LOCK || request == UNLOCK) && beside(fd, name))
+        return set_lock(fd, request == LOCK, (int)(intptr_t)argument);
     if (!next)
         next = (int (*)(int, unsigned long, void *))dlsym(RTLD_NEXT, "ioctl");
     return next(fd, request, argument);

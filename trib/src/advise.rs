@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 use tributary::engine::{Foreseen, Path};
-use tributary::hints::DriverName;
+use tributary::hints::{DriverName, Switch};
 use tributary::{Hints, Topology};
 use tributary_benchmarks::Pattern;
 use tributary_lab::advice::candidates::with;
@@ -135,10 +135,10 @@ fn without_messages(why: &str) -> String {
 }
 
 /// What decides how a file is divided.
-type Key = (Option<usize>, Option<u32>, Option<u64>, Option<u64>);
+type Key = (Option<usize>, Option<u32>, Option<u64>, Option<u64>, Switch);
 
 fn key(hints: &Hints) -> Key {
-    (hints.cb_nodes, hints.striping_factor, hints.striping_unit, hints.cb_buffer_size)
+    (hints.cb_nodes, hints.striping_factor, hints.striping_unit, hints.cb_buffer_size, hints.direct_write)
 }
 
 /// What all ranks have for all aggregators, by how the file is divided.
@@ -311,6 +311,10 @@ fn as_text(prepared: &Prepared, advice: &Advice, options: &AdviseOptions) -> Res
     if let Some(path) = &options.advice {
         text += &format!("TRIB_ADVICE={}\n", path.display());
     }
+    let lfs = dialects::lfs(&advice.setting);
+    if !lfs.is_empty() {
+        text += &format!("\nFor a directory of new files on Lustre, whose stripes they get without any hint:\n{lfs}\n");
+    }
     if !romio.is_empty() {
         text += &format!("\nWithout Tributary, as far as ROMIO has them (a file for ROMIO_HINTS):\n{romio}");
         text += &format!("\nand Cray's library:\nMPICH_MPIIO_HINTS=\"{cray}\"\n");
@@ -338,7 +342,7 @@ fn as_json(prepared: &Prepared, advice: &Advice) -> Result<serde_json::Value, Fa
         "hints": map(&advice.setting), "before_seconds": advice.before, "after_seconds": advice.after,
         "gain": advice.before / advice.after, "not_exchanged": null, "driver": advised.driver.to_string(),
         "trials": advice.trials.iter().map(trial).collect::<Vec<_>>(),
-        "romio": dialects::romio(&advice.setting), "cray": dialects::cray(&advice.setting, "*"),
+        "lfs": dialects::lfs(&advice.setting), "romio": dialects::romio(&advice.setting), "cray": dialects::cray(&advice.setting, "*"),
     }))
 }
 

@@ -22,6 +22,15 @@ pub fn cray(setting: &Setting, file: &str) -> String {
     if known.is_empty() { String::new() } else { format!("{file}:{}", known.join(":")) }
 }
 
+/// The command that gives new files of a directory on Lustre the stripes of the setting; empty if it has none.
+pub fn lfs(setting: &Setting) -> String {
+    let options = [("striping_factor", "-c"), ("striping_unit", "-S")].map(|(key, option)| {
+        setting.iter().find(|(known, _)| known == key).map(|(_, value)| format!("{option} {value} "))
+    });
+    let options: String = options.into_iter().flatten().collect();
+    if options.is_empty() { options } else { format!("lfs setstripe {options}DIRECTORY") }
+}
+
 /// Whether it is one of the hints that ROMIO, and Cray's library, know too.
 fn is_of_romio(key: &str) -> bool {
     ["cb_nodes", "cb_buffer_size", "striping_factor", "striping_unit"].contains(&key)
@@ -39,6 +48,9 @@ mod tests {
         assert_eq!(ours(&setting), "cb_nodes=8\ntrib_kernel_data=balanced\n");
         assert_eq!(romio(&setting), "romio_cb_write enable\ncb_nodes 8\n");
         assert_eq!(cray(&setting, "*.nc"), "*.nc:cb_nodes=8");
+        let stripes = [("striping_unit", "4194304"), ("cb_nodes", "8"), ("striping_factor", "16")];
+        let stripes = stripes.map(|(key, value)| (key.into(), value.into())).to_vec();
+        assert_eq!((lfs(&stripes).as_str(), lfs(&setting).as_str()), ("lfs setstripe -c 16 -S 4194304 DIRECTORY", ""));
         assert_eq!((romio(&Setting::new()), cray(&Setting::new(), "x")), (String::new(), String::new()));
     }
 }

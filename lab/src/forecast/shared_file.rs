@@ -34,7 +34,8 @@ impl SharedFile {
             DriverName::Gpfs => 1,
             other => return Err(Error::hint("trib_driver", other, "lustre|gpfs, on a simulated machine")),
         };
-        Ok((Layout::of(unit, factor), driver(hints.driver, Path::new(""))))
+        let direct_from = hints.for_driver().direct_from(false);
+        Ok((Layout { direct_from, ..Layout::of(unit, factor) }, driver(hints.driver, Path::new(""))))
     }
 
     /// Divides the bytes `range` as the driver in the hint `trib_driver` does, `lustre` or `gpfs`. The layout is that of
