@@ -8,11 +8,10 @@
 use std::cell::RefCell;
 use std::ffi::CStr;
 use std::io::{self, IoSlice};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{LazyLock, OnceLock};
 
-use crate::storage::{OpenStorage, Storage, StripeRequest};
+use crate::storage::{Storage, StripeRequest};
 
 /// The least write that goes past the cache, in bytes: see the module.
 pub(crate) const DIRECT_FROM: u64 = 4 << 20;
@@ -21,7 +20,11 @@ const MOST_COPIED: usize = 16 << 20;
 /// Offset, length and memory of a direct write are multiples of so many bytes: a page of memory.
 static PAGE: LazyLock<usize> = LazyLock::new(|| {
     let told = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE);
-    told.ok().flatten().and_then(|told| usize::try_from(told).ok()).filter(|told| told.is_power_of_two()).unwrap_or(64 << 10)
+    told.ok()
+        .flatten()
+        .and_then(|told| usize::try_from(told).ok())
+        .filter(|told| told.is_power_of_two())
+        .unwrap_or(64 << 10)
 });
 
 /// A file whose writes of [`Layout::direct_from`](crate::Layout::direct_from) bytes and more go past the client's cache, but for
@@ -29,16 +32,14 @@ static PAGE: LazyLock<usize> = LazyLock::new(|| {
 pub struct DirectWrites {
     file: Box<dyn Storage>,
     opened: OnceLock<Option<Box<dyn Storage>>>,
-    files: Arc<dyn OpenStorage>,
-    path: PathBuf,
     from: u64,
     is_refused: AtomicBool,
 }
 
 impl DirectWrites {
-    /// Large writes to the open `file` go past the cache. The file of that path is opened once more, at the first of them.
-    pub fn over(file: Box<dyn Storage>, files: Arc<dyn OpenStorage>, path: PathBuf, from: u64) -> Self {
-        Self { file, opened: OnceLock::new(), files, path, from, is_refused: AtomicBool::new(false) }
+    /// Large writes to the open `file` go past the cache. It is opened once more, at the first of them.
+    pub fn over(file: Box<dyn Storage>, from: u64) -> Self {
+        Self { file, opened: OnceLock::new(), from, is_refused: AtomicBool::new(false) }
     }
 
     /// Where direct writes go; `None` if the file system takes none.
@@ -46,7 +47,7 @@ impl DirectWrites {
         if self.is_refused.load(Ordering::Relaxed) {
             return None;
         }
-        self.opened.get_or_init(|| self.files.open_direct(&self.path).ok()).as_deref()
+        self.opened.get_or_init(|| self.file.open_direct().ok()).as_deref()
     }
 
     /// Of a write of so many bytes: those before the first aligned one, and those that go past the cache then; `None` if the write
@@ -64,7 +65,7 @@ impl DirectWrites {
         usual: impl FnOnce(&dyn Storage) -> io::Result<usize>,
     ) -> io::Result<usize> {
         match direct {
-            Err(cause) if cause.kind() == io::ErrorKind::InvalidInput => {
+            Err(cause) if matches!(cause.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
                 self.is_refused.store(true, Ordering::Relaxed);
                 usual(&*self.file)
             }
@@ -167,35 +168,54 @@ impl Storage for DirectWrites {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-    use std::sync::Mutex;
+    use std::fs::File;
+    use std::sync::{Arc, Mutex};
 
     use proptest::prelude::*;
 
     use super::*;
-    use crate::storage::Mode;
-    use crate::system::SystemFiles;
 
-    /// Writes that went past the cache, as the file system asks for them, or `refused` by it.
-    #[derive(Clone, Default)]
+    /// A file, and its writes past the cache, as the file system asks for them or `refused` by it.
     struct Recorded {
+        file: File,
         refused: bool,
-        direct: Arc<Mutex<Vec<(u64, usize)>>>,
+        direct: Arc<Mutex<Vec<usize>>>,
     }
 
-    struct DirectFile(Recorded, Box<dyn Storage>);
+    struct DirectFile(Recorded);
 
-    impl OpenStorage for Recorded {
-        fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn Storage>> {
-            SystemFiles.open(path, mode)
+    impl Storage for Recorded {
+        fn open_direct(&self) -> io::Result<Box<dyn Storage>> {
+            let file = self.file.try_clone()?;
+            Ok(Box::new(DirectFile(Self { file, refused: self.refused, direct: self.direct.clone() })))
         }
 
-        fn create(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
-            SystemFiles.create(path)
+        fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+            Storage::write_at(&self.file, bytes, offset)
         }
 
-        fn open_direct(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
-            Ok(Box::new(DirectFile(self.clone(), SystemFiles.open(path, Mode::Update)?)))
+        fn write_parts_at(&self, parts: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
+            self.file.write_parts_at(parts, offset)
+        }
+
+        fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<usize> {
+            unreachable!("it is written")
+        }
+
+        fn size(&self) -> io::Result<u64> {
+            self.file.size()
+        }
+
+        fn set_len(&self, len: u64) -> io::Result<()> {
+            Storage::set_len(&self.file, len)
+        }
+
+        fn sync(&self) -> io::Result<()> {
+            self.file.sync()
+        }
+
+        fn settle(&self) -> io::Result<()> {
+            self.file.settle()
         }
     }
 
@@ -207,28 +227,28 @@ mod tests {
             if self.0.refused {
                 return Err(io::ErrorKind::InvalidInput.into());
             }
-            self.0.direct.lock().unwrap().push((offset, bytes.len()));
-            self.1.write_at(bytes, offset)
+            self.0.direct.lock().unwrap().push(bytes.len());
+            self.0.write_at(bytes, offset)
         }
 
         fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<usize> {
-            unreachable!("it is opened for writing")
+            unreachable!("it is written")
         }
 
         fn size(&self) -> io::Result<u64> {
-            self.1.size()
+            self.0.size()
         }
 
         fn set_len(&self, len: u64) -> io::Result<()> {
-            self.1.set_len(len)
+            self.0.set_len(len)
         }
 
         fn sync(&self) -> io::Result<()> {
-            self.1.sync()
+            self.0.sync()
         }
 
         fn settle(&self) -> io::Result<()> {
-            self.1.settle()
+            self.0.settle()
         }
     }
 
@@ -255,15 +275,16 @@ mod tests {
             offset in 0u64..20_000, skipped in 0usize..5000, len in 1usize..200_000, parts in 1usize..6, refused: bool
         ) {
             let dir = tempfile::tempdir().unwrap();
-            let (path, files) = (dir.path().join("file"), Recorded { refused, ..Recorded::default() });
+            let path = dir.path().join("file");
             let memory: Vec<u8> = (0..skipped + len).map(|at| (at * 7 + at / 251) as u8).collect();
             let bytes = &memory[skipped..];
             let from = 40_000;
-            let open = files.create(&path).unwrap();
-            let file = DirectWrites::over(open, Arc::new(files.clone()), path.clone(), from);
+            let recorded = Recorded { file: File::create(&path).unwrap(), refused, direct: Arc::default() };
+            let direct = recorded.direct.clone();
+            let file = DirectWrites::over(Box::new(recorded), from);
             write(&file, bytes, offset, parts);
             prop_assert_eq!(&std::fs::read(&path).unwrap()[offset as usize..], bytes);
-            let direct: usize = files.direct.lock().unwrap().iter().map(|(_, len)| len).sum();
+            let direct: usize = direct.lock().unwrap().iter().sum();
             prop_assert!(direct == 0 || !refused);
             let least = if parts == 1 && !refused && len >= from as usize + 2 * *PAGE { len - 2 * *PAGE } else { 0 };
             prop_assert!(direct >= least && direct <= len, "{} of {}", direct, len);
@@ -275,8 +296,7 @@ mod tests {
     fn the_system_takes_what_is_left_to_it() {
         let dir = tempfile::tempdir_in(".").unwrap();
         let path = dir.path().join("file");
-        let open = SystemFiles.create(&path).unwrap();
-        let file = DirectWrites::over(open, Arc::new(SystemFiles), path.clone(), DIRECT_FROM);
+        let file = DirectWrites::over(Box::new(File::create(&path).unwrap()), DIRECT_FROM);
         let bytes: Vec<u8> = (0..MOST_COPIED + (5 << 20)).map(|at| (at / 3) as u8).collect();
         write(&file, &bytes, 100, 1);
         write(&file, &bytes[..10], 200, 1);

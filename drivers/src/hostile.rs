@@ -165,10 +165,6 @@ impl OpenStorage for Hostile {
         self.made(|| SystemFiles.create_without_stripes(path))
     }
 
-    fn open_direct(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
-        Ok(self.handle(SystemFiles.open_direct(path)?, true))
-    }
-
     fn remove(&self, path: &Path) -> io::Result<()> {
         SystemFiles.remove(path)
     }
@@ -292,6 +288,10 @@ impl Storage for HostileFile {
         }
         *self.state.stripes.lock().unwrap() = Some(*request);
         Ok(())
+    }
+
+    fn open_direct(&self) -> io::Result<Box<dyn Storage>> {
+        Ok(Hostile(self.state.clone()).handle(self.file.open_direct()?, true))
     }
 
     fn lock_for_group(&self, _: u32, taken: bool) -> io::Result<()> {

@@ -122,6 +122,14 @@ pub trait Storage: Send + Sync {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    /// The same file, opened for writes past the cache (`O_DIRECT`): of whole pages of the file, from whole pages of memory.
+    ///
+    /// # Errors
+    /// The system's, which has no such writes on every file system; [`io::ErrorKind::Unsupported`] by default.
+    fn open_direct(&self) -> io::Result<Box<dyn Storage>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Takes Lustre's lock of a group on the whole file (`LL_IOC_GROUP_LOCK`), or gives it back. Handles with the lock of one group
     /// read and write at the same time, and none of them asks for another lock; all other handles wait.
     ///
@@ -159,14 +167,6 @@ pub trait OpenStorage: Send + Sync {
     /// # Errors
     /// [`io::ErrorKind::AlreadyExists`] where there is a file, and the system's; [`io::ErrorKind::Unsupported`] by default.
     fn create_without_stripes(&self, _path: &Path) -> io::Result<Box<dyn Storage>> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    /// Opens an existing file for writes past the cache (`O_DIRECT`): of whole pages of the file, from whole pages of memory.
-    ///
-    /// # Errors
-    /// The system's, which has no such writes on every file system; [`io::ErrorKind::Unsupported`] by default.
-    fn open_direct(&self, _path: &Path) -> io::Result<Box<dyn Storage>> {
         Err(io::ErrorKind::Unsupported.into())
     }
 

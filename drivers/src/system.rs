@@ -78,10 +78,6 @@ impl OpenStorage for SystemFiles {
         Ok(Box::new(options.open(path)?))
     }
 
-    fn open_direct(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
-        Ok(Box::new(OpenOptions::new().write(true).custom_flags(libc::O_DIRECT).open(path)?))
-    }
-
     fn remove(&self, path: &Path) -> io::Result<()> {
         std::fs::remove_file(path)
     }
@@ -165,6 +161,12 @@ impl Storage for File {
         // SAFETY: the descriptor is open; the call reads the 32 bytes of the request, which outlive it, and keeps nothing.
         unsafe { set_stripe(self.as_raw_fd(), request) }?;
         Ok(())
+    }
+
+    /// By the descriptor, since another file may have the name by now.
+    fn open_direct(&self) -> io::Result<Box<dyn Storage>> {
+        let same = format!("/proc/self/fd/{}", self.as_raw_fd());
+        Ok(Box::new(OpenOptions::new().write(true).custom_flags(libc::O_DIRECT).open(same)?))
     }
 
     fn lock_for_group(&self, group: u32, taken: bool) -> io::Result<()> {

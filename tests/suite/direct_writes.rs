@@ -54,8 +54,11 @@ fn whole_windows_go_past_the_cache() {
     let all = RANKS * COUNT * PIECE;
     for shared in ["enable", "disable"] {
         for (driver, storage) in [("lustre", Hostile::lustre(Fault::None)), ("gpfs", Hostile::new(Fault::None))] {
-            let with = |direct| format!("trib_driver={driver}; trib_shared_memory={shared}; cb_nodes=2; direct_write={direct}");
-            let (asked, left) = (past_the_cache(&storage, &with("enable"), 0), past_the_cache(&storage, &with("automatic"), 0));
+            let with = |direct| {
+                format!("trib_driver={driver}; trib_shared_memory={shared}; cb_nodes=2; direct_write={direct}")
+            };
+            let (asked, left) =
+                (past_the_cache(&storage, &with("enable"), 0), past_the_cache(&storage, &with("automatic"), 0));
             assert!(asked >= all / 4 * 3 && asked <= all, "{asked} of {all}, {driver}, shared memory {shared}");
             assert_eq!(left, if driver == "lustre" { asked } else { 0 });
             assert_eq!(past_the_cache(&storage, &with("disable"), 0), 0);
@@ -66,9 +69,9 @@ fn whole_windows_go_past_the_cache() {
 
 /// Whether the file system here has such writes at all: the result says so, where it has none.
 fn takes_direct_writes() -> bool {
-    use tributary::drivers::{OpenStorage, SystemFiles};
-    let file = tempfile::NamedTempFile::new_in(".").unwrap();
-    let refused = SystemFiles.open_direct(file.path()).err();
+    use tributary::drivers::Storage;
+    let file = tempfile::tempfile_in(".").unwrap();
+    let refused = file.open_direct().err();
     refused.iter().for_each(|cause| eprintln!("not tested: this file system takes no direct writes ({cause})"));
     refused.is_none()
 }

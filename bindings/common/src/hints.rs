@@ -26,7 +26,8 @@ pub fn not_of_the_file(file: &File, key: &str) -> Option<String> {
     let (hints, layout) = (file.hints(), file.layout());
     match key {
         "direct_write" if hints.direct_write == Switch::Enable && layout.direct_from.is_none() => {
-            let why = "the file is only read, its file system takes no direct writes, or trib_announce_writes rules them out";
+            let why =
+                "the file is only read, its file system takes no direct writes, or trib_announce_writes rules them out";
             Some(why.to_string())
         }
         _ if !file.driver().is_striped() => None,

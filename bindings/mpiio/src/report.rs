@@ -181,7 +181,8 @@ impl Engine {
         let hosts = if *nodes == 1 { "host" } else { "hosts" };
         let mut rows = vec![("ranks", format!("{ranks} on {nodes} {hosts}, driver {driver}"))];
         if *components > 1 {
-            let taken = format!("of {components} in a composite layout, that with most stripes is taken for the whole file");
+            let taken =
+                format!("of {components} in a composite layout, that with most stripes is taken for the whole file");
             rows.push(("component", taken));
         }
         if exchanged {

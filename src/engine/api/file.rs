@@ -234,7 +234,7 @@ impl File {
             let _ = storage.look_again();
         }
         let storage: Arc<dyn Storage> = match self.setup.layout.direct_from {
-            Some(from) => Arc::new(DirectWrites::over(opened?, self.files.clone(), path.clone(), from)),
+            Some(from) => Arc::new(DirectWrites::over(opened?, from)),
             None => opened?.into(),
         };
         self.storage = Some(storage.clone());

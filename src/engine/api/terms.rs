@@ -201,7 +201,7 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
         Mode::Create | Mode::Update => drivers::create(files, path, &hints)?,
     };
     let mut layout = driver.layout(files, path, &*file, &hints)?;
-    if layout.direct_from.is_some() && (mode == Mode::Read || files.open_direct(path).is_err()) {
+    if layout.direct_from.is_some() && (mode == Mode::Read || file.open_direct().is_err()) {
         layout.direct_from = None;
     }
     if mode == Mode::Create {

@@ -179,7 +179,8 @@ impl File {
         let by = self.queue.as_ref()?.shift() as u64;
         let [start, end] = [agreed.left.start, agreed.left.end].map(|at| at.wrapping_sub(by));
         let range = plan.domains.range(own, start, end);
-        let (storage, range) = (self.open_storage()?.clone(), Extent { offset: range.offset.wrapping_add(by), ..range });
+        let (storage, range) =
+            (self.open_storage()?.clone(), Extent { offset: range.offset.wrapping_add(by), ..range });
         self.setup.driver.will_write(&*storage, range).ok().map(|()| (storage, range))
     }
 

@@ -73,7 +73,8 @@ fn file_systems_are_told_of_writes() {
     let (silent, locks) = (told("lustre", ""), told("lustre", "trib_announce_writes=true"));
     assert_eq!([silent.matches("lock of group").count(), locks.matches("lock of group").count()], [0, 7], "{locks}");
     let ranges = told("gpfs", "trib_driver=gpfs; trib_announce_writes=true");
-    for line in ["gpfs: version 1, 0 0, type 1001, range 0 12, 1 0", "gpfs: version 1, 0 0, type 1002, range 0 12, 0 0"] {
+    for line in ["gpfs: version 1, 0 0, type 1001, range 0 12, 1 0", "gpfs: version 1, 0 0, type 1002, range 0 12, 0 0"]
+    {
         assert!(ranges.matches(line).count() >= 5, "{line}: {ranges}");
     }
 }
