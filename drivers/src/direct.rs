@@ -11,7 +11,7 @@ use std::io::{self, IoSlice};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, OnceLock};
 
-use crate::storage::{Storage, StripeRequest};
+use crate::storage::{Identity, Storage, StripeRequest};
 
 /// The least write that goes past the cache, in bytes: see the module.
 pub(crate) const DIRECT_FROM: u64 = 4 << 20;
@@ -143,6 +143,10 @@ impl Storage for DirectWrites {
 
     fn look_again(&self) -> io::Result<()> {
         self.file.look_again()
+    }
+
+    fn identity(&self) -> io::Result<Option<Identity>> {
+        self.file.identity()
     }
 
     fn preferred_size(&self) -> io::Result<u64> {

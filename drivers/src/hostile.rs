@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::lustre;
-use crate::storage::{FileSystem, Mode, OpenStorage, Storage, StripeRequest};
+use crate::storage::{FileSystem, Identity, Mode, OpenStorage, Storage, StripeRequest};
 use crate::system::SystemFiles;
 
 /// Faults of a file. Offsets are in the file; a write that begins before the offset is cut there, as by the system.
@@ -271,6 +271,10 @@ impl Storage for HostileFile {
             Fault::Close(errno) => Err(io::Error::from_raw_os_error(errno)),
             _ => self.file.settle(),
         }
+    }
+
+    fn identity(&self) -> io::Result<Option<Identity>> {
+        self.file.identity()
     }
 
     fn preferred_size(&self) -> io::Result<u64> {

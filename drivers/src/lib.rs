@@ -65,7 +65,7 @@ pub use domains::{Domains, Window};
 pub use driver::{Driver, Layout, Written};
 pub use hints::{DriverHints, Placement, USUAL_WINDOW};
 pub use registry::{DriverName, create, detect, detect_on, driver, driver_on, lay_out};
-pub use storage::{FileSystem, Mode, OpenStorage, Storage, StripeRequest};
+pub use storage::{FileSystem, Identity, Mode, OpenStorage, Storage, StripeRequest};
 pub use system::SystemFiles;
 pub use tributary_base::{Error, Extent, Node, Rank, Result, Topology, error, topology};
 

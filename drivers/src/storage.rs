@@ -30,11 +30,24 @@ impl FileSystem {
     /// known (FUSE, 9P).
     const CACHED_APART: [u32; 7] = [0x6969, 0x6573_5546, 0x517B, 0xFF53_4D42, 0xFE53_4D42, 0x5346_414F, 0x0102_1997];
 
+    /// File systems of one machine: ext2 to ext4, XFS, Btrfs, F2FS, ZFS, tmpfs, ramfs, overlays.
+    const OF_ONE_MACHINE: [u32; 8] = [
+        0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x2FC1_2FC1, 0x0102_1994, 0x8584_58F6, 0x794C_7630,
+    ];
+
+    /// Whether no other machine has its files: there a path names another file.
+    pub fn is_of_one_machine(&self) -> bool {
+        Self::OF_ONE_MACHINE.contains(&self.magic)
+    }
+
     /// Whether two hosts may write different bytes of one page at a time, and both stay.
     pub fn is_coherent(&self) -> bool {
         !Self::CACHED_APART.contains(&self.magic)
     }
 }
+
+/// Numbers that stand for a machine as it was started, for a file system of it, and for a file.
+pub type Identity = [u64; 3];
 
 /// The bytes that Lustre's call to set a file's stripes takes.
 pub type StripeRequest = [u8; 32];
@@ -95,6 +108,15 @@ pub trait Storage: Send + Sync {
     /// The system's.
     fn look_again(&self) -> io::Result<()> {
         Ok(())
+    }
+
+    /// What tells the file from all others of file systems of one machine, on whatever machine; `None` by default, and where this is not
+    /// known.
+    ///
+    /// # Errors
+    /// The system's.
+    fn identity(&self) -> io::Result<Option<Identity>> {
+        Ok(None)
     }
 
     /// The size of requests that the file system prefers for this file, in bytes (`st_blksize`); 0 where it tells none.

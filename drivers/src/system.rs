@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::OnceLock;
 
-use crate::storage::{FileSystem, Mode, OpenStorage, Storage, StripeRequest};
+use crate::storage::{FileSystem, Identity, Mode, OpenStorage, Storage, StripeRequest};
 
 /// The longest value of an extended attribute on Linux, in bytes.
 const LONGEST: usize = 1 << 16;
@@ -143,6 +143,16 @@ impl Storage for File {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
+    }
+
+    fn identity(&self) -> io::Result<Option<Identity>> {
+        static MACHINE: OnceLock<Option<u64>> = OnceLock::new();
+        let machine = *MACHINE.get_or_init(|| {
+            let started = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+            u64::from_str_radix(&started.replace('-', "").get(..16)?, 16).ok()
+        });
+        let told = self.metadata()?;
+        Ok(machine.map(|machine| [machine, told.dev(), told.ino()]))
     }
 
     fn preferred_size(&self) -> io::Result<u64> {

@@ -17,6 +17,7 @@ mod links;
 mod machine_file;
 mod memory_gaps;
 mod moved_plans;
+mod not_shared;
 mod operations;
 mod overlap;
 mod pages;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::collectives::allgather;
-use crate::drivers::{Driver, DriverHints, Layout, Mode, OpenStorage, Written, driver};
+use crate::drivers::{Driver, DriverHints, Identity, Layout, Mode, OpenStorage, Storage, Written, driver};
 use crate::engine::api::terms::{self, Created, OpenArguments};
 use crate::engine::capture::target::Target;
 use crate::engine::plan::Direction;
@@ -12,6 +12,7 @@ use crate::engine::plan::roles::Roles;
 use crate::engine::plan::touched::Touched;
 use crate::engine::policy::paths::Rules;
 use crate::engine::shared::{self, Tiling};
+use crate::engine::storage::Failure;
 use crate::engine::storage::sieve::Sieve;
 use crate::error::Result;
 use crate::exchange::cost::Costs;
@@ -19,6 +20,9 @@ use crate::fabric::Endpoint;
 use crate::fabric::shared::{Hosts, host};
 use crate::hints::{DriverName, Hints, PlacementHint, Switch};
 use crate::topology::{Rank, Topology};
+
+/// Why a rank cannot use the file that it finds under the name.
+const NOT_SHARED: &str = "the host of this rank has another file of this name than that of rank 0: they do not share the directory";
 
 /// The fixed part of an open file. Equal on all ranks but for the rank.
 pub struct Setup {
@@ -52,6 +56,8 @@ pub struct Setup {
     pub by_host: bool,
     /// Whether there are several hosts, and each caches the file by itself.
     pub hosts_cache_apart: bool,
+    /// Where ranks are on several hosts: the file on a file system that only one machine has.
+    pub identity: Option<Identity>,
     /// Whether all ranks record their calls for a capture.
     pub is_captured: bool,
     /// By which the pieces of all ranks are known to tile a range; equal on all ranks.
@@ -83,7 +89,7 @@ impl Setup {
         }
         let hosts = find_hosts(endpoint, &hints).await?;
         let topology = find_topology(endpoint, &hints).await?;
-        let Created { name, layout, hosts_cache_apart, key, alike, costs } = match early {
+        let Created { name, layout, hosts_cache_apart, identity, key, alike, costs } = match early {
             Ok(created) => created,
             Err(alike) => terms::create_on_first(endpoint, &asked, alike).await?,
         };
@@ -93,7 +99,8 @@ impl Setup {
         let unit = driver.lock_unit(&layout);
         let by_host =
             hosts.as_ref().is_some_and(|hosts| hosts.shares() && may_be_by_host(hosts.leaders().len(), &hints, unit));
-        let hosts_cache_apart = hosts_cache_apart && hosts.as_ref().is_some_and(|hosts| hosts.leaders().len() > 1);
+        let several = hosts.as_ref().is_some_and(|hosts| hosts.leaders().len() > 1);
+        let hosts_cache_apart = hosts_cache_apart && several;
         let by_host = by_host && (!hosts_cache_apart || hints.host_domains == Switch::Enable);
         // What another host writes into a hole while this one fills it would be lost.
         let hints = match hints.ds_write {
@@ -114,6 +121,7 @@ impl Setup {
             hosts,
             by_host,
             hosts_cache_apart,
+            identity: identity.filter(|_| several),
             is_captured: alike.is_captured,
             tiling: Tiling::of(key),
             ..setup
@@ -164,7 +172,7 @@ impl Setup {
         let tiny = Roles::new(rank, &topology, window_counter(1), first, &hints, costs)?;
         let (path, mode) = (PathBuf::new(), Mode::Create);
         let (shares_memory, shares_in_nodes, hosts) = (false, false, None);
-        let (by_host, hosts_cache_apart, is_captured, tiling) = (false, false, false, Tiling::of(0));
+        let (by_host, hosts_cache_apart, identity, is_captured, tiling) = (false, false, None, false, Tiling::of(0));
         let driver_name = hints.driver;
         Ok(Self {
             path,
@@ -181,10 +189,25 @@ impl Setup {
             hosts,
             by_host,
             hosts_cache_apart,
+            identity,
             is_captured,
             tiling,
             hints,
         })
+    }
+
+    /// The file that this rank has opened, if it is the one that rank 0 has. Local.
+    ///
+    /// # Errors
+    /// It is another one: hosts do not share the directory.
+    pub fn is_the_same(&self, file: Box<dyn Storage>) -> std::result::Result<Box<dyn Storage>, Failure> {
+        let failure = |cause| Failure { operation: "open", offset: 0, cause };
+        match self.identity {
+            Some(first) if file.identity().map_err(failure)?.is_some_and(|own| own != first) => {
+                Err(failure(std::io::Error::other(NOT_SHARED)))
+            }
+            _ => Ok(file),
+        }
     }
 
     /// The bytes of shared memory for windows, and the bytes that the file system locks as a unit.

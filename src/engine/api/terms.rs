@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::collectives::sweep::{Sweep, sweep, words};
 use crate::collectives::{agree, allreduce, broadcast};
-use crate::drivers::{self, Layout, Mode, OpenStorage, Storage, driver_on};
+use crate::drivers::{self, Identity, Layout, Mode, OpenStorage, Storage, driver_on};
 use crate::engine::capture::target::Target;
 use crate::engine::shared::Tiling;
 use crate::engine::storage::guarded;
@@ -29,6 +29,8 @@ pub struct Created {
     pub layout: Layout,
     /// Whether hosts cache the file by themselves.
     pub hosts_cache_apart: bool,
+    /// The file on a file system that one machine has for itself; `None` on others.
+    pub identity: Option<Identity>,
     /// The key of the tiling.
     pub key: u64,
     /// What the ranks have agreed on besides.
@@ -194,6 +196,7 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
     let found = files.file_system(path);
     let name = hints.driver.resolved_on(found);
     let hosts_cache_apart = found.is_some_and(|found| !found.is_coherent());
+    let is_of_one_machine = found.is_some_and(|found| found.is_of_one_machine());
     let costs = machine::costs(&hints.machine);
     let (driver, hints) = (driver_on(files, name, path), hints.for_driver());
     let file = match mode {
@@ -204,10 +207,12 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
     if layout.direct_from.is_some() && (mode == Mode::Read || file.open_direct().is_err()) {
         layout.direct_from = None;
     }
+    let identity = if is_of_one_machine { file.identity() } else { Ok(None) };
+    let identity = identity.map_err(|cause| Error::io(0, "stat", path, 0, &cause))?;
     if mode == Mode::Create {
         emptied(&*file).map_err(|cause| Error::io(0, "truncate", path, 0, &cause))?;
     }
-    Ok(Created { name, layout, hosts_cache_apart, key: Tiling::random().key(), alike, costs })
+    Ok(Created { name, layout, hosts_cache_apart, identity, key: Tiling::random().key(), alike, costs })
 }
 
 /// Empties a file; what has no size stays as it is.
