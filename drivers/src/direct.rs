@@ -16,7 +16,7 @@ use crate::storage::{Identity, Storage, StripeRequest};
 /// The least write that goes past the cache, in bytes: see the module.
 pub(crate) const DIRECT_FROM: u64 = 4 << 20;
 /// Most bytes that are copied to aligned memory for one write.
-const MOST_COPIED: usize = 16 << 20;
+const MOST_COPIED: usize = 8 << 20;
 /// Offset, length and memory of a direct write are multiples of so many bytes: a page of memory.
 static PAGE: LazyLock<usize> = LazyLock::new(|| {
     let told = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE);

@@ -31,9 +31,8 @@ impl FileSystem {
     const CACHED_APART: [u32; 7] = [0x6969, 0x6573_5546, 0x517B, 0xFF53_4D42, 0xFE53_4D42, 0x5346_414F, 0x0102_1997];
 
     /// File systems of one machine: ext2 to ext4, XFS, Btrfs, F2FS, ZFS, tmpfs, ramfs, overlays.
-    const OF_ONE_MACHINE: [u32; 8] = [
-        0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x2FC1_2FC1, 0x0102_1994, 0x8584_58F6, 0x794C_7630,
-    ];
+    const OF_ONE_MACHINE: [u32; 8] =
+        [0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0x2FC1_2FC1, 0x0102_1994, 0x8584_58F6, 0x794C_7630];
 
     /// Whether no other machine has its files: there a path names another file.
     pub fn is_of_one_machine(&self) -> bool {

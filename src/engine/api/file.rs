@@ -228,7 +228,8 @@ impl File {
         }
         let Setup { path, mode, .. } = &self.setup;
         let open = || self.files.open(path, *mode).map_err(|cause| Failure { operation: "open", offset: 0, cause });
-        let opened = guarded("open", 0, || self.setup.is_the_same(open()?)).map_err(|failure| failure.of(self.endpoint.rank(), path));
+        let opened = guarded("open", 0, || self.setup.is_the_same(open()?))
+            .map_err(|failure| failure.of(self.endpoint.rank(), path));
         if let (true, Ok(storage)) = (self.setup.hosts_cache_apart, &opened) {
             // Kernels before 4.11 cannot; what is read is then as old as a size may be there.
             let _ = storage.look_again();

@@ -22,7 +22,8 @@ use crate::hints::{DriverName, Hints, PlacementHint, Switch};
 use crate::topology::{Rank, Topology};
 
 /// Why a rank cannot use the file that it finds under the name.
-const NOT_SHARED: &str = "the host of this rank has another file of this name than that of rank 0: they do not share the directory";
+const NOT_SHARED: &str =
+    "the host of this rank has another file of this name than that of rank 0: they do not share the directory";
 
 /// The fixed part of an open file. Equal on all ranks but for the rank.
 pub struct Setup {
