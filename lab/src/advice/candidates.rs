@@ -78,7 +78,7 @@ fn counts(nodes: usize) -> impl Iterator<Item = usize> {
     all.into_iter().filter(move |&count| count > std::mem::replace(&mut last, count))
 }
 
-/// Stripe counts of a Lustre file up to the servers there are, with one, two or four aggregators for each.
+/// Stripe counts of a Lustre file up to the servers there are, with one or two aggregators for each.
 fn stripes(machine: &Machine, nodes: usize) -> Vec<Setting> {
     let servers = machine.storage.map_or(1, |storage| storage.servers as usize);
     let mut factors: Vec<usize> = [servers / 16, servers / 4, servers / 2, servers].map(|it| it.max(1)).to_vec();
@@ -86,7 +86,7 @@ fn stripes(machine: &Machine, nodes: usize) -> Vec<Setting> {
     factors.sort_unstable();
     factors.dedup();
     let with = |factor: usize, times: usize| vec![hint("striping_factor", factor), hint("cb_nodes", factor * times)];
-    factors.into_iter().flat_map(|factor| [1, 2, 4].map(|times| with(factor, times))).collect()
+    factors.into_iter().flat_map(|factor| [1, 2].map(|times| with(factor, times))).collect()
 }
 
 /// Every kernel with its own throttle and with every other; `two_layer` with numbers of local aggregators.
