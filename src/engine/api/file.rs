@@ -227,12 +227,16 @@ impl File {
             return Ok(storage.clone());
         }
         let Setup { path, mode, .. } = &self.setup;
-        let open = || self.files.open(path, *mode).map_err(|cause| Failure { operation: "open", offset: 0, cause });
-        let opened = guarded("open", 0, open).map_err(|failure| failure.of(self.endpoint.rank(), path));
-        if let (true, Ok(storage)) = (self.setup.hosts_cache_apart, &opened) {
-            // Kernels before 4.11 cannot; what is read is then as old as a size may be there.
-            let _ = storage.look_again();
-        }
+        let apart = self.setup.hosts_cache_apart;
+        let open = || {
+            let file = self.files.open(path, *mode)?;
+            if apart {
+                file.see_other_hosts()?;
+            }
+            Ok(file)
+        };
+        let opened = guarded("open", 0, || open().map_err(|cause| Failure { operation: "open", offset: 0, cause }));
+        let opened = opened.map_err(|failure| failure.of(self.endpoint.rank(), path));
         let storage: Arc<dyn Storage> = opened?.into();
         self.storage = Some(storage.clone());
         Ok(storage)
