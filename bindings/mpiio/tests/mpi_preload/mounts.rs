@@ -23,16 +23,17 @@ fn none_wrong(outcome: &Outcome) {
     assert_eq!(outcome.stdout.matches("\n0 wrong\n").count(), RANKS, "{}{}", outcome.stdout, outcome.stderr);
 }
 
+/// MooseFS lets one host at a time write into a chunk, and now and then waits a minute before it lets the next.
 fn rounds(program: &str, rounds: &str, hints: &str) -> Outcome {
-    Launch::new(RANKS, &compile(program)).arg(rounds).with_library().hints(hints).run()
+    Launch::new(RANKS, &compile(program)).arg(rounds).with_library().hints(hints).seconds(300).run()
 }
 
 /// By the first aggregator, and by all.
 #[test]
 #[ignore = "needs a file system on emulated hosts: .ci/mounts"]
 fn what_others_write_into_holes_stays() {
-    none_wrong(&rounds("holes.c", "4", ""));
-    none_wrong(&rounds("holes.c", "4", "trib_tiny_call=0; romio_cb_write=enable"));
+    none_wrong(&rounds("holes.c", "2", ""));
+    none_wrong(&rounds("holes.c", "2", "trib_tiny_call=0; romio_cb_write=enable"));
 }
 
 #[test]
