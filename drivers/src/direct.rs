@@ -141,8 +141,8 @@ impl Storage for DirectWrites {
         self.file.settle()
     }
 
-    fn look_again(&self) -> io::Result<()> {
-        self.file.look_again()
+    fn see_other_hosts(&self) -> io::Result<()> {
+        self.file.see_other_hosts()
     }
 
     fn identity(&self) -> io::Result<Option<Identity>> {

@@ -26,9 +26,10 @@ pub struct FileSystem {
 }
 
 impl FileSystem {
+    const NFS: u32 = 0x6969;
     /// File systems whose clients cache whole pages and do not know of each other's (NFS, SMB, AFS), or of which this is not
     /// known (FUSE, 9P).
-    const CACHED_APART: [u32; 7] = [0x6969, 0x6573_5546, 0x517B, 0xFF53_4D42, 0xFE53_4D42, 0x5346_414F, 0x0102_1997];
+    const CACHED_APART: [u32; 7] = [Self::NFS, 0x6573_5546, 0x517B, 0xFF53_4D42, 0xFE53_4D42, 0x5346_414F, 0x0102_1997];
 
     /// File systems of one machine: ext2 to ext4, XFS, Btrfs, F2FS, ZFS, tmpfs, ramfs, overlays.
     const OF_ONE_MACHINE: [u32; 8] =
@@ -42,6 +43,12 @@ impl FileSystem {
     /// Whether two hosts may write different bytes of one page at a time, and both stay.
     pub fn is_coherent(&self) -> bool {
         !Self::CACHED_APART.contains(&self.magic)
+    }
+
+    /// Whether a host may write whole pages where a program has written a part of one, and keep a page that another host has changed
+    /// while this one wrote, even if it opens the file anew: NFS. Only calls that go past the host's cache (`O_DIRECT`) are right there.
+    pub fn writes_whole_pages(&self) -> bool {
+        self.magic == Self::NFS
     }
 }
 
@@ -100,12 +107,12 @@ pub trait Storage: Send + Sync {
     /// The system's.
     fn settle(&self) -> io::Result<()>;
 
-    /// Has the file system told the file's size anew: where hosts cache by themselves, one may go by an old one for a second, and
-    /// read nothing behind that. Nothing by default.
+    /// Has this handle go by what other hosts have written, where hosts cache by themselves and opening the file does not suffice: by
+    /// the file's size, of which a host may keep an old one for a second, and by bytes that it kept. Nothing by default.
     ///
     /// # Errors
     /// The system's.
-    fn look_again(&self) -> io::Result<()> {
+    fn see_other_hosts(&self) -> io::Result<()> {
         Ok(())
     }
 

@@ -8,6 +8,9 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::OnceLock;
 
+use nix::fcntl::{FcntlArg, OFlag, PosixFadviseAdvice, fcntl, posix_fadvise};
+use nix::sys::statfs::{Statfs, fstatfs, statfs};
+
 use crate::storage::{FileSystem, Identity, Mode, OpenStorage, Storage, StripeRequest};
 
 /// The longest value of an extended attribute on Linux, in bytes.
@@ -87,11 +90,26 @@ impl OpenStorage for SystemFiles {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        let found = nix::sys::statfs::statfs(path).or_else(|_| nix::sys::statfs::statfs(directory)).ok()?;
-        Some(FileSystem {
-            magic: found.filesystem_type().0 as u32,
-            block: u64::try_from(found.block_size()).unwrap_or(0),
-        })
+        let found = statfs(path).or_else(|_| statfs(directory)).ok()?;
+        Some(of_system(&found))
+    }
+}
+
+fn of_system(found: &Statfs) -> FileSystem {
+    FileSystem { magic: found.filesystem_type().0 as u32, block: u64::try_from(found.block_size()).unwrap_or(0) }
+}
+
+/// Has the file system told the file's size. By the system call: C libraries before glibc 2.28 do not have the function.
+fn ask_for_size(file: &File) -> io::Result<()> {
+    let flags = libc::AT_EMPTY_PATH | libc::AT_STATX_FORCE_SYNC;
+    let mut told = std::mem::MaybeUninit::<libc::statx>::uninit();
+    // SAFETY: the descriptor is open, the name is empty and ends with a zero, and the call writes to `told` only.
+    let outcome = unsafe {
+        libc::syscall(libc::SYS_statx, file.as_raw_fd(), c"".as_ptr(), flags, libc::STATX_SIZE, told.as_mut_ptr())
+    };
+    match outcome {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 
@@ -131,18 +149,17 @@ impl Storage for File {
         }
     }
 
-    /// By the system call: C libraries before glibc 2.28 do not have the function.
-    fn look_again(&self) -> io::Result<()> {
-        let flags = libc::AT_EMPTY_PATH | libc::AT_STATX_FORCE_SYNC;
-        let mut told = std::mem::MaybeUninit::<libc::statx>::uninit();
-        // SAFETY: the descriptor is open, the name is empty and ends with a zero, and the call writes to `told` only.
-        let outcome = unsafe {
-            libc::syscall(libc::SYS_statx, self.as_raw_fd(), c"".as_ptr(), flags, libc::STATX_SIZE, told.as_mut_ptr())
-        };
-        match outcome {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
+    fn see_other_hosts(&self) -> io::Result<()> {
+        let (flags, system) = (OFlag::from_bits_retain(fcntl(self, FcntlArg::F_GETFL)?), fstatfs(self)?);
+        let is_written = flags & OFlag::O_ACCMODE != OFlag::O_RDONLY;
+        if is_written && of_system(&system).writes_whole_pages() {
+            fcntl(self, FcntlArg::F_SETFL(flags | OFlag::O_DIRECT))?;
         }
+        // An old kernel (4.10) or a security filter may not know it; what is read is then as old as a size may be there.
+        let _ = ask_for_size(self);
+        // What this host keeps of the file. (An error would say that there is nothing to be kept.)
+        let _ = posix_fadvise(self, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
+        Ok(())
     }
 
     fn identity(&self) -> io::Result<Option<Identity>> {

@@ -11,6 +11,13 @@ use crate::suite::Case;
 /// The value of bytes in a buffer before it is read into.
 const UNTOUCHED: u8 = 0xa4;
 
+/// The file as it is, also where hosts cache by themselves and this one has read it before.
+pub fn seen_anew(path: &Path) -> std::fs::File {
+    let file = std::fs::File::open(path).unwrap();
+    tributary::drivers::Storage::see_other_hosts(&file).unwrap();
+    file
+}
+
 /// Reads what this rank has written; gaps of the buffer stay as they are. Collective.
 pub fn read_back(file: &mut File, case: &Case, written: &[u8]) {
     let rank = file.endpoint().rank();
@@ -39,10 +46,11 @@ pub fn read_back(file: &mut File, case: &Case, written: &[u8]) {
 pub fn read_everything(endpoint: Endpoint, case: &Case, hints: &Hints, path: &Path, base: u64) -> Endpoint {
     let rank = endpoint.rank() as u64;
     let mut file = File::open(endpoint, path, Mode::Read, hints.clone()).unwrap();
-    let size = std::fs::metadata(path).unwrap().len();
+    let plain = seen_anew(path);
+    let size = plain.metadata().unwrap().len();
     let len = (size - base).min(9000);
     let mut image = vec![0; len as usize];
-    std::fs::File::open(path).unwrap().read_exact_at(&mut image, base).unwrap();
+    plain.read_exact_at(&mut image, base).unwrap();
     let from = base + len - (rank * 7 + 1).min(len);
     let parts = [(from, 700), (base + rank, 1200), (base + 300, 1000), (base, len), (from, 13)];
     let list = || parts.iter().map(|&(offset, len)| Extent { offset, len });

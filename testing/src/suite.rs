@@ -196,7 +196,7 @@ fn check_image(case: &Case, path: &Path, base: u64, value: impl Fn(u64) -> u8) -
             *byte = value(offset);
         }
     }
-    let file = std::fs::File::open(path).unwrap();
+    let file = crate::reading::seen_anew(path);
     assert_eq!(file.metadata().unwrap().len(), end, "{}: the file's length", case.name);
     let mut got = vec![0; expected.len()];
     std::os::unix::fs::FileExt::read_exact_at(&file, &mut got, base).unwrap();

@@ -1,9 +1,11 @@
 //! A file system whose hosts cache by themselves (NFS, FUSE): what MPI promises holds there too. In its place stands one in memory
 //! that does no more than close-to-open consistency: a host's bytes reach the server when a handle is closed, settled or synced, and
-//! a host sees others' when it opens the file.
+//! a host sees others' when it opens the file. As NFS it writes whole pages, with what it has in them, unless a handle goes past its
+//! cache.
 
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
@@ -16,7 +18,10 @@ const RANKS: usize = 6;
 const CELLS: usize = 40;
 /// Odd, so that no cell ends where a domain or a window does.
 const CELL: u64 = 97;
+/// What a host writes as a whole on NFS: cells share pages.
+const PAGE: usize = 256;
 const NFS: u32 = 0x6969;
+const FUSE: u32 = 0x6573_5546;
 const EXT4: u32 = 0xEF53;
 
 /// The bytes on the server, and those of them that are stored.
@@ -53,6 +58,10 @@ fn put(into: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
 }
 
 impl Client {
+    fn file_system(&self) -> FileSystem {
+        FileSystem { magic: self.magic, block: 4096 }
+    }
+
     fn pass_on(&self) {
         let (mut cache, mut server) = (self.cache.lock().unwrap(), self.server.lock().unwrap());
         let ahead = std::mem::take(&mut cache.ahead);
@@ -70,7 +79,7 @@ impl OpenStorage for Client {
         // What another rank of the host has written meanwhile.
         ahead.iter().for_each(|(offset, bytes)| put(seen, *offset, bytes));
         drop((cache, server));
-        Ok(Box::new(Handle(self.clone())))
+        Ok(Box::new(Handle { client: self.clone(), is_direct: AtomicBool::new(false) }))
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
@@ -78,45 +87,67 @@ impl OpenStorage for Client {
     }
 
     fn file_system(&self, _path: &Path) -> Option<FileSystem> {
-        Some(FileSystem { magic: self.magic, block: 4096 })
+        Some(Self::file_system(self))
     }
 }
 
-struct Handle(Client);
+struct Handle {
+    client: Client,
+    /// Whether calls go past the cache.
+    is_direct: AtomicBool,
+}
 
 impl Storage for Handle {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        let mut cache = self.0.cache.lock().unwrap();
+        let mut cache = self.client.cache.lock().unwrap();
         put(&mut cache.seen, offset, bytes);
-        cache.ahead.push((offset, bytes.to_vec()));
+        if self.is_direct.load(Relaxed) {
+            put(&mut self.client.server.lock().unwrap().seen, offset, bytes);
+            cache.unstored.push((offset, bytes.len()));
+            return Ok(bytes.len());
+        }
+        let (mut start, mut end) = (offset as usize, offset as usize + bytes.len());
+        if self.client.file_system().writes_whole_pages() {
+            (start, end) = (start / PAGE * PAGE, end.next_multiple_of(PAGE).min(cache.seen.len()));
+        }
+        let bytes_out = cache.seen[start..end].to_vec();
+        cache.ahead.push((start as u64, bytes_out));
         Ok(bytes.len())
     }
 
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-        let cache = self.0.cache.lock().unwrap();
+        let mut cache = self.client.cache.lock().unwrap();
+        if self.is_direct.load(Relaxed) {
+            cache.seen.clone_from(&self.client.server.lock().unwrap().seen);
+        }
         let there = cache.seen.get(offset as usize..).unwrap_or_default();
         let count = bytes.len().min(there.len());
         bytes[..count].copy_from_slice(&there[..count]);
         Ok(count)
     }
 
+    fn see_other_hosts(&self) -> io::Result<()> {
+        self.is_direct.store(self.client.file_system().writes_whole_pages(), Relaxed);
+        Ok(())
+    }
+
     fn size(&self) -> io::Result<u64> {
-        Ok(self.0.cache.lock().unwrap().seen.len() as u64)
+        Ok(self.client.cache.lock().unwrap().seen.len() as u64)
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.0.pass_on();
-        let mut server = self.0.server.lock().unwrap();
+        self.client.pass_on();
+        let mut server = self.client.server.lock().unwrap();
         server.seen.resize(len as usize, 0);
         server.stored.resize(len as usize, 0);
         drop(server);
-        self.0.cache.lock().unwrap().seen.resize(len as usize, 0);
+        self.client.cache.lock().unwrap().seen.resize(len as usize, 0);
         Ok(())
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.0.pass_on();
-        let (mut cache, mut server) = (self.0.cache.lock().unwrap(), self.0.server.lock().unwrap());
+        self.client.pass_on();
+        let (mut cache, mut server) = (self.client.cache.lock().unwrap(), self.client.server.lock().unwrap());
         let unstored = std::mem::take(&mut cache.unstored);
         let Bytes { seen, stored } = &mut *server;
         for (offset, len) in unstored {
@@ -126,14 +157,14 @@ impl Storage for Handle {
     }
 
     fn settle(&self) -> io::Result<()> {
-        self.0.pass_on();
+        self.client.pass_on();
         Ok(())
     }
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.0.pass_on();
+        self.client.pass_on();
     }
 }
 
@@ -235,9 +266,12 @@ const WAYS: [&str; 4] = [
 #[test]
 fn bytes_are_right_where_hosts_cache_by_themselves() {
     let _watchdog = Watchdog::new("hosts that cache by themselves", 120);
-    for hints in WAYS {
-        for ranks_per_host in [1, 2, 3] {
-            assert_eq!(wrong_on(NFS, ranks_per_host, hints, 0..6), 0, "{ranks_per_host} ranks a host, {hints}");
+    for magic in [NFS, FUSE] {
+        for hints in WAYS {
+            for ranks_per_host in [1, 2, 3] {
+                let wrong = wrong_on(magic, ranks_per_host, hints, 0..6);
+                assert_eq!(wrong, 0, "type {magic:x}, {ranks_per_host} ranks a host, {hints}");
+            }
         }
     }
 }

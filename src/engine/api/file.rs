@@ -227,13 +227,15 @@ impl File {
             return Ok(storage.clone());
         }
         let Setup { path, mode, .. } = &self.setup;
-        let open = || self.files.open(path, *mode).map_err(|cause| Failure { operation: "open", offset: 0, cause });
-        let opened = guarded("open", 0, || self.setup.is_the_same(open()?))
-            .map_err(|failure| failure.of(self.endpoint.rank(), path));
-        if let (true, Ok(storage)) = (self.setup.hosts_cache_apart, &opened) {
-            // Kernels before 4.11 cannot; what is read is then as old as a size may be there.
-            let _ = storage.look_again();
-        }
+        let failure = |cause| Failure { operation: "open", offset: 0, cause };
+        let open = || {
+            let file = self.files.open(path, *mode).map_err(failure)?;
+            if self.setup.hosts_cache_apart {
+                file.see_other_hosts().map_err(failure)?;
+            }
+            self.setup.is_the_same(file)
+        };
+        let opened = guarded("open", 0, open).map_err(|failure| failure.of(self.endpoint.rank(), path));
         let storage: Arc<dyn Storage> = match self.setup.layout.direct_from {
             Some(from) => Arc::new(DirectWrites::over(opened?, from)),
             None => opened?.into(),

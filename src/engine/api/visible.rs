@@ -9,7 +9,8 @@
 //!   ([`Storage::settle`](crate::drivers::Storage::settle)); an error of the file system, such as a full quota, is then the call's;
 //! - what a rank has written by itself is passed on at the beginning of the next collective call;
 //! - a rank opens the file anew before it reads what other hosts may have written: in a collective call, once all ranks have passed
-//!   on theirs.
+//!   on theirs. What opening does not suffice for is the storage's matter
+//!   ([`Storage::see_other_hosts`](crate::drivers::Storage::see_other_hosts)).
 //!
 //! Elsewhere, where all ranks are on one host, and in a file that is only read, nothing of this happens.
 

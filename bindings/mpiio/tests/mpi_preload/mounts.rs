@@ -1,0 +1,94 @@
+//! A real file system whose hosts cache by themselves, while other hosts write into holes, while files come and go, and while it fails
+//! on a host.
+//!
+//! `.ci/mounts` makes hosts, mounts it on each, and says by variables how its parts stop and start. Elsewhere these tests are ignored,
+//! and fail if they are asked for.
+
+use std::time::Duration;
+
+use crate::common::launch::{Launch, Outcome};
+use crate::common::programs::compile;
+use crate::outages::{HOST, RANKS, during, on};
+
+/// What the file system's script says.
+fn told(variable: &str) -> String {
+    std::env::var(variable).unwrap_or_else(|_| panic!("{variable} is not set: .ci/mounts does"))
+}
+
+fn wait(seconds: u64) {
+    std::thread::sleep(Duration::from_secs(seconds));
+}
+
+fn none_wrong(outcome: &Outcome) {
+    assert_eq!(outcome.stdout.matches("\n0 wrong\n").count(), RANKS, "{}{}", outcome.stdout, outcome.stderr);
+}
+
+/// MooseFS lets one host at a time write into a chunk, and now and then waits a minute before it lets the next.
+fn rounds(program: &str, rounds: &str, hints: &str) -> Outcome {
+    Launch::new(RANKS, &compile(program)).arg(rounds).with_library().hints(hints).seconds(300).run()
+}
+
+/// By the first aggregator, and by all.
+#[test]
+#[ignore = "needs a file system on emulated hosts: .ci/mounts"]
+fn what_others_write_into_holes_stays() {
+    none_wrong(&rounds("holes.c", "2", ""));
+    none_wrong(&rounds("holes.c", "2", "trib_tiny_call=0; romio_cb_write=enable"));
+}
+
+#[test]
+#[ignore = "needs a file system on emulated hosts: .ci/mounts"]
+fn files_that_come_and_go_are_seen() {
+    none_wrong(&rounds("visible.c", "16", ""));
+}
+
+/// Runs `event` while ranks write and read: in time, with the last round well.
+fn withstands(hints: &str, event: impl FnOnce() + Send) -> Outcome {
+    let outcome = during(hints, |_| event());
+    assert!(outcome.status.success(), "{}\n{}", outcome.stdout, outcome.stderr);
+    assert_eq!(outcome.stdout.matches("went on\n").count(), RANKS, "{}\n{}", outcome.stdout, outcome.stderr);
+    eprintln!("{}", outcome.stderr);
+    outcome
+}
+
+/// A host's mount goes and comes back: meanwhile calls fail, on all ranks alike, and then go well.
+fn loses_the_mount(how: &str) {
+    let (place, again) = (std::env::temp_dir(), told("TRIB_TEST_MOUNT"));
+    let place = place.display();
+    let outcome = withstands("", || {
+        on(HOST, &how.replace("PLACE", &place.to_string()));
+        wait(3);
+        on(HOST, &format!("umount -l {place} 2> /dev/null; {again}"));
+        wait(3);
+    });
+    assert_eq!(outcome.stdout.matches("some failed\n").count(), RANKS, "{}\n{}", outcome.stdout, outcome.stderr);
+}
+
+#[test]
+#[ignore = "needs a file system on emulated hosts: .ci/mounts"]
+fn a_host_unmounts() {
+    loses_the_mount("umount -l PLACE");
+}
+
+/// "Transport endpoint is not connected", as if its process had been killed.
+#[test]
+#[ignore = "needs a file system on emulated hosts: .ci/mounts"]
+fn the_client_of_a_host_ends() {
+    loses_the_mount(
+        "at=/sys/fs/fuse/connections; [ -d $at/$(stat -c %d PLACE) ] || mount -t fusectl none $at; \
+         echo 1 > $at/$(stat -c %d PLACE)/abort",
+    );
+}
+
+/// A server stops without a word, and starts again: calls wait for it, and go well or fail alike.
+#[test]
+#[ignore = "needs a file system on emulated hosts: .ci/mounts"]
+fn a_server_is_killed_and_comes_back() {
+    let (stop, start) = (told("TRIB_TEST_KILL_SERVER"), told("TRIB_TEST_START_SERVER"));
+    withstands("trib_patience=5", || {
+        on(HOST, &stop);
+        wait(8);
+        on(HOST, &start);
+        wait(3);
+    });
+}
