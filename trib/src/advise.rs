@@ -48,9 +48,10 @@ pub fn run(options: &AdviseOptions) -> Result<(), Failure> {
         return nothing(&prepared, &why, options);
     }
     let mut counts = Counts::default();
-    let bar = progress(0, "candidates");
+    let candidates = Stage::ALL.iter().map(|stage| stage.candidates(machine, *driver, topology.nodes()).len());
+    // The defaults are the first.
+    let bar = progress(1 + candidates.sum::<usize>() as u64, "candidates");
     let seconds = |candidates: &[Hints]| {
-        bar.inc_length(candidates.len() as u64);
         counts.count(&prepared, candidates)?;
         counts.all_seconds(&prepared, candidates, || bar.inc(1))
     };
