@@ -4,7 +4,7 @@ roots=$place/roots
 
 # Packages of each root: an MPI library with its compiler, and one of the two module systems, which Debian does not install
 # beside each other. The older root has glibc 2.31, as SLES 15 SP4 has.
-BULLSEYE=(mpich libmpich-dev gcc libc6-dev pkg-config environment-modules)
+BULLSEYE=(mpich libmpich-dev gcc libc6-dev make pkg-config environment-modules)
 BOOKWORM=(openmpi-bin libopenmpi-dev gcc libc6-dev pkg-config lmod)
 
 # make_root SUITE PACKAGE...: a root, unless it is there. It is whole before it has its name.

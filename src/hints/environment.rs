@@ -248,6 +248,7 @@ mod tests {
         file_hints.program("cb_nodes", "5", "MPI_Info").unwrap();
         file_hints.program("striping_unit", "7", "MPI_Info").unwrap();
         file_hints.program("colour", "blue", "MPI_Info").unwrap();
+        file_hints.program("nc_var_align_size", "1", "MPI_Info").unwrap();
         file_hints.program("romio_cb_write", "maybe", "MPI_Info").unwrap_err();
         let due = Hints {
             cb_nodes: Some(5),
@@ -283,7 +284,13 @@ mod tests {
         let programs: Vec<_> = file_hints.programs().collect();
         assert_eq!(
             programs,
-            [("cb_nodes", "5"), ("striping_unit", "7"), ("colour", "blue"), ("romio_cb_write", "maybe")]
+            [
+                ("cb_nodes", "5"),
+                ("striping_unit", "7"),
+                ("colour", "blue"),
+                ("nc_var_align_size", "1"),
+                ("romio_cb_write", "maybe")
+            ]
         );
     }
 

@@ -64,7 +64,7 @@ impl FileHints {
     }
 
     /// Sets a hint of the program for this file; it overrides an earlier one. A key that [`super::Environment`] does not let
-    /// the program change stays as it is.
+    /// the program change stays as it is. A key of the library above is only kept: nobody expects this library to use it.
     ///
     /// # Errors
     /// As [`Hints::set`]; the hint is then among those that are not used, and all others are unchanged.
@@ -72,6 +72,9 @@ impl FileHints {
         let given = Given::new(key, value, source);
         self.program.retain(|before| before.key != key);
         self.program.push(given.clone());
+        if foreign::why_not(key) == foreign::ABOVE {
+            return Ok(());
+        }
         if let Some((_, by)) = self.above.iter().find(|(above, _)| above == key) {
             let why = format!("overruled by {by}");
             self.leave_out(given.because(why));

@@ -65,7 +65,7 @@ const FOLDERS: [(&str, &str, &str, &[Exception]); 7] = [
     (
         "trib/src",
         "crate::",
-        "generated numbers limits cli calls buffers rank_program verify report exchange source listing lists picture \
+        "generated numbers limits rest cli calls buffers rank_program verify report exchange source listing lists picture \
             hints variables manual plan_only output text machines sweep capture advise explain patterns map agreement document \
             launcher hosts compare run doctor replay tune main",
         &[("cli", "source", "the parameters of a pattern")],

@@ -16,6 +16,8 @@ use tributary_lab::advice::{Advice, Setting, Stage, Trial, advise, dialects};
 use tributary_lab::forecast::{
     CollectiveWrite, CollectiveWriteOptions, Division, Lists, MessageCounts, Parts, SharedFile, Written,
 };
+use tributary_lab::machines::MACHINES;
+use tributary_lab::sim::storage::Storage;
 use tributary_lab::sim::{self, Machine};
 
 use crate::capture::scaled::ScaledWrite;
@@ -46,9 +48,10 @@ pub fn run(options: &AdviseOptions) -> Result<(), Failure> {
         return nothing(&prepared, &why, options);
     }
     let mut counts = Counts::default();
-    let bar = progress(0, "candidates");
+    let candidates = Stage::ALL.iter().map(|stage| stage.candidates(machine, *driver, topology.nodes()).len());
+    // The defaults are the first.
+    let bar = progress(1 + candidates.sum::<usize>() as u64, "candidates");
     let seconds = |candidates: &[Hints]| {
-        bar.inc_length(candidates.len() as u64);
         counts.count(&prepared, candidates)?;
         counts.all_seconds(&prepared, candidates, || bar.inc(1))
     };
@@ -71,7 +74,10 @@ pub fn run(options: &AdviseOptions) -> Result<(), Failure> {
 
 /// Finds what is wrong with the command line.
 fn prepare(options: &AdviseOptions) -> Result<Prepared, Failure> {
-    let machine = machine(&options.machine)?;
+    let mut machine = machine(&options.machine)?;
+    if let Some(other) = &options.storage {
+        machine.storage = Some(file_servers(other)?);
+    }
     let write = ScaledWrite::open(&options.capture, options.ranks, options.call)?;
     let ranks = write.pattern.ranks();
     let topology = Topology::blocks(ranks, options.ranks_per_node.unwrap_or(machine.ranks_per_node))?;
@@ -81,6 +87,21 @@ fn prepare(options: &AdviseOptions) -> Result<Prepared, Failure> {
     hints.check(ranks)?;
     let driver = hints.driver;
     Ok(Prepared { machine, topology, driver, hints, write, sample: options.sample })
+}
+
+/// The file servers of another machine.
+fn file_servers(name: &str) -> Result<Storage, Failure> {
+    let known = || {
+        let with_servers =
+            MACHINES.iter().filter(|(name, _)| machine(name).is_ok_and(|machine| machine.storage.is_some()));
+        with_servers.map(|(name, _)| *name).collect::<Vec<_>>().join("|")
+    };
+    machine(name)?.storage.ok_or_else(|| {
+        Failure::new(format!(
+            "--storage: {name} has no file system; allowed: {}, or a machine file with [storage]",
+            known()
+        ))
+    })
 }
 
 impl Prepared {
@@ -264,7 +285,8 @@ fn name(prepared: &Prepared) -> String {
 fn headline(prepared: &Prepared, advice: &Advice) -> String {
     let Prepared { machine, topology, write: ScaledWrite { pattern, .. }, .. } = prepared;
     let gain = advice.before / advice.after;
-    let left_out = if machine.storage.is_none() { ", without the file servers, which its file has not" } else { "" };
+    let left_out =
+        if machine.storage.is_none() { ", without file I/O: --storage MACHINE adds a file system" } else { "" };
     format!(
         "{} of {} on {}, {} on {}: {:.4} s with the defaults, {:.4} s with this, {gain:.2} times as fast (simulated{left_out})",
         pattern.pattern().header().file,

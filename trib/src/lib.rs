@@ -9,7 +9,7 @@
 //! | [`rank_program`], [`calls`], [`agreement`] | what each rank runs, the sums of its calls, errors that all agree on |
 //! | `hosts` | emulated hosts |
 //! | [`machines`] | machines of the simulator by name, and the memory that a simulation may need |
-//! | [`listing`], [`report`], [`document`], [`progress()`] | tables, tables in documents, progress |
+//! | [`listing`], [`report`], [`document`], [`progress()`], [`rest`] | tables, tables in documents, progress, how long it will go on |
 //! | [`launcher`] | launchers of MPI programs, and the library that is preloaded |
 //! | [`numbers`] | numbers as text |
 //! | [`limits`], [`text`], `variables`, [`verify`], [`sweep`] | what is refused, files that are read, variables that are known, files compared, work on all processors |
@@ -45,6 +45,7 @@ mod plan_only;
 pub mod rank_program;
 mod replay;
 pub mod report;
+pub mod rest;
 mod run;
 pub mod source;
 pub mod sweep;
@@ -55,7 +56,7 @@ pub mod verify;
 
 use std::process::ExitCode;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
 use cli::tune::TuneCommand;
 use cli::{Cli, Command};
@@ -115,11 +116,8 @@ pub fn say(text: impl std::fmt::Display) -> Result<(), Failure> {
 
 /// A bar of so many steps on standard error, if that is a terminal.
 pub fn progress(length: u64, what: &'static str) -> ProgressBar {
-    let bar = ProgressBar::new(length);
-    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}, {elapsed}, {eta} left") {
-        bar.set_style(style);
-    }
-    bar.with_message(what)
+    let style = rest::style("{msg} {wide_bar} {pos}/{len}, {elapsed}, {left}");
+    ProgressBar::new(length).with_style(style).with_message(what)
 }
 
 /// Runs a command of the program `name`: its messages and its error are on standard error.

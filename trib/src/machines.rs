@@ -10,7 +10,8 @@ const MESSAGE: u64 = 120;
 /// Bytes per rank.
 const RANK: u64 = 260;
 
-/// The machine of that name, or of that file.
+/// The machine of that name, or of that file: one of the simulator, or what `trib tune machine` has measured, which says nothing of a
+/// file system.
 ///
 /// # Errors
 /// There is no such machine; a file that is none.
@@ -22,13 +23,18 @@ pub fn machine(name: &str) -> Result<Machine, Failure> {
     let text = text::read(name.as_ref())
         .map_err(|cause| Failure::new(format!("machine: {name}: {cause}; allowed: a machine file or {}", known())))?;
     if text.trim_start().starts_with('{') {
-        return Err(Failure::new(format!(
-            "machine: {name} has the figures of `trib tune machine`, which are for the hint trib_machine: they say nothing of the file \
-             system; allowed: a machine file of the simulator or {}",
-            known()
-        )));
+        return measured(name, &text);
     }
     Ok(Machine::parse(name, &text)?)
+}
+
+/// The machine of a file of `trib tune machine`.
+fn measured(name: &str, text: &str) -> Result<Machine, Failure> {
+    let costs = tributary::machine::parse(name, text.as_bytes())?;
+    let file: serde_json::Value = serde_json::from_str(text)?;
+    let number = |key| file[key].as_u64().filter(|number| *number > 0).unwrap_or(1);
+    let ranks_per_node = number("ranks").div_ceil(number("nodes"));
+    Ok(tributary_lab::forecast::costs::measured(name, &costs, ranks_per_node as usize))
 }
 
 /// Refuses a run that may need more memory than there is.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::json;
 use tributary::drivers::{Driver, DriverName, Layout, SystemFiles, create, driver};
 use tributary::engine::FanIn;
@@ -14,7 +14,7 @@ use crate::buffers::laid_out;
 use crate::cli::replay::{Buffer, How};
 use crate::numbers::{grouped, sized};
 use crate::report::{facts, kernel};
-use crate::{Failure, hints, report, say};
+use crate::{Failure, hints, report, rest, say};
 
 /// Ranks per node without --ranks-per-node.
 const RANKS_PER_NODE: usize = 64;
@@ -165,10 +165,8 @@ fn fold<T: Send + Sync + Clone>(
     merge: impl Fn(&mut T, T),
 ) -> Result<T, PatternError> {
     let Call { pattern, step, buffer } = call;
-    let bar = ProgressBar::new(pattern.ranks() as u64);
-    if let Ok(style) = ProgressStyle::with_template("{msg:34} {wide_bar} {pos}/{len} ranks, {eta} left") {
-        bar.set_style(style);
-    }
+    let style = rest::style("{msg:34} {wide_bar} {pos}/{len} ranks, {left}");
+    let bar = ProgressBar::new(pattern.ranks() as u64).with_style(style);
     bar.set_message(match pattern.steps() {
         1 => what.to_string(),
         steps => format!("{what}, call {} of {steps}", step + 1),

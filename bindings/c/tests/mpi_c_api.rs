@@ -44,14 +44,16 @@ fn the_example_in_fortran() {
 /// A project of a tutorial, built and run as its page says.
 fn tutorial(project: &str, program: &str, words: &str) {
     let folder = prefix().join(project);
-    expect(Command::new("cp").arg("-r").arg(crate_directory().join("../../examples").join(project)).arg(&folder), "cp");
-    let lib = prefix().join("lib");
+    expect(
+        Command::new("cp").arg("-r").arg(prefix().join("share/doc/tributary/examples").join(project)).arg(&folder),
+        "cp",
+    );
     let wrapper = |variable, name: &str| format!("{variable}={}", mpicc().replace("mpicc", name));
     let mut make = Command::new("make");
-    make.args([wrapper("MPICC", "mpicc"), wrapper("MPIFORT", "mpifort")]).env("PKG_CONFIG_PATH", lib.join("pkgconfig"));
+    make.args([wrapper("MPICC", "mpicc"), wrapper("MPIFORT", "mpifort")]).env("TRIBUTARY_ROOT", prefix());
     expect(make.current_dir(&folder), "make");
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    run(&folder.join(program), 4, &[("LD_LIBRARY_PATH", lib.to_str().unwrap())], words);
+    run(&folder.join(program), 4, &[], words);
 }
 
 #[test]

@@ -132,7 +132,8 @@ impl Report {
     fn speed(&self) -> Option<String> {
         let bytes: u64 = self.accelerated.values().map(|ran| ran.bytes).sum();
         let rate = bytes as f64 / f64::from(1 << 20) / self.seconds.total;
-        (self.seconds.total > 0.0).then(|| format!("{rate:.0} MiB/s"))
+        let digits = if rate < 10.0 { 2 } else { 0 };
+        (self.seconds.total > 0.0).then(|| format!("{rate:.digits$} MiB/s"))
     }
 }
 

@@ -9,6 +9,7 @@ use tributary::topology::Topology;
 
 use super::message_counts::MessageCounts;
 use crate::sim::Machine;
+use crate::sim::machine::{Host, Line, Node, Path, Requests, Walk};
 
 /// Picoseconds of a second.
 const SECOND: f64 = 1e12;
@@ -32,6 +33,43 @@ pub fn costs(machine: &Machine) -> Costs {
         merge: machine.requests.merge / SECOND,
         // Every simulated rank has a core.
         ..Costs::CLUSTER
+    }
+}
+
+/// A machine of which no more is known than what messages cost: [`costs`] of it are `known`. It has no file servers. Where nothing
+/// was measured, a message inside a node takes as long to arrive as one between nodes, and its bytes are copied once.
+pub fn measured(name: &str, known: &Costs, ranks_per_node: usize) -> Machine {
+    let seconds = |seconds: f64| seconds * SECOND;
+    let receive = (known.rendezvous - known.eager).clamp(0.0, known.eager);
+    let rest = seconds(known.eager - receive) / 2.0;
+    let latency = (seconds(known.round_trip) - 2.0 * rest).max(0.0) / 2.0;
+    let path = |byte| {
+        let line = Line { latency, byte };
+        Path { short: line, eager: line, rendezvous: line, short_limit: 0 }
+    };
+    let copy_byte = seconds(known.copy_byte);
+    let node_byte = seconds(known.node_byte);
+    let walk = seconds(known.walk);
+    Machine {
+        name: name.to_string(),
+        about: "what `trib tune machine` measured".to_string(),
+        ranks_per_node,
+        host: Host {
+            send: rest,
+            send_byte: seconds(known.eager_byte),
+            post_receive: rest,
+            receive: seconds(receive),
+            receive_byte: seconds(known.eager_byte),
+            control: rest,
+            copy_byte,
+            walk: Walk { near: walk, far: walk, knee: 0.0, end: 0.0 },
+            ..Host::default()
+        },
+        paths: [path(copy_byte), path(copy_byte), path(seconds(known.rank_byte))],
+        node: Node { inject_byte: node_byte, eject_byte: node_byte, ..Node::default() },
+        eager_limit: known.eager_limit as u64,
+        requests: Requests { visit: seconds(known.visit), merge: seconds(known.merge) },
+        ..Machine::free()
     }
 }
 
@@ -83,4 +121,24 @@ fn all(counts: &MessageCounts) -> Amount {
     let sizes = counts.sizes;
     let (bytes, requests, touched) = (sizes.bytes, sizes.extents, sizes.touched);
     Amount { start, end, bytes, requests, touched, ..Amount::NONE }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_costs_of_a_measured_machine_are_those_measured() {
+        let slow = Costs { eager: 9e-6, rendezvous: 11e-6, round_trip: 80e-6, rank_byte: 4e-9, ..Costs::CLUSTER };
+        for known in [Costs::CLUSTER, slow] {
+            let machine = measured("here", &known, 4);
+            let again = costs(&machine);
+            for figure in tributary::machine::FIGURES {
+                let value = |costs: &Costs| *(figure.of)(&mut costs.clone());
+                let (one, other) = (value(&known), value(&again));
+                assert!((one - other).abs() <= 1e-9 * one, "{}: {one} and {other}", figure.name);
+            }
+            assert_eq!((machine.ranks_per_node, machine.storage), (4, None));
+        }
+    }
 }

@@ -55,6 +55,8 @@ pub struct Claim {
     pub note: Option<String>,
     /// Whether it is in the quick subset.
     pub quick: bool,
+    /// How long a processor measures, roughly, for estimates. Of claims that share a measurement, the first has it.
+    pub seconds: f64,
 }
 
 /// One figure of a paper.
@@ -66,6 +68,8 @@ pub struct Figure {
     pub place: String,
     /// Its description.
     pub title: String,
+    /// As of a [`Claim`].
+    pub seconds: f64,
     draw: &'static Draw,
     with: Parameters,
 }
@@ -149,6 +153,7 @@ struct RawClaim {
     note: Option<String>,
     #[serde(default)]
     quick: bool,
+    seconds: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -161,6 +166,16 @@ struct RawFigure {
     draw: String,
     #[serde(default)]
     with: toml::Table,
+    #[serde(default = "short")]
+    seconds: f64,
+}
+
+/// Seconds of what the files say nothing about: a short one, and one that is not in the quick subset.
+const SHORT: f64 = 0.1;
+const LONG: f64 = 2.0;
+
+fn short() -> f64 {
+    SHORT
 }
 
 impl Paper {
@@ -197,7 +212,8 @@ impl RawClaim {
         let with = Parameters(self.with);
         let (place, says, unit, expect) = (self.place, self.says, self.unit, self.expect);
         let (verdict, reason, note, quick) = (self.verdict, self.reason, self.note, self.quick);
-        Ok(Claim { id, place, says, measure, with, unit, expect, verdict, reason, note, quick })
+        let seconds = self.seconds.unwrap_or(if quick { SHORT } else { LONG });
+        Ok(Claim { id, place, says, measure, with, unit, expect, verdict, reason, note, quick, seconds })
     }
 }
 
@@ -207,6 +223,13 @@ impl RawFigure {
         let draw = drawings.iter().find(|draw| draw.name == self.draw);
         let draw =
             draw.ok_or_else(|| PapersError::new(format!("{}: drawing {}; allowed: {}", self.id, self.draw, known())))?;
-        Ok(Figure { id: self.id, place: self.place, title: self.title, draw, with: Parameters(self.with) })
+        Ok(Figure {
+            id: self.id,
+            place: self.place,
+            title: self.title,
+            seconds: self.seconds,
+            draw,
+            with: Parameters(self.with),
+        })
     }
 }

@@ -30,13 +30,17 @@ const KNOWN: [(&str, &str); 15] = [
     ("cray_cb_nodes_multiplier", "the number of aggregators is cb_nodes"),
     ("cray_*", "a choice inside of Cray's MPI"),
     ("collective_buffering", "whether calls are exchanged is romio_cb_write and romio_cb_read"),
-    ("nc_*", "the library above reads it"),
-    ("pnetcdf_*", "the library above reads it"),
+    ("nc_*", ABOVE),
+    ("pnetcdf_*", ABOVE),
     ("access_style", "the calls themselves show it"),
 ];
 
 /// Why a key is not used that no library is known to have.
 pub const UNKNOWN: &str = "unknown key";
+
+/// Why a key is not used that is for the library above, PnetCDF. Such a library puts its own into every info that it opens a file
+/// with.
+pub const ABOVE: &str = "the library above reads it";
 
 /// Why an unknown key is not used.
 pub fn why_not(key: &str) -> &'static str {

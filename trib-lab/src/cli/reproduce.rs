@@ -44,6 +44,7 @@ Examples:
   trib-lab reproduce --quick
       checks the claims that take under a minute in all
   trib-lab reproduce main --claim figure-5 --html figure5.html
-      checks the claims of the main paper's figure 5, and writes a page with pictures
+      checks the claims of the main paper's figure 5, and writes a page with pictures: 5 minutes of
+      processor time, 5 GB of memory
   trib-lab reproduce --html papers.html --figures pictures
       checks all claims: about 17 minutes of processor time, on all processors, and 6 GB of memory";

@@ -17,11 +17,14 @@ simulated on a model of the paper's machine ([simulator](simulator.md)). It is *
 paper's words give. A claim that is not reproduced stays here, with the reason. No bound was loosened and no parameter tuned for a
 claim.
 
+    cargo build --release -p trib-lab                         # the program: target/release/trib-lab
+    trib-lab reproduce main --claim figure-5e --html 5e.html  # one picture, figure 5 (e) of the main paper, in seconds
+    trib-lab reproduce main --claim figure-5 --html 5.html    # all of figure 5: 5 minutes of processor time, 5 GB of memory
     trib-lab reproduce --quick                                # the claims marked quick, in under a minute; a test runs them
-    trib-lab reproduce --html papers.html --figures pictures  # all, with pictures
-    trib-lab reproduce main --claim figure-5 --json           # some, with the numbers
+    trib-lab reproduce --html papers.html --figures pictures  # everything: some 17 minutes of processor time, 6 GB of memory
+    trib-lab reproduce main --claim figure-5e --json          # some claims, with the numbers
 
-The command fails if it finds another verdict than the one below.
+All processors are used. The command fails if it finds another verdict than the one below.
 ";
 
 fn page(papers: &[Paper]) -> String {

@@ -1,9 +1,10 @@
 //! Measures claims and figures, on all processors.
 
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use trib::Failure;
 use trib::sweep::{processors, sweep};
 use tributary_lab::papers::{Claim, Context, Drawing, Figure, Paper, Values, Verdict};
@@ -48,13 +49,15 @@ pub fn measure<'a>(papers: &'a [Paper], options: &ReproduceOptions) -> Result<Ve
     let claims = papers.iter().flat_map(|paper| paper.claims.iter().map(move |claim| Task::Claim(paper, claim)));
     let drawn = papers.iter().flat_map(|paper| paper.figures.iter().map(move |figure| Task::Figure(paper, figure)));
     let tasks: Vec<Task<'_>> = claims.chain(drawn.filter(|_| figures)).collect();
-    let bar = bar(tasks.len());
+    let bar = bar(tasks.iter().map(Task::milliseconds).sum());
+    let finished = AtomicUsize::new(0);
     let context = Context::default();
     let jobs = options.jobs.map_or_else(processors, |jobs| jobs as usize);
     let done = sweep(&tasks, jobs, |task| {
         bar.set_message(task.name());
         let done = task.run(&context);
-        bar.inc(1);
+        bar.set_prefix(format!("{}/{}", finished.fetch_add(1, Ordering::Relaxed) + 1, tasks.len()));
+        bar.inc(task.milliseconds());
         done
     });
     bar.finish_and_clear();
@@ -82,6 +85,15 @@ impl<'a> Task<'a> {
         }
     }
 
+    /// Of a processor, as far as it was recorded: what a step of the bar is.
+    fn milliseconds(&self) -> u64 {
+        let seconds = match self {
+            Self::Claim(_, claim) => claim.seconds,
+            Self::Figure(_, figure) => figure.seconds,
+        };
+        (1000.0 * seconds) as u64
+    }
+
     fn run(&self, context: &Context) -> Result<Done<'a>, Failure> {
         match *self {
             Self::Claim(paper, claim) => {
@@ -95,13 +107,12 @@ impl<'a> Task<'a> {
     }
 }
 
-fn bar(tasks: usize) -> ProgressBar {
+fn bar(milliseconds: u64) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let bar = ProgressBar::new(tasks as u64);
-    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {elapsed} {msg}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let bar =
+        ProgressBar::new(milliseconds).with_style(trib::rest::style("{wide_bar} {prefix}, {elapsed}, {left} {msg}"));
     bar.enable_steady_tick(Duration::from_millis(500));
     bar
 }

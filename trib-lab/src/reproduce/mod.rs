@@ -77,7 +77,10 @@ fn chosen(options: &ReproduceOptions) -> Result<Vec<Paper>, Failure> {
             .retain(|figure| !options.quick && options.claim.as_ref().is_none_or(|text| figure.id.contains(text)));
     }
     if papers.iter().all(|paper| paper.claims.is_empty()) {
-        return Err(Failure::new("claims: no claim matches; `trib-lab reproduce --list` shows all"));
+        let what = options.claim.as_ref().map_or("--quick".to_string(), |text| format!("--claim {text}"));
+        return Err(Failure::new(format!(
+            "{what}: no claim of these papers matches; allowed: part of a name that `trib-lab reproduce --list` shows"
+        )));
     }
     Ok(papers)
 }

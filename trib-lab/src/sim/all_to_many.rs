@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use trib::machines::{self, check_memory};
 use trib::{Failure, limits, say};
 use tributary::Topology;
@@ -81,8 +81,7 @@ pub fn run_with_bar(
     seed: u64,
 ) -> Result<Outcome, Failure> {
     let bar = if std::io::stderr().is_terminal() { ProgressBar::new(messages) } else { ProgressBar::hidden() };
-    let style = ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} messages, {eta} left");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.set_style(trib::rest::style("{wide_bar} {human_pos}/{human_len} messages, {left}"));
     let outcome = sim::run(machine, topology, workload, seed, |matched| bar.set_position(matched));
     bar.finish_and_clear();
     Ok(outcome?)

@@ -54,7 +54,7 @@ fn all_claims_are_listed() {
 fn bad_input_is_one_line() {
     for (arguments, words) in [
         (&["nobody"][..], "paper: nobody; allowed: main"),
-        (&["--claim", "nothing-has-this-name"], "claims: no claim matches"),
+        (&["--claim", "nothing-has-this-name"], "--claim nothing-has-this-name: no claim of these papers matches"),
         (&["--quick", "--html", "/no/such/place/page.html"], "no such directory"),
         (&["--quick", "--figures", "/proc/nowhere"], "figures: /proc/nowhere"),
         (&["--jobs", "0"], "--jobs"),

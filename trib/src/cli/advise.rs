@@ -12,9 +12,13 @@ pub struct AdviseOptions {
     /// The capture (`TRIB_CAPTURE=DIR` makes one).
     #[arg(value_name = "CAPTURE")]
     pub capture: PathBuf,
-    /// The machine: one of `trib-lab sim machines`, or a machine file.
+    /// The machine: one of `trib-lab sim machines`, a machine file, or the file of `trib tune machine`.
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: String,
+    /// The machine whose file system it has, such as cori-knl (Lustre) or summit (GPFS). By default its own; where the machine
+    /// has none, as the file of `trib tune machine`, file I/O takes no time.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub storage: Option<String>,
     /// Number of ranks, a multiple of the capture's: each of its ranks becomes several that do as much. By default the
     /// capture's.
     #[arg(long, value_name = "P", value_parser = ranks)]

@@ -17,13 +17,23 @@ pub fn program(mpi: &Mpi) -> Result<PathBuf, Failure> {
     build(&mpi.mpicc, "program", PROGRAM, &["-O2", "-g"])
 }
 
-/// The library that sums the time inside file functions. It needs no MPI, so any compiler will do.
+/// The library that sums the time inside file functions: that of the installation, or one that is compiled. It needs no MPI, so any
+/// compiler will do.
 ///
 /// # Errors
 /// It does not compile, or no cache folder can be written.
 pub fn inside() -> Result<PathBuf, Failure> {
+    if let Some(installed) = std::env::current_exe().ok().and_then(|program| installed(&program)) {
+        return Ok(installed);
+    }
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_string());
     build(&compiler, "inside.so", INSIDE, &["-O2", "-g", "-shared", "-fPIC"])
+}
+
+/// The library that an installation has for its `program`.
+fn installed(program: &Path) -> Option<PathBuf> {
+    let library = program.parent()?.parent()?.join("lib/tributary/inside.so");
+    library.is_file().then_some(library)
 }
 
 fn build(compiler: &str, name: &str, sources: &[Source], options: &[&str]) -> Result<PathBuf, Failure> {
@@ -42,7 +52,11 @@ fn build(compiler: &str, name: &str, sources: &[Source], options: &[&str]) -> Re
     let sources = sources.iter().map(|(name, _)| name).filter(|name| name.ends_with(".c"));
     let mut command = Command::new(compiler);
     command.current_dir(fresh.path()).args(options).args(["-o", name]).args(sources).args(["-ldl"]);
-    let output = command.output().map_err(|cause| Failure::new(format!("{compiler}: {cause}")))?;
+    let output = command.output().map_err(|cause| {
+        Failure::new(format!(
+            "{compiler}: {cause}; {name} is compiled here; allowed: CC or --mpicc that names a C compiler"
+        ))
+    })?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let line = said.lines().find(|line| line.contains("error")).unwrap_or("no reason is given").to_string();
@@ -110,7 +124,17 @@ fn is_writable(folder: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::revision;
+    use super::{installed, revision};
+
+    #[test]
+    fn an_installation_needs_no_compiler() {
+        let folder = tempfile::tempdir().unwrap();
+        let (program, library) = (folder.path().join("bin/trib"), folder.path().join("lib/tributary/inside.so"));
+        assert_eq!(installed(&program), None);
+        std::fs::create_dir_all(library.parent().unwrap()).unwrap();
+        std::fs::write(&library, "").unwrap();
+        assert_eq!(installed(&program), Some(library));
+    }
 
     #[test]
     fn builds_of_one_version_are_told_apart() {

@@ -68,6 +68,7 @@ pub fn predict(
     let options = AdviseOptions {
         capture: capture.to_path_buf(),
         machine: machine.to_string(),
+        storage: None,
         ranks: None,
         ranks_per_node: ranks_per_node.or(of_node.into_iter().max()),
         call: None,

@@ -29,7 +29,7 @@ fn the_file_of_hints_can_be_used() {
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success() && said.contains("TRIB_HINTS=\"") && said.contains("256 ranks on"), "{said}");
     let no_servers = trib(&["advise", &capture, "--machine", "frontier", "--ranks-per-node", "4"]);
-    assert!(String::from_utf8_lossy(&no_servers.stdout).contains("without the file servers"));
+    assert!(String::from_utf8_lossy(&no_servers.stdout).contains("without file I/O: --storage MACHINE"));
     assert!(said.contains("MPICH_MPIIO_HINTS=\"*btio.nc:cb_nodes="), "{said}");
     let replay = Command::new(env!("CARGO_BIN_EXE_trib"))
         .args(["replay", "capture", &capture, "--verify"])
@@ -37,6 +37,32 @@ fn the_file_of_hints_can_be_used() {
         .output()
         .unwrap();
     assert!(replay.status.success(), "{}", String::from_utf8_lossy(&replay.stderr));
+}
+
+/// What `trib tune machine` has measured is a machine: without a file system, until one is named.
+#[test]
+fn the_file_of_tune_machine_is_a_machine() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("machine.json");
+    let file = file.to_str().unwrap();
+    let tuned = trib(&["tune", "machine", "--ranks", "8", "--ranks-per-node", "4", "--output", file]);
+    assert!(tuned.status.success(), "{}", String::from_utf8_lossy(&tuned.stderr));
+    let btio = capture("btio");
+    let advise = |more: &[&str]| {
+        let output = trib(&[&["advise", &btio, "--machine", file], more].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let without = advise(&[]);
+    assert!(without.contains("16 ranks on 4 nodes") && without.contains("without file I/O"), "{without}");
+    let with = advise(&["--storage", "summit"]);
+    assert!(with.contains("16 ranks on 4 nodes") && !with.contains("without file I/O"), "{with}");
+    let text = std::fs::read_to_string(file).unwrap();
+    std::fs::write(file, text.replace("rank_byte_seconds", "rank_seconds")).unwrap();
+    let refused = trib(&["advise", &btio, "--machine", file]);
+    let line = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && line.lines().count() == 1, "{line}");
+    assert!(line.contains("figure rank_byte_seconds: missing; allowed: a finite number"), "{line}");
 }
 
 fn advice(capture: &str, options: &[&str]) -> Value {
@@ -93,6 +119,10 @@ fn bad_input_is_one_line() {
     for (arguments, words) in [
         (&["advise", &btio, "--machine", "nowhere"][..], "machine: nowhere"),
         (&["advise", &btio, "--machine", "cori-knl", "--ranks", "100"], "a multiple of 16"),
+        (
+            &["advise", &btio, "--machine", "frontier", "--storage", "frontier"],
+            "frontier has no file system; allowed: cori",
+        ),
         (&["advise", &btio, "--machine", "cori-knl", "--call", "20"], "--call 20; allowed: 0 to 19"),
         (&["advise", &btio, "--machine", "cori-knl", "--hint", "trib_nothing=1"], "trib_nothing"),
         (&["advise", "nowhere.tribcap", "--machine", "cori-knl"], "nowhere.tribcap"),
