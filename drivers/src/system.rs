@@ -166,7 +166,7 @@ impl Storage for File {
         static MACHINE: OnceLock<Option<u64>> = OnceLock::new();
         let machine = *MACHINE.get_or_init(|| {
             let started = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-            u64::from_str_radix(&started.replace('-', "").get(..16)?, 16).ok()
+            u64::from_str_radix(started.replace('-', "").get(..16)?, 16).ok()
         });
         let told = self.metadata()?;
         Ok(machine.map(|machine| [machine, told.dev(), told.ino()]))
