@@ -108,6 +108,11 @@ impl Setup {
             Switch::Automatic if hosts_cache_apart => Hints { ds_write: Switch::Disable, ..hints },
             _ => hints,
         };
+        // As it is, for whoever reads the hints in a capture.
+        let hints = match hints.direct_write {
+            Switch::Automatic if layout.direct_from.is_some() => Hints { direct_write: Switch::Enable, ..hints },
+            _ => hints,
+        };
         let shares_memory = may_share(endpoint, &hints, false) && endpoint.shared().is_some();
         let shares_in_nodes = !shares_memory && may_share(endpoint, &hints, true);
         let cores = alike.cores.shared_by(&topology, hints.ranks_per_node > 0);

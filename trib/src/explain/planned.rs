@@ -99,7 +99,8 @@ pub fn plan(header: &Header, topology: &Topology, hints: &Hints, call: (usize, &
             histogram.iter_mut().zip(ranges.histogram(&call.file)).for_each(|(all, own)| *all += own);
         }
     }
-    let layout = Layout::of(header.unit, header.factor);
+    let direct_from = hints.for_driver().direct_from(false);
+    let layout = Layout { direct_from, ..Layout::of(header.unit, header.factor) };
     let planner = Planner::new(topology.clone(), layout, driver, hints.clone(), ranges, &histogram)?;
     let mut exchanged = Exchanged::default();
     for (rank, call) in ranks.iter().enumerate() {
