@@ -274,7 +274,7 @@ mod tests {
                 told("cb_nodes", &own(1), &by("TRIB_HINTS")),
                 told("nc_thing", "TRIB_HINTS", "the library above reads it"),
                 told("striping_unit", &romio(5), &by("MPICH_MPIIO_HINTS")),
-                told("direct_io", "MPICH_MPIIO_HINTS", "files are written through the system's cache"),
+                told("direct_io", "MPICH_MPIIO_HINTS", "large writes past the system's cache are direct_write"),
                 told("cb_nodes", "TRIB_HINTS", &by("MPI_Info")),
                 told("striping_unit", "MPI_Info", &by("MPICH_MPIIO_HINTS")),
                 told("colour", "MPI_Info", "unknown key"),

@@ -36,7 +36,8 @@ fn a_new_file_has_the_hinted_stripes_and_what_a_file_tells_wins() {
         ] {
             let hints = Hints::parse(hints).unwrap();
             let file = File::open(endpoint, folder.join(name), mode, hints).unwrap();
-            assert_eq!(file.layout(), Layout::of(unit, factor), "{name}");
+            let Layout { unit: own_unit, factor: own_factor, .. } = file.layout();
+            assert_eq!((own_unit, own_factor), (unit, factor), "{name}");
             endpoint = file.close().unwrap();
         }
         let refused = Hints::parse("striping_factor=2").unwrap();
