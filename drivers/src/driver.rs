@@ -104,10 +104,11 @@ pub trait Driver: Send + Sync {
     }
 
     /// Tells the file system that this rank is about to write in `range` through `file`, in a collective call to which all ranks have
-    /// come; [`Driver::has_written`] follows. Nothing by default. Local, on aggregators.
+    /// come; [`Driver::has_written`] follows. Local, on aggregators.
     ///
     /// # Errors
-    /// The system's, where it takes no such word: the range is written all the same, and `has_written` does not follow.
+    /// The system's, where it takes no such word, and [`io::ErrorKind::Unsupported`] by default: the range is written all the same, and
+    /// `has_written` does not follow.
     fn will_write(&self, _file: &dyn Storage, _range: Extent) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
