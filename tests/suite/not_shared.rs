@@ -51,3 +51,31 @@ fn another_file_of_the_same_name_is_an_error_on_all_ranks() {
     assert!(errors.iter().all(|error| error.contains("they do not share the directory")), "{errors:?}");
     assert_eq!(std::fs::read(hosts[1].join("file")).unwrap(), b"old");
 }
+
+/// Copies of a file on the disks of hosts, which are only read.
+#[test]
+fn copies_on_each_host_are_read() {
+    let _watchdog = Watchdog::new("copies_on_each_host_are_read", 60);
+    let directory = tempfile::tempdir().unwrap();
+    let bytes: Vec<u8> = (0..400_000).map(|at| (at / 7) as u8).collect();
+    let hosts = ["first", "second"].map(|host| directory.path().join(host));
+    for host in &hosts {
+        std::fs::create_dir(host).unwrap();
+        std::fs::write(host.join("file"), &bytes).unwrap();
+    }
+    let hints = Hints::parse("cb_nodes=4; romio_cb_read=enable; trib_tiny_call=0").unwrap();
+    threads::run(RANKS, |transport| {
+        let endpoint = Endpoint::new(transport);
+        let rank = endpoint.rank();
+        let files = Arc::new(OfHost(hosts[rank / 2].clone()));
+        let mut file = File::open_on(endpoint, "file", Mode::Read, hints.clone(), files).unwrap();
+        let mine = Extents::strided(rank as u64 * 5000, 5000, 20_000, 20).unwrap();
+        let mut read = vec![0; 100_000];
+        file.read_all(&mine, &BufferLayout::Contiguous, &mut read).unwrap();
+        let due: Vec<u8> =
+            mine.iter().flat_map(|extent| extent.offset..extent.end()).map(|at| bytes[at as usize]).collect();
+        assert!(read == due);
+        file.close().unwrap();
+    })
+    .unwrap();
+}

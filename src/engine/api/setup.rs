@@ -57,7 +57,7 @@ pub struct Setup {
     pub by_host: bool,
     /// Whether there are several hosts, and each caches the file by itself.
     pub hosts_cache_apart: bool,
-    /// Where ranks are on several hosts: the file on a file system that only one machine has.
+    /// Where ranks are on several hosts and may write: the file on a file system that only one machine has.
     pub identity: Option<Identity>,
     /// Whether all ranks record their calls for a capture.
     pub is_captured: bool,
@@ -127,7 +127,8 @@ impl Setup {
             hosts,
             by_host,
             hosts_cache_apart,
-            identity: identity.filter(|_| several),
+            // Files that are only read may be copies, which a job has put on the disks of its hosts.
+            identity: identity.filter(|_| several && mode != Mode::Read),
             is_captured: alike.is_captured,
             tiling: Tiling::of(key),
             ..setup
