@@ -11,7 +11,6 @@ pub fn in_force(file: &File, tells_stripes: impl Fn(&str) -> bool) -> Vec<(&'sta
         "cb_nodes" => Some(file.aggregators().len().to_string()),
         "cb_buffer_size" => Some(file.window().to_string()),
         "trib_driver" => Some(file.driver().to_string()),
-        "direct_write" => Some(if layout.direct_from.is_some() { Switch::Enable } else { Switch::Disable }.to_string()),
         "striping_unit" if tells_stripes(key) => Some(layout.unit.to_string()),
         "striping_factor" if layout.factor > 0 && tells_stripes(key) => Some(layout.factor.to_string()),
         _ => None,
