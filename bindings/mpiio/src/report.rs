@@ -128,12 +128,12 @@ impl Report {
         bordered(&rows)
     }
 
-    /// The bytes of all accelerated calls over their seconds, if they took any.
+    /// The bytes of all accelerated calls over their seconds, if there were any.
     fn speed(&self) -> Option<String> {
         let bytes: u64 = self.accelerated.values().map(|ran| ran.bytes).sum();
         let rate = bytes as f64 / f64::from(1 << 20) / self.seconds.total;
         let digits = if rate < 10.0 { 2 } else { 0 };
-        (self.seconds.total > 0.0).then(|| format!("{rate:.digits$} MiB/s"))
+        (bytes > 0 && self.seconds.total > 0.0).then(|| format!("{rate:.digits$} MiB/s"))
     }
 }
 
