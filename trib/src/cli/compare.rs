@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use regex::Regex;
 
-use super::values::{amount, threads, times};
+use super::values::{amount, threads, timer, times};
 
 /// Options of `trib compare`.
 #[derive(Args)]
@@ -34,9 +35,29 @@ pub struct CompareOptions {
     /// Print JSON: one object per line, for each pattern, number of ranks and directory.
     #[arg(long)]
     pub json: bool,
-    /// A program of yours: the launcher with its options, the program and its arguments.
+    /// How a program of yours is measured.
+    #[command(flatten)]
+    pub program: ProgramOptions,
+    /// A program of yours: the launcher with its options, the program and its arguments. {directory} is filled in: a new folder for
+    /// each run, in --directory.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
+}
+
+/// How a program of yours is measured.
+#[derive(Args)]
+pub struct ProgramOptions {
+    /// Try hints for the MPI library, as for the patterns, and measure with the fastest ones too; on MPICH also without collective
+    /// I/O. They reach the program by ROMIO_HINTS and PNETCDF_HINTS.
+    #[arg(long, requires = "command", conflicts_with_all = ["patterns", "all"])]
+    pub best: bool,
+    /// What finds the program's own time in its output, in seconds: a regular expression whose first group is a number. Numbers of
+    /// several matches are added.
+    #[arg(long, value_name = "REGEX", value_parser = timer, requires = "command", conflicts_with_all = ["patterns", "all"])]
+    pub timer: Option<Regex>,
+    /// A shell command before each run; {directory} is filled in.
+    #[arg(long, value_name = "COMMAND", requires = "command", conflicts_with_all = ["patterns", "all"])]
+    pub prepare: Option<String>,
 }
 
 /// The MPI library and ours.
@@ -55,8 +76,8 @@ pub struct Tools {
     #[arg(long, value_name = "PATH")]
     pub library: Option<PathBuf>,
     /// Another library to compare with: a shell command in which {ranks}, {lists}, {file}, {parts}, {repeats} and {budget}
-    /// are filled in; may be repeated.
-    #[arg(long = "peer", value_name = "NAME=COMMAND", conflicts_with = "command")]
+    /// are filled in; for a program of yours, a command like it, of words without quotes. May be repeated.
+    #[arg(long = "peer", value_name = "NAME=COMMAND")]
     pub peers: Vec<String>,
 }
 
@@ -143,4 +164,6 @@ Examples:
   trib compare --mpicc mpicc --mpiexec mpiexec --all --hosts 4 --ranks 16 --shape 1gbit
       measures all patterns on four emulated hosts with links of 1 Gbit/s
   trib compare -- mpiexec -n 4 ./program input
-      measures a program of yours, with and without the library";
+      measures a program of yours, with and without the library
+  trib compare --best --timer 'write time: (\\S+)' -- mpiexec -n 4 ./program -o {directory}/out
+      also with the best hints of the MPI library, by the time that the program prints";

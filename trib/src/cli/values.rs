@@ -1,5 +1,6 @@
 //! Parsers of option values.
 
+use regex::Regex;
 use tributary::Hints;
 
 use crate::limits::{MOST_RANKS, MOST_THREADS, MOST_TIMES};
@@ -51,6 +52,12 @@ pub fn repetitions(text: &str) -> Result<u32, String> {
 pub fn amount(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
     number.ok_or_else(|| "allowed: a finite number, 0 or more".to_string())
+}
+
+/// A regular expression with a group.
+pub fn timer(text: &str) -> Result<Regex, String> {
+    let found = Regex::new(text).ok().filter(|regex| regex.captures_len() > 1);
+    found.ok_or_else(|| "allowed: a regular expression with a group, such as 'write time: (\\S+)'".to_string())
 }
 
 /// `N` lengths, separated by x.

@@ -60,6 +60,15 @@ impl Variant {
 /// # Errors
 /// The text is not NAME=COMMAND, or the name is reserved.
 pub fn peer(text: &str) -> Result<(String, Variant), Failure> {
+    let (name, command) = named_peer(text)?;
+    Ok((name.to_string(), Variant::with(Runner::Peer(command.to_string()), "as given")))
+}
+
+/// The name and the command of another library.
+///
+/// # Errors
+/// As [`peer`].
+pub fn named_peer(text: &str) -> Result<(&str, &str), Failure> {
     let wrong = || {
         Failure::new(format!(
             "peer: {text}; allowed: NAME=COMMAND, with a name other than default, best, ours, {}",
@@ -70,7 +79,7 @@ pub fn peer(text: &str) -> Result<(String, Variant), Failure> {
     if name.is_empty() || command.is_empty() || ["default", "best", "ours"].contains(&name) || BESIDE.contains(&name) {
         return Err(wrong());
     }
-    Ok((name.to_string(), Variant::with(Runner::Peer(command.to_string()), "as given")))
+    Ok((name, command))
 }
 
 /// Numbers of aggregators to try, each with the most on a host: 1, 4 and all on one host; on several 1, one for every second host,
@@ -113,8 +122,10 @@ pub fn candidates(mpi: &Mpi, ranks: u64) -> Vec<Variant> {
     all
 }
 
-/// The variant in which ROMIO's ranks write by themselves, and [`VULCAN`].
-pub const BESIDE: [&str; 2] = ["independent", VULCAN];
+/// What may be measured beside the defaults and the best hints.
+pub const BESIDE: [&str; 2] = [INDEPENDENT, VULCAN];
+/// The variant in which ROMIO's ranks write by themselves.
+pub const INDEPENDENT: &str = "independent";
 /// The variant in which OMPIO does collective I/O, by this component.
 pub const VULCAN: &str = "vulcan";
 /// The setting of [`VULCAN`], as a variable of the ranks.
@@ -137,8 +148,12 @@ pub fn beside(mpi: &Mpi, ranks: u64) -> Option<(&'static str, Variant)> {
     if is_individual(mpi.family, ranks) {
         return Some((VULCAN, Variant::romio(&[], &["--mca", "fcoll", VULCAN])));
     }
-    let hints = ["romio_cb_{}=disable".to_string(), "romio_no_indep_rw=false".to_string()];
-    (mpi.family == Family::Mpich && mpi.place.hosts(ranks) > 1).then(|| (BESIDE[0], Variant::romio(&hints, &[])))
+    (mpi.family == Family::Mpich && mpi.place.hosts(ranks) > 1).then(|| (INDEPENDENT, independent()))
+}
+
+/// ROMIO's ranks write and read by themselves.
+pub fn independent() -> Variant {
+    Variant::romio(&["romio_cb_{}=disable".to_string(), "romio_no_indep_rw=false".to_string()], &[])
 }
 
 /// The name of Open MPI's ROMIO component.

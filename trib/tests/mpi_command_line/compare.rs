@@ -235,16 +235,50 @@ fn a_program_is_run_with_and_without_the_library() {
     let words = ["--", &mpiexec, "-n", "2", &program, "--pattern", "tiny-moving", "--value", "5", "--file", &file];
     let found = &rows(&compare(&[&["--pairs", "2", "--json"], &words[..]].concat()))[0];
     assert_eq!((&found["ranks"], &found["pairs"]), (&2.into(), &2.into()), "{found}");
+    let peers = found["peers"].as_object().unwrap();
+    let due: &[&str] = if mpiexec::is_mpich() { &["default"] } else { &["default", "vulcan"] };
+    assert_eq!(peers.keys().collect::<Vec<_>>(), due, "{found}");
     for ratio in ["inside_ratio", "wall_ratio", "cpu_ratio"] {
-        assert!(found[ratio]["median"].as_f64().unwrap() > 0.0, "{found}");
+        assert!(peers.values().all(|peer| peer[ratio]["median"].as_f64() > Some(0.0)), "{found}");
     }
-    let vulcan = (!mpiexec::is_mpich()).then_some("vulcan");
-    assert_eq!(found["vulcan"].is_object(), vulcan.is_some(), "{found}");
-    for side in ["default", "ours"].into_iter().chain(vulcan) {
+    for side in peers.values().chain([&found["ours"]]) {
         // 5 calls in each of 3 repetitions of each of 2 ranks.
-        assert_eq!(found[side]["functions"]["MPI_File_write_at_all"]["calls"], 30.0, "{found}");
-        assert_eq!(found[side]["inside_seconds"].as_array().unwrap().len(), 2);
+        assert_eq!(side["functions"]["MPI_File_write_at_all"]["calls"], 30.0, "{found}");
+        assert_eq!(side["inside_seconds"].as_array().unwrap().len(), 2);
+        assert!(side.get("timed_seconds").is_none(), "{found}");
     }
+}
+
+/// The program prints its times as JSON, and writes where the command says. What is prepared is there before each run.
+#[test]
+fn a_program_is_measured_by_its_own_timer_and_with_the_best_hints() {
+    let directory = tempfile::tempdir().unwrap();
+    let (program, place) = (program().display().to_string(), directory.path().display().to_string());
+    let mpiexec = tools().1;
+    let peer =
+        format!("other={mpiexec} -n 2 {program} --pattern tiny-same --value 2 --parts write --file {{directory}}/file");
+    let options = "--pairs 2 --best --json --timer \"wall\":.\\[([^\\],]+) --directory".split(' ').chain([
+        place.as_str(),
+        "--peer",
+        &peer,
+    ]);
+    let prepare = ["--prepare", "test -z \"$(ls {directory})\" && echo before > {directory}/file"];
+    let command = ["--", &mpiexec, "-n", "2", &program];
+    let own = "--pattern tiny-moving --value 5 --parts write --file {directory}/file".split(' ');
+    let found = &rows(&compare(&options.chain(prepare).chain(command).chain(own).collect::<Vec<_>>()))[0];
+    let peers = found["peers"].as_object().unwrap();
+    assert!(peers.contains_key("default") && peers["other"]["setting"] == "as given", "{found}");
+    let beside = if mpiexec::is_mpich() { "independent" } else { "vulcan" };
+    assert!(peers.contains_key(beside), "{found}");
+    for peer in peers.values() {
+        assert!(peer["timed_ratio"]["median"].as_f64() > Some(0.0) && peer["setting"].is_string(), "{found}");
+    }
+    for side in peers.values().chain([&found["ours"]]) {
+        let timed = side["timed_seconds"].as_array().unwrap();
+        let (timed, inside) = (timed[0].as_f64().unwrap(), side["inside_seconds"][0].as_f64().unwrap());
+        assert!(timed > 0.0 && timed < 10.0 * inside, "{found}");
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "no folder of a run is left");
 }
 
 /// As Python loads mpi4py: the MPI library is not among those in which the linker looks for the program's functions.
@@ -284,8 +318,8 @@ int main(int count, char **arguments)
     }
     let (program, module, file) = (place("program"), place("module"), place("file"));
     let rows = rows(&compare(&["--json", "--pairs", "1", "--", &mpiexec, "-n", "1", &program, &module, &file]));
-    for side in ["default", "ours"] {
-        assert_eq!(rows[0][side]["functions"]["MPI_File_write_at_all"]["calls"], 1.0, "{side}: {}", rows[0]);
+    for side in [&rows[0]["peers"]["default"], &rows[0]["ours"]] {
+        assert_eq!(side["functions"]["MPI_File_write_at_all"]["calls"], 1.0, "{}", rows[0]);
     }
 }
 
@@ -307,6 +341,10 @@ fn what_is_wrong_is_said_in_one_line() {
         ("--pattern sync --peer x", "peer: x; allowed: NAME=COMMAND"),
         ("-- /nowhere/mpiexec true", "/nowhere/mpiexec: No such file"),
         ("-- MPIEXEC -n 1 true", "no rank called MPI_File_*"),
+        ("--best --pattern sync", "cannot be used with"),
+        ("--best -- ./program", "best: ./program is a launcher of no known MPI library; allowed: "),
+        ("--timer time -- MPIEXEC -n 1 true", "allowed: a regular expression with a group"),
+        ("--prepare false -- MPIEXEC -n 1 true", "prepare: sh: exit status: 1"),
     ] {
         let arguments = arguments.replace("MPIEXEC", &mpiexec);
         said(&compare(&arguments.split(' ').collect::<Vec<_>>()), expected);

@@ -1,0 +1,106 @@
+//! Measures any unmodified program: by the MPI library alone, by the same with its best hints, and with our library, in turns.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `start` | what starts the command, and one run of it |
+//! | `way` | a way to run it: hints, and what is preloaded |
+//! | `runs` | the costs of a way's runs |
+//! | `outcome` | what all ways took, and the table |
+
+mod outcome;
+mod runs;
+mod start;
+mod way;
+
+use super::variant::{self, VULCAN, WITH_VULCAN, is_individual};
+use crate::Failure;
+use crate::cli::compare::CompareOptions;
+use crate::launcher::Family;
+use crate::sweep::processors;
+use outcome::Outcome;
+use runs::Runs;
+pub use runs::{INSIDE, seconds_inside};
+use start::Start;
+use way::Way;
+
+/// The names of the ways that every comparison has.
+const DEFAULT: &str = "default";
+const OURS: &str = "ours";
+/// The name of the fastest hints.
+const BEST: &str = "best";
+
+/// A way, and its runs.
+struct Turn {
+    way: Way,
+    runs: Runs,
+}
+
+impl Turn {
+    fn new(way: Way) -> Self {
+        Self { way, runs: Runs::default() }
+    }
+}
+
+/// Runs the command in all ways, one after the other, as often as was asked for, and prints the results.
+///
+/// # Errors
+/// A run fails or writes nothing by MPI-IO; hosts, hints or a timer that do not fit.
+pub fn run(options: &CompareOptions) -> Result<(), Failure> {
+    let peers = options.tools.peers.iter().map(|text| {
+        let (name, command) = variant::named_peer(text)?;
+        Ok(Way::peer(name, command))
+    });
+    let peers: Vec<Way> = peers.collect::<Result<_, Failure>>()?;
+    let start = Start::of(options)?;
+    let bar = super::progress(options.measure.pairs, "");
+    bar.set_message("the first run");
+    let mut first = Turn::new(Way::new(DEFAULT));
+    start.once(&first.way, &mut first.runs)?;
+    // The number of ranks is known from the first run.
+    let ranks = first.runs.ranks as u64;
+    let mut turns = vec![first];
+    if options.program.best {
+        let step = |text: &str| bar.set_message(text.to_string());
+        turns.extend(best(&start, ranks, &turns[0].runs, &step)?.map(Turn::new));
+    }
+    turns.extend(beside(&start, options, ranks)?.map(Turn::new));
+    turns.extend(peers.into_iter().map(Turn::new));
+    turns.push(Turn::new(Way::new(OURS)));
+    for pair in 1..=options.measure.pairs as usize {
+        bar.set_message(format!("pair {pair} of {}", options.measure.pairs));
+        for turn in turns.iter_mut().filter(|turn| turn.runs.count() < pair) {
+            start.once(&turn.way, &mut turn.runs)?;
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Outcome::of(options, turns).print(options.json)
+}
+
+/// The hints with which the MPI library is fastest, by trying them; none if these are its defaults.
+fn best(start: &Start, ranks: u64, defaults: &Runs, step: &dyn Fn(&str)) -> Result<Option<Way>, Failure> {
+    let mut tried: Vec<(Way, Runs)> = Vec::new();
+    for way in start.candidates(ranks)? {
+        step(&format!("trying hints, {}", way.setting));
+        let mut runs = Runs::default();
+        // Hints with which this MPI library fails are no candidate; only once where ranks share cores, which is slow.
+        let rounds = if ranks > processors() as u64 { 1 } else { 2 };
+        if (0..rounds).all(|_| start.once(&way, &mut runs).is_ok()) {
+            tried.push((way, runs));
+        }
+    }
+    let fastest = tried.into_iter().min_by(|(_, a), (_, b)| a.least().total_cmp(&b.least()));
+    Ok(fastest.filter(|(_, runs)| runs.least() < defaults.least()).map(|(way, _)| way))
+}
+
+/// What is measured beside: a collective component on few ranks of Open MPI, unless the command names one; with the best hints of
+/// MPICH every rank by itself.
+fn beside(start: &Start, options: &CompareOptions, ranks: u64) -> Result<Option<Way>, Failure> {
+    let Some(family) = start.family() else { return Ok(None) };
+    let names_one =
+        options.command.iter().any(|word| word.contains("fcoll")) || std::env::var_os(WITH_VULCAN.0).is_some();
+    if is_individual(family, ranks) && !names_one {
+        return Ok(Some(Way::new(VULCAN).with(WITH_VULCAN.0, WITH_VULCAN.1)));
+    }
+    (options.program.best && family == Family::Mpich).then(|| start.independent()).transpose()
+}

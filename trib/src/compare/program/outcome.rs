@@ -1,0 +1,135 @@
+//! What all ways of running a program took, and the table.
+
+use std::collections::BTreeMap;
+
+use comfy_table::Table;
+use serde::Serialize;
+
+use super::super::statistics::{Ratio, median};
+use super::super::variant::{ABOUT_VULCAN, VULCAN};
+use super::runs::Runs;
+use super::{DEFAULT, OURS, Turn};
+use crate::cli::compare::CompareOptions;
+use crate::{Failure, listing, say};
+
+/// The runs of all ways; the ratios are other ways' divided by ours.
+#[derive(Debug, Serialize)]
+pub struct Outcome<'a> {
+    command: &'a [String],
+    pairs: u64,
+    ranks: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hosts: Option<u64>,
+    ours: Runs,
+    peers: BTreeMap<String, Peer>,
+}
+
+/// Another way than ours.
+#[derive(Debug, Serialize)]
+struct Peer {
+    setting: String,
+    /// By the program's own timer, if one was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timed_ratio: Option<Ratio>,
+    inside_ratio: Option<Ratio>,
+    wall_ratio: Option<Ratio>,
+    cpu_ratio: Option<Ratio>,
+    #[serde(flatten)]
+    runs: Runs,
+}
+
+impl<'a> Outcome<'a> {
+    /// What was measured; one of the turns is ours.
+    pub fn of(options: &'a CompareOptions, turns: Vec<Turn>) -> Self {
+        let (ours, others): (Vec<Turn>, Vec<Turn>) = turns.into_iter().partition(|turn| turn.way.name == OURS);
+        let ours = ours.into_iter().next().map(|turn| turn.runs).unwrap_or_default();
+        let peer = |Turn { way, runs }: Turn| {
+            let peer = Peer {
+                setting: way.setting,
+                timed_ratio: Ratio::of(&runs.timed_seconds, &ours.timed_seconds),
+                inside_ratio: Ratio::of(&runs.inside_seconds, &ours.inside_seconds),
+                wall_ratio: Ratio::of(&runs.wall_seconds, &ours.wall_seconds),
+                cpu_ratio: Ratio::of(&runs.cpu_seconds, &ours.cpu_seconds),
+                runs,
+            };
+            (way.name, peer)
+        };
+        let peers = others.into_iter().map(peer).collect();
+        let (pairs, hosts) = (options.measure.pairs, options.measure.hosts);
+        Self { command: &options.command, pairs, ranks: ours.ranks, hosts, ours, peers }
+    }
+
+    /// Prints it, for programs or for people.
+    ///
+    /// # Errors
+    /// Those of standard output.
+    pub fn print(&self, json: bool) -> Result<(), Failure> {
+        if json { say(serde_json::to_string(self)?) } else { say(self.text()) }
+    }
+
+    fn text(&self) -> String {
+        let mut table = listing::table(["", "without", "with", "ratio", "least", "most"]);
+        if let Some(default) = self.peers.get(DEFAULT) {
+            self.add_times(&mut table, default);
+            self.add_others(&mut table);
+            self.add_counts(&mut table, &default.runs);
+        }
+        let (ranks, pairs) = (self.ranks, self.pairs);
+        let note = self.peers.get(VULCAN).map_or(String::new(), |_| format!("\n{ABOUT_VULCAN}"));
+        format!("{table}\n{ranks} ranks, medians of {pairs} pairs; ratio: without divided by with, pair by pair{note}")
+    }
+
+    /// The times with the MPI library's defaults.
+    fn add_times(&self, table: &mut Table, default: &Peer) {
+        let (theirs, ours) = (&default.runs, &self.ours);
+        if !theirs.timed_seconds.is_empty() {
+            let (theirs, ours) = (&theirs.timed_seconds, &ours.timed_seconds);
+            add_time(table, "the program's timer, s", (theirs, ours), default.timed_ratio);
+        }
+        let both = (&*theirs.inside_seconds, &*ours.inside_seconds);
+        add_time(table, "inside MPI_File_*, s", both, default.inside_ratio);
+        let both = (&*theirs.wall_seconds, &*ours.wall_seconds);
+        add_time(table, "from start to end, s", both, default.wall_ratio);
+        let both = (&*theirs.cpu_seconds, &*ours.cpu_seconds);
+        add_time(table, "processor, all ranks, s", both, default.cpu_ratio);
+    }
+
+    /// The time that counts, of each other way.
+    fn add_others(&self, table: &mut Table) {
+        for (name, peer) in self.peers.iter().filter(|(name, _)| *name != DEFAULT) {
+            let what = if peer.runs.timed_seconds.is_empty() { "inside MPI_File_*" } else { "the program's timer" };
+            let (theirs, ours) = (peer.runs.counted(), self.ours.counted());
+            add_time(table, &format!("{what}, {name} ({}), s", peer.setting), (theirs, ours), Ratio::of(theirs, ours));
+        }
+    }
+
+    fn add_counts(&self, table: &mut Table, default: &Runs) {
+        let ours = &self.ours;
+        for (name, default, ours) in [
+            ("context switches", &default.context_switches, &ours.context_switches),
+            ("page faults", &default.page_faults, &ours.page_faults),
+            ("memory of the largest rank, MB", &default.peak_bytes, &ours.peak_bytes),
+        ] {
+            let unit = if name.ends_with("MB") { 1e6 } else { 1.0 };
+            let text = |values: &[f64]| format!("{:.0}", middle(values) / unit);
+            table.add_row([name.to_string(), text(default), text(ours)]);
+        }
+        for (name, function) in &default.functions {
+            let with = ours.functions.get(name).copied().unwrap_or_default();
+            let text = |seconds: f64| format!("{seconds:.4}");
+            let name = format!("{name}, {:.0} calls, s", function.calls);
+            table.add_row([name, text(function.seconds), text(with.seconds)]);
+        }
+    }
+}
+
+fn add_time(table: &mut Table, name: &str, (theirs, ours): (&[f64], &[f64]), found: Option<Ratio>) {
+    let ratios = found.map(|ratio| [ratio.median, ratio.min, ratio.max].map(|value| format!("{value:.2}")));
+    let [median, least, most] = ratios.unwrap_or_default();
+    let text = |values: &[f64]| format!("{:.4}", middle(values));
+    table.add_row([name.to_string(), text(theirs), text(ours), median, least, most]);
+}
+
+fn middle(values: &[f64]) -> f64 {
+    median(values).unwrap_or_default()
+}

@@ -1,0 +1,120 @@
+//! The costs of runs: the records of the ranks, and what the program says of its time.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Failure;
+
+/// The variable that names the folder of the ranks' records.
+pub const INSIDE: &str = "TRIB_COMPARE_INSIDE";
+
+/// The record that a rank writes when it ends.
+#[derive(Debug, Deserialize)]
+struct Rank {
+    calls: BTreeMap<String, Function>,
+    seconds: f64,
+    cpu: f64,
+    context_switches: f64,
+    page_faults: f64,
+    peak_bytes: f64,
+}
+
+/// Calls of one function.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct Function {
+    /// Of all ranks.
+    pub calls: f64,
+    /// Of the slowest rank.
+    pub seconds: f64,
+}
+
+/// The costs of runs, one number for each run.
+#[derive(Debug, Default, Serialize)]
+pub struct Runs {
+    /// Seconds by the program's own timer, if one was named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub timed_seconds: Vec<f64>,
+    /// Seconds inside MPI_File_*, on the rank with the longest time there.
+    pub inside_seconds: Vec<f64>,
+    /// From the start of the launcher to its end.
+    pub wall_seconds: Vec<f64>,
+    /// Processor seconds of all ranks.
+    pub cpu_seconds: Vec<f64>,
+    /// Of all ranks.
+    pub context_switches: Vec<f64>,
+    /// Of all ranks.
+    pub page_faults: Vec<f64>,
+    /// Peak memory of the largest rank in bytes.
+    pub peak_bytes: Vec<f64>,
+    /// By function, in the last run.
+    pub functions: BTreeMap<String, Function>,
+    /// Number of ranks.
+    #[serde(skip)]
+    pub ranks: usize,
+}
+
+impl Runs {
+    /// Number of runs.
+    pub fn count(&self) -> usize {
+        self.wall_seconds.len()
+    }
+
+    /// The seconds that count: by the program's own timer, or else inside of MPI_File_*.
+    pub fn counted(&self) -> &[f64] {
+        if self.timed_seconds.is_empty() { &self.inside_seconds } else { &self.timed_seconds }
+    }
+
+    /// The least of them.
+    pub fn least(&self) -> f64 {
+        self.counted().iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
+    /// Adds a run: its records are in `folder`, and it took `wall` seconds.
+    ///
+    /// # Errors
+    /// A record that cannot be read; no rank called MPI_File_*.
+    pub fn add(&mut self, folder: &Path, wall: f64, what: &str) -> Result<(), Failure> {
+        let ranks = ranks(folder)?;
+        if ranks.iter().all(|rank| rank.calls.is_empty()) {
+            return Err(Failure::new(format!(
+                "command: {what}: no rank called MPI_File_*; allowed: programs that write or read by MPI-IO"
+            )));
+        }
+        self.wall_seconds.push(wall);
+        let largest = |of: &dyn Fn(&Rank) -> f64| ranks.iter().map(of).fold(0.0, f64::max);
+        let sum = |of: &dyn Fn(&Rank) -> f64| ranks.iter().map(of).sum();
+        self.inside_seconds.push(largest(&|rank| rank.seconds));
+        self.cpu_seconds.push(sum(&|rank| rank.cpu));
+        self.context_switches.push(sum(&|rank| rank.context_switches));
+        self.page_faults.push(sum(&|rank| rank.page_faults));
+        self.peak_bytes.push(largest(&|rank| rank.peak_bytes));
+        self.functions.clear();
+        for (name, function) in ranks.iter().flat_map(|rank| &rank.calls) {
+            let all = self.functions.entry(name.clone()).or_default();
+            all.calls += function.calls;
+            all.seconds = all.seconds.max(function.seconds);
+        }
+        self.ranks = ranks.len();
+        Ok(())
+    }
+}
+
+/// Seconds inside MPI_File_* on the rank with the longest time there, if any rank called it; and the number of ranks.
+///
+/// # Errors
+/// A record that cannot be read.
+pub fn seconds_inside(folder: &Path) -> Result<(Option<f64>, usize), Failure> {
+    let ranks = ranks(folder)?;
+    let that_called = ranks.iter().filter(|rank| !rank.calls.is_empty());
+    Ok((that_called.map(|rank| rank.seconds).reduce(f64::max), ranks.len()))
+}
+
+/// The records of all ranks.
+fn ranks(folder: &Path) -> Result<Vec<Rank>, Failure> {
+    let read = |entry: std::io::Result<std::fs::DirEntry>| -> Result<Rank, Failure> {
+        Ok(serde_json::from_str(&std::fs::read_to_string(entry?.path())?)?)
+    };
+    std::fs::read_dir(folder)?.map(read).collect()
+}

@@ -1,0 +1,192 @@
+//! What starts the command, and one run of it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use regex::Regex;
+use tempfile::TempDir;
+
+use super::runs::{INSIDE, Runs};
+use super::way::{FOR_HINTS, Way};
+use super::{BEST, OURS};
+use crate::Failure;
+use crate::cli::compare::CompareOptions;
+use crate::compare::mpi::{self, Mpi};
+use crate::compare::variant::{self, INDEPENDENT};
+use crate::compare::{build, process, task};
+use crate::hosts::{self, Place};
+use crate::launcher::command::Ready;
+use crate::launcher::library::library;
+use crate::launcher::{self, Family, Launcher};
+
+/// A run that takes longer is assumed to hang.
+const LIMIT: Duration = Duration::from_secs(3600);
+
+/// What stands in the command and in `--prepare` for the folder of a run.
+const DIRECTORY: &str = "{directory}";
+
+/// What starts the command, and where.
+pub struct Start<'a> {
+    words: &'a [String],
+    prepare: Option<&'a str>,
+    timer: Option<&'a Regex>,
+    launcher: Option<&'static Launcher>,
+    place: Place,
+    /// Ranks of the command where that must be known: on hosts.
+    ranks: u64,
+    /// Where each run has a folder.
+    directory: PathBuf,
+    /// Preloaded in every run, and ours.
+    inside: String,
+    library: PathBuf,
+    /// Files of hints.
+    hints: TempDir,
+}
+
+impl<'a> Start<'a> {
+    /// What the options ask for. Hosts are made.
+    ///
+    /// # Errors
+    /// There is no launcher, library, compiler or directory; hosts cannot be made, or do not fit; hints of the user's own where
+    /// the best are looked for.
+    pub fn of(options: &'a CompareOptions) -> Result<Self, Failure> {
+        let (words, measure, program) = (&options.command, &options.measure, &options.program);
+        if let Some(name) = FOR_HINTS.iter().find(|name| program.best && std::env::var_os(name).is_some()) {
+            return Err(Failure::new(format!("best: {name} is set; allowed: no hints in the environment")));
+        }
+        let (launcher, ranks) = match measure.hosts {
+            None => (launcher::of(&words[0])?, 1),
+            Some(hosts) => (Some(mpi::check_launcher(&words[0])?), ranks_on(hosts, words)?),
+        };
+        let place = match measure.hosts.map(|_| Place::of(measure)).transpose()? {
+            Some(place @ Place::Emulated(_)) => place,
+            None => Place::Here,
+            Some(_) => {
+                return Err(Failure::new(
+                    "hosts: a program of yours cannot have pretended ones; allowed: root, or no --hosts",
+                ));
+            }
+        };
+        let directory = task::directories(measure, &place)?.swap_remove(0);
+        let (timer, prepare) = (program.timer.as_ref(), program.prepare.as_deref());
+        let (inside, library) = (build::inside()?.display().to_string(), library(options.tools.library.as_deref())?);
+        let hints = tempfile::tempdir()?;
+        let start = Self { words, prepare, timer, launcher, place, ranks, directory, inside, library, hints };
+        // Said before anything runs.
+        if program.best {
+            start.mpi()?;
+        }
+        Ok(start)
+    }
+
+    /// The family of the launcher's MPI library, if it is known.
+    pub fn family(&self) -> Option<Family> {
+        self.launcher.and_then(|launcher| launcher.family)
+    }
+
+    fn mpi(&self) -> Result<Mpi, Failure> {
+        let family = self.family().ok_or_else(|| {
+            let name = &self.words[0];
+            Failure::new(format!(
+                "best: {name} is a launcher of no known MPI library; allowed: those of MPICH, Open MPI"
+            ))
+        })?;
+        Ok(Mpi { family, mpicc: String::new(), mpiexec: self.words[0].clone(), place: self.place.clone() })
+    }
+
+    /// The hints to try, on so many ranks.
+    ///
+    /// # Errors
+    /// The MPI library is not known; files of hints cannot be written.
+    pub fn candidates(&self, ranks: u64) -> Result<Vec<Way>, Failure> {
+        let all = variant::candidates(&self.mpi()?, ranks).into_iter().enumerate();
+        all.map(|(number, variant)| Way::of(BEST, &variant, number, self.hints.path())).collect()
+    }
+
+    /// Every rank by itself, in ROMIO.
+    ///
+    /// # Errors
+    /// The file of hints cannot be written.
+    pub fn independent(&self) -> Result<Way, Failure> {
+        Way::of(INDEPENDENT, &variant::independent(), 0, self.hints.path())
+    }
+
+    /// Runs the command, in a new folder.
+    ///
+    /// # Errors
+    /// It fails, no rank called MPI_File_*, or it does not print the time that was asked for.
+    pub fn once(&self, way: &Way, runs: &mut Runs) -> Result<(), Failure> {
+        let (records, folder) = (tempfile::tempdir()?, tempfile::tempdir_in(&self.directory)?);
+        let filled = |text: &str| text.replace(DIRECTORY, &folder.path().display().to_string());
+        if let Some(prepare) = self.prepare {
+            process::run(Command::new("sh").args(["-c", &filled(prepare)]), LIMIT)
+                .map_err(|failure| Failure::new(format!("prepare: {failure}")))?;
+        }
+        let words = way.command.as_deref().unwrap_or(self.words);
+        let words: Vec<String> = words.iter().map(|word| filled(word)).collect();
+        let output = process::run(&mut self.command(&words, way, records.path())?, LIMIT)?;
+        runs.add(records.path(), output.seconds, &words.join(" "))?;
+        if let Some(timer) = self.timer {
+            runs.timed_seconds.push(timed(timer, &(output.stdout + &output.stderr))?);
+        }
+        Ok(())
+    }
+
+    fn command(&self, words: &[String], way: &Way, records: &Path) -> Result<Command, Failure> {
+        let preload = match way.name.as_str() {
+            OURS => format!("{}:{}", self.inside, self.library.display()),
+            _ => self.inside.clone(),
+        };
+        let own = [("LD_PRELOAD", preload), (INSIDE, records.display().to_string())];
+        let own = own.map(|(name, value)| (name.to_string(), value));
+        let variables: Vec<_> = own.into_iter().chain(way.variables.iter().cloned()).collect();
+        let ready = Ready::new(self.launcher, words, &variables, |name| std::env::var(name).ok())?;
+        let mut command = match self.place.emulated() {
+            Some(hosts) => hosts.command(&words[0], self.ranks / hosts.count())?,
+            None => Command::new(&words[0]),
+        };
+        command.envs(ready.environment).args(&ready.words[1..]);
+        Ok(command)
+    }
+}
+
+/// The ranks of a command, which hosts must divide.
+fn ranks_on(hosts: u64, words: &[String]) -> Result<u64, Failure> {
+    hosts::ranks_of(words).filter(|ranks| ranks.is_multiple_of(hosts)).ok_or_else(|| {
+        let what = words.join(" ");
+        Failure::new(format!(
+            "hosts: {hosts} with {what}; allowed: a command with -n, and hosts that divide its number"
+        ))
+    })
+}
+
+/// The seconds that a program prints: the first group of each match, added up.
+fn timed(timer: &Regex, printed: &str) -> Result<f64, Failure> {
+    let fail = |why: &str| Failure::new(format!("timer: {timer}: {why}; allowed: what finds seconds in its output"));
+    let found = timer.captures_iter(printed).filter_map(|groups| groups.get(1));
+    let numbers: Vec<f64> = found
+        .map(|group| group.as_str().parse().map_err(|_| fail(&format!("{} is no number", group.as_str()))))
+        .collect::<Result<_, _>>()?;
+    if numbers.is_empty() {
+        return Err(fail("it matches nothing that the command printed"));
+    }
+    Ok(numbers.into_iter().sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_added_and_what_is_none_is_said() {
+        let printed = "write: 0.5 s\nread: x s\nwrite: 0.25 s\n";
+        let of = |timer: &str| timed(&Regex::new(timer).unwrap(), printed).map_err(|failure| failure.to_string());
+        assert_eq!(of("write: (\\S+)"), Ok(0.75));
+        assert_eq!(
+            of("read: (\\S+)").unwrap_err(),
+            "timer: read: (\\S+): x is no number; allowed: what finds seconds in its output"
+        );
+        assert!(of("total (\\S+)").unwrap_err().contains("it matches nothing that the command printed"));
+    }
+}
