@@ -126,7 +126,14 @@ impl<'a> Start<'a> {
         let words = way.command.as_deref().unwrap_or(self.words);
         let words: Vec<String> = words.iter().map(|word| filled(word)).collect();
         let output = process::run(&mut self.command(&words, way, records.path())?, LIMIT)?;
-        runs.add(records.path(), output.seconds, &words.join(" "))?;
+        runs.add(records.path(), output.seconds)?;
+        // Another library may do without MPI-IO.
+        if runs.functions.is_empty() && way.command.is_none() {
+            let what = words.join(" ");
+            return Err(Failure::new(format!(
+                "command: {what}: no rank called MPI_File_*; allowed: programs that write or read by MPI-IO"
+            )));
+        }
         if let Some(timer) = self.timer {
             runs.timed_seconds.push(timed(timer, &(output.stdout + &output.stderr))?);
         }
