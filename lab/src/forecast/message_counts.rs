@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::matrix::Matrix;
-use super::rank_counts::{Counted, RankCounts, Sizes};
+use super::rank_counts::{RankCounts, Sizes};
 use tributary::access::Extents;
 use tributary::drivers::Domains;
 use tributary::error::{Error, Result};
@@ -97,7 +97,7 @@ impl MessageCounts {
         Ok(all_counts.pop().ok_or_else(|| Error::argument("divisions", 0, "1 or more"))?)
     }
 
-    /// The same for several divisions in one pass over the extents. `counted_as` names the rank whose counts a rank has: itself,
+    /// The same for several divisions of the same accesses. `counted_as` names the rank whose counts a rank has: itself,
     /// or one that does nearly the same. Only ranks that are named are counted, and counts are those of all ranks.
     ///
     /// # Errors
@@ -127,14 +127,11 @@ impl MessageCounts {
                 let Some(&(rank, weight)) = weights.get(next.fetch_add(1, Ordering::Relaxed)) else {
                     return Ok::<_, E>((all, windows));
                 };
-                let pairs = divisions.iter().zip(&chosen);
-                let mut tallies: Vec<_> =
-                    pairs.map(|(division, (chosen, _))| RankCounts::new(division, chosen)).collect();
-                for extent in access(rank)?.iter() {
-                    tallies.iter_mut().for_each(|rank_counts| rank_counts.add(extent));
-                }
-                let of_rank =
-                    tallies.into_iter().zip(&mut windows).map(|(tally, windows)| tally.finish(windows, weight));
+                let access = access(rank)?;
+                let divided = divisions.iter().zip(&chosen).zip(&mut windows);
+                let of_rank = divided.map(|((division, (chosen, _)), windows)| {
+                    RankCounts::of((division, chosen), &access, (windows, weight))
+                });
                 all.push((rank, of_rank.collect::<Result<Vec<_>>>()?));
                 (0..weight).for_each(|_| counted());
             }
@@ -168,7 +165,7 @@ impl MessageCounts {
         division: Division,
         all_rounds: u64,
         windows: Vec<Vec<Held>>,
-        ranks: impl Iterator<Item = &'a Counted> + Clone,
+        ranks: impl Iterator<Item = &'a RankCounts> + Clone,
     ) -> Self {
         let data = |round: usize| Matrix::of_rows(ranks.clone().map(|one| one.rounds[round].as_slice()));
         let mut sizes = Sizes::default();

@@ -19,6 +19,52 @@ use crate::error::Result;
 use crate::hints::Hints;
 use crate::topology::{Rank, Topology};
 
+/// What a rank has for an aggregator, as it is sent.
+pub struct List {
+    /// Index of the aggregator.
+    pub aggregator: usize,
+    /// Extents after flattening, as the aggregator receives them.
+    pub extents: u64,
+    /// Bytes of the list in a message.
+    pub message_bytes: usize,
+    flow: Flow,
+}
+
+/// What a rank has for an aggregator in one window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InWindow {
+    /// The round of the window.
+    pub round: u64,
+    /// The first byte of the file that it has there, and one past the last.
+    pub range: (u64, u64),
+    /// Bytes.
+    pub bytes: u64,
+    /// Extents; one that lies in two windows counts in both.
+    pub extents: u64,
+}
+
+/// The lists of a rank's access, one for each aggregator for which it has bytes, ascending. O(extents).
+pub fn lists(file: &Extents, layout: &BufferLayout, domains: &Domains) -> impl Iterator<Item = List> {
+    flatten(file, layout, domains, u64::MAX).into_iter().map(|list| List {
+        aggregator: list.aggregator,
+        extents: list.file.count(),
+        message_bytes: list.file.wire_len(),
+        flow: Flow::new(list.aggregator, list.file),
+    })
+}
+
+impl List {
+    /// The windows in which it has bytes, ascending: one data message each. O(extents) for all.
+    pub fn windows(mut self, domains: &Domains) -> impl Iterator<Item = InWindow> {
+        std::iter::from_fn(move || {
+            let (window, from) = (self.flow.window(domains)?, self.flow.next_offset()?);
+            let passed = self.flow.pass(&window);
+            let (bytes, extents) = (passed.bytes, passed.extents);
+            Some(InWindow { round: window.index, range: (from, passed.end), bytes, extents })
+        })
+    }
+}
+
 /// The first pass: the range of all ranks and, for drivers that divide by density, a histogram of the bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Ranges(Amount);
@@ -159,26 +205,23 @@ impl Planner {
     /// The counts of `rank` with flat kernels: a head to every aggregator (and a second message if the list does not fit), then
     /// a message for each of its windows. O(extents) time.
     pub fn rank(&self, rank: Rank, file: &Extents, layout: &BufferLayout) -> Exchanged {
-        let outgoing = flatten(file, layout, &self.domains, u64::MAX);
         let aggregators = &self.aggregators;
         let mut all = Exchanged { bytes: file.bytes(), ..Exchanged::default() };
         let own = aggregators.binary_search(&rank).ok();
         let heads = aggregators.len() as u64 - u64::from(own.is_some());
         all.metadata_messages = heads;
         all.metadata_bytes = heads * LENGTH as u64;
-        for out in outgoing {
-            let to_itself = Some(out.aggregator) == own;
-            all.extents += out.file.count();
+        for list in lists(file, layout, &self.domains) {
+            let aggregator = list.aggregator;
+            let to_itself = Some(aggregator) == own;
+            all.extents += list.extents;
             if !to_itself {
-                let body = out.file.wire_len();
-                all.metadata_bytes += body as u64;
-                all.metadata_messages += u64::from(body > HEAD);
+                all.metadata_bytes += list.message_bytes as u64;
+                all.metadata_messages += u64::from(list.message_bytes > HEAD);
             }
-            let mut flow = Flow::new(out.aggregator, out.file);
-            while let Some(window) = flow.window(&self.domains) {
-                let bytes = flow.pass(&window).bytes;
+            for InWindow { round, bytes, .. } in list.windows(&self.domains) {
                 let received = Received { senders: 1, bytes, least: bytes, most: bytes };
-                all.windows.insert((out.aggregator as u32, window.index), received);
+                all.windows.insert((aggregator as u32, round), received);
                 all.data_messages += u64::from(!to_itself);
             }
         }

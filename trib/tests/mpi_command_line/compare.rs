@@ -281,6 +281,48 @@ fn a_program_is_measured_by_its_own_timer_and_with_the_best_hints() {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "no folder of a run is left");
 }
 
+/// The script that measures real programs, with a stand-in that prints IOR's tables: a row of the one is the time, the other is no row.
+#[test]
+fn real_programs_are_one_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ior, kept) = (folder.path().join("ior"), folder.path().join("rows.jsonl"));
+    let run = format!("{} --pattern tiny-moving --value 5 --parts write --file", program().display());
+    let rows = "write 1 2 3 4 5 6 0.5 8 9 0\nwrite 1 2 3 4 5 6 7 8 9 10 0.01 NA NA 0 4";
+    std::fs::write(&ior, format!("#!/bin/sh\nfor last; do :; done\n{run} $last >&2 && printf '{rows}\\n'\n")).unwrap();
+    std::fs::set_permissions(&ior, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../benchmarks/programs/measure");
+    let measure = |only: &str| {
+        let mut command = Command::new(&script);
+        command.arg(folder.path()).args(["--hosts", "1", "--ranks", "2", "--pairs", "2", "--only", only]);
+        command.args(["--mpiexec", &tools().1, "--trib", TRIB, "--library"]).arg(library()).arg("--rows").arg(&kept);
+        command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        command.env("OMPI_MCA_rmaps_base_oversubscribe", "1").env("MPICC", tools().0);
+        let _alone = mpiexec::alone();
+        command.output().unwrap()
+    };
+    let output = measure("64 KiB x 32, write");
+    let table = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    // Both ranks print the row.
+    let due = "| IOR 64 KiB x 32, write | 1 | 1 | ";
+    assert!(table.contains(due) && table.contains(" | 1.00 (1.00-1.00), of 1.0 | "), "{table}");
+    assert!(table.contains("Missed targets:\n- geometric mean: 1.00, to be 1.7\n"), "{table}");
+    assert_eq!(std::fs::read_to_string(&kept).unwrap().lines().count(), 1);
+    std::fs::remove_file(&ior).unwrap();
+    std::fs::write(&ior, "").unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&measure("64 KiB x 32, write").stdout),
+        table,
+        "rows that are there are not measured again"
+    );
+    let output = measure("BTIO");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        !output.status.success() && said.contains("measure: BTIO 64^3: ") && said.contains("btio is not there"),
+        "{said}"
+    );
+}
+
 /// As Python loads mpi4py: the MPI library is not among those in which the linker looks for the program's functions.
 #[test]
 fn a_program_that_loads_mpi_locally_is_measured() {
