@@ -138,8 +138,7 @@ fn plan(call: Call<'_>, topology: &Topology, hints: &Hints, all: &mut Planned) -
         histogram = fold(call, "where the bytes are", ranges.empty_histogram(), count, add)?;
     }
     let planner = Planner::new(topology.clone(), layout, driver, hints.clone(), ranges, &histogram)?;
-    let plan =
-        |all: &mut Exchanged, rank, access: &RankAccess| *all += planner.rank(rank, &access.file, &access.layout);
+    let plan = |all: &mut Exchanged, rank, access: &RankAccess| *all += planner.rank(rank, &access.file);
     let exchanged = fold(call, "plans", Exchanged::default(), plan, |all, other| *all += other)?;
     all.add(planner.aggregators().len(), &exchanged);
     Ok(())

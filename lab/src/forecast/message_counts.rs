@@ -258,7 +258,7 @@ mod tests {
     use std::path::Path;
 
     use proptest::prelude::*;
-    use tributary::access::{BufferLayout, Extent};
+    use tributary::access::Extent;
     use tributary::drivers::{Layout, driver};
     use tributary::engine::planning::{Exchanged, LENGTH, Planner, Ranges, Received};
     use tributary::{Hints, Topology};
@@ -350,7 +350,7 @@ mod tests {
             let planner = Planner::new(topology.clone(), layout, of, hints.clone(), ranges, histogram).unwrap();
             let mut planned = Exchanged::default();
             for (rank, access) in accesses.iter().enumerate() {
-                planned += planner.rank(rank, access, &BufferLayout::Contiguous);
+                planned += planner.rank(rank, access);
             }
 
             let file = SharedFile::of(&topology, &hints, range).unwrap();

@@ -2,7 +2,7 @@
 
 use super::matrix::Cell;
 use super::message_counts::{Division, Held, Lists};
-use tributary::access::{BufferLayout, Extents};
+use tributary::access::Extents;
 use tributary::engine::planning::lists;
 use tributary::engine::touched::Touched;
 use tributary::error::{Error, Result};
@@ -51,7 +51,7 @@ impl RankCounts {
         let touched = Touched::of(domains).by(access);
         let sizes = Sizes { bytes: access.bytes(), extents: access.count(), touched };
         let mut counts = Self { requests: 0, lists: Vec::new(), rounds: vec![Vec::new(); chosen.len()], sizes };
-        for list in lists(access, &BufferLayout::Contiguous, domains) {
+        for list in lists(access, domains) {
             let (aggregator, extents) = (list.aggregator, list.extents);
             counts.requests += extents;
             counts.lists.push(cell(

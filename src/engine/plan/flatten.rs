@@ -22,7 +22,28 @@ pub struct ListsToSend {
 /// Divides an access by aggregator; returns the aggregators with data, ascending. Bytes at or behind `limit` are left out (a
 /// read ends at the end of the file).
 pub fn flatten(file: &Extents, layout: &BufferLayout, domains: &Domains, limit: u64) -> Vec<ListsToSend> {
-    let mut streams: Vec<Option<Box<Stream>>> = Vec::new();
+    let finish = |(aggregator, stream): (usize, Box<Stream>)| stream.finish(aggregator);
+    divide(file, layout, domains, limit).map(finish).collect()
+}
+
+/// The same without the places in the buffer: the list of the file for each aggregator with data.
+pub fn flatten_file(file: &Extents, domains: &Domains) -> impl Iterator<Item = (usize, Packed)> {
+    let all = divide(file, &BufferLayout::Contiguous, domains, u64::MAX);
+    all.map(|(aggregator, list): (usize, Box<CoalescingPacker>)| (aggregator, list.finish()))
+}
+
+/// What takes the pieces of one aggregator.
+trait TakePieces: Default {
+    fn take(&mut self, piece: Piece);
+}
+
+fn divide<T: TakePieces>(
+    file: &Extents,
+    layout: &BufferLayout,
+    domains: &Domains,
+    limit: u64,
+) -> impl Iterator<Item = (usize, Box<T>)> {
+    let mut streams: Vec<Option<Box<T>>> = Vec::new();
     streams.resize_with(domains.aggregators(), || None);
     let mut divider = Divider { domains, streams, owner: 0, until: 0, covered: 0, limit };
     if file.is_ascending() {
@@ -31,7 +52,7 @@ pub fn flatten(file: &Extents, layout: &BufferLayout, domains: &Domains, limit: 
         in_order(file, layout).for_each(|piece| divider.add(piece));
     }
     let streams = divider.streams.into_iter().enumerate();
-    streams.filter_map(|(aggregator, stream)| Some(stream?.finish(aggregator))).collect()
+    streams.filter_map(|(aggregator, stream)| Some((aggregator, stream?)))
 }
 
 /// The pieces of any access, sorted by the offset of their extent, then by their sequence. Of extents that overlap, the one
@@ -47,9 +68,9 @@ pub fn overlap(piece: &Piece, covered: u64) -> u64 {
     covered.saturating_sub(piece.offset).min(piece.len)
 }
 
-struct Divider<'a> {
+struct Divider<'a, T> {
     domains: &'a Domains,
-    streams: Vec<Option<Box<Stream>>>,
+    streams: Vec<Option<Box<T>>>,
     /// The aggregator of the bytes up to `until`.
     owner: usize,
     until: u64,
@@ -59,13 +80,13 @@ struct Divider<'a> {
     limit: u64,
 }
 
-impl Divider<'_> {
+impl<T: TakePieces> Divider<'_, T> {
     /// Adds the pieces of an access whose file side ascends.
     fn walk(&mut self, mut walk: Walk<'_>) {
         while let Some(position) = walk.position().filter(|position| *position < self.limit) {
             let (owner, until) = self.domains.owner(position);
             let stream = self.streams[owner].get_or_insert_default();
-            walk.visit_before(until.min(self.limit), |piece| stream.push(piece));
+            walk.visit_before(until.min(self.limit), |piece| stream.take(piece));
         }
     }
 
@@ -80,7 +101,7 @@ impl Divider<'_> {
                 (self.owner, self.until) = self.domains.owner(piece.offset);
             }
             let len = piece.len.min(self.until - piece.offset);
-            self.streams[self.owner].get_or_insert_default().push(Piece { len, ..piece });
+            self.streams[self.owner].get_or_insert_default().take(Piece { len, ..piece });
             piece = piece.behind(len);
         }
     }
@@ -92,13 +113,22 @@ struct Stream {
     memory: CoalescingPacker,
 }
 
-impl Stream {
+impl TakePieces for Stream {
     #[inline]
-    fn push(&mut self, Piece { offset, memory, len }: Piece) {
+    fn take(&mut self, Piece { offset, memory, len }: Piece) {
         self.file.push(Extent { offset, len });
         self.memory.push(Extent { offset: memory, len });
     }
+}
 
+impl TakePieces for CoalescingPacker {
+    #[inline]
+    fn take(&mut self, Piece { offset, len, .. }: Piece) {
+        self.push(Extent { offset, len });
+    }
+}
+
+impl Stream {
     fn finish(self, aggregator: usize) -> ListsToSend {
         ListsToSend { aggregator, file: self.file.finish(), memory: self.memory.finish() }
     }

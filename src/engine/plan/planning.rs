@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-use crate::access::{BufferLayout, Extents};
+use crate::access::Extents;
 use crate::drivers::{Domains, Driver, Layout, Written};
 use crate::engine::api::report::FanIn;
 use crate::engine::api::setup::Setup;
 use crate::engine::data::flow::Flow;
 use crate::engine::facts::Amount;
 pub use crate::engine::metadata::variable_exchange::{HEAD, LENGTH};
-use crate::engine::plan::flatten::flatten;
+use crate::engine::plan::flatten::flatten_file;
 use crate::engine::plan::{HISTOGRAM, count_bytes};
 use crate::error::Result;
 use crate::hints::Hints;
@@ -44,12 +44,12 @@ pub struct InWindow {
 }
 
 /// The lists of a rank's access, one for each aggregator for which it has bytes, ascending. O(extents).
-pub fn lists(file: &Extents, layout: &BufferLayout, domains: &Domains) -> impl Iterator<Item = List> {
-    flatten(file, layout, domains, u64::MAX).into_iter().map(|list| List {
-        aggregator: list.aggregator,
-        extents: list.file.count(),
-        message_bytes: list.file.wire_len(),
-        flow: Flow::new(list.aggregator, list.file),
+pub fn lists(file: &Extents, domains: &Domains) -> impl Iterator<Item = List> {
+    flatten_file(file, domains).map(|(aggregator, list)| List {
+        aggregator,
+        extents: list.count(),
+        message_bytes: list.wire_len(),
+        flow: Flow::new(aggregator, list),
     })
 }
 
@@ -204,14 +204,14 @@ impl Planner {
 
     /// The counts of `rank` with flat kernels: a head to every aggregator (and a second message if the list does not fit), then
     /// a message for each of its windows. O(extents) time.
-    pub fn rank(&self, rank: Rank, file: &Extents, layout: &BufferLayout) -> Exchanged {
+    pub fn rank(&self, rank: Rank, file: &Extents) -> Exchanged {
         let aggregators = &self.aggregators;
         let mut all = Exchanged { bytes: file.bytes(), ..Exchanged::default() };
         let own = aggregators.binary_search(&rank).ok();
         let heads = aggregators.len() as u64 - u64::from(own.is_some());
         all.metadata_messages = heads;
         all.metadata_bytes = heads * LENGTH as u64;
-        for list in lists(file, layout, &self.domains) {
+        for list in lists(file, &self.domains) {
             let aggregator = list.aggregator;
             let to_itself = Some(aggregator) == own;
             all.extents += list.extents;

@@ -10,7 +10,7 @@ use tributary::engine::FanIn;
 use tributary::engine::capture::{Call, Header};
 use tributary::engine::planning::{Exchanged, Planner, Ranges};
 use tributary::hints::{DriverName, is_removed_default};
-use tributary::{BufferLayout, Extents, Hints, Rank, Topology};
+use tributary::{Extents, Hints, Rank, Topology};
 
 use crate::Failure;
 
@@ -105,7 +105,7 @@ pub fn plan(header: &Header, topology: &Topology, hints: &Hints, call: (usize, &
     let mut exchanged = Exchanged::default();
     for (rank, call) in ranks.iter().enumerate() {
         let file: &Extents = &call.file;
-        exchanged += planner.rank(rank, file, &BufferLayout::Contiguous);
+        exchanged += planner.rank(rank, file);
     }
     let aggregators = planner.aggregators().to_vec();
     let window = |(index, round, received): (usize, u64, tributary::engine::planning::Received)| Window {

@@ -37,7 +37,9 @@ impl Setting {
 
     /// The balanced algorithm under a throttle.
     pub(super) fn throttled(self, throttle: u32, context: &Context) -> Result<Parts, PapersError> {
-        Ok(*self.parts(&format!("trib_throttle_meta={throttle}; trib_throttle_data={throttle}"), context)?)
+        let kernel = "trib_kernel_meta=balanced; trib_kernel_data=balanced";
+        let hints = format!("{kernel}; trib_throttle_meta={throttle}; trib_throttle_data={throttle}");
+        Ok(*self.parts(&hints, context)?)
     }
 
     /// Simulates the write once for each text of hints.

@@ -131,8 +131,8 @@ impl Setting {
     }
 }
 
-/// The requests of E3SM's production run, rank by rank, for each number of aggregators: one pass over 1.36 billion
-/// requests, a minute of a core. Experiments deal its ranks to theirs.
+/// The requests of E3SM's production run, rank by rank, for each number of aggregators: three passes over 1.36
+/// billion requests, two minutes of a core. Experiments deal its ranks to theirs.
 fn production(context: &Context) -> Result<Arc<Vec<(usize, MessageCounts)>>, PapersError> {
     context.once("main E3SM, production run", || {
         let settings = [(Site::Cori, 64), (Site::Summit, 128), (Site::Summit, 512)];
