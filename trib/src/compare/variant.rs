@@ -76,7 +76,11 @@ pub fn named_peer(text: &str) -> Result<(&str, &str), Failure> {
         ))
     };
     let (name, command) = text.split_once('=').ok_or_else(wrong)?;
-    if name.is_empty() || command.is_empty() || ["default", "best", "ours"].contains(&name) || BESIDE.contains(&name) {
+    if name.is_empty()
+        || command.trim().is_empty()
+        || ["default", "best", "ours"].contains(&name)
+        || BESIDE.contains(&name)
+    {
         return Err(wrong());
     }
     Ok((name, command))
@@ -217,7 +221,7 @@ mod tests {
     #[test]
     fn peers_have_names_of_their_own() {
         assert!(peer("gio=run {lists} {file}").is_ok_and(|(name, _)| name == "gio"));
-        for bad in ["gio", "=run", "gio=", "ours=run", "vulcan=run"] {
+        for bad in ["gio", "=run", "gio=", "gio= ", "ours=run", "vulcan=run"] {
             let said = peer(bad).unwrap_err().to_string();
             assert!(said.starts_with(&format!("peer: {bad}; allowed: ")), "{said}");
         }
